@@ -1,0 +1,45 @@
+// Package experiment wires a Config into streams and learners, runs them, evaluates, checkpoints and writes results. It
+// deliberately knows no method by name. Start at [Config] and [Run].
+package experiment
+
+import "ocl"
+
+// Job is one run of an experiment: one method, one seed.
+type Job struct {
+	Index, Total int
+	Method       string
+	Seed         uint64
+	Folder       string // its folder's name, such as "er-m5000-s3"; "" when nothing is written
+}
+
+// Options are how an experiment is run; none of them moves a number.
+type Options struct {
+	Out             string // experiment folder; "" writes nothing
+	Force           bool   // replace a different experiment in Out
+	Workers         int    // goroutines of one run; 0 chooses
+	Concurrency     int    // runs at once; 0 chooses
+	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
+	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
+	Events          func(Job) Events
+}
+
+// Events is what observers of a run may watch; nil fields are no-ops, none can change the run.
+type Events struct {
+	Begin        func(Job, ocl.StreamInfo, Plan)
+	TaskBegin    func(ocl.TaskInfo)
+	StepEnd      func(step int, s ocl.StepStats)
+	Evaluated    func(row int, accuracy []*float64)
+	Checkpointed func(path string)
+	End          func(Job, error)
+	Note         func(text string) // something worth saying aloud: a damaged checkpoint was skipped, …
+}
+
+// Plan is what a run is going to do, for progress and --dry-run.
+type Plan struct {
+	Steps         int // learner steps in all
+	StepsDone     int // when resumed
+	TestSamples   int // samples predicted in all evaluations
+	FLOPsPerStep  int64
+	FLOPsPerImage int64 // of a prediction
+	MemoryBytes   int64 // estimated peak
+}

@@ -1,0 +1,119 @@
+// Package result is the schema of what a run leaves on disk (docs/format/result.md). It knows how to read and write
+// result files and nothing of how they came about. Start at [Result].
+package result
+
+import "encoding/json"
+
+// Format and Version are the first two fields of every result.json.
+const (
+	Format  = "ocl-result"
+	Version = 1
+)
+
+// Numbers is the numbers version: it rises with every change that moves a benchmark figure (CHANGELOG: [NUMBERS]).
+const Numbers = 1
+
+// States of Outcome.
+const (
+	Finished    = "finished"
+	Interrupted = "interrupted"
+	Diverged    = "diverged"
+)
+
+// Result is one run: one method, one seed.
+type Result struct {
+	Format     string          `json:"format"`
+	Version    int             `json:"version"`
+	Config     json.RawMessage `json:"config"` // the resolved experiment.Config of this one run
+	Method     Method          `json:"method"`
+	Provenance Provenance      `json:"provenance"`
+	Stream     Stream          `json:"stream"`
+	Accuracy   [][]*float64    `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
+	PerClass   [][]*float64    `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
+	Metrics    Metrics         `json:"metrics"`
+	Seconds    Seconds         `json:"seconds"`
+	Resources  Resources       `json:"resources"`
+	Memory     *Memory         `json:"memory,omitempty"`
+	Outcome    Outcome         `json:"outcome"`
+}
+
+// Method is what learned.
+type Method struct {
+	Name     string         `json:"name"`
+	Title    string         `json:"title"`
+	Tricks   []string       `json:"tricks"`
+	Options  map[string]any `json:"options"`
+	Signals  []string       `json:"signals"` // supervisory signals used (survey tab: summary): "task boundaries", …
+	Citation string         `json:"citation"`
+}
+
+// Provenance is what the numbers depend on besides the config, and where they were made.
+type Provenance struct {
+	Revision    string `json:"revision"`
+	Numbers     int    `json:"numbers"`
+	Kernel      string `json:"kernel"`
+	Workers     int    `json:"workers"`
+	Concurrency int    `json:"concurrency"`
+	Go          string `json:"go"`
+	DataDigest  string `json:"data_digest"`
+}
+
+// Stream is what was learned from.
+type Stream struct {
+	Name     string `json:"name"`
+	Scenario string `json:"scenario"`
+	Protocol string `json:"protocol"`
+	Shape    [3]int `json:"shape"` // C, H, W
+	Classes  int    `json:"classes"`
+	// ClassNames may be empty.
+	ClassNames []string `json:"class_names,omitempty"`
+	Tasks      []Task   `json:"tasks"`
+}
+
+// Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away.
+type Task struct {
+	Index   int   `json:"index"`
+	Classes []int `json:"classes"`
+	Train   int   `json:"train"`
+	Test    int   `json:"test"`
+}
+
+// Metrics are fractions in [0,1] (or [-1,1] for differences), nil where undefined.
+type Metrics struct {
+	AverageAccuracy            *float64 `json:"average_accuracy,omitempty"`
+	AverageForgetting          *float64 `json:"average_forgetting,omitempty"`
+	ForgettingAllTasks         *float64 `json:"forgetting_all_tasks,omitempty"`
+	BWTPlus                    *float64 `json:"bwt_plus,omitempty"`
+	FWT                        *float64 `json:"fwt,omitempty"`
+	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
+	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+}
+
+// Seconds splits the run time; time before an interruption counts.
+type Seconds struct {
+	Train   float64 `json:"train"`
+	Prepare float64 `json:"prepare"`
+	Test    float64 `json:"test"`
+}
+
+// Resources are what the run needed.
+type Resources struct {
+	PeakResidentBytes int64 `json:"peak_resident_bytes"` // of the process; runs at once share it
+	Parameters        int   `json:"parameters"`
+	MemoryBytes       int64 `json:"memory_bytes"` // stored samples
+	StateBytes        int64 `json:"state_bytes"`  // what a checkpoint holds
+	FLOPsPerStep      int64 `json:"flops_per_step"`
+}
+
+// Memory is the content of the memory: for each task's end, class index (as text) to stored samples.
+type Memory struct {
+	Capacity    int           `json:"capacity"`
+	ClassCounts []map[int]int `json:"class_counts"`
+}
+
+// Outcome says how the run ended. Step is the number of learner steps taken.
+type Outcome struct {
+	State  string `json:"state"`
+	Step   int    `json:"step"`
+	Reason string `json:"reason,omitempty"`
+}

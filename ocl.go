@@ -1,0 +1,124 @@
+// Package ocl is the vocabulary of online continual learning: labels, batches, streams and learners.
+//
+// A [Stream] delivers tasks D_1 … D_T, each training batch once; a [Learner] observes the batches and predicts labels.
+// Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package holds no
+// algorithm and no implementation, and it knows nothing of networks, data sets or files: start at package learner for
+// the methods, package stream for the streams and package experiment for whole runs.
+package ocl
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"ocl/checkpoint"
+	"ocl/tensor"
+)
+
+// Label is a class index in [0, StreamInfo.Classes); it is never local to a task.
+type Label int32
+
+// Batch is a mini-batch as it arrives: X [B,C,H,W] float32 in [0,1], len(Y) == B. A learner may read it during Observe
+// and must neither keep nor modify it.
+type Batch struct {
+	X *tensor.Tensor
+	Y []Label
+}
+
+// Len is the number B of samples in the batch.
+func (b Batch) Len() int { return len(b.Y) }
+
+// Scenario says how the tasks of a stream differ (survey §3.1).
+type Scenario string
+
+const (
+	// ClassIncremental streams (OCI) bring new classes with every task.
+	ClassIncremental Scenario = "class-incremental"
+	// DomainIncremental streams (ODI) bring new instances of the same classes with every task.
+	DomainIncremental Scenario = "domain-incremental"
+)
+
+// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples.
+type TaskInfo struct {
+	Index   int     `json:"index"`
+	Classes []Label `json:"classes"`
+	Train   int     `json:"train"`
+	Test    int     `json:"test"`
+}
+
+// StreamInfo describes a stream.
+type StreamInfo struct {
+	Name     string
+	Scenario Scenario
+	Channels int // C
+	Height   int // H, pixels
+	Width    int // W, pixels
+	Classes  int // K: labels lie in [0, Classes)
+	Batch    int // b, samples in a full incoming batch
+	Tasks    []TaskInfo
+	Digest   string // "sha256:…" of the data behind the stream
+}
+
+// ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.
+var ErrConsumed = errors.New("stream: the task's training data were delivered before; a stream is seen once")
+
+// Stream is a finite sequence of tasks D_1 … D_T (survey §3.1). Batches are reused between iterations.
+type Stream interface {
+	Info() StreamInfo
+	// Train delivers the task's mini-batches once, in an order fixed by the seed; again yields ErrConsumed.
+	Train(task int) iter.Seq2[Batch, error]
+	// Test delivers the task's held-out samples, any number of times.
+	Test(task int) iter.Seq2[Batch, error]
+}
+
+// Seeker is a Stream that can continue in the middle of a task, as a resumed run does.
+type Seeker interface {
+	// Seek makes the next Train(task) start at the given batch and marks the tasks before it as consumed.
+	Seek(task, batch int) error
+}
+
+// StepStats is what one call of Observe tells its observers. Loss is the mean training loss of the step (the sum of the
+// incoming and the replayed mean loss under two passes); Correct counts the rows of the incoming batch whose label the
+// network predicted before the step.
+type StepStats struct {
+	Loss    float64
+	Correct int
+	Samples int
+	Replay  int // rows replayed from memory
+}
+
+// Learner is A^CL: ⟨f, (x,y), M⟩ → ⟨f, M⟩ (survey §3.1). It is used by one goroutine at a time.
+type Learner interface {
+	// Observe learns from one incoming batch. A loss that is not a finite number is reported as ErrDiverged.
+	Observe(ctx context.Context, b Batch) (StepStats, error)
+	// Predict writes the predicted label of each row of x [B,C,H,W] to dst, len(dst) == B. It changes nothing: no
+	// statistics, no draws, no memory.
+	Predict(dst []Label, x *tensor.Tensor) error
+	State
+}
+
+// ErrDiverged says that a loss became NaN or infinite; a run then ends with outcome "diverged".
+var ErrDiverged = errors.New("learner: the loss is not a finite number")
+
+// TaskAware learners use task boundaries: a supervisory signal, so it is reported.
+type TaskAware interface {
+	BeginTask(TaskInfo) error
+	EndTask(ctx context.Context) error
+}
+
+// Preparer learners work once before each evaluation, on the clock.
+type Preparer interface {
+	Prepare(ctx context.Context) error
+}
+
+// MemoryReporter learners tell how many stored samples each class has in memory.
+type MemoryReporter interface {
+	MemoryCounts() map[Label]int
+	MemoryBytes() int64
+}
+
+// State is whatever would change a resumed run if it were lost: save, load, continue equals continue, bit for bit.
+type State interface {
+	SaveState(*checkpoint.Encoder) error
+	LoadState(*checkpoint.Decoder) error
+}

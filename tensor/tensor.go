@@ -1,0 +1,77 @@
+// Package tensor holds float32 arrays with a shape. It knows nothing of layers, labels or memory layouts of the engine;
+// a wrong shape is a bug and panics with both shapes.
+package tensor
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Tensor is a dense row-major float32 array. Data has exactly the product of Shape elements.
+type Tensor struct {
+	Shape []int
+	Data  []float32
+}
+
+// New returns a zeroed tensor of the given shape. It panics if an extent is negative.
+func New(shape ...int) *Tensor {
+	return &Tensor{Shape: slices.Clone(shape), Data: make([]float32, size(shape))}
+}
+
+// Of wraps data, without copying it, as a tensor of the given shape. It panics if the sizes differ.
+func Of(data []float32, shape ...int) *Tensor {
+	if len(data) != size(shape) {
+		panic(fmt.Sprintf("tensor: Of: %d values do not fill shape %v (%d)", len(data), shape, size(shape)))
+	}
+	return &Tensor{Shape: slices.Clone(shape), Data: data}
+}
+
+// Dim is the extent of axis i.
+func (t *Tensor) Dim(i int) int { return t.Shape[i] }
+
+// Len is the number of elements.
+func (t *Tensor) Len() int { return len(t.Data) }
+
+// RowLen is the number of elements of one row, that is of everything after the first axis.
+func (t *Tensor) RowLen() int { return size(t.Shape[1:]) }
+
+// Row is a view of row i along the first axis.
+func (t *Tensor) Row(i int) []float32 {
+	n := t.RowLen()
+	return t.Data[i*n : (i+1)*n : (i+1)*n]
+}
+
+// Rows is a view of rows [lo, hi) along the first axis.
+func (t *Tensor) Rows(lo, hi int) *Tensor {
+	n := t.RowLen()
+	shape := slices.Clone(t.Shape)
+	shape[0] = hi - lo
+	return &Tensor{Shape: shape, Data: t.Data[lo*n : hi*n : hi*n]}
+}
+
+// Clone returns a deep copy.
+func (t *Tensor) Clone() *Tensor {
+	return &Tensor{Shape: slices.Clone(t.Shape), Data: slices.Clone(t.Data)}
+}
+
+// CheckShape panics with both shapes unless t has the wanted one; -1 matches any extent.
+func (t *Tensor) CheckShape(what string, want ...int) {
+	ok := len(t.Shape) == len(want)
+	for i := 0; ok && i < len(want); i++ {
+		ok = want[i] == -1 || want[i] == t.Shape[i]
+	}
+	if !ok {
+		panic(fmt.Sprintf("tensor: %s: shape %v, want %v", what, t.Shape, want))
+	}
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			panic(fmt.Sprintf("tensor: negative extent in shape %v", shape))
+		}
+		n *= d
+	}
+	return n
+}
