@@ -1,0 +1,78 @@
+package kernel
+
+// RowTile is the number of positions a tile of [Rows] computes at once.
+const RowTile = 5
+
+// Planes describes a convolution in the planes layout for one block of outputs: with k running over (input channel, tap)
+//
+//	out[o][p] = Σ_k W[k][o] · X[off[k]+p]      0 ≤ o < Set.PlanesOut
+//
+// for Rows × Tiles tiles of 2·Lanes positions p. Row r begins at position r·RowStride of both Out and X, tile t at
+// position t·2·Lanes of its row; the second vector of a tile lies VecStride positions after the first (Lanes for long
+// rows; the distance of two rows where a row is one vector). Everything is in floats.
+type Planes struct {
+	Out       []float32 // Out[o·OutStride + p]
+	X         []float32 // X[XBase + Off[k] + p]
+	W         []float32 // W[k·PlanesOut + o], the packed block
+	Off       []int32   // len(Off) is the number of k
+	OutStride int
+	XBase     int
+	Rows      int
+	RowStride int
+	Tiles     int
+	VecStride int
+	Add       bool // add to Out instead of writing it
+}
+
+// PlanesGrad describes a weight gradient in the planes layout for one tile of Set.GradOut outputs and Set.GradIn values
+// of k:
+//
+//	Dst[m·GradIn + n] = Σ_p Y[YBase + m·YStride + p] · X[XBase + Off[n] + p]
+//
+// with p running over Images × Rows × (Vecs·Lanes) positions, ImageStride and RowStride apart. Off has GradIn entries.
+type PlanesGrad struct {
+	Dst         []float32
+	Y           []float32
+	X           []float32
+	Off         []int32
+	YBase       int
+	YStride     int
+	XBase       int
+	Images      int
+	ImageStride int
+	Rows        int
+	RowStride   int
+	Vecs        int
+}
+
+// Rows describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:
+//
+//	out[OutPos[j] + v] = Σ_t Σ_c X[XPos[j] + TapX[t] + c] · W[TapW[t] + c·Vecs·Lanes + v]
+//
+// for all j < len(OutPos), a multiple of RowTile; 0 ≤ c < C, 0 ≤ v < Vecs·Lanes. Positions may repeat inside a tile: the
+// same value is then written twice. All positions of one call have the same taps inside the map.
+type Rows struct {
+	Out    []float32
+	X      []float32
+	W      []float32
+	OutPos []int32
+	XPos   []int32
+	TapX   []int32
+	TapW   []int32
+	C      int
+	Vecs   int  // 1 ≤ Vecs ≤ Set.RowVecs
+	Add    bool // add to Out instead of writing it (with repeated positions the sum is still added once)
+}
+
+// RowsGrad describes a weight gradient in the channel-last layout, RowTile inputs by Vecs·Lanes outputs:
+//
+//	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < RowTile
+type RowsGrad struct {
+	Dst       []float32
+	X         []float32
+	Y         []float32
+	XPos      []int32
+	YPos      []int32
+	DstStride int
+	Vecs      int // 1 ≤ Vecs ≤ Set.RowVecs
+}

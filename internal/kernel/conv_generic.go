@@ -1,0 +1,95 @@
+package kernel
+
+// The plain-Go convolution kernels: the specification of the vector ones. An explicit float32 conversion keeps the
+// compiler from fusing a product into its sum, so that plain Go gives the same bits on every machine.
+
+func planesGeneric(s *Set, a *Planes) {
+	for r := range a.Rows {
+		for t := range a.Tiles {
+			for half := range 2 {
+				p0 := r*a.RowStride + t*2*s.Lanes + half*a.VecStride
+				planesVecGeneric(s, a, p0)
+			}
+		}
+	}
+}
+
+func planesVecGeneric(s *Set, a *Planes, p0 int) {
+	for o := range s.PlanesOut {
+		out := a.Out[o*a.OutStride+p0:][:s.Lanes]
+		var acc [maxLanes]float32
+		sum := acc[:s.Lanes]
+		if a.Add {
+			copy(sum, out)
+		}
+		for k, off := range a.Off {
+			w := a.W[k*s.PlanesOut+o]
+			x := a.X[a.XBase+int(off)+p0:][:s.Lanes]
+			for l := range sum {
+				sum[l] += float32(w * x[l])
+			}
+		}
+		copy(out, sum)
+	}
+}
+
+func planesGradGeneric(s *Set, a *PlanesGrad) {
+	for m := range s.GradOut {
+		for n := range s.GradIn {
+			var sum float32
+			for img := range a.Images {
+				for r := range a.Rows {
+					p := img*a.ImageStride + r*a.RowStride
+					y := a.Y[a.YBase+m*a.YStride+p:][:a.Vecs*s.Lanes]
+					x := a.X[a.XBase+int(a.Off[n])+p:][:a.Vecs*s.Lanes]
+					for i := range y {
+						sum += float32(y[i] * x[i])
+					}
+				}
+			}
+			a.Dst[m*s.GradIn+n] = sum
+		}
+	}
+}
+
+func rowsGeneric(s *Set, a *Rows) {
+	bw := a.Vecs * s.Lanes
+	var tile [RowTile][maxRowVecs * maxLanes]float32
+	for t := 0; t < len(a.OutPos); t += RowTile {
+		for j := range RowTile {
+			sum := tile[j][:bw]
+			if a.Add {
+				copy(sum, a.Out[a.OutPos[t+j]:])
+			} else {
+				clear(sum)
+			}
+			for tap, rel := range a.TapX {
+				x := a.X[int(a.XPos[t+j])+int(rel):][:a.C]
+				w := a.W[a.TapW[tap]:][:a.C*bw]
+				for c, xc := range x {
+					row := w[c*bw:][:bw]
+					for v := range row {
+						sum[v] += float32(xc * row[v])
+					}
+				}
+			}
+		}
+		for j := range RowTile {
+			copy(a.Out[a.OutPos[t+j]:][:bw], tile[j][:bw])
+		}
+	}
+}
+
+func rowsGradGeneric(s *Set, a *RowsGrad) {
+	bw := a.Vecs * s.Lanes
+	for q, xp := range a.XPos {
+		y := a.Y[a.YPos[q]:][:bw]
+		for i := range RowTile {
+			x := a.X[int(xp)+i]
+			d := a.Dst[i*a.DstStride:][:bw]
+			for v := range d {
+				d[v] += float32(x * y[v])
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	maxLanes   = 16
+	maxRowVecs = 5
+)
+
+type isa int
+
+const (
+	generic isa = iota
+	avx2
+	avx512
+)
+
+// Set is one implementation of all kernels, with the tile sizes that packed weights follow.
+type Set struct {
+	Name      string // "avx512", "avx2" or "generic"
+	Lanes     int    // floats in a vector
+	PlanesOut int    // outputs in a block of Planes
+	GradOut   int    // outputs in a tile of PlanesGrad
+	GradIn    int    // values of k in a tile of PlanesGrad
+	RowVecs   int    // most vectors in a block of Rows
+	isa       isa
+}
+
+var sets = []*Set{
+	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, RowVecs: 5, isa: avx512},
+	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, RowVecs: 2, isa: avx2},
+	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, RowVecs: 2, isa: generic},
+}
+
+var active = mustChoose(os.Getenv("OCL_KERNEL"))
+
+// Active is the set in use: the fastest that the machine can run, or the one OCL_KERNEL names.
+func Active() *Set { return active }
+
+// Use makes the named set the active one; networks made before keep theirs. It fails where the machine lacks it.
+func Use(name string) error {
+	s, err := choose(name)
+	if err == nil {
+		active = s
+	}
+	return err
+}
+
+// Available lists the sets that this machine can run, fastest first.
+func Available() []*Set {
+	var out []*Set
+	for _, s := range sets {
+		if supported(s.isa) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func choose(name string) (*Set, error) {
+	var names []string
+	for _, s := range Available() {
+		if name == "" || s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return nil, fmt.Errorf("kernel: OCL_KERNEL: %q cannot run here; want one of %s; unset it to have the fastest",
+		name, strings.Join(names, ", "))
+}
+
+var chooseErr error
+
+// mustChoose falls back to plain Go when OCL_KERNEL is wrong; CheckEnvironment reports it.
+func mustChoose(name string) *Set {
+	s, err := choose(name)
+	if err != nil {
+		chooseErr = err
+		return sets[len(sets)-1]
+	}
+	return s
+}
+
+// CheckEnvironment returns an error when OCL_KERNEL names a set that cannot run here.
+func CheckEnvironment() error { return chooseErr }

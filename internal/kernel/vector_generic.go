@@ -1,0 +1,191 @@
+package kernel
+
+// The plain-Go twins of the elementwise and reducing kernels. Sums of the vector sets run in lanes, so they agree with
+// these up to rounding only.
+
+// planeSumGeneric returns Σ x over the area.
+func planeSumGeneric(x []float32, a Area) (sum float32) {
+	for r := range a.Rows {
+		for _, v := range x[a.Base+r*a.RowStride:][:a.Cols] {
+			sum += v
+		}
+	}
+	return sum
+}
+
+// planeSquaresGeneric returns Σ (x-mean)² over the area.
+func planeSquaresGeneric(x []float32, a Area, mean float32) (sum float32) {
+	for r := range a.Rows {
+		for _, v := range x[a.Base+r*a.RowStride:][:a.Cols] {
+			d := v - mean
+			sum += float32(d * d)
+		}
+	}
+	return sum
+}
+
+// planeScaleGeneric writes y = x·scale + shift, plus res where res is not nil, then max(0, y) where relu is set.
+func planeScaleGeneric(y, x, res []float32, a Area, scale, shift float32, relu bool) {
+	for r := range a.Rows {
+		at := a.Base + r*a.RowStride
+		dst, src := y[at:][:a.Cols], x[at:][:a.Cols]
+		for i, v := range src {
+			u := float32(v*scale) + shift
+			if res != nil {
+				u += res[at+i]
+			}
+			if relu && !(u > 0) {
+				u = 0
+			}
+			dst[i] = u
+		}
+	}
+}
+
+// planeNormSumsGeneric masks G by Y > 0 (where Y is not nil) and returns Σ G and Σ G·(Z-mean).
+func planeNormSumsGeneric(a *PlaneNorm) (sg, sgz float32) {
+	for r := range a.Rows {
+		at := a.Base + r*a.RowStride
+		g, z := a.G[at:][:a.Cols], a.Z[at:][:a.Cols]
+		for i := range g {
+			if a.Y != nil && !(a.Y[at+i] > 0) {
+				g[i] = 0
+			}
+			sg += g[i]
+			sgz += float32(g[i] * (z[i] - a.Mean))
+		}
+	}
+	return sg, sgz
+}
+
+// planeNormApplyGeneric writes dz = p·G + q·(Z-mean) + r over the area.
+func planeNormApplyGeneric(dz []float32, a *PlaneNorm, p, q, r float32) {
+	for row := range a.Rows {
+		at := a.Base + row*a.RowStride
+		g, z, d := a.G[at:][:a.Cols], a.Z[at:][:a.Cols], dz[at:][:a.Cols]
+		for i := range d {
+			d[i] = float32(p*g[i]) + float32(q*(z[i]-a.Mean)) + r
+		}
+	}
+}
+
+// rowsSumsGeneric adds to sum[c] Σ_n x[n·stride+c], c < len(sum), a multiple of Lanes.
+func rowsSumsGeneric(sum, x []float32, n, stride int) {
+	for i := range n {
+		for c, v := range x[i*stride:][:len(sum)] {
+			sum[c] += v
+		}
+	}
+}
+
+// rowsSquaresGeneric adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
+func rowsSquaresGeneric(sum, x, mean []float32, n, stride int) {
+	for i := range n {
+		for c, v := range x[i*stride:][:len(sum)] {
+			d := v - mean[c]
+			sum[c] += float32(d * d)
+		}
+	}
+}
+
+// rowsScaleGeneric writes y = x·scale + shift for every channel, plus res where it is not nil, ReLU where set.
+func rowsScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu bool) {
+	for i := range n {
+		at := i * stride
+		for c, s := range scale {
+			u := float32(x[at+c]*s) + shift[c]
+			if res != nil {
+				u += res[at+c]
+			}
+			if relu && !(u > 0) {
+				u = 0
+			}
+			y[at+c] = u
+		}
+	}
+}
+
+// rowsNormSumsGeneric masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
+func rowsNormSumsGeneric(sg, sgz []float32, a *RowsNorm) {
+	for i := range a.N {
+		at := i * a.Stride
+		for c := range a.C {
+			g := a.G[at+c]
+			if a.Y != nil && !(a.Y[at+c] > 0) {
+				g = 0
+				a.G[at+c] = 0
+			}
+			sg[c] += g
+			sgz[c] += float32(g * (a.Z[at+c] - a.Mean[c]))
+		}
+	}
+}
+
+// rowsNormApplyGeneric writes dz = p·G + q·(Z-mean) + r for every channel.
+func rowsNormApplyGeneric(dz []float32, a *RowsNorm, p, q, r []float32) {
+	for i := range a.N {
+		at := i * a.Stride
+		for c := range a.C {
+			dz[at+c] = float32(p[c]*a.G[at+c]) + float32(q[c]*(a.Z[at+c]-a.Mean[c])) + r[c]
+		}
+	}
+}
+
+// addGeneric adds x to y.
+func addGeneric(y, x []float32) {
+	for i, v := range x[:len(y)] {
+		y[i] += v
+	}
+}
+
+// sgdGeneric steps w -= lr·(g + decay·w).
+func sgdGeneric(w, g []float32, lr, decay float32) {
+	for i, v := range g[:len(w)] {
+		w[i] -= float32(lr * (v + float32(decay*w[i])))
+	}
+}
+
+// momentumGeneric steps m = mu·m + g + decay·w; w -= lr·m.
+func momentumGeneric(w, g, m []float32, lr, decay, mu float32) {
+	for i, v := range g[:len(w)] {
+		m[i] = float32(mu*m[i]) + (v + float32(decay*w[i]))
+		w[i] -= float32(lr * m[i])
+	}
+}
+
+// dotGeneric returns Σ x·y; the sum runs in float64.
+func dotGeneric(x, y []float32) (sum float64) {
+	for i, v := range x[:len(y)] {
+		sum += float64(v) * float64(y[i])
+	}
+	return sum
+}
+
+// transposeGeneric writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m.
+func transposeGeneric(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
+	for i := range n {
+		for j, v := range src[i*srcStride:][:m] {
+			dst[j*dstStride+i] = v
+		}
+	}
+}
+
+// splitGeneric writes even[i] = x[2i] and odd[i] = x[2i+1]; len(odd) is len(even) or one less.
+func splitGeneric(even, odd, x []float32) {
+	for i := range even {
+		even[i] = x[2*i]
+	}
+	for i := range odd {
+		odd[i] = x[2*i+1]
+	}
+}
+
+// mergeGeneric is the inverse of splitGeneric.
+func mergeGeneric(x, even, odd []float32) {
+	for i := range even {
+		x[2*i] = even[i]
+	}
+	for i := range odd {
+		x[2*i+1] = odd[i]
+	}
+}
