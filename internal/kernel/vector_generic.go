@@ -34,7 +34,7 @@ func planeScaleGeneric(y, x, res []float32, a Area, scale, shift float32, relu b
 			if res != nil {
 				u += res[at+i]
 			}
-			if relu && !(u > 0) {
+			if relu && u <= 0 { // a NaN passes, so that a diverged loss is seen
 				u = 0
 			}
 			dst[i] = u
@@ -97,7 +97,7 @@ func rowsScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu boo
 			if res != nil {
 				u += res[at+c]
 			}
-			if relu && !(u > 0) {
+			if relu && u <= 0 { // a NaN passes, so that a diverged loss is seen
 				u = 0
 			}
 			y[at+c] = u
