@@ -1,3 +1,7 @@
 // Package checkpoint is the container that saved state lives in: named sections, each with a CRC, in a versioned file
-// that appears atomically. It knows nothing of what the sections mean. Start at [Encoder] and [Decoder].
+// that appears atomically (docs/format/checkpoint.md). It knows nothing of what the sections mean.
+//
+// Parts of a program write their state to an [Encoder] and read it back from a [Decoder]; a [Container] holds it in
+// memory, [Container.WriteTo] and [Parse] are its form in a file, and a [Dir] keeps the newest file and the one before
+// it. [WriteFileAtomic] is for every other file that must never be seen half written.
 package checkpoint

@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 )
 
@@ -16,6 +18,14 @@ type Encoder struct {
 type Container struct {
 	names    []string
 	sections map[string][]byte
+}
+
+// Names returns the names of the sections in the order they were written.
+func (c *Container) Names() []string { return append([]string(nil), c.names...) }
+
+// Equal tells whether two containers hold the same sections with the same bytes, in whatever order.
+func (c *Container) Equal(o *Container) bool {
+	return maps.EqualFunc(c.sections, o.sections, bytes.Equal)
 }
 
 // NewContainer returns an empty container.
@@ -40,13 +50,25 @@ func (c *Container) Size() int64 {
 func (e *Encoder) Sub(name string) *Encoder { return &Encoder{e.prefix + name + "/", e.c} }
 
 // Bytes writes a section; it copies b. Writing a name twice is a bug and panics.
-func (e *Encoder) Bytes(name string, b []byte) {
+func (e *Encoder) Bytes(name string, b []byte) { e.put(name, append([]byte(nil), b...)) }
+
+// put writes a section that the container may keep, so that a memory of many megabytes is copied once, not twice.
+func (e *Encoder) put(name string, b []byte) {
 	full := e.prefix + name
 	if _, dup := e.c.sections[full]; dup {
 		panic("checkpoint: section " + full + " is written twice")
 	}
 	e.c.names = append(e.c.names, full)
-	e.c.sections[full] = append([]byte(nil), b...)
+	e.c.sections[full] = b
+}
+
+// Int32s writes values as little-endian int32.
+func (e *Encoder) Int32s(name string, v []int32) {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, uint32(x))
+	}
+	e.put(name, b)
 }
 
 // Float32s writes values as little-endian float32.
@@ -55,7 +77,7 @@ func (e *Encoder) Float32s(name string, v []float32) {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}
-	e.Bytes(name, b)
+	e.put(name, b)
 }
 
 // Float64s writes values as little-endian float64.
@@ -64,7 +86,7 @@ func (e *Encoder) Float64s(name string, v []float64) {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
-	e.Bytes(name, b)
+	e.put(name, b)
 }
 
 // Int64s writes values as little-endian int64.
@@ -73,7 +95,7 @@ func (e *Encoder) Int64s(name string, v ...int64) {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, uint64(x))
 	}
-	e.Bytes(name, b)
+	e.put(name, b)
 }
 
 // Decoder reads named sections.
@@ -100,6 +122,26 @@ func (d *Decoder) sized(name string, unit, n int) ([]byte, error) {
 		err = fmt.Errorf("checkpoint: section %q: %d bytes, want %d; it belongs to another configuration", d.prefix+name, len(b), unit*n)
 	}
 	return b, err
+}
+
+// Len is the number of bytes in a section, or -1 when it is missing.
+func (d *Decoder) Len(name string) int {
+	if b, ok := d.c.sections[d.prefix+name]; ok {
+		return len(b)
+	}
+	return -1
+}
+
+// Int32s fills dst, whose length must be the stored one.
+func (d *Decoder) Int32s(name string, dst []int32) error {
+	b, err := d.sized(name, 4, len(dst))
+	if err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return nil
 }
 
 // Float32s fills dst, whose length must be the stored one.

@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	filePrefix = "step-"
+	fileSuffix = ".ckpt"
+)
+
+// Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest and the one before it: a file is removed only when a
+// newer one that is safe on the disk has a predecessor. It is used by one goroutine of one process at a time.
+type Dir struct {
+	folder string
+	fs     fileSystem
+	good   string // name of the newest file that this Dir wrote or read whole; "" is none yet
+}
+
+// Loaded is what [Dir.Load] found. Skipped says, newest first, what was wrong with the files newer than Path: worth
+// saying aloud, since the work after Path is repeated.
+type Loaded struct {
+	*Container
+	Path    string
+	Skipped []error
+}
+
+// OpenDir returns the Dir of a folder, which it creates when missing.
+func OpenDir(folder string) (*Dir, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	return &Dir{folder: folder, fs: disk{}}, nil
+}
+
+// Save writes the checkpoint of a step (≥ 0) and returns its path. When it returns without an error the file is safe on
+// the disk, and the folder holds it and the one before it; otherwise the folder holds what it held.
+func (d *Dir) Save(step int, c *Container) (string, error) {
+	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
+	path := filepath.Join(d.folder, name)
+	err := writeAtomic(d.fs, path, func(w io.Writer) error {
+		_, err := c.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return path, d.prune(name)
+}
+
+// Load reads the newest checkpoint that is whole. Without any file the error wraps fs.ErrNotExist; when none is whole it
+// wraps [ErrCorrupt] and tells what is wrong with each.
+func (d *Dir) Load() (Loaded, error) {
+	names, err := d.names()
+	if err != nil {
+		return Loaded{}, err
+	}
+	var skipped []error
+	for _, name := range names {
+		path := filepath.Join(d.folder, name)
+		c, err := d.read(path)
+		if err == nil {
+			d.good = name
+			return Loaded{c, path, skipped}, nil
+		}
+		if !errors.Is(err, ErrCorrupt) { // unreadable or of another version is for a person to decide
+			return Loaded{}, err
+		}
+		skipped = append(skipped, err)
+	}
+	if len(skipped) == 0 {
+		return Loaded{}, fmt.Errorf("checkpoint: %s: no checkpoint in the folder: %w", d.folder, fs.ErrNotExist)
+	}
+	return Loaded{}, fmt.Errorf("checkpoint: %s: none of %d checkpoints is whole; start the run again: %w",
+		d.folder, len(skipped), errors.Join(skipped...))
+}
+
+// Clear removes all checkpoints.
+func (d *Dir) Clear() error {
+	d.good = ""
+	return d.removeExcept("", "")
+}
+
+func (d *Dir) read(path string) (*Container, error) {
+	b, err := d.fs.read(path)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	c, err := parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// prune keeps name, just written, and the good one before it. A file of a later step, left by a run that was then
+// resumed from an earlier one because it is damaged, goes away here.
+func (d *Dir) prune(name string) error {
+	previous := d.good
+	if previous == "" {
+		names, err := d.names()
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(names, func(n string) bool { return n != name }); i >= 0 {
+			previous = names[i]
+		}
+	}
+	if d.good != name { // saved twice at one step: the one before stays the one before
+		d.good = name
+	} else {
+		return nil
+	}
+	return d.removeExcept(name, previous)
+}
+
+func (d *Dir) removeExcept(keep ...string) error {
+	all, err := d.fs.list(d.folder)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	for _, n := range all {
+		left := strings.HasPrefix(n, "."+filePrefix) && strings.HasSuffix(n, fileSuffix+tempSuffix)
+		if _, ok := stepOf(n); (ok || left) && !slices.Contains(keep, n) {
+			if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil {
+				return fmt.Errorf("checkpoint: removing an old one: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// names lists the checkpoints in the folder, newest step first.
+func (d *Dir) names() ([]string, error) {
+	all, err := d.fs.list(d.folder)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	names := slices.DeleteFunc(all, func(n string) bool { _, ok := stepOf(n); return !ok })
+	slices.SortFunc(names, func(a, b string) int {
+		x, _ := stepOf(a)
+		y, _ := stepOf(b)
+		return y - x
+	})
+	return names, nil
+}
+
+// stepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
+func stepOf(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, filePrefix)
+	digits, ok2 := strings.CutSuffix(digits, fileSuffix)
+	step, err := strconv.Atoi(digits)
+	return step, ok && ok2 && err == nil && step >= 0
+}

@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// Version is the version of the file format; a file with another one is refused.
+const Version = 1
+
+const (
+	magic     = "OCLCKPT\n" // the newline shows a file mangled by a text-mode copy
+	endMarker = "OCLEND.\n"
+
+	headerSize  = len(magic) + 4 + 4 // magic, version, number of sections
+	sectionSize = 4 + 4 + 8          // CRC, length of the name, length of the data
+	trailerSize = len(endMarker) + 4 // marker, CRC of everything before the marker
+	maxName     = 1 << 12            // bytes; far above any real name
+	minFileSize = headerSize + trailerSize
+)
+
+// ErrCorrupt says that a file is not a whole checkpoint: it was cut short, or bytes in it changed.
+var ErrCorrupt = errors.New("the file is damaged")
+
+// castagnoli is CRC32C, which processors compute in hardware.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// WriteTo writes the container in the file format and returns the number of bytes written.
+func (c *Container) WriteTo(w io.Writer) (int64, error) {
+	out := &summer{w: w}
+	head := []byte(magic)
+	head = binary.LittleEndian.AppendUint32(head, Version)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(c.names)))
+	out.write(head)
+	for _, name := range c.names {
+		data := c.sections[name]
+		lengths := binary.LittleEndian.AppendUint32(nil, uint32(len(name)))
+		lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(data)))
+		out.write(binary.LittleEndian.AppendUint32(nil, sectionCRC(lengths, []byte(name), data)))
+		out.write(lengths)
+		out.write([]byte(name))
+		out.write(data)
+	}
+	sum := out.sum
+	out.write(binary.LittleEndian.AppendUint32([]byte(endMarker), sum))
+	return out.n, out.err
+}
+
+// Parse reads a whole file. The container keeps views of b, so that nothing is allocated by what the file claims; b must
+// not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
+func Parse(b []byte) (*Container, error) {
+	c, err := parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+func parse(b []byte) (*Container, error) {
+	if len(b) < minFileSize {
+		return nil, fmt.Errorf("%d bytes, want at least %d: %w", len(b), minFileSize, ErrCorrupt)
+	}
+	if string(b[:len(magic)]) != magic {
+		return nil, fmt.Errorf("starts with %q, want %q: %w", b[:len(magic)], magic, ErrCorrupt)
+	}
+	if v := binary.LittleEndian.Uint32(b[len(magic):]); v != Version {
+		return nil, fmt.Errorf("format version %d, want %d; read it with the program that wrote it", v, Version)
+	}
+	count := binary.LittleEndian.Uint32(b[len(magic)+4:])
+	rest := b[headerSize : len(b)-trailerSize]
+	c := NewContainer()
+	for i := range count {
+		var err error
+		if rest, err = c.parseSection(rest); err != nil {
+			return nil, fmt.Errorf("section %d of %d, byte %d: %w", i+1, count, len(b)-trailerSize-len(rest), err)
+		}
+	}
+	if len(rest) != 0 {
+		return nil, fmt.Errorf("%d bytes after the last section: %w", len(rest), ErrCorrupt)
+	}
+	trailer := b[len(b)-trailerSize:]
+	if string(trailer[:len(endMarker)]) != endMarker {
+		return nil, fmt.Errorf("end marker is %q, want %q: %w", trailer[:len(endMarker)], endMarker, ErrCorrupt)
+	}
+	want := binary.LittleEndian.Uint32(trailer[len(endMarker):])
+	if got := crc32.Checksum(b[:len(b)-trailerSize], castagnoli); got != want {
+		return nil, fmt.Errorf("whole file: crc32c %08x, want %08x: %w", got, want, ErrCorrupt)
+	}
+	return c, nil
+}
+
+// parseSection takes one section off the front of b and returns what follows it, or b itself with an error.
+func (c *Container) parseSection(b []byte) ([]byte, error) {
+	if len(b) < sectionSize {
+		return b, fmt.Errorf("%d bytes left, want at least %d: %w", len(b), sectionSize, ErrCorrupt)
+	}
+	want := binary.LittleEndian.Uint32(b)
+	nameLen, dataLen := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])
+	body := b[sectionSize:]
+	if nameLen > maxName || uint64(nameLen) > uint64(len(body)) || dataLen > uint64(len(body))-uint64(nameLen) {
+		return b, fmt.Errorf("name of %d and data of %d bytes, but %d bytes left: %w", nameLen, dataLen, len(body), ErrCorrupt)
+	}
+	end := int(nameLen) + int(dataLen)
+	name, data := body[:nameLen], body[nameLen:end:end]
+	if got := sectionCRC(b[4:sectionSize], name, data); got != want {
+		return b, fmt.Errorf("%q: crc32c %08x, want %08x: %w", name, got, want, ErrCorrupt)
+	}
+	if _, dup := c.sections[string(name)]; dup {
+		return b, fmt.Errorf("%q occurs twice: %w", name, ErrCorrupt)
+	}
+	c.names = append(c.names, string(name))
+	c.sections[string(name)] = data
+	return body[end:], nil
+}
+
+func sectionCRC(parts ...[]byte) uint32 {
+	sum := uint32(0)
+	for _, p := range parts {
+		sum = crc32.Update(sum, castagnoli, p)
+	}
+	return sum
+}
+
+// summer writes, counts and sums until the first error.
+type summer struct {
+	w   io.Writer
+	n   int64
+	sum uint32
+	err error
+}
+
+func (s *summer) write(b []byte) {
+	if s.err != nil {
+		return
+	}
+	n, err := s.w.Write(b)
+	s.n += int64(n)
+	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
+	s.err = err
+}
