@@ -45,8 +45,8 @@ func (s *Set) RowsNormApply(dz []float32, a *RowsNorm, p, q, r []float32) {
 // Add adds x to y.
 func (s *Set) Add(y, x []float32) { addGeneric(y, x) }
 
-// Sgd steps w -= lr·(g + decay·w).
-func (s *Set) Sgd(w, g []float32, lr, decay float32) { sgdGeneric(w, g, lr, decay) }
+// SGD steps w -= lr·(g + decay·w).
+func (s *Set) SGD(w, g []float32, lr, decay float32) { sgdGeneric(w, g, lr, decay) }
 
 // Momentum steps m = mu·m + g + decay·w; w -= lr·m.
 func (s *Set) Momentum(w, g, m []float32, lr, decay, mu float32) {

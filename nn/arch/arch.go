@@ -1,0 +1,72 @@
+// Package arch holds the networks of the survey: the reduced ResNet-18 and a multi-layer perceptron. It knows only how
+// layers follow each other.
+package arch
+
+import (
+	"fmt"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+)
+
+// Config sizes a network. NF is the width of ResNet18, Hidden the hidden layers of MLP.
+type Config struct {
+	Channels, Height, Width int
+	Classes                 int
+	NF                      int
+	Hidden                  []int
+}
+
+func (c Config) check() error {
+	if c.Channels < 1 || c.Height < 1 || c.Width < 1 || c.Classes < 1 {
+		return fmt.Errorf("arch: images of %d×%d×%d and %d classes; want at least 1 of each", c.Channels, c.Height, c.Width, c.Classes)
+	}
+	return nil
+}
+
+// ResNet18 is the reduced ResNet-18 of the survey (§exp_setup, REFERENCE.md §2): a 3×3 stem of NF channels without
+// max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a linear
+// head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. It draws from src.
+func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.NF < 1 {
+		return nil, fmt.Errorf("arch: resnet18: width %d; want at least 1", c.NF)
+	}
+	b := nn.NewBuilder(c.Channels, c.Height, c.Width, src)
+	b.Stem("conv1", "bn1", c.NF)
+	for stage := range 4 {
+		for block := range 2 {
+			stride := 1
+			if stage > 0 && block == 0 {
+				stride = 2
+			}
+			b.Block(fmt.Sprintf("layer%d.%d", stage+1, block), c.NF<<stage, stride)
+		}
+	}
+	if err := b.AvgPool(4); err != nil {
+		return nil, fmt.Errorf("arch: resnet18: images of %d×%d are too small, use at least 25×25: %w", c.Height, c.Width, err)
+	}
+	b.Linear("linear", c.Classes, false)
+	return b.Build(), nil
+}
+
+// MLP is a perceptron with the given hidden layers, each followed by a ReLU, and a linear head. It draws from src.
+func MLP(c Config, src *rng.Source) (*nn.Network, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if len(c.Hidden) == 0 {
+		return nil, fmt.Errorf("arch: mlp: no hidden layer; want at least one, such as 400")
+	}
+	b := nn.NewBuilder(c.Channels, c.Height, c.Width, src)
+	for i, h := range c.Hidden {
+		if h < 1 {
+			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units; want at least 1", i+1, h)
+		}
+		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
+	}
+	b.Linear("linear", c.Classes, false)
+	return b.Build(), nil
+}

@@ -1,0 +1,134 @@
+package nn
+
+// blockLayer is a basic block of a residual network: conv3×3(stride) → norm → ReLU → conv3×3 → norm, plus the shortcut
+// (identity, or conv1×1(stride) → norm), then ReLU.
+type blockLayer struct {
+	out, stride         int
+	conv1, conv2, short convRef // short.size is 0 for the identity
+	norm1, norm2, normS normRef
+}
+
+type blockState struct {
+	l             *blockLayer
+	in, out       geom
+	conv1, conv2  conv
+	short         conv
+	bn1, bn2, bnS *norm
+	split         *phases // planes with stride 2
+	xs            []float32
+	x, z1, y1, z2 []float32
+	zs, s, y      []float32
+	dz, dy1, dx   []float32 // dx only where the shape changes
+	dzS, dxs      []float32
+}
+
+func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
+	w := window{9, l.stride}
+	make := planesGeom
+	if in.rows {
+		make = rowsGeom
+	}
+	out := make(l.out, w.out(in.h), w.out(in.w), in.n)
+	b := &blockState{l: l, in: in, out: out}
+	b.conv1 = newConv(p.set, in, out, w, p.pool.workers)
+	b.conv2 = newConv(p.set, out, out, window{9, 1}, p.pool.workers)
+	b.bn1, b.bn2 = newNorm(p.set, out, true, l.norm1), newNorm(p.set, out, true, l.norm2)
+	b.z1, b.y1, b.z2 = p.own("z", out), p.own("mid", out), p.own("z", out)
+	if l.short.size > 0 {
+		b.short = newConv(p.set, in, out, window{1, l.stride}, p.pool.workers)
+		b.bnS = newNorm(p.set, out, false, l.normS)
+		b.zs, b.s = p.own("z", out), p.own("short", out)
+	}
+	b.y = p.activation(out)
+	if !in.rows && l.stride == 2 {
+		b.split = &phases{s: p.set, g: in, split: phaseGeom(in)}
+		b.xs = p.own("phases", b.split.split)
+	}
+	if p.inference {
+		return b, out
+	}
+	b.dz, b.dy1 = p.buffer("dz", out), p.buffer("dmid", out)
+	if l.short.size > 0 {
+		b.dx = p.buffer("g", in)
+		b.dzS = p.buffer("dzs", out)
+		if b.split != nil {
+			b.dxs = p.buffer("dphases", b.split.split)
+		}
+	}
+	return b, out
+}
+
+func (b *blockState) pack(p *pass, backward bool) {
+	do := func(c conv, r convRef) {
+		if backward {
+			c.packBackward(p.pool, r.of(p.net.params))
+		} else {
+			c.packForward(p.pool, r.of(p.net.params))
+		}
+	}
+	do(b.conv1, b.l.conv1)
+	do(b.conv2, b.l.conv2)
+	if b.short != nil {
+		do(b.short, b.l.short)
+	}
+}
+
+func (b *blockState) forward(p *pass, x []float32) []float32 {
+	l := b.l
+	b.x = x
+	if b.split != nil {
+		b.split.run(p.pool, b.xs, x, p.images, false)
+		b.x = b.xs
+		p.mark(l.conv1.name, "phases")
+	}
+	res := x
+	if b.short != nil {
+		b.short.forward(p.pool, b.zs, b.x, p.images)
+		p.mark(l.short.name, "forward")
+		b.bnS.forward(p.pool, p.net, p.mode, b.s, b.zs, nil, p.images)
+		p.mark(l.short.name, "norm")
+		res = b.s
+	}
+	b.conv1.forward(p.pool, b.z1, b.x, p.images)
+	p.mark(l.conv1.name, "forward")
+	b.bn1.forward(p.pool, p.net, p.mode, b.y1, b.z1, nil, p.images)
+	p.mark(l.conv1.name, "norm")
+	b.conv2.forward(p.pool, b.z2, b.y1, p.images)
+	p.mark(l.conv2.name, "forward")
+	b.bn2.forward(p.pool, p.net, p.mode, b.y, b.z2, res, p.images)
+	p.mark(l.conv2.name, "norm")
+	return b.y
+}
+
+func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
+	l := b.l
+	b.bn2.backward(p.pool, p.dst, b.dz, g, b.y, b.z2, p.images) // g is masked: now the gradient of both summands
+	p.mark(l.conv2.name, "norm backward")
+	p.weights(l.conv2, b.conv2, b.bn2, b.dz, b.y1)
+	b.conv2.input(p.pool, b.dy1, b.dz, p.images, false)
+	p.mark(l.conv2.name, "input gradient")
+	b.bn1.backward(p.pool, p.dst, b.dz, b.dy1, b.y1, b.z1, p.images)
+	p.mark(l.conv1.name, "norm backward")
+	p.weights(l.conv1, b.conv1, b.bn1, b.dz, b.x)
+	if b.short == nil {
+		b.conv1.input(p.pool, g, b.dz, p.images, true)
+		p.mark(l.conv1.name, "input gradient")
+		return g
+	}
+	dx := b.dx
+	if b.split != nil {
+		dx = b.dxs
+	}
+	b.conv1.input(p.pool, dx, b.dz, p.images, false)
+	p.mark(l.conv1.name, "input gradient")
+	b.bnS.backward(p.pool, p.dst, b.dzS, g, nil, b.zs, p.images)
+	p.mark(l.short.name, "norm backward")
+	p.weights(l.short, b.short, b.bnS, b.dzS, b.x)
+	b.short.input(p.pool, dx, b.dzS, p.images, true)
+	p.mark(l.short.name, "input gradient")
+	if b.split != nil {
+		b.split.run(p.pool, b.dx, dx, p.images, true)
+		p.mark(l.conv1.name, "phases")
+	}
+	return b.dx
+}

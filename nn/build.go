@@ -1,0 +1,165 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"ocl/internal/kernel"
+	"ocl/internal/rng"
+)
+
+// Layout thresholds: planes for few channels on large maps, channel-last where channels fill vectors (docs/engine.md).
+const (
+	rowsChannels = 64 // from here on channel-last
+	planesWidth  = 14 // narrowest map kept in planes: a vector's overshoot must end in the zero row
+)
+
+// Builder puts a network together layer by layer; package arch uses it. Parameters are drawn as PyTorch draws them:
+// weights and biases from U(−1/√fan_in, 1/√fan_in), γ = 1, β = 0.
+type Builder struct {
+	net  *Network
+	src  *rng.Source
+	g    geom
+	fill []func() // initialisers, run once the vectors exist
+}
+
+// NewBuilder starts a network for images of c channels and h×w pixels.
+func NewBuilder(c, h, w int, src *rng.Source) *Builder {
+	return &Builder{net: &Network{set: kernel.Active(), c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}
+}
+
+func (b *Builder) param(name string, in, taps, out int) convRef {
+	n := b.net
+	p := Param{Name: name, Offset: b.total(), In: in, Taps: taps, Out: out}
+	n.list = append(n.list, p)
+	bound := 1 / math.Sqrt(float64(in*taps))
+	b.fill = append(b.fill, func() { b.uniform(p, bound) })
+	return convRef{name: name, at: p.Offset, size: p.Len()}
+}
+
+func (b *Builder) total() int {
+	if len(b.net.list) == 0 {
+		return 0
+	}
+	last := b.net.list[len(b.net.list)-1]
+	return last.Offset + last.Len()
+}
+
+func (b *Builder) uniform(p Param, bound float64) {
+	for i := range p.Len() {
+		b.net.params[p.Offset+i] = float32((2*b.src.Float64() - 1) * bound)
+	}
+}
+
+func (b *Builder) vector(name string, n int, value float32) int {
+	p := Param{Name: name, Offset: b.total(), Out: n}
+	b.net.list = append(b.net.list, p)
+	b.fill = append(b.fill, func() {
+		for i := range n {
+			b.net.params[p.Offset+i] = value
+		}
+	})
+	return p.Offset
+}
+
+func (b *Builder) norm(name string, n int) normRef {
+	r := normRef{gamma: b.vector(name+".weight", n, 1), beta: b.vector(name+".bias", n, 0)}
+	at := 0
+	if k := len(b.net.stats); k > 0 {
+		at = b.net.stats[k-1].Offset + b.net.stats[k-1].Out
+	}
+	r.mean, r.variance = at, at+n
+	b.net.stats = append(b.net.stats, Param{Name: name + ".running_mean", Offset: at, Out: n},
+		Param{Name: name + ".running_var", Offset: at + n, Out: n})
+	return r
+}
+
+func (b *Builder) count(in, taps, out, pixels int) {
+	b.net.flops += 2 * int64(in*taps) * int64(out*pixels)
+}
+
+// Stem adds conv3×3 → batch norm → ReLU on the images.
+func (b *Builder) Stem(conv, norm string, out int) {
+	l := &stemLayer{out: out, conv: b.param(conv+".weight", b.g.c, 9, out), norm: b.norm(norm, out)}
+	b.count(b.g.c, 9, out, b.g.pixels())
+	b.net.layers = append(b.net.layers, l)
+	b.g = planesGeom(out, b.g.h, b.g.w, 1)
+}
+
+// Block adds a basic residual block of the given stride; prefix names its parameters ("layer1.0").
+func (b *Builder) Block(prefix string, out, stride int) {
+	w := window{9, stride}
+	oh, ow := w.out(b.g.h), w.out(b.g.w)
+	if !b.g.rows && (out >= rowsChannels || ow < planesWidth) {
+		b.net.layers = append(b.net.layers, rowsLayer{})
+		b.g = rowsGeom(b.g.c, b.g.h, b.g.w, 1)
+	}
+	in := b.g.c
+	l := &blockLayer{out: out, stride: stride}
+	l.conv1, l.norm1 = b.param(prefix+".conv1.weight", in, 9, out), b.norm(prefix+".bn1", out)
+	l.conv2, l.norm2 = b.param(prefix+".conv2.weight", out, 9, out), b.norm(prefix+".bn2", out)
+	b.count(in+out, 9, out, oh*ow)
+	if stride != 1 || in != out {
+		l.short, l.normS = b.param(prefix+".shortcut.0.weight", in, 1, out), b.norm(prefix+".shortcut.1", out)
+		b.count(in, 1, out, oh*ow)
+	}
+	b.net.layers = append(b.net.layers, l)
+	if b.g.rows {
+		b.g = rowsGeom(out, oh, ow, 1)
+	} else {
+		b.g = planesGeom(out, oh, ow, 1)
+	}
+}
+
+// AvgPool adds average pooling by side×side, rounding down, and flattens to features in the order (c, y, x).
+func (b *Builder) AvgPool(side int) error {
+	if b.g.h < side || b.g.w < side {
+		return fmt.Errorf("nn: average pooling: the last map is %d×%d; want at least %d×%d; use larger images",
+			b.g.h, b.g.w, side, side)
+	}
+	if !b.g.rows {
+		b.net.layers = append(b.net.layers, rowsLayer{})
+		b.g = rowsGeom(b.g.c, b.g.h, b.g.w, 1)
+	}
+	b.net.layers = append(b.net.layers, poolLayer{side})
+	b.g = rowsGeom(b.g.c*(b.g.h/side)*(b.g.w/side), 1, 1, 1)
+	b.net.featureDim = b.g.c
+	return nil
+}
+
+// Linear adds a linear layer with bias, and a ReLU if relu is set; the outputs of the last ReLU are the features.
+func (b *Builder) Linear(name string, out int, relu bool) {
+	in := b.g.c * b.g.h * b.g.w
+	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0}
+	l.w = b.param(name+".weight", in, 1, out)
+	l.bias = b.vector(name+".bias", out, 0)
+	p := b.net.list[len(b.net.list)-1]
+	bound := 1 / math.Sqrt(float64(in))
+	b.fill[len(b.fill)-1] = func() { b.uniform(p, bound) }
+	b.count(in, 1, out, 1)
+	b.net.layers = append(b.net.layers, l)
+	b.g = rowsGeom(out, 1, 1, 1)
+	if relu {
+		b.net.featureDim = out
+	}
+}
+
+// Build draws the parameters and returns the network; the last layer's outputs are the logits.
+func (b *Builder) Build() *Network {
+	n := b.net
+	n.classes = b.g.c
+	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
+	if k := len(n.stats); k > 0 {
+		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)
+	}
+	for i := 1; i < len(n.stats); i += 2 {
+		for j := range n.stats[i].Out {
+			n.running[n.stats[i].Offset+j] = 1
+		}
+	}
+	for _, f := range b.fill {
+		f()
+	}
+	n.Changed()
+	return n
+}

@@ -1,0 +1,152 @@
+package nn
+
+// poolLayer is average pooling by windows of side×side at a stride of side, rounding down, and flattening to features
+// in the order (c, y, x).
+type poolLayer struct{ side int }
+
+type poolState struct {
+	side    int
+	in, out geom // out: features as one pixel
+	oh, ow  int
+	y, g    []float32
+}
+
+func (l poolLayer) bind(p *pass, in geom) (state, geom) {
+	oh, ow := in.h/l.side, in.w/l.side
+	out := rowsGeom(in.c*oh*ow, 1, 1, in.n)
+	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, y: p.buffer("features", out)}
+	p.features = s.y
+	p.featureGeom = out
+	if !p.inference {
+		s.g = p.buffer("g", in)
+	}
+	return s, out
+}
+
+func (s *poolState) pack(*pass, bool) {}
+
+func (s *poolState) forward(p *pass, x []float32) []float32 {
+	scale := 1 / float32(s.side*s.side)
+	for img := range p.images {
+		for oy := range s.oh {
+			for ox := range s.ow {
+				for c := range s.in.c {
+					var sum float32
+					for dy := range s.side {
+						for dx := range s.side {
+							sum += x[s.in.pos(img, oy*s.side+dy, ox*s.side+dx)+c]
+						}
+					}
+					s.y[img*s.out.cs+(c*s.oh+oy)*s.ow+ox] = sum * scale
+				}
+			}
+		}
+	}
+	p.mark("pool", "forward")
+	return s.y
+}
+
+func (s *poolState) backward(p *pass, g []float32, _ bool) []float32 {
+	clear(s.g) // pixels beyond the last window get no gradient
+	scale := 1 / float32(s.side*s.side)
+	for img := range p.images {
+		for y := range s.oh * s.side {
+			for x := range s.ow * s.side {
+				dst := s.g[s.in.pos(img, y, x):][:s.in.c]
+				src := g[img*s.out.cs+(y/s.side)*s.ow+x/s.side:]
+				for c := range dst {
+					dst[c] = src[c*s.oh*s.ow] * scale
+				}
+			}
+		}
+	}
+	p.mark("pool", "input gradient")
+	return s.g
+}
+
+// linearLayer is y = x·W + b on features, with a ReLU unless it is the head.
+type linearLayer struct {
+	out  int
+	w    convRef
+	bias int
+	relu bool
+	// input: the features are the images themselves
+	input bool
+	side  geom // of the images, for input
+}
+
+type linearState struct {
+	l         *linearLayer
+	in, out   geom
+	unit      *rowsUnit
+	x, y, g   []float32
+	lastInput []float32
+}
+
+func (l *linearLayer) bind(p *pass, in geom) (state, geom) {
+	if l.input {
+		in = rowsGeom(in.c*in.h*in.w, 1, 1, in.n)
+	}
+	out := rowsGeom(l.out, 1, 1, in.n)
+	s := &linearState{l: l, in: in, out: out, unit: newRowsUnit(p.set, in, out, window{1, 1}, p.pool.workers)}
+	s.y = p.own(l.w.name, out)
+	if l.input {
+		s.x = p.own("input", in)
+	}
+	if l.relu {
+		p.features, p.featureGeom = s.y, out
+	}
+	if !p.inference {
+		s.g = p.own("dlinear", in)
+	}
+	return s, out
+}
+
+func (s *linearState) pack(p *pass, backward bool) {
+	if backward {
+		s.unit.packBackward(p.pool, s.l.w.of(p.net.params))
+		return
+	}
+	s.unit.packForward(p.pool, s.l.w.of(p.net.params))
+}
+
+func (s *linearState) forward(p *pass, x []float32) []float32 {
+	if s.l.input {
+		x = s.x
+	}
+	s.lastInput = x
+	s.unit.forward(p.pool, s.y, x, p.images)
+	bias := p.net.params[s.l.bias : s.l.bias+s.l.out]
+	for img := range p.images {
+		y := s.y[img*s.out.cs:][:s.l.out]
+		for o := range y {
+			y[o] += bias[o]
+			if s.l.relu && y[o] <= 0 {
+				y[o] = 0
+			}
+		}
+	}
+	p.mark(s.l.w.name, "forward")
+	return s.y
+}
+
+func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
+	for img := range p.images {
+		row := g[img*s.out.cs:][:s.l.out]
+		bias := p.rowOf(img)[s.l.bias:][:s.l.out]
+		y := s.y[img*s.out.cs:]
+		for o := range row {
+			if s.l.relu && y[o] <= 0 {
+				row[o] = 0
+			}
+			bias[o] += row[o]
+		}
+	}
+	p.weights(s.l.w, s.unit, nil, g, s.lastInput)
+	if s.l.input && !wantInput {
+		return nil
+	}
+	s.unit.input(p.pool, s.g, g, p.images, false)
+	p.mark(s.l.w.name, "input gradient")
+	return s.g
+}

@@ -1,0 +1,134 @@
+package nn
+
+import "ocl/tensor"
+
+// layer is one step of a network: a description without weights or caches, shared by copies of the network. bind makes
+// its working state for a pass.
+type layer interface {
+	bind(p *pass, in geom) (state, geom)
+}
+
+// state is a layer's caches and buffers in one pass. x and g are activations and gradients in the engine's layouts.
+type state interface {
+	forward(p *pass, x []float32) []float32
+	// backward adds the gradients of the parameters to those of the pass and returns that of the input if wanted.
+	backward(p *pass, g []float32, wantInput bool) []float32
+	pack(p *pass, backward bool)
+}
+
+// convRef says where a convolution's parameter lies.
+type convRef struct {
+	name string
+	at   int
+	size int
+}
+
+func (r convRef) of(v []float32) []float32 { return v[r.at : r.at+r.size] }
+
+// stemLayer takes images in: they are copied into planes, convolved 3×3, normalised and rectified.
+type stemLayer struct {
+	out  int
+	conv convRef
+	norm normRef
+}
+
+type stemState struct {
+	l       *stemLayer
+	g, in   geom
+	unit    conv
+	bn      *norm
+	x, z, y []float32
+	dz, dx  []float32
+}
+
+func (l *stemLayer) bind(p *pass, in geom) (state, geom) {
+	g := planesGeom(l.out, in.h, in.w, in.n)
+	s := &stemState{l: l, g: g, in: in, unit: newConv(p.set, in, g, window{9, 1}, p.pool.workers), bn: newNorm(p.set, g, true, l.norm)}
+	s.x, s.z, s.y = p.buffer("input", in), p.own("z", g), p.activation(g)
+	if !p.inference {
+		s.dz, s.dx = p.buffer("dz", g), p.buffer("dinput", in)
+	}
+	return s, g
+}
+
+// load copies images into planes.
+func (s *stemState) load(x *tensor.Tensor) {
+	for img := range x.Dim(0) {
+		src := x.Row(img)
+		for c := range s.in.c {
+			for y := range s.in.h {
+				copy(s.x[s.in.at(c, img, y):][:s.in.w], src[(c*s.in.h+y)*s.in.w:])
+			}
+		}
+	}
+}
+
+// unload copies the gradient of the images out.
+func (s *stemState) unload(dst *tensor.Tensor) {
+	for img := range dst.Dim(0) {
+		row := dst.Row(img)
+		for c := range s.in.c {
+			for y := range s.in.h {
+				copy(row[(c*s.in.h+y)*s.in.w:][:s.in.w], s.dx[s.in.at(c, img, y):])
+			}
+		}
+	}
+}
+
+func (s *stemState) pack(p *pass, backward bool) {
+	if !backward {
+		s.unit.packForward(p.pool, s.l.conv.of(p.net.params))
+	} else if p.wantInput {
+		s.unit.packBackward(p.pool, s.l.conv.of(p.net.params))
+	}
+}
+
+func (s *stemState) forward(p *pass, _ []float32) []float32 {
+	s.unit.forward(p.pool, s.z, s.x, p.images)
+	p.mark(s.l.conv.name, "forward")
+	s.bn.forward(p.pool, p.net, p.mode, s.y, s.z, nil, p.images)
+	p.mark(s.l.conv.name, "norm")
+	return s.y
+}
+
+func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
+	s.bn.backward(p.pool, p.dst, s.dz, g, s.y, s.z, p.images)
+	p.mark(s.l.conv.name, "norm backward")
+	p.weights(s.l.conv, s.unit, s.bn, s.dz, s.x)
+	if wantInput {
+		s.unit.input(p.pool, s.dx, s.dz, p.images, false)
+		p.mark(s.l.conv.name, "input gradient")
+	}
+	return s.dx
+}
+
+// rowsLayer turns planes into rows.
+type rowsLayer struct{}
+
+type rowsState struct {
+	r    *relayout
+	y, g []float32
+}
+
+func (rowsLayer) bind(p *pass, in geom) (state, geom) {
+	out := rowsGeom(in.c, in.h, in.w, in.n)
+	s := &rowsState{r: &relayout{s: p.set, planes: in, rows: out}, y: p.buffer("rows", out)}
+	if !p.inference {
+		s.g = p.buffer("g", in)
+	}
+	return s, out
+}
+
+func (s *rowsState) pack(*pass, bool) {}
+
+func (s *rowsState) forward(p *pass, x []float32) []float32 {
+	s.r.run(p.pool, s.y, x, p.images, false)
+	p.mark("to rows", "forward")
+	return s.y
+}
+
+func (s *rowsState) backward(p *pass, g []float32, _ bool) []float32 {
+	s.r.run(p.pool, s.g, g, p.images, true)
+	p.mark("to rows", "input gradient")
+	return s.g
+}

@@ -1,0 +1,259 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"ocl/checkpoint"
+	"ocl/internal/kernel"
+	"ocl/tensor"
+)
+
+// Network is a network's description, parameters, gradients and running statistics. Activations live in a [Workspace],
+// so that a network can serve readers while a copy trains.
+type Network struct {
+	set        *kernel.Set
+	c, h, w    int
+	classes    int
+	featureDim int
+	flops      int64
+	layers     []layer
+	list       []Param
+	stats      []Param // running statistics; Offset is into running
+
+	params, grads []float32
+	running       []float32
+	version       uint64
+}
+
+var versions atomic.Uint64
+
+// Params is the flat vector of all parameters [P], in the order of Named. Whoever writes to it calls Changed.
+func (n *Network) Params() []float32 { return n.params }
+
+// Grads is the flat vector of all gradients [P], in the same order.
+func (n *Network) Grads() []float32 { return n.grads }
+
+// Running is the flat vector of all running means and variances of batch norm.
+func (n *Network) Running() []float32 { return n.running }
+
+// Named lists the parameters with their places in Params and Grads.
+func (n *Network) Named() []Param { return slices.Clone(n.list) }
+
+// Statistics lists the running statistics with their places in Running.
+func (n *Network) Statistics() []Param { return slices.Clone(n.stats) }
+
+// Changed says that Params were written to: weights packed for the kernels are packed again before their next use.
+func (n *Network) Changed() { n.version = versions.Add(1) }
+
+// ZeroGrads sets all gradients to zero.
+func (n *Network) ZeroGrads() { clear(n.grads) }
+
+// Classes is K, the number of logits.
+func (n *Network) Classes() int { return n.classes }
+
+// FeatureDim is D, the number of features before the head.
+func (n *Network) FeatureDim() int { return n.featureDim }
+
+// Input is the shape of an image: channels, height and width in pixels.
+func (n *Network) Input() (c, h, w int) { return n.c, n.h, n.w }
+
+// FLOPs is the number of floating-point operations of one image's forward pass, two a multiply-add of convolutions and
+// linear layers, counted with the taps beyond the border; a backward pass takes twice as many.
+func (n *Network) FLOPs() int64 { return n.flops }
+
+// KernelName is the kernel set that the network uses.
+func (n *Network) KernelName() string { return n.set.Name }
+
+// Clone is a deep copy: it shares nothing that changes with n.
+func (n *Network) Clone() *Network {
+	c := *n
+	c.params, c.grads, c.running = slices.Clone(n.params), slices.Clone(n.grads), slices.Clone(n.running)
+	return &c
+}
+
+// CopyFrom sets parameters and running statistics to those of src, a network of the same shape.
+func (n *Network) CopyFrom(src *Network) {
+	copy(n.params, src.params)
+	copy(n.running, src.running)
+	n.version = src.version
+}
+
+// SaveState writes parameters and running statistics.
+func (n *Network) SaveState(e *checkpoint.Encoder) error {
+	e.Float32s("params", n.params)
+	e.Float32s("running", n.running)
+	return nil
+}
+
+// LoadState reads what SaveState wrote.
+func (n *Network) LoadState(d *checkpoint.Decoder) error {
+	if err := d.Float32s("params", n.params); err != nil {
+		return err
+	}
+	n.Changed()
+	return d.Float32s("running", n.running)
+}
+
+// Workspace holds the activations and gradients of passes through networks of one shape. It is used by one goroutine
+// at a time and has workers of its own. Close ends them.
+type Workspace struct {
+	pool    *pool
+	train   *pass
+	eval    []*pass // one a worker
+	out     *tensor.Tensor
+	predict predictTask
+	profile *profile
+}
+
+// NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
+func (n *Network) NewWorkspace(workers int) *Workspace {
+	return &Workspace{pool: newPool(workers)}
+}
+
+// Workers is the number of workers.
+func (ws *Workspace) Workers() int { return ws.pool.workers }
+
+// Close ends the workers; the workspace cannot be used any more.
+func (ws *Workspace) Close() { ws.pool.close() }
+
+// EnableProfile makes the workspace book the time of each layer's work from now on.
+func (ws *Workspace) EnableProfile() {
+	ws.profile = &profile{index: map[[2]string]int{}}
+	if ws.train != nil {
+		ws.train.profile = ws.profile
+	}
+}
+
+// Profile is the time booked since EnableProfile, in the order of a pass.
+func (ws *Workspace) Profile() []LayerTime { return slices.Clone(ws.profile.times) }
+
+// Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
+func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
+	n.check(x)
+	if ws.train == nil || ws.train.n < x.Dim(0) {
+		ws.train = newPass(n, ws.pool, x.Dim(0), false)
+		ws.train.profile = ws.profile
+	}
+	return ws.train.forward(n, x, m)
+}
+
+func (n *Network) check(x *tensor.Tensor) {
+	x.CheckShape("network input", -1, n.c, n.h, n.w)
+	if x.Dim(0) == 0 {
+		panic("nn: an empty batch")
+	}
+}
+
+// Features returns the features [B,D] of the last Forward. They belong to the workspace.
+func (n *Network) Features(ws *Workspace) *tensor.Tensor {
+	p := ws.train
+	f := p.featureOut
+	f.Shape[0] = p.images
+	f.Data = f.Data[:p.images*n.featureDim]
+	for img := range p.images {
+		copy(f.Row(img), p.features[img*p.featureGeom.cs:])
+	}
+	return f
+}
+
+// Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K].
+func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
+	n.backward(ws, dlogits, n.grads, nil, false)
+}
+
+// BackwardInput is Backward and returns the gradient of the images [B,C,H,W], which belongs to the workspace.
+func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.Tensor {
+	n.backward(ws, dlogits, n.grads, nil, true)
+	p := ws.train
+	if p.inputGrad == nil || p.inputGrad.Dim(0) != p.images {
+		p.inputGrad = tensor.New(p.images, n.c, n.h, n.w)
+	}
+	switch s := p.states[0].(type) {
+	case *stemState:
+		s.unload(p.inputGrad)
+	case *linearState:
+		for img := range p.images {
+			copy(p.inputGrad.Row(img), s.g[img*s.in.cs:])
+		}
+	}
+	return p.inputGrad
+}
+
+// BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
+// [B,K]. The last Forward must have been in Eval mode: batch statistics tie samples together. Grads stay as they are.
+func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst []float32) {
+	if ws.train.mode != Eval {
+		panic("nn: per-sample gradients need a forward pass in Eval mode")
+	}
+	if len(dst) != dlogits.Dim(0)*len(n.params) {
+		panic(fmt.Sprintf("nn: BackwardPerSample: %d values, want %d", len(dst), dlogits.Dim(0)*len(n.params)))
+	}
+	clear(dst)
+	n.backward(ws, dlogits, nil, dst, false)
+}
+
+func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
+	p := ws.train
+	d.CheckShape("gradient of the logits", p.images, n.classes)
+	p.dst, p.samples = dst, samples
+	p.backward(d, wantInput)
+}
+
+// predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.
+type predictTask struct {
+	net  *Network
+	ws   *Workspace
+	x    *tensor.Tensor
+	part int
+	view []tensor.Tensor // one a worker
+}
+
+func (t *predictTask) do(worker, chunk int) {
+	lo := chunk * t.part
+	hi := min(lo+t.part, t.x.Dim(0))
+	v := &t.view[worker]
+	row := t.x.RowLen()
+	v.Shape = append(v.Shape[:0], t.x.Shape...)
+	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
+	logits := t.ws.eval[worker].forward(t.net, v, Eval)
+	copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+}
+
+// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
+// on the others. It changes nothing but the workspace, to which the result belongs.
+func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	n.check(x)
+	part := n.predictPart()
+	t := &ws.predict
+	if ws.eval == nil {
+		serial := newPool(1)
+		for range ws.pool.workers {
+			ws.eval = append(ws.eval, newPass(n, serial, part, true))
+		}
+		t.view = make([]tensor.Tensor, ws.pool.workers)
+	}
+	b := x.Dim(0)
+	if ws.out == nil {
+		ws.out = tensor.New(0, n.classes)
+	}
+	ws.out.Shape[0] = b
+	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
+	t.net, t.ws, t.x, t.part = n, ws, x, part
+	ws.pool.run(t, (b+part-1)/part)
+	t.x = nil
+	return ws.out
+}
+
+// predictPart is the number of images a worker predicts at once: a multiple of the position tile where maps are small,
+// few enough for the second-level cache.
+func (n *Network) predictPart() int {
+	switch px := n.h * n.w; {
+	case px <= 48*48:
+		return kernel.RowTile
+	case px <= 96*96:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,250 @@
+package nn
+
+import (
+	"math"
+
+	"ocl/internal/kernel"
+)
+
+// PyTorch's defaults for batch norm.
+const (
+	normEps      = 1e-5
+	normMomentum = 0.1
+)
+
+// norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it. Chunks are
+// channels (planes) or groups of channels (rows): no sum is split over workers.
+type norm struct {
+	s    *kernel.Set
+	g    geom
+	relu bool
+	ref  normRef
+
+	net    *Network
+	mode   Mode
+	images int
+
+	z, y, res []float32
+	grad, dz  []float32
+	dst       []float32 // gradients of the parameters are added here, at the parameters' offsets
+
+	mean, inv, scale, shift []float32 // per channel, as the last forward pass used them
+	p, q, r                 []float32
+	sums                    []float64 // two a channel
+	part                    []float32 // rows: partial sums, two a channel
+	phase                   int
+}
+
+// normRef says where a batch norm's parameters and running statistics lie in a network.
+type normRef struct{ gamma, beta, mean, variance int }
+
+const (
+	normForward = iota
+	normBackward
+	// rowsSpan is the number of channels of a chunk, rowsPart the positions summed in float32 before float64 takes over.
+	rowsSpan = channelPad
+	rowsPart = 256
+)
+
+func newNorm(s *kernel.Set, g geom, relu bool, ref normRef) *norm {
+	n := roundUp(g.c, channelPad)
+	v := func() []float32 { return make([]float32, n) }
+	return &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
+		sums: make([]float64, 2*n), part: make([]float32, 2*n)}
+}
+
+// forward writes y = relu?(norm(z) + res?).
+func (b *norm) forward(p *pool, net *Network, mode Mode, y, z, res []float32, images int) {
+	b.net, b.mode, b.y, b.z, b.res, b.images, b.phase = net, mode, y, z, res, images, normForward
+	p.run(b, b.chunks())
+}
+
+// backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and writes that of z to dz.
+func (b *norm) backward(p *pool, dst, dz, grad, y, z []float32, images int) {
+	b.dst, b.dz, b.grad, b.y, b.z, b.images, b.phase = dst, dz, grad, y, z, images, normBackward
+	if !b.relu {
+		b.y = nil
+	}
+	p.run(b, b.chunks())
+}
+
+func (b *norm) chunks() int {
+	if b.g.rows {
+		return b.g.cs / rowsSpan
+	}
+	return b.g.c
+}
+
+func (b *norm) do(_, chunk int) {
+	lo, hi := chunk, chunk+1
+	if b.g.rows {
+		lo, hi = chunk*rowsSpan, (chunk+1)*rowsSpan
+	}
+	if b.phase == normForward {
+		b.statistics(lo, hi)
+		if b.g.rows {
+			b.s.RowsScale(b.y[lo:], b.z[lo:], tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
+				b.images*b.g.pixels(), b.g.cs, b.relu)
+			return
+		}
+		for img := range b.images {
+			b.s.PlaneScale(b.y, b.z, b.res, b.area(lo, img), b.scale[lo], b.shift[lo], b.relu)
+		}
+		return
+	}
+	b.gradients(lo, hi)
+	if b.g.rows {
+		a := kernel.RowsNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.pixels(),
+			C: hi - lo, Stride: b.g.cs}
+		b.s.RowsNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+		return
+	}
+	for img := range b.images {
+		a := kernel.PlaneNorm{Area: b.area(lo, img), Z: b.z, G: b.grad, Mean: b.mean[lo]}
+		b.s.PlaneNormApply(b.dz, &a, b.p[lo], b.q[lo], b.r[lo])
+	}
+}
+
+// tail is x[lo:], and nil for nil.
+func tail(x []float32, lo int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[lo:]
+}
+
+func (b *norm) area(c, img int) kernel.Area {
+	return kernel.Area{Base: b.g.at(c, img, 0), Rows: b.g.h, Cols: b.g.w, RowStride: b.g.row}
+}
+
+// statistics sets mean, inv, scale and shift of channels [lo, hi) and moves the running statistics in Train mode.
+func (b *norm) statistics(lo, hi int) {
+	net := b.net
+	m := float64(b.images * b.g.pixels())
+	if b.mode != Eval {
+		b.sum(lo, hi, false)
+		for c := lo; c < hi; c++ {
+			b.mean[c] = float32(b.sums[c] / m)
+		}
+		b.sum(lo, hi, true)
+	}
+	for c := lo; c < min(hi, b.g.c); c++ {
+		run := net.running
+		var variance float64
+		if b.mode == Eval {
+			b.mean[c] = run[b.ref.mean+c]
+			variance = float64(run[b.ref.variance+c])
+		} else {
+			variance = b.sums[c] / m
+		}
+		if b.mode == Train {
+			unbiased := b.sums[c] / max(1, m-1)
+			run[b.ref.mean+c] = float32((1-normMomentum)*float64(run[b.ref.mean+c]) + normMomentum*float64(b.mean[c]))
+			run[b.ref.variance+c] = float32((1-normMomentum)*float64(run[b.ref.variance+c]) + normMomentum*unbiased)
+		}
+		inv := 1 / math.Sqrt(variance+normEps)
+		b.inv[c] = float32(inv)
+		scale := float64(net.params[b.ref.gamma+c]) * inv
+		b.scale[c] = float32(scale)
+		b.shift[c] = float32(float64(net.params[b.ref.beta+c]) - float64(b.mean[c])*scale)
+	}
+}
+
+// sum sets sums of channels [lo, hi) to Σ z, or to Σ (z-mean)² if squares is set.
+func (b *norm) sum(lo, hi int, squares bool) {
+	clear(b.sums[lo:hi])
+	if !b.g.rows {
+		for img := range b.images {
+			if squares {
+				b.sums[lo] += float64(b.s.PlaneSquares(b.z, b.area(lo, img), b.mean[lo]))
+			} else {
+				b.sums[lo] += float64(b.s.PlaneSum(b.z, b.area(lo, img)))
+			}
+		}
+		return
+	}
+	part := b.part[2*lo : 2*lo+hi-lo]
+	total := b.images * b.g.pixels()
+	for first := 0; first < total; first += rowsPart {
+		clear(part)
+		z, n := b.z[first*b.g.cs+lo:], min(rowsPart, total-first)
+		if squares {
+			b.s.RowsSquares(part, z, b.mean[lo:hi], n, b.g.cs)
+		} else {
+			b.s.RowsSums(part, z, n, b.g.cs)
+		}
+		for i, v := range part {
+			b.sums[lo+i] += float64(v)
+		}
+	}
+}
+
+// gradients masks grad, adds the gradients of γ and β and sets the factors p, q and r of dz = p·grad + q·(z-mean) + r.
+func (b *norm) gradients(lo, hi int) {
+	n := len(b.mean)
+	sg, sgz := b.sums[:n], b.sums[n:]
+	b.gradientSums(sg, sgz, lo, hi)
+	m := float64(b.images * b.g.pixels())
+	for c := lo; c < min(hi, b.g.c); c++ {
+		inv := float64(b.inv[c])
+		if b.dst != nil {
+			b.dst[b.ref.gamma+c] += float32(sgz[c] * inv)
+			b.dst[b.ref.beta+c] += float32(sg[c])
+		}
+		scale := float64(b.net.params[b.ref.gamma+c]) * inv
+		b.p[c], b.q[c], b.r[c] = float32(scale), 0, 0
+		if b.mode != Eval {
+			b.q[c] = float32(-scale * inv * inv * sgz[c] / m)
+			b.r[c] = float32(-scale * sg[c] / m)
+		}
+	}
+}
+
+func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
+	clear(sg[lo:hi])
+	clear(sgz[lo:hi])
+	if !b.g.rows {
+		for img := range b.images {
+			a := kernel.PlaneNorm{Area: b.area(lo, img), Z: b.z, Y: b.y, G: b.grad, Mean: b.mean[lo]}
+			s, t := b.s.PlaneNormSums(&a)
+			sg[lo] += float64(s)
+			sgz[lo] += float64(t)
+		}
+		return
+	}
+	ps := b.part[2*lo : 2*lo+hi-lo]
+	pz := b.part[2*lo+hi-lo : 2*hi]
+	total := b.images * b.g.pixels()
+	for first := 0; first < total; first += rowsPart {
+		clear(ps)
+		clear(pz)
+		at := first*b.g.cs + lo
+		a := kernel.RowsNorm{Z: b.z[at:], Y: tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
+			N: min(rowsPart, total-first), C: hi - lo, Stride: b.g.cs}
+		b.s.RowsNormSums(ps, pz, &a)
+		for i := range ps {
+			sg[lo+i] += float64(ps[i])
+			sgz[lo+i] += float64(pz[i])
+		}
+	}
+}
+
+// perSample adds the gradients of γ and β of one image, in Eval mode, after backward masked grad.
+func (b *norm) perSample(dst []float32, img int) {
+	for c := range b.g.c {
+		var s, t float64
+		if b.g.rows {
+			for p := img * b.g.pixels(); p < (img+1)*b.g.pixels(); p++ {
+				g := float64(b.grad[p*b.g.cs+c])
+				s += g
+				t += g * float64(b.z[p*b.g.cs+c]-b.mean[c])
+			}
+		} else {
+			a := kernel.PlaneNorm{Area: b.area(c, img), Z: b.z, G: b.grad, Mean: b.mean[c]}
+			ps, pt := b.s.PlaneNormSums(&a)
+			s, t = float64(ps), float64(pt)
+		}
+		dst[b.ref.gamma+c] += float32(t * float64(b.inv[c]))
+		dst[b.ref.beta+c] += float32(s)
+	}
+}

@@ -1,0 +1,170 @@
+package nn
+
+import "ocl/internal/kernel"
+
+// Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
+const (
+	planesBand     = 20 << 10 // input rows of all channels in a forward band
+	planesGradArea = 1024     // positions of a weight-gradient block
+)
+
+// planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed
+// weights. Stride 2 is a convolution over the four phases of its input, see phases.
+type planesConv struct {
+	s       *kernel.Set
+	out, in geom    // the same map; in has as many channels as off reaches
+	off     []int32 // offsets of k in the input buffer
+	blocks  int     // blocks of PlanesOut outputs
+	exact   bool    // whole rows fill tiles, so that borders are never written
+	rows    int     // rows a band (exact) or tiles a band (contiguous)
+	bands   int     // bands an image (exact) or of the batch (contiguous)
+
+	// the arguments of one run
+	dst, src, w []float32
+	images      int
+	add         bool
+}
+
+func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *planesConv {
+	c := &planesConv{s: s, out: out, in: in, off: off, blocks: (out.c + s.PlanesOut - 1) / s.PlanesOut}
+	vec := 2 * s.Lanes
+	c.exact = out.w%vec == 0 || out.w == s.Lanes && out.h%2 == 0
+	floats := planesBand / 4 / max(1, channels)
+	if c.exact {
+		unit := 1
+		if out.w == s.Lanes {
+			unit = 2
+		}
+		c.rows = min(out.h, max(unit, (floats/out.row-2)/unit*unit))
+		c.bands = (out.h + c.rows - 1) / c.rows
+	} else {
+		c.rows = max(4, (floats-2*out.row)/vec)
+	}
+	return c
+}
+
+// packed is the number of floats of the packed weights.
+func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
+
+// run writes (or adds) the convolution of src to dst; w holds the packed blocks.
+func (c *planesConv) run(p *pool, dst, src, w []float32, images int, add bool) {
+	c.dst, c.src, c.w, c.images, c.add = dst, src, w, images, add
+	if c.exact {
+		p.run(c, images*c.bands)
+		return
+	}
+	tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
+	c.bands = (tiles + c.rows - 1) / c.rows
+	p.run(c, c.bands)
+}
+
+func (c *planesConv) do(_, chunk int) {
+	po, lanes := c.s.PlanesOut, c.s.Lanes
+	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, Add: c.add, RowStride: c.out.row}
+	at := c.out.lead
+	if c.exact {
+		img, row := chunk/c.bands, chunk%c.bands*c.rows
+		at += img*c.out.plane + row*c.out.row
+		a.Rows = min(c.rows, c.out.h-row)
+		if c.out.w == lanes {
+			a.Rows, a.RowStride, a.Tiles, a.VecStride = a.Rows/2, 2*c.out.row, 1, c.out.row
+		} else {
+			a.Tiles, a.VecStride = c.out.w/(2*lanes), lanes
+		}
+	} else {
+		first := chunk * c.rows
+		tiles := (c.images*c.out.plane + 2*lanes - 1) / (2 * lanes)
+		at += first * 2 * lanes
+		a.Rows, a.Tiles, a.VecStride = 1, min(c.rows, tiles-first), lanes
+	}
+	a.XBase = at
+	n := len(c.off) * po
+	for b := range c.blocks {
+		a.Out = c.dst[b*po*c.out.stride+at:]
+		a.W = c.w[b*n : (b+1)*n]
+		c.s.Planes(&a)
+	}
+}
+
+// planesGrad is the gradient of a planes convolution with respect to its weights.
+type planesGrad struct {
+	s       *kernel.Set
+	out, in geom
+	off     []int32 // as in planesConv, padded to a multiple of GradIn by repeating the last
+	k       int     // values of k before padding
+	target  []int32 // index in the parameter of (k, output 0)
+	exact   bool
+	kGroups int // groups of GradIn a chunk
+
+	y, x, dst    []float32
+	first, limit int // images
+}
+
+func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32) *planesGrad {
+	g := &planesGrad{s: s, out: out, in: in, k: len(off), target: target, exact: out.w%s.Lanes == 0}
+	g.off = append([]int32(nil), off...)
+	for len(g.off)%s.GradIn != 0 {
+		g.off = append(g.off, off[len(off)-1])
+	}
+	g.kGroups = max(1, 18/s.GradIn)
+	return g
+}
+
+// run adds the gradient over images [first, limit) to dst, in the parameter's order.
+func (g *planesGrad) run(p *pool, dst, y, x []float32, first, limit int) {
+	g.dst, g.y, g.x, g.first, g.limit = dst, y, x, first, limit
+	p.run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)
+}
+
+func (g *planesGrad) do(_, chunk int) {
+	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, ImageStride: g.out.plane, RowStride: g.out.row}
+	lo := chunk * g.kGroups
+	hi := min(lo+g.kGroups, len(g.off)/g.s.GradIn)
+	lanes := g.s.Lanes
+	switch {
+	case !g.exact: // one contiguous run of positions; the last vector ends in the last image's zero row
+		a.Images, a.Rows = 1, 1
+		total := (g.limit-g.first)*g.out.plane - g.out.row
+		for p := 0; p < total; p += planesGradArea {
+			a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
+			g.tiles(&a, g.out.at(0, g.first, 0)+p, lo, hi)
+		}
+	case g.out.pixels() > 2*planesGradArea: // bands of rows
+		a.Images, a.Vecs = 1, g.out.w/lanes
+		band := max(1, planesGradArea/g.out.w)
+		for img := g.first; img < g.limit; img++ {
+			for y := 0; y < g.out.h; y += band {
+				a.Rows = min(band, g.out.h-y)
+				g.tiles(&a, g.out.at(0, img, y), lo, hi)
+			}
+		}
+	default: // groups of images
+		a.Rows, a.Vecs = g.out.h, g.out.w/lanes
+		group := max(1, planesGradArea/g.out.pixels())
+		for img := g.first; img < g.limit; img += group {
+			a.Images = min(group, g.limit-img)
+			g.tiles(&a, g.out.at(0, img, 0), lo, hi)
+		}
+	}
+}
+
+// tiles does one block of positions for groups [lo, hi) of k and all outputs.
+func (g *planesGrad) tiles(a *kernel.PlanesGrad, at, lo, hi int) {
+	var tile [32]float32
+	mo, ni := g.s.GradOut, g.s.GradIn
+	a.Dst, a.XBase = tile[:mo*ni], at
+	for o := 0; o < g.out.c; o += mo {
+		a.YBase = o*g.out.stride + at
+		outs := min(mo, g.out.c-o)
+		for kg := lo; kg < hi; kg++ {
+			a.Off = g.off[kg*ni : (kg+1)*ni]
+			g.s.PlanesGrad(a)
+			for n := range min(ni, g.k-kg*ni) {
+				dst := g.dst[int(g.target[kg*ni+n])+o:][:outs]
+				for m := range dst {
+					dst[m] += tile[m*ni+n]
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package nn
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// task is work that can be done in independent chunks, by any worker in any order: chunks write to different places and
+// no sum is split over them, so that the result does not depend on the number of workers.
+type task interface {
+	do(worker, chunk int)
+}
+
+// spins is how often an idle worker looks for work before it sleeps: longer than the gaps between the layers of a pass,
+// shorter than those between steps.
+const spins = 20000
+
+// pool runs tasks on a fixed number of workers, the caller being worker 0. No goroutine starts and nothing is
+// allocated while it runs.
+type pool struct {
+	workers int
+	epoch   atomic.Uint64 // odd while closing
+	next    atomic.Int64
+	left    atomic.Int64 // helpers still busy with this epoch
+	task    task
+	chunks  int
+	mu      sync.Mutex
+	wake    *sync.Cond
+	closed  bool
+	panics  atomic.Pointer[any]
+}
+
+func newPool(workers int) *pool {
+	p := &pool{workers: max(1, workers)}
+	p.wake = sync.NewCond(&p.mu)
+	for w := 1; w < p.workers; w++ {
+		go p.work(w)
+	}
+	return p
+}
+
+// run does all chunks of t and returns when they are done. A panic of any worker is raised again here.
+func (p *pool) run(t task, chunks int) {
+	if p.workers == 1 || chunks == 1 {
+		for i := range chunks {
+			t.do(0, i)
+		}
+		return
+	}
+	p.task, p.chunks = t, chunks
+	p.next.Store(0)
+	p.left.Store(int64(p.workers - 1))
+	p.mu.Lock()
+	p.epoch.Add(1)
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.take(0)
+	for i := 0; p.left.Load() > 0; i++ {
+		pause(i)
+	}
+	if e := p.panics.Swap(nil); e != nil {
+		panic(*e)
+	}
+}
+
+func (p *pool) take(worker int) {
+	defer func() {
+		if e := recover(); e != nil {
+			p.panics.CompareAndSwap(nil, &e)
+		}
+	}()
+	for {
+		i := int(p.next.Add(1) - 1)
+		if i >= p.chunks {
+			return
+		}
+		p.task.do(worker, i)
+	}
+}
+
+func (p *pool) work(worker int) {
+	seen := uint64(0)
+	for {
+		for i := 0; p.epoch.Load() == seen; i++ {
+			if i < spins {
+				pause(i)
+				continue
+			}
+			p.mu.Lock()
+			for p.epoch.Load() == seen && !p.closed {
+				p.wake.Wait()
+			}
+			p.mu.Unlock()
+			break
+		}
+		if p.epoch.Load() == seen {
+			return // closed
+		}
+		seen++
+		p.take(worker)
+		p.left.Add(-1)
+	}
+}
+
+// close ends the helpers; run must not be called after it.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.wake.Broadcast()
+}

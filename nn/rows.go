@@ -1,0 +1,252 @@
+package nn
+
+import (
+	"ocl/internal/kernel"
+)
+
+// rowGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
+// product with a border is computed.
+type rowGroup struct {
+	out, in []int32 // float offsets of positions, padded to whole tiles by repeating the last
+	tapIn   []int32 // offset of each tap's input from in
+	tap     []int   // which tap
+}
+
+// rowsMap tells for an output pixel and a tap which input pixel is read.
+type rowsMap func(y, x, tap int) (iy, ix int, ok bool)
+
+// groupRows sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
+func groupRows(out, in geom, n, taps int, m rowsMap, base func(y, x int) (int, int)) []rowGroup {
+	var groups []rowGroup
+	index := map[string]int{}
+	for y := range out.h {
+		for x := range out.w {
+			var key []byte
+			var g rowGroup
+			by, bx := base(y, x)
+			for t := range taps {
+				iy, ix, ok := m(y, x, t)
+				if !ok {
+					continue
+				}
+				rel := in.pos(0, iy, ix) - in.pos(0, by, bx)
+				g.tap, g.tapIn = append(g.tap, t), append(g.tapIn, int32(rel))
+				key = append(key, byte(t), byte(rel), byte(rel>>8), byte(rel>>16), byte(rel>>24))
+			}
+			i, ok := index[string(key)]
+			if !ok {
+				i = len(groups)
+				index[string(key)] = i
+				groups = append(groups, g)
+			}
+			for img := range n {
+				groups[i].out = append(groups[i].out, int32(out.pos(img, y, x)))
+				groups[i].in = append(groups[i].in, int32(in.pos(img, by, bx)))
+			}
+		}
+	}
+	for i := range groups {
+		g := &groups[i]
+		for len(g.out)%kernel.RowTile != 0 {
+			g.out, g.in = append(g.out, g.out[len(g.out)-1]), append(g.in, g.in[len(g.in)-1])
+		}
+	}
+	return groups
+}
+
+// rowChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.RowTile positions.
+type rowChunk struct{ group, lo, hi int }
+
+// rowsPlan holds the groups for a number of images, cut into chunks.
+type rowsPlan struct {
+	groups []rowGroup
+	chunks []rowChunk
+	tapW   map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
+}
+
+// rowsConv is a convolution in the channel-last layout.
+type rowsConv struct {
+	s       *kernel.Set
+	out, in geom
+	taps    int
+	mapping rowsMap
+	base    func(y, x int) (int, int)
+	depth   int // input channels that are summed
+	blocks  []rowBlock
+	plans   map[int]*rowsPlan
+
+	dst, src, w []float32
+	plan        *rowsPlan
+	add         bool
+}
+
+// rowBlock is a block of vecs·Lanes outputs from first on; its weights are packed at w.
+type rowBlock struct{ first, vecs, w int }
+
+// rowBlocks cuts outs outputs into blocks of at most RowVecs vectors.
+func rowBlocks(s *kernel.Set, outs, perOut int) []rowBlock {
+	var blocks []rowBlock
+	vecs := (outs + s.Lanes - 1) / s.Lanes
+	for v, at := 0, 0; v < vecs; {
+		b := rowBlock{first: v * s.Lanes, vecs: min(s.RowVecs, vecs-v), w: at}
+		blocks = append(blocks, b)
+		v += b.vecs
+		at += b.vecs * s.Lanes * perOut
+	}
+	return blocks
+}
+
+func newRowsConv(s *kernel.Set, out, in geom, taps int, m rowsMap, base func(y, x int) (int, int)) *rowsConv {
+	return &rowsConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.c,
+		blocks: rowBlocks(s, out.c, taps*in.c), plans: map[int]*rowsPlan{}}
+}
+
+func (c *rowsConv) packed() int { return roundUp(c.out.c, c.s.Lanes) * c.taps * c.depth }
+
+func (c *rowsConv) planFor(images int) *rowsPlan {
+	if p := c.plans[images]; p != nil {
+		return p
+	}
+	p := &rowsPlan{groups: groupRows(c.out, c.in, images, c.taps, c.mapping, c.base), tapW: map[int][][]int32{}}
+	tiles := 0
+	for _, g := range p.groups {
+		tiles += len(g.out) / kernel.RowTile
+	}
+	size := max(4, min(32, tiles/4))
+	for i, g := range p.groups {
+		n := len(g.out) / kernel.RowTile
+		for lo := 0; lo < n; lo += size {
+			p.chunks = append(p.chunks, rowChunk{i, lo * kernel.RowTile, min(lo+size, n) * kernel.RowTile})
+		}
+	}
+	for _, b := range c.blocks {
+		if p.tapW[b.vecs] == nil {
+			p.tapW[b.vecs] = c.weightOffsets(p.groups, b.vecs)
+		}
+	}
+	c.plans[images] = p
+	return p
+}
+
+// weightOffsets lists for each group where its taps' weights begin in a packed block of vecs vectors.
+func (c *rowsConv) weightOffsets(groups []rowGroup, vecs int) [][]int32 {
+	all := make([][]int32, len(groups))
+	for i, g := range groups {
+		for _, tap := range g.tap {
+			all[i] = append(all[i], int32(tap*c.depth*vecs*c.s.Lanes))
+		}
+	}
+	return all
+}
+
+// run writes (or adds) the convolution of src to dst; w holds the packed blocks.
+func (c *rowsConv) run(p *pool, dst, src, w []float32, images int, add bool) {
+	c.dst, c.src, c.w, c.plan, c.add = dst, src, w, c.planFor(images), add
+	p.run(c, len(c.blocks)*len(c.plan.chunks))
+}
+
+func (c *rowsConv) do(_, chunk int) {
+	b := c.blocks[chunk/len(c.plan.chunks)]
+	ch := c.plan.chunks[chunk%len(c.plan.chunks)]
+	g := &c.plan.groups[ch.group]
+	c.s.Rows(&kernel.Rows{
+		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
+		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
+		TapX: g.tapIn, TapW: c.plan.tapW[b.vecs][ch.group],
+		C: c.depth, Vecs: b.vecs, Add: c.add,
+	})
+}
+
+// rowsGradArea is the number of positions of a block of a weight gradient: inputs and output gradients of a block stay
+// in the first-level cache.
+const rowsGradArea = 256
+
+// rowsGrad is the gradient of a channel-last convolution with respect to its weights.
+type rowsGrad struct {
+	s       *kernel.Set
+	out, in geom
+	taps    int
+	mapping rowsMap
+	blocks  []rowBlock
+	lists   map[[2]int][]tapList
+
+	y, x, dst []float32
+	list      []tapList
+	scratch   [][]float32
+}
+
+// tapList holds, for one tap, the positions where it lies inside the map.
+type tapList struct{ x, y []int32 }
+
+func newRowsGrad(s *kernel.Set, out, in geom, taps int, m rowsMap, workers int) *rowsGrad {
+	g := &rowsGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: rowBlocks(s, out.c, 0),
+		lists: map[[2]int][]tapList{}}
+	for range workers {
+		g.scratch = append(g.scratch, make([]float32, kernel.RowTile*s.RowVecs*s.Lanes))
+	}
+	return g
+}
+
+func (g *rowsGrad) listFor(first, limit int) []tapList {
+	if l := g.lists[[2]int{first, limit}]; l != nil {
+		return l
+	}
+	l := make([]tapList, g.taps)
+	for t := range l {
+		for img := first; img < limit; img++ {
+			for y := range g.out.h {
+				for x := range g.out.w {
+					if iy, ix, ok := g.mapping(y, x, t); ok {
+						l[t].x = append(l[t].x, int32(g.in.pos(img, iy, ix)))
+						l[t].y = append(l[t].y, int32(g.out.pos(img, y, x)))
+					}
+				}
+			}
+		}
+	}
+	g.lists[[2]int{first, limit}] = l
+	return l
+}
+
+// run adds the gradient over images [first, limit) to dst, in the parameter's order.
+func (g *rowsGrad) run(p *pool, dst, y, x []float32, first, limit int) {
+	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
+	p.run(g, len(g.blocks)*g.taps*g.parts())
+}
+
+// parts cuts the inputs of a tap, so that small layers still have work for every worker.
+func (g *rowsGrad) parts() int { return max(1, min(4, g.in.c/(4*kernel.RowTile))) }
+
+func (g *rowsGrad) do(worker, chunk int) {
+	parts := g.parts()
+	part, tap, b := chunk%parts, chunk/parts%g.taps, g.blocks[chunk/parts/g.taps]
+	tiles := (g.in.c + kernel.RowTile - 1) / kernel.RowTile
+	lo, hi := part*tiles/parts*kernel.RowTile, (part+1)*tiles/parts*kernel.RowTile
+	outs := min(b.vecs*g.s.Lanes, g.out.c-b.first)
+	step := g.taps * g.out.c
+	l := g.list[tap]
+	a := kernel.RowsGrad{Y: g.y[b.first:], Vecs: b.vecs}
+	for q := 0; q < len(l.x); q += rowsGradArea {
+		end := min(q+rowsGradArea, len(l.x))
+		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
+		for i := lo; i < hi; i += kernel.RowTile {
+			a.X = g.x[i:]
+			ins := min(kernel.RowTile, g.in.c-i)
+			at := i*step + tap*g.out.c + b.first
+			if outs == b.vecs*g.s.Lanes && ins == kernel.RowTile {
+				a.Dst, a.DstStride = g.dst[at:], step
+				g.s.RowsGrad(&a)
+				continue
+			}
+			tmp := g.scratch[worker]
+			clear(tmp)
+			a.Dst, a.DstStride = tmp, b.vecs*g.s.Lanes
+			g.s.RowsGrad(&a)
+			for r := range ins {
+				for v := range outs {
+					g.dst[at+r*step+v] += tmp[r*b.vecs*g.s.Lanes+v]
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+// Package optim steps the parameters of a network along its gradients. It knows nothing of losses. Start at [SGD].
+package optim
+
+import (
+	"math"
+
+	"ocl/checkpoint"
+	"ocl/internal/kernel"
+	"ocl/nn"
+)
+
+// Optimizer makes one step from the gradients of a network.
+type Optimizer interface {
+	// Step updates the parameters and tells the network; gradients stay as they are.
+	Step(net *nn.Network)
+	// LR is the learning rate.
+	LR() float64
+	SaveState(*checkpoint.Encoder) error
+	LoadState(*checkpoint.Decoder) error
+}
+
+// SGD describes stochastic gradient descent as PyTorch does it: g ← g + WeightDecay·θ; m ← Momentum·m + g (if Momentum
+// is not 0); θ ← θ − LR·m. Weight decay acts on all parameters, batch norm and biases too.
+type SGD struct{ LR, WeightDecay, Momentum float64 }
+
+type sgd struct {
+	SGD
+	m []float32 // [P], nil without momentum or before the first step
+}
+
+// NewSGD returns an optimiser with empty momentum.
+func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
+
+func (s *sgd) LR() float64 { return s.SGD.LR }
+
+func (s *sgd) Step(net *nn.Network) {
+	k := kernel.Active()
+	if s.Momentum == 0 {
+		k.SGD(net.Params(), net.Grads(), float32(s.SGD.LR), float32(s.WeightDecay))
+	} else {
+		if s.m == nil {
+			s.m = make([]float32, len(net.Params()))
+		}
+		k.Momentum(net.Params(), net.Grads(), s.m, float32(s.SGD.LR), float32(s.WeightDecay), float32(s.Momentum))
+	}
+	net.Changed()
+}
+
+func (s *sgd) SaveState(e *checkpoint.Encoder) error { return saveVectors(e, s.m) }
+
+func (s *sgd) LoadState(d *checkpoint.Decoder) error { return loadVectors(d, &s.m) }
+
+// Adam describes Adam as PyTorch does it, with β = (0.9, 0.999) and ε = 1e-8 and weight decay added to the gradient.
+type Adam struct{ LR, WeightDecay float64 }
+
+const (
+	adamBeta1 = 0.9
+	adamBeta2 = 0.999
+	adamEps   = 1e-8
+)
+
+type adam struct {
+	Adam
+	m, v []float32 // [P]
+	t    int64     // steps taken
+}
+
+// NewAdam returns an optimiser with empty moments.
+func NewAdam(c Adam) Optimizer { return &adam{Adam: c} }
+
+func (a *adam) LR() float64 { return a.Adam.LR }
+
+func (a *adam) Step(net *nn.Network) {
+	w, g := net.Params(), net.Grads()
+	if a.m == nil {
+		a.m, a.v = make([]float32, len(w)), make([]float32, len(w))
+	}
+	a.t++
+	c1 := 1 - math.Pow(adamBeta1, float64(a.t))
+	c2 := 1 - math.Pow(adamBeta2, float64(a.t))
+	step, decay := float32(a.Adam.LR/c1), float32(a.WeightDecay)
+	inv := float32(1 / math.Sqrt(c2))
+	for i := range w {
+		gi := g[i] + float32(decay*w[i])
+		a.m[i] = float32(adamBeta1*a.m[i]) + float32((1-adamBeta1)*gi)
+		a.v[i] = float32(adamBeta2*a.v[i]) + float32(float32((1-adamBeta2)*gi)*gi)
+		root := float32(math.Sqrt(float64(a.v[i])))
+		w[i] -= float32(step*a.m[i]) / (float32(root*inv) + adamEps)
+	}
+	net.Changed()
+}
+
+func (a *adam) SaveState(e *checkpoint.Encoder) error {
+	e.Int64s("t", a.t)
+	return saveVectors(e, a.m, a.v)
+}
+
+func (a *adam) LoadState(d *checkpoint.Decoder) error {
+	if err := d.Int64s("t", &a.t); err != nil {
+		return err
+	}
+	return loadVectors(d, &a.m, &a.v)
+}
+
+var vectorNames = []string{"m", "v"}
+
+func saveVectors(e *checkpoint.Encoder, vs ...[]float32) error {
+	for i, v := range vs {
+		e.Float32s(vectorNames[i], v)
+	}
+	return nil
+}
+
+func loadVectors(d *checkpoint.Decoder, vs ...*[]float32) error {
+	for i, v := range vs {
+		b, err := d.Bytes(vectorNames[i])
+		if err != nil {
+			return err
+		}
+		*v = nil
+		if len(b) == 0 {
+			continue
+		}
+		*v = make([]float32, len(b)/4)
+		if err := d.Float32s(vectorNames[i], *v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
