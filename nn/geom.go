@@ -19,7 +19,7 @@ type geom struct {
 const (
 	channelPad = 16 // rows: channels are padded to the widest vector
 	tileSlack  = 32 // planes: a contiguous tile may overshoot by almost two vectors
-	planesPad  = 10 // planes: outputs are padded to the larger block of either kernel set
+	planesPad  = 10 // planes: the last block of outputs may reach this far beyond them
 )
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
@@ -43,7 +43,7 @@ func (g geom) size() int {
 	if g.rows {
 		return g.n*g.h*g.w*g.cs + tileSlack
 	}
-	return roundUp(g.c, planesPad)*g.stride + tileSlack
+	return (g.c+planesPad)*g.stride + tileSlack
 }
 
 // at is the index of pixel (y, 0) of an image's channel in the planes layout.

@@ -117,7 +117,8 @@ func (g *planesGrad) run(p *pool, dst, y, x []float32, first, limit int) {
 }
 
 func (g *planesGrad) do(_, chunk int) {
-	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, ImageStride: g.out.plane, RowStride: g.out.row}
+	var tile [32]float32
+	a := kernel.PlanesGrad{Dst: tile[:g.s.GradOut*g.s.GradIn], X: g.x, Y: g.y, YStride: g.out.stride, ImageStride: g.out.plane, RowStride: g.out.row}
 	lo := chunk * g.kGroups
 	hi := min(lo+g.kGroups, len(g.off)/g.s.GradIn)
 	lanes := g.s.Lanes
@@ -150,9 +151,9 @@ func (g *planesGrad) do(_, chunk int) {
 
 // tiles does one block of positions for groups [lo, hi) of k and all outputs.
 func (g *planesGrad) tiles(a *kernel.PlanesGrad, at, lo, hi int) {
-	var tile [32]float32
 	mo, ni := g.s.GradOut, g.s.GradIn
-	a.Dst, a.XBase = tile[:mo*ni], at
+	tile := a.Dst
+	a.XBase = at
 	for o := 0; o < g.out.c; o += mo {
 		a.YBase = o*g.out.stride + at
 		outs := min(mo, g.out.c-o)

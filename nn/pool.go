@@ -66,7 +66,8 @@ func (p *pool) run(t task, chunks int) {
 func (p *pool) take(worker int) {
 	defer func() {
 		if e := recover(); e != nil {
-			p.panics.CompareAndSwap(nil, &e)
+			raised := e // a copy: e itself must not escape in the usual case
+			p.panics.CompareAndSwap(nil, &raised)
 		}
 	}()
 	for {

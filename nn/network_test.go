@@ -1,0 +1,215 @@
+package nn_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"ocl/checkpoint"
+	"ocl/internal/kernel"
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// forEachSet runs f with every kernel set of this machine.
+func forEachSet(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	before := kernel.Active().Name
+	for _, s := range kernel.Available() {
+		t.Run(s.Name, func(t *testing.T) {
+			if err := kernel.Use(s.Name); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := kernel.Use(before); err != nil {
+					t.Fatal(err)
+				}
+			}()
+			f(t)
+		})
+	}
+}
+
+// train makes n steps on fixed images and returns the network.
+func train(t testing.TB, c arch.Config, workers, n int) *nn.Network {
+	t.Helper()
+	net, err := arch.ResNet18(c, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := net.NewWorkspace(workers)
+	defer ws.Close()
+	opt := optim.NewSGD(optim.SGD{LR: 0.01, Momentum: 0.5, WeightDecay: 1e-4})
+	for i := range n {
+		x := images(3+i, c.Channels, c.Height, c.Width, uint64(i))
+		d := tensor.New(x.Dim(0), c.Classes)
+		objective(net.Forward(ws, x, nn.Train), d)
+		net.ZeroGrads()
+		net.Backward(ws, d)
+		opt.Step(net)
+	}
+	return net
+}
+
+func TestWorkersGiveTheSameBits(t *testing.T) {
+	forEachSet(t, func(t *testing.T) {
+		c := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 20}
+		want := train(t, c, 1, 2)
+		x := images(23, 3, 32, 32, 9)
+		logits := func(n *nn.Network, workers int) []float32 {
+			ws := n.NewWorkspace(workers)
+			defer ws.Close()
+			return slices.Clone(n.Predict(ws, x).Data)
+		}
+		wantLogits := logits(want, 1)
+		for _, workers := range []int{2, 3, 8} {
+			got := train(t, c, workers, 2)
+			if !slices.Equal(got.Params(), want.Params()) || !slices.Equal(got.Running(), want.Running()) {
+				t.Errorf("%d workers: parameters or statistics differ from those of one worker", workers)
+			}
+			if !slices.Equal(logits(got, workers), wantLogits) {
+				t.Errorf("%d workers: predictions differ from those of one worker", workers)
+			}
+		}
+	})
+}
+
+func TestTrainingStepAllocatesNothing(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 8}, rng.New(1, "net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws := net.NewWorkspace(workers)
+		defer ws.Close()
+		opt := optim.NewSGD(optim.SGD{LR: 1e-3})
+		x, d := images(10, 3, 32, 32, 1), tensor.New(10, 10)
+		step := func() {
+			objective(net.Forward(ws, x, nn.Train), d)
+			net.ZeroGrads()
+			net.Backward(ws, d)
+			opt.Step(net)
+			net.Predict(ws, x)
+			net.Features(ws)
+		}
+		step()
+		if n := testing.AllocsPerRun(3, step); n != 0 {
+			t.Errorf("%d workers: %v allocations a step, want 0", workers, n)
+		}
+	}
+}
+
+// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and rows apart from their neighbours.
+func TestPredictIsForwardInEvalMode(t *testing.T) {
+	forEachSet(t, func(t *testing.T) {
+		for _, c := range networks(t) {
+			ws := c.net.NewWorkspace(2)
+			defer ws.Close()
+			for range 2 { // move the running statistics
+				c.net.Forward(ws, c.x, nn.Train)
+			}
+			want := slices.Clone(c.net.Forward(ws, c.x, nn.Eval).Data)
+			if got := c.net.Predict(ws, c.x).Data; !slices.Equal(got, want) {
+				t.Errorf("%s: Predict differs from Forward in Eval mode", c.name)
+			}
+			k := c.net.Classes()
+			if got := c.net.Predict(ws, c.x.Rows(1, 2)).Data; !slices.Equal(got, want[k:2*k]) {
+				t.Errorf("%s: the prediction of an image depends on its neighbours", c.name)
+			}
+		}
+	})
+}
+
+func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
+	forEachSet(t, func(t *testing.T) {
+		for _, c := range networks(t) {
+			ws := c.net.NewWorkspace(2)
+			defer ws.Close()
+			p, b := len(c.net.Params()), c.x.Dim(0)
+			d := tensor.New(b, c.net.Classes())
+			objective(c.net.Forward(ws, c.x, nn.Eval), d)
+			got := make([]float32, b*p)
+			c.net.BackwardPerSample(ws, d, got)
+			for i := range b {
+				c.net.Forward(ws, c.x.Rows(i, i+1), nn.Eval)
+				c.net.ZeroGrads()
+				c.net.Backward(ws, d.Rows(i, i+1))
+				want := c.net.Grads()
+				var scale, diff float64
+				for j, w := range want {
+					scale = max(scale, math.Abs(float64(w)))
+					diff = max(diff, math.Abs(float64(w-got[i*p+j])))
+				}
+				if !(diff <= 1e-6*scale) { // sums of the same products in blocks of other sizes
+					t.Errorf("%s: sample %d: differs by %g of %g", c.name, i, diff, scale)
+				}
+			}
+		}
+	})
+}
+
+func TestProbeLeavesStatisticsAlone(t *testing.T) {
+	c := networks(t)[0]
+	ws := c.net.NewWorkspace(1)
+	defer ws.Close()
+	before := slices.Clone(c.net.Running())
+	probe := slices.Clone(c.net.Forward(ws, c.x, nn.Probe).Data)
+	if !slices.Equal(before, c.net.Running()) {
+		t.Error("Probe moved the running statistics")
+	}
+	if !slices.Equal(probe, c.net.Forward(ws, c.x, nn.Train).Data) {
+		t.Error("Probe and Train give other logits")
+	}
+	if slices.Equal(before, c.net.Running()) {
+		t.Error("Train did not move the running statistics")
+	}
+}
+
+func TestCloneAndState(t *testing.T) {
+	c := networks(t)[0]
+	ws := c.net.NewWorkspace(1)
+	defer ws.Close()
+	c.net.Forward(ws, c.x, nn.Train)
+	want := slices.Clone(c.net.Predict(ws, c.x).Data)
+	clone := c.net.Clone()
+	saved := checkpoint.NewContainer()
+	if err := c.net.SaveState(saved.Encoder()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.net.Params() {
+		c.net.Params()[i] *= 1.5
+	}
+	c.net.Changed()
+	if slices.Equal(want, c.net.Predict(ws, c.x).Data) {
+		t.Error("scaled parameters left the predictions alone")
+	}
+	if !slices.Equal(want, clone.Predict(ws, c.x).Data) {
+		t.Error("the clone shares parameters")
+	}
+	if err := c.net.LoadState(saved.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(want, c.net.Predict(ws, c.x).Data) {
+		t.Error("loaded state gives other predictions")
+	}
+}
+
+func TestParameterCounts(t *testing.T) {
+	for _, c := range []struct {
+		side, classes, features, want int
+	}{{32, 100, 160, 1109240}, {32, 10, 160, 1094750}, {84, 100, 640, 1157240}, {128, 50, 2560, 1221190}} {
+		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: c.side, Width: c.side, Classes: c.classes, NF: 20}, rng.New(1, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(net.Params()); got != c.want || net.FeatureDim() != c.features {
+			t.Errorf("side %d: %d parameters, %d features; want %d, %d", c.side, got, net.FeatureDim(), c.want, c.features)
+		}
+	}
+	if _, err := arch.ResNet18(arch.Config{Channels: 3, Height: 20, Width: 20, Classes: 10, NF: 20}, rng.New(1, "")); err == nil {
+		t.Error("20×20 images: want an error, their last map is smaller than the pooling window")
+	}
+}
