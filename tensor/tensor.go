@@ -61,7 +61,8 @@ func (t *Tensor) CheckShape(what string, want ...int) {
 		ok = want[i] == -1 || want[i] == t.Shape[i]
 	}
 	if !ok {
-		panic(fmt.Sprintf("tensor: %s: shape %v, want %v", what, t.Shape, want))
+		// a copy: want must not escape, or every check would allocate
+		panic(fmt.Sprintf("tensor: %s: shape %v, want %v", what, t.Shape, slices.Clone(want)))
 	}
 }
 
