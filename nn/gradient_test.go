@@ -61,9 +61,10 @@ func networks(t testing.TB) []namedNet {
 	return out
 }
 
-// TestGradients compares every kind of parameter and the images with central differences of the forward pass.
-func TestGradients(t *testing.T) {
-	for _, c := range networks(t) {
+// TestPerceptronGradients compares parameters and images with central differences of the forward pass. Residual networks
+// have too many kinks for that; their layers are checked one by one and whole passes against PyTorch.
+func TestPerceptronGradients(t *testing.T) {
+	for _, c := range networks(t)[3:] {
 		for _, mode := range []nn.Mode{nn.Probe, nn.Eval} {
 			ws := c.net.NewWorkspace(1)
 			defer ws.Close()
@@ -73,7 +74,7 @@ func TestGradients(t *testing.T) {
 			dx := c.net.BackwardInput(ws, d).Clone()
 			check := func(what string, v []float32, i int, grad float32) {
 				t.Helper()
-				const h = 2e-3
+				const h = 1.0 / 4096
 				old := v[i]
 				eval := func(x float32) float64 {
 					v[i] = x
@@ -83,8 +84,8 @@ func TestGradients(t *testing.T) {
 				num := (eval(old+h) - eval(old-h)) / (2 * h)
 				v[i] = old
 				c.net.Changed()
-				// ReLUs have kinks and float32 has 24 bits: the bound catches a wrong formula, the goldens the rest.
-				if tol := 0.02*math.Abs(num) + 0.02; !(math.Abs(num-float64(grad)) <= tol) {
+				// float32's rounding of a sum of dozens of terms near 1, over 2h
+				if tol := 0.01*math.Abs(num) + 0.01; !(math.Abs(num-float64(grad)) <= tol) {
 					t.Errorf("%s mode %d: %s[%d]: gradient %g, central difference %g", c.name, mode, what, i, grad, num)
 				}
 			}
