@@ -1,0 +1,242 @@
+// Package stream makes streams of data sets: it splits the classes into tasks, orders and shuffles them by the seed and
+// delivers each training picture once, in mini-batches. It knows nothing of learners, memories or metrics. Start at
+// [Split].
+package stream
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"ocl"
+	"ocl/data"
+	"ocl/internal/rng"
+)
+
+// Class orders of Options.Order.
+const (
+	Random = "random" // drawn from the seed
+	Given  = "given"  // 0, 1, 2, …
+	List   = "list"   // Options.ClassOrder
+)
+
+// defaultTestBatch is what the evaluation of the network is fastest with (ENGINE.md measures 200).
+const defaultTestBatch = 200
+
+// Options say how a data set becomes a stream.
+type Options struct {
+	Tasks      int    // T of the whole stream, before Keep; it divides the number of classes
+	Batch      int    // b, samples in an incoming batch
+	TestBatch  int    // samples in a test batch; 0 is 200
+	Order      string // Random, Given or List; "" is List where ClassOrder is set, else Random
+	ClassOrder []int  // every class once, for List: the first K/T of them are task 0
+	Keep       Range  // the tasks that are delivered; the zero value keeps all
+	DropLast   bool   // leave out the incomplete last batch of a task
+	Augment    bool   // crop after padding by an eighth of the side, and flip with probability ½; training only
+	// Mean and Std normalise, x = (pixel/255 - Mean)/Std, a value a channel; empty means 0 and 1.
+	Mean, Std []float64
+	Seed      uint64
+}
+
+// Range is the tasks From to To-1 of the whole stream, 0-based. The zero value is all of them.
+type Range struct{ From, To int }
+
+// Tasks is a class-incremental stream over a data set in memory: each task has its own classes. It is used by one
+// goroutine at a time; any number of streams share a data set.
+type Tasks struct {
+	set     *data.Set
+	opts    Options
+	info    ocl.StreamInfo
+	first   int       // index of task 0 in the whole stream
+	train   [][]int32 // [task] pictures in the order of delivery
+	test    [][]int32
+	used    []bool // Train was ranged over
+	start   int    // batch at which startAt's Train begins, set by Seek
+	startAt int
+	pixel   [][256]float32 // [channel] value of a byte
+	batch   *buffer
+	spare   *buffer // for Test, nil while a Test is ranged over
+	augment *augmenter
+}
+
+var (
+	_ ocl.Stream = (*Tasks)(nil)
+	_ ocl.Seeker = (*Tasks)(nil)
+)
+
+// Split makes a stream of opts.Tasks tasks with equally many classes each (survey §3.1, class-incremental). The order of
+// the classes comes from the source "stream/class-order" of the seed, the order of task i's pictures from
+// "stream/shuffle/i" with i counted in the whole stream: what Keep leaves out moves nothing.
+//
+// It returns an error if tasks do not divide the classes, a batch is larger than a task, the order does not hold every
+// class once, or a task has no test pictures.
+func Split(set *data.Set, opts Options) (*Tasks, error) {
+	if opts.TestBatch == 0 {
+		opts.TestBatch = defaultTestBatch
+	}
+	if err := opts.check(set); err != nil {
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	if opts.Keep == (Range{}) {
+		opts.Keep.To = opts.Tasks
+	}
+	order := classOrder(set.Classes, opts)
+	s := &Tasks{set: set, opts: opts, first: opts.Keep.From, pixel: pixelValues(set.C, opts)}
+	s.info = ocl.StreamInfo{
+		Name: set.Name, Scenario: ocl.ClassIncremental, Channels: set.C, Height: set.H, Width: set.W,
+		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
+	}
+	per := set.Classes / opts.Tasks
+	train, test := byClass(set.Classes, set.Train.Y), byClass(set.Classes, set.Test.Y)
+	for t := opts.Keep.From; t < opts.Keep.To; t++ {
+		classes := order[t*per : (t+1)*per]
+		tr, te := gather(train, classes), gather(test, classes)
+		src := rng.New(opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
+		src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
+		if opts.DropLast {
+			tr = tr[:len(tr)/opts.Batch*opts.Batch]
+		}
+		task := ocl.TaskInfo{Index: t - opts.Keep.From, Train: len(tr), Test: len(te)}
+		for _, k := range classes {
+			task.Classes = append(task.Classes, ocl.Label(k))
+		}
+		if len(tr) == 0 {
+			return nil, fmt.Errorf("stream: batch %d: task %d has fewer training pictures, and incomplete batches are "+
+				"dropped; want a smaller batch; lower stream.batch or set stream.drop_last to false", opts.Batch, t+1)
+		}
+		if len(te) == 0 {
+			return nil, fmt.Errorf("stream: task %d: classes %v have no test pictures; want at least one; "+
+				"use fewer tasks or more test data", t+1, classes)
+		}
+		s.info.Tasks = append(s.info.Tasks, task)
+		s.train, s.test = append(s.train, tr), append(s.test, te)
+	}
+	s.used = make([]bool, len(s.train))
+	s.batch = newBuffer(opts.Batch, set)
+	if opts.Augment {
+		s.augment = newAugmenter(set)
+	}
+	return s, nil
+}
+
+// classOrder returns the classes in the order in which tasks take them.
+func classOrder(classes int, opts Options) []int {
+	if len(opts.ClassOrder) > 0 {
+		return opts.ClassOrder
+	}
+	order := make([]int, classes)
+	for i := range order {
+		order[i] = i
+	}
+	if opts.Order != Given {
+		src := rng.New(opts.Seed, "stream/class-order")
+		src.Shuffle(classes, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	return order
+}
+
+// byClass lists the pictures of each class.
+func byClass(classes int, labels []int32) [][]int32 {
+	lists := make([][]int32, classes)
+	for i, y := range labels {
+		lists[y] = append(lists[y], int32(i))
+	}
+	return lists
+}
+
+// gather joins the lists of some classes, in the order of the data set.
+func gather(lists [][]int32, classes []int) []int32 {
+	var all []int32
+	for _, k := range classes {
+		all = append(all, lists[k]...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Info describes the stream; Index counts the tasks delivered, and Train leaves out what DropLast drops.
+func (s *Tasks) Info() ocl.StreamInfo { return s.info }
+
+// Original is the 0-based place of a task in the whole stream, before Keep cut tasks away.
+func (s *Tasks) Original(task int) int { return s.first + task }
+
+// Batches is the number of mini-batches that Train(task) delivers.
+func (s *Tasks) Batches(task int) int { return (len(s.train[task]) + s.opts.Batch - 1) / s.opts.Batch }
+
+// Train delivers the mini-batches of a task; a second call yields ocl.ErrConsumed, and so does one that Seek skipped. The
+// batch and its tensor are reused for the next one.
+func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
+	return func(yield func(ocl.Batch, error) bool) {
+		if err := s.checkTask(task); err != nil {
+			yield(ocl.Batch{}, err)
+			return
+		}
+		if s.used[task] {
+			yield(ocl.Batch{}, fmt.Errorf("task %d: %w", task+1, ocl.ErrConsumed))
+			return
+		}
+		s.used[task] = true
+		from := 0
+		if task == s.startAt {
+			from = s.start
+		}
+		if s.augment != nil {
+			s.augment.begin(s.opts.Seed, s.Original(task))
+		}
+		list, b := s.train[task], s.opts.Batch
+		for at := from * b; at < len(list); at += b {
+			if !yield(s.fill(s.batch, &s.set.Train, list[at:min(at+b, len(list))], at, s.augment), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Test delivers the test pictures of a task in the order of the data set, any number of times, in batches of
+// Options.TestBatch. The batch is reused for the next one.
+func (s *Tasks) Test(task int) iter.Seq2[ocl.Batch, error] {
+	return func(yield func(ocl.Batch, error) bool) {
+		if err := s.checkTask(task); err != nil {
+			yield(ocl.Batch{}, err)
+			return
+		}
+		buf := s.spare
+		s.spare = nil // a Test inside this one takes a buffer of its own
+		if buf == nil {
+			buf = newBuffer(s.opts.TestBatch, s.set)
+		}
+		defer func() { s.spare = buf }()
+		list, b := s.test[task], s.opts.TestBatch
+		for at := 0; at < len(list); at += b {
+			if !yield(s.fill(buf, &s.set.Test, list[at:min(at+b, len(list))], at, nil), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Seek makes the next Train(task) start at the given batch, as if all before it had been delivered. task may be the number
+// of tasks and batch the number of batches: nothing is left then. It never goes back: a task that was ranged over stays
+// consumed, and seeking it is an error that wraps ocl.ErrConsumed.
+func (s *Tasks) Seek(task, batch int) error {
+	n := len(s.train)
+	if task < 0 || task > n || batch < 0 || task == n && batch > 0 || task < n && batch > s.Batches(task) {
+		return fmt.Errorf("stream: seek: task %d, batch %d lies outside the stream of %d tasks; "+
+			"want the position of a checkpoint of this very stream", task, batch, n)
+	}
+	if task < n && s.used[task] {
+		return fmt.Errorf("stream: seek: task %d: %w", task+1, ocl.ErrConsumed)
+	}
+	for i := range task {
+		s.used[i] = true
+	}
+	s.startAt, s.start = task, batch
+	return nil
+}
+
+func (s *Tasks) checkTask(task int) error {
+	if task < 0 || task >= len(s.train) {
+		return fmt.Errorf("stream: task %d: want 0 to %d", task, len(s.train)-1)
+	}
+	return nil
+}
