@@ -1,0 +1,106 @@
+package data
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Info describes a data set of the catalogue.
+type Info struct {
+	Name     string
+	Title    string
+	Summary  string // one line
+	Classes  int    // 0: as the file has
+	Shape    string // such as "3×32×32"
+	Train    int    // training pictures by default; 0: as the file has
+	Test     int    // test pictures by default; 0: as the file has
+	NeedsDir bool   // whether --data-dir is needed
+	Layout   string // what --data-dir has to hold, in lines
+	Source   string // where to get it
+	Licence  string
+	Citation string
+	Example  string // a command that works when the data are there
+
+	open func(Spec) (*Set, error)
+}
+
+// catalogue is sorted by name; a new data set is a new file and one entry here.
+var catalogue = []Info{cifar100Info, glyphsInfo, npzInfo}
+
+// Catalogue returns all data sets, sorted by name.
+func Catalogue() []Info { return append([]Info(nil), catalogue...) }
+
+// Names returns the names of the catalogue, sorted.
+func Names() []string {
+	names := make([]string, len(catalogue))
+	for i, c := range catalogue {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Lookup returns the entry called name; the error for an unknown name lists the known ones.
+func Lookup(name string) (Info, error) {
+	for _, c := range catalogue {
+		if c.Name == name {
+			return c, nil
+		}
+	}
+	return Info{}, fmt.Errorf("data: unknown data set %q; want %s; see `ocl data list`",
+		name, strings.Join(Names(), ", "))
+}
+
+// Text is the description that `ocl data info NAME` prints: at most 100 columns, ending with a newline.
+func (i Info) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n%s\n\n", i.Name, i.Title, fold(i.Summary, 96))
+	field := func(name, text string) {
+		for n, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+			for m, part := range strings.Split(fold(line, 84), "\n") {
+				if n > 0 || m > 0 {
+					name = ""
+				}
+				fmt.Fprintf(&b, "  %-10s %s\n", name, part)
+			}
+		}
+	}
+	field("classes", orAsFile(i.Classes))
+	field("pictures", fmt.Sprintf("%s for training, %s for testing, %s", orAsFile(i.Train), orAsFile(i.Test), i.Shape))
+	field("layout", i.Layout)
+	field("source", i.Source)
+	field("licence", i.Licence)
+	field("citation", i.Citation)
+	field("example", i.Example)
+	return b.String()
+}
+
+func orAsFile(n int) string {
+	switch {
+	case n == 0:
+		return "as in the file"
+	case n >= 1000:
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	}
+	return fmt.Sprint(n)
+}
+
+// fold breaks text at spaces into lines of at most width runes; a longer word keeps its own line.
+func fold(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}

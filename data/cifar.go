@@ -1,0 +1,294 @@
+package data
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+var cifar100Info = Info{
+	Name: "cifar100", Title: "CIFAR-100",
+	Summary: "Colour photographs of 100 kinds of things, animals and plants: the survey's main data set, split into 20 tasks.",
+	Classes: 100, Shape: "3×32×32", Train: 50000, Test: 10000, NeedsDir: true,
+	Layout: "--data-dir is one of:\n" +
+		"a folder with train.bin (153,700,000 bytes) and test.bin (30,740,000 bytes)\n" +
+		"a folder that holds that folder as cifar-100-binary, or cifar-100-binary.tar.gz\n" +
+		"the archive cifar-100-binary.tar.gz itself, unpacked or not makes no difference",
+	Source:  "https://www.cs.toronto.edu/~kriz/cifar.html (the binary version, 161 MB)",
+	Licence: "none stated by the authors; not shipped with this program",
+	Citation: "Alex Krizhevsky. Learning Multiple Layers of Features from Tiny Images. Technical report, " +
+		"University of Toronto, 2009.",
+	Example: "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
+	open:    openCIFAR100,
+}
+
+const (
+	cifarFolder  = "cifar-100-binary"
+	cifarArchive = "cifar-100-binary.tar.gz"
+	cifarNames   = "fine_label_names.txt"
+	cifarFetch   = "fetch " + cifarArchive + " again from https://www.cs.toronto.edu/~kriz/cifar.html"
+)
+
+// cifarFormat is the binary layout: records of a coarse label, a fine label and a picture of 3×side×side bytes, planes in
+// the order red, green, blue. The counts are fields so that tests can use small files.
+type cifarFormat struct {
+	coarse, fine           int // label ranges
+	side                   int
+	trainPerFine, testFine int // records of each fine class
+}
+
+var cifar100Format = cifarFormat{coarse: 20, fine: 100, side: 32, trainPerFine: 500, testFine: 100}
+
+func (f cifarFormat) record() int { return 2 + 3*f.side*f.side }
+
+func openCIFAR100(spec Spec) (*Set, error) {
+	set, err := cifar100Format.open(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return set, spec.wantOwn(set)
+}
+
+// open finds the data at dir (see cifar100Info.Layout) and reads them.
+func (f cifarFormat) open(dir string) (*Set, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("no folder was given; want the folder that holds train.bin and test.bin, or %s; pass "+
+			"--data-dir DIR, see `ocl data info cifar100`", cifarArchive)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; want the folder that holds train.bin and test.bin, or %s; check --data-dir",
+			dir, cause(err), cifarArchive)
+	}
+	if !info.IsDir() {
+		return f.openArchive(dir)
+	}
+	for _, folder := range []string{dir, filepath.Join(dir, cifarFolder)} {
+		if exists(filepath.Join(folder, "train.bin")) || exists(filepath.Join(folder, "test.bin")) {
+			return f.openFolder(folder)
+		}
+	}
+	if archive := filepath.Join(dir, cifarArchive); exists(archive) {
+		return f.openArchive(archive)
+	}
+	found, hint := listing(dir), ""
+	if exists(filepath.Join(dir, "cifar-100-python")) || exists(filepath.Join(dir, "cifar-100-python.tar.gz")) ||
+		exists(filepath.Join(dir, "meta")) {
+		hint = "this is the Python version, the binary version is needed: "
+	}
+	return nil, fmt.Errorf("%s: found %s; want train.bin and test.bin, or %s, or %s; %scheck --data-dir, see "+
+		"`ocl data info cifar100`", dir, found, cifarFolder, cifarArchive, hint)
+}
+
+// openFolder reads train.bin, test.bin and, where it is there, fine_label_names.txt.
+func (f cifarFormat) openFolder(dir string) (*Set, error) {
+	set := f.newSet()
+	for _, part := range f.parts(set) {
+		name := filepath.Join(dir, part.name)
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; want %s bytes; %s", name, cause(err), thousands(part.bytes), cifarFetch)
+		}
+		info, err := file.Stat()
+		if err == nil {
+			err = f.read(part, name, file, info.Size())
+		}
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if file, err := os.Open(filepath.Join(dir, cifarNames)); err == nil {
+		defer file.Close()
+		if set.ClassNames, err = f.readNames(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, cifarNames), err)
+		}
+	}
+	return set, nil
+}
+
+// openArchive reads the official tar.gz without unpacking it.
+func (f cifarFormat) openArchive(name string) (*Set, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; check --data-dir", name, cause(err))
+	}
+	defer file.Close()
+	set, err := f.readArchive(bufio.NewReaderSize(file, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return set, nil
+}
+
+// readArchive decodes a gzipped tar; entries besides the three files are passed over.
+func (f cifarFormat) readArchive(r io.Reader) (*Set, error) {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("not a gzip file (%w); want %s or the folder it unpacks to; check --data-dir", err, cifarArchive)
+	}
+	set := f.newSet()
+	parts := f.parts(set)
+	done := map[string]bool{}
+	archive := tar.NewReader(packed)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("damaged archive (%w); %s", err, cifarFetch)
+		}
+		base := path.Base(h.Name)
+		if h.Typeflag != tar.TypeReg || done[base] {
+			continue
+		}
+		if base == cifarNames {
+			if set.ClassNames, err = f.readNames(archive); err != nil {
+				return nil, fmt.Errorf("%s: %w", base, err)
+			}
+			done[base] = true
+		}
+		for _, part := range parts {
+			if part.name == base {
+				if err := f.read(part, h.Name, archive, h.Size); err != nil {
+					return nil, err
+				}
+				done[base] = true
+			}
+		}
+	}
+	for _, part := range parts {
+		if !done[part.name] {
+			return nil, fmt.Errorf("holds no %s; want the binary version of CIFAR-100; %s", part.name, cifarFetch)
+		}
+	}
+	return set, nil
+}
+
+// cifarPart is one of the two files of records.
+type cifarPart struct {
+	name    string
+	bytes   int64
+	perFine int
+	split   *Split
+}
+
+func (f cifarFormat) newSet() *Set {
+	return &Set{Name: "cifar100", C: 3, H: f.side, W: f.side, Classes: f.fine}
+}
+
+func (f cifarFormat) parts(set *Set) []cifarPart {
+	record := int64(f.record())
+	return []cifarPart{
+		{"train.bin", int64(f.fine*f.trainPerFine) * record, f.trainPerFine, &set.Train},
+		{"test.bin", int64(f.fine*f.testFine) * record, f.testFine, &set.Test},
+	}
+}
+
+// read decodes the records of a part from r, of which size bytes are announced.
+func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) error {
+	if size != part.bytes {
+		what := "truncated"
+		if size > part.bytes {
+			what = "too long"
+		}
+		return fmt.Errorf("%s: is %s bytes, want %s; the file is %s: %s",
+			name, thousands(size), thousands(part.bytes), what, cifarFetch)
+	}
+	n := f.fine * part.perFine
+	image := f.record() - 2
+	part.split.X = make([]uint8, n*image)
+	part.split.Y = make([]int32, n)
+	counts := make([]int, f.fine)
+	in := bufio.NewReaderSize(r, 1<<20)
+	var labels [2]byte
+	for i := range n {
+		got, err := io.ReadFull(in, labels[:])
+		if err == nil {
+			var more int
+			more, err = io.ReadFull(in, part.split.X[i*image:(i+1)*image])
+			got += more
+		}
+		if err != nil {
+			return fmt.Errorf("%s: record %d: got %d bytes, want %d (%w); %s", name, i, got, f.record(), err, cifarFetch)
+		}
+		coarse, fine := int(labels[0]), int(labels[1])
+		if coarse >= f.coarse || fine >= f.fine {
+			return fmt.Errorf("%s: record %d: coarse label %d and fine label %d; want them below %d and %d; %s",
+				name, i, coarse, fine, f.coarse, f.fine, cifarFetch)
+		}
+		part.split.Y[i] = int32(fine)
+		counts[fine]++
+	}
+	for k, c := range counts {
+		if c != part.perFine {
+			return fmt.Errorf("%s: %d records of class %d; want %d of each; %s", name, c, k, part.perFine, cifarFetch)
+		}
+	}
+	return nil
+}
+
+// readNames reads one class name a line; the order is that of the fine labels.
+func (f cifarFormat) readNames(r io.Reader) ([]string, error) {
+	text, err := io.ReadAll(io.LimitReader(r, 1<<16))
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, cifarFetch)
+	}
+	names := strings.Fields(string(text))
+	if len(names) != f.fine {
+		return nil, fmt.Errorf("%d class names; want %d; %s", len(names), f.fine, cifarFetch)
+	}
+	return names, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// cause strips the operation and path of a file error: the message around it names the file already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// listing names what a folder holds, for error messages.
+func listing(dir string) string {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil:
+		return "an unreadable folder"
+	case len(entries) == 0:
+		return "an empty folder"
+	}
+	var names []string
+	for i, e := range entries {
+		if i == 4 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// thousands prints n with separators: file sizes in messages are for people.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

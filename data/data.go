@@ -1,0 +1,115 @@
+// Package data reads labelled pictures into memory: CIFAR-100 from its official files, anyone's arrays from an .npz file,
+// and glyphs, drawn by the program itself. Everything becomes uint8 [N,C,H,W] with labels in [0, K).
+//
+// The package knows nothing of tasks, batches or orders; package stream makes a stream of a [Set]. Start at [Open], or at
+// [Catalogue] for what there is.
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+)
+
+// Spec says which data set to open and how. Size, TrainPerClass and TestPerClass describe pictures the program draws
+// itself; zero takes the default, and a data set read from files refuses other values than its own.
+type Spec struct {
+	Name          string // a name of the catalogue
+	Dir           string // folder, archive or file that holds the data; unused by glyphs
+	Size          int    // side in pixels; glyphs: 8 to 512, default 32
+	TrainPerClass int    // training pictures a class; glyphs: default 100
+	TestPerClass  int    // test pictures a class; glyphs: default 25
+}
+
+// Set is a data set in memory. It is never written after Open returned it, so any number of streams may share it.
+type Set struct {
+	Name       string
+	C, H, W    int      // channels (1 or 3) and pixels
+	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
+	ClassNames []string // K names, or nil where the files hold none
+	Domains    []string // names of the domains that Split.Domain counts (glyphs: fonts), or nil
+	Train      Split
+	Test       Split
+	Digest     string // "sha256:…", see digest
+}
+
+// Split is one half of a data set.
+type Split struct {
+	X []uint8 // [N,C,H,W]
+	Y []int32 // [N]
+	// Domain [N] is the index into Set.Domains, and Strength [N] in [0,1] how strongly the picture was disturbed; nil
+	// where the data set knows of none. They are what a domain-incremental stream splits by.
+	Domain   []int32
+	Strength []float32
+}
+
+// Len is the number N of pictures.
+func (s Split) Len() int { return len(s.Y) }
+
+// Image is a view of picture i, uint8 [C,H,W] flattened; size is C·H·W of the set.
+func (s Split) Image(i, size int) []uint8 { return s.X[i*size : (i+1)*size : (i+1)*size] }
+
+// ImageLen is C·H·W, the bytes of one picture.
+func (s *Set) ImageLen() int { return s.C * s.H * s.W }
+
+// ClassName is the name of class k, or "class k" where the data set has no names.
+func (s *Set) ClassName(k int) string {
+	if k >= 0 && k < len(s.ClassNames) {
+		return s.ClassNames[k]
+	}
+	return fmt.Sprintf("class %d", k)
+}
+
+// Open reads or draws the data set that spec names, checks it whole and records its digest. It reads no more than one
+// picture ahead of what it stores, so the memory needed is that of the set.
+func Open(spec Spec) (*Set, error) {
+	info, err := Lookup(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	set, err := info.open(spec)
+	if err != nil {
+		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
+	}
+	set.Digest = digest(set)
+	return set, nil
+}
+
+// digest is the SHA-256 of the decoded set: the four extents C, H, W, K, then for Train and Test the number of pictures,
+// the labels and the pixels, all numbers as little-endian uint32. So a folder, an archive and an .npz file of the same
+// pictures in the same order have one digest.
+func digest(s *Set) string {
+	h := sha256.New()
+	word := func(v int) { writeWords(h, uint32(v)) }
+	for _, v := range []int{s.C, s.H, s.W, s.Classes} {
+		word(v)
+	}
+	for _, p := range []Split{s.Train, s.Test} {
+		word(p.Len())
+		for _, y := range p.Y {
+			word(int(y))
+		}
+		h.Write(p.X)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func writeWords(w io.Writer, v uint32) {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], v)
+	w.Write(b[:]) // a hash never fails
+}
+
+// wantOwn refuses a picture size or count that a data set read from files cannot give.
+func (s Spec) wantOwn(set *Set) error {
+	if s.Size != 0 && (s.Size != set.H || s.Size != set.W) {
+		return fmt.Errorf("size %d was asked for; the pictures are %d×%d; leave data.size at 0", s.Size, set.H, set.W)
+	}
+	if s.TrainPerClass != 0 || s.TestPerClass != 0 {
+		return fmt.Errorf("%d training and %d test pictures a class were asked for; the files have a fixed number; "+
+			"leave data.train_per_class and data.test_per_class at 0", s.TrainPerClass, s.TestPerClass)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package data
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gobolditalic"
+	"golang.org/x/image/font/gofont/goitalic"
+	"golang.org/x/image/font/gofont/gomedium"
+	"golang.org/x/image/font/gofont/gomediumitalic"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/gomonobold"
+	"golang.org/x/image/font/gofont/gomonobolditalic"
+	"golang.org/x/image/font/gofont/gomonoitalic"
+	"golang.org/x/image/font/gofont/goregular"
+)
+
+var glyphsInfo = Info{
+	Name: "glyphs", Title: "glyphs, the built-in data set",
+	Summary: "Letters and digits of three alphabets in ten typefaces, turned, coloured, on textured ground, blurred and " +
+		"noisy; drawn by this program, so nothing is downloaded.",
+	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Train: 10000, Test: 2500,
+	Layout: "no files: drawn on the spot, the same pictures on every machine\n" +
+		"data.train_per_class (100) and data.test_per_class (25) ask for more or fewer; the first ones stay the same",
+	Source:   "this program, from the Go fonts of golang.org/x/image",
+	Licence:  "Apache-2.0 as this program; the Go fonts are under a BSD licence",
+	Citation: "none; name this program and its version",
+	Example:  "ocl run --data glyphs",
+	open:     openGlyphs,
+}
+
+// glyphClasses are the characters, one class each: Latin letters and digits, Greek, Cyrillic. Left out is what could only
+// be told apart by its size or by the alphabet it comes from (O o 0, C c, P and Greek Ρ, …).
+const glyphClasses = "0123456789" +
+	"ABCDEFGHJKLMNPQRSTUVWXYZ" +
+	"abdefghijmnqrt" +
+	"ΓΔΘΛΞΠΣΦΨΩ" + "αβγδεζλμξπσω" +
+	"БДЖИЙЦЧШЩЪЫЭЮЯЂЉЊЄЏ" +
+	"ÆŒßÞØŁŊĦĐðŧ"
+
+// glyphFonts are the domains. The small capitals are left out: their a is an A.
+var glyphFonts = []struct {
+	name string
+	ttf  []byte
+}{
+	{"regular", goregular.TTF}, {"italic", goitalic.TTF},
+	{"medium", gomedium.TTF}, {"medium italic", gomediumitalic.TTF},
+	{"bold", gobold.TTF}, {"bold italic", gobolditalic.TTF},
+	{"mono", gomono.TTF}, {"mono italic", gomonoitalic.TTF},
+	{"mono bold", gomonobold.TTF}, {"mono bold italic", gomonobolditalic.TTF},
+}
+
+const (
+	glyphSize, glyphMinSize, glyphMaxSize = 32, 8, 512
+	glyphTrainPerClass, glyphTestPerClass = 100, 25
+	glyphMaxPerClass                      = 10000
+	glyphMaxBytes                         = 16 << 30
+)
+
+// openGlyphs draws the data set. Picture i of a split shows class i mod 100 and depends on nothing but the split, i and
+// the size: asking for more appends pictures, asking for another size draws the same scenes larger or smaller.
+func openGlyphs(spec Spec) (*Set, error) {
+	size, err := orDefault("size", spec.Size, glyphSize, glyphMinSize, glyphMaxSize)
+	if err != nil {
+		return nil, err
+	}
+	train, err := orDefault("train_per_class", spec.TrainPerClass, glyphTrainPerClass, 1, glyphMaxPerClass)
+	if err != nil {
+		return nil, err
+	}
+	test, err := orDefault("test_per_class", spec.TestPerClass, glyphTestPerClass, 1, glyphMaxPerClass)
+	if err != nil {
+		return nil, err
+	}
+	outlines, err := glyphOutlines()
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{Name: "glyphs", C: 3, H: size, W: size, Classes: len(outlines[0])}
+	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > glyphMaxBytes {
+		return nil, fmt.Errorf("%d pictures a class of %d×%d pixels need %s bytes; want at most %s; lower data.size, "+
+			"data.train_per_class or data.test_per_class", train+test, size, size, thousands(bytes), thousands(glyphMaxBytes))
+	}
+	for _, r := range glyphClasses {
+		set.ClassNames = append(set.ClassNames, string(r))
+	}
+	for _, f := range glyphFonts {
+		set.Domains = append(set.Domains, f.name)
+	}
+	set.Train = drawGlyphs(set, outlines, "train", train)
+	set.Test = drawGlyphs(set, outlines, "test", test)
+	return set, nil
+}
+
+func orDefault(key string, v, def, lo, hi int) (int, error) {
+	if v == 0 {
+		return def, nil
+	}
+	if v < lo || v > hi {
+		return 0, fmt.Errorf("%s %d; want %d to %d, or 0 for %d; set data.%s", key, v, lo, hi, def, key)
+	}
+	return v, nil
+}
+
+// drawGlyphs draws perClass pictures of every class, on all processors: every picture has its own random numbers, so the
+// work may be divided in any way.
+func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Split {
+	n, image := perClass*set.Classes, set.ImageLen()
+	s := Split{X: make([]uint8, n*image), Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}
+	const chunk = 64
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
+		wg.Go(func() {
+			p := newPainter(set.H)
+			for {
+				lo := int(next.Add(chunk)) - chunk
+				for i := lo; i < min(lo+chunk, n); i++ {
+					class := i % set.Classes
+					d := newDice("ocl/glyphs/1/"+split, uint64(i))
+					font := d.below(len(outlines))
+					strength := d.below(256)
+					p.paint(s.Image(i, image), outlines, font, class, strength, d)
+					s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(font), float32(strength)/255
+				}
+				if lo >= n {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return s
+}
+
+// dice is the random source of one picture, SplitMix64 (Steele, Lea, Flood 2014). It is written out here because the
+// pictures must never change, not even with a new Go.
+type dice struct{ state uint64 }
+
+// newDice starts the numbers of picture i of the stream called name; FNV-1a of the name separates the streams.
+func newDice(name string, i uint64) *dice {
+	h := uint64(14695981039346656037)
+	for k := range len(name) {
+		h = (h ^ uint64(name[k])) * 1099511628211
+	}
+	d := &dice{h}
+	d.state = d.next() ^ i*0x9e3779b97f4a7c15
+	d.state = d.next()
+	return d
+}
+
+func (d *dice) next() uint64 {
+	d.state += 0x9e3779b97f4a7c15
+	z := d.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// below draws a number in [0, n); its bias is below 2⁻⁴⁰ for the n < 2²⁴ used here.
+func (d *dice) below(n int) int { return int(d.next() >> 16 % uint64(n)) }
+
+// between draws a number in [lo, hi].
+func (d *dice) between(lo, hi int) int { return lo + d.below(hi-lo+1) }
+
+// around draws a number in [-a, a], triangular: small values are more frequent.
+func (d *dice) around(a int) int { return (d.between(-a, a) + d.between(-a, a)) / 2 }

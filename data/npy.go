@@ -1,0 +1,89 @@
+package data
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxNPYHeader is NumPy's own limit on a header read without trust (numpy.lib.format, max_header_size).
+const maxNPYHeader = 10000
+
+// The header is a Python dictionary literal; NumPy writes exactly these three keys, in any order.
+var (
+	npyDescr   = regexp.MustCompile(`'descr': *'([^']*)'`)
+	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)
+	npyShape   = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
+)
+
+// header reads the header of an array, format 1 to 3, and checks that the shape fills the entry of size bytes exactly.
+// It is our own, beside the one of sbinet/npyio that the tests write with, because that one allocates whatever length the
+// file claims and panics on a malformed dictionary.
+func (a *npy) header(size int64) error {
+	const again = "write the file again with numpy.savez"
+	var fixed [8]byte
+	if _, err := io.ReadFull(a.in, fixed[:]); err != nil || string(fixed[:6]) != "\x93NUMPY" {
+		return fmt.Errorf("is no NumPy array; %s", again)
+	}
+	width := 2
+	if fixed[6] >= 2 {
+		width = 4
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(a.in, length[:width]); err != nil || fixed[6] < 1 || fixed[6] > 3 {
+		return fmt.Errorf("array format %d.%d; want 1 to 3; %s", fixed[6], fixed[7], again)
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxNPYHeader {
+		return fmt.Errorf("header of %d bytes; want at most %d; %s", n, maxNPYHeader, again)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(a.in, text); err != nil {
+		return fmt.Errorf("header: %w; %s", err, again)
+	}
+	descr, fortran, shape := npyDescr.FindSubmatch(text), npyFortran.FindSubmatch(text), npyShape.FindSubmatch(text)
+	if descr == nil || fortran == nil || shape == nil {
+		return fmt.Errorf("header %.80q; want descr, fortran_order and shape of a plain array; %s", text, again)
+	}
+	a.dtype = string(descr[1])
+	count, err := a.setShape(string(shape[1]))
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(fortran[1], []byte("True")) && len(a.shape) > 1 {
+		return fmt.Errorf("is in Fortran order; want C order; write numpy.ascontiguousarray of it")
+	}
+	bytesPer := int64(0)
+	if len(a.dtype) > 2 {
+		bytesPer, _ = strconv.ParseInt(a.dtype[2:], 10, 32)
+	}
+	if want := int64(len(fixed)+width) + int64(n) + count*bytesPer; bytesPer <= 0 || bytesPer > 16 || want != size {
+		return fmt.Errorf("shape %v of %s needs %d bytes with its header, and there are %d; the file is damaged, write it again",
+			a.shape, a.dtype, want, size)
+	}
+	return nil
+}
+
+// setShape parses the extents and returns their product, refusing one that no file can hold.
+func (a *npy) setShape(text string) (int64, error) {
+	count := int64(1)
+	for _, part := range strings.Split(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		d, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || d > maxNPZBytes {
+			return 0, fmt.Errorf("shape (%.60s); want extents up to %d", text, int64(maxNPZBytes))
+		}
+		a.shape = append(a.shape, int(d))
+		if count > 0 && d > maxNPZBytes/count {
+			return 0, fmt.Errorf("shape (%.60s); want at most %d values", text, int64(maxNPZBytes))
+		}
+		count *= d
+	}
+	return count, nil
+}

@@ -1,0 +1,308 @@
+package data
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+var npzInfo = Info{
+	Name: "npz", Title: "your own arrays",
+	Summary: "Any labelled pictures, from a NumPy .npz file: a stream from the first day.",
+	Shape:   "1 or 3 channels, any height and width", NeedsDir: true,
+	Layout: "--data-dir is the .npz file itself, or a folder that holds exactly one. It has four arrays:\n" +
+		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or, for grey pictures, [N,H,W]; C is 1 or 3\n" +
+		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
+	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
+	Licence: "yours", Citation: "none",
+	Example: "ocl run --data npz --data-dir mine.npz --tasks 5",
+	open:    openNPZ,
+}
+
+// maxNPZBytes is the largest array that is read, 16 GiB: more would not fit beside a network on the machines in view.
+const maxNPZBytes = 16 << 30
+
+func openNPZ(spec Spec) (*Set, error) {
+	name, err := findNPZ(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; check --data-dir", name, cause(err))
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, cause(err))
+	}
+	set, err := readNPZ(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return set, spec.wantOwn(set)
+}
+
+// findNPZ returns the file that dir names, or the only .npz file in it.
+func findNPZ(dir string) (string, error) {
+	if dir == "" {
+		return "", errors.New("no file was given; want an .npz file with x_train, y_train, x_test and y_test; " +
+			"pass --data-dir FILE.npz, see `ocl data info npz`")
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; want an .npz file; check --data-dir", dir, cause(err))
+	}
+	if !info.IsDir() {
+		return dir, nil
+	}
+	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.npz"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("%s: found %d .npz files in this folder; want one; pass --data-dir FILE.npz", dir, len(found))
+	}
+	return found[0], nil
+}
+
+// escapeGlob quotes the characters of a folder's name that a pattern would read.
+func escapeGlob(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// readNPZ decodes a zip archive of four arrays, size bytes long. No allocation is larger than deflate can expand the bytes
+// that are there.
+func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("not an .npz file (%w); want one written by numpy.savez or numpy.savez_compressed", err)
+	}
+	set := &Set{Name: "npz"}
+	if err := readNPZSplit(set, &set.Train, archive, "train", size); err != nil {
+		return nil, err
+	}
+	if err := readNPZSplit(set, &set.Test, archive, "test", size); err != nil {
+		return nil, err
+	}
+	if err := checkNPZLabels(set); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// readNPZSplit reads x_<half> and y_<half>; the first half read gives the set its shape.
+func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size int64) error {
+	x, err := openNPY(archive, "x_"+half, size)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	order, c, h, w, err := x.layout()
+	if err != nil {
+		return err
+	}
+	if set.C == 0 {
+		set.C, set.H, set.W = c, h, w
+	} else if c != set.C || h != set.H || w != set.W {
+		return fmt.Errorf("%s: pictures of %d×%d×%d; want %d×%d×%d as in x_train; make both alike",
+			x.name, c, h, w, set.C, set.H, set.W)
+	}
+	n := x.shape[0]
+	split.X = make([]uint8, n*c*h*w)
+	if err := x.pictures(split.X, order, c, h*w); err != nil {
+		return err
+	}
+	y, err := openNPY(archive, "y_"+half, size)
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	if len(y.shape) == 0 || len(y.shape) > 2 || len(y.shape) == 2 && y.shape[1] != 1 {
+		return fmt.Errorf("%s: has shape %v; want [N]: one class a picture", y.name, y.shape)
+	}
+	if y.shape[0] != n {
+		return fmt.Errorf("%s: %d labels for %d pictures; want one label a picture", y.name, y.shape[0], n)
+	}
+	split.Y = make([]int32, n)
+	return y.integers(split.Y)
+}
+
+// checkNPZLabels sets the number of classes and refuses gaps: a class without pictures could be in no task.
+func checkNPZLabels(set *Set) error {
+	n := set.Train.Len()
+	top := -1
+	for i, y := range set.Train.Y {
+		if y < 0 || int(y) >= n {
+			return fmt.Errorf("y_train: record %d: label %d; want labels from 0 to K-1 without gaps; renumber them "+
+				"(numpy.unique with return_inverse does)", i, y)
+		}
+		top = max(top, int(y))
+	}
+	seen := make([]bool, top+1)
+	for _, y := range set.Train.Y {
+		seen[y] = true
+	}
+	for k, ok := range seen {
+		if !ok {
+			return fmt.Errorf("y_train: class %d has no picture, class %d has; want labels from 0 to K-1 without gaps; "+
+				"renumber them (numpy.unique with return_inverse does)", k, top)
+		}
+	}
+	set.Classes = top + 1
+	for i, y := range set.Test.Y {
+		if y < 0 || int(y) > top {
+			return fmt.Errorf("y_test: record %d: label %d; want 0 to %d as in y_train; drop the picture or train on its "+
+				"class too", i, y, top)
+		}
+	}
+	return nil
+}
+
+// npy is one array of the archive, its header read and checked, its data still to come.
+type npy struct {
+	name  string
+	dtype string // such as "|u1" or "<i8"
+	shape []int
+	in    *bufio.Reader
+	close func() error
+}
+
+func (a *npy) Close() error { return a.close() }
+
+// openNPY finds the array called name and reads its header; size is that of the whole file.
+func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
+	var entry *zip.File
+	var names []string
+	for _, f := range archive.File {
+		names = append(names, strings.TrimSuffix(f.Name, ".npy"))
+		if f.Name == name+".npy" {
+			entry = f
+		}
+	}
+	if entry == nil {
+		return nil, fmt.Errorf("%s: missing; the file has %s; want x_train, y_train, x_test and y_test",
+			name, shorten(names))
+	}
+	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
+	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
+	if packed > uint64(size) || whole > 1032*packed+1032 || whole > maxNPZBytes {
+		return nil, fmt.Errorf("%s: %d bytes are announced by an entry of %d in a file of %d; want at most %d; the file "+
+			"is damaged, write it again", name, whole, packed, size, min(1032*packed+1032, maxNPZBytes))
+	}
+	r, err := entry.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; write the file again with numpy.savez", name, err)
+	}
+	a := &npy{name: name, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}
+	if err := a.header(int64(whole)); err != nil {
+		a.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// layout says how the pictures lie: "HWC" or "CHW", and their extents.
+func (a *npy) layout() (order string, c, h, w int, err error) {
+	channels := func(n int) bool { return n == 1 || n == 3 }
+	switch s := a.shape; {
+	case a.dtype != "|u1" && a.dtype != "<u1" && a.dtype != "=u1" && a.dtype != ">u1":
+		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %s; want uint8, from 0 to 255; convert it with astype(numpy.uint8)",
+			a.name, a.dtype)
+	case len(s) == 3:
+		order, c, h, w = "CHW", 1, s[1], s[2]
+	case len(s) == 4 && channels(s[3]): // first, as a picture 3 rows high is rarer than NHWC
+		order, c, h, w = "HWC", s[3], s[1], s[2]
+	case len(s) == 4 && channels(s[1]):
+		order, c, h, w = "CHW", s[1], s[2], s[3]
+	default:
+		return "", 0, 0, 0, fmt.Errorf("%s: has shape %v; want [N,H,W,C], [N,C,H,W] with C of 1 or 3, or [N,H,W]", a.name, s)
+	}
+	if a.shape[0] == 0 || h == 0 || w == 0 {
+		return "", 0, 0, 0, fmt.Errorf("%s: has shape %v; want at least one picture of at least one pixel", a.name, a.shape)
+	}
+	return order, c, h, w, nil
+}
+
+// pictures reads all pictures into dst [N,C,H,W], turning HWC into CHW one picture at a time.
+func (a *npy) pictures(dst []uint8, order string, c, plane int) error {
+	buf := make([]uint8, c*plane)
+	for i := 0; i*c*plane < len(dst); i++ {
+		image := dst[i*c*plane : (i+1)*c*plane]
+		if order == "CHW" || c == 1 {
+			buf = image
+		}
+		if _, err := io.ReadFull(a.in, buf); err != nil {
+			return fmt.Errorf("%s: record %d: %w; the file is truncated or damaged, write it again", a.name, i, err)
+		}
+		if order == "CHW" || c == 1 {
+			continue
+		}
+		for p := range plane {
+			for k := range c {
+				image[k*plane+p] = buf[p*c+k]
+			}
+		}
+	}
+	return a.end()
+}
+
+// integers reads integers of any width, sign and byte order into dst.
+func (a *npy) integers(dst []int32) error {
+	kind, width := byte(0), 0
+	if len(a.dtype) == 3 && strings.IndexByte("<>|=", a.dtype[0]) >= 0 && strings.IndexByte("1248", a.dtype[2]) >= 0 {
+		kind, width = a.dtype[1], int(a.dtype[2]-'0')
+	}
+	if kind != 'i' && kind != 'u' {
+		return fmt.Errorf("%s: has dtype %s; want integers; convert it with astype(numpy.int64)", a.name, a.dtype)
+	}
+	big := a.dtype[0] == '>'
+	var buf [8]byte
+	for i := range dst {
+		if _, err := io.ReadFull(a.in, buf[:width]); err != nil {
+			return fmt.Errorf("%s: record %d: %w; the file is truncated or damaged, write it again", a.name, i, err)
+		}
+		v := uint64(0)
+		for k, b := range buf[:width] {
+			if big {
+				v = v<<8 | uint64(b)
+			} else {
+				v |= uint64(b) << (8 * k)
+			}
+		}
+		signed := int64(v)
+		if kind == 'i' {
+			signed = int64(v<<(64-8*width)) >> (64 - 8*width)
+		}
+		if signed < 0 || signed > math.MaxInt32 {
+			return fmt.Errorf("%s: record %d: label %d; want labels from 0 to K-1 without gaps; renumber them "+
+				"(numpy.unique with return_inverse does)", a.name, i, signed)
+		}
+		dst[i] = int32(signed)
+	}
+	return a.end()
+}
+
+// end checks that the entry ends where its array does; reading to the end also checks the archive's CRC.
+func (a *npy) end() error {
+	switch _, err := a.in.ReadByte(); {
+	case err == nil:
+		return fmt.Errorf("%s: bytes after the last record; the file is damaged, write it again", a.name)
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: %w; the file is damaged, write it again", a.name, err)
+	}
+	return nil
+}
+
+func shorten(names []string) string {
+	if len(names) == 0 {
+		return "no array"
+	}
+	if len(names) > 8 {
+		names = append(names[:8:8], "…")
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,422 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// convolutions generates the convolution kernels of one instruction set. Tile sizes are those of the Set of that name.
+type convolutions struct {
+	*generator
+	isa
+	planesOut, gradOut, gradIn, rowVecs int
+	labels                              int
+}
+
+func convKernels(g *generator) {
+	for _, c := range []*convolutions{
+		{generator: g, isa: avx2, planesOut: 5, gradOut: 4, gradIn: 3, rowVecs: 2},
+		{generator: g, isa: avx512, planesOut: 10, gradOut: 5, gradIn: 5, rowVecs: 5},
+	} {
+		c.planes()
+		c.planesGrad()
+		for v := 1; v <= c.rowVecs; v++ {
+			c.rows(v)
+			c.rowsGrad(v)
+		}
+		c.fmaPeak()
+	}
+}
+
+const rowTile = 5
+
+func (c *convolutions) label(name string) string {
+	c.labels++
+	return fmt.Sprintf("%s%d", name, c.labels)
+}
+
+// begin starts a function with one argument struct and returns a loader of its fields.
+func (c *convolutions) begin(name, args, doc string) (base, field func(string) reg.GPVirtual) {
+	c.function(name+c.name, "func(a *"+args+")", name+c.name+" "+doc)
+	a := c.Dereference(c.Param("a"))
+	base = func(f string) reg.GPVirtual { // data pointer of a slice
+		r := c.GP64()
+		c.Load(a.Field(f).Base(), r)
+		return r
+	}
+	field = func(f string) reg.GPVirtual {
+		r := c.GP64()
+		c.Load(a.Field(f), r)
+		return r
+	}
+	return base, field
+}
+
+func (c *convolutions) length(f string) reg.GPVirtual {
+	r := c.GP64()
+	c.Load(c.Dereference(c.Param("a")).Field(f).Len(), r)
+	return r
+}
+
+// flag loads a bool.
+func (c *convolutions) flag(f string) reg.GPVirtual {
+	r := c.GP64()
+	c.Load(c.Dereference(c.Param("a")).Field(f), r.As8())
+	c.MOVBQZX(r.As8(), r)
+	return r
+}
+
+func (c *convolutions) vec() reg.VecVirtual {
+	if c.bytes == 64 {
+		return c.ZMM()
+	}
+	return c.YMM()
+}
+
+func (c *convolutions) vecs(n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = c.vec()
+	}
+	return v
+}
+
+func (c *convolutions) clear(vs ...reg.VecVirtual) {
+	for _, v := range vs {
+		if c.bytes == 64 {
+			c.VPXORD(v, v, v)
+		} else {
+			c.VXORPS(v, v, v)
+		}
+	}
+}
+
+// scaled copies r·4, floats to bytes.
+func (c *convolutions) scaled(r reg.GPVirtual) reg.GPVirtual {
+	c.SHLQ(Imm(2), r)
+	return r
+}
+
+// loop repeats body n times, n > 0; it counts n down.
+func (c *convolutions) loop(n reg.GPVirtual, body func()) {
+	l := c.label("loop")
+	c.Label(l)
+	body()
+	c.DECQ(n)
+	c.JNZ(LabelRef(l))
+}
+
+// counted repeats body n times with the counter in memory, where registers are short.
+func (c *convolutions) counted(n reg.GPVirtual, body func()) {
+	m := c.AllocLocal(8)
+	c.MOVQ(n, m)
+	c.unless(n, func() {
+		l := c.label("counted")
+		c.Label(l)
+		body()
+		c.DECQ(m)
+		c.JNZ(LabelRef(l))
+	})
+}
+
+// unless skips body when n is zero.
+func (c *convolutions) unless(n reg.GPVirtual, body func()) {
+	l := c.label("skip")
+	c.TESTQ(n, n)
+	c.JZ(LabelRef(l))
+	body()
+	c.Label(l)
+}
+
+func (c *convolutions) copyOf(r reg.GPVirtual) reg.GPVirtual {
+	d := c.GP64()
+	c.MOVQ(r, d)
+	return d
+}
+
+func (c *convolutions) end() {
+	c.VZEROUPPER()
+	c.RET()
+}
+
+func (c *convolutions) planes() {
+	base, field := c.begin("planes", "Planes", "is planesGeneric with vectors along positions.")
+	x, xb := base("X"), c.scaled(field("XBase"))
+	c.ADDQ(xb, x)
+	out := base("Out")
+	stride, second := c.scaled(field("OutStride")), c.scaled(field("VecStride"))
+	c.counted(field("Rows"), func() {
+		tiles, xt, ot := field("Tiles"), c.copyOf(x), c.copyOf(out)
+		c.unless(tiles, func() {
+			c.loop(tiles, func() { c.planesTile(xt, ot, base("W"), base("Off"), stride, second) })
+		})
+		rowStride := c.scaled(field("RowStride"))
+		c.ADDQ(rowStride, x)
+		c.ADDQ(rowStride, out)
+	})
+	c.end()
+}
+
+func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) {
+	acc := c.vecs(2 * c.planesOut)
+	c.clear(acc...)
+	add := c.flag("Add")
+	c.unless(add, func() {
+		o := c.copyOf(out)
+		for i := range c.planesOut {
+			c.VMOVUPS(Mem{Base: o}, acc[2*i])
+			c.VMOVUPS(Mem{Base: o, Index: second, Scale: 1}, acc[2*i+1])
+			c.ADDQ(stride, o)
+		}
+	})
+	x1, wk, offk, k := c.GP64(), w, off, c.length("Off")
+	c.LEAQ(Mem{Base: x, Index: second, Scale: 1}, x1)
+	xs, b, at := c.vecs(2), c.vec(), c.GP64()
+	c.unless(k, func() {
+		c.loop(k, func() {
+			c.MOVLQSX(Mem{Base: offk}, at)
+			c.VMOVUPS(Mem{Base: x, Index: at, Scale: 4}, xs[0])
+			c.VMOVUPS(Mem{Base: x1, Index: at, Scale: 4}, xs[1])
+			for i := range c.planesOut {
+				c.VBROADCASTSS(Mem{Base: wk, Disp: floatBytes * i}, b)
+				c.VFMADD231PS(xs[0], b, acc[2*i])
+				c.VFMADD231PS(xs[1], b, acc[2*i+1])
+			}
+			c.ADDQ(Imm(uint64(floatBytes*c.planesOut)), wk)
+			c.ADDQ(Imm(floatBytes), offk)
+		})
+	})
+	o := c.copyOf(out)
+	for i := range c.planesOut {
+		c.VMOVUPS(acc[2*i], Mem{Base: o})
+		c.VMOVUPS(acc[2*i+1], Mem{Base: o, Index: second, Scale: 1})
+		c.ADDQ(stride, o)
+	}
+	c.ADDQ(U32(uint32(2*c.bytes)), x)
+	c.ADDQ(U32(uint32(2*c.bytes)), out)
+}
+
+func (c *convolutions) planesGrad() {
+	base, field := c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
+	acc := c.vecs(c.gradOut * c.gradIn)
+	c.clear(acc...)
+	y, yb := base("Y"), c.scaled(field("YBase"))
+	c.ADDQ(yb, y)
+	stride := c.scaled(field("YStride"))
+	x := base("X")
+	xb := c.scaled(field("XBase"))
+	c.ADDQ(xb, x)
+	// position: offset in bytes from the pointers
+	off := base("Off")
+	xn := make([]reg.GPVirtual, c.gradIn)
+	for n := range xn {
+		xn[n] = c.GP64()
+		c.MOVLQSX(Mem{Base: off, Disp: 4 * n}, xn[n])
+		c.LEAQ(Mem{Base: x, Index: xn[n], Scale: 4}, xn[n])
+	}
+	xs, ys := c.vecs(c.gradIn), c.vec()
+	imageAt, rowAt := c.AllocLocal(8), c.AllocLocal(8)
+	zero := c.GP64()
+	c.XORQ(zero, zero)
+	c.MOVQ(zero, imageAt)
+	advance := func(m Mem, stride string) {
+		step := c.scaled(field(stride))
+		c.ADDQ(step, m)
+	}
+	c.counted(field("Images"), func() {
+		first := c.GP64()
+		c.MOVQ(imageAt, first)
+		c.MOVQ(first, rowAt)
+		c.counted(field("Rows"), func() {
+			vecs, at := field("Vecs"), c.GP64()
+			c.MOVQ(rowAt, at)
+			c.unless(vecs, func() {
+				c.loop(vecs, func() {
+					for n := range xs {
+						c.VMOVUPS(Mem{Base: xn[n], Index: at, Scale: 1}, xs[n])
+					}
+					ym := c.GP64()
+					c.LEAQ(Mem{Base: y, Index: at, Scale: 1}, ym)
+					for m := range c.gradOut {
+						c.VMOVUPS(Mem{Base: ym}, ys)
+						for n := range xs {
+							c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
+						}
+						if m < c.gradOut-1 {
+							c.ADDQ(stride, ym)
+						}
+					}
+					c.ADDQ(U32(uint32(c.bytes)), at)
+				})
+			})
+			advance(rowAt, "RowStride")
+		})
+		advance(imageAt, "ImageStride")
+	})
+	dst := base("Dst")
+	for i, a := range acc {
+		c.horizontalSum(a)
+		c.VMOVSS(a.AsX(), Mem{Base: dst, Disp: floatBytes * i})
+	}
+	c.end()
+}
+
+// horizontalSum leaves the sum of all lanes of v in its lane 0.
+func (c *convolutions) horizontalSum(v reg.VecVirtual) {
+	x := c.XMM()
+	if c.bytes == 64 {
+		y := c.YMM()
+		c.VEXTRACTF64X4(Imm(1), v, y)
+		c.VADDPS(y, v.AsY(), v.AsY())
+		c.VEXTRACTF32X4(Imm(1), v.AsY(), x) // the AVX form cannot name the upper 16 registers
+	} else {
+		c.VEXTRACTF128(Imm(1), v.AsY(), x)
+	}
+	c.VADDPS(x, v.AsX(), v.AsX())
+	c.VMOVHLPS(v.AsX(), v.AsX(), x)
+	c.VADDPS(x, v.AsX(), v.AsX())
+	c.VMOVSHDUP(v.AsX(), x)
+	c.VADDSS(x, v.AsX(), v.AsX())
+}
+
+func (c *convolutions) rows(vecs int) {
+	base, field := c.begin(fmt.Sprintf("rows%d", vecs), "Rows", fmt.Sprintf("is rowsGeneric for blocks of %d vectors.", vecs))
+	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
+	width := vecs * c.bytes
+	skip := c.label("none")
+	c.TESTQ(tiles, tiles)
+	c.JZ(LabelRef(skip))
+	c.Label("tile")
+	acc := c.vecs(rowTile * vecs)
+	c.clear(acc...)
+	out := base("Out")
+	add := c.flag("Add")
+	o := c.GP64()
+	c.unless(add, func() {
+		for j := range rowTile {
+			c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
+			for v := range vecs {
+				c.VMOVUPS(Mem{Base: out, Index: o, Scale: 4, Disp: v * c.bytes}, acc[j*vecs+v])
+			}
+		}
+	})
+	tap := c.GP64()
+	c.XORQ(tap, tap)
+	taps := c.label("taps")
+	done := c.label("done")
+	c.Label(taps)
+	n := c.length("TapX")
+	c.CMPQ(tap, n)
+	c.JGE(LabelRef(done))
+	tx, tw := base("TapX"), base("TapW")
+	x, rel := base("X"), c.GP64()
+	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
+	xs := make([]reg.GPVirtual, rowTile)
+	for j := range xs {
+		xs[j] = c.GP64()
+		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
+		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
+	}
+	w := base("W")
+	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
+	depth := field("C")
+	i := c.GP64()
+	c.XORQ(i, i)
+	ws, b := c.vecs(vecs), c.vec()
+	c.unless(depth, func() {
+		l := c.label("depth")
+		c.Label(l)
+		for v := range vecs {
+			c.VMOVUPS(Mem{Base: w, Disp: v * c.bytes}, ws[v])
+		}
+		for j := range rowTile {
+			c.VBROADCASTSS(Mem{Base: xs[j], Index: i, Scale: 4}, b)
+			for v := range vecs {
+				c.VFMADD231PS(ws[v], b, acc[j*vecs+v])
+			}
+		}
+		c.ADDQ(U32(uint32(width)), w)
+		c.INCQ(i)
+		c.CMPQ(i, depth)
+		c.JNE(LabelRef(l))
+	})
+	c.INCQ(tap)
+	c.JMP(LabelRef(taps))
+	c.Label(done)
+	c.Load(c.Dereference(c.Param("a")).Field("Out").Base(), out)
+	for j := range rowTile {
+		c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
+		for v := range vecs {
+			c.VMOVUPS(acc[j*vecs+v], Mem{Base: out, Index: o, Scale: 4, Disp: v * c.bytes})
+		}
+	}
+	c.ADDQ(Imm(4*rowTile), outPos)
+	c.ADDQ(Imm(4*rowTile), xPos)
+	c.SUBQ(Imm(rowTile), tiles)
+	c.JNZ(LabelRef("tile"))
+	c.Label(skip)
+	c.end()
+}
+
+func (c *convolutions) rowsGrad(vecs int) {
+	base, field := c.begin(fmt.Sprintf("rowsGrad%d", vecs), "RowsGrad", fmt.Sprintf("is rowsGradGeneric for blocks of %d vectors.", vecs))
+	acc := c.vecs(rowTile * vecs)
+	c.clear(acc...)
+	x, y, xPos, yPos := base("X"), base("Y"), base("XPos"), base("YPos")
+	n := c.length("XPos")
+	xq, yq := c.GP64(), c.GP64()
+	ys, b := c.vecs(vecs), c.vec()
+	c.unless(n, func() {
+		c.loop(n, func() {
+			c.MOVLQSX(Mem{Base: xPos}, xq)
+			c.MOVLQSX(Mem{Base: yPos}, yq)
+			for v := range vecs {
+				c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
+			}
+			for i := range rowTile {
+				c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
+				for v := range vecs {
+					c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
+				}
+			}
+			c.ADDQ(Imm(4), xPos)
+			c.ADDQ(Imm(4), yPos)
+		})
+	})
+	dst, stride := base("Dst"), c.scaled(field("DstStride"))
+	for i := range rowTile {
+		for v := range vecs {
+			m := Mem{Base: dst, Disp: v * c.bytes}
+			c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
+			c.VMOVUPS(acc[i*vecs+v], m)
+		}
+		if i < rowTile-1 {
+			c.ADDQ(stride, dst)
+		}
+	}
+	c.end()
+}
+
+// fmaChains is the number of independent sums of the peak loop, more than latency times units.
+const fmaChains = 12
+
+// fmaPeak does nothing but fused multiply-adds.
+func (c *convolutions) fmaPeak() {
+	c.function("fmaPeak"+c.name, "func(n int)", fmt.Sprintf("fmaPeak%s runs n rounds of %d independent vector multiply-adds.", c.name, fmaChains))
+	n := c.GP64()
+	c.Load(c.Param("n"), n)
+	acc, x := c.vecs(fmaChains), c.vec()
+	c.clear(append(acc, x)...)
+	c.unless(n, func() {
+		c.loop(n, func() {
+			for _, a := range acc {
+				c.VFMADD231PS(x, x, a)
+			}
+		})
+	})
+	c.end()
+}

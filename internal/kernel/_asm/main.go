@@ -1,0 +1,98 @@
+// Command _asm generates the vector code of package kernel with avo. It is a module of its own, so that the engine does
+// not depend on avo. Run it through go generate in the folder above:
+//
+//	go run . -kernels conv -out ../conv_amd64.s -stubs ../conv_stub_amd64.go -pkg kernel
+package main
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
+)
+
+// families are the groups of kernels, one output file each.
+var families = map[string]func(*generator){
+	"conv": convKernels,
+}
+
+// argumentFiles declare the argument structs; field offsets are read from them, so that no copy can drift. They must
+// import nothing.
+var argumentFiles = []string{"conv.go", "vector.go"}
+
+// generator is an avo context that knows the types of package kernel.
+type generator struct {
+	*build.Context
+	pkg *types.Package
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	fs := flag.NewFlagSet("_asm", flag.ContinueOnError)
+	avo := build.NewFlags(fs)
+	names := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
+	name := fs.String("kernels", "", "kernels to generate: "+names)
+	dir := fs.String("dir", "..", "folder of package kernel")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	family, ok := families[*name]
+	if !ok {
+		return fmt.Errorf("asm: kernels: %q is unknown; want one of %s", *name, names)
+	}
+	pkg, err := argumentTypes(*dir)
+	if err != nil {
+		return err
+	}
+	g := &generator{build.NewContext(), pkg}
+	g.ConstraintExpr("amd64,!purego")
+	family(g)
+	if code := build.Main(avo.Config(), g.Context); code != 0 {
+		return fmt.Errorf("asm: kernels: %s: avo failed with code %d", *name, code)
+	}
+	return nil
+}
+
+// argumentTypes type-checks the declarations of the argument structs alone.
+func argumentTypes(dir string) (*types.Package, error) {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range argumentFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return new(types.Config).Check("ocl/internal/kernel", fset, files, nil)
+}
+
+// function begins a function whose signature may name the types of package kernel, e.g. "func(a *Planes)".
+func (g *generator) function(name, signature string, doc ...string) {
+	sig, err := gotypes.ParseSignatureInPackage(g.pkg, signature)
+	if err != nil {
+		panic(fmt.Sprintf("asm: %s: %v", name, err))
+	}
+	g.Function(name)
+	g.Attributes(attr.NOSPLIT)
+	g.Signature(sig)
+	g.Pragma("noescape")
+	g.Doc(doc...)
+}

@@ -1,0 +1,97 @@
+//go:build amd64 && !purego
+
+package kernel
+
+// The methods dispatch statically, so that arguments stay on the caller's stack.
+
+func (s *Set) planes(a *Planes) {
+	switch s.isa {
+	case avx512:
+		planesAVX512(a)
+	case avx2:
+		planesAVX2(a)
+	default:
+		planesGeneric(s, a)
+	}
+}
+
+func (s *Set) planesGrad(a *PlanesGrad) {
+	switch s.isa {
+	case avx512:
+		planesGradAVX512(a)
+	case avx2:
+		planesGradAVX2(a)
+	default:
+		planesGradGeneric(s, a)
+	}
+}
+
+func (s *Set) rows(a *Rows) {
+	switch s.isa {
+	case avx512:
+		switch a.Vecs {
+		case 1:
+			rows1AVX512(a)
+		case 2:
+			rows2AVX512(a)
+		case 3:
+			rows3AVX512(a)
+		case 4:
+			rows4AVX512(a)
+		case 5:
+			rows5AVX512(a)
+		}
+	case avx2:
+		switch a.Vecs {
+		case 1:
+			rows1AVX2(a)
+		case 2:
+			rows2AVX2(a)
+		}
+	default:
+		rowsGeneric(s, a)
+	}
+}
+
+func (s *Set) rowsGrad(a *RowsGrad) {
+	switch s.isa {
+	case avx512:
+		switch a.Vecs {
+		case 1:
+			rowsGrad1AVX512(a)
+		case 2:
+			rowsGrad2AVX512(a)
+		case 3:
+			rowsGrad3AVX512(a)
+		case 4:
+			rowsGrad4AVX512(a)
+		case 5:
+			rowsGrad5AVX512(a)
+		}
+	case avx2:
+		switch a.Vecs {
+		case 1:
+			rowsGrad1AVX2(a)
+		case 2:
+			rowsGrad2AVX2(a)
+		}
+	default:
+		rowsGradGeneric(s, a)
+	}
+}
+
+func (s *Set) fmaPeak(n int) int64 {
+	best := Available()[0] // plain Go is measured against what the machine could do
+	if s.isa != generic {
+		best = s
+	}
+	switch best.isa {
+	case avx512:
+		fmaPeakAVX512(n)
+	case avx2:
+		fmaPeakAVX2(n)
+	default:
+		return 0
+	}
+	return 2 * FMAChains * int64(best.Lanes) * int64(n)
+}

@@ -1,0 +1,3 @@
+package kernel
+
+//go:generate go run -C _asm . -kernels conv -out ../conv_amd64.s -stubs ../conv_stub_amd64.go -pkg kernel
