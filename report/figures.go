@@ -1,0 +1,368 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
+// tables of all rows are written all the same.
+const maxHeats = 16
+
+// id names a figure of a setting.
+func (s *setting) id(kind string) string {
+	if s.slug == "" {
+		return kind
+	}
+	return kind + "-" + s.slug
+}
+
+// measured says in a caption what the numbers are of.
+func (s *setting) measured() string {
+	seeds := map[uint64]bool{}
+	low, high := math.MaxInt, 0
+	for _, g := range s.rows {
+		low, high = min(low, len(g.counted())), max(high, len(g.counted()))
+		for _, r := range g.counted() {
+			seeds[r.seed] = true
+		}
+	}
+	text := s.Name
+	if len(s.memories) > 0 {
+		var m []string
+		for _, v := range s.memories {
+			m = append(m, thousands(int64(v)))
+		}
+		text += "; memory " + andList(m)
+	}
+	switch {
+	case high == 1:
+		text += "; 1 run a method, so no interval"
+	case low == high:
+		text += fmt.Sprintf("; means of %d runs a method with 95 %% Student-t intervals, single runs thin", high)
+	default:
+		text += fmt.Sprintf("; means of %d to %d runs a method, with 95 %% Student-t intervals where there are two or more, single runs thin", low, high)
+	}
+	return text + "."
+}
+
+// of says the same of one row.
+func (g *row) of() string {
+	n := len(g.counted())
+	if n == 1 {
+		return fmt.Sprintf("%s; 1 run (seed %d).", g.setting.Name, g.counted()[0].seed)
+	}
+	return fmt.Sprintf("%s; mean of %d runs.", g.setting.Name, n)
+}
+
+// tasks is the number of tasks of the setting.
+func (s *setting) tasks() int { return len(s.stream.Tasks) }
+
+// firstTask is the 1-based number of the setting's first task in its whole stream.
+func (s *setting) firstTask() int {
+	if len(s.stream.Tasks) == 0 {
+		return 1
+	}
+	return s.stream.Tasks[0].Index + 1
+}
+
+// taskNames are the 1-based numbers of the tasks in their whole stream.
+func (s *setting) taskNames() []string {
+	var v []string
+	for _, t := range s.stream.Tasks {
+		v = append(v, strconv.Itoa(t.Index+1))
+	}
+	return v
+}
+
+// rowHead are the columns that say in CSV which row a value is of.
+var rowHead = []column{{"method", "method", false}, {"memory", "memory", true}, {"protocol", "protocol", false}}
+
+func (g *row) head() []cell {
+	m := cell{Text: "none"}
+	if g.memory >= 0 {
+		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
+	}
+	name := g.method.Name
+	for _, t := range g.method.Tricks {
+		name += "+" + t
+	}
+	if g.Label != g.plainLabel() {
+		// Rows that differ in another key of the config need their full label to be told apart.
+		name = g.Label
+	}
+	return []cell{{Text: g.Label, Raw: name, Mark: g.style.class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
+}
+
+// plainLabel is the label before differences were added.
+func (g *row) plainLabel() string {
+	if g.memory < 0 {
+		return g.title()
+	}
+	return g.title() + ", memory " + thousands(int64(g.memory))
+}
+
+// lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
+func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
+	f := &figure{ID: s.id(kind), Lines: &lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset}}
+	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"task", "task", true}, column{ylabel, name, true}, column{"± 95 %", "half_width_95", true}, column{"runs", "runs", true})}
+	for _, g := range s.rows {
+		se := series{Label: g.Label, Style: g.style, Width: g.width}
+		for i := range n {
+			e := g.over(func(r *run) float64 { return value(r, i) })
+			se.Y = append(se.Y, 100*e.mean)
+			se.Half = append(se.Half, 100*e.half)
+			half := numCell("1 run", e.half)
+			if !math.IsNaN(e.half) {
+				half.Text = percent(e.half)
+			}
+			text := "not measured"
+			if e.n > 0 {
+				text = percent(e.mean)
+			}
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(i + 1 + offset), Raw: strconv.Itoa(i + 1 + offset)}, numCell(text, e.mean), half, cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
+		}
+		if len(g.counted()) > 1 {
+			for _, r := range g.counted() {
+				var y []float64
+				for i := range n {
+					y = append(y, 100*value(r, i))
+				}
+				se.Single = append(se.Single, y)
+			}
+		}
+		if _, _, ok := se.endOf(); ok {
+			f.Lines.Series = append(f.Lines.Series, se)
+		}
+	}
+	f.Lines.scale(100)
+	return f
+}
+
+// accuracyFigure is the average accuracy after each task.
+func (s *setting) accuracyFigure() *figure {
+	f := s.lineFigure("accuracy", "tasks learnt", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
+	f.Caption = "Accuracy on the test images of all tasks learnt so far, averaged over these tasks, after each task. " + upper(s.measured())
+	f.Title = s.accuracyTitle()
+	f.Alt = s.alt(f, "Average accuracy after each task")
+	return f
+}
+
+// forgettingFigure is what was forgotten of each task at the end.
+func (s *setting) forgettingFigure() *figure {
+	n := s.tasks() - 1
+	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
+	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero it improved. " + upper(s.measured())
+	f.Title = s.forgettingTitle()
+	f.Alt = s.alt(f, "Forgetting of each task at the end")
+	return f
+}
+
+// alt puts a line chart into words.
+func (s *setting) alt(f *figure, what string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Line chart. %s; %s.", what, s.Name)
+	for _, se := range f.Lines.Series {
+		for i, y := range se.Y {
+			if !math.IsNaN(y) {
+				x, end, _ := se.endOf()
+				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, i+1+f.Lines.XOffset)
+				if x != i+1 {
+					fmt.Fprintf(&b, ", %.1f at %d", end, x+f.Lines.XOffset)
+				}
+				b.WriteByte('.')
+				break
+			}
+		}
+	}
+	return b.String()
+}
+
+// matrixFigure is the accuracy matrix of one row.
+func (g *row) matrixFigure() *figure {
+	s := g.setting
+	names := s.taskNames()
+	cols := names
+	common := len(g.counted()) > 0 && g.counted()[0].common()
+	if common {
+		cols = []string{"all"}
+	}
+	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
+	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
+		RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v, Missing: "not evaluated",
+		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
+	}}
+	f.Title = g.matrixTitle(v)
+	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.of()))
+	if common {
+		f.Caption += " All tasks share one test set."
+	}
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the accuracy after each task on each task. %s.", len(names), len(cols), f.Title)
+	f.Data = g.longTable(f, "after_task", "on_task", "accuracy")
+	return f
+}
+
+// longTable is the CSV of a heat map: a line for each cell that was evaluated.
+func (g *row) longTable(f *figure, rowName, colName, value string) *table {
+	h := f.Heat
+	t := &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{h.RowLabel, rowName, true}, column{h.ColLabel, colName, true}, column{value + ", %", value, true})}
+	for i := range h.V {
+		for j, v := range h.V[i] {
+			if !math.IsNaN(v) {
+				t.Rows = append(t.Rows, append(g.head(), textCell(h.Rows[i]), textCell(h.Cols[j]), numCell(percent(v), v)))
+			}
+		}
+	}
+	return t
+}
+
+// classColumns is the number of classes in a line of the per-class heat map.
+const classColumns = 10
+
+// classFigure is the accuracy on each class at the end; nil where the results do not have it.
+func (g *row) classFigure() *figure {
+	k := g.setting.stream.Classes
+	vals := make([]float64, k)
+	found := false
+	for c := range vals {
+		e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
+		vals[c] = e.mean
+		found = found || e.n > 0
+	}
+	if !found {
+		return nil
+	}
+	cols := min(classColumns, k)
+	h := &heat{RowLabel: "from class", ColLabel: "+", Missing: "not learnt in this protocol", Say: func(i, j int) string { return g.className(i*cols + j) }}
+	for j := range cols {
+		h.Cols = append(h.Cols, strconv.Itoa(j))
+	}
+	for i := 0; i < k; i += cols {
+		h.Rows = append(h.Rows, strconv.Itoa(i))
+		h.V = append(h.V, vals[i:min(i+cols, k)])
+	}
+	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.classTitle(vals)}
+	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes in the order of their index, %d a line. %s", g.Label, cols, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count(k, "class"), f.Title)
+	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"class", "class", true}, column{"name", "name", false}, column{"accuracy, %", "accuracy", true})}
+	for c, v := range vals {
+		if !math.IsNaN(v) {
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.className(c)), numCell(percent(v), v)))
+		}
+	}
+	return f
+}
+
+// className is a class's name, or its index where it has none.
+func (g *row) className(c int) string {
+	if names := g.setting.stream.ClassNames; c < len(names) && names[c] != "" {
+		return names[c]
+	}
+	return "class " + strconv.Itoa(c)
+}
+
+// memoryFigure is the share of the memory that each task's classes hold after each task; nil where there is no memory.
+func (g *row) memoryFigure() *figure {
+	s := g.setting
+	n := s.tasks()
+	found := false
+	v := make([][]float64, n)
+	for i := range v {
+		v[i] = make([]float64, n)
+		for j := range v[i] {
+			e := g.over(func(r *run) float64 { return r.memoryShare(i, j) })
+			v[i][j] = e.mean
+			found = found || e.n > 0
+		}
+	}
+	if !found {
+		return nil
+	}
+	names := s.taskNames()
+	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
+		RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v, Missing: "not learnt yet",
+		Say: func(i, j int) string { return "after " + names[i] + ", classes of task " + names[j] },
+	}}
+	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)
+	f.Data = g.longTable(f, "after_task", "classes_of_task", "share")
+	return f
+}
+
+// memoryShare is the share of the stored samples after task i whose class belongs to task j, NaN before task j.
+func (r *run) memoryShare(i, j int) float64 {
+	if r.Memory == nil || i >= len(r.Memory.ClassCounts) || j > i || j >= len(r.Stream.Tasks) {
+		return math.NaN()
+	}
+	counts := r.Memory.ClassCounts[i]
+	all, mine := 0, 0
+	for _, n := range counts {
+		all += n
+	}
+	for _, c := range r.Stream.Tasks[j].Classes {
+		mine += counts[c]
+	}
+	if all == 0 || r.Stream.Scenario == "domain-incremental" {
+		return math.NaN()
+	}
+	return float64(mine) / float64(all)
+}
+
+// timeFigure is the run time of each row, split.
+func (s *setting) timeFigure() *figure {
+	f := &figure{ID: s.id("time"), Bars: &bars{XLabel: "seconds", Parts: []string{"training", "preparing", "testing"}}, Title: s.timeTitle()}
+	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"training", "train_seconds", true}, column{"preparing", "prepare_seconds", true}, column{"testing", "test_seconds", true}, column{"runs at once", "concurrency", true}, column{"runs", "runs", true})}
+	atOnce := 0
+	for _, g := range s.rows {
+		parts := []float64{
+			g.over(func(r *run) float64 { return r.Seconds.Train }).mean,
+			g.over(func(r *run) float64 { return r.Seconds.Prepare }).mean,
+			g.over(func(r *run) float64 { return r.Seconds.Test }).mean,
+		}
+		together := 1
+		for _, r := range g.counted() {
+			together = max(together, r.Provenance.Concurrency)
+		}
+		atOnce = max(atOnce, together)
+		var words []string
+		for k, name := range f.Bars.Parts {
+			if parts[k] > 0 {
+				words = append(words, name+" "+duration(parts[k]))
+			}
+		}
+		text := duration(total(parts))
+		if len(words) > 0 {
+			text += " (" + strings.Join(words, ", ") + ")"
+		}
+		if together > 1 {
+			text += fmt.Sprintf(", %d runs at once", together)
+		}
+		f.Bars.Bars = append(f.Bars.Bars, bar{Label: g.Label, Style: g.style, Parts: parts, Text: text})
+		row := g.head()
+		for _, v := range parts {
+			row = append(row, numCell(duration(v), v))
+		}
+		n := strconv.Itoa(len(g.counted()))
+		f.Data.Rows = append(f.Data.Rows, append(row, textCell(strconv.Itoa(together)), textCell(n)))
+	}
+	f.Caption = "Wall time of one run, mean over runs: training full colour, preparing lighter, testing lightest. " + upper(s.Name) + "."
+	if atOnce > 1 {
+		f.Caption += fmt.Sprintf(" Up to %d runs shared the machine, so these times do not compare with those of runs that had it to themselves.", atOnce)
+	}
+	var words []string
+	for _, b := range f.Bars.Bars {
+		words = append(words, b.Label+" "+b.Text)
+	}
+	f.Alt = "Bar chart of run times. " + strings.Join(words, "; ") + "."
+	return f
+}
+
+// upper starts a sentence.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ocl/experiment/result"
+)
+
+// fake describes a made-up run.
+type fake struct {
+	method, title  string
+	memory         int // -1 without
+	seed           uint64
+	tasks, perTask int
+	level          float64 // accuracy on a task just learnt
+	decay          float64 // factor by which accuracy on a task falls with each later task
+	protocol       string
+	lr             float64
+	signals        []string
+	state          string // "" is finished
+	through        int    // tasks learnt; 0 is all
+	kernel         string
+	numbers        int
+	concurrency    int
+}
+
+// make builds the result; the same fake gives the same result.
+func (f fake) make() *result.Result {
+	if f.tasks == 0 {
+		f.tasks = 10
+	}
+	if f.perTask == 0 {
+		f.perTask = 10
+	}
+	if f.protocol == "" {
+		f.protocol = "standard"
+	}
+	if f.state == "" {
+		f.state = result.Finished
+	}
+	if f.through == 0 {
+		f.through = f.tasks
+	}
+	if f.kernel == "" {
+		f.kernel = "avx512"
+	}
+	if f.numbers == 0 {
+		f.numbers = 1
+	}
+	if f.lr == 0 {
+		f.lr = 0.1
+	}
+	src := rand.New(rand.NewPCG(f.seed, uint64(len(f.method))))
+	classes := f.tasks * f.perTask
+	r := &result.Result{Format: result.Format, Version: result.Version}
+	r.Config, _ = json.Marshal(map[string]any{
+		"data": map[string]any{"name": "glyphs"}, "stream": map[string]any{"tasks": f.tasks, "batch": 10},
+		"methods": []string{f.method}, "memory": max(f.memory, 0), "replay": map[string]any{"batch": 10, "iterations": 1},
+		"network":   map[string]any{"name": "resnet18", "width": 20},
+		"optimizer": map[string]any{"name": "sgd", "lr": f.lr, "weight_decay": 0, "momentum": 0},
+		"protocol":  f.protocol, "eval": "seen", "seed": f.seed, "runs": 1,
+	})
+	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}
+	r.Provenance = result.Provenance{Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Workers: 2, Concurrency: max(f.concurrency, 1), Go: "go1.26.0", DataDigest: "sha256:5f0c0a0e"}
+	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: f.protocol, Shape: [3]int{3, 32, 32}, Classes: classes}
+	order := src.Perm(classes)
+	for t := range f.tasks {
+		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: t, Classes: order[t*f.perTask : (t+1)*f.perTask], Train: 100 * f.perTask, Test: 25 * f.perTask})
+	}
+	for c := range classes {
+		r.Stream.ClassNames = append(r.Stream.ClassNames, fmt.Sprintf("glyph %c", 'A'+c))
+	}
+	value := func(v float64) *float64 { v = math.Round(1000*min(max(v, 0), 1)) / 1000; return &v }
+	if f.memory >= 0 {
+		r.Memory = &result.Memory{Capacity: f.memory}
+	}
+	for i := range f.through {
+		row := make([]*float64, f.tasks)
+		perClass := make([]*float64, classes)
+		counts := map[int]int{}
+		for j := range i + 1 {
+			a := f.level * math.Pow(f.decay, float64(i-j)) * (1 + 0.1*src.NormFloat64())
+			row[j] = value(a)
+			for _, c := range r.Stream.Tasks[j].Classes {
+				perClass[c] = value(a * (1 + 0.5*src.NormFloat64()))
+				counts[c] = max(f.memory, 0) / ((i + 1) * f.perTask)
+			}
+		}
+		r.Accuracy = append(r.Accuracy, row)
+		r.PerClass = append(r.PerClass, perClass)
+		if r.Memory != nil {
+			r.Memory.ClassCounts = append(r.Memory.ClassCounts, counts)
+		}
+	}
+	x := newRun(r, "")
+	mean := func(n int, of func(int) float64) *float64 {
+		s := 0.0
+		for i := range n {
+			s += of(i)
+		}
+		return value(s / float64(n))
+	}
+	last := f.through - 1
+	r.Metrics.AverageAccuracy = value(x.afterTask(last))
+	if last > 0 {
+		r.Metrics.AverageForgetting = mean(last, func(j int) float64 { return x.forgotten(j) })
+		r.Metrics.ForgettingAllTasks = mean(last, func(j int) float64 { return x.forgotten(j) })
+		r.Metrics.BWTPlus = value(0)
+	}
+	r.Metrics.LearningAccuracy = mean(f.through, func(i int) float64 { return at(r.Accuracy, i, i) })
+	r.Metrics.AverageIncrementalAccuracy = mean(f.through, x.afterTask)
+	r.Seconds = result.Seconds{Train: 40 + 30*f.decay + src.Float64(), Test: 9}
+	r.Resources = result.Resources{PeakResidentBytes: 312e6, Parameters: 1_109_240, MemoryBytes: int64(max(f.memory, 0)) * 3072, FLOPsPerStep: 7e9}
+	r.Outcome = result.Outcome{State: f.state, Step: f.through * 100}
+	if f.state == result.Diverged {
+		r.Outcome.Reason = "the loss is not a finite number"
+	}
+	return r
+}
+
+// folder is the name of the run's folder.
+func (f fake) folder() string {
+	name := plainName(f.method)
+	if f.memory >= 0 {
+		name += fmt.Sprintf("-m%d", f.memory)
+	}
+	return fmt.Sprintf("%s-s%d", name, f.seed)
+}
+
+// pair is an experiment of Finetune and ER with the given number of seeds.
+func pair(seeds int) []fake {
+	var f []fake
+	for s := range uint64(seeds) {
+		f = append(f,
+			fake{method: "finetune", title: "Finetune", memory: -1, seed: s + 1, level: 0.7, decay: 0.2},
+			fake{method: "er", title: "ER", memory: 500, seed: s + 1, level: 0.65, decay: 0.87, signals: []string{"memory"}})
+	}
+	return f
+}
+
+// save writes an experiment folder.
+func save(t testing.TB, dir string, fakes []fake) {
+	t.Helper()
+	for _, f := range fakes {
+		folder := filepath.Join(dir, f.folder())
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.MarshalIndent(f.make(), "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "result.json"), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// results makes the results of fakes.
+func results(fakes []fake) []*result.Result {
+	var out []*result.Result
+	for _, f := range fakes {
+		out = append(out, f.make())
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// page is what the template prints.
+type page struct {
+	Title    string
+	Answers  []string
+	Warnings []string
+	Notes    []string
+	Results  *table
+	Settings []pageSetting
+	Metrics  *table
+	Signals  *table
+	Runs     *table
+	Origin   *table
+	Recipes  []recipe
+	Outcomes []string
+	Several  bool // more than one setting
+}
+
+// pageSetting holds the sections of one setting.
+type pageSetting struct {
+	Name     string
+	Slug     string
+	Facts    []fact
+	Accuracy *figure
+	Forget   *figure
+	Time     *figure
+	Matrix   gallery
+	Classes  gallery
+	Memory   gallery
+}
+
+// gallery is a figure for each row; Missing says for which rows there is none, and Rest how many are only in files.
+type gallery struct {
+	Figures []*figure
+	Missing string
+	Rest    string
+}
+
+// newPage builds the page of a study and returns it with every figure that goes into files.
+func newPage(st *study) (*page, []*figure) {
+	p := &page{
+		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
+		Results: st.resultsTable(), Metrics: st.metricsTable(), Signals: st.signalsTable(),
+		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
+	}
+	var all []*figure
+	for _, s := range st.settings {
+		p.Answers = append(p.Answers, s.answer())
+		ps := pageSetting{Name: upper(s.Name), Slug: s.slug, Facts: s.facts(), Accuracy: s.accuracyFigure(), Time: s.timeFigure()}
+		all = append(all, ps.Accuracy, ps.Time)
+		if s.tasks() > 1 {
+			ps.Forget = s.forgettingFigure()
+			all = append(all, ps.Forget)
+		}
+		ps.Matrix = s.gallery("no accuracy matrix", (*row).matrixFigure)
+		ps.Classes = s.gallery("not measured by class", (*row).classFigure)
+		ps.Memory = s.gallery("no memory, or its contents were not recorded", (*row).memoryFigure)
+		for _, g := range []gallery{ps.Matrix, ps.Classes, ps.Memory} {
+			all = append(all, g.Figures...)
+		}
+		p.Settings = append(p.Settings, ps)
+		for _, g := range s.rows {
+			p.Outcomes = append(p.Outcomes, g.outcomes()...)
+		}
+	}
+	return p, all
+}
+
+// gallery builds a figure for each of the first maxHeats rows, best rows not preferred: the order is that of the tables.
+func (s *setting) gallery(why string, build func(*row) *figure) gallery {
+	var out gallery
+	var missing []string
+	rest := 0
+	for _, g := range s.rows {
+		if len(out.Figures) == maxHeats {
+			rest++
+			continue
+		}
+		if f := build(g); f != nil {
+			out.Figures = append(out.Figures, f)
+		} else {
+			missing = append(missing, g.Label)
+		}
+	}
+	if len(missing) > 0 {
+		out.Missing = andList(missing) + ": " + why + "."
+	}
+	if rest > 0 {
+		out.Rest = fmt.Sprintf("The first %d rows are drawn; for the %d others, give fewer folders to “ocl report”.", maxHeats, rest)
+	}
+	return out
+}
+
+// title heads the page.
+func (st *study) title() string {
+	var methods []string
+	seen := map[string]bool{}
+	for _, g := range st.rows {
+		if t := g.title(); !seen[t] {
+			seen[t] = true
+			methods = append(methods, t)
+		}
+	}
+	if len(methods) > 5 {
+		methods = append(methods[:4], count(len(methods)-4, "other method"))
+	}
+	var where []string
+	for _, s := range st.settings {
+		where = append(where, s.Name)
+	}
+	if len(where) > 2 {
+		where = append(where[:1], count(len(where)-1, "other setting"))
+	}
+	return andList(methods) + " on " + andList(where)
+}
+
+// render prints the page.
+func render(p *page) ([]byte, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"inline": func(f *figure) template.HTML { return template.HTML(f.inline()) },
+		"heat":   func(f *figure) template.HTML { return template.HTML(f.heatTable()) },
+		"css":    func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
+		"js":     func() template.JS { return template.JS(pageJS) },
+		"swatch": func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
+		"anchor": func(kind, slug string) string {
+			if slug == "" {
+				return kind
+			}
+			return kind + "-" + slug + "-section"
+		},
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("report: page template: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("report: page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// swatchOf is the swatch of a style's class.
+func swatchOf(class string) string {
+	for _, s := range allStyles() {
+		if s.class == class {
+			return swatch(s, 2)
+		}
+	}
+	return ""
+}
+
+// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover.
+func (f *figure) heatTable() string {
+	h := f.Heat
+	var b strings.Builder
+	size := "big"
+	if len(h.Cols) > 12 {
+		size = "small"
+	}
+	if len(h.Cols) > 40 {
+		size = "tiny"
+	}
+	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s</th>`, size, template.HTMLEscapeString(h.RowLabel+" ↓ "+h.ColLabel+" →"))
+	for _, c := range h.Cols {
+		fmt.Fprintf(&b, `<th scope="col">%s</th>`, template.HTMLEscapeString(c))
+	}
+	b.WriteString("</tr></thead><tbody>")
+	for i, row := range h.V {
+		fmt.Fprintf(&b, `<tr><th scope="row">%s</th>`, template.HTMLEscapeString(h.Rows[i]))
+		for j, v := range row {
+			if math.IsNaN(v) {
+				b.WriteString(`<td>·</td>`)
+				continue
+			}
+			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, heatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("</tbody></table>")
+	return b.String()
+}
+
+// HasMissing says whether the heat map has cells without a value, which its key then explains.
+func (h *heat) HasMissing() bool {
+	for _, row := range h.V {
+		for _, v := range row {
+			if math.IsNaN(v) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+"use strict";
+// Extras only: without JavaScript everything is still on the page.
+document.querySelectorAll("table.sort").forEach(function (table) {
+  var body = table.tBodies[0];
+  table.querySelectorAll("thead th").forEach(function (th, k) {
+    var button = document.createElement("button");
+    button.textContent = th.textContent;
+    button.title = "sort by " + th.textContent;
+    th.textContent = "";
+    th.append(button);
+    button.addEventListener("click", function () {
+      var down = th.getAttribute("aria-sort") === "ascending";
+      table.querySelectorAll("th").forEach(function (o) { o.removeAttribute("aria-sort"); });
+      th.setAttribute("aria-sort", down ? "descending" : "ascending");
+      var value = function (tr) { return tr.cells[k].dataset.v; };
+      Array.from(body.rows).sort(function (a, b) {
+        var x = value(a), y = value(b), c;
+        if (x === "" || y === "") { return (x === "") - (y === ""); }
+        c = isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y;
+        return down ? -c : c;
+      }).forEach(function (tr) { body.append(tr); });
+    });
+  });
+});
+// Hide a method's line in the line charts.
+document.querySelectorAll("[data-toggles]").forEach(function (box) {
+  var charts = document.getElementById(box.dataset.toggles).querySelectorAll("[data-s]");
+  var names = Array.from(new Set(Array.from(charts, function (e) { return e.dataset.s; })));
+  if (names.length < 2) { return; }
+  box.append("Show: ");
+  names.forEach(function (name) {
+    var label = document.createElement("label"), input = document.createElement("input");
+    input.type = "checkbox";
+    input.checked = true;
+    input.addEventListener("change", function () {
+      charts.forEach(function (e) { if (e.dataset.s === name) { e.classList.toggle("hide", !input.checked); } });
+    });
+    label.append(input, " " + name);
+    box.append(label);
+  });
+});

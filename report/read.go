@@ -1,0 +1,278 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"syscall"
+
+	"ocl/experiment/result"
+)
+
+// maxResultBytes bounds what is read of one result.json: a run of 1,000 tasks and 1,000 classes stays below 32 MB.
+const maxResultBytes = 64 << 20
+
+// maxTasks and maxClasses bound the shapes that a result may claim, so that a damaged file cannot ask for all memory.
+const (
+	maxTasks   = 10_000
+	maxClasses = 1_000_000
+)
+
+// run is one result and the folder it was read from.
+type run struct {
+	*result.Result
+	folder string // as given by the caller, joined with the run folder's name; "" for results handed over in memory
+	config map[string]any
+	seed   uint64
+	memory int // capacity in samples; -1 for a method without memory
+}
+
+// parse reads one result from r. name stands for the file in errors. It never panics, whatever the bytes are.
+func parse(name string, r io.Reader) (*result.Result, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxResultBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("report: %s: %w; want a readable result.json", name, err)
+	}
+	if len(b) > maxResultBytes {
+		return nil, fmt.Errorf("report: %s: more than %d bytes; want one result of a run; the file is not one of ours", name, maxResultBytes)
+	}
+	// The head is read alone first: a later version may change the type of any other field.
+	var head struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, fmt.Errorf("report: %s: %s; want a JSON object of format %q; the file is damaged: repeat the run, or leave this folder out",
+			name, jsonFault(err, len(b)), result.Format)
+	}
+	if head.Format != result.Format {
+		return nil, fmt.Errorf("report: %s: format is %q, want %q; give folders that \"ocl run\" wrote", name, head.Format, result.Format)
+	}
+	if head.Version != result.Version {
+		return nil, fmt.Errorf("report: %s: version is %d, want %d; read it with the ocl that wrote it, or repeat the run", name, head.Version, result.Version)
+	}
+	res := new(result.Result)
+	if err := json.Unmarshal(b, res); err != nil {
+		return nil, fmt.Errorf("report: %s: %s; want the fields of docs/format/result.md; the file is damaged: repeat the run, or leave this folder out",
+			name, jsonFault(err, len(b)))
+	}
+	if err := check(res); err != nil {
+		return nil, fmt.Errorf("report: %s: %w; the file is damaged: repeat the run, or leave this folder out", name, err)
+	}
+	return res, nil
+}
+
+// jsonFault says what encoding/json found, and where.
+func jsonFault(err error, size int) string {
+	var syn *json.SyntaxError
+	var typ *json.UnmarshalTypeError
+	switch {
+	case size == 0:
+		return "the file is empty"
+	case errors.As(err, &syn):
+		return fmt.Sprintf("no JSON at byte %d of %d (%v)", syn.Offset, size, syn)
+	case errors.As(err, &typ):
+		return fmt.Sprintf("field %q holds a %s at byte %d, want %s", typ.Field, typ.Value, typ.Offset, typ.Type)
+	}
+	return err.Error()
+}
+
+// check holds the shapes against each other, so that nothing later needs to.
+func check(r *result.Result) error {
+	tasks, classes := len(r.Stream.Tasks), r.Stream.Classes
+	if r.Method.Name == "" {
+		return errors.New("method.name is empty; want a name of the catalogue")
+	}
+	if tasks > maxTasks {
+		return fmt.Errorf("stream.tasks has %d tasks; want at most %d", tasks, maxTasks)
+	}
+	if classes < 0 || classes > maxClasses {
+		return fmt.Errorf("stream.classes is %d; want 0 to %d", classes, maxClasses)
+	}
+	for i, t := range r.Stream.Tasks {
+		if t.Index < 0 || t.Index >= maxTasks {
+			return fmt.Errorf("stream.tasks[%d].index is %d; want 0 to %d", i, t.Index, maxTasks-1)
+		}
+		for _, c := range t.Classes {
+			if c < 0 || c >= classes {
+				return fmt.Errorf("stream.tasks[%d] has class %d; want 0 to %d", i, c, classes-1)
+			}
+		}
+	}
+	if n := len(r.Stream.ClassNames); n > classes {
+		return fmt.Errorf("stream.class_names has %d names; want at most %d", n, classes)
+	}
+	if err := checkMatrix("accuracy", r.Accuracy, tasks, tasks); err != nil {
+		return err
+	}
+	if err := checkMatrix("accuracy_per_class", r.PerClass, tasks, classes); err != nil {
+		return err
+	}
+	if m := r.Memory; m != nil {
+		if m.Capacity < 0 {
+			return fmt.Errorf("memory.capacity is %d; want 0 or more", m.Capacity)
+		}
+		if len(m.ClassCounts) > tasks {
+			return fmt.Errorf("memory.class_counts has %d rows; want at most %d, one a task", len(m.ClassCounts), tasks)
+		}
+		for i, counts := range m.ClassCounts {
+			for c, n := range counts {
+				if c < 0 || c >= classes || n < 0 {
+					return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d; want 0 or more of classes 0 to %d", i, n, c, classes-1)
+				}
+			}
+		}
+	}
+	for _, s := range []struct {
+		name string
+		v    float64
+	}{{"train", r.Seconds.Train}, {"prepare", r.Seconds.Prepare}, {"test", r.Seconds.Test}} {
+		if !(s.v >= 0 && s.v < 1e9) {
+			return fmt.Errorf("seconds.%s is %g; want 0 or more", s.name, s.v)
+		}
+	}
+	switch r.Outcome.State {
+	case result.Finished, result.Interrupted, result.Diverged:
+	default:
+		return fmt.Errorf("outcome.state is %q; want %s, %s or %s", r.Outcome.State, result.Finished, result.Interrupted, result.Diverged)
+	}
+	return nil
+}
+
+// checkMatrix holds a matrix of fractions to at most rows × cols.
+func checkMatrix(name string, m [][]*float64, rows, cols int) error {
+	if len(m) > rows {
+		return fmt.Errorf("%s has %d rows; want at most %d, one a task", name, len(m), rows)
+	}
+	for i, row := range m {
+		if len(row) > cols {
+			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
+		}
+		for j, v := range row {
+			if v != nil && !(*v >= 0 && *v <= 1) {
+				return fmt.Errorf("%s[%d][%d] is %g; want a fraction in [0,1]", name, i, j, *v)
+			}
+		}
+	}
+	return nil
+}
+
+// open reads the result.json of one run folder.
+func open(folder string) (*run, error) {
+	path := filepath.Join(folder, "result.json")
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("report: %s: %w; want a readable result.json", path, cause(err))
+	}
+	defer f.Close()
+	res, err := parse(path, f)
+	if err != nil {
+		return nil, err
+	}
+	return newRun(res, folder), nil
+}
+
+// newRun fills in what the report derives from a result's config.
+func newRun(res *result.Result, folder string) *run {
+	r := &run{Result: res, folder: folder, memory: -1}
+	// A config that is no object has no keys; the result still counts.
+	_ = json.Unmarshal(res.Config, &r.config)
+	if v, ok := r.config["seed"].(float64); ok && v >= 0 && v < 1<<63 {
+		r.seed = uint64(v)
+		// float64 holds seeds below 2^53 only; the number's own text holds them all.
+		var exact struct{ Seed uint64 }
+		if json.Unmarshal(res.Config, &exact) == nil {
+			r.seed = exact.Seed
+		}
+	}
+	if res.Memory != nil {
+		r.memory = res.Memory.Capacity
+	}
+	return r
+}
+
+// readAll reads every run below the given folders, each an experiment folder or a run folder. A run that two folders
+// name is read once. notes say which run folders hold no result yet.
+func readAll(dirs []string) (runs []*run, notes []string, err error) {
+	if len(dirs) == 0 {
+		return nil, nil, errors.New("report: no folder given; want an experiment folder or a run folder; run \"ocl report DIR\"")
+	}
+	seen := map[string]bool{}
+	add := func(folder string) error {
+		key, err := filepath.Abs(folder)
+		if err != nil {
+			key = folder
+		}
+		if seen[key] {
+			return nil
+		}
+		seen[key] = true
+		r, err := open(folder)
+		if err == nil {
+			runs = append(runs, r)
+		}
+		return err
+	}
+	for _, dir := range dirs {
+		folders, pending, err := runFolders(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, f := range folders {
+			if err := add(f); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, f := range pending {
+			notes = append(notes, fmt.Sprintf("%s has no result.json yet: not run to its end; “ocl run --resume %s” continues it.", f, f))
+		}
+	}
+	return runs, notes, nil
+}
+
+// runFolders lists the run folders of dir (dir itself, or those in it) and those that have begun but hold no result.
+func runFolders(dir string) (folders, pending []string, err error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder", dir, cause(err))
+	}
+	if !info.IsDir() {
+		return nil, nil, fmt.Errorf("report: %s: is a file; want an experiment folder or a run folder; give the folder it lies in", dir)
+	}
+	if exists(filepath.Join(dir, "result.json")) {
+		return []string{dir}, nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("report: %s: %w; want a folder that can be listed", dir, cause(err))
+	}
+	for _, e := range entries {
+		sub := filepath.Join(dir, e.Name())
+		switch {
+		case exists(filepath.Join(sub, "result.json")):
+			folders = append(folders, sub)
+		case exists(filepath.Join(sub, "steps.csv")) || exists(filepath.Join(sub, "checkpoint")):
+			pending = append(pending, sub)
+		}
+	}
+	if len(folders) == 0 {
+		found := "no result.json in it or in the folders in it"
+		if len(pending) > 0 {
+			found = fmt.Sprintf("%d runs have begun, none has a result.json yet", len(pending))
+		}
+		return nil, nil, fmt.Errorf("report: %s: %s; want an experiment folder or a run folder; write one with \"ocl run --out %s\"", dir, found, dir)
+	}
+	sort.Strings(folders)
+	return folders, pending, nil
+}
+
+// exists says whether something is at path; what cannot be looked at counts as there, so that reading it says why not.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}

@@ -1,0 +1,100 @@
+// Package report turns result files into tables, figures and one HTML page. It is a function of files: it knows nothing
+// of experiments, data or the engine, so that every table can be rendered again years later. Start at [Write] and
+// [Table].
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+)
+
+// Write reads the results in dirs, each an experiment folder or a run folder, and writes one report about all of them
+// into the folder out: report.html, figures/ (SVG and PNG) and tables/ (CSV and Markdown). Runs are compared by method,
+// memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
+// itself where there is one only. It returns the path of report.html.
+//
+// A folder without results, a result that cannot be read, that is damaged or of another format or version is an error
+// that names the file. Results of different numbers versions or kernels are reported with a warning on the page. Every
+// file appears whole or not at all, and the page last.
+func Write(dirs []string, out string) (string, error) {
+	runs, notes, err := readAll(dirs)
+	if err != nil {
+		return "", err
+	}
+	if out == "" {
+		if len(dirs) > 1 {
+			return "", fmt.Errorf("report: %d folders are compared, so none of them is the place for the report; want a folder of its own; give \"--out DIR\"", len(dirs))
+		}
+		out = dirs[0]
+	}
+	p, figures := newPage(newStudy(runs, notes))
+	w := writer{out: out}
+	w.folder("figures")
+	w.folder("tables")
+	tables := []*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}
+	for _, f := range figures {
+		if w.err != nil {
+			break
+		}
+		svg, png, err := f.file()
+		if err != nil {
+			return "", err
+		}
+		w.file("figures/"+f.ID+".svg", svg)
+		w.file("figures/"+f.ID+".png", png)
+		f.Data.Title = f.Title
+		tables = append(tables, f.Data)
+	}
+	for _, t := range tables {
+		w.file("tables/"+t.ID+".csv", t.csvBytes())
+		w.file("tables/"+t.ID+".md", t.markdown())
+	}
+	b, err := render(p)
+	if err != nil {
+		return "", err
+	}
+	w.file("report.html", b)
+	if w.err != nil {
+		return "", w.err
+	}
+	return filepath.Join(out, "report.html"), nil
+}
+
+// writer writes files below out until the first error.
+type writer struct {
+	out string
+	err error
+}
+
+func (w *writer) folder(name string) {
+	if w.err != nil {
+		return
+	}
+	path := filepath.Join(w.out, name)
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		w.err = fmt.Errorf("report: %s: %w; want a folder that can be written to; give another one with \"--out DIR\"", path, cause(err))
+	}
+}
+
+func (w *writer) file(name string, b []byte) {
+	if w.err != nil {
+		return
+	}
+	path := filepath.Join(w.out, filepath.FromSlash(name))
+	if err := checkpoint.WriteBytesAtomic(path, b); err != nil {
+		w.err = fmt.Errorf("report: %s: %w; want a folder that can be written to, on a disk with room; make room, or give another one with \"--out DIR\"", path, cause(err))
+	}
+}
+
+// cause is what the system said, without the path, which the error names already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

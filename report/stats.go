@@ -1,0 +1,150 @@
+package report
+
+import (
+	"math"
+
+	"ocl/experiment/result"
+)
+
+// estimate is a mean over runs with its 95 % interval.
+type estimate struct {
+	mean float64
+	half float64 // NaN for fewer than two runs
+	n    int     // runs behind it; 0 says that nothing was measured
+}
+
+// estimateOf is the estimate of some values; NaN values count as not measured.
+func estimateOf(values []float64) estimate {
+	var v []float64
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			v = append(v, x)
+		}
+	}
+	if len(v) == 0 {
+		return estimate{math.NaN(), math.NaN(), 0}
+	}
+	mean, half := interval(v)
+	return estimate{mean, half, len(v)}
+}
+
+// text prints an estimate of a fraction in per cent, "17.5 ± 0.4", and missing where nothing was measured.
+func (e estimate) text(missing string) string {
+	switch {
+	case e.n == 0:
+		return missing
+	case math.IsNaN(e.half):
+		return percent(e.mean)
+	}
+	return percent(e.mean) + " ± " + percent(e.half)
+}
+
+// counted are the runs behind a row's numbers: the finished ones, or, where none finished, what the others measured.
+func (g *row) counted() []*run {
+	if len(g.finished) > 0 {
+		return g.finished
+	}
+	return g.runs
+}
+
+// over is the estimate over the row's counted runs.
+func (g *row) over(f func(*run) float64) estimate {
+	var v []float64
+	for _, r := range g.counted() {
+		v = append(v, f(r))
+	}
+	return estimateOf(v)
+}
+
+// metricOf is the estimate of one recorded metric.
+func (g *row) metricOf(f func(result.Metrics) *float64) estimate {
+	return g.over(func(r *run) float64 { return orNaN(f(r.Metrics)) })
+}
+
+func orNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+// at is a[i][j], NaN where the matrix has no such entry.
+func at(m [][]*float64, i, j int) float64 {
+	if i < 0 || j < 0 || i >= len(m) || j >= len(m[i]) {
+		return math.NaN()
+	}
+	return orNaN(m[i][j])
+}
+
+// common says that all tasks share one test set, so that the matrix has one column.
+func (r *run) common() bool {
+	if len(r.Stream.Tasks) < 2 {
+		return false
+	}
+	for _, row := range r.Accuracy {
+		if len(row) > 1 {
+			return false
+		}
+	}
+	return len(r.Accuracy) > 0 && r.Stream.Scenario == "domain-incremental"
+}
+
+// afterTask is the average accuracy of a run after task i (0-based): the mean over the tasks seen so far, or the accuracy
+// on the one common test set. NaN where any of them was not evaluated.
+func (r *run) afterTask(i int) float64 {
+	if r.common() {
+		return at(r.Accuracy, i, 0)
+	}
+	sum := 0.0
+	for j := 0; j <= i; j++ {
+		sum += at(r.Accuracy, i, j)
+	}
+	return sum / float64(i+1)
+}
+
+// lastRow is the index of the last evaluated row of the matrix, -1 if none was.
+func (r *run) lastRow() int {
+	for i := len(r.Accuracy) - 1; i >= 0; i-- {
+		for _, v := range r.Accuracy[i] {
+			if v != nil {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// forgotten is how much of task j was forgotten at the end of the run: the best accuracy on it before the last task minus
+// the accuracy after it, in [-1,1]. NaN for the last task, where nothing can be forgotten yet, and where accuracies
+// before the last were not evaluated.
+func (r *run) forgotten(j int) float64 {
+	last := r.lastRow()
+	if j >= last {
+		return math.NaN()
+	}
+	best := math.NaN()
+	for l := 0; l < last; l++ {
+		if v := at(r.Accuracy, l, j); !math.IsNaN(v) && !(v <= best) {
+			best = v
+		}
+	}
+	return best - at(r.Accuracy, last, j)
+}
+
+// seconds is the run time of a run.
+func (r *run) seconds() float64 { return r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test }
+
+// shared says that other runs used the machine at the same time.
+func (r *run) shared() bool { return r.Provenance.Concurrency > 1 }
+
+// meanMatrix is the entry-wise mean of a matrix over the counted runs, rows × cols, NaN where no run has the entry.
+func (g *row) meanMatrix(rows, cols int, of func(*run) [][]*float64) [][]float64 {
+	out := make([][]float64, rows)
+	for i := range out {
+		out[i] = make([]float64, cols)
+		for j := range out[i] {
+			out[i][j] = g.over(func(r *run) float64 { return at(of(r), i, j) }).mean
+		}
+	}
+	return out
+}

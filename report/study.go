@@ -1,0 +1,374 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"ocl/experiment/result"
+)
+
+// study is everything one report is about.
+type study struct {
+	runs     []*run
+	settings []*setting
+	rows     []*row
+	warnings []string // what makes the numbers less comparable than they look
+	notes    []string // runs that are missing
+}
+
+// setting is what rows must share to be compared in one figure: stream, protocol and number of tasks.
+type setting struct {
+	Name     string // "cifar100 in 20 tasks, survey protocol"
+	slug     string // "" when the study has one setting only
+	stream   result.Stream
+	rows     []*row
+	memories []int // the different capacities, ascending, for line widths
+}
+
+// row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
+type row struct {
+	Label    string // "ER, memory 5,000"
+	slug     string // "er-m5000": names figures and tables
+	method   result.Method
+	memory   int
+	style    style
+	width    float64 // of its line in pixels: a larger memory draws a thicker line
+	setting  *setting
+	runs     []*run // by seed
+	finished []*run
+	config   map[string]string // flattened, what is averaged over left out
+}
+
+// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form.
+var averagedOver = []string{"seed", "runs", "methods", "method", "memory", "data.dir"}
+
+// flatten turns a config into dotted keys and printed values.
+func flatten(prefix string, v any, into map[string]string) {
+	if m, ok := v.(map[string]any); ok {
+		for k, sub := range m {
+			flatten(strings.TrimPrefix(prefix+"."+k, "."), sub, into)
+		}
+		return
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		b = []byte(fmt.Sprint(v))
+	}
+	into[prefix] = strings.Trim(string(b), `"`)
+}
+
+// rowConfig is the part of a run's config that must agree within a row.
+func rowConfig(r *run) map[string]string {
+	flat := map[string]string{}
+	flatten("", r.config, flat)
+	for k := range flat {
+		for _, skip := range averagedOver {
+			if k == skip || strings.HasPrefix(k, skip+".") {
+				delete(flat, k)
+			}
+		}
+	}
+	for k, v := range r.Method.Options {
+		flatten(k, v, flat)
+	}
+	flat["tricks"] = strings.Join(r.Method.Tricks, "+")
+	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
+	return flat
+}
+
+// keyOf is the identity of a row, printed in one string.
+func keyOf(r *run, cfg map[string]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\x00%s\x00%d\x00%s", settingKey(r), r.Method.Name, r.memory, r.Provenance.DataDigest)
+	for _, k := range slices.Sorted(maps.Keys(cfg)) {
+		fmt.Fprintf(&b, "\x00%s=%s", k, cfg[k])
+	}
+	return b.String()
+}
+
+// settingKey is the identity of a setting.
+func settingKey(r *run) string {
+	s := r.Stream
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%v\x00%d", s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes)
+}
+
+// newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
+func newStudy(runs []*run, notes []string) *study {
+	st := &study{notes: notes}
+	rows, settings := map[string]*row{}, map[string]*setting{}
+	for _, r := range runs {
+		cfg := rowConfig(r)
+		key := keyOf(r, cfg)
+		g := rows[key]
+		if g == nil {
+			s := settings[settingKey(r)]
+			if s == nil {
+				s = &setting{stream: r.Stream, Name: settingName(r.Stream)}
+				settings[settingKey(r)] = s
+				st.settings = append(st.settings, s)
+			}
+			g = &row{method: r.Method, memory: r.memory, style: styleOf(r.Method.Name), setting: s, config: cfg}
+			rows[key] = g
+			s.rows = append(s.rows, g)
+		}
+		if old := g.bySeed(r.seed); old != nil {
+			st.warnings = append(st.warnings, fmt.Sprintf(
+				"%s and %s are the same run (same configuration, seed %d); only the first is counted.", place(old), place(r), r.seed))
+			continue
+		}
+		g.runs = append(g.runs, r)
+		st.runs = append(st.runs, r)
+	}
+	for _, s := range st.settings {
+		s.finish()
+		st.rows = append(st.rows, s.rows...)
+	}
+	st.name()
+	st.warnings = append(st.warnings, st.mixtures()...)
+	return st
+}
+
+func place(r *run) string {
+	if r.folder == "" {
+		return "a run in memory"
+	}
+	return r.folder
+}
+
+func (g *row) bySeed(seed uint64) *run {
+	for _, r := range g.runs {
+		if r.seed == seed {
+			return r
+		}
+	}
+	return nil
+}
+
+// settingName says what was learnt.
+func settingName(s result.Stream) string {
+	name := s.Name
+	if name == "" {
+		name = "an unnamed stream"
+	}
+	name += fmt.Sprintf(" in %s", count(len(s.Tasks), "task"))
+	if s.Protocol != "" {
+		name += ", " + s.Protocol + " protocol"
+	}
+	return name
+}
+
+// finish sorts the rows (style table first, then name, then memory) and gives them their line widths.
+func (s *setting) finish() {
+	rank := func(g *row) int {
+		name := plainName(g.method.Name)
+		for i, st := range styles {
+			if st.method == name {
+				// The bounds stand below the methods they bound.
+				if name == "finetune" || name == "offline" {
+					return len(styles) + i
+				}
+				return i
+			}
+		}
+		return 2 * len(styles)
+	}
+	slices.SortStableFunc(s.rows, func(a, b *row) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		if d := strings.Compare(a.method.Name, b.method.Name); d != 0 {
+			return d
+		}
+		return a.memory - b.memory
+	})
+	for _, g := range s.rows {
+		slices.SortStableFunc(g.runs, func(a, b *run) int {
+			if a.seed < b.seed {
+				return -1
+			}
+			return 1
+		})
+		for _, r := range g.runs {
+			if r.Outcome.State == result.Finished {
+				g.finished = append(g.finished, r)
+			}
+		}
+		if g.memory >= 0 && !slices.Contains(s.memories, g.memory) {
+			s.memories = append(s.memories, g.memory)
+		}
+	}
+	sort.Ints(s.memories)
+	for _, g := range s.rows {
+		g.width = 2
+		if i := slices.Index(s.memories, g.memory); i >= 0 && len(s.memories) > 1 {
+			g.width = 1.3 + 1.9*float64(i)/float64(len(s.memories)-1)
+		}
+	}
+}
+
+// name gives every row a label that no other row of its setting has, and every file name a unique slug.
+func (st *study) name() {
+	if len(st.settings) > 1 {
+		used := map[string]bool{}
+		for _, s := range st.settings {
+			s.slug = unique(used, slugify(fmt.Sprintf("%s-%d-%s", s.stream.Name, len(s.stream.Tasks), s.stream.Protocol)))
+		}
+	}
+	used := map[string]bool{}
+	for _, s := range st.settings {
+		for _, g := range s.rows {
+			g.Label = g.title()
+			if g.memory >= 0 {
+				g.Label += ", memory " + thousands(int64(g.memory))
+			}
+		}
+		for _, g := range s.rows {
+			var twins []*row
+			for _, o := range s.rows {
+				if o != g && o.title() == g.title() && o.memory == g.memory {
+					twins = append(twins, o)
+				}
+			}
+			for _, d := range differences(g, twins) {
+				g.Label += ", " + d
+			}
+		}
+		labels := map[string]bool{}
+		for _, g := range s.rows {
+			g.Label = unique(labels, g.Label)
+			slug := plainName(g.method.Name)
+			for _, t := range g.method.Tricks {
+				slug += "+" + t
+			}
+			if g.memory >= 0 {
+				slug += fmt.Sprintf("-m%d", g.memory)
+			}
+			if s.slug != "" {
+				slug = s.slug + "-" + slug
+			}
+			g.slug = unique(used, slugify(slug))
+		}
+	}
+}
+
+// title is the method's title with its tricks.
+func (g *row) title() string {
+	t := g.method.Title
+	if t == "" {
+		t = g.method.Name
+	}
+	for _, trick := range g.method.Tricks {
+		t += " + " + trick
+	}
+	return t
+}
+
+// differences prints the config keys by which g differs from its twins, as "optimizer.lr 0.05".
+func differences(g *row, twins []*row) []string {
+	keys := map[string]bool{}
+	for _, o := range twins {
+		for _, k := range slices.Sorted(maps.Keys(o.config)) {
+			if g.config[k] != o.config[k] {
+				keys[k] = true
+			}
+		}
+		for k := range g.config {
+			if g.config[k] != o.config[k] {
+				keys[k] = true
+			}
+		}
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		v, ok := g.config[k]
+		if !ok {
+			v = "unset"
+		}
+		out = append(out, strings.ReplaceAll(k, "_", " ")+" "+v)
+	}
+	if len(out) == 0 && len(twins) > 0 {
+		out = append(out, "data "+shorten(g.runs[0].Provenance.DataDigest, 14))
+	}
+	return out
+}
+
+// unique returns name, or name with the first number that makes it new, and records it.
+func unique(used map[string]bool, name string) string {
+	try := name
+	for i := 2; used[try]; i++ {
+		try = fmt.Sprintf("%s-%d", name, i)
+	}
+	used[try] = true
+	return try
+}
+
+// slugify keeps what is safe in a file name, an anchor and a link on every system.
+func slugify(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	s = strings.Trim(b.String(), "-.")
+	if s == "" {
+		s = "x"
+	}
+	return shorten(s, 80)
+}
+
+// shorten cuts s to n bytes; it is used on plain ASCII.
+func shorten(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}
+
+// mixtures says where runs that stand side by side were made under different circumstances.
+func (st *study) mixtures() []string {
+	var out []string
+	distinct := func(f func(*run) string) []string {
+		set := map[string]bool{}
+		for _, r := range st.runs {
+			set[f(r)] = true
+		}
+		return slices.Sorted(maps.Keys(set))
+	}
+	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
+		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions do not compare (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
+	}
+	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
+		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
+	}
+	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
+		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once): times do not compare.", andList(v)))
+	}
+	digests := map[string]map[string]bool{}
+	for _, r := range st.runs {
+		if digests[r.Stream.Name] == nil {
+			digests[r.Stream.Name] = map[string]bool{}
+		}
+		digests[r.Stream.Name][r.Provenance.DataDigest] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
+		if n := len(digests[name]); n > 1 {
+			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not see the same data.", name, n))
+		}
+	}
+	return out
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

@@ -1,0 +1,297 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/experiment/result"
+)
+
+// resultsTable is the main table.
+func (st *study) resultsTable() *table {
+	t := &table{ID: "results", Head: []column{
+		{"method", "method", false}, {"memory", "memory", true}, {"protocol", "protocol", false},
+		{"average accuracy, %", "average_accuracy", true}, {"± 95 %", "average_accuracy_half_width_95", true},
+		{"forgetting, points", "average_forgetting", true}, {"learning accuracy, %", "learning_accuracy", true},
+		{"time a run", "seconds", true}, {"runs", "runs", true}, {"outcome", "outcome", false},
+	}}
+	if len(st.settings) > 1 {
+		t.Head = append([]column{{"stream", "stream", false}}, t.Head...)
+	}
+	for _, g := range st.rows {
+		acc := g.finalAccuracy()
+		half := numCell("1 run", acc.half)
+		if acc.n > 1 {
+			half.Text = percent(acc.half)
+		} else if acc.n == 0 {
+			half.Text = "not measured"
+		}
+		secs := g.over((*run).seconds)
+		row := append(g.head(),
+			numCell(plain(acc), acc.mean), half,
+			metricCell(g.metricOf(averageForgetting)), metricCell(g.metricOf(learningAccuracy)),
+			numCell(g.timeText(), secs.mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
+		if len(st.settings) > 1 {
+			row = append([]cell{textCell(g.setting.Name)}, row...)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func plain(e estimate) string {
+	if e.n == 0 {
+		return "not measured"
+	}
+	return percent(e.mean)
+}
+
+func metricCell(e estimate) cell { return numCell(e.text("not measured"), e.mean) }
+
+// allMetrics are the metrics in the order of the schema.
+var allMetrics = []struct {
+	text, name string
+	of         func(result.Metrics) *float64
+}{
+	{"average accuracy", "average_accuracy", averageAccuracy},
+	{"average forgetting", "average_forgetting", averageForgetting},
+	{"forgetting over all tasks", "forgetting_all_tasks", func(m result.Metrics) *float64 { return m.ForgettingAllTasks }},
+	{"BWT⁺", "bwt_plus", func(m result.Metrics) *float64 { return m.BWTPlus }},
+	{"FWT", "fwt", func(m result.Metrics) *float64 { return m.FWT }},
+	{"learning accuracy", "learning_accuracy", learningAccuracy},
+	{"average incremental accuracy", "average_incremental_accuracy", func(m result.Metrics) *float64 { return m.AverageIncrementalAccuracy }},
+}
+
+// metricsTable holds every recorded metric in per cent.
+func (st *study) metricsTable() *table {
+	t := &table{ID: "metrics", Head: append([]column{}, rowHead...)}
+	for _, m := range allMetrics {
+		t.Head = append(t.Head, column{m.text + ", %", m.name, true})
+	}
+	for _, g := range st.rows {
+		row := g.head()
+		for _, m := range allMetrics {
+			row = append(row, metricCell(g.metricOf(m.of)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// signalsTable says which supervisory signals each method used.
+func (st *study) signalsTable() *table {
+	used := map[string]bool{}
+	for _, g := range st.rows {
+		for _, s := range g.method.Signals {
+			used[s] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(used))
+	t := &table{ID: "signals", Head: []column{{"method", "method", false}}}
+	for _, n := range names {
+		t.Head = append(t.Head, column{n, slugify(n), false})
+	}
+	if len(names) == 0 {
+		t.Head = append(t.Head, column{"signals", "signals", false})
+	}
+	done := map[string]bool{}
+	for _, g := range st.rows {
+		if done[g.title()] {
+			continue
+		}
+		done[g.title()] = true
+		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.class}}
+		for _, n := range names {
+			c := cell{Text: "–", Raw: "no"}
+			if slices.Contains(g.method.Signals, n) {
+				c = cell{Text: "uses", Raw: "yes"}
+			}
+			row = append(row, c)
+		}
+		if len(names) == 0 {
+			row = append(row, cell{Text: "none but the labels of each batch", Raw: "none"})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// runsTable lists every run with what its numbers depend on.
+func (st *study) runsTable() *table {
+	t := &table{ID: "runs", Head: []column{
+		{"run", "folder", false}, {"method", "method", false}, {"seed", "seed", true}, {"accuracy, %", "average_accuracy", true},
+		{"outcome", "outcome", false}, {"steps", "steps", true}, {"training", "train_seconds", true}, {"preparing", "prepare_seconds", true},
+		{"testing", "test_seconds", true}, {"peak memory", "peak_resident_bytes", true}, {"parameters", "parameters", true},
+	}}
+	for _, g := range st.rows {
+		for _, r := range g.runs {
+			acc := orNaN(r.Metrics.AverageAccuracy)
+			text := "not measured"
+			if acc == acc {
+				text = percent(acc)
+			}
+			outcome := r.Outcome.State
+			if r.Outcome.Reason != "" {
+				outcome += ": " + r.Outcome.Reason
+			}
+			t.Rows = append(t.Rows, []cell{
+				textCell(filepath.ToSlash(r.folder)), {Text: g.Label, Raw: g.Label, Mark: g.style.class},
+				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
+				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
+				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
+				sizeCell(r.Resources.PeakResidentBytes), {Text: thousands(int64(r.Resources.Parameters)), Raw: strconv.Itoa(r.Resources.Parameters)},
+			})
+		}
+	}
+	return t
+}
+
+func sizeCell(n int64) cell {
+	if n <= 0 {
+		return cell{Text: "not measured"}
+	}
+	return cell{Text: bytesText(n), Raw: strconv.FormatInt(n, 10)}
+}
+
+// provenanceTable groups the runs by what else their numbers depend on.
+func (st *study) provenanceTable() *table {
+	t := &table{ID: "provenance", Head: []column{
+		{"runs", "runs", true}, {"kernel", "kernel", false}, {"workers", "workers", true}, {"runs at once", "concurrency", true},
+		{"numbers", "numbers", true}, {"revision", "revision", false}, {"Go", "go", false}, {"data", "stream", false}, {"data digest", "data_digest", false},
+	}}
+	var order []string
+	n, rows := map[string]int{}, map[string][]cell{}
+	for _, r := range st.runs {
+		p := r.Provenance
+		digest := p.DataDigest
+		row := []cell{
+			textCell(orUnknown(p.Kernel)), textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
+			{Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)), textCell(orUnknown(r.Stream.Name)),
+			{Text: shorten(orUnknown(digest), 19), Raw: digest},
+		}
+		var b strings.Builder
+		for _, c := range row {
+			b.WriteString(c.Raw + "\x00")
+		}
+		key := b.String()
+		if n[key] == 0 {
+			order = append(order, key)
+			rows[key] = row
+		}
+		n[key]++
+	}
+	for _, key := range order {
+		t.Rows = append(t.Rows, append([]cell{textCell(strconv.Itoa(n[key]))}, rows[key]...))
+	}
+	return t
+}
+
+// fact is a line of "what was run".
+type fact struct{ Name, Value string }
+
+// facts say what was run in one setting.
+func (s *setting) facts() []fact {
+	st := s.stream
+	train, test := 0, 0
+	for _, t := range st.Tasks {
+		train += t.Train
+		test += t.Test
+	}
+	f := []fact{
+		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},
+		{"Tasks", fmt.Sprintf("%s of %s in all: %s images to learn from, %s to test on", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},
+		{"Protocol", orUnknown(st.Protocol)},
+	}
+	values := func(of func(*run) string) string {
+		var out []string
+		for _, g := range s.rows {
+			for _, r := range g.runs {
+				if v := of(r); v != "" && !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+		return strings.Join(out, "; ")
+	}
+	add := func(name, v string) {
+		if v != "" {
+			f = append(f, fact{name, v})
+		}
+	}
+	add("Evaluation", values(func(r *run) string {
+		switch v := configText(r.config, "eval"); v {
+		case "seen":
+			return "after each task, on the tasks seen so far"
+		case "all":
+			return "after each task, on all tasks"
+		case "final":
+			return "after the last task only"
+		default:
+			return v
+		}
+	}))
+	add("Network", values(func(r *run) string {
+		v := configText(r.config, "network.name")
+		if w := configText(r.config, "network.width"); v == "resnet18" && w != "" {
+			v += ", width " + w
+		}
+		if h := configText(r.config, "network.hidden"); v == "mlp" && h != "" {
+			v += ", hidden layers " + h
+		}
+		if v != "" && r.Resources.Parameters > 0 {
+			v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
+		}
+		return v
+	}))
+	add("Optimiser", values(func(r *run) string {
+		v := configText(r.config, "optimizer.name")
+		for _, k := range []string{"lr", "weight_decay", "momentum"} {
+			if x := configText(r.config, "optimizer."+k); x != "" && (x != "0" || k == "weight_decay") {
+				v += ", " + strings.ReplaceAll(k, "_", " ") + " " + x
+			}
+		}
+		return strings.TrimPrefix(v, ", ")
+	}))
+	add("Batches", values(func(r *run) string {
+		v := configText(r.config, "stream.batch")
+		if v == "" {
+			return ""
+		}
+		v += " incoming"
+		if x := configText(r.config, "replay.batch"); x != "" {
+			v += ", " + x + " replayed where there is a memory"
+		}
+		if x := configText(r.config, "replay.iterations"); x != "" && x != "1" {
+			v += ", " + x + " steps on each"
+		}
+		return v
+	}))
+	var methods []string
+	for _, g := range s.rows {
+		var seeds []string
+		for _, r := range g.runs {
+			seeds = append(seeds, strconv.FormatUint(r.seed, 10))
+		}
+		noun := "seed "
+		if len(seeds) > 1 {
+			noun = "seeds "
+		}
+		methods = append(methods, g.Label+" ("+noun+andList(seeds)+")")
+	}
+	return append(f, fact{"Methods", strings.Join(methods, "; ")})
+}
+
+// configText is the value at a dotted key of a config, as text; "" if there is none.
+func configText(config map[string]any, key string) string {
+	flat := map[string]string{}
+	flatten("", config, flat)
+	v := flat[key]
+	if v == "null" {
+		return ""
+	}
+	return v
+}

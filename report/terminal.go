@@ -1,0 +1,197 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"ocl/experiment/result"
+)
+
+// TableOptions are how [Table] prints.
+type TableOptions struct {
+	Width int // columns of the terminal; 0 is 100, and more than 100 is never used
+}
+
+// Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
+// runs, forgetting, learning accuracy (all in per cent) and the seconds of one run. Runs that diverged or were
+// interrupted are said below it and left out of the means. Lines hold at most opts.Width columns, at least 40; what does
+// not fit is folded under the method's name. It returns the error of w.
+func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
+	var runs []*run
+	for _, r := range results {
+		if r != nil {
+			runs = append(runs, newRun(r, ""))
+		}
+	}
+	if len(runs) == 0 {
+		_, err := io.WriteString(w, "No run has a result yet.\n")
+		return err
+	}
+	width := opts.Width
+	if width <= 0 || width > 100 {
+		width = 100
+	}
+	st := newStudy(runs, nil)
+	var b strings.Builder
+	for i, s := range st.settings {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if len(st.settings) > 1 {
+			b.WriteString(s.Name + "\n")
+		}
+		s.terminal(&b, max(width, 40))
+	}
+	for _, warn := range st.warnings {
+		for _, l := range wrap("note: "+warn, max(width, 40)) {
+			b.WriteString(l + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// terminal prints the table of one setting.
+func (s *setting) terminal(b *strings.Builder, width int) {
+	head := []string{"method", "accuracy, %", "forgetting, %", "learning, %", "time", "runs"}
+	rows := [][]string{head}
+	for _, g := range s.rows {
+		rows = append(rows, []string{
+			g.Label,
+			g.metricOf(averageAccuracy).text("not measured"),
+			g.metricOf(averageForgetting).text("not measured"),
+			g.metricOf(learningAccuracy).text("not measured"),
+			g.timeText(),
+			g.runsText(),
+		})
+	}
+	cols := make([]int, len(head))
+	total := 0
+	for i := range head {
+		for _, r := range rows {
+			cols[i] = max(cols[i], utf8.RuneCountInString(r[i]))
+		}
+		total += cols[i] + 2
+	}
+	total -= 2
+	// What is too long is folded: first the labels, then the whole table into a list.
+	if total > width {
+		cols[0] -= total - width
+	}
+	if cols[0] < 12 {
+		s.listing(b, rows, width)
+		return
+	}
+	for _, r := range rows {
+		lines := wrap(r[0], cols[0])
+		for _, l := range lines[:len(lines)-1] {
+			b.WriteString(l + "\n")
+		}
+		line := padRight(lines[len(lines)-1], cols[0])
+		for i := 1; i < len(r); i++ {
+			line += "  " + padLeft(r[i], cols[i])
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	s.footnotes(b, width)
+}
+
+// listing prints one value a line, for terminals too narrow for a table.
+func (s *setting) listing(b *strings.Builder, rows [][]string, width int) {
+	for _, r := range rows[1:] {
+		for _, l := range wrap(r[0], width) {
+			b.WriteString(l + "\n")
+		}
+		for i := 1; i < len(r); i++ {
+			fmt.Fprintf(b, "  %s %s\n", padRight(rows[0][i], 14), r[i])
+		}
+	}
+	s.footnotes(b, width)
+}
+
+// footnotes say what the numbers above leave out.
+func (s *setting) footnotes(b *strings.Builder, width int) {
+	var notes []string
+	shared := 0
+	for _, g := range s.rows {
+		notes = append(notes, g.outcomes()...)
+		for _, r := range g.runs {
+			if r.shared() {
+				shared = max(shared, r.Provenance.Concurrency)
+			}
+		}
+	}
+	if shared > 0 {
+		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine: times do not compare with those of runs alone", shared))
+	}
+	for _, n := range notes {
+		for _, l := range wrap(n, width) {
+			b.WriteString(l + "\n")
+		}
+	}
+}
+
+// timeText is the mean run time of one run, with a star where runs shared the machine.
+func (g *row) timeText() string {
+	e := g.over((*run).seconds)
+	star := ""
+	for _, r := range g.counted() {
+		if r.shared() {
+			star = "*"
+		}
+	}
+	return duration(e.mean) + star
+}
+
+// runsText says how many runs the numbers are of: "3", "2 of 3", "1 run" where there is no interval.
+func (g *row) runsText() string {
+	switch n := len(g.runs); {
+	case len(g.finished) == 0:
+		return fmt.Sprintf("0 of %d", n)
+	case len(g.finished) < n:
+		return fmt.Sprintf("%d of %d", len(g.finished), n)
+	case n == 1:
+		return "1 run"
+	default:
+		return fmt.Sprint(n)
+	}
+}
+
+// outcomes says for each run that did not finish what happened to it.
+func (g *row) outcomes() []string {
+	var out []string
+	for _, r := range g.runs {
+		o := r.Outcome
+		if o.State == result.Finished {
+			continue
+		}
+		text := fmt.Sprintf("%s, seed %d: %s at step %s", g.Label, r.seed, o.State, thousands(int64(o.Step)))
+		if o.Reason != "" {
+			text += " (" + o.Reason + ")"
+		}
+		switch {
+		case len(g.finished) > 0:
+			text += "; not in the means"
+		case r.lastRow() < 0:
+			text += "; nothing was evaluated before"
+		default:
+			text += fmt.Sprintf("; the numbers are those after %s", count(r.lastRow()+1, "task"))
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func averageAccuracy(m result.Metrics) *float64   { return m.AverageAccuracy }
+func averageForgetting(m result.Metrics) *float64 { return m.AverageForgetting }
+func learningAccuracy(m result.Metrics) *float64  { return m.LearningAccuracy }
+
+func padRight(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+func padLeft(s string, n int) string {
+	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) + s
+}

@@ -1,0 +1,267 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"ocl/experiment/result"
+)
+
+// finalAccuracy is the estimate that the answer is about.
+func (g *row) finalAccuracy() estimate { return g.metricOf(averageAccuracy) }
+
+// bound says that a row is no candidate but a bound: learning without memory of the past, or with all data at once.
+func (g *row) bound() bool {
+	name := plainName(g.method.Name)
+	return name == "finetune" || name == "offline"
+}
+
+// best is the row with the highest average accuracy among those that finished, bounds last; nil if none was measured.
+func (s *setting) best() *row {
+	var best *row
+	better := func(a, b *row) bool {
+		if (len(a.finished) > 0) != (len(b.finished) > 0) {
+			return len(a.finished) > 0
+		}
+		if a.bound() != b.bound() {
+			return !a.bound()
+		}
+		return a.finalAccuracy().mean > b.finalAccuracy().mean
+	}
+	for _, g := range s.rows {
+		if g.finalAccuracy().n > 0 && (best == nil || better(g, best)) {
+			best = g
+		}
+	}
+	return best
+}
+
+// other is the row that best is compared with: Finetune, or else the weakest other; nil if there is none.
+func (s *setting) other(best *row) *row {
+	var worst *row
+	for _, g := range s.rows {
+		if g == best || len(g.finished) == 0 || g.finalAccuracy().n == 0 {
+			continue
+		}
+		if plainName(g.method.Name) == "finetune" {
+			return g
+		}
+		if worst == nil || g.finalAccuracy().mean < worst.finalAccuracy().mean {
+			worst = g
+		}
+	}
+	return worst
+}
+
+// answer is the sentence the report opens with.
+func (s *setting) answer() string {
+	best := s.best()
+	where := fmt.Sprintf("%s of %s", count(s.tasks(), "task"), orUnknown(s.stream.Name))
+	if s.stream.Protocol != "" {
+		where += fmt.Sprintf(" (%s protocol)", s.stream.Protocol)
+	}
+	if best == nil {
+		return fmt.Sprintf("Nothing was measured on the %s: no run reached its first evaluation.", where)
+	}
+	e := best.finalAccuracy()
+	if len(best.finished) == 0 {
+		r := best.runs[0]
+		return fmt.Sprintf("No run on the %s has finished; %s was %s after %s, at %s %%.", where, best.Label, r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
+	}
+	text := fmt.Sprintf("After %s, %s classifies %s %% of the test images of all tasks correctly", where, best.Label, e.text(""))
+	if e.n > 1 {
+		text += fmt.Sprintf(" (mean of %d runs)", e.n)
+	} else {
+		text += " (1 run)"
+	}
+	if o := s.other(best); o != nil {
+		oe := o.finalAccuracy()
+		switch {
+		case oe.mean > 0 && e.mean/oe.mean >= 1.15:
+			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Label, oe.text(""))
+		case e.mean < oe.mean:
+			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Label, oe.text(""))
+		default:
+			text += fmt.Sprintf("; %s reaches %s %%", o.Label, oe.text(""))
+		}
+	} else if f := best.metricOf(averageForgetting); f.n > 0 {
+		text += fmt.Sprintf(", and has forgotten %s of what it once knew of the earlier tasks", points(f.mean))
+	}
+	text += "."
+	if near := s.near(best); near != nil {
+		text += fmt.Sprintf(" The intervals of %s and %s overlap: these runs do not tell the two apart.", best.Label, near.Label)
+	}
+	return text
+}
+
+// near is the next best candidate if its interval overlaps the best one's, else nil.
+func (s *setting) near(best *row) *row {
+	var next *row
+	for _, g := range s.rows {
+		if g == best || g.bound() || len(g.finished) < 2 {
+			continue
+		}
+		if next == nil || g.finalAccuracy().mean > next.finalAccuracy().mean {
+			next = g
+		}
+	}
+	e := best.finalAccuracy()
+	if next == nil || e.n < 2 {
+		return nil
+	}
+	if o := next.finalAccuracy(); o.mean+o.half >= e.mean-e.half {
+		return next
+	}
+	return nil
+}
+
+// ratio prints a factor with as many digits as people read: "1.3", "4.7", "12".
+func ratio(v float64) string {
+	if v >= 9.95 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+func (s *setting) accuracyTitle() string {
+	best := s.best()
+	if best == nil {
+		return "No accuracy was measured"
+	}
+	if o := s.other(best); o != nil {
+		return fmt.Sprintf("%s ends at %s %%, %s at %s %%", best.Label, percent(best.finalAccuracy().mean), o.Label, percent(o.finalAccuracy().mean))
+	}
+	first := best.over(func(r *run) float64 { return r.afterTask(0) })
+	last := best.over(func(r *run) float64 { return r.afterTask(r.lastRow()) })
+	if first.n == 0 || last.n == 0 {
+		return fmt.Sprintf("%s ends at %s %%", best.Label, percent(best.finalAccuracy().mean))
+	}
+	verb := "falls"
+	if last.mean > first.mean {
+		verb = "rises"
+	}
+	return fmt.Sprintf("%s %s from %s %% after one task to %s %% after %d", best.Label, verb, percent(first.mean), percent(last.mean), best.counted()[0].lastRow()+1)
+}
+
+func (s *setting) forgettingTitle() string {
+	var most, least *row
+	f := func(g *row) float64 { return g.metricOf(averageForgetting).mean }
+	for _, g := range s.rows {
+		if math.IsNaN(f(g)) {
+			continue
+		}
+		if most == nil || f(g) > f(most) {
+			most = g
+		}
+		if least == nil || f(g) < f(least) {
+			least = g
+		}
+	}
+	switch {
+	case most == nil:
+		return "No forgetting was measured"
+	case most == least:
+		return fmt.Sprintf("%s forgets %s of what it learnt on an earlier task", most.Label, points(f(most)))
+	}
+	return fmt.Sprintf("%s forgets %s of an earlier task, %s %s", most.Label, points(f(most)), least.Label, points(f(least)))
+}
+
+func (g *row) matrixTitle(v [][]float64) string {
+	last := -1
+	for i := range v {
+		for _, x := range v[i] {
+			if !math.IsNaN(x) {
+				last = i
+			}
+		}
+	}
+	if last < 0 {
+		return g.Label + ": nothing was evaluated"
+	}
+	end := v[last]
+	if len(end) <= last || last == 0 {
+		return fmt.Sprintf("%s ends at %s %%", g.Label, percent(end[0]))
+	}
+	first, start := end[0], v[0][0]
+	newest := end[last]
+	name := g.setting.taskNames()
+	if !math.IsNaN(start) {
+		return fmt.Sprintf("%s: task %s falls from %s to %s %%; the newest task stands at %s %%", g.Label, name[0], percent(start), percent(first), percent(newest))
+	}
+	return fmt.Sprintf("%s ends with %s %% on task %s and %s %% on task %s", g.Label, percent(first), name[0], percent(newest), name[last])
+}
+
+func (g *row) classTitle(v []float64) string {
+	best, known, low := -1, 0, 0
+	for c, x := range v {
+		if math.IsNaN(x) {
+			continue
+		}
+		known++
+		if x < 0.01 {
+			low++
+		}
+		if best < 0 || x > v[best] {
+			best = c
+		}
+	}
+	return fmt.Sprintf("%s: %s of %d below 1 %%; the best is %s with %s %%", g.Label, count(low, "class"), known, g.className(best), percent(v[best]))
+}
+
+func (g *row) memoryTitle(v [][]float64) string {
+	last := -1
+	for i := range v {
+		if !math.IsNaN(v[i][0]) {
+			last = i
+		}
+	}
+	names := g.setting.taskNames()
+	if last < 0 {
+		return g.Label + ": the memory's contents by task"
+	}
+	if last == 0 {
+		return fmt.Sprintf("%s stores task %s only", g.Label, names[0])
+	}
+	return fmt.Sprintf("%s: at the end task %s holds %s %% of the memory, task %s %s %%", g.Label, names[0], percent(v[last][0]), names[last], percent(v[last][last]))
+}
+
+func (s *setting) timeTitle() string {
+	var slow, fast *row
+	t := func(g *row) float64 { return g.over((*run).seconds).mean }
+	for _, g := range s.rows {
+		if len(g.finished) == 0 {
+			continue
+		}
+		if slow == nil || t(g) > t(slow) {
+			slow = g
+		}
+		if fast == nil || t(g) < t(fast) {
+			fast = g
+		}
+	}
+	switch {
+	case slow == nil:
+		return "Time until the runs stopped"
+	case slow == fast || t(fast) <= 0:
+		return fmt.Sprintf("One run of %s takes %s", slow.Label, duration(t(slow)))
+	}
+	return fmt.Sprintf("One run of %s takes %s, %s times %s", slow.Label, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Label)
+}
+
+// outcomeText says how a row's runs ended.
+func (g *row) outcomeText() string {
+	n := map[string]int{}
+	for _, r := range g.runs {
+		n[r.Outcome.State]++
+	}
+	if n[result.Finished] == len(g.runs) {
+		return "finished"
+	}
+	var parts []string
+	for _, s := range []string{result.Finished, result.Interrupted, result.Diverged} {
+		if n[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	return andList(parts)
+}

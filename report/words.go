@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// thousands prints n with separators: 5000 is "5,000".
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// count prints a number and its noun: "1 task", "20 tasks".
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "class"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return thousands(int64(n)) + " " + noun
+}
+
+// percent prints a fraction in per cent with one decimal and no sign of the unit: 0.2135 is "21.4".
+func percent(v float64) string {
+	s := strconv.FormatFloat(100*v, 'f', 1, 64)
+	if s == "-0.0" {
+		return "0.0"
+	}
+	return s
+}
+
+// duration prints seconds for people: 4.2 is "4.2s", 160 is "2m40s", 9000 is "2h30m".
+func duration(seconds float64) string {
+	switch {
+	case seconds < 9.95:
+		return strconv.FormatFloat(seconds, 'f', 1, 64) + "s"
+	case seconds < 59.5:
+		return fmt.Sprintf("%.0fs", seconds)
+	case seconds < 3599.5:
+		s := int(math.Round(seconds))
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	m := int(math.Round(seconds / 60))
+	return fmt.Sprintf("%dh%02dm", m/60, m%60)
+}
+
+// bytesText prints a size: 1234567890 is "1.2 GB".
+func bytesText(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n), 0
+	for v >= 999.5 && unit < 4 {
+		v /= 1000
+		unit++
+	}
+	return fmt.Sprintf("%.3g %s", v, []string{"B", "kB", "MB", "GB", "TB"}[unit])
+}
+
+// andList joins words as a sentence does: "a", "a and b", "a, b and c".
+func andList(v []string) string {
+	if len(v) < 2 {
+		return strings.Join(v, "")
+	}
+	return strings.Join(v[:len(v)-1], ", ") + " and " + v[len(v)-1]
+}
+
+// points prints a difference of two fractions in percentage points, whole: 0.31 is "31 points".
+func points(v float64) string {
+	n := int(math.Round(100 * v))
+	if n == 1 || n == -1 {
+		return fmt.Sprintf("%d point", n)
+	}
+	return fmt.Sprintf("%d points", n)
+}
+
+// wrap breaks text into lines of at most width characters, at spaces.
+func wrap(text string, width int) []string {
+	var lines []string
+	line, n := "", 0
+	for _, w := range strings.Fields(text) {
+		k := len([]rune(w))
+		if n > 0 && n+1+k > width {
+			lines = append(lines, line)
+			line, n = "", 0
+		}
+		if n > 0 {
+			line += " "
+			n++
+		}
+		line += w
+		n += k
+	}
+	return append(lines, line)
+}
