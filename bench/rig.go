@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+const (
+	// stepsFor is how long a round repeats the step of one size; one step at least.
+	stepsFor = 200 * time.Millisecond
+	// atOnceFor is how long each side of the comparison of runs at once lasts in a round.
+	atOnceFor = 500 * time.Millisecond
+	// rate is the learning rate: small, so that random labels drive no weight to infinity or into denormals.
+	rate = 0.001
+)
+
+// rig is a network of one image size with everything a survey step needs, and the samples measured on it, in seconds.
+type rig struct {
+	size     int
+	net      *nn.Network
+	ws       *nn.Workspace
+	opt      optim.Optimizer
+	incoming *tensor.Tensor // [batch,3,size,size]
+	replayed *tensor.Tensor
+	test     *tensor.Tensor // [evaluated,3,size,size]
+	labels   []int
+	grad     *tensor.Tensor // [batch,classes]
+
+	step, eval []float64
+	atOnce     []float64 // ratios
+	solo       *rig      // one worker, alone; made when runs at once are measured
+	crowd      []*rig    // one worker each, at once
+}
+
+// newRig draws a network and random images from fixed seeds and makes one step and one evaluation, so that buffers exist.
+func newRig(size, workers int) (*rig, error) {
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: size, Width: size, Classes: classes, NF: width},
+		rng.New(1, "bench/network"))
+	if err != nil {
+		return nil, err
+	}
+	src := rng.New(1, "bench/images")
+	images := func(n int) *tensor.Tensor {
+		t := tensor.New(n, 3, size, size)
+		for i := range t.Data {
+			t.Data[i] = src.Float32()
+		}
+		return t
+	}
+	r := &rig{
+		size: size, net: net, ws: net.NewWorkspace(workers),
+		opt:      optim.NewSGD(optim.SGD{LR: rate}),
+		incoming: images(batch), replayed: images(batch), test: images(evaluated),
+		labels: make([]int, batch), grad: tensor.New(batch, classes),
+	}
+	for i := range r.labels {
+		r.labels[i] = src.IntN(classes)
+	}
+	r.once()
+	r.net.Predict(r.ws, r.test)
+	return r, nil
+}
+
+func (r *rig) close() {
+	r.ws.Close()
+	if r.solo != nil {
+		r.solo.close()
+	}
+	for _, c := range r.crowd {
+		c.close()
+	}
+}
+
+// once makes one survey step as ER does it: two passes whose gradients add up, one update.
+func (r *rig) once() {
+	r.net.ZeroGrads()
+	for _, x := range []*tensor.Tensor{r.incoming, r.replayed} {
+		crossEntropyGrad(r.grad, r.net.Forward(r.ws, x, nn.Train), r.labels)
+		r.net.Backward(r.ws, r.grad)
+	}
+	r.opt.Step(r.net)
+}
+
+// measure adds a round's samples.
+func (r *rig) measure() {
+	for begin := time.Now(); ; {
+		t := time.Now()
+		r.once()
+		r.step = append(r.step, time.Since(t).Seconds())
+		if time.Since(begin) >= stepsFor {
+			break
+		}
+	}
+	t := time.Now()
+	r.net.Predict(r.ws, r.test)
+	r.eval = append(r.eval, time.Since(t).Seconds())
+}
+
+// measureAtOnce adds one ratio: steps of n runs at once over steps of one run, one worker each, in the same time.
+func (r *rig) measureAtOnce(n int) {
+	if r.solo == nil {
+		r.solo, _ = newRig(r.size, 1) // the size was accepted before
+		for range n {
+			c, _ := newRig(r.size, 1)
+			r.crowd = append(r.crowd, c)
+		}
+	}
+	alone := r.solo.throughput()
+	rates := make([]float64, n)
+	var wg sync.WaitGroup
+	for i, c := range r.crowd {
+		wg.Go(func() { rates[i] = c.throughput() })
+	}
+	wg.Wait()
+	sum := 0.0
+	for _, v := range rates {
+		sum += v
+	}
+	r.atOnce = append(r.atOnce, sum/alone)
+}
+
+// throughput is the number of steps a second over a fixed stretch of time.
+func (r *rig) throughput() float64 {
+	begin := time.Now()
+	for n := 1; ; n++ {
+		r.once()
+		if d := time.Since(begin); d >= atOnceFor {
+			return float64(n) / d.Seconds()
+		}
+	}
+}
+
+// crossEntropyGrad writes the gradient of the mean cross entropy, (softmax(logits) − onehot(label))/B, to d [B,K].
+func crossEntropyGrad(d, logits *tensor.Tensor, labels []int) {
+	b := float64(len(labels))
+	for i, y := range labels {
+		z, g := logits.Row(i), d.Row(i)
+		top := z[0]
+		for _, v := range z {
+			top = max(top, v)
+		}
+		sum := 0.0
+		for k, v := range z {
+			e := math.Exp(float64(v - top))
+			g[k] = float32(e)
+			sum += e
+		}
+		for k := range g {
+			g[k] = float32(float64(g[k]) / sum / b)
+		}
+		g[y] -= float32(1 / b)
+	}
+}
