@@ -17,12 +17,13 @@ type planesConv struct {
 	blocks  int     // blocks of PlanesOut outputs
 	exact   bool    // whole rows fill tiles, so that borders are never written
 	rows    int     // rows a band (exact) or tiles a band (contiguous)
-	bands   int     // bands an image (exact) or of the batch (contiguous)
+	bands   int     // bands an image (exact only)
 
 	// the arguments of one run
 	dst, src, w []float32
 	images      int
 	add         bool
+	total, span int // bands in all and in a chunk
 }
 
 func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *planesConv {
@@ -49,16 +50,23 @@ func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut
 // run writes (or adds) the convolution of src to dst; w holds the packed blocks.
 func (c *planesConv) run(p *pool, dst, src, w []float32, images int, add bool) {
 	c.dst, c.src, c.w, c.images, c.add = dst, src, w, images, add
-	if c.exact {
-		p.run(c, images*c.bands)
-		return
+	c.total = images * c.bands
+	if !c.exact {
+		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
+		c.total = (tiles + c.rows - 1) / c.rows
 	}
-	tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
-	c.bands = (tiles + c.rows - 1) / c.rows
-	p.run(c, c.bands)
+	c.span = p.span(c.total)
+	p.run(c, (c.total+c.span-1)/c.span)
 }
 
 func (c *planesConv) do(_, chunk int) {
+	for b := chunk * c.span; b < min((chunk+1)*c.span, c.total); b++ {
+		c.band(b)
+	}
+}
+
+// band computes all outputs of one band.
+func (c *planesConv) band(chunk int) {
 	po, lanes := c.s.PlanesOut, c.s.Lanes
 	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, Add: c.add, RowStride: c.out.row}
 	at := c.out.lead

@@ -63,6 +63,15 @@ func (p *pool) run(t task, chunks int) {
 	}
 }
 
+// span is the number of neighbouring pieces of work to put in a chunk: large, so that a worker stays in one part of
+// memory, but with some chunks for each worker, so that a slow one is helped out.
+func (p *pool) span(pieces int) int {
+	if p.workers == 1 {
+		return pieces
+	}
+	return max(1, (pieces+4*p.workers-1)/(4*p.workers))
+}
+
 func (p *pool) take(worker int) {
 	defer func() {
 		if e := recover(); e != nil {
