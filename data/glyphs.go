@@ -37,9 +37,9 @@ var glyphsInfo = Info{
 const glyphClasses = "0123456789" +
 	"ABCDEFGHJKLMNPQRSTUVWXYZ" +
 	"abdefghijmnqrt" +
-	"ΓΔΘΛΞΠΣΦΨΩ" + "αβγδεζλμξπσω" +
+	"ΓΔΘΛΞΠΣΦΨΩ" + "βγδεζλμξπσω" +
 	"БДЖИЙЦЧШЩЪЫЭЮЯЂЉЊЄЏ" +
-	"ÆŒßÞØŁŊĦĐðŧ"
+	"ÆŒæßÞÜŁŊĦĐðŧ"
 
 // glyphFonts are the domains. The small capitals are left out: their a is an A.
 var glyphFonts = []struct {
