@@ -1,0 +1,323 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// guardFloats is the width of the band of sentinels on either side of every array of a test.
+const guardFloats = 32
+
+// sentinel fills guard bands and outputs before a kernel runs; no product of the tests equals it.
+const sentinel = float32(-7.25e9)
+
+// guarded is an array inside a band of sentinels.
+type guarded struct{ whole, part []float32 }
+
+// newGuarded makes n floats that begin shift floats after a guard band, so that every alignment can be met.
+func newGuarded(n, shift int) guarded {
+	whole := make([]float32, n+shift+2*guardFloats)
+	for i := range whole {
+		whole[i] = sentinel
+	}
+	at := guardFloats + shift
+	return guarded{whole, whole[at : at+n : at+n]}
+}
+
+// normal makes n floats around zero inside a guard band.
+func normal(r *rand.Rand, n, shift int) []float32 {
+	g := newGuarded(n, shift)
+	for i := range g.part {
+		g.part[i] = float32(r.NormFloat64())
+	}
+	return g.part
+}
+
+// expected collects the outputs of a kernel in float64: want, and Σ|w||x|, which bounds the rounding of any order of
+// summation. Elements that no sum names must keep their bits.
+type expected struct {
+	sum, size map[int]float64
+	terms     int
+}
+
+func newExpected() *expected { return &expected{map[int]float64{}, map[int]float64{}, 0} }
+
+func (e *expected) set(at int, v float32) {
+	e.sum[at], e.size[at] = float64(v), math.Abs(float64(v))
+}
+
+func (e *expected) add(at int, w, x float32) {
+	p := float64(w) * float64(x)
+	e.sum[at] += p
+	e.size[at] += math.Abs(p)
+}
+
+// check compares an output with its expectation. terms is the number of additions into one element.
+func (e *expected) check(t *testing.T, what string, got, before guarded) {
+	t.Helper()
+	base := guardFloats + len(got.whole) - 2*guardFloats - len(got.part)
+	for i, v := range got.whole {
+		want, written := e.sum[i-base]
+		if !written {
+			if math.Float32bits(v) != math.Float32bits(before.whole[i]) {
+				t.Fatalf("%s: element %d was overwritten with %g; want it untouched", what, i-base, v)
+			}
+			continue
+		}
+		if math.IsNaN(want) || math.IsInf(want, 0) {
+			if math.IsNaN(want) != math.IsNaN(float64(v)) || math.IsInf(want, 0) && float64(v) != want {
+				t.Fatalf("%s: element %d: got %g; want %g", what, i-base, v, want)
+			}
+			continue
+		}
+		tol := float64(e.terms+2)*0x1p-24*e.size[i-base] + 1e-30
+		if diff := math.Abs(float64(v) - want); !(diff <= tol) {
+			t.Fatalf("%s: element %d: got %g; want %g, not further than %g", what, i-base, v, want, tol)
+		}
+	}
+}
+
+// clone copies an array with its guard bands.
+func (g guarded) clone() guarded {
+	whole := slices.Clone(g.whole)
+	at := guardFloats + len(g.whole) - 2*guardFloats - len(g.part)
+	return guarded{whole, whole[at : at+len(g.part) : at+len(g.part)]}
+}
+
+// forSets runs a test for every set that this machine has: its vector code and, with the same tile sizes, plain Go.
+func forSets(t *testing.T, test func(t *testing.T, s *Set)) {
+	for _, s := range Available() {
+		t.Run(s.Name, func(t *testing.T) { test(t, s) })
+		if s.isa != generic {
+			twin := *s
+			twin.isa = generic
+			t.Run(s.Name+"-twin", func(t *testing.T) { test(t, &twin) })
+		}
+	}
+}
+
+// poisons are values put into one element of an input, to see where they arrive.
+var poisons = []float32{0, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}
+
+// sample thins a list of sizes out under -short, where the tests may run in an emulator.
+func sample(all ...int) []int {
+	if testing.Short() && len(all) > 2 {
+		return []int{all[0], all[len(all)-1]}
+	}
+	return all
+}
+
+func TestPlanes(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(1, 0))
+		for _, k := range sample(0, 1, 2, 3, 4, 5, 9, 27, 38) {
+			for _, rows := range sample(0, 1, 3) {
+				for _, tiles := range sample(0, 1, 2) {
+					for shift := range 3 {
+						testPlanes(t, s, r, k, rows, tiles, shift)
+					}
+				}
+			}
+		}
+	})
+}
+
+func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
+	const xStride = 7 // between the offsets of two k, on average
+	tile := 2 * s.Lanes
+	a := Planes{Rows: rows, Tiles: tiles, RowStride: tiles*tile + 1, VecStride: s.Lanes, XBase: 3 + shift, Add: shift%2 == 1}
+	if shift == 2 { // the second vector of a tile lies in the next row
+		a.VecStride = tiles*s.Lanes + 5
+		a.RowStride = 2 * a.VecStride
+	}
+	span := rows*a.RowStride + tiles*tile + a.VecStride
+	a.OutStride = span + 3
+	a.Off = make([]int32, k)
+	for i := range a.Off {
+		a.Off[i] = int32(r.IntN(xStride*k+1)) - 3
+	}
+	a.X = normal(r, span+xStride*k+8, shift)
+	a.W = normal(r, k*s.PlanesOut, shift)
+	if k > 0 {
+		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+	}
+	out := newGuarded(s.PlanesOut*a.OutStride, shift)
+	if a.Add {
+		copy(out.part, normal(r, len(out.part), 0))
+	}
+	want, before := newExpected(), out.clone()
+	want.terms = k + 1
+	for o := range s.PlanesOut {
+		for row := range rows {
+			for p := range tiles * tile {
+				at := row*a.RowStride + p/tile*tile + p%tile/s.Lanes*a.VecStride + p%s.Lanes
+				want.set(o*a.OutStride+at, 0)
+				if a.Add {
+					want.set(o*a.OutStride+at, out.part[o*a.OutStride+at])
+				}
+				for i, off := range a.Off {
+					want.add(o*a.OutStride+at, a.W[i*s.PlanesOut+o], a.X[a.XBase+int(off)+at])
+				}
+			}
+		}
+	}
+	a.Out = out.part
+	s.Planes(&a)
+	want.check(t, fmt.Sprintf("k=%d rows=%d tiles=%d shift=%d", k, rows, tiles, shift), out, before)
+}
+
+func TestPlanesGrad(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(2, 0))
+		for _, images := range sample(0, 1, 3) {
+			for _, rows := range sample(0, 1, 2, 5) {
+				for _, vecs := range sample(0, 1, 2, 3, 4) {
+					for shift := range 2 {
+						testPlanesGrad(t, s, r, images, rows, vecs, shift)
+					}
+				}
+			}
+		}
+	})
+}
+
+func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, images, rows, vecs, shift int) {
+	const reach = 40 // of the offsets
+	a := PlanesGrad{Images: images, Rows: rows, Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
+	a.RowStride = vecs*s.Lanes + 1 + shift
+	a.ImageStride = rows*a.RowStride + 5
+	span := images * a.ImageStride
+	a.YStride = span + 3
+	a.Off = make([]int32, s.GradIn)
+	for i := range a.Off {
+		a.Off[i] = int32(r.IntN(reach)) - 1
+	}
+	a.X = normal(r, a.XBase+span+reach, shift)
+	a.Y = normal(r, a.YBase+s.GradOut*a.YStride, shift)
+	a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+	a.Y[r.IntN(len(a.Y))] += poisons[r.IntN(len(poisons))]
+	dst := newGuarded(s.GradOut*s.GradIn, shift)
+	want, before := newExpected(), dst.clone()
+	want.terms = images * rows * vecs * s.Lanes
+	for m := range s.GradOut {
+		for n, off := range a.Off {
+			want.set(m*s.GradIn+n, 0)
+			for img := range images {
+				for p := range rows * vecs * s.Lanes {
+					at := img*a.ImageStride + p/(vecs*s.Lanes)*a.RowStride + p%(vecs*s.Lanes)
+					want.add(m*s.GradIn+n, a.Y[a.YBase+m*a.YStride+at], a.X[a.XBase+int(off)+at])
+				}
+			}
+		}
+	}
+	a.Dst = dst.part
+	s.PlanesGrad(&a)
+	want.check(t, fmt.Sprintf("images=%d rows=%d vecs=%d shift=%d", images, rows, vecs, shift), dst, before)
+}
+
+func TestRows(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(3, 0))
+		for vecs := 1; vecs <= s.RowVecs; vecs++ {
+			for _, c := range sample(0, 1, 2, 3, 5, 8, 13) {
+				for _, taps := range sample(0, 1, 3) {
+					for _, tiles := range sample(0, 1, 2) {
+						testRows(t, s, r, vecs, c, taps, tiles)
+					}
+				}
+			}
+		}
+	})
+}
+
+func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
+	const positions = 9
+	shift, bw := (c+taps)%3, vecs*s.Lanes
+	a := Rows{C: c, Vecs: vecs, Add: (c+tiles)%2 == 1}
+	a.X = normal(r, (positions+taps)*(c+1), shift)
+	a.W = normal(r, taps*(c*bw+4), shift)
+	if len(a.W) > 0 {
+		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+	}
+	for i := range taps {
+		a.TapX = append(a.TapX, int32(i*(c+1)))
+		a.TapW = append(a.TapW, int32((taps-1-i)*(c*bw+4)))
+	}
+	perm := r.Perm(2 * RowTile * 3)
+	for j := range tiles * RowTile {
+		if j%RowTile == RowTile-1 { // the last position of a tile repeats the one before
+			a.OutPos, a.XPos = append(a.OutPos, a.OutPos[j-1]), append(a.XPos, a.XPos[j-1])
+			continue
+		}
+		a.OutPos, a.XPos = append(a.OutPos, int32(perm[j]*(bw+3))), append(a.XPos, int32(r.IntN(positions)*(c+1)))
+	}
+	out := newGuarded(len(perm)*(bw+3), shift)
+	if a.Add {
+		copy(out.part, normal(r, len(out.part), 0))
+	}
+	want, before := newExpected(), out.clone()
+	want.terms = c*taps + 1
+	for j, at := range a.OutPos {
+		for v := range bw {
+			want.set(int(at)+v, 0)
+			if a.Add {
+				want.set(int(at)+v, out.part[int(at)+v])
+			}
+			for i := range taps {
+				for ch := range c {
+					want.add(int(at)+v, a.W[int(a.TapW[i])+ch*bw+v], a.X[int(a.XPos[j]+a.TapX[i])+ch])
+				}
+			}
+		}
+	}
+	a.Out = out.part
+	s.Rows(&a)
+	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
+}
+
+func TestRowsGrad(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(4, 0))
+		for vecs := 1; vecs <= s.RowVecs; vecs++ {
+			for _, n := range sample(0, 1, 2, 3, 4, 5, 11, 29) {
+				for shift := range 2 {
+					testRowsGrad(t, s, r, vecs, n, shift)
+				}
+			}
+		}
+	})
+}
+
+func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, shift int) {
+	const positions, c = 12, 7
+	bw := vecs * s.Lanes
+	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift}
+	a.X, a.Y = normal(r, positions*c, shift), normal(r, positions*(bw+1), shift)
+	if n > 0 {
+		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+		a.Y[r.IntN(len(a.Y))] += poisons[r.IntN(len(poisons))]
+	}
+	for range n {
+		a.XPos = append(a.XPos, int32(r.IntN(positions)*c)+int32(r.IntN(c-RowTile+1)))
+		a.YPos = append(a.YPos, int32(r.IntN(positions)*(bw+1)))
+	}
+	dst := newGuarded(RowTile*a.DstStride, shift)
+	copy(dst.part, normal(r, len(dst.part), 0))
+	want, before := newExpected(), dst.clone()
+	want.terms = n + 1
+	for i := range RowTile {
+		for v := range bw {
+			at := i*a.DstStride + v
+			want.set(at, dst.part[at])
+			for q := range n {
+				want.add(at, a.X[int(a.XPos[q])+i], a.Y[int(a.YPos[q])+v])
+			}
+		}
+	}
+	a.Dst = dst.part
+	s.RowsGrad(&a)
+	want.check(t, fmt.Sprintf("vecs=%d n=%d shift=%d", vecs, n, shift), dst, before)
+}
