@@ -5,6 +5,11 @@ type Area struct {
 	Base, Rows, Cols, RowStride int
 }
 
+func (a Area) empty() bool { return a.Rows <= 0 || a.Cols <= 0 }
+
+// end is one past the last float of an area that is not empty.
+func (a Area) end() int { return a.Base + (a.Rows-1)*a.RowStride + a.Cols }
+
 // PlaneNorm describes one channel of one image in batch norm's backward pass; see [Set.PlaneNormSums].
 type PlaneNorm struct {
 	Area
@@ -14,11 +19,30 @@ type PlaneNorm struct {
 	Mean float32
 }
 
-// RowsNorm is the same in the channel-last layout: N positions of C channels (a multiple of Lanes), Stride floats apart.
+// RowsNorm is the same in the channel-last layout: N positions of C channels, Stride floats apart.
 type RowsNorm struct {
 	Z, Y, G []float32
 	Mean    []float32 // a value a channel
 	N       int
 	C       int
 	Stride  int
+}
+
+// AdamStep holds the numbers of one step of [Set.Adam]. They are float64, since 1-Beta2 would lose four digits in
+// float32.
+type AdamStep struct {
+	LR, Beta1, Beta2, Eps    float64
+	Decay                    float64 // of the weights, added to the gradient
+	Correction1, Correction2 float64 // 1-Beta1^t and 1-Beta2^t at step t, counted from 1
+}
+
+// adamFactors are what the kernel needs of an AdamStep.
+type adamFactors struct {
+	step  float32 // LR / Correction1
+	decay float32
+	rest1 float32 // 1-Beta1
+	beta2 float32
+	rest2 float32 // 1-Beta2
+	root  float32 // 1 / √Correction2
+	eps   float32
 }

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // The plain-Go twins of the elementwise and reducing kernels. Sums of the vector sets run in lanes, so they agree with
 // these up to rounding only.
 
@@ -138,6 +140,31 @@ func addGeneric(y, x []float32) {
 	}
 }
 
+// axpyGeneric adds a·x to y.
+func axpyGeneric(y, x []float32, a float32) {
+	for i, v := range x[:len(y)] {
+		y[i] += float32(a * v)
+	}
+}
+
+// reluGeneric writes y = max(0, y); a NaN passes.
+func reluGeneric(y []float32) {
+	for i, v := range y {
+		if v <= 0 {
+			y[i] = 0
+		}
+	}
+}
+
+// reluGradGeneric masks g by y > 0.
+func reluGradGeneric(g, y []float32) {
+	for i, v := range y[:len(g)] {
+		if !(v > 0) {
+			g[i] = 0
+		}
+	}
+}
+
 // sgdGeneric steps w -= lr·(g + decay·w).
 func sgdGeneric(w, g []float32, lr, decay float32) {
 	for i, v := range g[:len(w)] {
@@ -150,6 +177,18 @@ func momentumGeneric(w, g, m []float32, lr, decay, mu float32) {
 	for i, v := range g[:len(w)] {
 		m[i] = float32(mu*m[i]) + (v + float32(decay*w[i]))
 		w[i] -= float32(lr * m[i])
+	}
+}
+
+// adamGeneric steps g += decay·w (g is left alone), m += (1-β₁)(g-m), v = β₂·v + (1-β₂)g²,
+// w -= lr/c₁ · m / (√v/√c₂ + ε), in PyTorch's order.
+func adamGeneric(w, g, m, v []float32, f *adamFactors) {
+	for i, d := range g[:len(w)] {
+		d += float32(f.decay * w[i])
+		m[i] += float32(f.rest1 * (d - m[i]))
+		v[i] = float32(f.beta2*v[i]) + float32(f.rest2*float32(d*d))
+		root := float32(math.Sqrt(float64(v[i])))
+		w[i] -= float32(f.step * (m[i] / (float32(root*f.root) + f.eps)))
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 
 // families are the groups of kernels, one output file each.
 var families = map[string]func(*generator){
-	"conv": convKernels,
+	"conv":   convKernels,
+	"vector": vectorKernels,
 }
 
 // argumentFiles declare the argument structs; field offsets are read from them, so that no copy can drift. They must

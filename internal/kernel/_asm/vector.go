@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vectorKernels writes the elementwise and reducing kernels. Every loop is a body of whole vectors and one masked
+// vector, so that an element meets the same operations wherever it stands: a caller may split elementwise work anywhere
+// and gets the same bits.
+func vectorKernels(g *generator) {
+	g.tables()
+	for _, i := range []isa{avx512, avx2} {
+		v := &vectors{generator: g, isa: i}
+		v.planeKernels()
+		v.rowsKernels()
+		v.flatKernels()
+		v.dot()
+	}
+	v := &vectors{generator: g, isa: avx2}
+	v.transpose()
+	v.split()
+	v.merge()
+}
+
+// vectors writes kernels for one instruction set.
+type vectors struct {
+	*generator
+	isa
+	serial int // of the last label of this function
+	tail   tail
+}
+
+// tail is what a function knows of its masked last vector of count floats: all ones in the lanes of mask, or the bits of
+// opmask, the others zero.
+type tail struct {
+	count  reg.GPVirtual
+	mask   reg.VecVirtual
+	opmask reg.OpmaskVirtual
+}
+
+// place is the position of one vector in all arrays of a loop: off + disp bytes after their pointers.
+type place struct {
+	off    reg.GPVirtual
+	disp   int
+	masked bool
+}
+
+const (
+	laneMasks  = "lanemask" // 8 × all ones, 8 × zero: entering 8-n floats after the start leaves n lanes
+	bitMasks   = "bitmask"  // uint16, entry n has the n low bits set
+	lessThan   = 0x11       // predicate of VCMPPS: ordered and quiet, so a NaN compares false
+	quarter    = 4          // floats in the lowest part of a vector
+	halfFloats = 2
+)
+
+func (g *generator) tables() {
+	g.StaticGlobal(laneMasks)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range 16 {
+		if i < 8 {
+			g.AddDatum(floatBytes*i, U32(1<<32-1))
+		} else {
+			g.AddDatum(floatBytes*i, U32(0))
+		}
+	}
+	g.StaticGlobal(bitMasks)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for n := range 16 {
+		g.AddDatum(2*n, U16(1<<n-1))
+	}
+}
+
+func (v *vectors) wide() bool { return v.bytes == avx512.bytes }
+
+func (v *vectors) lanes() int { return v.bytes / floatBytes }
+
+// begin starts a function called name plus the instruction set.
+func (v *vectors) begin(name, signature, doc string) {
+	v.serial = 0
+	v.function(name+v.name, signature, name+v.name+" "+doc)
+}
+
+// end returns from a function whose results are stored.
+func (v *vectors) end() {
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// label makes a name that is unique in its function.
+func (v *vectors) label(what string) string {
+	v.serial++
+	return fmt.Sprintf("%s%d", what, v.serial)
+}
+
+// vec is a new register.
+func (v *vectors) vec() reg.VecVirtual {
+	if v.wide() {
+		return v.ZMM()
+	}
+	return v.YMM()
+}
+
+// zeroed is n new registers of zeros.
+func (v *vectors) zeroed(n int) []reg.VecVirtual {
+	regs := make([]reg.VecVirtual, n)
+	for i := range regs {
+		regs[i] = v.vec()
+		v.clear(regs[i])
+	}
+	return regs
+}
+
+func (v *vectors) clear(r reg.VecVirtual) {
+	if v.wide() {
+		v.VPXORD(r, r, r)
+	} else {
+		v.VXORPS(r, r, r)
+	}
+}
+
+// gp loads an argument into a general register.
+func (v *vectors) gp(name string) reg.GPVirtual {
+	r := v.GP64()
+	v.Load(v.Param(name), r)
+	return r
+}
+
+// spread loads a float argument into all lanes.
+func (v *vectors) spread(name string) reg.VecVirtual {
+	b, err := v.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	r := v.vec()
+	v.VBROADCASTSS(b.Addr, r)
+	return r
+}
+
+// setTail makes the mask for the n mod Lanes floats after the last whole vector.
+func (v *vectors) setTail(n reg.GPVirtual) {
+	t := tail{count: v.GP64()}
+	v.MOVQ(n, t.count)
+	v.ANDQ(U32(v.lanes()-1), t.count)
+	table := v.GP64()
+	if v.wide() {
+		v.LEAQ(Mem{Symbol: Symbol{Name: bitMasks, Static: true}, Base: reg.StaticBase}, table)
+		bits := v.GP32()
+		v.MOVWLZX(indexed(table, t.count, 2, 0), bits)
+		t.opmask = v.K()
+		v.KMOVW(bits, t.opmask)
+	} else {
+		v.LEAQ(Mem{Symbol: Symbol{Name: laneMasks, Static: true}, Base: reg.StaticBase, Disp: floatBytes * 8}, table)
+		skip := v.GP64()
+		v.MOVQ(t.count, skip)
+		v.NEGQ(skip)
+		t.mask = v.vec()
+		v.VMOVUPS(indexed(table, skip, floatBytes, 0), t.mask)
+	}
+	v.tail = t
+}
+
+// mem is the vector at p in an array.
+func mem(array reg.GPVirtual, p place) Mem { return indexed(array, p.off, 1, p.disp) }
+
+// load reads the vector at p into a new register; masked lanes are zero.
+func (v *vectors) load(array reg.GPVirtual, p place) reg.VecVirtual {
+	r := v.vec()
+	switch {
+	case !p.masked:
+		v.VMOVUPS(mem(array, p), r)
+	case v.wide():
+		v.VMOVUPS_Z(mem(array, p), v.tail.opmask, r)
+	default:
+		v.VMASKMOVPS(mem(array, p), v.tail.mask, r)
+	}
+	return r
+}
+
+// operand is the vector at p as a source: memory itself where the vector is whole.
+func (v *vectors) operand(array reg.GPVirtual, p place) Op {
+	if p.masked {
+		return v.load(array, p)
+	}
+	return mem(array, p)
+}
+
+// store writes r to p; masked lanes are left alone. AVX2 writes its last vector in parts, as AMD's masked stores take
+// some forty micro-operations.
+func (v *vectors) store(r reg.VecVirtual, array reg.GPVirtual, p place) {
+	switch {
+	case !p.masked:
+		v.VMOVUPS(r, mem(array, p))
+	case v.wide():
+		v.VMOVUPS(r, v.tail.opmask, mem(array, p))
+	default:
+		v.storeParts(r, array, p)
+	}
+}
+
+func (v *vectors) storeParts(r reg.VecVirtual, array reg.GPVirtual, p place) {
+	two, one, done := v.label("two"), v.label("one"), v.label("stored")
+	part, at := v.XMM(), v.GP64()
+	v.VMOVAPS(r.AsX(), part)
+	v.LEAQ(mem(array, p), at)
+	v.TESTQ(U32(quarter), v.tail.count)
+	v.JZ(LabelRef(two))
+	v.VMOVUPS(part, Mem{Base: at})
+	v.VEXTRACTF128(Imm(1), r, part)
+	v.ADDQ(U32(quarter*floatBytes), at)
+	v.Label(two)
+	v.TESTQ(U32(halfFloats), v.tail.count)
+	v.JZ(LabelRef(one))
+	v.VMOVLPS(part, Mem{Base: at})
+	v.VMOVHLPS(part, part, part)
+	v.ADDQ(U32(halfFloats*floatBytes), at)
+	v.Label(one)
+	v.TESTQ(U32(1), v.tail.count)
+	v.JZ(LabelRef(done))
+	v.VMOVSS(part, Mem{Base: at})
+	v.Label(done)
+}
+
+// keep clears the lanes of r that p masks.
+func (v *vectors) keep(r reg.VecVirtual, p place) {
+	switch {
+	case !p.masked:
+	case v.wide():
+		v.VMOVUPS_Z(r, v.tail.opmask, r)
+	default:
+		v.VANDPS(v.tail.mask, r, r)
+	}
+}
+
+// loadPositive reads the vector of array at p where gate > 0 and zeros elsewhere.
+func (v *vectors) loadPositive(array, gate reg.GPVirtual, zero reg.VecVirtual, p place) reg.VecVirtual {
+	if v.wide() {
+		k, r := v.K(), v.vec()
+		v.VCMPPS(Imm(lessThan), v.operand(gate, p), zero, k) // false in masked lanes, which read as zero
+		v.VMOVUPS_Z(mem(array, p), k, r)
+		return r
+	}
+	m := v.vec()
+	v.VCMPPS(Imm(lessThan), v.operand(gate, p), zero, m)
+	v.VANDPS(v.operand(array, p), m, m)
+	return m
+}
+
+// addUp adds the registers in pairs and returns the lowest lane of what is left in the function's result.
+func (v *vectors) addUp(regs []reg.VecVirtual, result string) {
+	for ; len(regs) > 1; regs = regs[:len(regs)/2] {
+		for i := range len(regs) / 2 {
+			v.VADDPS(regs[len(regs)/2+i], regs[i], regs[i])
+		}
+	}
+	sum := regs[0]
+	if v.wide() {
+		upper := v.YMM()
+		v.VEXTRACTF64X4(Imm(1), sum, upper)
+		v.VADDPS(upper, sum.AsY(), sum.AsY())
+	}
+	low, upper := sum.AsX(), v.XMM()
+	v.VEXTRACTF128(Imm(1), sum.AsY(), upper)
+	v.VADDPS(upper, low, low)
+	v.VMOVHLPS(low, low, upper)
+	v.VADDPS(upper, low, low)
+	v.VMOVSHDUP(low, upper)
+	v.VADDSS(upper, low, low)
+	v.Store(low, v.Return(result))
+}

@@ -1,0 +1,302 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Every vector kernel is compared, on every set that the machine can run, with a float64 computation of the same
+// arithmetic. A result may differ by the rounding that its operations allow: 2⁻²⁴ times the number of roundings times the
+// sum of the magnitudes that went in.
+
+const (
+	ulp    = 1.0 / (1 << 24) // largest relative error of one rounding to float32
+	guards = 24              // floats before and after an array that no kernel may touch
+	guard  = float32(-12345.5)
+)
+
+// eachSet runs f for all sets that the machine has.
+func eachSet(t *testing.T, f func(t *testing.T, s *Set)) {
+	for _, s := range Available() {
+		t.Run(s.Name, func(t *testing.T) { f(t, s) })
+	}
+}
+
+// array is a slice of random values between guards, at any alignment.
+type array struct {
+	all, x []float32
+	before []float32 // x as it was
+}
+
+func newArray(rnd *rand.Rand, n, offset int) *array {
+	a := &array{all: make([]float32, guards+offset+n+guards)}
+	for i := range a.all {
+		a.all[i] = guard
+	}
+	a.x = a.all[guards+offset:][:n:n]
+	for i := range a.x {
+		a.x[i] = float32(rnd.NormFloat64())
+	}
+	a.before = append([]float32(nil), a.x...)
+	return a
+}
+
+// check fails unless every float outside the positions of written is as it was, bit for bit.
+func (a *array) check(t *testing.T, name string, written func(i int) bool) {
+	t.Helper()
+	first := guards + (len(a.all) - 2*guards - len(a.x))
+	for i, v := range a.all {
+		want := guard
+		if j := i - first; j >= 0 && j < len(a.x) {
+			if written != nil && written(j) {
+				continue
+			}
+			want = a.before[j]
+		}
+		if math.Float32bits(v) != math.Float32bits(want) {
+			t.Fatalf("%s[%d] is %g; want it left at %g", name, i-first, v, want)
+		}
+	}
+}
+
+func everywhere(int) bool { return true }
+
+// near fails unless got is within tol of want, or both are the same infinity or NaN.
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if math.IsNaN(want) && math.IsNaN(got) || math.IsInf(want, 0) && got == want {
+		return
+	}
+	if diff := math.Abs(got - want); !(diff <= tol) {
+		t.Fatalf("%s is %g; want %g ± %g", what, got, want, tol)
+	}
+}
+
+// lengths are all small ones, then some around the unrolled rounds.
+func lengths() []int {
+	var ns []int
+	for n := range 131 {
+		ns = append(ns, n)
+	}
+	return append(ns, 255, 256, 257, 1000)
+}
+
+// flatCase is an elementwise kernel on up to four arrays. want computes element i in float64 from the old values and
+// returns the new ones and the magnitude that their rounding errors scale with, for the arrays it writes.
+type flatCase struct {
+	name    string
+	arrays  int
+	written int // the first arrays
+	run     func(s *Set, a [4][]float32)
+	want    func(v [4]float64) (out, magnitude [4]float64)
+	rounds  float64
+}
+
+var adamTest = AdamStep{LR: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Decay: 0.1, Correction1: 0.271, Correction2: 0.003}
+
+func flatCases() []flatCase {
+	const lr, decay, mu = float32(0.1), float32(0.01), float32(0.9)
+	f64 := func(x float32) float64 { return float64(x) }
+	return []flatCase{
+		{"add", 2, 1, func(s *Set, a [4][]float32) { s.Add(a[0], a[1]) },
+			func(v [4]float64) (o, m [4]float64) {
+				o[0], m[0] = v[0]+v[1], math.Abs(v[0])+math.Abs(v[1])
+				return
+			}, 1},
+		{"axpy", 2, 1, func(s *Set, a [4][]float32) { s.Axpy(a[0], a[1], lr) },
+			func(v [4]float64) (o, m [4]float64) {
+				o[0], m[0] = v[0]+f64(lr)*v[1], math.Abs(v[0])+math.Abs(v[1])
+				return
+			}, 2},
+		{"relu", 1, 1, func(s *Set, a [4][]float32) { s.ReLU(a[0]) },
+			func(v [4]float64) (o, m [4]float64) {
+				o[0] = math.Max(0, v[0])
+				return
+			}, 0},
+		{"relugrad", 2, 1, func(s *Set, a [4][]float32) { s.ReLUGrad(a[0], a[1]) },
+			func(v [4]float64) (o, m [4]float64) {
+				if v[1] > 0 {
+					o[0] = v[0]
+				}
+				return
+			}, 0},
+		{"sgd", 2, 1, func(s *Set, a [4][]float32) { s.SGD(a[0], a[1], lr, decay) },
+			func(v [4]float64) (o, m [4]float64) {
+				o[0], m[0] = v[0]-f64(lr)*(v[1]+f64(decay)*v[0]), math.Abs(v[0])+math.Abs(v[1])
+				return
+			}, 4},
+		{"momentum", 3, 3, func(s *Set, a [4][]float32) { s.Momentum(a[0], a[2], a[1], lr, decay, mu) },
+			func(v [4]float64) (o, m [4]float64) {
+				o[1] = f64(mu)*v[1] + v[2] + f64(decay)*v[0]
+				o[0] = v[0] - f64(lr)*o[1]
+				o[2] = v[2]
+				m[0] = math.Abs(v[0]) + math.Abs(v[1]) + math.Abs(v[2])
+				m[1] = m[0]
+				return
+			}, 6},
+		{"adam", 4, 4, func(s *Set, a [4][]float32) {
+			for i, v := range a[2] {
+				a[2][i] = v * v // a second moment is not negative
+			}
+			s.Adam(a[0], a[3], a[1], a[2], adamTest)
+		}, wantAdam, 12},
+	}
+}
+
+// wantAdam has arrays w, m, √v and g. The step's error is that of m, amplified by the quotient.
+func wantAdam(v [4]float64) (o, mag [4]float64) {
+	c := adamTest
+	second := v[2] * v[2]
+	d := v[3] + c.Decay*v[0]
+	o[1] = c.Beta1*v[1] + (1-c.Beta1)*d
+	o[2] = c.Beta2*second + (1-c.Beta2)*d*d
+	scale := c.LR / c.Correction1 / (math.Sqrt(o[2]/c.Correction2) + c.Eps)
+	o[0] = v[0] - scale*o[1]
+	o[3] = v[3]
+	sum := math.Abs(v[0]) + math.Abs(v[1]) + math.Abs(v[3])
+	mag[1] = sum
+	mag[2] = second + sum*sum
+	mag[0] = math.Abs(v[0]) + scale*sum*(1+sum*sum/(o[2]+1e-30)*(1-c.Beta2))
+	return
+}
+
+func TestFlat(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set) {
+		for _, c := range flatCases() {
+			t.Run(c.name, func(t *testing.T) {
+				rnd := rand.New(rand.NewPCG(1, 2))
+				for _, n := range lengths() {
+					for _, offset := range []int{0, 1, 3, 7} {
+						testFlat(t, s, c, rnd, n, offset)
+					}
+				}
+			})
+		}
+	})
+}
+
+func testFlat(t *testing.T, s *Set, c flatCase, rnd *rand.Rand, n, offset int) {
+	t.Helper()
+	var arrays [4]*array
+	var xs [4][]float32
+	for i := range c.arrays {
+		arrays[i] = newArray(rnd, n, offset*(i+1))
+		xs[i] = arrays[i].x
+	}
+	c.run(s, xs)
+	for i := range n {
+		var v [4]float64
+		for j := range c.arrays {
+			v[j] = float64(arrays[j].before[i])
+		}
+		want, magnitude := c.want(v)
+		for j := range c.written {
+			near(t, fmt.Sprintf("n %d: array %d[%d]", n, j, i), float64(xs[j][i]), want[j], c.rounds*ulp*magnitude[j])
+		}
+	}
+	for j := range c.arrays {
+		written := everywhere
+		if j >= c.written {
+			written = nil
+		}
+		arrays[j].check(t, fmt.Sprintf("n %d: array %d", n, j), written)
+	}
+}
+
+// Elementwise work gives the same bits however a caller splits it.
+func TestFlatSplits(t *testing.T) {
+	const n = 101
+	eachSet(t, func(t *testing.T, s *Set) {
+		for _, c := range flatCases() {
+			var whole, parts [4][]float32
+			for j := range c.arrays {
+				whole[j] = newArray(rand.New(rand.NewPCG(3, uint64(j))), n, 0).x
+				parts[j] = newArray(rand.New(rand.NewPCG(3, uint64(j))), n, 5).x
+			}
+			c.run(s, whole)
+			for lo, size := 0, 1; lo < n; lo, size = lo+size, size+3 {
+				var part [4][]float32
+				for j := range c.arrays {
+					part[j] = parts[j][lo:min(n, lo+size)]
+				}
+				c.run(s, part)
+			}
+			for j := range c.arrays {
+				for i := range n {
+					if math.Float32bits(whole[j][i]) != math.Float32bits(parts[j][i]) {
+						t.Fatalf("%s: array %d[%d] is %g in one piece and %g in several", c.name, j, i, whole[j][i], parts[j][i])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestDot(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set) {
+		rnd := rand.New(rand.NewPCG(4, 4))
+		for _, n := range lengths() {
+			x, y := newArray(rnd, n, 1), newArray(rnd, n, 2)
+			var want, magnitude float64
+			for i := range n {
+				p := float64(x.x[i]) * float64(y.x[i])
+				want += p
+				magnitude += math.Abs(p)
+			}
+			const ulp64 = 1.0 / (1 << 53)
+			near(t, fmt.Sprintf("dot of %d", n), s.Dot(x.x, y.x), want, 2*float64(n)*ulp64*magnitude)
+			x.check(t, "x", nil)
+			y.check(t, "y", nil)
+		}
+	})
+}
+
+func TestTranspose(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set) {
+		rnd := rand.New(rand.NewPCG(5, 5))
+		for _, n := range []int{0, 1, 3, 7, 8, 9, 16, 20, 27} {
+			for _, m := range []int{0, 1, 5, 8, 15, 16, 17, 33} {
+				srcStride, dstStride := m+3, n+5
+				src, dst := newArray(rnd, max(n, 1)*srcStride, 1), newArray(rnd, max(m, 1)*dstStride, 2)
+				s.Transpose(dst.x, dstStride, src.x, srcStride, n, m)
+				for i := range n {
+					for j := range m {
+						if dst.x[j*dstStride+i] != src.x[i*srcStride+j] {
+							t.Fatalf("%d by %d: dst[%d][%d] is %g; want %g", n, m, j, i, dst.x[j*dstStride+i], src.x[i*srcStride+j])
+						}
+					}
+				}
+				src.check(t, "src", nil)
+				dst.check(t, "dst", func(at int) bool { return at%dstStride < n && at/dstStride < m })
+			}
+		}
+	})
+}
+
+func TestSplitMerge(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set) {
+		rnd := rand.New(rand.NewPCG(6, 6))
+		for _, n := range lengths() {
+			x, even, odd := newArray(rnd, n, 1), newArray(rnd, (n+1)/2, 2), newArray(rnd, n/2, 3)
+			s.Split(even.x, odd.x, x.x)
+			for i, v := range x.x {
+				if got := [2][]float32{even.x, odd.x}[i%2][i/2]; got != v {
+					t.Fatalf("split of %d: element %d is %g; want %g", n, i, got, v)
+				}
+			}
+			x.check(t, "x", nil)
+			even.check(t, "even", everywhere)
+			odd.check(t, "odd", everywhere)
+			back := newArray(rnd, n, 5)
+			s.Merge(back.x, even.x, odd.x)
+			for i, v := range x.x {
+				if back.x[i] != v {
+					t.Fatalf("merge of %d: element %d is %g; want %g", n, i, back.x[i], v)
+				}
+			}
+			back.check(t, "merged", everywhere)
+		}
+	})
+}
