@@ -1,0 +1,222 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// The benchmarks run whole 3×3 convolutions of the survey's network on a batch of ten, in the blocks that a driver would
+// use, and report useful GFLOP/s: two operations a multiply-add inside the map.
+
+const benchBatch = 10
+
+// planesMap is a map in the planes layout.
+type planesMap struct{ size, channels, rowStride, image, stride, margin int }
+
+func newPlanesMap(size, channels int) planesMap {
+	m := planesMap{size: size, channels: channels, rowStride: size + 1, image: (size + 1) * (size + 1), margin: size + 2}
+	m.stride = benchBatch*m.image + 2*m.margin
+	return m
+}
+
+// offsets lists, k by k, the distance of the nine taps of every channel.
+func (m planesMap) offsets() []int32 {
+	var off []int32
+	for c := range m.channels {
+		for tap := range 9 {
+			off = append(off, int32(c*m.stride+(tap/3-1)*m.rowStride+tap%3-1))
+		}
+	}
+	return off
+}
+
+func (m planesMap) data(r *rand.Rand) []float32 { return normal(r, m.channels*m.stride+maxLanes, 0) }
+
+// flops counts every tap, as a survey of networks does; the borders are zeros that planes multiply too.
+func flops(size, channels int) float64 {
+	return 2 * 9 * float64(benchBatch*size*size*channels*channels)
+}
+
+func report(b *testing.B, perOp float64) {
+	b.ReportMetric(perOp*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+var planesShapes = []struct {
+	name           string
+	size, channels int
+}{{"32x32c20", 32, 20}, {"16x16c40", 16, 40}}
+
+func BenchmarkPlanes(b *testing.B) {
+	s := Active()
+	for _, shape := range planesShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			m := newPlanesMap(shape.size, shape.channels)
+			x, out, off := m.data(r), m.data(r), m.offsets()
+			w := normal(r, len(off)*m.channels, 0)
+			a := Planes{X: x, Off: off, OutStride: m.stride, RowStride: m.rowStride, Rows: m.size, VecStride: s.Lanes}
+			a.Tiles = m.size / (2 * s.Lanes)
+			if a.Tiles == 0 { // a row is one vector: a tile is two rows
+				a.Tiles, a.VecStride = 1, m.rowStride
+				a.RowStride, a.Rows = 2*m.rowStride, m.size/2
+			}
+			for b.Loop() {
+				for img := range benchBatch {
+					for o := 0; o < m.channels; o += s.PlanesOut {
+						a.XBase = m.margin + img*m.image
+						a.Out = out[o*m.stride+a.XBase:]
+						a.W = w[o*len(off):][:len(off)*s.PlanesOut]
+						s.Planes(&a)
+					}
+				}
+			}
+			report(b, flops(m.size, m.channels))
+		})
+	}
+}
+
+func BenchmarkPlanesGrad(b *testing.B) {
+	s := Active()
+	for _, shape := range planesShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			m := newPlanesMap(shape.size, shape.channels)
+			x, y, off := m.data(r), m.data(r), m.offsets()
+			for len(off)%s.GradIn != 0 {
+				off = append(off, 0)
+			}
+			dst := make([]float32, s.GradOut*s.GradIn)
+			a := PlanesGrad{Dst: dst, X: x, Y: y, XBase: m.margin, YStride: m.stride, Images: benchBatch, ImageStride: m.image,
+				Rows: m.size, RowStride: m.rowStride, Vecs: m.size / s.Lanes}
+			for b.Loop() {
+				for k := 0; k < len(off); k += s.GradIn {
+					for o := 0; o < m.channels; o += s.GradOut {
+						a.Off, a.YBase = off[k:][:s.GradIn], m.margin+o*m.stride
+						s.PlanesGrad(&a)
+					}
+				}
+			}
+			report(b, flops(m.size, m.channels))
+		})
+	}
+}
+
+var rowsShapes = []struct {
+	name           string
+	size, channels int
+}{{"8x8c80", 8, 80}, {"4x4c160", 4, 160}}
+
+// rowsClass is the set of positions that have the same taps inside the map, padded to whole tiles.
+type rowsClass struct {
+	pos        []int32
+	tapX, tapW []int32
+}
+
+// rowsClasses lists the nine classes of a 3×3 convolution, and the multiply-adds they hold for one pair of channels.
+func rowsClasses(size, channels, blockWidth int) (classes []rowsClass, products int) {
+	inside := func(at, step int) bool { return at+step >= 0 && at+step < size }
+	edge := func(at int) int { // 0 first, 1 middle, 2 last
+		if at == 0 {
+			return 0
+		}
+		return 1 + at/(size-1)
+	}
+	classes = make([]rowsClass, 9)
+	for n := range benchBatch * size * size {
+		y, x := n/size%size, n%size
+		c := &classes[edge(y)*3+edge(x)]
+		if c.tapX == nil {
+			for tap := range 9 {
+				dy, dx := tap/3-1, tap%3-1
+				if inside(y, dy) && inside(x, dx) {
+					c.tapX = append(c.tapX, int32((dy*size+dx)*channels))
+					c.tapW = append(c.tapW, int32(tap*channels*blockWidth))
+				}
+			}
+		}
+		c.pos = append(c.pos, int32(n*channels))
+		products += len(c.tapX)
+	}
+	for i := range classes {
+		c := &classes[i]
+		for len(c.pos)%RowTile != 0 {
+			c.pos = append(c.pos, c.pos[len(c.pos)-1])
+		}
+	}
+	return classes, products
+}
+
+func BenchmarkRows(b *testing.B) {
+	s := Active()
+	for _, shape := range rowsShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			n := benchBatch * shape.size * shape.size * shape.channels
+			bw := s.RowVecs * s.Lanes
+			x, out := normal(r, n, 0), normal(r, n, 0)
+			w := normal(r, 9*shape.channels*shape.channels, 0)
+			classes, products := rowsClasses(shape.size, shape.channels, bw)
+			a := Rows{X: x, C: shape.channels, Vecs: s.RowVecs}
+			for b.Loop() {
+				for o := 0; o < shape.channels; o += bw {
+					a.Out, a.W = out[o:], w[o*9*shape.channels:][:9*shape.channels*bw]
+					for i := range classes {
+						c := &classes[i]
+						a.OutPos, a.XPos, a.TapX, a.TapW = c.pos, c.pos, c.tapX, c.tapW
+						s.Rows(&a)
+					}
+				}
+			}
+			report(b, 2*float64(products*shape.channels*shape.channels))
+		})
+	}
+}
+
+func BenchmarkRowsGrad(b *testing.B) {
+	s := Active()
+	for _, shape := range rowsShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			perImage := shape.size * shape.size
+			n := benchBatch * perImage * shape.channels
+			bw := s.RowVecs * s.Lanes
+			x, y := normal(r, n, 0), normal(r, n, 0)
+			dst := make([]float32, 9*shape.channels*shape.channels)
+			var xPos, yPos [9][]int32
+			products := 0
+			for n := range benchBatch * perImage {
+				py, px := n/shape.size%shape.size, n%shape.size
+				for tap := range 9 {
+					dy, dx := tap/3-1, tap%3-1
+					if py+dy >= 0 && py+dy < shape.size && px+dx >= 0 && px+dx < shape.size {
+						yPos[tap] = append(yPos[tap], int32(n*shape.channels))
+						xPos[tap] = append(xPos[tap], int32((n+dy*shape.size+dx)*shape.channels))
+						products++
+					}
+				}
+			}
+			a := RowsGrad{DstStride: shape.channels, Vecs: s.RowVecs}
+			for b.Loop() {
+				for o := 0; o < shape.channels; o += bw {
+					for tap := range 9 {
+						for i := 0; i < shape.channels; i += RowTile {
+							a.X, a.Y, a.XPos, a.YPos = x[i:], y[o:], xPos[tap], yPos[tap]
+							a.Dst = dst[(tap*shape.channels+i)*shape.channels+o:]
+							s.RowsGrad(&a)
+						}
+					}
+				}
+			}
+			report(b, 2*float64(products*shape.channels*shape.channels))
+		})
+	}
+}
+
+func BenchmarkFMAPeak(b *testing.B) {
+	s := Active()
+	var done int64
+	for b.Loop() {
+		done += s.FMAPeakLoop(100_000)
+	}
+	b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
