@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"image/png"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ocl/data"
+)
+
+func newData() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Look at the data sets.",
+		Example: `  ocl data list
+  ocl data preview glyphs -o sheet.png`,
+	}
+	return group(cmd, newDataList(), newDataInfo(), newDataPreview())
+}
+
+func newDataList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the data sets: name, classes, pictures, and whether they need files.",
+		Example: `  ocl data list
+  ocl data info glyphs`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := table{head: []string{"name", "classes", "pictures", "needs", "size"}, right: []bool{false, true, true, false, false}}
+			for _, info := range data.Catalogue() {
+				needs := "nothing"
+				if info.NeedsDir {
+					needs = "--data-dir"
+				}
+				classes, pictures := "any", "any"
+				if info.Classes > 0 {
+					classes, pictures = fmt.Sprint(info.Classes), thousands(int64(info.Train+info.Test))
+				}
+				t.rows = append(t.rows, []string{info.Name, classes, pictures, needs, info.Shape})
+			}
+			return t.write(cmd.OutOrStdout())
+		},
+	}
+}
+
+func newDataInfo() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info NAME",
+		Short: "Describe a data set: what it holds, where to get it and how it must lie on disk.",
+		Example: `  ocl data info cifar100
+  ocl data info npz`,
+		Args:              exactly("NAME"),
+		ValidArgsFunction: completeFirst(data.Names),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := lookupData(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), info.Text())
+			return err
+		},
+	}
+}
+
+func newDataPreview() *cobra.Command {
+	var (
+		spec data.Spec
+		opts data.PreviewOptions
+		out  string
+	)
+	cmd := &cobra.Command{
+		Use:   "preview NAME",
+		Short: "Draw a sheet with some pictures of each class, to see what is learned.",
+		Example: `  ocl data preview glyphs -o sheet.png
+  ocl data preview cifar100 --data-dir DIR -o sheet.png --test`,
+		Args:              exactly("NAME"),
+		ValidArgsFunction: completeFirst(data.Names),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := lookupData(args[0]); err != nil {
+				return err
+			}
+			if opts.Samples < 1 || opts.Classes < 0 {
+				return usage(fmt.Errorf("%s: found --samples %d --classes %d; want at least 1 and 0; correct the numbers",
+					cmd.CommandPath(), opts.Samples, opts.Classes))
+			}
+			spec.Name = args[0]
+			set, err := data.Open(spec)
+			if err != nil {
+				return err
+			}
+			return writePreview(cmd, set, opts, out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&out, "out", "o", "", "PNG file to write (default <name>.png)")
+	flags.StringVar(&spec.Dir, "data-dir", "", "the data set's folder, archive or file")
+	flags.IntVar(&spec.Size, "size", 0, "side of drawn pictures (default: the data set's own)")
+	flags.IntVar(&opts.Samples, "samples", 8, "pictures a class")
+	flags.IntVar(&opts.Classes, "classes", 0, "classes from the first on (default: all, at most 200)")
+	flags.BoolVar(&opts.Test, "test", false, "pictures of the test half")
+	annotate(flags, "Flags", map[string]string{"out": "FILE", "data-dir": "PATH", "size": "PIXELS", "samples": "N", "classes": "N"})
+	_ = cmd.MarkFlagFilename("out", "png")
+	return cmd
+}
+
+func writePreview(cmd *cobra.Command, set *data.Set, opts data.PreviewOptions, out string) error {
+	sheet, err := data.Preview(set, opts)
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		out = set.Name + ".png"
+	}
+	f, err := os.Create(out)
+	if err != nil {
+		return fmt.Errorf("%s: %w; want a place to write; check the folder with `ls -ld`", cmd.CommandPath(), err)
+	}
+	if err := errors.Join(png.Encode(f, sheet), f.Close()); err != nil {
+		return fmt.Errorf("%s: %s: %w; the file is incomplete; make room and try again", cmd.CommandPath(), out, err)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
+	return err
+}
+
+// lookupData finds a data set or says which name is nearest.
+func lookupData(name string) (data.Info, error) {
+	info, err := data.Lookup(name)
+	if err == nil {
+		return info, nil
+	}
+	return info, usage(fmt.Errorf("unknown data set %q; %s; see `ocl data list`", name, suggest(name, data.Names())))
+}
+
+// completeFirst completes the first word of a command.
+func completeFirst(names func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(), cobra.ShellCompDirectiveNoFileComp
+	}
+}

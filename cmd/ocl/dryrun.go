@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+)
+
+const (
+	// trialSkipped steps come first and are not timed: buffers are made and the memory gets its first samples.
+	trialSkipped = 5
+	// trialFor is how long each method is timed.
+	trialFor = time.Second
+)
+
+// plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
+func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config) error {
+	plans, err := experiment.Plans(cfg, f.opts)
+	if err != nil {
+		return err
+	}
+	jobs := experiment.Jobs(cfg)
+	perStep := map[string]time.Duration{}
+	t := table{head: []string{"run", "steps", "pictures tested", "GFLOP a step", "memory", "time"},
+		right: []bool{false, true, true, true, true, true}}
+	total := time.Duration(0)
+	for i, job := range jobs {
+		p := plans[i]
+		if _, known := perStep[job.Method]; !known {
+			if perStep[job.Method], err = f.trial(ctx, cfg, job.Method); err != nil {
+				return err
+			}
+		}
+		spent := estimate(p, perStep[job.Method])
+		total += spent
+		t.rows = append(t.rows, []string{job.Folder, thousands(int64(p.Steps)), thousands(int64(p.TestSamples)),
+			fmt.Sprintf("%.2f", float64(p.FLOPsPerStep)/1e9), byteCount(p.MemoryBytes), duration(spent)})
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nabout %s for %s one after the other on this machine; nothing was written\n",
+		duration(total), plural(len(jobs), "run", "runs"))
+	return err
+}
+
+// estimate takes predictions to be as fast, by their floating-point operations, as steps.
+func estimate(p experiment.Plan, step time.Duration) time.Duration {
+	tests := float64(p.TestSamples) * float64(p.FLOPsPerImage) / max(float64(p.FLOPsPerStep), 1)
+	return time.Duration((float64(p.Steps) + tests) * float64(step))
+}
+
+// trial learns the beginning of the stream and returns the mean time of a step.
+func (f *runFlags) trial(ctx context.Context, cfg experiment.Config, method string) (time.Duration, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cfg.Methods, cfg.Runs, cfg.Eval = []string{method}, 1, experiment.EvalFinal
+	steps, begun, last := 0, time.Time{}, time.Time{}
+	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
+	opts.Events = func(experiment.Job) experiment.Events {
+		return experiment.Events{StepEnd: func(int, ocl.StepStats) {
+			steps++
+			last = time.Now()
+			if steps == trialSkipped {
+				begun = last
+			}
+			if steps > trialSkipped && last.Sub(begun) >= trialFor {
+				cancel()
+			}
+		}}
+	}
+	began := time.Now()
+	_, err := experiment.Run(ctx, cfg, opts)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return 0, err
+	}
+	if steps <= trialSkipped {
+		return last.Sub(began) / time.Duration(max(steps, 1)), nil
+	}
+	return last.Sub(begun) / time.Duration(steps-trialSkipped), nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is the most columns a line of help takes.
+const helpWidth = 100
+
+// Annotations of a flag: its group in the help, such as "Data", and what its value is called there, such as "DIR".
+const (
+	groupKey = "ocl_group"
+	valueKey = "ocl_value"
+)
+
+// annotate gives flags their group and the names of their values; "" is a switch.
+func annotate(flags *pflag.FlagSet, group string, values map[string]string) {
+	for name, value := range values {
+		if err := errors.Join(flags.SetAnnotation(name, groupKey, []string{group}),
+			flags.SetAnnotation(name, valueKey, []string{value})); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// annotation is the first value of an annotation, or "".
+func annotation(f *pflag.Flag, key string) string {
+	if v := f.Annotations[key]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// helpText is one sentence, examples, how to call the command, its commands and its flags in groups.
+func helpText(cmd *cobra.Command) string {
+	var b strings.Builder
+	for _, line := range fold(cmd.Short, helpWidth) {
+		fmt.Fprintln(&b, line)
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	if cmd.Long != "" {
+		fmt.Fprintln(&b)
+		for _, line := range strings.Split(strings.TrimSpace(cmd.Long), "\n") {
+			if strings.HasPrefix(line, "\t") {
+				fmt.Fprintln(&b, "  "+line[1:]) // a command
+				continue
+			}
+			fmt.Fprintln(&b, strings.Join(fold(line, helpWidth), "\n"))
+		}
+	}
+	use := cmd.UseLine()
+	if cmd.HasSubCommands() {
+		use = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(&b, "\nUsage:\n  %s\n", use)
+	writeCommands(&b, cmd)
+	writeFlags(&b, cmd)
+	if !cmd.HasParent() {
+		fmt.Fprint(&b, "\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n")
+	}
+	return b.String()
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	fmt.Fprint(b, "\nCommands:\n")
+	width := 0
+	for _, name := range commandNames(cmd) {
+		width = max(width, len(name))
+	}
+	for _, name := range commandNames(cmd) {
+		writeEntry(b, name, width, child(cmd, name).Short)
+	}
+}
+
+// writeFlags prints the flags by group, in the order in which groups and flags were defined; persistent ones last.
+func writeFlags(b *strings.Builder, cmd *cobra.Command) {
+	var names []string
+	groups := map[string][]*pflag.Flag{}
+	add := func(f *pflag.Flag, name string) {
+		if f.Hidden {
+			return
+		}
+		if a := annotation(f, groupKey); a != "" {
+			name = a
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], f)
+	}
+	local := cmd.LocalNonPersistentFlags()
+	local.SortFlags = false
+	local.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			add(f, "Flags")
+		}
+	})
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "Everywhere") })
+	width := 0
+	for _, flags := range groups {
+		for _, f := range flags {
+			width = max(width, columns(flagHead(f)))
+		}
+	}
+	for _, name := range names {
+		fmt.Fprintf(b, "\n%s:\n", name)
+		for _, f := range groups[name] {
+			text := f.Usage
+			if d := strings.Trim(f.DefValue, "[]"); d != "" && d != "false" && !strings.Contains(text, "(default") {
+				text += fmt.Sprintf(" (default %s)", d)
+			}
+			writeEntry(b, flagHead(f), width, text)
+		}
+	}
+}
+
+// flagHead is how a flag is written: "-o, --out DIR".
+func flagHead(f *pflag.Flag) string {
+	head := "--" + f.Name
+	if f.Shorthand != "" {
+		head = "-" + f.Shorthand + ", " + head
+	}
+	if value := annotation(f, valueKey); value != "" {
+		head += " " + value
+	}
+	return head
+}
+
+func writeEntry(b *strings.Builder, head string, width int, text string) {
+	for i, line := range fold(text, helpWidth-width-4) {
+		if i > 0 {
+			head = ""
+		}
+		fmt.Fprintf(b, "  %s%s  %s\n", head, strings.Repeat(" ", width-columns(head)), line)
+	}
+}

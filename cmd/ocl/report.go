@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ocl/report"
+)
+
+func newReport() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Write one report, with figures and tables, of the results in experiment or run folders.",
+		Example: `  ocl report runs/er5k
+  ocl report runs/er1k runs/er5k runs/er10k -o study`,
+		Long: "Without -o a single folder's report is written into it. The report is a function of the result files: it needs neither data nor engine.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("%s: found no folder; want at least one that holds results, such as runs/er5k; name it", cmd.CommandPath()))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				if len(args) > 1 {
+					return usage(fmt.Errorf("%s: found %d folders and no -o; want to know where the common report goes; add -o DIR",
+						cmd.CommandPath(), len(args)))
+				}
+				out = args[0]
+			}
+			path, err := report.Write(args, out)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, made when it is not there (default: the one folder given)")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
+	_ = cmd.MarkFlagDirname("out")
+	return cmd
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+)
+
+// smoothing is the weight of the newest step in the shown loss, running accuracy and speed: about fifty steps count.
+const smoothing = 0.02
+
+// runState is what the progress line knows of one run.
+type runState struct {
+	name   string // "er s3"
+	info   ocl.StreamInfo
+	plan   experiment.Plan
+	began  time.Time
+	before float64 // work done before this process, for resumed runs
+	total  float64 // work of the whole run, floating-point operations
+	ended  bool
+
+	task, tasks int  // 1-based
+	open        bool // the task's end has not been told
+	step        int
+	tested      int // samples predicted so far
+	loss        mean
+	running     mean // share of incoming rows predicted before learning them
+	seconds     mean // of a step, evaluations left out
+	samples     mean // of a step
+	rate        float64
+	lastStep    time.Time
+	seen        *float64 // mean accuracy over the tasks learned, at the last evaluation
+}
+
+// mean is an exponential mean that starts at its first value.
+type mean struct {
+	value float64
+	any   bool
+}
+
+func (m *mean) add(v float64) {
+	if !m.any {
+		m.value, m.any = v, true
+		return
+	}
+	m.value += smoothing * (v - m.value)
+}
+
+func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Plan) {
+	r.info, r.plan, r.began = info, plan, now
+	r.tasks = len(info.Tasks)
+	r.step = plan.StepsDone
+	r.total = float64(plan.Steps)*float64(plan.FLOPsPerStep) + float64(plan.TestSamples)*float64(plan.FLOPsPerImage)
+	r.before = r.work()
+}
+
+// work is what was done of the run so far. Evaluations before this process are not known and count as still to do.
+func (r *runState) work() float64 {
+	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage)
+}
+
+func (r *runState) taskBegin(t ocl.TaskInfo) {
+	r.task++
+	for i, known := range r.info.Tasks {
+		if known.Index == t.Index {
+			r.task = i + 1
+		}
+	}
+	r.open, r.lastStep = true, time.Time{}
+}
+
+func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
+	r.step = step
+	r.loss.add(s.Loss)
+	if s.Samples > 0 {
+		r.running.add(float64(s.Correct) / float64(s.Samples))
+	}
+	r.samples.add(float64(s.Samples))
+	if !r.lastStep.IsZero() {
+		r.seconds.add(now.Sub(r.lastStep).Seconds())
+	}
+	if r.seconds.value > 0 {
+		r.rate = r.samples.value / r.seconds.value
+	}
+	r.lastStep = now
+}
+
+func (r *runState) evaluated(row int, accuracy []*float64) {
+	sum, n := 0.0, 0
+	for j, a := range accuracy {
+		if a == nil {
+			continue
+		}
+		if j < len(r.info.Tasks) {
+			r.tested += r.info.Tasks[j].Test
+		}
+		if j <= row {
+			sum += *a
+			n++
+		}
+	}
+	if n > 0 {
+		v := sum / float64(n)
+		r.seen = &v
+	}
+}
+
+// parts are the pieces of the line of one run.
+func (r *runState) parts(rate string) []part {
+	parts := []part{{r.name, 0}}
+	if r.task > 0 {
+		parts = append(parts, part{fmt.Sprintf("task %d/%d", r.task, r.tasks), 0})
+	}
+	parts = append(parts, part{fmt.Sprintf("step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps))), 2})
+	if r.loss.any {
+		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.loss.value), 4})
+	}
+	if r.running.any {
+		parts = append(parts, part{"running " + percent(r.running.value), 5})
+	}
+	return append(parts, part{r.seenText(), 1}, part{rate, 3})
+}
+
+func (r *runState) seenText() string {
+	if r.seen == nil {
+		return ""
+	}
+	return "seen " + percent(*r.seen)
+}
+
+// short is the run beside others on one line.
+func (r *runState) short() string {
+	s := fmt.Sprintf("%s task %d/%d", r.name, r.task, r.tasks)
+	if r.seen != nil {
+		s += " " + percent(*r.seen)
+	}
+	return s
+}
+
+// last is the line that stays when the run has ended.
+func (r *runState) last(now time.Time, err error) string {
+	spent := duration(now.Sub(r.began))
+	switch {
+	case err == nil:
+		return fit([]part{{r.name, 0}, {"ended after " + spent, 0}, {r.seenText(), 0}}, plainWidth)
+	case errors.Is(err, context.Canceled):
+		return fmt.Sprintf("%s  interrupted at step %s/%s", r.name, thousands(int64(r.step)), thousands(int64(r.plan.Steps)))
+	case errors.Is(err, ocl.ErrDiverged):
+		return fmt.Sprintf("%s  diverged at step %s", r.name, thousands(int64(r.step)))
+	}
+	return fmt.Sprintf("%s  failed: %v", r.name, err)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment/result"
+	"ocl/internal/kernel"
+)
+
+// version is what `ocl version --json` prints.
+type version struct {
+	Version  string   `json:"version"`  // of the module, or "devel"
+	Revision string   `json:"revision"` // of the source, "" when unknown
+	Numbers  int      `json:"numbers"`  // rises with every change that moves a benchmark figure
+	Kernel   string   `json:"kernel"`   // kernel set in use
+	Kernels  []string `json:"kernels"`  // kernel sets this machine can run, fastest first
+	Go       string   `json:"go"`
+	Platform string   `json:"platform"`
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the source revision and the kernels this machine can run.",
+		Example: `  ocl version
+  ocl version --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := readVersion()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), v)
+			}
+			revision := v.Revision
+			if revision == "" {
+				revision = "unknown"
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision  %s\nnumbers   %d\nkernel    %s, of %s\ngo        %s %s\n",
+				v.Version, revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Go, v.Platform)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func readVersion() version {
+	v := version{Version: "devel", Numbers: result.Numbers, Kernel: kernel.Active().Name, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	for _, s := range kernel.Available() {
+		v.Kernels = append(v.Kernels, s.Name)
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		v.Version = info.Main.Version
+	}
+	dirty := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty {
+		v.Revision += " with changes"
+	}
+	return v
+}
