@@ -1,0 +1,422 @@
+package stream
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/data"
+)
+
+// tiny is a data set of K classes with n training and m test pictures each, 1×4×4; the pixels name the picture.
+func tiny(classes, n, m int) *data.Set {
+	s := &data.Set{Name: "tiny", C: 1, H: 4, W: 4, Classes: classes, Digest: "sha256:0"}
+	fill := func(p *data.Split, per int) {
+		for i := range classes * per {
+			p.Y = append(p.Y, int32(i%classes))
+			p.X = append(p.X, uint8(i), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, uint8(i>>8))
+		}
+	}
+	fill(&s.Train, n)
+	fill(&s.Test, m)
+	return s
+}
+
+// picture is the index of the picture in row i of a batch of tiny.
+func picture(b ocl.Batch, i int) int {
+	row := b.X.Row(i)
+	return int(math.Round(float64(row[0])*255)) + 256*int(math.Round(float64(row[15])*255))
+}
+
+func mustSplit(t *testing.T, set *data.Set, o Options) *Tasks {
+	t.Helper()
+	s, err := Split(set, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// drain lists the pictures and labels of a sequence, and its batch sizes.
+func drain(t *testing.T, seq iter.Seq2[ocl.Batch, error]) (pictures, labels, sizes []int) {
+	t.Helper()
+	for b, err := range seq {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.X.CheckShape("batch", b.Len(), 1, 4, 4)
+		for i, y := range b.Y {
+			pictures, labels = append(pictures, picture(b, i)), append(labels, int(y))
+		}
+		sizes = append(sizes, b.Len())
+	}
+	return pictures, labels, sizes
+}
+
+func TestEachTrainingPictureIsDeliveredOnce(t *testing.T) {
+	set := tiny(12, 30, 5)
+	s := mustSplit(t, set, Options{Tasks: 4, Batch: 7, TestBatch: 4, Seed: 3})
+	count := make([]int, set.Train.Len())
+	classes := map[ocl.Label]int{}
+	for task, info := range s.Info().Tasks {
+		pictures, labels, sizes := drain(t, s.Train(task))
+		if len(pictures) != info.Train || info.Train != 90 || info.Index != task {
+			t.Errorf("task %d: %d pictures, info %+v, want 90", task, len(pictures), info)
+		}
+		if len(sizes) != s.Batches(task) || sizes[0] != 7 || sizes[len(sizes)-1] != 90%7 {
+			t.Errorf("task %d: batch sizes %v", task, sizes)
+		}
+		if slices.IsSorted(pictures) {
+			t.Errorf("task %d is not shuffled", task)
+		}
+		for i, p := range pictures {
+			count[p]++
+			if labels[i] != int(set.Train.Y[p]) || !slices.Contains(info.Classes, ocl.Label(labels[i])) {
+				t.Errorf("task %d: picture %d has label %d, want %d, one of %v", task, p, labels[i], set.Train.Y[p], info.Classes)
+			}
+		}
+		for _, k := range info.Classes {
+			classes[k]++
+		}
+		for range 2 { // tests may be repeated
+			pictures, labels, sizes = drain(t, s.Test(task))
+			if len(pictures) != info.Test || info.Test != 15 || !slices.Equal(sizes, []int{4, 4, 4, 3}) {
+				t.Errorf("task %d: %d test pictures in %v, info %+v", task, len(pictures), sizes, info)
+			}
+			for i, p := range pictures {
+				if labels[i] != int(set.Test.Y[p]) || !slices.Contains(info.Classes, ocl.Label(labels[i])) {
+					t.Errorf("task %d: test picture %d has label %d", task, p, labels[i])
+				}
+			}
+		}
+	}
+	for p, n := range count {
+		if n != 1 {
+			t.Errorf("picture %d was delivered %d times, want once", p, n)
+		}
+	}
+	if len(classes) != 12 {
+		t.Errorf("%d classes in all tasks, want 12", len(classes))
+	}
+}
+
+func TestTrainingAgainIsAnError(t *testing.T) {
+	s := mustSplit(t, tiny(4, 10, 2), Options{Tasks: 2, Batch: 5})
+	for range s.Train(0) {
+		break // even a task that was left early has been seen
+	}
+	seen := 0
+	for b, err := range s.Train(0) {
+		seen++
+		if !errors.Is(err, ocl.ErrConsumed) || b.X != nil {
+			t.Errorf("got batch %v and error %v, want ErrConsumed", b, err)
+		}
+	}
+	if seen != 1 {
+		t.Errorf("yielded %d times, want the error once", seen)
+	}
+	for _, task := range []int{-1, 2} {
+		for _, seq := range []iter.Seq2[ocl.Batch, error]{s.Train(task), s.Test(task)} {
+			for _, err := range seq {
+				if err == nil || errors.Is(err, ocl.ErrConsumed) {
+					t.Errorf("task %d: got %v, want an error of the range", task, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSeedFixesTheStream(t *testing.T) {
+	set := tiny(10, 20, 2)
+	all := func(o Options) []int {
+		o.Tasks, o.Batch = 5, 10
+		s := mustSplit(t, set, o)
+		var got []int
+		for task := range s.Info().Tasks {
+			p, _, _ := drain(t, s.Train(task))
+			got = append(got, p...)
+		}
+		return got
+	}
+	if !slices.Equal(all(Options{Seed: 5}), all(Options{Seed: 5})) {
+		t.Error("the same seed gives two streams")
+	}
+	if slices.Equal(all(Options{Seed: 5}), all(Options{Seed: 6})) {
+		t.Error("two seeds give the same stream")
+	}
+	given := mustSplit(t, set, Options{Tasks: 5, Batch: 10, Order: Given, Seed: 5})
+	if got := given.Info().Tasks[1].Classes; !slices.Equal(got, []ocl.Label{2, 3}) {
+		t.Errorf("given order: task 1 has classes %v, want 2 and 3", got)
+	}
+	list := mustSplit(t, set, Options{Tasks: 5, Batch: 10, ClassOrder: []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}})
+	if got := list.Info().Tasks[0].Classes; !slices.Equal(got, []ocl.Label{9, 8}) {
+		t.Errorf("listed order: task 0 has classes %v, want 9 and 8", got)
+	}
+}
+
+func TestProtocolsCutTheSameStream(t *testing.T) {
+	set := tiny(10, 20, 2)
+	whole := mustSplit(t, set, Options{Tasks: 5, Batch: 10, Seed: 1})
+	var want [][]int
+	for task := range 5 {
+		p, _, _ := drain(t, whole.Train(task))
+		want = append(want, p)
+	}
+	for _, c := range []struct {
+		protocol string
+		from, to int
+	}{{"standard", 0, 5}, {"survey", 2, 5}, {"tuning", 0, 2}} {
+		keep, err := Protocol(c.protocol, 5)
+		if err != nil || keep != (Range{c.from, c.to}) {
+			t.Fatalf("%s: %v, %v", c.protocol, keep, err)
+		}
+		s := mustSplit(t, set, Options{Tasks: 5, Batch: 10, Seed: 1, Keep: keep})
+		if got := len(s.Info().Tasks); got != c.to-c.from || s.Info().Classes != 10 {
+			t.Errorf("%s: %d tasks, %d classes", c.protocol, got, s.Info().Classes)
+		}
+		for task, info := range s.Info().Tasks {
+			p, _, _ := drain(t, s.Train(task))
+			if info.Index != task || s.Original(task) != c.from+task || !slices.Equal(p, want[c.from+task]) {
+				t.Errorf("%s: task %d (%+v, original %d) is not task %d of the whole stream",
+					c.protocol, task, info, s.Original(task), c.from+task)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		tasks int
+	}{{"survey", 2}, {"tuning", 1}, {"paper", 20}} {
+		if _, err := Protocol(c.name, c.tasks); err == nil {
+			t.Errorf("protocol %s with %d tasks is accepted", c.name, c.tasks)
+		}
+	}
+}
+
+func TestSeekContinuesInTheMiddle(t *testing.T) {
+	set := tiny(6, 25, 2)
+	opts := Options{Tasks: 3, Batch: 8, Seed: 9, Augment: true}
+	type row struct {
+		x []float32
+		y []ocl.Label
+	}
+	take := func(s *Tasks, task int) (rows []row) {
+		for b, err := range s.Train(task) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row{slices.Clone(b.X.Data), slices.Clone(b.Y)})
+		}
+		return rows
+	}
+	whole := mustSplit(t, set, opts)
+	var want [3][]row
+	for task := range want {
+		want[task] = take(whole, task)
+	}
+	for task := range 3 {
+		for batch := 0; batch <= whole.Batches(task); batch++ {
+			s := mustSplit(t, set, opts)
+			if err := s.Seek(task, batch); err != nil {
+				t.Fatal(err)
+			}
+			for before := range task {
+				for _, err := range s.Train(before) {
+					if !errors.Is(err, ocl.ErrConsumed) {
+						t.Errorf("task %d after Seek(%d): %v, want ErrConsumed", before, task, err)
+					}
+				}
+			}
+			for after := task; after < 3; after++ {
+				rest := want[after]
+				if after == task {
+					rest = rest[batch:]
+				}
+				got := take(s, after)
+				if !slices.EqualFunc(got, rest, func(a, b row) bool { return slices.Equal(a.x, b.x) && slices.Equal(a.y, b.y) }) {
+					t.Fatalf("Seek(%d, %d): task %d differs from the uninterrupted stream", task, batch, after)
+				}
+			}
+		}
+	}
+	s := mustSplit(t, set, opts)
+	for _, bad := range [][2]int{{-1, 0}, {4, 0}, {3, 1}, {0, -1}, {0, s.Batches(0) + 1}} {
+		if s.Seek(bad[0], bad[1]) == nil {
+			t.Errorf("Seek(%d, %d) is accepted", bad[0], bad[1])
+		}
+	}
+	if err := s.Seek(3, 0); err != nil {
+		t.Errorf("seeking the end: %v", err)
+	}
+	if err := whole.Seek(1, 0); !errors.Is(err, ocl.ErrConsumed) {
+		t.Errorf("seeking back: %v, want ErrConsumed", err)
+	}
+}
+
+func TestDropLast(t *testing.T) {
+	s := mustSplit(t, tiny(4, 13, 2), Options{Tasks: 2, Batch: 8, DropLast: true})
+	_, _, sizes := drain(t, s.Train(1))
+	if !slices.Equal(sizes, []int{8, 8, 8}) || s.Info().Tasks[1].Train != 24 || s.Batches(1) != 3 {
+		t.Errorf("batches %v, info %+v; want three of 8", sizes, s.Info().Tasks[1])
+	}
+}
+
+func TestPixelValues(t *testing.T) {
+	set := tiny(2, 130, 2)
+	plain := mustSplit(t, set, Options{Tasks: 1, Batch: 260, Order: Given})
+	normal := mustSplit(t, set, Options{Tasks: 1, Batch: 260, Order: Given, Mean: []float64{0.5}, Std: []float64{0.25}})
+	var want []float32
+	for b := range plain.Train(0) {
+		for i := range b.Y {
+			if p := picture(b, i); b.X.Row(i)[0] != float32(p&255)/255 {
+				t.Errorf("picture %d: first pixel %v, want %v", p, b.X.Row(i)[0], float32(p&255)/255)
+			}
+		}
+		want = slices.Clone(b.X.Data)
+	}
+	for b := range normal.Train(0) {
+		for i, x := range b.X.Data {
+			if w := (float64(want[i]) - 0.5) / 0.25; !(math.Abs(float64(x)-w) <= 1e-6) {
+				t.Fatalf("value %d: %v, want %v", i, x, w)
+			}
+		}
+	}
+	for b := range normal.Test(0) {
+		if b.X.Data[0] != -2 {
+			t.Errorf("test pixel 0 becomes %v, want -2", b.X.Data[0])
+		}
+	}
+}
+
+func TestAugmentationMovesAndMirrors(t *testing.T) {
+	set := &data.Set{Name: "one", C: 1, H: 8, W: 8, Classes: 1}
+	for i := range 400 {
+		set.Train.Y = append(set.Train.Y, 0)
+		for q := range 64 {
+			set.Train.X = append(set.Train.X, uint8(q+1))
+		}
+		if i == 0 {
+			set.Test = set.Train
+		}
+	}
+	s := mustSplit(t, set, Options{Tasks: 1, Batch: 400, Augment: true})
+	seen := map[[3]int]int{}
+	for b := range s.Train(0) {
+		for i := range b.Y {
+			seen[recognise(t, b.X.Row(i))]++
+		}
+	}
+	if len(seen) != 3*3*2 { // shifts of -1, 0, 1 each way, mirrored or not
+		t.Errorf("%d different pictures, want 18: %v", len(seen), seen)
+	}
+	for b := range s.Test(0) {
+		if got := recognise(t, b.X.Row(0)); got != [3]int{0, 0, 0} {
+			t.Errorf("test pictures are changed: %v", got)
+		}
+	}
+}
+
+// recognise finds the shift and the mirroring that made a row of the pixels 1 to 64, and fails if there are none.
+func recognise(t *testing.T, row []float32) [3]int {
+	t.Helper()
+	for dy := -1; dy <= 1; dy++ {
+		for dx := -1; dx <= 1; dx++ {
+			for flip := range 2 {
+				ok := true
+				for i, v := range row {
+					y, x := i/8+dy, i%8+dx
+					if flip == 1 {
+						x = 7 - x
+					}
+					want := 0
+					if y >= 0 && y < 8 && x >= 0 && x < 8 {
+						want = y*8 + x + 1
+					}
+					ok = ok && int(math.Round(float64(v)*255)) == want
+				}
+				if ok {
+					return [3]int{dy, dx, flip}
+				}
+			}
+		}
+	}
+	t.Fatalf("no shift and mirroring gives %v", row)
+	return [3]int{}
+}
+
+func TestNoAllocationPerBatch(t *testing.T) {
+	set := tiny(2, 250, 250)
+	s := mustSplit(t, set, Options{Tasks: 1, Batch: 10, TestBatch: 10, Augment: true})
+	train := testing.AllocsPerRun(5, func() {
+		s.used[0] = false
+		for range s.Train(0) {
+		}
+	})
+	drain(t, s.Test(0))
+	test := testing.AllocsPerRun(5, func() {
+		for range s.Test(0) {
+		}
+	})
+	if train > 15 || test > 5 { // a few for the iteration, none for its 50 batches
+		t.Errorf("%v allocations in 50 training batches, %v in 50 test batches", train, test)
+	}
+}
+
+func TestNestedTestsDoNotShareABuffer(t *testing.T) {
+	s := mustSplit(t, tiny(4, 5, 10), Options{Tasks: 2, Batch: 5, TestBatch: 5, Order: Given})
+	for outer := range s.Test(0) {
+		before := slices.Clone(outer.X.Data)
+		drain(t, s.Test(1))
+		if !slices.Equal(before, outer.X.Data) {
+			t.Fatal("an inner Test overwrote the batch of the outer one")
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	good := Options{Tasks: 5, Batch: 10}
+	for _, c := range []struct {
+		name string
+		want string // part of the error
+		set  func(*Options)
+	}{
+		{"no tasks", "set stream.tasks to 1", func(o *Options) { o.Tasks = 0 }},
+		{"not a divisor", "set stream.tasks to 5 or 10", func(o *Options) { o.Tasks = 7 }},
+		{"more tasks than classes", "set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
+		{"no batch", "batch 0; want 1 to 600", func(o *Options) { o.Batch = 0 }},
+		{"huge batch", "batch 601; want 1 to 600", func(o *Options) { o.Batch = 601 }},
+		{"batch above a task", "fewer training pictures", func(o *Options) { o.Batch, o.DropLast = 121, true }},
+		{"test batch", "test batch -1", func(o *Options) { o.TestBatch = -1 }},
+		{"order", `class order "sorted"`, func(o *Options) { o.Order = "sorted" }},
+		{"empty list", "the list is empty", func(o *Options) { o.Order = List }},
+		{"short list", "3 classes", func(o *Options) { o.ClassOrder = []int{0, 1, 2} }},
+		{"class twice", "entry 1 is 0", func(o *Options) { o.ClassOrder = []int{0, 0} }},
+		{"class out of range", "entry 0 is 20", func(o *Options) { o.ClassOrder = []int{20} }},
+		{"list and order", "class order given with a list", func(o *Options) { o.Order, o.ClassOrder = Given, []int{1} }},
+		{"kept range", "tasks 3 to 6 are to be kept", func(o *Options) { o.Keep = Range{3, 6} }},
+		{"mean", "mean has 3 values; want 1", func(o *Options) { o.Mean = []float64{0, 0, 0} }},
+		{"std", "std holds 0", func(o *Options) { o.Std = []float64{0} }},
+		{"NaN", "mean holds NaN", func(o *Options) { o.Mean = []float64{math.NaN()} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := good
+			c.set(&o)
+			_, err := Split(tiny(20, 30, 2), o)
+			if err == nil || !strings.HasPrefix(err.Error(), "stream: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+	_, err := Split(tiny(20, 30, 2), Options{Tasks: 3, Batch: 0})
+	if err == nil || !strings.Contains(err.Error(), "tasks 3") || !strings.Contains(err.Error(), "batch 0") {
+		t.Errorf("got %v, want both faults at once", err)
+	}
+	set := tiny(4, 10, 1)
+	set.Test.Y, set.Test.X = set.Test.Y[:2], set.Test.X[:32]
+	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil || !strings.Contains(err.Error(), "no test pictures") {
+		t.Errorf("got %v, want an error of a task without test pictures", err)
+	}
+}
