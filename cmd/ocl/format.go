@@ -20,7 +20,7 @@ func thousands(n int64) string {
 	return sign + s
 }
 
-// percent prints a fraction: 0.2135 is "21.4 %".
+// percent prints a fraction: 0.2136 is "21.4 %".
 func percent(v float64) string {
 	s := strconv.FormatFloat(100*v, 'f', 1, 64)
 	if s == "-0.0" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest returns the candidate closest to word by edit distance, or "" when none is close enough to be meant: at most
-// a third of the letters may differ, or word is the beginning of one. Of two equally close the first wins.
+// nearest returns the candidate closest to word by edit distance, or "" when none is close enough to be meant: one
+// letter or a third of them may differ, or word is the beginning of one. Of two equally close the first wins.
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", 1<<30
 	w := strings.ToLower(word)
@@ -19,7 +19,8 @@ func nearest(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	if 3*bestDistance > max(len(strings.TrimLeft(w, "-")), len(strings.TrimLeft(best, "-"))) {
+	letters := max(len(strings.TrimLeft(w, "-")), len(strings.TrimLeft(best, "-")))
+	if bestDistance > max(letters/3, 1) || bestDistance >= letters {
 		return ""
 	}
 	return best

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ocl"
+	"ocl/experiment"
+)
+
+// watch is a progress with a clock of its own that draws only when a test says so.
+func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
+	now := time.Unix(1_000_000, 0)
+	p := &progress{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }}
+	return p, &now
+}
+
+func stream(tasks int) ocl.StreamInfo {
+	info := ocl.StreamInfo{Batch: 10}
+	for i := range tasks {
+		info.Tasks = append(info.Tasks, ocl.TaskInfo{Index: i, Train: 2500, Test: 500})
+	}
+	return info
+}
+
+// begin starts a run with so many steps whose evaluations weigh nothing, so that time is steps.
+func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
+	job := experiment.Job{Total: total, Method: method, Seed: seed}
+	ev := p.events(job)
+	ev.Begin(job, stream(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000})
+	return ev
+}
+
+func accuracies(v ...float64) []*float64 {
+	var a []*float64
+	for i := range v {
+		a = append(a, &v[i])
+	}
+	return a
+}
+
+// TestProgressLine pins the line of docs/cli.md on a wide and on narrow terminals.
+func TestProgressLine(t *testing.T) {
+	var out bytes.Buffer
+	p, now := watch(&out, true, 121)
+	ev := begin(p, "er", 3, 1, 20, 5000)
+	ev.Evaluated(5, append(accuracies(0.2, 0.2, 0.2, 0.2, 0.242, 0.242), make([]*float64, 14)...))
+	ev.TaskBegin(ocl.TaskInfo{Index: 6})
+	for step := 1; step <= 1430; step++ {
+		*now = now.Add(10 * time.Millisecond)
+		ev.StepEnd(step, ocl.StepStats{Loss: 2.31, Correct: 4, Samples: 10})
+	}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{120, "er s3  task 7/20  step 1,430/5,000  loss 2.31  running 40.0 %  seen 21.4 %  1,000 img/s  36s left"},
+		{90, "er s3  task 7/20  step 1,430/5,000  loss 2.31  seen 21.4 %  1,000 img/s  36s left"},
+		{75, "er s3  task 7/20  step 1,430/5,000  seen 21.4 %  1,000 img/s  36s left"},
+		{50, "er s3  task 7/20  seen 21.4 %  36s left"},
+		{26, "er s3  task 7/20  36s left"},
+		{5, "er s3"},
+	} {
+		if got := p.line(p.runs, c.width); got != c.want {
+			t.Errorf("width %d:\n got %s\nwant %s", c.width, got, c.want)
+		}
+	}
+	p.draw()
+	if got := out.String(); !strings.HasPrefix(got, "\rer s3  task 7/20") || !strings.HasSuffix(got, "\x1b[K") || strings.Contains(got, "\n") {
+		t.Errorf("a live line is drawn as %q", got)
+	}
+}
+
+// TestProgressSeveral checks the combined line and that the time left counts runs that have not begun.
+func TestProgressSeveral(t *testing.T) {
+	p, now := watch(&bytes.Buffer{}, true, 121)
+	er, finetune := begin(p, "er", 1, 6, 10, 1000), begin(p, "finetune", 1, 6, 10, 1000)
+	for _, ev := range []experiment.Events{er, finetune} {
+		ev.TaskBegin(ocl.TaskInfo{Index: 0})
+	}
+	*now = now.Add(10 * time.Second)
+	er.StepEnd(400, ocl.StepStats{Samples: 10})
+	finetune.StepEnd(600, ocl.StepStats{Samples: 10})
+	// 1,000 of 6,000 steps took 10 s.
+	want := "1–2/6  er s1 task 1/10  finetune s1 task 1/10  50s left"
+	if got := p.line(p.runs, 120); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	finetune.End(experiment.Job{}, nil)
+	if got, want := p.line(p.runs[:1], 120), "2/6  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %  46s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProgressPlain checks the lines of output that is no terminal.
+func TestProgressPlain(t *testing.T) {
+	var out bytes.Buffer
+	p, now := watch(&out, false, 100)
+	ev := begin(p, "er", 1, 1, 2, 20)
+	for task := range 2 {
+		ev.TaskBegin(ocl.TaskInfo{Index: task})
+		for step := 1; step <= 10; step++ {
+			*now = now.Add(time.Second)
+			ev.StepEnd(10*task+step, ocl.StepStats{Loss: 1.5, Correct: 5, Samples: 10})
+		}
+		p.draw()
+		ev.Evaluated(task, accuracies(0.5, 0.25)[:task+1])
+	}
+	ev.Note("step 20: a checkpoint was damaged")
+	ev.End(experiment.Job{}, nil)
+	p.draw()
+	want := strings.TrimPrefix(`
+er s1  task 1/2  step 10/20  loss 1.50  running 50.0 %  10 img/s  10s left
+er s1  task 1/2 learned  seen 50.0 %  after 10s
+er s1  task 2/2  step 20/20  loss 1.50  running 50.0 %  seen 50.0 %  10 img/s  0s left
+er s1  task 2/2 learned  seen 37.5 %  after 20s
+er s1  step 20: a checkpoint was damaged
+er s1  ended after 20s  seen 37.5 %
+`, "\n")
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestProgressFinalEval: without an evaluation after each task, the end of a task is told when the next begins.
+func TestProgressFinalEval(t *testing.T) {
+	var out bytes.Buffer
+	p, _ := watch(&out, false, 100)
+	ev := begin(p, "er", 1, 1, 2, 20)
+	ev.TaskBegin(ocl.TaskInfo{Index: 0})
+	ev.TaskBegin(ocl.TaskInfo{Index: 1})
+	if got, want := out.String(), "er s1  task 1/2 learned  after 0s\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProgressQuiet: notes are said all the same.
+func TestProgressQuiet(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, true)
+	ev := begin(p, "er", 1, 1, 2, 20)
+	ev.TaskBegin(ocl.TaskInfo{Index: 0})
+	ev.StepEnd(1, ocl.StepStats{})
+	ev.Evaluated(0, accuracies(1))
+	ev.Note("look here")
+	ev.End(experiment.Job{}, nil)
+	p.stop()
+	if got, want := out.String(), "er s1  look here\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProgressEnds checks the line that stays for each way a run can end.
+func TestProgressEnds(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, "er s1  ended after 0s"},
+		{fmt.Errorf("at step 3: %w", context.Canceled), "er s1  interrupted at step 7/20"},
+		{fmt.Errorf("at step 3: %w", ocl.ErrDiverged), "er s1  diverged at step 7"},
+		{errors.New("no space left"), "er s1  failed: no space left"},
+	} {
+		var out bytes.Buffer
+		p, _ := watch(&out, true, 100)
+		ev := begin(p, "er", 1, 1, 2, 20)
+		ev.StepEnd(7, ocl.StepStats{})
+		p.draw()
+		out.Reset()
+		ev.End(experiment.Job{}, c.err)
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != c.want+"\n" {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNearest(t *testing.T) {
+	names := []string{"agem", "er", "ewc++", "finetune", "mir", "preview"}
+	for _, c := range []struct{ word, want string }{
+		{"finetun", "finetune"}, {"fintune", "finetune"}, {"re", "er"}, {"ewc", "ewc++"}, {"a-gem", "agem"},
+		{"AGEM", "agem"}, {"prev", "preview"}, {"replay", ""}, {"x", ""}, {"", ""},
+	} {
+		if got := nearest(c.word, names); got != c.want {
+			t.Errorf("nearest(%q) is %q, want %q", c.word, got, c.want)
+		}
+	}
+	flags := []string{"--method", "--memory", "--momentum", "--lr", "--data"}
+	for _, c := range []struct{ word, want string }{
+		{"--mehtod", "--method"}, {"--memroy", "--memory"}, {"--mem", "--memory"}, {"--rl", "--lr"}, {"--learning-rate", ""},
+	} {
+		if got := nearest(c.word, flags); got != c.want {
+			t.Errorf("nearest(%q) is %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	got := fold("eins zwei drei überlang vier", 9)
+	if d := cmp.Diff([]string{"eins zwei", "drei", "überlang", "vier"}, got); d != "" {
+		t.Error(d)
+	}
+	if got := fold("", 9); len(got) != 1 || got[0] != "" {
+		t.Errorf("no text folds to %q, want one empty line", got)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1430), "1,430"}, {thousands(-12345678), "-12,345,678"},
+		{percent(0.2136), "21.4 %"}, {percent(1), "100.0 %"}, {percent(-0.0001), "0.0 %"},
+		{duration(0), "0s"}, {duration(59 * time.Second), "59s"}, {duration(59600 * time.Millisecond), "1m00s"},
+		{duration(160 * time.Second), "2m40s"}, {duration(3*time.Hour + 5*time.Minute), "3h05m"},
+		{byteCount(0), "0 B"}, {byteCount(999), "999 B"}, {byteCount(1_234_567_890), "1.2 GB"}, {byteCount(999_960), "1.0 MB"},
+		{plural(1, "run", "runs"), "1 run"}, {plural(6000, "run", "runs"), "6,000 runs"},
+		{quoteWord("runs/er5k"), "runs/er5k"}, {quoteWord("my runs"), "'my runs'"}, {quoteWord("it's"), `'it'\''s'`}, {quoteWord(""), "''"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	long := strings.Repeat("word ", 30)
+	tab := table{head: []string{"name", "n", "text"}, right: []bool{false, true, false},
+		rows: [][]string{{"er", "5,000", long}, {"finetune", "7", "über"}}}
+	if err := tab.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	if len(lines) != 4 || lines[0] != "name          n  text" || lines[3] != "finetune      7  über" {
+		t.Errorf("table is\n%s", b.String())
+	}
+	for _, l := range lines {
+		if columns(l) > plainWidth {
+			t.Errorf("%d columns, want at most %d: %s", columns(l), plainWidth, l)
+		}
+	}
+}
