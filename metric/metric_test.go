@@ -1,0 +1,152 @@
+package metric_test
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ocl/metric"
+)
+
+var nan = math.NaN()
+
+// example is the worked 3×3 example of the docstrings.
+var example = metric.Matrix{{0.9, 0.1, 0.2}, {0.6, 0.8, 0.3}, {0.5, 0.7, 0.85}}
+
+// seen is what --eval seen leaves of a matrix.
+func seen(m metric.Matrix) metric.Matrix {
+	s := make(metric.Matrix, len(m))
+	for i := range m {
+		for j, v := range m[i] {
+			if j > i {
+				v = nan
+			}
+			s[i] = append(s[i], v)
+		}
+	}
+	return s
+}
+
+type summary struct{ a, f, fAll, bwt, fwt, la, aia float64 }
+
+func summarise(m metric.Matrix) summary {
+	last := len(m) - 1
+	return summary{
+		metric.AverageAccuracy(m, last), metric.AverageForgetting(m, last), metric.ForgettingAllTasks(m),
+		metric.BWTPlus(m), metric.FWT(m), metric.LearningAccuracy(m), metric.AverageIncrementalAccuracy(m),
+	}
+}
+
+func same(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-12
+}
+
+func (s summary) equal(o summary) bool {
+	return same(s.a, o.a) && same(s.f, o.f) && same(s.fAll, o.fAll) && same(s.bwt, o.bwt) && same(s.fwt, o.fwt) &&
+		same(s.la, o.la) && same(s.aia, o.aia)
+}
+
+func TestByHand(t *testing.T) {
+	aia := (0.9 + 0.7 + 2.05/3) / 3
+	for _, c := range []struct {
+		name string
+		m    metric.Matrix
+		want summary
+	}{
+		{"example", example, summary{2.05 / 3, 0.25, 0.5 / 3, 0, 0.2, 0.85, aia}},
+		{"seen", seen(example), summary{2.05 / 3, 0.25, 0.5 / 3, 0, nan, 0.85, aia}},
+		{"final", metric.Matrix{{nan, nan, nan}, {nan, nan, nan}, {0.5, 0.7, 0.85}}, summary{2.05 / 3, nan, nan, nan, nan, nan, nan}},
+		{"one task", metric.Matrix{{0.9}}, summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
+		{"no task", nil, summary{nan, nan, nan, nan, nan, nan, nan}},
+		{"stopped after the second task", seen(example)[:2], summary{0.7, 0.3, 0.15, 0, nan, 0.85, 0.8}},
+		{"old tasks improve", metric.Matrix{{0.4, nan}, {0.7, 0.6}}, summary{0.65, -0.3, 0, 0.3, nan, 0.5, (0.4 + 0.65) / 2}},
+		{"better before it was learned", metric.Matrix{{0.5, 0.9, 0}, {0.5, 0.2, 0}, {0.5, 0.1, 0.3}}, summary{0.3, 0.4, 0.8 / 3, 0, 0.3, 1. / 3, (0.5 + 0.35 + 0.3) / 3}},
+		{"common test set", metric.Matrix{{0.2}, {0.5}, {0.4}}, summary{0.4, 0.1, 0.1, nan, nan, nan, 1.1 / 3}},
+		{"common test set, rising", metric.Matrix{{0.2}, {0.5}}, summary{0.5, -0.3, 0, nan, nan, nan, 0.35}},
+		{"common test set, final", metric.Matrix{{nan}, {nan}, {0.4}}, summary{0.4, nan, nan, nan, nan, nan, nan}},
+	} {
+		if got := summarise(c.m); !got.equal(c.want) {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTwoForgettings shows where the text's definition and the authors' differ (docs/deviations.md).
+func TestTwoForgettings(t *testing.T) {
+	text, code := metric.AverageForgetting(example, 2), metric.ForgettingAllTasks(example)
+	if !same(text, 0.25) || !same(code, 0.5/3) {
+		t.Errorf("text %v, code %v; want 0.25 and 0.1667", text, code)
+	}
+}
+
+func matrices() *rapid.Generator[metric.Matrix] {
+	return rapid.Custom(func(t *rapid.T) metric.Matrix {
+		n := rapid.IntRange(2, 6).Draw(t, "T")
+		m := make(metric.Matrix, n)
+		for i := range m {
+			m[i] = rapid.SliceOfN(rapid.Float64Range(0, 1), n, n).Draw(t, "row")
+		}
+		return m
+	})
+}
+
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := matrices().Draw(t, "m")
+		got := summarise(m)
+		for name, v := range map[string]float64{"A": got.a, "F all": got.fAll, "BWT+": got.bwt, "FWT": got.fwt, "LA": got.la, "AIA": got.aia} {
+			if !(v >= 0 && v <= 1) {
+				t.Fatalf("%s = %v, want in [0,1]", name, v)
+			}
+		}
+		if !(got.f >= -1 && got.f <= 1) {
+			t.Fatalf("F = %v, want in [-1,1]", got.f)
+		}
+		// All but forward transfer and the rows before a task was learned are the same where only learned tasks are seen.
+		s := summarise(seen(m))
+		if !same(s.a, got.a) || !same(s.bwt, got.bwt) || !same(s.la, got.la) || !same(s.aia, got.aia) || s.f > got.f+1e-12 || !math.IsNaN(s.fwt) {
+			t.Fatalf("seen %+v, all %+v", s, got)
+		}
+		// A learner that never changes forgets nothing and transfers what it knows.
+		flat := make(metric.Matrix, len(m))
+		for i := range flat {
+			flat[i] = m[0]
+		}
+		if c := summarise(flat); !same(c.f, 0) || !same(c.fAll, 0) || !same(c.bwt, 0) || !same(c.a, c.la) {
+			t.Fatalf("constant rows: %+v", c)
+		}
+		// Columns beyond the last row are ignored.
+		wide := make(metric.Matrix, len(m))
+		for i := range wide {
+			wide[i] = append(append([]float64{}, m[i]...), 0.5, nan)
+		}
+		if w := summarise(wide); !w.equal(got) {
+			t.Fatalf("with more columns %+v, want %+v", w, got)
+		}
+	})
+}
+
+// TestInterval checks against tables of Student's t: t(0.975) is 12.706, 4.303 and 2.145 for 1, 2 and 14 degrees.
+func TestInterval(t *testing.T) {
+	fifteen := make([]float64, 15)
+	for i := range fifteen {
+		fifteen[i] = float64(i)
+	}
+	for _, c := range []struct {
+		values     []float64
+		mean, half float64
+	}{
+		{[]float64{1, 3}, 2, 12.7062047 * math.Sqrt2 / math.Sqrt2},
+		{[]float64{1, 2, 3}, 2, 4.30265273 / math.Sqrt(3)},
+		{fifteen, 7, 2.14478669 * math.Sqrt(20) / math.Sqrt(15)},
+		{[]float64{4, 4, 4}, 4, 0},
+		{[]float64{5}, 5, nan},
+		{nil, nan, nan},
+	} {
+		mean, half := metric.Interval(c.values)
+		if !same(mean, c.mean) || !(math.Abs(half-c.half) <= 1e-6 || math.IsNaN(half) && math.IsNaN(c.half)) {
+			t.Errorf("%v: %v ± %v, want %v ± %v", c.values, mean, half, c.mean, c.half)
+		}
+	}
+}
