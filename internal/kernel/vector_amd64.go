@@ -239,22 +239,22 @@ func (s *Set) dot(x, y []float32) float64 {
 	return dotGeneric(x, y)
 }
 
-// transpose turns whole squares with vectors; the edges to their right and below are plain Go.
+// transpose turns squares of blockSide. Squares at the right and lower edge overlap those before them: they write the
+// same values twice.
 func (s *Set) transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
-	if s.isa == generic {
+	if s.isa == generic || n < blockSide || m < blockSide {
 		transposeGeneric(dst, dstStride, src, srcStride, n, m)
 		return
 	}
 	down, across := n/blockSide, m/blockSide
-	whole, wide := down*blockSide, across*blockSide
-	if down > 0 && across > 0 {
-		transposeAVX2(&dst[0], dstStride, &src[0], srcStride, down, across)
+	i, j := n-blockSide, m-blockSide // of the last square
+	transposeAVX2(&dst[0], dstStride, &src[0], srcStride, down, across)
+	if m%blockSide != 0 {
+		transposeAVX2(&dst[j*dstStride], dstStride, &src[j], srcStride, down, 1)
 	}
-	if wide < m {
-		transposeGeneric(dst[wide*dstStride:], dstStride, src[wide:], srcStride, whole, m-wide)
-	}
-	if whole < n {
-		transposeGeneric(dst[whole:], dstStride, src[whole*srcStride:], srcStride, n-whole, m)
+	if n%blockSide != 0 {
+		transposeAVX2(&dst[i], dstStride, &src[i*srcStride], srcStride, 1, across)
+		transposeAVX2(&dst[j*dstStride+i], dstStride, &src[i*srcStride+j], srcStride, 1, 1)
 	}
 }
 
@@ -262,7 +262,9 @@ func (s *Set) split(even, odd, x []float32) {
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
 		splitAVX2(&even[0], &odd[0], &x[0], vecs)
 		done := vecs * blockSide
-		even, odd, x = even[done:], odd[done:], x[2*done:]
+		if even, odd, x = even[done:], odd[done:], x[2*done:]; len(even) == 0 {
+			return
+		}
 	}
 	splitGeneric(even, odd, x)
 }
@@ -271,7 +273,9 @@ func (s *Set) merge(x, even, odd []float32) {
 	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
 		mergeAVX2(&x[0], &even[0], &odd[0], vecs)
 		done := vecs * blockSide
-		x, even, odd = x[2*done:], even[done:], odd[done:]
+		if x, even, odd = x[2*done:], even[done:], odd[done:]; len(even) == 0 {
+			return
+		}
 	}
 	mergeGeneric(x, even, odd)
 }

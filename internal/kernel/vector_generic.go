@@ -36,8 +36,8 @@ func planeScaleGeneric(y, x, res []float32, a Area, scale, shift float32, relu b
 			if res != nil {
 				u += res[at+i]
 			}
-			if relu && u <= 0 { // a NaN passes, so that a diverged loss is seen
-				u = 0
+			if relu {
+				u = max(u, 0) // a NaN passes, so that a diverged loss is seen
 			}
 			dst[i] = u
 		}
@@ -99,8 +99,8 @@ func rowsScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu boo
 			if res != nil {
 				u += res[at+c]
 			}
-			if relu && u <= 0 { // a NaN passes, so that a diverged loss is seen
-				u = 0
+			if relu {
+				u = max(u, 0) // a NaN passes, so that a diverged loss is seen
 			}
 			y[at+c] = u
 		}
@@ -150,9 +150,7 @@ func axpyGeneric(y, x []float32, a float32) {
 // reluGeneric writes y = max(0, y); a NaN passes.
 func reluGeneric(y []float32) {
 	for i, v := range y {
-		if v <= 0 {
-			y[i] = 0
-		}
+		y[i] = max(v, 0)
 	}
 }
 
