@@ -21,6 +21,7 @@ type lines struct {
 	XMax           int // x runs from 1
 	XOffset        int // added to printed x: the first task's number minus 1
 	YMin, YMax     float64
+	Step           float64 // between the marks of the y axis
 	Series         []series
 }
 
@@ -61,29 +62,40 @@ type bar struct {
 // opacity of a part of a stacked bar; the first part is the fullest.
 var partOpacity = []float64{1, 0.6, 0.3}
 
-// scale fixes the y axis: it starts at 0, or below where a value is negative, and ends at a round number above all
-// values and intervals.
-func (l *lines) scale(cap float64) {
+// scale fixes the y axis between floor and 100: it starts at 0, or below where a value is negative, and ends at a round
+// number above all values. Intervals widen it by a tenth of its length at most, so that two runs that disagree at one
+// task do not squeeze all others; scale reports whether one is cut by that, intervals beyond floor and 100 aside.
+func (l *lines) scale(floor float64) (cut bool) {
 	lo, hi := 0.0, 1.0
+	ilo, ihi := 0.0, 1.0
 	for _, s := range l.Series {
 		for _, ys := range append([][]float64{s.Y}, s.Single...) {
-			for i, y := range ys {
-				if math.IsNaN(y) {
-					continue
+			for _, y := range ys {
+				if !math.IsNaN(y) {
+					lo, hi = math.Min(lo, y), math.Max(hi, y)
 				}
-				h := 0.0
-				if len(ys) == len(s.Half) && !math.IsNaN(s.Half[i]) && &ys[0] == &s.Y[0] {
-					h = s.Half[i]
-				}
-				lo, hi = math.Min(lo, y-h), math.Max(hi, y+h)
+			}
+		}
+		for i, h := range s.Half {
+			if !math.IsNaN(s.Y[i] + h) {
+				ilo, ihi = math.Min(ilo, s.Y[i]-h), math.Max(ihi, s.Y[i]+h)
 			}
 		}
 	}
-	hi = math.Min(hi, cap)
-	lo = math.Max(lo, -cap)
+	room := (hi - lo) / 10
+	ilo, ihi = math.Max(ilo, floor), math.Min(ihi, 100)
+	lo, hi = math.Max(math.Min(lo, math.Max(ilo, lo-room)), floor), math.Min(math.Max(hi, math.Min(ihi, hi+room)), 100)
 	step := tickStep(hi-lo, 5)
+	l.Step = step
 	l.YMin, l.YMax = math.Floor(lo/step+1e-9)*step, math.Ceil(hi/step-1e-9)*step
+	return ilo < l.YMin || ihi > l.YMax
 }
+
+// crowded says that so many methods share the picture that single runs would hide the means, and bands are drawn fainter.
+func (l *lines) crowded() bool { return len(l.Series) > crowd }
+
+// crowd is the number of methods up to which a picture shows single runs.
+const crowd = 6
 
 // tickStep is the round step (1, 2 or 5 times a power of ten) that cuts span into at most n parts.
 func tickStep(span float64, n int) float64 {
@@ -102,10 +114,9 @@ func tickStep(span float64, n int) float64 {
 
 // yTicks are the marks of the y axis.
 func (l *lines) yTicks() []float64 {
-	step := tickStep(l.YMax-l.YMin, 5)
 	var t []float64
-	for i := math.Round(l.YMin / step); i*step <= l.YMax+step/2; i++ {
-		t = append(t, i*step)
+	for i := math.Round(l.YMin / l.Step); i*l.Step <= l.YMax+l.Step/2; i++ {
+		t = append(t, i*l.Step)
 	}
 	return t
 }
@@ -113,7 +124,7 @@ func (l *lines) yTicks() []float64 {
 // xTicks are the marks of the x axis, at most n whole numbers, the first and the last among them.
 func (l *lines) xTicks(n int) []int {
 	step := 1
-	for _, s := range []int{1, 2, 3, 4, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000} {
+	for _, s := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000} {
 		step = s
 		if (l.XMax-1)/s < n {
 			break
@@ -131,9 +142,6 @@ func (l *lines) xTicks(n int) []int {
 			t = t[:len(t)-1]
 		}
 		t = append(t, l.XMax)
-	}
-	if len(t) > 2 && 2*(t[1]-1) < step {
-		t = append(t[:1], t[2:]...)
 	}
 	return t
 }

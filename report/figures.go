@@ -41,9 +41,12 @@ func (s *setting) measured() string {
 	case high == 1:
 		text += "; 1 run a method, so no interval"
 	case low == high:
-		text += fmt.Sprintf("; means of %d runs a method with 95 %% Student-t intervals, single runs thin", high)
+		text += fmt.Sprintf("; means of %d runs a method with 95 %% Student-t intervals", high)
 	default:
-		text += fmt.Sprintf("; means of %d to %d runs a method, with 95 %% Student-t intervals where there are two or more, single runs thin", low, high)
+		text += fmt.Sprintf("; means of %d to %d runs a method, with 95 %% Student-t intervals where there are two or more", low, high)
+	}
+	if high > 1 && len(s.rows) <= crowd {
+		text += ", single runs thin"
 	}
 	return text + "."
 }
@@ -78,38 +81,30 @@ func (s *setting) taskNames() []string {
 }
 
 // rowHead are the columns that say in CSV which row a value is of.
-var rowHead = []column{{"method", "method", false}, {"memory", "memory", true}, {"protocol", "protocol", false}}
+var rowHead = []column{textCol("method", "method"), numCol("memory", "memory"), textCol("protocol", "protocol")}
 
+// headed puts columns behind rowHead.
+func headed(columns ...column) []column { return append(append([]column{}, rowHead...), columns...) }
+
+// head is the row's part of rowHead.
 func (g *row) head() []cell {
 	m := cell{Text: "none"}
 	if g.memory >= 0 {
 		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
 	}
-	name := g.method.Name
-	for _, t := range g.method.Tricks {
-		name += "+" + t
+	raw := strings.Join(append([]string{g.method.Name}, g.method.Tricks...), "+")
+	if g.special != "" {
+		raw += ", " + g.special
 	}
-	if g.Label != g.plainLabel() {
-		// Rows that differ in another key of the config need their full label to be told apart.
-		name = g.Label
-	}
-	return []cell{{Text: g.Label, Raw: name, Mark: g.style.class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
-}
-
-// plainLabel is the label before differences were added.
-func (g *row) plainLabel() string {
-	if g.memory < 0 {
-		return g.title()
-	}
-	return g.title() + ", memory " + thousands(int64(g.memory))
+	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
 	f := &figure{ID: s.id(kind), Lines: &lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset}}
-	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"task", "task", true}, column{ylabel, name, true}, column{"± 95 %", "half_width_95", true}, column{"runs", "runs", true})}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
-		se := series{Label: g.Label, Style: g.style, Width: g.width}
+		se := series{Label: g.Short, Style: g.style, Width: g.width}
 		for i := range n {
 			e := g.over(func(r *run) float64 { return value(r, i) })
 			se.Y = append(se.Y, 100*e.mean)
@@ -137,7 +132,6 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 			f.Lines.Series = append(f.Lines.Series, se)
 		}
 	}
-	f.Lines.scale(100)
 	return f
 }
 
@@ -145,6 +139,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 func (s *setting) accuracyFigure() *figure {
 	f := s.lineFigure("accuracy", "tasks learnt", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
 	f.Caption = "Accuracy on the test images of all tasks learnt so far, averaged over these tasks, after each task. " + upper(s.measured())
+	f.Lines.scale(0)
 	f.Title = s.accuracyTitle()
 	f.Alt = s.alt(f, "Average accuracy after each task")
 	return f
@@ -155,6 +150,9 @@ func (s *setting) forgettingFigure() *figure {
 	n := s.tasks() - 1
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
 	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero it improved. " + upper(s.measured())
+	if f.Lines.scale(-100) {
+		f.Caption += " Intervals that leave the picture are cut at its edge."
+	}
 	f.Title = s.forgettingTitle()
 	f.Alt = s.alt(f, "Forgetting of each task at the end")
 	return f
@@ -207,7 +205,7 @@ func (g *row) matrixFigure() *figure {
 // longTable is the CSV of a heat map: a line for each cell that was evaluated.
 func (g *row) longTable(f *figure, rowName, colName, value string) *table {
 	h := f.Heat
-	t := &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{h.RowLabel, rowName, true}, column{h.ColLabel, colName, true}, column{value + ", %", value, true})}
+	t := &table{ID: f.ID, Head: headed(numCol(h.RowLabel, rowName), numCol(h.ColLabel, colName), numCol(value+", %", value))}
 	for i := range h.V {
 		for j, v := range h.V[i] {
 			if !math.IsNaN(v) {
@@ -235,7 +233,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{RowLabel: "from class", ColLabel: "+", Missing: "not learnt in this protocol", Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{RowLabel: "class", ColLabel: "plus", Missing: "not learnt in this protocol", Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -246,7 +244,7 @@ func (g *row) classFigure() *figure {
 	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.classTitle(vals)}
 	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes in the order of their index, %d a line. %s", g.Label, cols, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count(k, "class"), f.Title)
-	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"class", "class", true}, column{"name", "name", false}, column{"accuracy, %", "accuracy", true})}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
 		if !math.IsNaN(v) {
 			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.className(c)), numCell(percent(v), v)))
@@ -313,7 +311,7 @@ func (r *run) memoryShare(i, j int) float64 {
 // timeFigure is the run time of each row, split.
 func (s *setting) timeFigure() *figure {
 	f := &figure{ID: s.id("time"), Bars: &bars{XLabel: "seconds", Parts: []string{"training", "preparing", "testing"}}, Title: s.timeTitle()}
-	f.Data = &table{ID: f.ID, Head: append(append([]column{}, rowHead...), column{"training", "train_seconds", true}, column{"preparing", "prepare_seconds", true}, column{"testing", "test_seconds", true}, column{"runs at once", "concurrency", true}, column{"runs", "runs", true})}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"), numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
 	atOnce := 0
 	for _, g := range s.rows {
 		parts := []float64{
@@ -336,8 +334,8 @@ func (s *setting) timeFigure() *figure {
 		if len(words) > 0 {
 			text += " (" + strings.Join(words, ", ") + ")"
 		}
-		if together > 1 {
-			text += fmt.Sprintf(", %d runs at once", together)
+		if len(g.finished) == 0 {
+			text += ", " + g.outcomeText()
 		}
 		f.Bars.Bars = append(f.Bars.Bars, bar{Label: g.Label, Style: g.style, Parts: parts, Text: text})
 		row := g.head()

@@ -20,19 +20,19 @@ var pageJS string
 
 // page is what the template prints.
 type page struct {
-	Title    string
-	Answers  []string
-	Warnings []string
-	Notes    []string
-	Results  *table
-	Settings []pageSetting
-	Metrics  *table
-	Signals  *table
-	Runs     *table
-	Origin   *table
-	Recipes  []recipe
-	Outcomes []string
-	Several  bool // more than one setting
+	Title     string
+	Answers   []string
+	Warnings  []string
+	Notes     []string
+	Results   *table
+	Settings  []pageSetting
+	Metrics   *table
+	Signals   *table
+	Runs      *table
+	Origin    *table
+	Recipes   []recipe
+	Footnotes []string // of the main table
+	Several   bool     // more than one setting
 }
 
 // pageSetting holds the sections of one setting.
@@ -78,12 +78,13 @@ func newPage(st *study) (*page, []*figure) {
 			all = append(all, g.Figures...)
 		}
 		p.Settings = append(p.Settings, ps)
-		for _, g := range s.rows {
-			p.Outcomes = append(p.Outcomes, g.outcomes()...)
-		}
+		p.Footnotes = append(p.Footnotes, s.footnotes()...)
 	}
 	return p, all
 }
+
+// Large says that the heat maps are too wide to stand side by side.
+func (g gallery) Large() bool { return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 }
 
 // gallery builds a figure for each of the first maxHeats rows, best rows not preferred: the order is that of the tables.
 func (s *setting) gallery(why string, build func(*row) *figure) gallery {
@@ -138,6 +139,7 @@ func render(p *page) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"inline": func(f *figure) template.HTML { return template.HTML(f.inline()) },
 		"heat":   func(f *figure) template.HTML { return template.HTML(f.heatTable()) },
+		"glue":   glue,
 		"css":    func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
 		"js":     func() template.JS { return template.JS(pageJS) },
 		"swatch": func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
@@ -156,6 +158,11 @@ func render(p *page) ([]byte, error) {
 		return nil, fmt.Errorf("report: page: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// glue keeps a number and its sign on one line.
+func glue(s string) string {
+	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
 }
 
 // swatchOf is the swatch of a style's class.

@@ -23,19 +23,26 @@ document.querySelectorAll("table.sort").forEach(function (table) {
   });
 });
 // Hide a method's line in the line charts.
-document.querySelectorAll("[data-toggles]").forEach(function (box) {
-  var charts = document.getElementById(box.dataset.toggles).querySelectorAll("[data-s]");
-  var names = Array.from(new Set(Array.from(charts, function (e) { return e.dataset.s; })));
+document.querySelectorAll("figure").forEach(function (figure) {
+  var lines = figure.querySelectorAll("g[data-s]");
+  var names = Array.from(new Set(Array.from(lines, function (e) { return e.dataset.s; })));
   if (names.length < 2) { return; }
-  box.append("Show: ");
-  names.forEach(function (name) {
+  var box = function (name) {
     var label = document.createElement("label"), input = document.createElement("input");
     input.type = "checkbox";
     input.checked = true;
     input.addEventListener("change", function () {
-      charts.forEach(function (e) { if (e.dataset.s === name) { e.classList.toggle("hide", !input.checked); } });
+      lines.forEach(function (e) { if (e.dataset.s === name) { e.classList.toggle("hide", !input.checked); } });
     });
-    label.append(input, " " + name);
-    box.append(label);
+    label.append(input);
+    return label;
+  };
+  figure.querySelectorAll(".toggles").forEach(function (div) {
+    names.forEach(function (name) { var label = box(name); label.append(name); div.append(label); });
+  });
+  figure.querySelectorAll(".legend li").forEach(function (li) {
+    var label = box(li.dataset.s);
+    label.append.apply(label, Array.from(li.childNodes));
+    li.append(label);
   });
 });

@@ -60,24 +60,25 @@ func (f *figure) file() (svg, png []byte, err error) {
 	case f.Bars != nil:
 		h = f.Bars.plot(p)
 	}
-	if n := strings.Count(p.Title.Text, "\n"); n > 0 {
-		h += vg.Length(n) * 14
-	}
+	w, h = w+16, h+16+14*vg.Length(strings.Count(p.Title.Text, "\n"))
 	canvas := vgsvg.New(w, h)
-	p.Draw(draw.New(canvas))
+	p.Draw(margins(draw.New(canvas)))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
 	}
 	svg = describe(b.Bytes(), f)
 	img := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144))}
-	p.Draw(draw.New(img))
+	p.Draw(margins(draw.New(img)))
 	b = bytes.Buffer{}
 	if _, err := img.WriteTo(&b); err != nil {
 		return nil, nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
 	}
 	return svg, b.Bytes(), nil
 }
+
+// margins leaves white around a picture.
+func margins(c draw.Canvas) draw.Canvas { return draw.Crop(c, 8, -8, 8, -8) }
 
 // describe gives an SVG file its title and description, which vgsvg does not write.
 func describe(svg []byte, f *figure) []byte {
@@ -153,6 +154,9 @@ func (lp linesPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 		col := parseHex(s.Style.light)
 		soft := col
 		soft.A = 46
+		if l.crowded() {
+			soft.A = 23
+		}
 		for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
 			if len(part) < 2 {
 				x, k := tx(float64(part[0]+1)), part[0]
@@ -181,6 +185,9 @@ func (lp linesPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 		thin := col
 		thin.A = 115
 		for _, ys := range s.Single {
+			if l.crowded() {
+				break
+			}
 			stroke(ys, draw.LineStyle{Color: thin, Width: 0.5})
 		}
 		var dash []vg.Length

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ocl/experiment/result"
+	"ocl/metric"
 )
 
 // estimate is a mean over runs with its 95 % interval.
@@ -24,7 +25,7 @@ func estimateOf(values []float64) estimate {
 	if len(v) == 0 {
 		return estimate{math.NaN(), math.NaN(), 0}
 	}
-	mean, half := interval(v)
+	mean, half := metric.Interval(v)
 	return estimate{mean, half, len(v)}
 }
 
@@ -76,30 +77,38 @@ func at(m [][]*float64, i, j int) float64 {
 	return orNaN(m[i][j])
 }
 
-// common says that all tasks share one test set, so that the matrix has one column.
-func (r *run) common() bool {
-	if len(r.Stream.Tasks) < 2 {
-		return false
+// matrix is the accuracy matrix as package metric wants it: every row as long as the run has tasks, or one value long
+// where all tasks share one test set.
+func (r *run) matrix() metric.Matrix {
+	cols := len(r.Stream.Tasks)
+	if r.common() {
+		cols = 1
 	}
-	for _, row := range r.Accuracy {
-		if len(row) > 1 {
-			return false
+	m := make(metric.Matrix, len(r.Accuracy))
+	for i := range m {
+		m[i] = make([]float64, cols)
+		for j := range m[i] {
+			m[i][j] = at(r.Accuracy, i, j)
 		}
 	}
-	return len(r.Accuracy) > 0 && r.Stream.Scenario == "domain-incremental"
+	return m
 }
 
-// afterTask is the average accuracy of a run after task i (0-based): the mean over the tasks seen so far, or the accuracy
-// on the one common test set. NaN where any of them was not evaluated.
+// common says that all tasks share one test set, so that the matrix has one column.
+func (r *run) common() bool {
+	longest := 0
+	for _, row := range r.Accuracy {
+		longest = max(longest, len(row))
+	}
+	return longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
+}
+
+// afterTask is the average accuracy of a run after task i (0-based), NaN where a task it covers was not evaluated.
 func (r *run) afterTask(i int) float64 {
-	if r.common() {
-		return at(r.Accuracy, i, 0)
+	if i < 0 || i >= len(r.Accuracy) {
+		return math.NaN()
 	}
-	sum := 0.0
-	for j := 0; j <= i; j++ {
-		sum += at(r.Accuracy, i, j)
-	}
-	return sum / float64(i+1)
+	return metric.AverageAccuracy(r.matrix(), i)
 }
 
 // lastRow is the index of the last evaluated row of the matrix, -1 if none was.
@@ -115,16 +124,20 @@ func (r *run) lastRow() int {
 }
 
 // forgotten is how much of task j was forgotten at the end of the run: the best accuracy on it before the last task minus
-// the accuracy after it, in [-1,1]. NaN for the last task, where nothing can be forgotten yet, and where accuracies
-// before the last were not evaluated.
+// the accuracy after it, in [-1,1], a term of metric.AverageForgetting. NaN for the last task, where nothing can be
+// forgotten yet, where an accuracy since the task was learnt was not evaluated, and with one common test set.
 func (r *run) forgotten(j int) float64 {
 	last := r.lastRow()
-	if j >= last {
+	if j >= last || r.common() {
 		return math.NaN()
 	}
-	best := math.NaN()
-	for l := 0; l < last; l++ {
-		if v := at(r.Accuracy, l, j); !math.IsNaN(v) && !(v <= best) {
+	best := math.Inf(-1)
+	for l := range last {
+		v := at(r.Accuracy, l, j)
+		if math.IsNaN(v) && l >= j {
+			return v
+		}
+		if v > best {
 			best = v
 		}
 	}

@@ -31,7 +31,9 @@ type setting struct {
 
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
 type row struct {
-	Label    string // "ER, memory 5,000"
+	Label    string // "ER, memory 5,000": differs from all other rows of the setting
+	Short    string // "ER 5k", or "ER" where the setting has one memory size: for pictures
+	special  string // "optimizer.lr 0.05": what else tells it from its twins
 	slug     string // "er-m5000": names figures and tables
 	method   result.Method
 	memory   int
@@ -220,25 +222,31 @@ func (st *study) name() {
 	}
 	used := map[string]bool{}
 	for _, s := range st.settings {
-		for _, g := range s.rows {
-			g.Label = g.title()
-			if g.memory >= 0 {
-				g.Label += ", memory " + thousands(int64(g.memory))
-			}
-		}
+		labels := map[string]bool{}
 		for _, g := range s.rows {
 			var twins []*row
+			sizes := map[int]bool{g.memory: true}
 			for _, o := range s.rows {
-				if o != g && o.title() == g.title() && o.memory == g.memory {
+				if o.title() != g.title() {
+					continue
+				}
+				sizes[o.memory] = true
+				if o != g && o.memory == g.memory {
 					twins = append(twins, o)
 				}
 			}
-			for _, d := range differences(g, twins) {
-				g.Label += ", " + d
+			g.special = strings.Join(differences(g, twins), ", ")
+			g.Label, g.Short = g.title(), g.title()
+			if g.memory >= 0 {
+				g.Label += ", memory " + thousands(int64(g.memory))
+				if len(sizes) > 1 {
+					g.Short += " " + kilo(g.memory)
+				}
 			}
-		}
-		labels := map[string]bool{}
-		for _, g := range s.rows {
+			if g.special != "" {
+				g.Label += ", " + g.special
+				g.Short += ", " + g.special
+			}
 			g.Label = unique(labels, g.Label)
 			slug := plainName(g.method.Name)
 			for _, t := range g.method.Tricks {
@@ -265,6 +273,22 @@ func (g *row) title() string {
 		t += " + " + trick
 	}
 	return t
+}
+
+// name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
+func (g *row) name() string {
+	if g.special == "" {
+		return g.title()
+	}
+	return g.title() + ", " + g.special
+}
+
+// prose names the row in a sentence.
+func (g *row) prose() string {
+	if g.memory < 0 {
+		return g.name()
+	}
+	return g.name() + " with " + count(g.memory, "stored sample")
 }
 
 // differences prints the config keys by which g differs from its twins, as "optimizer.lr 0.05".

@@ -55,8 +55,8 @@ var styles = []struct {
 	{"gdumb", style{"gdumb", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, square}},
 	{"gss", style{"gss", green, "#12B88A", nil, triangle}},
 	{"icarl", style{"icarl", orange, orange, nil, downTriangle}},
-	{"lwf", style{"lwf", vermilion, "#EE7B22", []float64{2, 3}, triangle}},
-	{"mir", style{"mir", vermilion, "#EE7B22", nil, diamond}},
+	{"lwf", style{"lwf", vermilion, "#F2703A", []float64{2, 3}, triangle}},
+	{"mir", style{"mir", vermilion, "#F2703A", nil, diamond}},
 	{"offline", style{"offline", "#4D4D4D", "#C4C4C4", []float64{8, 3}, plus}},
 }
 
@@ -123,29 +123,32 @@ func heatStep(v float64) int {
 // is close to the page, 1 is far from it, in light and in dark.
 func heatColor(step int, dark bool) color.NRGBA {
 	t := float64(step) / (heatSteps - 1)
-	lightness, chroma := 0.97-0.62*t, 0.012+0.115*math.Sin(math.Pi*math.Min(1, 0.15+0.75*t))
+	lightness, chroma := 0.97-0.62*t, 0.01+0.13*t
 	if dark {
 		lightness = 0.26 + 0.62*t
 	}
-	if step == 0 {
-		chroma = 0.01
+	const hue = 255 * math.Pi / 180
+	// What the screen cannot show loses chroma, not hue.
+	for {
+		if c, ok := okLCh(lightness, chroma, hue); ok {
+			return c
+		}
+		chroma -= 0.002
 	}
-	const hue = 250 * math.Pi / 180
-	return okLCh(lightness, chroma, hue)
 }
 
-// okLCh turns OKLab lightness, chroma and hue into sRGB, clipped.
-func okLCh(l, c, h float64) color.NRGBA {
+// okLCh turns OKLab lightness, chroma and hue into sRGB; ok is false where it had to be clipped.
+func okLCh(l, c, h float64) (rgb color.NRGBA, ok bool) {
 	a, b := c*math.Cos(h), c*math.Sin(h)
 	lc := cube(l + 0.3963377774*a + 0.2158037573*b)
 	mc := cube(l - 0.1055613458*a - 0.0638541728*b)
 	sc := cube(l - 0.0894841775*a - 1.2914855480*b)
-	return color.NRGBA{
-		toSRGB(4.0767416621*lc - 3.3077115913*mc + 0.2309699292*sc),
-		toSRGB(-1.2684380046*lc + 2.6097574011*mc - 0.3413193965*sc),
-		toSRGB(-0.0041960863*lc - 0.7034186147*mc + 1.7076147010*sc),
-		255,
-	}
+	r := 4.0767416621*lc - 3.3077115913*mc + 0.2309699292*sc
+	g := -1.2684380046*lc + 2.6097574011*mc - 0.3413193965*sc
+	bl := -0.0041960863*lc - 0.7034186147*mc + 1.7076147010*sc
+	const slack = 1e-6
+	ok = min(r, g, bl) >= -slack && max(r, g, bl) <= 1+slack
+	return color.NRGBA{toSRGB(r), toSRGB(g), toSRGB(bl), 255}, ok || c <= 0
 }
 
 func cube(x float64) float64 { return x * x * x }

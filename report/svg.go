@@ -25,7 +25,8 @@ var layouts = []layout{
 
 // num prints a coordinate with one decimal at most.
 func num(v float64) string {
-	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+	// Adding zero turns -0 into 0.
+	return strconv.FormatFloat(math.Round(v*10)/10+0, 'f', -1, 64)
 }
 
 // inline draws lines and bars as SVG for the page, once for each layout. Heat maps are HTML tables.
@@ -88,7 +89,11 @@ func (l *lines) inline(b *strings.Builder, f *figure, lay layout) {
 	fmt.Fprintf(b, `<text class="ax m" x="%s" y="%s">%s</text>`, num((fr.x0+fr.x1)/2), num(fr.y1+2.9*lay.font), html.EscapeString(l.XLabel))
 	for i := range l.Series {
 		s := &l.Series[i]
-		fmt.Fprintf(b, `<g class="s m-%s" data-s="%s">`, s.Style.class, html.EscapeString(s.Label))
+		class := "s m-" + s.Style.class
+		if l.crowded() {
+			class += " crowd"
+		}
+		fmt.Fprintf(b, `<g class="%s" data-s="%s">`, class, html.EscapeString(s.Label))
 		s.draw(b, fr, len(l.Series) <= 12)
 		if labelled && ends[i] == ends[i] {
 			x, y, _ := s.endOf()
@@ -101,7 +106,10 @@ func (l *lines) inline(b *strings.Builder, f *figure, lay layout) {
 		b.WriteString(`</g>`)
 	}
 	b.WriteString(`</svg>`)
-	if !labelled {
+	if labelled {
+		// Filled by the script, which can hide lines.
+		fmt.Fprintf(b, `<div class="toggles %s"></div>`, lay.class)
+	} else {
 		l.legend(b, lay)
 	}
 }
@@ -140,7 +148,7 @@ func (l *lines) endLabels(lay layout, fr *frame) (at []float64, labelled bool) {
 
 // legend lists the series below a picture whose lines cannot carry their names.
 func (l *lines) legend(b *strings.Builder, lay layout) {
-	fmt.Fprintf(b, `<ul class="legend %s" aria-hidden="true">`, lay.class)
+	fmt.Fprintf(b, `<ul class="legend %s">`, lay.class)
 	for i := range l.Series {
 		s := &l.Series[i]
 		fmt.Fprintf(b, `<li data-s="%s">%s%s</li>`, html.EscapeString(s.Label), swatch(s.Style, s.Width), html.EscapeString(s.Label))
@@ -208,6 +216,9 @@ func (s *series) draw(b *strings.Builder, fr frame, points bool) {
 		fmt.Fprintf(b, `<path class="band" d="M%s%sz"/>`, up.String(), strings.TrimSpace(down.String()))
 	}
 	for _, single := range s.Single {
+		if fr.l.crowded() {
+			break
+		}
 		if d := linePath(single, fr); d != "" {
 			fmt.Fprintf(b, `<path class="thin" d="%s"/>`, d)
 		}

@@ -21,7 +21,13 @@ type column struct {
 	Text string // for people: "average accuracy, %"
 	Name string // in CSV: "average_accuracy"
 	Num  bool
+	// Hidden columns are for machines: they are in CSV only.
+	Hidden bool
 }
+
+// textCol and numCol are columns of words and of numbers.
+func textCol(text, name string) column { return column{Text: text, Name: name} }
+func numCol(text, name string) column  { return column{Text: text, Name: name, Num: true} }
 
 // cell has a text for people and a raw value for machines; in CSV an empty raw value says that there is none.
 type cell struct {
@@ -64,37 +70,37 @@ func (t *table) csvBytes() []byte {
 
 // markdown writes the table for people, columns padded so that the source reads as well as the page.
 func (t *table) markdown() []byte {
-	width := make([]int, len(t.Head))
+	var show []int
+	width := map[int]int{}
 	clean := func(s string) string {
 		return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
 	}
 	for i, h := range t.Head {
+		if h.Hidden {
+			continue
+		}
+		show = append(show, i)
 		width[i] = max(utf8.RuneCountInString(clean(h.Text)), 3)
-	}
-	for _, row := range t.Rows {
-		for i, c := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(clean(c.Text)))
+		for _, row := range t.Rows {
+			width[i] = max(width[i], utf8.RuneCountInString(clean(row[i].Text)))
 		}
 	}
 	var b bytes.Buffer
 	line := func(text func(i int) string) {
 		b.WriteByte('|')
-		for i := range t.Head {
-			s := text(i)
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
+		for _, i := range show {
+			pad, s := padRight, clean(text(i))
 			if t.Head[i].Num {
-				s = pad + s
-			} else {
-				s += pad
+				pad = padLeft
 			}
-			b.WriteString(" " + s + " |")
+			b.WriteString(" " + pad(s, width[i]) + " |")
 		}
 		b.WriteByte('\n')
 	}
 	if t.Title != "" {
 		b.WriteString("**" + t.Title + "**\n\n")
 	}
-	line(func(i int) string { return clean(t.Head[i].Text) })
+	line(func(i int) string { return t.Head[i].Text })
 	line(func(i int) string {
 		if t.Head[i].Num {
 			return strings.Repeat("-", width[i]-1) + ":"
@@ -102,7 +108,7 @@ func (t *table) markdown() []byte {
 		return strings.Repeat("-", width[i])
 	})
 	for _, row := range t.Rows {
-		line(func(i int) string { return clean(row[i].Text) })
+		line(func(i int) string { return row[i].Text })
 	}
 	return b.Bytes()
 }

@@ -14,27 +14,21 @@ import (
 // resultsTable is the main table.
 func (st *study) resultsTable() *table {
 	t := &table{ID: "results", Head: []column{
-		{"method", "method", false}, {"memory", "memory", true}, {"protocol", "protocol", false},
-		{"average accuracy, %", "average_accuracy", true}, {"± 95 %", "average_accuracy_half_width_95", true},
-		{"forgetting, points", "average_forgetting", true}, {"learning accuracy, %", "learning_accuracy", true},
-		{"time a run", "seconds", true}, {"runs", "runs", true}, {"outcome", "outcome", false},
+		textCol("method", "method"), numCol("memory", "memory"), textCol("protocol", "protocol"),
+		numCol("average accuracy, %", "average_accuracy"), hidden("average_accuracy_half_width_95"),
+		numCol("forgetting, points", "average_forgetting"), hidden("average_forgetting_half_width_95"),
+		numCol("learning accuracy, %", "learning_accuracy"), hidden("learning_accuracy_half_width_95"),
+		numCol("time a run", "seconds"), numCol("runs", "runs"), textCol("outcome", "outcome"),
 	}}
 	if len(st.settings) > 1 {
-		t.Head = append([]column{{"stream", "stream", false}}, t.Head...)
+		t.Head = append([]column{textCol("stream", "stream")}, t.Head...)
 	}
 	for _, g := range st.rows {
-		acc := g.finalAccuracy()
-		half := numCell("1 run", acc.half)
-		if acc.n > 1 {
-			half.Text = percent(acc.half)
-		} else if acc.n == 0 {
-			half.Text = "not measured"
+		row := g.head()
+		for _, of := range []func(result.Metrics) *float64{averageAccuracy, averageForgetting, learningAccuracy} {
+			row = append(row, metricCells(g.metricOf(of))...)
 		}
-		secs := g.over((*run).seconds)
-		row := append(g.head(),
-			numCell(plain(acc), acc.mean), half,
-			metricCell(g.metricOf(averageForgetting)), metricCell(g.metricOf(learningAccuracy)),
-			numCell(g.timeText(), secs.mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
+		row = append(row, numCell(g.timeText(), g.over((*run).seconds).mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
 		if len(st.settings) > 1 {
 			row = append([]cell{textCell(g.setting.Name)}, row...)
 		}
@@ -43,14 +37,13 @@ func (st *study) resultsTable() *table {
 	return t
 }
 
-func plain(e estimate) string {
-	if e.n == 0 {
-		return "not measured"
-	}
-	return percent(e.mean)
-}
+// hidden is the column of a half width, which people read behind the ± of the column before.
+func hidden(name string) column { return column{Text: name, Name: name, Num: true, Hidden: true} }
 
-func metricCell(e estimate) cell { return numCell(e.text("not measured"), e.mean) }
+// metricCells are a mean with its interval, and the half width for machines.
+func metricCells(e estimate) []cell {
+	return []cell{numCell(e.text("not measured"), e.mean), numCell("1 run", e.half)}
+}
 
 // allMetrics are the metrics in the order of the schema.
 var allMetrics = []struct {
@@ -70,12 +63,12 @@ var allMetrics = []struct {
 func (st *study) metricsTable() *table {
 	t := &table{ID: "metrics", Head: append([]column{}, rowHead...)}
 	for _, m := range allMetrics {
-		t.Head = append(t.Head, column{m.text + ", %", m.name, true})
+		t.Head = append(t.Head, numCol(m.text+", %", m.name), hidden(m.name+"_half_width_95"))
 	}
 	for _, g := range st.rows {
 		row := g.head()
 		for _, m := range allMetrics {
-			row = append(row, metricCell(g.metricOf(m.of)))
+			row = append(row, metricCells(g.metricOf(m.of))...)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -91,12 +84,12 @@ func (st *study) signalsTable() *table {
 		}
 	}
 	names := slices.Sorted(maps.Keys(used))
-	t := &table{ID: "signals", Head: []column{{"method", "method", false}}}
+	t := &table{ID: "signals", Head: []column{textCol("method", "method")}}
 	for _, n := range names {
-		t.Head = append(t.Head, column{n, slugify(n), false})
+		t.Head = append(t.Head, textCol(n, slugify(n)))
 	}
 	if len(names) == 0 {
-		t.Head = append(t.Head, column{"signals", "signals", false})
+		t.Head = append(t.Head, textCol("signals", "signals"))
 	}
 	done := map[string]bool{}
 	for _, g := range st.rows {
@@ -123,9 +116,9 @@ func (st *study) signalsTable() *table {
 // runsTable lists every run with what its numbers depend on.
 func (st *study) runsTable() *table {
 	t := &table{ID: "runs", Head: []column{
-		{"run", "folder", false}, {"method", "method", false}, {"seed", "seed", true}, {"accuracy, %", "average_accuracy", true},
-		{"outcome", "outcome", false}, {"steps", "steps", true}, {"training", "train_seconds", true}, {"preparing", "prepare_seconds", true},
-		{"testing", "test_seconds", true}, {"peak memory", "peak_resident_bytes", true}, {"parameters", "parameters", true},
+		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"), numCol("accuracy, %", "average_accuracy"),
+		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
+		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), numCol("parameters", "parameters"),
 	}}
 	for _, g := range st.rows {
 		for _, r := range g.runs {
@@ -160,8 +153,8 @@ func sizeCell(n int64) cell {
 // provenanceTable groups the runs by what else their numbers depend on.
 func (st *study) provenanceTable() *table {
 	t := &table{ID: "provenance", Head: []column{
-		{"runs", "runs", true}, {"kernel", "kernel", false}, {"workers", "workers", true}, {"runs at once", "concurrency", true},
-		{"numbers", "numbers", true}, {"revision", "revision", false}, {"Go", "go", false}, {"data", "stream", false}, {"data digest", "data_digest", false},
+		numCol("runs", "runs"), textCol("kernel", "kernel"), numCol("workers", "workers"), numCol("runs at once", "concurrency"),
+		numCol("numbers", "numbers"), textCol("revision", "revision"), textCol("Go", "go"), textCol("data", "stream"), textCol("data digest", "data_digest"),
 	}}
 	var order []string
 	n, rows := map[string]int{}, map[string][]cell{}
@@ -270,17 +263,19 @@ func (s *setting) facts() []fact {
 		}
 		return v
 	}))
-	var methods []string
+	var methods, sets []string
 	for _, g := range s.rows {
 		var seeds []string
 		for _, r := range g.runs {
 			seeds = append(seeds, strconv.FormatUint(r.seed, 10))
 		}
-		noun := "seed "
-		if len(seeds) > 1 {
-			noun = "seeds "
-		}
-		methods = append(methods, g.Label+" ("+noun+andList(seeds)+")")
+		methods, sets = append(methods, g.Label), append(sets, seedList(seeds))
+	}
+	if len(slices.Compact(slices.Clone(sets))) == 1 {
+		return append(f, fact{"Methods", strings.Join(methods, "; ")}, fact{"Runs", sets[0] + " of each method"})
+	}
+	for i := range methods {
+		methods[i] += " (" + sets[i] + ")"
 	}
 	return append(f, fact{"Methods", strings.Join(methods, "; ")})
 }

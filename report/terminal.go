@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -33,6 +34,7 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 	if width <= 0 || width > 100 {
 		width = 100
 	}
+	width = max(width, 40)
 	st := newStudy(runs, nil)
 	var b strings.Builder
 	for i, s := range st.settings {
@@ -42,12 +44,13 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		if len(st.settings) > 1 {
 			b.WriteString(s.Name + "\n")
 		}
-		s.terminal(&b, max(width, 40))
+		s.terminal(&b, width)
+		for _, n := range s.footnotes() {
+			b.WriteString(strings.Join(wrap(n, width), "\n") + "\n")
+		}
 	}
 	for _, warn := range st.warnings {
-		for _, l := range wrap("note: "+warn, max(width, 40)) {
-			b.WriteString(l + "\n")
-		}
+		b.WriteString(strings.Join(wrap("note: "+warn, width), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -95,7 +98,6 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	s.footnotes(b, width)
 }
 
 // listing prints one value a line, for terminals too narrow for a table.
@@ -108,11 +110,10 @@ func (s *setting) listing(b *strings.Builder, rows [][]string, width int) {
 			fmt.Fprintf(b, "  %s %s\n", padRight(rows[0][i], 14), r[i])
 		}
 	}
-	s.footnotes(b, width)
 }
 
-// footnotes say what the numbers above leave out.
-func (s *setting) footnotes(b *strings.Builder, width int) {
+// footnotes say what the numbers of the table leave out.
+func (s *setting) footnotes() []string {
 	var notes []string
 	shared := 0
 	for _, g := range s.rows {
@@ -126,11 +127,7 @@ func (s *setting) footnotes(b *strings.Builder, width int) {
 	if shared > 0 {
 		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine: times do not compare with those of runs alone", shared))
 	}
-	for _, n := range notes {
-		for _, l := range wrap(n, width) {
-			b.WriteString(l + "\n")
-		}
-	}
+	return notes
 }
 
 // timeText is the mean run time of one run, with a star where runs shared the machine.
@@ -159,15 +156,16 @@ func (g *row) runsText() string {
 	}
 }
 
-// outcomes says for each run that did not finish what happened to it.
+// outcomes says for the runs that did not finish what happened to them, seeds with the same fate together.
 func (g *row) outcomes() []string {
-	var out []string
+	var order []string
+	seeds := map[string][]string{}
 	for _, r := range g.runs {
 		o := r.Outcome
 		if o.State == result.Finished {
 			continue
 		}
-		text := fmt.Sprintf("%s, seed %d: %s at step %s", g.Label, r.seed, o.State, thousands(int64(o.Step)))
+		text := fmt.Sprintf("%s at step %s", o.State, thousands(int64(o.Step)))
 		if o.Reason != "" {
 			text += " (" + o.Reason + ")"
 		}
@@ -179,9 +177,24 @@ func (g *row) outcomes() []string {
 		default:
 			text += fmt.Sprintf("; the numbers are those after %s", count(r.lastRow()+1, "task"))
 		}
-		out = append(out, text)
+		if seeds[text] == nil {
+			order = append(order, text)
+		}
+		seeds[text] = append(seeds[text], strconv.FormatUint(r.seed, 10))
+	}
+	var out []string
+	for _, text := range order {
+		out = append(out, fmt.Sprintf("%s, %s: %s", g.Label, seedList(seeds[text]), text))
 	}
 	return out
+}
+
+// seedList is "seed 1" or "seeds 1, 2 and 3".
+func seedList(seeds []string) string {
+	if len(seeds) == 1 {
+		return "seed " + seeds[0]
+	}
+	return "seeds " + andList(seeds)
 }
 
 func averageAccuracy(m result.Metrics) *float64   { return m.AverageAccuracy }

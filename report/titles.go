@@ -66,9 +66,9 @@ func (s *setting) answer() string {
 	e := best.finalAccuracy()
 	if len(best.finished) == 0 {
 		r := best.runs[0]
-		return fmt.Sprintf("No run on the %s has finished; %s was %s after %s, at %s %%.", where, best.Label, r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
+		return fmt.Sprintf("No run on the %s has finished; %s was %s after %s, at %s %%.", where, best.prose(), r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
 	}
-	text := fmt.Sprintf("After %s, %s classifies %s %% of the test images of all tasks correctly", where, best.Label, e.text(""))
+	text := fmt.Sprintf("After %s, %s classifies %s %% of the test images of all tasks correctly", where, best.prose(), e.text(""))
 	if e.n > 1 {
 		text += fmt.Sprintf(" (mean of %d runs)", e.n)
 	} else {
@@ -78,18 +78,18 @@ func (s *setting) answer() string {
 		oe := o.finalAccuracy()
 		switch {
 		case oe.mean > 0 && e.mean/oe.mean >= 1.15:
-			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Label, oe.text(""))
+			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Short, oe.text(""))
 		case e.mean < oe.mean:
-			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Label, oe.text(""))
+			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Short, oe.text(""))
 		default:
-			text += fmt.Sprintf("; %s reaches %s %%", o.Label, oe.text(""))
+			text += fmt.Sprintf("; %s reaches %s %%", o.Short, oe.text(""))
 		}
 	} else if f := best.metricOf(averageForgetting); f.n > 0 {
 		text += fmt.Sprintf(", and has forgotten %s of what it once knew of the earlier tasks", points(f.mean))
 	}
 	text += "."
 	if near := s.near(best); near != nil {
-		text += fmt.Sprintf(" The intervals of %s and %s overlap: these runs do not tell the two apart.", best.Label, near.Label)
+		text += fmt.Sprintf(" The intervals of %s and %s overlap: these runs do not tell the two apart.", best.Short, near.Short)
 	}
 	return text
 }
@@ -115,6 +115,15 @@ func (s *setting) near(best *row) *row {
 	return nil
 }
 
+func (s *setting) anyFinished() bool {
+	for _, g := range s.rows {
+		if len(g.finished) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // ratio prints a factor with as many digits as people read: "1.3", "4.7", "12".
 func ratio(v float64) string {
 	if v >= 9.95 {
@@ -129,25 +138,25 @@ func (s *setting) accuracyTitle() string {
 		return "No accuracy was measured"
 	}
 	if o := s.other(best); o != nil {
-		return fmt.Sprintf("%s ends at %s %%, %s at %s %%", best.Label, percent(best.finalAccuracy().mean), o.Label, percent(o.finalAccuracy().mean))
+		return fmt.Sprintf("%s ends at %s %%, %s at %s %%", best.Short, percent(best.finalAccuracy().mean), o.Short, percent(o.finalAccuracy().mean))
 	}
 	first := best.over(func(r *run) float64 { return r.afterTask(0) })
 	last := best.over(func(r *run) float64 { return r.afterTask(r.lastRow()) })
 	if first.n == 0 || last.n == 0 {
-		return fmt.Sprintf("%s ends at %s %%", best.Label, percent(best.finalAccuracy().mean))
+		return fmt.Sprintf("%s ends at %s %%", best.Short, percent(best.finalAccuracy().mean))
 	}
 	verb := "falls"
 	if last.mean > first.mean {
 		verb = "rises"
 	}
-	return fmt.Sprintf("%s %s from %s %% after one task to %s %% after %d", best.Label, verb, percent(first.mean), percent(last.mean), best.counted()[0].lastRow()+1)
+	return fmt.Sprintf("%s %s from %s %% after one task to %s %% after %d", best.Short, verb, percent(first.mean), percent(last.mean), best.counted()[0].lastRow()+1)
 }
 
 func (s *setting) forgettingTitle() string {
 	var most, least *row
 	f := func(g *row) float64 { return g.metricOf(averageForgetting).mean }
 	for _, g := range s.rows {
-		if math.IsNaN(f(g)) {
+		if math.IsNaN(f(g)) || len(g.finished) == 0 && s.anyFinished() {
 			continue
 		}
 		if most == nil || f(g) > f(most) {
@@ -161,9 +170,9 @@ func (s *setting) forgettingTitle() string {
 	case most == nil:
 		return "No forgetting was measured"
 	case most == least:
-		return fmt.Sprintf("%s forgets %s of what it learnt on an earlier task", most.Label, points(f(most)))
+		return fmt.Sprintf("%s forgets %s of what it learnt on an earlier task", most.Short, points(f(most)))
 	}
-	return fmt.Sprintf("%s forgets %s of an earlier task, %s %s", most.Label, points(f(most)), least.Label, points(f(least)))
+	return fmt.Sprintf("%s forgets %s of an earlier task, %s %s", most.Short, points(f(most)), least.Short, points(f(least)))
 }
 
 func (g *row) matrixTitle(v [][]float64) string {
@@ -176,19 +185,19 @@ func (g *row) matrixTitle(v [][]float64) string {
 		}
 	}
 	if last < 0 {
-		return g.Label + ": nothing was evaluated"
+		return g.Short + ": nothing was evaluated"
 	}
 	end := v[last]
 	if len(end) <= last || last == 0 {
-		return fmt.Sprintf("%s ends at %s %%", g.Label, percent(end[0]))
+		return fmt.Sprintf("%s ends at %s %%", g.Short, percent(end[0]))
 	}
 	first, start := end[0], v[0][0]
 	newest := end[last]
 	name := g.setting.taskNames()
 	if !math.IsNaN(start) {
-		return fmt.Sprintf("%s: task %s falls from %s to %s %%; the newest task stands at %s %%", g.Label, name[0], percent(start), percent(first), percent(newest))
+		return fmt.Sprintf("%s: task %s falls from %s to %s %%; the newest task stands at %s %%", g.Short, name[0], percent(start), percent(first), percent(newest))
 	}
-	return fmt.Sprintf("%s ends with %s %% on task %s and %s %% on task %s", g.Label, percent(first), name[0], percent(newest), name[last])
+	return fmt.Sprintf("%s ends with %s %% on task %s and %s %% on task %s", g.Short, percent(first), name[0], percent(newest), name[last])
 }
 
 func (g *row) classTitle(v []float64) string {
@@ -205,7 +214,7 @@ func (g *row) classTitle(v []float64) string {
 			best = c
 		}
 	}
-	return fmt.Sprintf("%s: %s of %d below 1 %%; the best is %s with %s %%", g.Label, count(low, "class"), known, g.className(best), percent(v[best]))
+	return fmt.Sprintf("%s: %s of %d below 1 %%; the best is %s with %s %%", g.Short, count(low, "class"), known, g.className(best), percent(v[best]))
 }
 
 func (g *row) memoryTitle(v [][]float64) string {
@@ -217,12 +226,12 @@ func (g *row) memoryTitle(v [][]float64) string {
 	}
 	names := g.setting.taskNames()
 	if last < 0 {
-		return g.Label + ": the memory's contents by task"
+		return g.Short + ": the memory's contents by task"
 	}
 	if last == 0 {
-		return fmt.Sprintf("%s stores task %s only", g.Label, names[0])
+		return fmt.Sprintf("%s stores task %s only", g.Short, names[0])
 	}
-	return fmt.Sprintf("%s: at the end task %s holds %s %% of the memory, task %s %s %%", g.Label, names[0], percent(v[last][0]), names[last], percent(v[last][last]))
+	return fmt.Sprintf("%s: at the end task %s holds %s %% of the memory, task %s %s %%", g.Short, names[0], percent(v[last][0]), names[last], percent(v[last][last]))
 }
 
 func (s *setting) timeTitle() string {
@@ -243,9 +252,9 @@ func (s *setting) timeTitle() string {
 	case slow == nil:
 		return "Time until the runs stopped"
 	case slow == fast || t(fast) <= 0:
-		return fmt.Sprintf("One run of %s takes %s", slow.Label, duration(t(slow)))
+		return fmt.Sprintf("One run of %s takes %s", slow.Short, duration(t(slow)))
 	}
-	return fmt.Sprintf("One run of %s takes %s, %s times %s", slow.Label, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Label)
+	return fmt.Sprintf("One run of %s takes %s, %s times %s", slow.Short, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Short)
 }
 
 // outcomeText says how a row's runs ended.

@@ -20,6 +20,14 @@ func thousands(n int64) string {
 	return sign + s
 }
 
+// kilo prints a number of samples shortly: 5000 is "5k", 500 is "500".
+func kilo(n int) string {
+	if n >= 1000 && n%100 == 0 {
+		return num(float64(n)/1000) + "k"
+	}
+	return thousands(int64(n))
+}
+
 // count prints a number and its noun: "1 task", "20 tasks".
 func count(n int, noun string) string {
 	switch {
