@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -30,7 +31,10 @@ func convKernels(g *generator) {
 	}
 }
 
-const rowTile = 5
+const (
+	rowTile     = 5 // kernel.RowTile
+	depthUnroll = 4 // products of one output in a turn of the innermost loop
+)
 
 func (c *convolutions) label(name string) string {
 	c.labels++
@@ -108,6 +112,28 @@ func (c *convolutions) loop(n reg.GPVirtual, body func()) {
 	c.JNZ(LabelRef(l))
 }
 
+// unrolled repeats body n times, n ≥ 0, the bulk of it times a turn of the loop: body(u) is the u-th of a turn and step
+// advances the pointers past a number of them. It destroys n.
+func (c *convolutions) unrolled(n reg.GPVirtual, times int, body func(u int), step func(bodies int)) {
+	turns := c.copyOf(n)
+	c.SHRQ(Imm(uint64(bits.Len(uint(times))-1)), turns)
+	c.unless(turns, func() {
+		c.loop(turns, func() {
+			for u := range times {
+				body(u)
+			}
+			step(times)
+		})
+	})
+	c.ANDQ(Imm(uint64(times-1)), n)
+	c.unless(n, func() {
+		c.loop(n, func() {
+			body(0)
+			step(1)
+		})
+	})
+}
+
 // counted repeats body n times with the counter in memory, where registers are short.
 func (c *convolutions) counted(n reg.GPVirtual, body func()) {
 	m := c.AllocLocal(8)
@@ -174,19 +200,18 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 	x1, wk, offk, k := c.GP64(), w, off, c.length("Off")
 	c.LEAQ(Mem{Base: x, Index: second, Scale: 1}, x1)
 	xs, b, at := c.vecs(2), c.vec(), c.GP64()
-	c.unless(k, func() {
-		c.loop(k, func() {
-			c.MOVLQSX(Mem{Base: offk}, at)
-			c.VMOVUPS(Mem{Base: x, Index: at, Scale: 4}, xs[0])
-			c.VMOVUPS(Mem{Base: x1, Index: at, Scale: 4}, xs[1])
-			for i := range c.planesOut {
-				c.VBROADCASTSS(Mem{Base: wk, Disp: floatBytes * i}, b)
-				c.VFMADD231PS(xs[0], b, acc[2*i])
-				c.VFMADD231PS(xs[1], b, acc[2*i+1])
-			}
-			c.ADDQ(Imm(uint64(floatBytes*c.planesOut)), wk)
-			c.ADDQ(Imm(floatBytes), offk)
-		})
+	c.unrolled(k, depthUnroll, func(u int) {
+		c.MOVLQSX(Mem{Base: offk, Disp: floatBytes * u}, at)
+		c.VMOVUPS(Mem{Base: x, Index: at, Scale: 4}, xs[0])
+		c.VMOVUPS(Mem{Base: x1, Index: at, Scale: 4}, xs[1])
+		for i := range c.planesOut {
+			c.VBROADCASTSS(Mem{Base: wk, Disp: floatBytes * (u*c.planesOut + i)}, b)
+			c.VFMADD231PS(xs[0], b, acc[2*i])
+			c.VFMADD231PS(xs[1], b, acc[2*i+1])
+		}
+	}, func(n int) {
+		c.ADDQ(U32(uint32(n*floatBytes*c.planesOut)), wk)
+		c.ADDQ(U32(uint32(n*floatBytes)), offk)
 	})
 	o := c.copyOf(out)
 	for i := range c.planesOut {
@@ -370,22 +395,21 @@ func (c *convolutions) rowsGrad(vecs int) {
 	n := c.length("XPos")
 	xq, yq := c.GP64(), c.GP64()
 	ys, b := c.vecs(vecs), c.vec()
-	c.unless(n, func() {
-		c.loop(n, func() {
-			c.MOVLQSX(Mem{Base: xPos}, xq)
-			c.MOVLQSX(Mem{Base: yPos}, yq)
+	c.unrolled(n, depthUnroll, func(u int) {
+		c.MOVLQSX(Mem{Base: xPos, Disp: floatBytes * u}, xq)
+		c.MOVLQSX(Mem{Base: yPos, Disp: floatBytes * u}, yq)
+		for v := range vecs {
+			c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
+		}
+		for i := range rowTile {
+			c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
 			for v := range vecs {
-				c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
+				c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
 			}
-			for i := range rowTile {
-				c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
-				for v := range vecs {
-					c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
-				}
-			}
-			c.ADDQ(Imm(4), xPos)
-			c.ADDQ(Imm(4), yPos)
-		})
+		}
+	}, func(n int) {
+		c.ADDQ(U32(uint32(n*floatBytes)), xPos)
+		c.ADDQ(U32(uint32(n*floatBytes)), yPos)
 	})
 	dst, stride := base("Dst"), c.scaled(field("DstStride"))
 	for i := range rowTile {
