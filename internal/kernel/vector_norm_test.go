@@ -80,7 +80,7 @@ func (n *normTest) checkSums(got, start []float64) {
 	n.t.Helper()
 	for c := range n.channels {
 		want, tol := n.sum(c, start[c], func(at int) (float64, float64) { return n.z.old(at), math.Abs(n.z.old(at)) })
-		near(n.t, fmt.Sprintf("%s: sum[%d]", n.what, c), got[c], want, tol)
+		near(n.t, got[c], want, tol, "%s: sum[%d]", n.what, c)
 	}
 }
 
@@ -91,7 +91,7 @@ func (n *normTest) checkSquares(got, start []float64) {
 			d := n.z.old(at) - n.mean.old(c)
 			return d * d, d * d
 		})
-		near(n.t, fmt.Sprintf("%s: squares[%d]", n.what, c), got[c], want, tol)
+		near(n.t, got[c], want, tol, "%s: squares[%d]", n.what, c)
 	}
 }
 
@@ -107,12 +107,12 @@ func (n *normTest) checkNormSums(sg, sgz, startG, startGZ []float64) {
 	n.t.Helper()
 	for c := range n.channels {
 		want, tol := n.sum(c, startG[c], func(at int) (float64, float64) { return n.gradient(at), math.Abs(n.gradient(at)) })
-		near(n.t, fmt.Sprintf("%s: sg[%d]", n.what, c), sg[c], want, tol)
+		near(n.t, sg[c], want, tol, "%s: sg[%d]", n.what, c)
 		want, tol = n.sum(c, startGZ[c], func(at int) (float64, float64) {
 			v := n.gradient(at) * (n.z.old(at) - n.mean.old(c))
 			return v, math.Abs(v)
 		})
-		near(n.t, fmt.Sprintf("%s: sgz[%d]", n.what, c), sgz[c], want, tol)
+		near(n.t, sgz[c], want, tol, "%s: sgz[%d]", n.what, c)
 	}
 	n.checkWritten("g", n.g, n.gated, func(_, at int) (float64, float64) { return n.gradient(at), 0 })
 }
@@ -149,7 +149,7 @@ func (n *normTest) checkWritten(name string, out *array, written bool, want func
 		for e := range n.count {
 			at := n.pos(c, e)
 			v, tol := want(c, at)
-			near(n.t, fmt.Sprintf("%s: %s[%d]", n.what, name, at), float64(out.x[at]), v, tol)
+			near(n.t, float64(out.x[at]), v, tol, "%s: %s[%d]", n.what, name, at)
 		}
 	}
 	for _, a := range []*array{n.z, n.y, n.g, n.res, n.dz, n.mean, n.p, n.q, n.r} {
@@ -295,5 +295,29 @@ func testRowsNorm(t *testing.T, s *Set, rnd *rand.Rand, positions, channels, str
 			a.G = g
 			s.RowsNormApply(dz, &a, n.p.x, n.q.x, n.r.x)
 		},
+	})
+}
+
+// A sum depends on the shape of its area, not on where the array lies in memory.
+func TestSumsIgnoreAlignment(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		var first [5]float64
+		for shift := range 17 {
+			rnd := rand.New(rand.NewPCG(9, 9))
+			x, y := newArray(rnd, 500, shift), newArray(rnd, 500, (3*shift)%17)
+			area := Area{Rows: 7, Cols: 42, RowStride: 43}
+			var got [5]float64
+			got[0] = float64(s.PlaneSum(x.x, area))
+			got[1] = float64(s.PlaneSquares(x.x, area, 0.5))
+			sg, sgz := s.PlaneNormSums(&PlaneNorm{Area: area, Z: x.x, G: y.x, Mean: 0.5})
+			got[2], got[3] = float64(sg), float64(sgz)
+			got[4] = s.Dot(x.x, y.x)
+			if shift == 0 {
+				first = got
+			}
+			if got != first {
+				t.Fatalf("shifted by %d floats the sums are %v; want %v", shift, got, first)
+			}
+		}
 	})
 }

@@ -58,7 +58,7 @@ func everywhere(int) bool { return true }
 
 // near fails unless got is within tol of want, or both are the same infinity or NaN. A tolerance that is not finite, as
 // after an infinite term, asks for equality.
-func near(t *testing.T, what string, got, want, tol float64) {
+func near(t *testing.T, got, want, tol float64, what string, args ...any) {
 	t.Helper()
 	if math.IsNaN(want) && math.IsNaN(got) || math.IsInf(want, 0) && got == want {
 		return
@@ -67,7 +67,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 		tol = 0
 	}
 	if diff := math.Abs(got - want); !(diff <= tol) {
-		t.Fatalf("%s is %g; want %g ± %g", what, got, want, tol)
+		t.Fatalf("%s is %g; want %g ± %g", fmt.Sprintf(what, args...), got, want, tol)
 	}
 }
 
@@ -196,7 +196,7 @@ func testFlat(t *testing.T, s *Set, c flatCase, rnd *rand.Rand, n, offset int) {
 		}
 		want, magnitude := c.want(v)
 		for j := range c.written {
-			near(t, fmt.Sprintf("n %d: array %d[%d]", n, j, i), float64(xs[j][i]), want[j], c.rounds*ulp*magnitude[j])
+			near(t, float64(xs[j][i]), want[j], c.rounds*ulp*magnitude[j], "n %d: array %d[%d]", n, j, i)
 		}
 	}
 	for j := range c.arrays {
@@ -249,7 +249,7 @@ func TestDot(t *testing.T) {
 				magnitude += math.Abs(p)
 			}
 			const ulp64 = 1.0 / (1 << 53)
-			near(t, fmt.Sprintf("dot of %d", n), s.Dot(x.x, y.x), want, 2*float64(n)*ulp64*magnitude)
+			near(t, s.Dot(x.x, y.x), want, 2*float64(n)*ulp64*magnitude, "dot of %d", n)
 			x.check(t, "x", nil)
 			y.check(t, "y", nil)
 		}
