@@ -4,10 +4,10 @@
 // All indices are 0-based. A value that is undefined or needs an entry that was not evaluated is NaN, never 0; results
 // write it as absent. The worked example of the docstrings is
 //
-//	         te_0  te_1  te_2
-//	 tr_0    0.9   0.1   0.2
-//	 tr_1    0.6   0.8   0.3
-//	 tr_2    0.5   0.7   0.85
+//	        te_0  te_1  te_2
+//	tr_0    0.9   0.1   0.2
+//	tr_1    0.6   0.8   0.3
+//	tr_2    0.5   0.7   0.85
 package metric
 
 import "math"

@@ -1,0 +1,62 @@
+// Package learner holds the learners: what they do with an incoming batch, and how they predict. A learner is built of a
+// network, an optimiser, a memory and a criterion; it knows nothing of data sets, streams, metrics, clocks or files, so
+// it cannot see a test set. Start at [Replay].
+package learner
+
+import (
+	"encoding"
+	"fmt"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/tensor"
+)
+
+// argmax is the index of the largest logit, the first one where several are.
+func argmax(logits []float32) ocl.Label {
+	best := 0
+	for k, v := range logits {
+		if v > logits[best] {
+			best = k
+		}
+	}
+	return ocl.Label(best)
+}
+
+// batch is a buffer of images and labels that grows and is used again.
+type batch struct {
+	x tensor.Tensor
+	y []ocl.Label
+}
+
+// resize makes room for n images of shape [C,H,W]; their content is undefined.
+func (b *batch) resize(n int, c, h, w int) {
+	if need := n * c * h * w; cap(b.x.Data) < need {
+		b.x.Data = make([]float32, need)
+		b.y = make([]ocl.Label, n)
+	}
+	b.x.Shape = append(b.x.Shape[:0], n, c, h, w)
+	b.x.Data = b.x.Data[:n*c*h*w]
+	b.y = b.y[:n]
+}
+
+// saveBinary writes what knows its own bytes, such as a random source.
+func saveBinary(e *checkpoint.Encoder, name string, v encoding.BinaryMarshaler) error {
+	b, err := v.MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("learner: saving %s: %w", name, err)
+	}
+	e.Bytes(name, b)
+	return nil
+}
+
+func loadBinary(d *checkpoint.Decoder, name string, v encoding.BinaryUnmarshaler) error {
+	b, err := d.Bytes(name)
+	if err != nil {
+		return err
+	}
+	if err := v.UnmarshalBinary(b); err != nil {
+		return fmt.Errorf("learner: loading %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package learner
+
+import "ocl"
+
+// Stepper is ModelUpdate up to the optimiser's step: it retrieves, and leaves in the network's gradients what the
+// optimiser shall step along.
+type Stepper interface {
+	// Gradient sets Net.Grads for one step on the incoming batch. Of the stats it fills Loss, Correct (rows of b whose
+	// label the network predicted) and Replay (rows replayed).
+	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
+}
+
+// Summed runs the incoming and the replay batch through the network one after the other, each with its own batch-norm
+// statistics, and sums the gradients of their two mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is
+// the sum of both means. B_M is retrieved when the gradient of B_n is there.
+type Summed struct{}
+
+// Gradient implements [Stepper].
+func (Summed) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
+	r.Net.ZeroGrads()
+	if s.Loss, s.Correct, err = r.pass(b, b.Len()); err != nil {
+		return s, err
+	}
+	replay, err := r.retrieve(b)
+	if err != nil || replay.Len() == 0 {
+		return s, err
+	}
+	mean, _, err := r.pass(replay, 0)
+	s.Loss += mean
+	s.Replay = replay.Len()
+	return s, err
+}
+
+// Joint runs both batches through the network as one, with common batch-norm statistics, and takes the mean loss over all
+// rows, as the survey's text says: ∇ℓ(B_n ∪ B_M).
+type Joint struct{}
+
+// Gradient implements [Stepper].
+func (Joint) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
+	r.Net.ZeroGrads()
+	replay, err := r.retrieve(b)
+	if err != nil {
+		return s, err
+	}
+	both := b
+	if n := replay.Len(); n > 0 {
+		c, h, w := r.Net.Input()
+		r.joined.resize(b.Len()+n, c, h, w)
+		copy(r.joined.x.Data[copy(r.joined.x.Data, b.X.Data):], replay.X.Data)
+		copy(r.joined.y[copy(r.joined.y, b.Y):], replay.Y)
+		both = ocl.Batch{X: &r.joined.x, Y: r.joined.y}
+		s.Replay = n
+	}
+	s.Loss, s.Correct, err = r.pass(both, b.Len())
+	return s, err
+}

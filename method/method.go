@@ -1,0 +1,146 @@
+// Package method is the catalogue: a method is a name with a constructor, its citation, its options and what to expect of
+// it. It knows nothing of data and streams. Start at [Catalogue].
+package method
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/nn"
+	"ocl/optim"
+)
+
+// Info describes a method of the catalogue.
+type Info struct {
+	Name     string // as on the command line
+	Title    string
+	Summary  string // one sentence
+	Idea     string // a few sentences
+	Formula  string
+	Citation string
+	Traits
+	Signals     []string // supervisory signals used besides the labels of each batch (survey §3)
+	Settings    []string // keys of the config that it reads, beyond network and optimiser
+	Options     []Option // method.<Name>.<option>; only what no shared setting says
+	CostPerStep string   // relative to Finetune
+	Expect      string   // what a person will see
+
+	build func(Setup) (ocl.Learner, error)
+}
+
+// Traits are what the rest of the program needs to know of a method.
+type Traits struct {
+	UsesMemory     bool // it stores samples, Setup.Memory of them
+	TaskBoundaries bool // it is told when a task begins and ends
+}
+
+// Option is a setting of one method alone. The type of a value is that of Default.
+type Option struct {
+	Name    string
+	Default any
+	Meaning string
+	Range   string // the values that make sense, for people
+}
+
+// Setup is what a method is built from. Net, WS and Opt belong to the learner afterwards.
+type Setup struct {
+	Net         *nn.Network
+	WS          *nn.Workspace
+	Opt         optim.Optimizer
+	Memory      int    // M, samples; 0 or more
+	ReplayBatch int    // rows replayed beside each incoming batch; at least 1
+	Iterations  int    // steps on each incoming batch; at least 1
+	Joint       bool   // one concatenated pass instead of two
+	Shape       [3]int // C, H, W
+	Classes     int    // K
+	Seed        uint64
+	Options     map[string]any // by Option.Name; what is absent has its default
+}
+
+// Catalogue returns all methods, sorted by name.
+func Catalogue() []Info { return slices.Clone(catalogue) }
+
+// Lookup returns the method called name. The error names the nearest one.
+func Lookup(name string) (Info, error) {
+	names := make([]string, len(catalogue))
+	for i, info := range catalogue {
+		if info.Name == name {
+			return info, nil
+		}
+		names[i] = info.Name
+	}
+	return Info{}, fmt.Errorf("method: unknown method %q; want one of %s; did you mean %s", name, strings.Join(names, ", "), nearest(name, names))
+}
+
+// New builds a learner. A fault of the setup or the options is an error that names the key of the config.
+func (i Info) New(s Setup) (ocl.Learner, error) {
+	if err := i.CheckOptions(s.Options); err != nil {
+		return nil, err
+	}
+	for _, v := range []struct {
+		key          string
+		value, least int
+	}{{"memory", s.Memory, 0}, {"replay.batch", s.ReplayBatch, 1}, {"replay.iterations", s.Iterations, 1}} {
+		if v.value < v.least {
+			return nil, fmt.Errorf("method: %s: %s: %d; want at least %d", i.Name, v.key, v.value, v.least)
+		}
+	}
+	return i.build(s)
+}
+
+// CheckOptions says whether all options are the method's own and have the type of their default.
+func (i Info) CheckOptions(options map[string]any) error {
+	names := make([]string, len(i.Options))
+	for k, o := range i.Options {
+		names[k] = o.Name
+		v, ok := options[o.Name]
+		if ok && reflect.TypeOf(v) != reflect.TypeOf(o.Default) {
+			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Range)
+		}
+	}
+	for name := range options {
+		switch {
+		case slices.Contains(names, name):
+		case len(names) == 0:
+			return fmt.Errorf("method: %s: unknown option %q; the method has no options of its own; take it away", i.Name, name)
+		default:
+			return fmt.Errorf("method: %s: unknown option %q; want one of %s; did you mean %s", i.Name, name,
+				strings.Join(names, ", "), nearest(name, names))
+		}
+	}
+	return nil
+}
+
+// nearest is the candidate with the smallest edit distance, the first one where several are.
+func nearest(word string, candidates []string) string {
+	best, least := "", -1
+	for _, c := range candidates {
+		if d := distance(word, c); least < 0 || d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: how many bytes to insert, delete or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
