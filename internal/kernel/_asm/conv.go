@@ -33,7 +33,9 @@ func convKernels(g *generator) {
 
 const (
 	rowTile     = 5 // kernel.RowTile
+	cacheLine   = 64
 	depthUnroll = 4 // products of one output in a turn of the innermost loop
+	gradUnroll  = 2 // vectors of a row in a turn of PlanesGrad
 )
 
 func (c *convolutions) label(name string) string {
@@ -62,6 +64,15 @@ func (c *convolutions) length(f string) reg.GPVirtual {
 	r := c.GP64()
 	c.Load(c.Dereference(c.Param("a")).Field(f).Len(), r)
 	return r
+}
+
+// mem is the memory of a field, through a register of its own.
+func (c *convolutions) mem(f string) Mem {
+	b, err := c.Dereference(c.Param("a")).Field(f).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
 }
 
 // flag loads a bool.
@@ -225,85 +236,63 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 
 func (c *convolutions) planesGrad() {
 	base, field := c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
+	dst, off, values := base("Dst"), base("Off"), c.length("Off")
+	left := c.AllocLocal(8)
+	c.MOVQ(values, left)
+	loop, done := c.label("group"), c.label("done")
+	c.Label(loop)
+	c.CMPQ(left, Imm(uint64(c.gradIn)))
+	c.JLT(LabelRef(done))
 	acc := c.vecs(c.gradOut * c.gradIn)
-	c.clear(acc...)
+	for i, a := range acc {
+		c.VMOVUPS(Mem{Base: dst, Disp: i * c.bytes}, a)
+	}
 	y, yb := base("Y"), c.scaled(field("YBase"))
 	c.ADDQ(yb, y)
-	stride := c.scaled(field("YStride"))
+	stride, stride3 := c.scaled(field("YStride")), c.GP64()
+	c.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	x := base("X")
 	xb := c.scaled(field("XBase"))
 	c.ADDQ(xb, x)
-	// position: offset in bytes from the pointers
-	off := base("Off")
 	xn := make([]reg.GPVirtual, c.gradIn)
 	for n := range xn {
 		xn[n] = c.GP64()
-		c.MOVLQSX(Mem{Base: off, Disp: 4 * n}, xn[n])
+		c.MOVLQSX(Mem{Base: off, Disp: floatBytes * n}, xn[n])
 		c.LEAQ(Mem{Base: x, Index: xn[n], Scale: 4}, xn[n])
 	}
+	at := c.GP64()
+	c.XORQ(at, at)
 	xs, ys := c.vecs(c.gradIn), c.vec()
-	imageAt, rowAt := c.AllocLocal(8), c.AllocLocal(8)
-	zero := c.GP64()
-	c.XORQ(zero, zero)
-	c.MOVQ(zero, imageAt)
-	advance := func(m Mem, stride string) {
-		step := c.scaled(field(stride))
-		c.ADDQ(step, m)
-	}
-	c.counted(field("Images"), func() {
-		first := c.GP64()
-		c.MOVQ(imageAt, first)
-		c.MOVQ(first, rowAt)
-		c.counted(field("Rows"), func() {
-			vecs, at := field("Vecs"), c.GP64()
-			c.MOVQ(rowAt, at)
-			c.unless(vecs, func() {
-				c.loop(vecs, func() {
-					for n := range xs {
-						c.VMOVUPS(Mem{Base: xn[n], Index: at, Scale: 1}, xs[n])
-					}
-					ym := c.GP64()
-					c.LEAQ(Mem{Base: y, Index: at, Scale: 1}, ym)
-					for m := range c.gradOut {
-						c.VMOVUPS(Mem{Base: ym}, ys)
-						for n := range xs {
-							c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
-						}
-						if m < c.gradOut-1 {
-							c.ADDQ(stride, ym)
-						}
-					}
-					c.ADDQ(U32(uint32(c.bytes)), at)
-				})
-			})
-			advance(rowAt, "RowStride")
-		})
-		advance(imageAt, "ImageStride")
+	c.unrolled(field("Vecs"), depthUnroll, func(u int) {
+		for n := range xs {
+			c.VMOVUPS(Mem{Base: xn[n], Index: at, Scale: 1, Disp: u * c.bytes}, xs[n])
+		}
+		for m := range c.gradOut {
+			from := Mem{Base: y, Disp: u * c.bytes} // + m·stride
+			switch m {
+			case 1, 2, 4:
+				from.Index, from.Scale = stride, uint8(m)
+			case 3:
+				from.Index, from.Scale = stride3, 1
+			}
+			c.VMOVUPS(from, ys)
+			for n := range xs {
+				c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
+			}
+		}
+	}, func(n int) {
+		c.ADDQ(U32(uint32(n*c.bytes)), at)
+		c.ADDQ(U32(uint32(n*c.bytes)), y)
 	})
-	dst := base("Dst")
 	for i, a := range acc {
-		c.horizontalSum(a)
-		c.VMOVSS(a.AsX(), Mem{Base: dst, Disp: floatBytes * i})
+		c.VMOVUPS(a, Mem{Base: dst, Disp: i * c.bytes})
 	}
+	c.ADDQ(U32(uint32(len(acc)*c.bytes)), dst)
+	c.ADDQ(U32(uint32(c.gradIn*floatBytes)), off)
+	c.SUBQ(Imm(uint64(c.gradIn)), left)
+	c.JMP(LabelRef(loop))
+	c.Label(done)
 	c.end()
-}
-
-// horizontalSum leaves the sum of all lanes of v in its lane 0.
-func (c *convolutions) horizontalSum(v reg.VecVirtual) {
-	x := c.XMM()
-	if c.bytes == 64 {
-		y := c.YMM()
-		c.VEXTRACTF64X4(Imm(1), v, y)
-		c.VADDPS(y, v.AsY(), v.AsY())
-		c.VEXTRACTF32X4(Imm(1), v.AsY(), x) // the AVX form cannot name the upper 16 registers
-	} else {
-		c.VEXTRACTF128(Imm(1), v.AsY(), x)
-	}
-	c.VADDPS(x, v.AsX(), v.AsX())
-	c.VMOVHLPS(v.AsX(), v.AsX(), x)
-	c.VADDPS(x, v.AsX(), v.AsX())
-	c.VMOVSHDUP(v.AsX(), x)
-	c.VADDSS(x, v.AsX(), v.AsX())
 }
 
 func (c *convolutions) rows(vecs int) {
@@ -389,39 +378,40 @@ func (c *convolutions) rows(vecs int) {
 
 func (c *convolutions) rowsGrad(vecs int) {
 	base, field := c.begin(fmt.Sprintf("rowsGrad%d", vecs), "RowsGrad", fmt.Sprintf("is rowsGradGeneric for blocks of %d vectors.", vecs))
-	acc := c.vecs(rowTile * vecs)
-	c.clear(acc...)
-	x, y, xPos, yPos := base("X"), base("Y"), base("XPos"), base("YPos")
-	n := c.length("XPos")
-	xq, yq := c.GP64(), c.GP64()
-	ys, b := c.vecs(vecs), c.vec()
-	c.unrolled(n, depthUnroll, func(u int) {
-		c.MOVLQSX(Mem{Base: xPos, Disp: floatBytes * u}, xq)
-		c.MOVLQSX(Mem{Base: yPos, Disp: floatBytes * u}, yq)
-		for v := range vecs {
-			c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
-		}
-		for i := range rowTile {
-			c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
+	dst, x := base("Dst"), base("X")
+	c.counted(field("Tiles"), func() {
+		acc := c.vecs(rowTile * vecs)
+		c.clear(acc...)
+		y, xPos, yPos := base("Y"), base("XPos"), base("YPos")
+		xq, yq := c.GP64(), c.GP64()
+		ys, b := c.vecs(vecs), c.vec()
+		c.unrolled(c.length("XPos"), depthUnroll, func(u int) {
+			c.MOVLQSX(Mem{Base: xPos, Disp: floatBytes * u}, xq)
+			c.MOVLQSX(Mem{Base: yPos, Disp: floatBytes * u}, yq)
 			for v := range vecs {
-				c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
+				c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
 			}
-		}
-	}, func(n int) {
-		c.ADDQ(U32(uint32(n*floatBytes)), xPos)
-		c.ADDQ(U32(uint32(n*floatBytes)), yPos)
-	})
-	dst, stride := base("Dst"), c.scaled(field("DstStride"))
-	for i := range rowTile {
-		for v := range vecs {
-			m := Mem{Base: dst, Disp: v * c.bytes}
-			c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
-			c.VMOVUPS(acc[i*vecs+v], m)
-		}
-		if i < rowTile-1 {
+			for i := range rowTile {
+				c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: floatBytes * i}, b)
+				for v := range vecs {
+					c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
+				}
+			}
+		}, func(n int) {
+			c.ADDQ(U32(uint32(n*floatBytes)), xPos)
+			c.ADDQ(U32(uint32(n*floatBytes)), yPos)
+		})
+		stride := c.scaled(field("DstStride"))
+		for i := range rowTile {
+			for v := range vecs {
+				m := Mem{Base: dst, Disp: v * c.bytes}
+				c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
+				c.VMOVUPS(acc[i*vecs+v], m)
+			}
 			c.ADDQ(stride, dst)
 		}
-	}
+		c.ADDQ(Imm(rowTile*floatBytes), x)
+	})
 	c.end()
 }
 
