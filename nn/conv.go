@@ -45,7 +45,7 @@ func newConv(s *kernel.Set, in, out geom, w window, workers int) conv {
 	if in.rows {
 		return newRowsUnit(s, in, out, w, workers)
 	}
-	return newPlanesUnit(s, in, out, w)
+	return newPlanesUnit(s, in, out, w, workers)
 }
 
 // rowsUnit is a convolution in the channel-last layout.
@@ -150,7 +150,7 @@ type planesPhase struct {
 	w     int // where its packed weights begin
 }
 
-func newPlanesUnit(s *kernel.Set, in, out geom, w window) *planesUnit {
+func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int) *planesUnit {
 	u := &planesUnit{s: s, w: w, in: in, out: out, ins: in.c}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
 		if d == -1 {
@@ -177,7 +177,7 @@ func newPlanesUnit(s *kernel.Set, in, out geom, w window) *planesUnit {
 		}
 	}
 	u.fwd = newPlanesConv(s, out, u.in, off, u.in.c)
-	u.grad = newPlanesGrad(s, out, u.in, off, target)
+	u.grad = newPlanesGrad(s, out, u.in, off, target, workers)
 	u.wf = make([]float32, u.fwd.packed())
 
 	phases := 1

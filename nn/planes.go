@@ -5,7 +5,8 @@ import "ocl/internal/kernel"
 // Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
 const (
 	planesBand     = 20 << 10 // input rows of all channels in a forward band
-	planesGradArea = 1024     // positions of a weight-gradient block
+	planesGradArea = 1024     // positions of a weight-gradient block; a multiple of every vector
+	planesGradTaps = 18       // values of k that meet a block of outputs' gradients while it is in the cache
 )
 
 // planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed
@@ -94,27 +95,33 @@ func (c *planesConv) band(chunk int) {
 	}
 }
 
-// planesGrad is the gradient of a planes convolution with respect to its weights.
+// planesGrad is the gradient of a planes convolution with respect to its weights. It runs over borders too: there the
+// output's gradient is zero.
 type planesGrad struct {
 	s       *kernel.Set
 	out, in geom
 	off     []int32 // as in planesConv, padded to a multiple of GradIn by repeating the last
 	k       int     // values of k before padding
 	target  []int32 // index in the parameter of (k, output 0)
-	exact   bool
-	kGroups int // groups of GradIn a chunk
+	kGroups int     // groups of GradIn values of k in a chunk
+	oGroups int     // groups of GradOut outputs
+	sums    [][]float32
 
 	y, x, dst    []float32
 	first, limit int // images
 }
 
-func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32) *planesGrad {
-	g := &planesGrad{s: s, out: out, in: in, k: len(off), target: target, exact: out.w%s.Lanes == 0}
+func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int) *planesGrad {
+	g := &planesGrad{s: s, out: out, in: in, k: len(off), target: target}
 	g.off = append([]int32(nil), off...)
 	for len(g.off)%s.GradIn != 0 {
 		g.off = append(g.off, off[len(off)-1])
 	}
-	g.kGroups = max(1, 18/s.GradIn)
+	g.kGroups = max(1, planesGradTaps/s.GradIn)
+	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
+	for range workers {
+		g.sums = append(g.sums, make([]float32, g.oGroups*g.kGroups*s.GradOut*s.GradIn*s.Lanes))
+	}
 	return g
 }
 
@@ -124,54 +131,36 @@ func (g *planesGrad) run(p *pool, dst, y, x []float32, first, limit int) {
 	p.run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)
 }
 
-func (g *planesGrad) do(_, chunk int) {
-	var tile [32]float32
-	a := kernel.PlanesGrad{Dst: tile[:g.s.GradOut*g.s.GradIn], X: g.x, Y: g.y, YStride: g.out.stride, ImageStride: g.out.plane, RowStride: g.out.row}
+func (g *planesGrad) do(worker, chunk int) {
+	mo, ni, lanes := g.s.GradOut, g.s.GradIn, g.s.Lanes
 	lo := chunk * g.kGroups
-	hi := min(lo+g.kGroups, len(g.off)/g.s.GradIn)
-	lanes := g.s.Lanes
-	switch {
-	case !g.exact: // one contiguous run of positions; the last vector ends in the last image's zero row
-		a.Images, a.Rows = 1, 1
-		total := (g.limit-g.first)*g.out.plane - g.out.row
-		for p := 0; p < total; p += planesGradArea {
-			a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
-			g.tiles(&a, g.out.at(0, g.first, 0)+p, lo, hi)
-		}
-	case g.out.pixels() > 2*planesGradArea: // bands of rows
-		a.Images, a.Vecs = 1, g.out.w/lanes
-		band := max(1, planesGradArea/g.out.w)
-		for img := g.first; img < g.limit; img++ {
-			for y := 0; y < g.out.h; y += band {
-				a.Rows = min(band, g.out.h-y)
-				g.tiles(&a, g.out.at(0, img, y), lo, hi)
-			}
-		}
-	default: // groups of images
-		a.Rows, a.Vecs = g.out.h, g.out.w/lanes
-		group := max(1, planesGradArea/g.out.pixels())
-		for img := g.first; img < g.limit; img += group {
-			a.Images = min(group, g.limit-img)
-			g.tiles(&a, g.out.at(0, img, 0), lo, hi)
+	hi := min(lo+g.kGroups, len(g.off)/ni)
+	sums, tile := g.sums[worker], mo*ni*lanes
+	clear(sums)
+	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, Off: g.off[lo*ni : hi*ni]}
+	// the last vector ends in the last image's zero row
+	total := (g.limit-g.first)*g.out.plane - g.out.row
+	for p := 0; p < total; p += planesGradArea {
+		a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
+		a.XBase = g.out.at(0, g.first, 0) + p
+		for o := range g.oGroups {
+			a.YBase = o*mo*g.out.stride + a.XBase
+			a.Dst = sums[o*g.kGroups*tile:][:(hi-lo)*tile]
+			g.s.PlanesGrad(&a)
 		}
 	}
-}
-
-// tiles does one block of positions for groups [lo, hi) of k and all outputs.
-func (g *planesGrad) tiles(a *kernel.PlanesGrad, at, lo, hi int) {
-	mo, ni := g.s.GradOut, g.s.GradIn
-	tile := a.Dst
-	a.XBase = at
-	for o := 0; o < g.out.c; o += mo {
-		a.YBase = o*g.out.stride + at
-		outs := min(mo, g.out.c-o)
+	for o := range g.oGroups {
+		outs := min(mo, g.out.c-o*mo)
 		for kg := lo; kg < hi; kg++ {
-			a.Off = g.off[kg*ni : (kg+1)*ni]
-			g.s.PlanesGrad(a)
+			part := sums[(o*g.kGroups+kg-lo)*tile:][:tile]
 			for n := range min(ni, g.k-kg*ni) {
-				dst := g.dst[int(g.target[kg*ni+n])+o:][:outs]
+				dst := g.dst[int(g.target[kg*ni+n])+o*mo:][:outs]
 				for m := range dst {
-					dst[m] += tile[m*ni+n]
+					var sum float32
+					for _, v := range part[(m*ni+n)*lanes:][:lanes] {
+						sum += v
+					}
+					dst[m] += sum
 				}
 			}
 		}

@@ -225,26 +225,29 @@ func (g *rowsGrad) do(worker, chunk int) {
 	outs := min(b.vecs*g.s.Lanes, g.out.c-b.first)
 	step := g.taps * g.out.c
 	l := g.list[tap]
+	width := b.vecs * g.s.Lanes
 	a := kernel.RowsGrad{Y: g.y[b.first:], Vecs: b.vecs}
+	whole := lo // inputs before it go straight into dst
+	if outs == width {
+		whole = max(lo, min(hi, g.in.c/kernel.RowTile*kernel.RowTile))
+	}
 	for q := 0; q < len(l.x); q += rowsGradArea {
 		end := min(q+rowsGradArea, len(l.x))
 		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
-		for i := lo; i < hi; i += kernel.RowTile {
-			a.X = g.x[i:]
-			ins := min(kernel.RowTile, g.in.c-i)
-			at := i*step + tap*g.out.c + b.first
-			if outs == b.vecs*g.s.Lanes && ins == kernel.RowTile {
-				a.Dst, a.DstStride = g.dst[at:], step
-				g.s.RowsGrad(&a)
-				continue
-			}
+		if whole > lo {
+			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.c+b.first:], step
+			a.Tiles = (whole - lo) / kernel.RowTile
+			g.s.RowsGrad(&a)
+		}
+		for i := whole; i < hi; i += kernel.RowTile { // the rest would write beyond its rows or columns
 			tmp := g.scratch[worker]
 			clear(tmp)
-			a.Dst, a.DstStride = tmp, b.vecs*g.s.Lanes
+			a.X, a.Dst, a.DstStride, a.Tiles = g.x[i:], tmp, width, 1
 			g.s.RowsGrad(&a)
-			for r := range ins {
+			at := i*step + tap*g.out.c + b.first
+			for r := range min(kernel.RowTile, g.in.c-i) {
 				for v := range outs {
-					g.dst[at+r*step+v] += tmp[r*b.vecs*g.s.Lanes+v]
+					g.dst[at+r*step+v] += tmp[r*width+v]
 				}
 			}
 		}

@@ -24,25 +24,21 @@ type Planes struct {
 	Add       bool // add to Out instead of writing it
 }
 
-// PlanesGrad describes a weight gradient in the planes layout for one tile of Set.GradOut outputs and Set.GradIn values
-// of k:
+// PlanesGrad describes a weight gradient in the planes layout for Set.GradOut outputs and some groups of Set.GradIn values
+// of k. Sums stay apart by lane, so that positions can be taken in blocks: with n the place of a value of k in its group g,
 //
-//	Dst[m·GradIn + n] = Σ_p Y[YBase + m·YStride + p] · X[XBase + Off[n] + p]
+//	Dst[((g·GradOut + m)·GradIn + n)·Lanes + l] += Σ_v Y[YBase + m·YStride + v·Lanes + l] · X[XBase + Off[g·GradIn+n] + v·Lanes + l]
 //
-// with p running over Images × Rows × (Vecs·Lanes) positions, ImageStride and RowStride apart. Off has GradIn entries.
+// with 0 ≤ v < Vecs. len(Off) is a multiple of GradIn.
 type PlanesGrad struct {
-	Dst         []float32
-	Y           []float32
-	X           []float32
-	Off         []int32
-	YBase       int
-	YStride     int
-	XBase       int
-	Images      int
-	ImageStride int
-	Rows        int
-	RowStride   int
-	Vecs        int
+	Dst     []float32
+	Y       []float32
+	X       []float32
+	Off     []int32
+	YBase   int
+	YStride int
+	XBase   int
+	Vecs    int
 }
 
 // Rows describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:
@@ -64,9 +60,9 @@ type Rows struct {
 	Add    bool // add to Out instead of writing it (with repeated positions the sum is still added once)
 }
 
-// RowsGrad describes a weight gradient in the channel-last layout, RowTile inputs by Vecs·Lanes outputs:
+// RowsGrad describes a weight gradient in the channel-last layout, Tiles times RowTile inputs by Vecs·Lanes outputs:
 //
-//	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < RowTile
+//	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < Tiles·RowTile
 type RowsGrad struct {
 	Dst       []float32
 	X         []float32
@@ -74,5 +70,7 @@ type RowsGrad struct {
 	XPos      []int32
 	YPos      []int32
 	DstStride int
+	Tiles     int
 	Vecs      int // 1 ≤ Vecs ≤ Set.RowVecs
+	Tiles     int
 }

@@ -90,17 +90,18 @@ func BenchmarkPlanesGrad(b *testing.B) {
 			for len(off)%s.GradIn != 0 {
 				off = append(off, 0)
 			}
-			dst := make([]float32, s.GradOut*s.GradIn)
-			a := PlanesGrad{Dst: dst, X: x, Y: y, YStride: m.stride, Images: max(1, 1024/(m.size*m.size)),
-				ImageStride: m.image, Rows: m.size, RowStride: m.rowStride, Vecs: m.size / s.Lanes}
+			const group, area = 6, 1024 // groups of k and positions that share the caches
+			dst := make([]float32, len(off)*m.channels*s.Lanes)
+			a := PlanesGrad{X: x, Y: y, YStride: m.stride}
 			for b.Loop() {
-				for img := 0; img < benchBatch; img += a.Images {
-					a.Images = min(a.Images, benchBatch-img)
-					a.XBase = m.margin + img*m.image
-					for o := 0; o < m.channels; o += s.GradOut {
-						a.YBase = a.XBase + o*m.stride
-						for k := 0; k < len(off); k += s.GradIn {
-							a.Off = off[k:][:s.GradIn]
+				for k := 0; k < len(off); k += group * s.GradIn {
+					a.Off = off[k:min(len(off), k+group*s.GradIn)]
+					for p := 0; p < benchBatch*m.image; p += area {
+						a.Vecs = (min(area, benchBatch*m.image-p) + s.Lanes - 1) / s.Lanes
+						a.XBase = m.margin + p
+						for o := 0; o < m.channels; o += s.GradOut {
+							a.YBase = a.XBase + o*m.stride
+							a.Dst = dst[(k*m.channels+o*len(a.Off))*s.Lanes:]
 							s.PlanesGrad(&a)
 						}
 					}
@@ -205,18 +206,18 @@ func BenchmarkRowsGrad(b *testing.B) {
 					}
 				}
 			}
-			a := RowsGrad{DstStride: 9 * shape.channels, Vecs: s.RowVecs}
+			a := RowsGrad{DstStride: 9 * shape.channels, Tiles: shape.channels / RowTile, Vecs: s.RowVecs, Tiles: shape.channels / RowTile}
 			for b.Loop() {
 				for o := 0; o < shape.channels; o += bw {
 					for tap := range 9 {
-						for q := 0; q < len(xPos[tap]); q += rowsGradArea {
-							end := min(q+rowsGradArea, len(xPos[tap]))
+						n := len(xPos[tap])
+						parts := (n + rowsGradArea - 1) / rowsGradArea
+						for part := range parts {
+							q, end := part*n/parts, (part+1)*n/parts
 							a.XPos, a.YPos = xPos[tap][q:end], yPos[tap][q:end]
-							for i := 0; i < shape.channels; i += RowTile {
-								a.X, a.Y = x[i:], y[o:]
-								a.Dst = dst[(i*9+tap)*shape.channels+o:]
-								s.RowsGrad(&a)
-							}
+							a.X, a.Y = x, y[o:]
+							a.Dst = dst[tap*shape.channels+o:]
+							s.RowsGrad(&a)
 						}
 					}
 				}

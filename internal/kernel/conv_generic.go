@@ -34,20 +34,14 @@ func planesVecGeneric(s *Set, a *Planes, p0 int) {
 }
 
 func planesGradGeneric(s *Set, a *PlanesGrad) {
-	for m := range s.GradOut {
-		for n := range s.GradIn {
-			var sum float32
-			for img := range a.Images {
-				for r := range a.Rows {
-					p := img*a.ImageStride + r*a.RowStride
-					y := a.Y[a.YBase+m*a.YStride+p:][:a.Vecs*s.Lanes]
-					x := a.X[a.XBase+int(a.Off[n])+p:][:a.Vecs*s.Lanes]
-					for i := range y {
-						sum += float32(y[i] * x[i])
-					}
-				}
+	for k, off := range a.Off {
+		for m := range s.GradOut {
+			sum := a.Dst[((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes:][:s.Lanes]
+			y := a.Y[a.YBase+m*a.YStride:][:a.Vecs*s.Lanes]
+			x := a.X[a.XBase+int(off):][:a.Vecs*s.Lanes]
+			for i := range y {
+				sum[i%s.Lanes] += float32(y[i] * x[i])
 			}
-			a.Dst[m*s.GradIn+n] = sum
 		}
 	}
 }
@@ -82,13 +76,15 @@ func rowsGeneric(s *Set, a *Rows) {
 
 func rowsGradGeneric(s *Set, a *RowsGrad) {
 	bw := a.Vecs * s.Lanes
-	for q, xp := range a.XPos {
-		y := a.Y[a.YPos[q]:][:bw]
-		for i := range RowTile {
-			x := a.X[int(xp)+i]
-			d := a.Dst[i*a.DstStride:][:bw]
-			for v := range d {
-				d[v] += float32(x * y[v])
+	for t := range a.Tiles {
+		for q, xp := range a.XPos {
+			y := a.Y[a.YPos[q]:][:bw]
+			for i := t * RowTile; i < (t+1)*RowTile; i++ {
+				x := a.X[int(xp)+i]
+				d := a.Dst[i*a.DstStride:][:bw]
+				for v := range d {
+					d[v] += float32(x * y[v])
+				}
 			}
 		}
 	}

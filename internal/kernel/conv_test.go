@@ -172,26 +172,22 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 func TestPlanesGrad(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(2, 0))
-		for _, images := range sample(0, 1, 3) {
-			for _, rows := range sample(0, 1, 2, 5) {
-				for _, vecs := range sample(0, 1, 2, 3, 4) {
-					for shift := range 2 {
-						testPlanesGrad(t, s, r, images, rows, vecs, shift)
-					}
+		for _, groups := range sample(0, 1, 3) {
+			for _, vecs := range sample(0, 1, 2, 3, 4, 5, 9) {
+				for shift := range 2 {
+					testPlanesGrad(t, s, r, groups, vecs, shift)
 				}
 			}
 		}
 	})
 }
 
-func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, images, rows, vecs, shift int) {
+func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, vecs, shift int) {
 	const reach = 40 // of the offsets
-	a := PlanesGrad{Images: images, Rows: rows, Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
-	a.RowStride = vecs*s.Lanes + 1 + shift
-	a.ImageStride = rows*a.RowStride + 5
-	span := images * a.ImageStride
+	a := PlanesGrad{Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
+	span := vecs * s.Lanes
 	a.YStride = span + 3
-	a.Off = make([]int32, s.GradIn)
+	a.Off = make([]int32, groups*s.GradIn)
 	for i := range a.Off {
 		a.Off[i] = int32(r.IntN(reach)) - 1
 	}
@@ -199,23 +195,25 @@ func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, images, rows, vecs, shif
 	a.Y = normal(r, a.YBase+s.GradOut*a.YStride, shift)
 	a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
 	a.Y[r.IntN(len(a.Y))] += poisons[r.IntN(len(poisons))]
-	dst := newGuarded(s.GradOut*s.GradIn, shift)
+	dst := newGuarded(groups*s.GradOut*s.GradIn*s.Lanes, shift)
+	copy(dst.part, normal(r, len(dst.part), 0))
 	want, before := newExpected(), dst.clone()
-	want.terms = images * rows * vecs * s.Lanes
-	for m := range s.GradOut {
-		for n, off := range a.Off {
-			want.set(m*s.GradIn+n, 0)
-			for img := range images {
-				for p := range rows * vecs * s.Lanes {
-					at := img*a.ImageStride + p/(vecs*s.Lanes)*a.RowStride + p%(vecs*s.Lanes)
-					want.add(m*s.GradIn+n, a.Y[a.YBase+m*a.YStride+at], a.X[a.XBase+int(off)+at])
+	want.terms = vecs + 1
+	for k, off := range a.Off {
+		for m := range s.GradOut {
+			for l := range s.Lanes {
+				at := ((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes + l
+				want.set(at, dst.part[at])
+				for v := range vecs {
+					p := v*s.Lanes + l
+					want.add(at, a.Y[a.YBase+m*a.YStride+p], a.X[a.XBase+int(off)+p])
 				}
 			}
 		}
 	}
 	a.Dst = dst.part
 	s.PlanesGrad(&a)
-	want.check(t, fmt.Sprintf("images=%d rows=%d vecs=%d shift=%d", images, rows, vecs, shift), dst, before)
+	want.check(t, fmt.Sprintf("groups=%d vecs=%d shift=%d", groups, vecs, shift), dst, before)
 }
 
 func TestRows(t *testing.T) {
@@ -284,31 +282,34 @@ func TestRowsGrad(t *testing.T) {
 		for vecs := 1; vecs <= s.RowVecs; vecs++ {
 			for _, n := range sample(0, 1, 2, 3, 4, 5, 11, 29) {
 				for shift := range 2 {
-					testRowsGrad(t, s, r, vecs, n, shift)
+					for _, tiles := range sample(0, 1, 3) {
+						testRowsGrad(t, s, r, vecs, n, shift, tiles)
+					}
 				}
 			}
 		}
 	})
 }
 
-func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, shift int) {
-	const positions, c = 12, 7
-	bw := vecs * s.Lanes
-	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift}
+func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, shift, tiles int) {
+	const positions = 12
+	c := tiles*RowTile + 2
+	bw, shift := vecs*s.Lanes, (n+tiles)%2
+	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift, Tiles: tiles}
 	a.X, a.Y = normal(r, positions*c, shift), normal(r, positions*(bw+1), shift)
 	if n > 0 {
 		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
 		a.Y[r.IntN(len(a.Y))] += poisons[r.IntN(len(poisons))]
 	}
 	for range n {
-		a.XPos = append(a.XPos, int32(r.IntN(positions)*c)+int32(r.IntN(c-RowTile+1)))
+		a.XPos = append(a.XPos, int32(r.IntN(positions)*c)+int32(r.IntN(3)))
 		a.YPos = append(a.YPos, int32(r.IntN(positions)*(bw+1)))
 	}
-	dst := newGuarded(RowTile*a.DstStride, shift)
+	dst := newGuarded(tiles*RowTile*a.DstStride, shift)
 	copy(dst.part, normal(r, len(dst.part), 0))
 	want, before := newExpected(), dst.clone()
 	want.terms = n + 1
-	for i := range RowTile {
+	for i := range tiles * RowTile {
 		for v := range bw {
 			at := i*a.DstStride + v
 			want.set(at, dst.part[at])
@@ -319,5 +320,5 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, shift int) {
 	}
 	a.Dst = dst.part
 	s.RowsGrad(&a)
-	want.check(t, fmt.Sprintf("vecs=%d n=%d shift=%d", vecs, n, shift), dst, before)
+	want.check(t, fmt.Sprintf("vecs=%d n=%d shift=%d tiles=%d", vecs, n, shift, tiles), dst, before)
 }

@@ -378,41 +378,54 @@ func (c *convolutions) rows(vecs int) {
 
 func (c *convolutions) rowsGrad(vecs int) {
 	base, field := c.begin(fmt.Sprintf("rowsGrad%d", vecs), "RowsGrad", fmt.Sprintf("is rowsGradGeneric for blocks of %d vectors.", vecs))
-	dst, x := base("Dst"), base("X")
-	c.counted(field("Tiles"), func() {
-		acc := c.vecs(rowTile * vecs)
-		c.clear(acc...)
-		y, xPos, yPos := base("Y"), base("XPos"), base("YPos")
-		xq, yq := c.GP64(), c.GP64()
-		ys, b := c.vecs(vecs), c.vec()
-		c.unrolled(c.length("XPos"), depthUnroll, func(u int) {
-			c.MOVLQSX(Mem{Base: xPos, Disp: floatBytes * u}, xq)
-			c.MOVLQSX(Mem{Base: yPos, Disp: floatBytes * u}, yq)
-			for v := range vecs {
-				c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
-			}
-			for i := range rowTile {
-				c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: floatBytes * i}, b)
-				for v := range vecs {
-					c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
-				}
-			}
-		}, func(n int) {
-			c.ADDQ(U32(uint32(n*floatBytes)), xPos)
-			c.ADDQ(U32(uint32(n*floatBytes)), yPos)
-		})
-		stride := c.scaled(field("DstStride"))
-		for i := range rowTile {
-			for v := range vecs {
-				m := Mem{Base: dst, Disp: v * c.bytes}
-				c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
-				c.VMOVUPS(acc[i*vecs+v], m)
-			}
-			c.ADDQ(stride, dst)
-		}
-		c.ADDQ(Imm(rowTile*floatBytes), x)
+	x, y := base("X"), base("Y")
+	dst, stride := base("Dst"), c.scaled(field("DstStride"))
+	tiles := field("Tiles")
+	c.unless(tiles, func() {
+		c.loop(tiles, func() { c.rowsGradTile(vecs, dst, stride, x, y, base("XPos"), base("YPos")) })
 	})
 	c.end()
+}
+
+func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.GPVirtual) {
+	acc := c.vecs(rowTile * vecs)
+	c.clear(acc...)
+	row := c.copyOf(dst)
+	for i := range rowTile { // the sums are wanted only at the end
+		for at := 0; at < vecs*c.bytes; at += cacheLine {
+			c.PREFETCHT0(Mem{Base: row, Disp: at})
+		}
+		if i < rowTile-1 {
+			c.ADDQ(stride, row)
+		}
+	}
+	xq, yq := c.GP64(), c.GP64()
+	ys, b := c.vecs(vecs), c.vec()
+	c.unrolled(c.length("XPos"), depthUnroll, func(u int) {
+		c.MOVLQSX(Mem{Base: xPos, Disp: floatBytes * u}, xq)
+		c.MOVLQSX(Mem{Base: yPos, Disp: floatBytes * u}, yq)
+		for v := range vecs {
+			c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
+		}
+		for i := range rowTile {
+			c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
+			for v := range vecs {
+				c.VFMADD231PS(ys[v], b, acc[i*vecs+v])
+			}
+		}
+	}, func(n int) {
+		c.ADDQ(U32(uint32(n*floatBytes)), xPos)
+		c.ADDQ(U32(uint32(n*floatBytes)), yPos)
+	})
+	for i := range rowTile {
+		for v := range vecs {
+			m := Mem{Base: dst, Disp: v * c.bytes}
+			c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
+			c.VMOVUPS(acc[i*vecs+v], m)
+		}
+		c.ADDQ(stride, dst)
+	}
+	c.ADDQ(Imm(rowTile*floatBytes), x)
 }
 
 // fmaChains is the number of independent sums of the peak loop, more than latency times units.
