@@ -1,7 +1,32 @@
 package experiment
 
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Values of Config.Protocol (docs/deviations.md: evaluation protocol).
+const (
+	ProtocolStandard = "standard" // all tasks
+	ProtocolSurvey   = "survey"   // the first two tasks are left to tuning; learn and report on the rest
+	ProtocolTuning   = "tuning"   // those first two tasks alone
+)
+
+// Values of Config.Eval.
+const (
+	EvalSeen  = "seen"  // after each task, the test sets of the tasks learned so far
+	EvalAll   = "all"   // after each task, the test sets of all tasks
+	EvalFinal = "final" // after the last task only, all test sets
+)
+
+// DefaultMemory is the memory size M of [Default], in samples.
+const DefaultMemory = 500
+
 // Config describes an experiment: one stream, one or more methods, one or more seeds. It is resolved as defaults, then
-// file, then flags; the resolved struct is saved with every result.
+// file, then flags ([Default], [Load] or [Config.LoadFile], [Config.Set]); the resolved struct is saved with every
+// result. A Config may be copied; its maps and slices are then shared until [Config.Resolved] copies them.
 type Config struct {
 	Data      DataConfig                `yaml:"data" json:"data"`
 	Stream    StreamConfig              `yaml:"stream" json:"stream"`
@@ -15,13 +40,15 @@ type Config struct {
 	Eval      string                    `yaml:"eval" json:"eval"`         // seen | all | final; "" = by scenario
 	Seed      uint64                    `yaml:"seed" json:"seed"`
 	Runs      int                       `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
+
+	memoryGiven bool // the memory was chosen by a person, so methods without one are worth a word
 }
 
 // DataConfig names the data set and where it lies.
 type DataConfig struct {
 	Name string `yaml:"name" json:"name"` // glyphs | cifar100 | npz
 	Dir  string `yaml:"dir" json:"dir"`   // folder or archive
-	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for glyphs.
+	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for glyphs; 0 is the data set's own.
 	Size          int `yaml:"size" json:"size"`
 	TrainPerClass int `yaml:"train_per_class" json:"train_per_class"`
 	TestPerClass  int `yaml:"test_per_class" json:"test_per_class"`
@@ -58,4 +85,56 @@ type OptimizerConfig struct {
 	LR          float64 `yaml:"lr" json:"lr"`
 	WeightDecay float64 `yaml:"weight_decay" json:"weight_decay"`
 	Momentum    float64 `yaml:"momentum" json:"momentum"`
+}
+
+// Default is the experiment of `ocl run` without flags: the built-in glyphs in ten tasks, Finetune and ER side by side.
+// Batch sizes, learning rate and network are those of the survey's experiments (§5).
+func Default() Config {
+	return Config{
+		Data:      DataConfig{Name: "glyphs"},
+		Stream:    StreamConfig{Tasks: 10, Batch: 10, ClassOrder: "random"},
+		Methods:   []string{"finetune", "er"},
+		Memory:    DefaultMemory,
+		Replay:    ReplayConfig{Batch: 10, Iterations: 1},
+		Network:   NetworkConfig{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
+		Optimizer: OptimizerConfig{Name: "sgd", LR: 0.1},
+		Protocol:  ProtocolStandard,
+		Seed:      1,
+		Runs:      1,
+	}
+}
+
+// Resolved returns a deep copy of c in which everything that has a default by circumstance is filled in: drop_last by
+// protocol. Eval stays empty until the scenario of the stream is known ([Run] fills it in).
+func (c Config) Resolved() Config {
+	c.Methods = slices.Clone(c.Methods)
+	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
+	c.Network.Hidden = append([]int{}, c.Network.Hidden...) // never nil: an empty list is written []
+	if order, ok := c.Stream.ClassOrder.([]int); ok {
+		c.Stream.ClassOrder = slices.Clone(order)
+	}
+	drop := c.Protocol != ProtocolStandard
+	if c.Stream.DropLast != nil {
+		drop = *c.Stream.DropLast
+	}
+	c.Stream.DropLast = &drop
+	method := map[string]map[string]any{}
+	for name, options := range c.Method {
+		if len(options) > 0 {
+			method[name] = maps.Clone(options)
+		}
+	}
+	c.Method = method
+	return c
+}
+
+// canonical is the text that two equal experiments share: the resolved config without where the data lie.
+func (c Config) canonical() string {
+	c = c.Resolved()
+	c.Data.Dir = ""
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("experiment: a config does not marshal: %v", err))
+	}
+	return string(b)
 }

@@ -20,10 +20,15 @@ type Options struct {
 	Concurrency     int    // runs at once; 0 chooses
 	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
-	Events          func(Job) Events
+	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
+	Revision        string // of the program, recorded in the results
+	// Events returns the observers of a job; nil watches nothing. It is called once for each job, from one goroutine.
+	Events func(Job) Events
 }
 
-// Events is what observers of a run may watch; nil fields are no-ops, none can change the run.
+// Events is what observers of a run may watch; nil fields are no-ops, none can change the run. They are called from the
+// goroutine of the run, in order, and the run waits for them; runs at once call theirs at the same time, so observers
+// that share something lock it. A run that is kept because it was finished before calls only Begin, Note and End.
 type Events struct {
 	Begin        func(Job, ocl.StreamInfo, Plan)
 	TaskBegin    func(ocl.TaskInfo)

@@ -1,0 +1,168 @@
+package experiment
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/data"
+	"ocl/experiment/result"
+	"ocl/internal/rng"
+	"ocl/method"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/stream"
+)
+
+// run is one job at work: the parts it is wired from and how far it is. It belongs to one goroutine.
+type run struct {
+	*experimentRun
+	job    Job
+	config Config // of this run alone
+	ev     Events
+	id     identity
+	plan   Plan
+
+	stream  *stream.Tasks
+	net     *nn.Network
+	ws      *nn.Workspace
+	learner ocl.Learner
+	labels  []ocl.Label // predictions, reused
+
+	folder      string          // "" writes nothing
+	checkpoints *checkpoint.Dir // nil without folder
+	log         *stepLog
+	every       time.Duration // between checkpoints in the middle of a task; 0 is never
+	saved       time.Time
+
+	progress
+}
+
+// build wires the parts of the run from its config. Random choices come from sources named after their use.
+func (r *run) build() error {
+	r.config = runConfig(r.experimentRun.config, r.job)
+	var err error
+	if r.stream, err = newStream(r.set, r.config); err != nil {
+		return err
+	}
+	info := r.stream.Info()
+	if r.config.Eval == "" {
+		r.config.Eval = defaultEval(info.Scenario)
+	}
+	if r.net, err = newNetwork(info, r.config); err != nil {
+		return err
+	}
+	r.ws = r.net.NewWorkspace(r.workers)
+	r.learner, err = newLearner(r.net, r.ws, info, r.config)
+	if err != nil {
+		return err
+	}
+	r.id = identity{config: r.config.canonical(), data: info.Digest, numbers: result.Numbers, kernel: r.net.KernelName()}
+	r.progress = newProgress(len(info.Tasks), info.Classes)
+	r.plan = newPlan(r.stream, r.net, r.set, r.config)
+	r.every = defaultCheckpointEvery
+	switch {
+	case r.CheckpointEvery > 0:
+		r.every = time.Duration(r.CheckpointEvery) * time.Second
+	case r.CheckpointEvery < 0:
+		r.every = 0
+	}
+	if r.Out != "" {
+		r.folder = filepath.Join(r.Out, r.job.Folder)
+	}
+	return nil
+}
+
+func (r *run) close() {
+	if r.ws != nil {
+		r.ws.Close()
+	}
+	_ = r.log.close() // what matters was synced with the last checkpoint
+	r.log = nil
+}
+
+// defaultEval is what is tested after each task when the config does not say.
+func defaultEval(s ocl.Scenario) string {
+	if s == ocl.DomainIncremental {
+		return EvalAll
+	}
+	return EvalSeen
+}
+
+func newStream(set *data.Set, c Config) (*stream.Tasks, error) {
+	keep, err := stream.Protocol(c.Protocol, c.Stream.Tasks)
+	if err != nil {
+		return nil, err
+	}
+	o := stream.Options{
+		Tasks: c.Stream.Tasks, Batch: c.Stream.Batch, Keep: keep,
+		DropLast: *c.Stream.DropLast, Augment: c.Stream.Augment,
+		Mean: c.Stream.Mean, Std: c.Stream.Std, Seed: c.Seed,
+	}
+	switch order := c.Stream.ClassOrder.(type) {
+	case string:
+		o.Order = order
+	case []int:
+		o.Order, o.ClassOrder = stream.List, order
+	}
+	return stream.Split(set, o)
+}
+
+// newNetwork draws the parameters from the source "network/init" of the seed.
+func newNetwork(info ocl.StreamInfo, c Config) (*nn.Network, error) {
+	size := arch.Config{
+		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
+		NF: c.Network.Width, Hidden: c.Network.Hidden,
+	}
+	src := rng.New(c.Seed, "network/init")
+	if c.Network.Name == "mlp" {
+		return arch.MLP(size, src)
+	}
+	return arch.ResNet18(size, src)
+}
+
+func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c Config) (ocl.Learner, error) {
+	name := c.Methods[0]
+	return infoOf(name).New(method.Setup{
+		Net: net, WS: ws, Opt: newOptimizer(c.Optimizer), Memory: c.Memory,
+		ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
+		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes,
+		Seed: c.Seed, Options: c.Method[name],
+	})
+}
+
+func newOptimizer(c OptimizerConfig) optim.Optimizer {
+	if c.Name == "adam" {
+		return optim.NewAdam(optim.Adam{LR: c.LR, WeightDecay: c.WeightDecay})
+	}
+	return optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum})
+}
+
+// openFolder makes the folder of the run and continues from its newest whole checkpoint, if it has one. Without one it
+// saves the state at step 0, so that a folder without room is found before anything is learned.
+func (r *run) openFolder() error {
+	var err error
+	if r.checkpoints, err = checkpoint.OpenDir(filepath.Join(r.folder, CheckpointDir)); err != nil {
+		return fmt.Errorf("%w; want a folder that can be written; choose another --out", err)
+	}
+	length, err := r.load()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.folder, StepsFile)
+	found := false
+	if r.log, found, err = openStepLog(path, length); err != nil {
+		return fmt.Errorf("%s cannot be written: %w; want a folder with room; make room or choose another --out", path, err)
+	}
+	if !found {
+		r.note(fmt.Sprintf("%s: its first %d steps are missing; the numbers do not depend on it", path, r.step))
+	}
+	r.saved = time.Now()
+	if r.step == 0 {
+		return r.save()
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+	"ocl/experiment/result"
+)
+
+// Names in an experiment folder (Options.Out) and in the folder of a run below it.
+const (
+	ConfigFile    = "experiment.yaml"
+	ResultFile    = "result.json"
+	StepsFile     = "steps.csv"
+	CheckpointDir = "checkpoint"
+)
+
+// prepareFolder makes out the folder of experiment c: new, or one that holds the same experiment. Another experiment is
+// refused unless force is set, which removes what that experiment wrote and nothing else.
+func prepareFolder(out string, c Config, force bool) error {
+	entries, err := os.ReadDir(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("experiment: %w; want a folder for the results; choose another --out", err)
+	}
+	old, err := Load(filepath.Join(out, ConfigFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if len(entries) > 0 && !force {
+			return fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
+				"choose another --out", out, ConfigFile)
+		}
+	case err != nil && !force:
+		return fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
+			"choose another --out, or replace it with --force", out, ConfigFile, err)
+	case err == nil && old.canonical() == c.canonical():
+		return nil
+	case !force:
+		return fmt.Errorf("experiment: %s: the folder holds a different experiment (%s); want the same config; "+
+			"choose another --out, or replace it with --force", out, difference(old, c))
+	default:
+		if err := removeExperiment(out, old); err != nil {
+			return fmt.Errorf("experiment: %s: replacing the experiment: %w", out, err)
+		}
+	}
+	text, err := c.Resolved().YAML()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("experiment: %w; want a folder that can be written; choose another --out", err)
+	}
+	if err := checkpoint.WriteBytesAtomic(filepath.Join(out, ConfigFile), text); err != nil {
+		return fmt.Errorf("experiment: %s cannot be written: %w; want a folder with room; choose another --out", out, err)
+	}
+	return nil
+}
+
+// difference names the first key in which two configs differ.
+func difference(a, b Config) string {
+	var x, y map[string]any
+	for _, p := range []struct {
+		c Config
+		m *map[string]any
+	}{{a, &x}, {b, &y}} {
+		if json.Unmarshal([]byte(p.c.canonical()), p.m) != nil {
+			return "unreadable"
+		}
+	}
+	return differingKey("", x, y)
+}
+
+func differingKey(prefix string, x, y map[string]any) string {
+	all := map[string]bool{}
+	for k := range x {
+		all[k] = true
+	}
+	for k := range y {
+		all[k] = true
+	}
+	for _, k := range sortedKeys(all) {
+		xs, ok1 := x[k].(map[string]any)
+		ys, ok2 := y[k].(map[string]any)
+		if ok1 && ok2 {
+			if d := differingKey(prefix+k+".", xs, ys); d != "" {
+				return d
+			}
+			continue
+		}
+		u, _ := json.Marshal(x[k]) // both come from JSON
+		v, _ := json.Marshal(y[k])
+		if string(u) != string(v) {
+			return fmt.Sprintf("%s is %s there and %s here", prefix+k, u, v)
+		}
+	}
+	return ""
+}
+
+// removeExperiment removes the files that experiment c and its report wrote below out, and folders left empty.
+func removeExperiment(out string, c Config) error {
+	var folders []string
+	for _, j := range Jobs(c) {
+		folder := filepath.Join(out, j.Folder)
+		if err := clearRun(folder); err != nil {
+			return err
+		}
+		folders = append(folders, folder)
+	}
+	for folder, patterns := range map[string][]string{
+		"figures": {"*.svg", "*.png"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
+	} {
+		if err := removeMatching(filepath.Join(out, folder), patterns); err != nil {
+			return err
+		}
+	}
+	for _, f := range append(folders, filepath.Join(out, "figures"), filepath.Join(out, "tables")) {
+		_ = os.Remove(f) // stays when it holds something that is not ours
+	}
+	return nil
+}
+
+// clearRun removes what a run wrote into its folder.
+func clearRun(folder string) error {
+	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
+		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
+		if err == nil {
+			err = dir.Clear()
+		}
+		if err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
+	}
+	for _, name := range []string{ResultFile, StepsFile} {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeMatching removes the files of a folder whose names match a pattern; a missing folder holds none.
+func removeMatching(folder string, patterns []string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		for _, p := range patterns {
+			if ok, _ := filepath.Match(p, e.Name()); ok && e.Type().IsRegular() {
+				if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keptResult returns the result of a run that ended before, nil when the run has to start or go on. A result that other
+// data, numbers or kernels made is refused: the experiment would mix what cannot be compared.
+func keptResult(folder string, id identity) (*result.Result, error) {
+	path := filepath.Join(folder, ResultFile)
+	r, err := result.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case r.Outcome.State == result.Interrupted:
+		return nil, nil
+	}
+	config, err := Parse(ResultFile, r.Config)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	made := identity{
+		config: config.canonical(), data: r.Provenance.DataDigest,
+		numbers: r.Provenance.Numbers, kernel: r.Provenance.Kernel,
+	}
+	if err := id.accept(made); err != nil {
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,29 @@
+package experiment
+
+import (
+	"fmt"
+
+	"ocl/method"
+)
+
+// checkOptions holds the options given for a method against what the catalogue declares. Options for a method that is
+// not in the list are allowed: a config may serve several lists.
+func (c Config) checkOptions(info method.Info, f *faults) {
+	var names []string
+	for _, o := range info.Options {
+		names = append(names, o.Name)
+	}
+	for _, name := range sortedKeys(c.Method[info.Name]) {
+		key := "method." + info.Name + "." + name
+		o, ok := methodOption(key)
+		v := c.Method[info.Name][name]
+		switch {
+		case !ok && len(names) == 0:
+			f.add(key, "unknown option", "want none, "+info.Name+" has no options", "take it away")
+		case !ok:
+			f.add(key, "unknown option", "want one that `ocl methods "+info.Name+"` lists", suggest(name, names))
+		case info.CheckOptions(map[string]any{name: v}) != nil:
+			f.add(key, fmt.Sprint(v), "want "+o.Range, "correct the value")
+		}
+	}
+}
