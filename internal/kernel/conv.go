@@ -72,5 +72,4 @@ type RowsGrad struct {
 	DstStride int
 	Tiles     int
 	Vecs      int // 1 ≤ Vecs ≤ Set.RowVecs
-	Tiles     int
 }

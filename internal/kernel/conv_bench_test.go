@@ -206,7 +206,7 @@ func BenchmarkRowsGrad(b *testing.B) {
 					}
 				}
 			}
-			a := RowsGrad{DstStride: 9 * shape.channels, Tiles: shape.channels / RowTile, Vecs: s.RowVecs, Tiles: shape.channels / RowTile}
+			a := RowsGrad{DstStride: 9 * shape.channels, Tiles: shape.channels / RowTile, Vecs: s.RowVecs}
 			for b.Loop() {
 				for o := 0; o < shape.channels; o += bw {
 					for tap := range 9 {
