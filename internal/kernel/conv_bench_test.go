@@ -10,7 +10,7 @@ import (
 
 const (
 	benchBatch   = 10
-	rowsGradArea = 128 // positions of a call, whose data stays in the first-level cache
+	rowsGradArea = 96 // positions of a call, whose data stays in the first-level cache
 )
 
 // planesMap is a map in the planes layout.
