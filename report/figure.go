@@ -15,6 +15,12 @@ type figure struct {
 	Bars    *bars
 }
 
+// table is the figure's data under its title.
+func (f *figure) table() *table {
+	f.Data.Title = f.Title
+	return f.Data
+}
+
 // lines is a line chart over whole-numbered x.
 type lines struct {
 	XLabel, YLabel string
@@ -42,6 +48,7 @@ type heat struct {
 	V                  [][]float64
 	Say                func(i, j int) string // the cell in words, without its value
 	Missing            string                // what an empty cell means
+	Whose              string                // the row's label
 }
 
 // bars are stacked horizontal bars.

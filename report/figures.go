@@ -3,13 +3,21 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
 // tables of all rows are written all the same.
-const maxHeats = 16
+const maxHeats = 12
+
+// Heat maps of more tasks or classes than this are not drawn: their cells would be smaller than a pixel, and the page
+// larger than 1 MB.
+const (
+	maxHeatTasks   = 100
+	maxHeatClasses = 1_000
+)
 
 // id names a figure of a setting.
 func (s *setting) id(kind string) string {
@@ -178,9 +186,12 @@ func (s *setting) alt(f *figure, what string) string {
 	return b.String()
 }
 
-// matrixFigure is the accuracy matrix of one row.
+// matrixFigure is the accuracy matrix of one row; nil where nothing was evaluated or there are too many tasks.
 func (g *row) matrixFigure() *figure {
 	s := g.setting
+	if evaluated := slices.ContainsFunc(g.counted(), func(r *run) bool { return r.lastRow() >= 0 }); !evaluated || s.tasks() > maxHeatTasks {
+		return nil
+	}
 	names := s.taskNames()
 	cols := names
 	common := len(g.counted()) > 0 && g.counted()[0].common()
@@ -189,7 +200,7 @@ func (g *row) matrixFigure() *figure {
 	}
 	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
-		RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v, Missing: "not evaluated",
+		RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v, Missing: "not evaluated", Whose: g.Label,
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.matrixTitle(v)
@@ -222,6 +233,9 @@ const classColumns = 10
 // classFigure is the accuracy on each class at the end; nil where the results do not have it.
 func (g *row) classFigure() *figure {
 	k := g.setting.stream.Classes
+	if k > maxHeatClasses {
+		return nil
+	}
 	vals := make([]float64, k)
 	found := false
 	for c := range vals {
@@ -233,7 +247,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{RowLabel: "class", ColLabel: "plus", Missing: "not learnt in this protocol", Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{RowLabel: "class", ColLabel: "plus", Missing: "not learnt in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -265,6 +279,9 @@ func (g *row) className(c int) string {
 func (g *row) memoryFigure() *figure {
 	s := g.setting
 	n := s.tasks()
+	if n > maxHeatTasks {
+		return nil
+	}
 	found := false
 	v := make([][]float64, n)
 	for i := range v {
@@ -280,7 +297,7 @@ func (g *row) memoryFigure() *figure {
 	}
 	names := s.taskNames()
 	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
-		RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v, Missing: "not learnt yet",
+		RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label,
 		Say: func(i, j int) string { return "after " + names[i] + ", classes of task " + names[j] },
 	}}
 	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))

@@ -48,21 +48,23 @@ type pageSetting struct {
 	Memory   gallery
 }
 
-// gallery is a figure for each row; Missing says for which rows there is none, and Rest how many are only in files.
+// gallery is a figure for each row; Missing says for which rows there is none, and Rest are those that are only tables.
 type gallery struct {
 	Figures []*figure
+	Rest    []*figure
 	Missing string
-	Rest    string
 }
 
-// newPage builds the page of a study and returns it with every figure that goes into files.
-func newPage(st *study) (*page, []*figure) {
+// newPage builds the page of a study and returns it with the figures to draw, and the tables of the figures that are not
+// drawn.
+func newPage(st *study) (*page, []*figure, []*table) {
 	p := &page{
 		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
 		Results: st.resultsTable(), Metrics: st.metricsTable(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
 	}
 	var all []*figure
+	var rest []*table
 	for _, s := range st.settings {
 		p.Answers = append(p.Answers, s.answer())
 		ps := pageSetting{Name: upper(s.Name), Slug: s.slug, Facts: s.facts(), Accuracy: s.accuracyFigure(), Time: s.timeFigure()}
@@ -71,42 +73,40 @@ func newPage(st *study) (*page, []*figure) {
 			ps.Forget = s.forgettingFigure()
 			all = append(all, ps.Forget)
 		}
-		ps.Matrix = s.gallery("no accuracy matrix", (*row).matrixFigure)
-		ps.Classes = s.gallery("not measured by class", (*row).classFigure)
-		ps.Memory = s.gallery("no memory, or its contents were not recorded", (*row).memoryFigure)
+		ps.Matrix = s.gallery(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure)
+		ps.Classes = s.gallery(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure)
+		ps.Memory = s.gallery("no memory, or its contents by task were not recorded", (*row).memoryFigure)
 		for _, g := range []gallery{ps.Matrix, ps.Classes, ps.Memory} {
 			all = append(all, g.Figures...)
+			for _, f := range g.Rest {
+				rest = append(rest, f.table())
+			}
 		}
 		p.Settings = append(p.Settings, ps)
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
 	}
-	return p, all
+	return p, all, rest
 }
 
 // Large says that the heat maps are too wide to stand side by side.
 func (g gallery) Large() bool { return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 }
 
-// gallery builds a figure for each of the first maxHeats rows, best rows not preferred: the order is that of the tables.
+// gallery builds a figure for each row; the first maxHeats, in the order of the tables, are drawn.
 func (s *setting) gallery(why string, build func(*row) *figure) gallery {
 	var out gallery
 	var missing []string
-	rest := 0
 	for _, g := range s.rows {
-		if len(out.Figures) == maxHeats {
-			rest++
-			continue
-		}
-		if f := build(g); f != nil {
-			out.Figures = append(out.Figures, f)
-		} else {
+		switch f := build(g); {
+		case f == nil:
 			missing = append(missing, g.Label)
+		case len(out.Figures) < maxHeats:
+			out.Figures = append(out.Figures, f)
+		default:
+			out.Rest = append(out.Rest, f)
 		}
 	}
 	if len(missing) > 0 {
 		out.Missing = andList(missing) + ": " + why + "."
-	}
-	if rest > 0 {
-		out.Rest = fmt.Sprintf("The first %d rows are drawn; for the %d others, give fewer folders to “ocl report”.", maxHeats, rest)
 	}
 	return out
 }
@@ -165,11 +165,32 @@ func glue(s string) string {
 	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
 }
 
+// Symbols draws every swatch that the tables of the page use, once.
+func (p *page) Symbols() template.HTML {
+	used := map[string]bool{}
+	for _, t := range []*table{p.Results, p.Metrics, p.Signals, p.Runs} {
+		for _, row := range t.Rows {
+			for _, c := range row {
+				used[c.Mark] = true
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString(`<svg class="defs" aria-hidden="true"><defs>`)
+	for _, s := range allStyles() {
+		if used[s.class] {
+			fmt.Fprintf(&b, `<g id="sw-%s">%s</g>`, s.class, swatchPaths(s, 2))
+		}
+	}
+	b.WriteString(`</defs></svg>`)
+	return template.HTML(b.String())
+}
+
 // swatchOf is the swatch of a style's class.
 func swatchOf(class string) string {
 	for _, s := range allStyles() {
 		if s.class == class {
-			return swatch(s, 2)
+			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true"><use href="#sw-%s"/></svg>`, s.class, s.class)
 		}
 	}
 	return ""
@@ -186,7 +207,7 @@ func (f *figure) heatTable() string {
 	if len(h.Cols) > 40 {
 		size = "tiny"
 	}
-	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s</th>`, size, template.HTMLEscapeString(h.RowLabel+" ↓ "+h.ColLabel+" →"))
+	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s ↓<br/>%s →</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
 	for _, c := range h.Cols {
 		fmt.Fprintf(&b, `<th scope="col">%s</th>`, template.HTMLEscapeString(c))
 	}

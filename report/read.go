@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"ocl/experiment/result"
+	"ocl/metric"
 )
 
 // maxResultBytes bounds what is read of one result.json: a run of 1,000 tasks and 1,000 classes stays below 32 MB.
@@ -19,8 +20,8 @@ const maxResultBytes = 64 << 20
 
 // maxTasks and maxClasses bound the shapes that a result may claim, so that a damaged file cannot ask for all memory.
 const (
-	maxTasks   = 10_000
-	maxClasses = 1_000_000
+	maxTasks   = 1_000
+	maxClasses = 100_000
 )
 
 // run is one result and the folder it was read from.
@@ -30,6 +31,7 @@ type run struct {
 	config map[string]any
 	seed   uint64
 	memory int // capacity in samples; -1 for a method without memory
+	matrix metric.Matrix
 }
 
 // parse reads one result from r. name stands for the file in errors. It never panics, whatever the bytes are.
@@ -193,6 +195,7 @@ func newRun(res *result.Result, folder string) *run {
 	if res.Memory != nil {
 		r.memory = res.Memory.Capacity
 	}
+	r.matrix = r.fullMatrix()
 	return r
 }
 
@@ -263,7 +266,7 @@ func runFolders(dir string) (folders, pending []string, err error) {
 	if len(folders) == 0 {
 		found := "no result.json in it or in the folders in it"
 		if len(pending) > 0 {
-			found = fmt.Sprintf("%d runs have begun, none has a result.json yet", len(pending))
+			found = count(len(pending), "run") + " begun, none with a result.json yet"
 		}
 		return nil, nil, fmt.Errorf("report: %s: %s; want an experiment folder or a run folder; write one with \"ocl run --out %s\"", dir, found, dir)
 	}

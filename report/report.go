@@ -31,11 +31,11 @@ func Write(dirs []string, out string) (string, error) {
 		}
 		out = dirs[0]
 	}
-	p, figures := newPage(newStudy(runs, notes))
+	p, figures, undrawn := newPage(newStudy(runs, notes))
 	w := writer{out: out}
 	w.folder("figures")
 	w.folder("tables")
-	tables := []*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}
+	tables := append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...)
 	for _, f := range figures {
 		if w.err != nil {
 			break
@@ -46,8 +46,7 @@ func Write(dirs []string, out string) (string, error) {
 		}
 		w.file("figures/"+f.ID+".svg", svg)
 		w.file("figures/"+f.ID+".png", png)
-		f.Data.Title = f.Title
-		tables = append(tables, f.Data)
+		tables = append(tables, f.table())
 	}
 	for _, t := range tables {
 		w.file("tables/"+t.ID+".csv", t.csvBytes())

@@ -77,9 +77,9 @@ func at(m [][]*float64, i, j int) float64 {
 	return orNaN(m[i][j])
 }
 
-// matrix is the accuracy matrix as package metric wants it: every row as long as the run has tasks, or one value long
+// fullMatrix is the accuracy matrix as package metric wants it: every row as long as the run has tasks, or one value long
 // where all tasks share one test set.
-func (r *run) matrix() metric.Matrix {
+func (r *run) fullMatrix() metric.Matrix {
 	cols := len(r.Stream.Tasks)
 	if r.common() {
 		cols = 1
@@ -108,7 +108,7 @@ func (r *run) afterTask(i int) float64 {
 	if i < 0 || i >= len(r.Accuracy) {
 		return math.NaN()
 	}
-	return metric.AverageAccuracy(r.matrix(), i)
+	return metric.AverageAccuracy(r.matrix, i)
 }
 
 // lastRow is the index of the last evaluated row of the matrix, -1 if none was.

@@ -94,7 +94,7 @@ func (l *lines) inline(b *strings.Builder, f *figure, lay layout) {
 			class += " crowd"
 		}
 		fmt.Fprintf(b, `<g class="%s" data-s="%s">`, class, html.EscapeString(s.Label))
-		s.draw(b, fr, len(l.Series) <= 12)
+		s.draw(b, fr)
 		if labelled && ends[i] == ends[i] {
 			x, y, _ := s.endOf()
 			px, py := fr.x(float64(x)), fr.y(y)
@@ -158,8 +158,12 @@ func (l *lines) legend(b *strings.Builder, lay layout) {
 
 // swatch is a short piece of a method's line with its marker.
 func swatch(s style, width float64) string {
-	return fmt.Sprintf(`<svg class="sw m-%s" viewBox="0 0 34 12" aria-hidden="true"><path class="ln" d="M1 6H33" stroke-width="%s"%s/><path class="mk" d="M17 6%s"/></svg>`,
-		s.class, num(width), dashAttr(s.dash), s.marker.path(4))
+	return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true">%s</svg>`, s.class, swatchPaths(s, width))
+}
+
+// swatchPaths is what a swatch of 34 × 12 pixels draws.
+func swatchPaths(s style, width float64) string {
+	return fmt.Sprintf(`<path class="ln" d="M1 6H33" stroke-width="%s"%s/><path class="mk" d="M17 6%s"/>`, num(width), dashAttr(s.dash), s.marker.path(4))
 }
 
 func dashAttr(d []float64) string {
@@ -199,8 +203,12 @@ func (m marker) path(r float64) string {
 	return p("m%s 0a%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0z", -r, r, r, 2*r, r, r, -2*r)
 }
 
+// manySeries is the number of series up to which every point has its marker and its value on hover.
+const manySeries = 12
+
 // draw draws band, single runs, mean and markers.
-func (s *series) draw(b *strings.Builder, fr frame, points bool) {
+func (s *series) draw(b *strings.Builder, fr frame) {
+	many := len(fr.l.Series) > manySeries
 	for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
 		if len(part) < 2 {
 			i := part[0]
@@ -226,12 +234,13 @@ func (s *series) draw(b *strings.Builder, fr frame, points bool) {
 	if d := linePath(s.Y, fr); d != "" {
 		fmt.Fprintf(b, `<path class="ln" stroke-width="%s"%s d="%s"><title>%s</title></path>`, num(s.Width), dashAttr(s.Style.dash), d, html.EscapeString(s.Label))
 	}
+	last, _, _ := s.endOf()
 	for i, y := range s.Y {
-		if math.IsNaN(y) {
+		if math.IsNaN(y) || many && i%5 > 0 && i+1 != last {
 			continue
 		}
 		fmt.Fprintf(b, `<path class="mk" d="M%s %s%s"`, num(fr.x(float64(i+1))), num(fr.y(y)), s.Style.marker.path(3))
-		if points {
+		if !many {
 			fmt.Fprintf(b, `><title>%s, %d: %s</title></path>`, html.EscapeString(s.Label), i+1+fr.l.XOffset, estimateText(y, at1(s.Half, i)))
 		} else {
 			b.WriteString(`/>`)

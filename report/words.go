@@ -75,7 +75,11 @@ func bytesText(n int64) string {
 		v /= 1000
 		unit++
 	}
-	return fmt.Sprintf("%.3g %s", v, []string{"B", "kB", "MB", "GB", "TB"}[unit])
+	digits := 0
+	if v < 9.95 {
+		digits = 1
+	}
+	return fmt.Sprintf("%.*f %s", digits, v, []string{"B", "kB", "MB", "GB", "TB"}[unit])
 }
 
 // andList joins words as a sentence does: "a", "a and b", "a, b and c".

@@ -1,0 +1,471 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ocl/experiment/result"
+	"ocl/metric"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// writePage writes a report and returns its page.
+func writePage(t *testing.T, dirs []string, out string) string {
+	t.Helper()
+	path, err := Write(dirs, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// wellFormed parses a page as XML with HTML's liberties, scripts and styles left out.
+func wellFormed(page string) error {
+	page = regexp.MustCompile(`(?s)<(script|style)>.*?</(script|style)>`).ReplaceAllString(page, "")
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var open []string
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			if len(open) > 0 {
+				return fmt.Errorf("%v left open", open)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch e := tok.(type) {
+		case xml.StartElement:
+			open = append(open, e.Name.Local)
+		case xml.EndElement:
+			if len(open) == 0 || open[len(open)-1] != e.Name.Local {
+				return fmt.Errorf("</%s> closes %v", e.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// noNumber finds what formatting makes of values that are none.
+var noNumber = regexp.MustCompile(`[^s]NaN[^(]|[+-]Inf|%!`)
+
+// checkPage holds what every page must be.
+func checkPage(t *testing.T, page, out string) {
+	t.Helper()
+	if err := wellFormed(page); err != nil {
+		t.Errorf("not well formed: %v", err)
+	}
+	if len(page) > 1_000_000 {
+		t.Errorf("the page has %d bytes, want at most 1 MB", len(page))
+	}
+	for _, bad := range []string{"http://", "https://", "<no value>", "ZgotmplZ", "@import"} {
+		if strings.Contains(page, bad) {
+			at := strings.Index(page, bad)
+			t.Errorf("the page holds %q: …%s…", bad, page[max(0, at-80):min(len(page), at+80)])
+		}
+	}
+	if m := noNumber.FindString(page); m != "" {
+		t.Errorf("the page shows %q", m)
+	}
+	if m := regexp.MustCompile(`<td[^>]*></td>`).FindString(page); m != "" {
+		t.Errorf("the page has an empty cell: %s", m)
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] {
+			t.Errorf("id %s occurs twice", m[1])
+		}
+		ids[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if anchor, ok := strings.CutPrefix(m[1], "#"); ok {
+			if !ids[anchor] {
+				t.Errorf("link to #%s leads nowhere", anchor)
+			}
+		} else if _, err := os.Stat(filepath.Join(out, m[1])); err != nil {
+			t.Errorf("link to %s: %v", m[1], err)
+		}
+	}
+	for _, ref := range regexp.MustCompile(`aria-labelledby="(\S+) (\S+)"`).FindAllStringSubmatch(page, -1) {
+		if !ids[ref[1]] || !ids[ref[2]] {
+			t.Errorf("a picture lacks its title %s or description %s", ref[1], ref[2])
+		}
+	}
+	pictures, described := strings.Count(page, `<svg class="fig`), strings.Count(page, `role="img"`)
+	if pictures != described {
+		t.Errorf("%d pictures, %d described", pictures, described)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, pair(3))
+	page := writePage(t, []string{dir}, "")
+	checkPage(t, page, dir)
+	for _, want := range []string{
+		"ER with 500 stored samples classifies", "times as many as Finetune", "mean of 3 runs",
+		"10 tasks of 100 classes in all: 10,000 images to learn from, 2,500 to test on",
+		"resnet18, width 20, 1,109,240 parameters", "sgd, lr 0.1, weight decay 0",
+		`ocl run --config ` + filepath.ToSlash(dir) + `/er-m500-s1/result.json`,
+		`title="after 3, on 1: `, "avx512", "sha256:5f0c0a0e", "0123456789ab", "not measured", "prefers-color-scheme:dark",
+	} {
+		if !strings.Contains(strings.ReplaceAll(page, "\u00a0", " "), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	// Every figure is there three times and has its data.
+	for _, id := range []string{"accuracy", "forgetting", "time", "matrix-er-m500", "matrix-finetune", "classes-er-m500", "classes-finetune", "memory-er-m500"} {
+		svg, err := os.ReadFile(filepath.Join(dir, "figures", id+".svg"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
+			t.Errorf("%s.svg: %v", id, err)
+		}
+		title := regexp.MustCompile(`<h3>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page, `<figure id="`+id+`"`):])
+		if title == nil || !strings.Contains(string(svg), "<title>"+strings.ReplaceAll(title[1], "\u00a0", " ")+"</title>") {
+			t.Errorf("%s.svg has not the page's title %q", id, title)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "figures", id+".png"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 600 {
+			t.Errorf("%s.png: %v, want a picture at least 600 pixels wide", id, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*", "*.tmp"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestWriteIsDeterministic(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, pair(2))
+	a, b := t.TempDir(), t.TempDir()
+	writePage(t, []string{dir}, a)
+	writePage(t, []string{dir}, b)
+	n := 0
+	err := filepath.WalkDir(a, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(a, path)
+		x, _ := os.ReadFile(path)
+		y, _ := os.ReadFile(filepath.Join(b, rel))
+		if !bytes.Equal(x, y) {
+			t.Errorf("%s differs between two reports of the same results", rel)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n < 20 {
+		t.Errorf("%d files, %v", n, err)
+	}
+}
+
+func TestRunFolderAlone(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, pair(1))
+	folder := filepath.Join(dir, "er-m500-s1")
+	page := writePage(t, []string{folder}, "")
+	checkPage(t, page, folder)
+	if !strings.Contains(page, "(1 run)") || strings.Contains(page, "Finetune") || strings.Contains(page, "± ") && strings.Contains(page, "95\u00a0% Student") {
+		t.Error("the page of one run shows more than that run, or an interval")
+	}
+}
+
+func TestResultsTables(t *testing.T) {
+	ft := fake{method: "finetune", title: "Finetune", memory: -1, seed: 1}
+	er := fake{method: "er", title: "ER", memory: 5000, seed: 1}
+	er2 := er
+	er2.seed = 2
+	st := newStudy([]*run{
+		newRun(exact(ft, 0.036, 0.5, 0.55, 80), ""), newRun(exact(er, 0.17, 0.31, 0.46, 160), ""), newRun(exact(er2, 0.18, 0.33, 0.48, 160), ""),
+	}, nil)
+	wantMD := `| method   | memory | protocol | average accuracy, % | forgetting, points | learning accuracy, % | time a run |  runs | outcome  |
+| -------- | -----: | -------- | ------------------: | -----------------: | -------------------: | ---------: | ----: | -------- |
+| ER       |  5,000 | standard |          17.5 ± 6.4 |        32.0 ± 12.7 |          47.0 ± 12.7 |      2m40s |     2 | finished |
+| Finetune |   none | standard |                 3.6 |               50.0 |                 55.0 |      1m20s | 1 run | finished |
+`
+	if diff := cmp.Diff(wantMD, string(st.resultsTable().markdown())); diff != "" {
+		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(st.resultsTable().csvBytes())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantHead := "method,memory,protocol,average_accuracy,average_accuracy_half_width_95,average_forgetting,average_forgetting_half_width_95,learning_accuracy,learning_accuracy_half_width_95,seconds,runs,outcome"
+	if got := strings.Join(rows[0], ","); got != wantHead {
+		t.Errorf("CSV head is\n%s, want\n%s", got, wantHead)
+	}
+	near := func(text string, want float64) bool {
+		v, err := strconv.ParseFloat(text, 64)
+		return err == nil && math.Abs(v-want) <= 1e-4
+	}
+	if r := rows[1]; r[0] != "er" || r[1] != "5000" || !near(r[3], 0.175) || !near(r[4], 0.06353) || !near(r[9], 160) || r[10] != "2" {
+		t.Errorf("CSV row of ER is %v", r)
+	}
+	if r := rows[2]; r[0] != "finetune" || r[1] != "" || !near(r[3], 0.036) || r[4] != "" || r[10] != "1" {
+		t.Errorf("CSV row of Finetune is %v; one run has no half width", r)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	a, b, out := t.TempDir(), t.TempDir(), t.TempDir()
+	small := pair(2)
+	large := pair(2)
+	for i := range large {
+		if large[i].memory > 0 {
+			large[i].memory = 2000
+			large[i].decay = 0.93
+		}
+	}
+	save(t, a, small)
+	save(t, b, large)
+	if _, err := Write([]string{a, b}, ""); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
+		t.Errorf("two folders and no place for the report: error is %v", err)
+	}
+	page := writePage(t, []string{a, b, a}, out)
+	checkPage(t, page, out)
+	for _, want := range []string{"ER, memory 500", "ER, memory 2,000", "ER 2k", "are the same run (same configuration, seed 1)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	rows := csvRows(t, filepath.Join(out, "tables", "results.csv"))
+	if len(rows) != 4 || rows[1][1] != "500" || rows[2][1] != "2000" || rows[1][10] != "2" || rows[3][10] != "2" {
+		t.Errorf("results.csv is %v; want ER twice and Finetune once, 2 runs each", rows)
+	}
+}
+
+func csvRows(t *testing.T, path string) [][]string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestRowsDifferByConfig(t *testing.T) {
+	er := fake{method: "er", title: "ER", memory: 500, seed: 1, level: 0.6, decay: 0.8}
+	fast := er
+	fast.lr = 0.5
+	other := er
+	other.protocol = "survey"
+	st := newStudy([]*run{newRun(er.make(), "a"), newRun(fast.make(), "b"), newRun(other.make(), "c")}, nil)
+	var labels []string
+	for _, g := range st.rows {
+		labels = append(labels, g.Label+" | "+g.setting.Name)
+	}
+	want := []string{
+		"ER, memory 500, optimizer.lr 0.1 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500, optimizer.lr 0.5 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500 | glyphs in 10 tasks, survey protocol",
+	}
+	if diff := cmp.Diff(want, labels); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	slugs := map[string]bool{}
+	for _, g := range st.rows {
+		if slugs[g.slug] {
+			t.Errorf("slug %s occurs twice", g.slug)
+		}
+		slugs[g.slug] = true
+	}
+}
+
+func TestMixturesAreWarnedOf(t *testing.T) {
+	er := fake{method: "er", title: "ER", memory: 500, seed: 1, level: 0.6, decay: 0.8}
+	kernel, numbers := er, er
+	kernel.seed, kernel.kernel = 2, "generic"
+	numbers.seed, numbers.numbers = 3, 2
+	st := newStudy([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c")}, nil)
+	all := strings.Join(st.warnings, "\n")
+	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning of %s in\n%s", want, all)
+		}
+	}
+	if len(st.rows) != 2 || len(st.rows[0].runs) != 2 || len(st.rows[1].runs) != 1 {
+		t.Error("runs of different numbers versions are averaged, or runs of different kernels are not")
+	}
+	if st := newStudy([]*run{newRun(er.make(), "a")}, nil); len(st.warnings) > 0 {
+		t.Errorf("one run, but warnings %v", st.warnings)
+	}
+}
+
+func TestAHundredRuns(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	var many []fake
+	for i, m := range surveyed {
+		for _, memory := range []int{1000, 5000, 10000} {
+			for s := range uint64(3) {
+				many = append(many, fake{method: m, title: strings.ToUpper(m), memory: memory, seed: s + 1, tasks: 20, perTask: 5, level: 0.6, decay: 0.5 + 0.04*float64(i)})
+			}
+		}
+	}
+	save(t, dir, many)
+	runs, notes, err := readAll([]string{dir})
+	if err != nil || len(runs) != 99 || len(notes) > 0 {
+		t.Fatalf("%d runs, notes %v, %v", len(runs), notes, err)
+	}
+	p, figures, undrawn := newPage(newStudy(runs, notes))
+	html, err := render(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The pictures of 33 rows take long; the links to them are held by the smaller tests.
+	for _, f := range figures {
+		for _, name := range []string{"figures/" + f.ID + ".svg", "figures/" + f.ID + ".png", "tables/" + f.ID + ".csv"} {
+			touch(t, filepath.Join(out, name))
+		}
+	}
+	if len(undrawn) != 3*(33-maxHeats) {
+		t.Errorf("%d tables of figures that are not drawn, want %d", len(undrawn), 3*(33-maxHeats))
+	}
+	for _, tb := range append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...) {
+		touch(t, filepath.Join(out, "tables", tb.ID+".csv"))
+		touch(t, filepath.Join(out, "tables", tb.ID+".md"))
+	}
+	checkPage(t, string(html), out)
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHostileNamesAreEscaped(t *testing.T) {
+	r := pair(1)[1].make()
+	r.Method.Title = `<script>alert(1)</script>`
+	r.Stream.Name = `"><img src=x onerror=alert(2)>`
+	r.Stream.ClassNames[0] = `<b>&"`
+	p, figures, _ := newPage(newStudy([]*run{newRun(r, `a"b`)}, nil))
+	html, err := render(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wellFormed(string(html)); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"<script>alert", "<img", "<b>&"} {
+		if bytes.Contains(html, []byte(bad)) {
+			t.Errorf("the page holds %s", bad)
+		}
+	}
+	svg, _, err := figures[0].file()
+	if err != nil || bytes.Contains(svg, []byte("<script>alert")) {
+		t.Errorf("the SVG holds a script, or %v", err)
+	}
+}
+
+// TestDegenerateResults renders what can be missing.
+func TestDegenerateResults(t *testing.T) {
+	base := fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 4, perTask: 2, level: 0.6, decay: 0.8}
+	for name, change := range map[string]func(*result.Result){
+		"nothing measured": func(r *result.Result) {
+			r.Accuracy, r.PerClass, r.Metrics, r.Memory, r.Outcome.State = nil, nil, result.Metrics{}, nil, result.Interrupted
+		},
+		"final evaluation only": func(r *result.Result) {
+			for i := range r.Accuracy[:3] {
+				r.Accuracy[i], r.PerClass[i] = nil, nil
+			}
+		},
+		"common test set": func(r *result.Result) {
+			r.Stream.Scenario = "domain-incremental"
+			for i := range r.Accuracy {
+				r.Accuracy[i] = r.Accuracy[i][:1]
+			}
+		},
+		"one task": func(r *result.Result) {
+			r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory.ClassCounts = r.Stream.Tasks[:1], [][]*float64{r.Accuracy[0][:1]}, r.PerClass[:1], r.Memory.ClassCounts[:1]
+		},
+		"no tasks":      func(r *result.Result) { r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory = nil, nil, nil, nil },
+		"no config":     func(r *result.Result) { r.Config = nil },
+		"all zero":      func(r *result.Result) { *r.Metrics.AverageAccuracy = 0; r.Seconds = result.Seconds{} },
+		"empty rows":    func(r *result.Result) { r.Accuracy[1] = []*float64{} },
+		"no provenance": func(r *result.Result) { r.Provenance = result.Provenance{} },
+	} {
+		r := base.make()
+		change(r)
+		if err := check(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		p, figures, _ := newPage(newStudy([]*run{newRun(r, "x")}, nil))
+		html, err := render(p)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := wellFormed(string(html)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if m := noNumber.FindString(string(html)); m != "" {
+			t.Errorf("%s: the page shows %q", name, m)
+		}
+		for _, f := range figures {
+			if _, _, err := f.file(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestForgottenIsATermOfAverageForgetting(t *testing.T) {
+	for seed := range uint64(5) {
+		r := newRun(fake{method: "er", memory: 10, seed: seed, tasks: 6, perTask: 1, level: 0.7, decay: 0.7}.make(), "")
+		sum := 0.0
+		for j := range 5 {
+			sum += r.forgotten(j)
+		}
+		if got, want := sum/5, metric.AverageForgetting(r.matrix, 5); !(math.Abs(got-want) <= 1e-12) {
+			t.Errorf("seed %d: mean of the terms is %g, average forgetting %g", seed, got, want)
+		}
+	}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, pair(1))
+	// A file where a folder is needed stops every user, root too.
+	out := filepath.Join(t.TempDir(), "taken")
+	touch(t, out)
+	_, err := Write([]string{dir}, out)
+	if err == nil || !strings.Contains(err.Error(), out) || !strings.Contains(err.Error(), `"--out DIR"`) {
+		t.Errorf("error is %v; want one that names %s and says what to do", err, out)
+	}
+}
