@@ -1,7 +1,9 @@
 package data
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,6 +65,9 @@ const (
 // openGlyphs draws the data set. Picture i of a split shows class i mod 100 and depends on nothing but the split, i and
 // the size: asking for more appends pictures, asking for another size draws the same scenes larger or smaller.
 func openGlyphs(spec Spec) (*Set, error) {
+	if bits.UintSize < 64 {
+		return nil, errors.New("this machine's integers have 32 bits; the pictures are drawn with 64; use a 64-bit build")
+	}
 	size, err := orDefault("size", spec.Size, glyphSize, glyphMinSize, glyphMaxSize)
 	if err != nil {
 		return nil, err

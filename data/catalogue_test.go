@@ -1,0 +1,77 @@
+package data
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestCatalogueIsSortedAndComplete(t *testing.T) {
+	if !slices.IsSorted(Names()) {
+		t.Errorf("names %v are not sorted", Names())
+	}
+	for _, info := range Catalogue() {
+		got, err := Lookup(info.Name)
+		if err != nil || got.Name != info.Name || got.open == nil {
+			t.Errorf("Lookup(%q): %+v, %v", info.Name, got, err)
+		}
+		text := info.Text()
+		for _, field := range []string{info.Title, info.Source, info.Licence, info.Citation, info.Example, info.Shape} {
+			if field == "" {
+				t.Errorf("%s: an empty field in %+v", info.Name, info)
+			}
+			if first := strings.Fields(field)[0]; !strings.Contains(text, first) {
+				t.Errorf("%s: the text lacks %q", info.Name, first)
+			}
+		}
+		for _, line := range strings.Split(text, "\n") {
+			if utf8.RuneCountInString(line) > 100 {
+				t.Errorf("%s: line of %d columns: %s", info.Name, utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+}
+
+func TestOwnSizeAndCounts(t *testing.T) {
+	set := &Set{H: 32, W: 32}
+	for _, spec := range []Spec{{}, {Size: 32}} {
+		if err := spec.wantOwn(set); err != nil {
+			t.Errorf("%+v: %v", spec, err)
+		}
+	}
+	for _, spec := range []Spec{{Size: 84}, {TrainPerClass: 10}, {TestPerClass: 1}} {
+		if err := spec.wantOwn(set); err == nil || !strings.Contains(err.Error(), "at 0") {
+			t.Errorf("%+v: got %v, want an error that says what to set to 0", spec, err)
+		}
+	}
+}
+
+func TestPreview(t *testing.T) {
+	set := openSmall(t, Spec{Name: "glyphs", Size: 16, TrainPerClass: 3, TestPerClass: 1})
+	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5, Columns: 2, Cell: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Two columns of three classes, three pictures each, every pixel 2×2 large: the picture of class 0 comes first.
+	b := sheet.Bounds()
+	if b.Dy() != 2*16+3*(32+4) {
+		t.Errorf("sheet of %v, want a height of %d", b, 2*16+3*(32+4))
+	}
+	found := 0
+	for x := range b.Dx() - 1 {
+		r, g, bl, _ := sheet.At(x, 16).RGBA()
+		r2, g2, b2, _ := sheet.At(x+1, 17).RGBA()
+		p := set.Train.Image(0, set.ImageLen())
+		if uint8(r>>8) == p[0] && uint8(g>>8) == p[256] && uint8(bl>>8) == p[512] && r == r2 && g == g2 && bl == b2 {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("the first pixel of the first picture is not on the sheet in its row")
+	}
+	test, err := Preview(set, PreviewOptions{Test: true})
+	if err != nil || test.Bounds().Empty() {
+		t.Errorf("test pictures: %v, %v", test.Bounds(), err)
+	}
+}

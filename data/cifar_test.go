@@ -1,0 +1,223 @@
+package data
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// smallFormat is CIFAR's layout with 2 coarse and 3 fine classes, two training records and one test record each.
+var smallFormat = cifarFormat{coarse: 2, fine: 3, side: 2, trainPerFine: 2, testFine: 1}
+
+// records writes n records whose fine labels go round and whose pixels count up.
+func (f cifarFormat) records(n int) []byte {
+	var b []byte
+	for i := range n {
+		b = append(b, byte(i%f.coarse), byte(i%f.fine))
+		for p := range f.record() - 2 {
+			b = append(b, byte(16*i+p))
+		}
+	}
+	return b
+}
+
+// cifarFiles is a whole small data set: file name to content.
+func cifarFiles() map[string][]byte {
+	return map[string][]byte{
+		"train.bin":            smallFormat.records(6),
+		"test.bin":             smallFormat.records(3),
+		"fine_label_names.txt": []byte("apple\nbear\ncan\n\n"),
+	}
+}
+
+func writeFolder(t *testing.T, dir string, files map[string][]byte) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// packTarGz packs files under cifar-100-binary/, test.bin first as in the official archive's unsorted order.
+func packTarGz(files map[string][]byte) []byte {
+	var buf bytes.Buffer
+	packed := gzip.NewWriter(&buf)
+	archive := tar.NewWriter(packed)
+	archive.WriteHeader(&tar.Header{Name: "cifar-100-binary/", Typeflag: tar.TypeDir, Mode: 0o755})
+	for _, name := range []string{"test.bin", "fine_label_names.txt", "coarse_label_names.txt", "train.bin"} {
+		if b, ok := files[name]; ok {
+			archive.WriteHeader(&tar.Header{Name: "cifar-100-binary/" + name, Typeflag: tar.TypeReg, Size: int64(len(b)), Mode: 0o644})
+			archive.Write(b)
+		}
+	}
+	archive.Close()
+	packed.Close()
+	return buf.Bytes()
+}
+
+func TestCIFARFromEveryPlace(t *testing.T) {
+	root := t.TempDir()
+	own := writeFolder(t, filepath.Join(root, "a", "cifar-100-binary"), cifarFiles())
+	holder := writeFolder(t, filepath.Join(root, "b"), map[string][]byte{"cifar-100-binary.tar.gz": packTarGz(cifarFiles())})
+	renamed := writeFolder(t, filepath.Join(root, "c"), map[string][]byte{"download": packTarGz(cifarFiles())})
+	for _, dir := range []string{
+		own, filepath.Dir(own), holder, filepath.Join(holder, "cifar-100-binary.tar.gz"), filepath.Join(renamed, "download"),
+	} {
+		set, err := smallFormat.open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Train.Len() != 6 || set.Test.Len() != 3 || set.C != 3 || set.H != 2 || set.W != 2 || set.Classes != 3 {
+			t.Errorf("%s: %d and %d pictures of %d×%d×%d, %d classes", dir, set.Train.Len(), set.Test.Len(), set.C, set.H, set.W, set.Classes)
+		}
+		if set.Train.Y[4] != 1 || set.Train.Image(4, 12)[3] != 67 || set.ClassName(2) != "can" {
+			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], set.Train.Image(4, 12)[3], set.ClassName(2))
+		}
+		const pinned = "sha256:cf9f40f4206a5c63691be40601e89ea0367a87b9b8d19297394e43f8dfb9e4fe"
+		if got := digest(set); got != pinned {
+			t.Errorf("%s: digest %s, want %s", dir, got, pinned)
+		}
+	}
+}
+
+func TestCIFARFaults(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want []string // parts of the error
+		harm func(files map[string][]byte)
+	}{
+		{"truncated", []string{"train.bin: is 83 bytes, want 84", "truncated", "fetch"},
+			func(f map[string][]byte) { f["train.bin"] = f["train.bin"][:83] }},
+		{"oversized", []string{"test.bin: is 43 bytes, want 42", "too long"},
+			func(f map[string][]byte) { f["test.bin"] = append(f["test.bin"], 0) }},
+		{"missing", []string{"test.bin"}, func(f map[string][]byte) { delete(f, "test.bin") }},
+		{"fine label", []string{"train.bin: record 2: coarse label 0 and fine label 3", "below 2 and 3"},
+			func(f map[string][]byte) { f["train.bin"][2*14+1] = 3 }},
+		{"coarse label", []string{"record 0: coarse label 2"}, func(f map[string][]byte) { f["test.bin"][0] = 2 }},
+		{"counts", []string{"train.bin: 3 records of class 0; want 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
+		{"names", []string{"fine_label_names.txt: 2 class names; want 3"},
+			func(f map[string][]byte) { f["fine_label_names.txt"] = []byte("apple bear") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := cifarFiles()
+			c.harm(files)
+			root := t.TempDir()
+			folder := writeFolder(t, filepath.Join(root, "folder"), files)
+			archive := filepath.Join(writeFolder(t, filepath.Join(root, "archive"), map[string][]byte{"x.tar.gz": packTarGz(files)}), "x.tar.gz")
+			for _, dir := range []string{folder, archive} {
+				set, err := smallFormat.open(dir)
+				if err == nil {
+					t.Fatalf("%s: accepted: %+v", dir, set)
+				}
+				for _, want := range append(c.want, dir) {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("got %q, want it to say %q", err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestCIFARWrongPlace(t *testing.T) {
+	root := t.TempDir()
+	python := writeFolder(t, filepath.Join(root, "python"), map[string][]byte{"meta": nil, "train": nil})
+	empty := writeFolder(t, filepath.Join(root, "empty"), nil)
+	file := filepath.Join(writeFolder(t, filepath.Join(root, "file"), map[string][]byte{"notes.txt": []byte("hello")}), "notes.txt")
+	damaged := packTarGz(cifarFiles())
+	cut := filepath.Join(writeFolder(t, filepath.Join(root, "cut"), map[string][]byte{"x.tar.gz": damaged[:len(damaged)/2]}), "x.tar.gz")
+	for _, c := range []struct{ dir, want string }{
+		{"", "--data-dir"},
+		{filepath.Join(root, "nowhere"), "no such file or directory"},
+		{python, "this is the Python version"},
+		{empty, "found an empty folder"},
+		{file, "not a gzip file"},
+		{cut, "x.tar.gz"},
+	} {
+		if _, err := smallFormat.open(c.dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
+		}
+	}
+}
+
+// TestRealCIFAR100 reads the real data where OCL_DATA names their folder; everything else about the format is tested
+// without them.
+func TestRealCIFAR100(t *testing.T) {
+	dir := os.Getenv("OCL_DATA")
+	if dir == "" {
+		t.Skip("OCL_DATA is unset; set it to the folder that holds cifar-100-binary to test the real data")
+	}
+	set, err := Open(Spec{Name: "cifar100", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Train.Len() != 50000 || set.Test.Len() != 10000 || set.ClassName(0) != "apple" || set.ClassName(99) != "worm" {
+		t.Errorf("%d and %d pictures, first class %s, last %s", set.Train.Len(), set.Test.Len(), set.ClassName(0), set.ClassName(99))
+	}
+	// Copies of the data differ in the order of their records, so what is pinned is the exclusive or of the SHA-256 of all.
+	const pinned = "a6c7ef771aa10daeaa40107d97501a33dc219aa4a44af40eba95baa6579ba092"
+	var sum [sha256.Size]byte
+	for _, split := range []Split{set.Train, set.Test} {
+		for i := range split.Len() {
+			h := sha256.Sum256(append([]byte{byte(split.Y[i])}, split.Image(i, set.ImageLen())...))
+			for k, b := range h {
+				sum[k] ^= b
+			}
+		}
+	}
+	if got := hex.EncodeToString(sum[:]); got != pinned {
+		t.Errorf("sum of the records %s, want %s", got, pinned)
+	}
+}
+
+func FuzzCIFARRecords(f *testing.F) {
+	f.Add(smallFormat.records(6))
+	f.Add(smallFormat.records(6)[:20])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		set := smallFormat.newSet()
+		part := smallFormat.parts(set)[0]
+		part.bytes = 84
+		if err := smallFormat.read(part, "train.bin", bytes.NewReader(b), 84); err == nil {
+			checkSplit(t, set, set.Train)
+		}
+	})
+}
+
+func FuzzCIFARArchive(f *testing.F) {
+	whole := packTarGz(cifarFiles())
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte("\x1f\x8b\x08\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		set, err := smallFormat.readArchive(bytes.NewReader(b))
+		if err == nil {
+			checkSplit(t, set, set.Train)
+			checkSplit(t, set, set.Test)
+		}
+	})
+}
+
+// checkSplit is what holds of every split that was accepted.
+func checkSplit(t *testing.T, set *Set, s Split) {
+	t.Helper()
+	if len(s.X) != s.Len()*set.ImageLen() || s.Len() == 0 {
+		t.Errorf("%d bytes for %d pictures of %d", len(s.X), s.Len(), set.ImageLen())
+	}
+	for i, y := range s.Y {
+		if y < 0 || int(y) >= set.Classes {
+			t.Errorf("picture %d has label %d of %d classes", i, y, set.Classes)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestGlyphsAreTheSameEverywhere pins pictures of both splits and three sizes. If it fails on one machine only, the drawing
+// depends on the machine; if it fails everywhere, the data set has changed, and with it every number measured on it: that
+// is a [NUMBERS] entry of the changelog.
+func TestGlyphsAreTheSameEverywhere(t *testing.T) {
+	for _, c := range []struct {
+		size int
+		want string
+	}{
+		{32, "af08ae739ec8a568a54464745b9d50595f62008ca3e9613813b75dee1ed3dc7a"},
+		{9, "4318548517dec5e6894904c1b91fa486c8733d3808e35d575bf6811d2cb01799"},
+		{84, "e912416063b77057c6de5169e2a43e21cf98eb5ed73885ee58440a315faef926"},
+	} {
+		set := openSmall(t, Spec{Name: "glyphs", Size: c.size, TrainPerClass: 2, TestPerClass: 1})
+		h := sha256.New()
+		for _, s := range []Split{set.Train, set.Test} {
+			h.Write(s.X)
+			fmt.Fprint(h, s.Y, s.Domain, s.Strength)
+		}
+		if got := hex.EncodeToString(h.Sum(nil)); got != c.want {
+			t.Errorf("%d pixels: sha256 %s, want %s", c.size, got, c.want)
+		}
+	}
+}
+
+func openSmall(t *testing.T, spec Spec) *Set {
+	t.Helper()
+	set, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestGlyphsShape(t *testing.T) {
+	set := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 3, TestPerClass: 2})
+	if set.C != 3 || set.H != 32 || set.W != 32 || set.Classes != 100 || len(set.ClassNames) != 100 || len(set.Domains) != 10 {
+		t.Errorf("%d×%d×%d, %d classes, %d names, %d domains", set.C, set.H, set.W, set.Classes, len(set.ClassNames), len(set.Domains))
+	}
+	if n := utf8.RuneCountInString(glyphClasses); n != 100 {
+		t.Errorf("%d characters, want 100", n)
+	}
+	names := slices.Clone(set.ClassNames)
+	slices.Sort(names)
+	if n := len(slices.Compact(names)); n != 100 {
+		t.Errorf("%d different characters, want 100", n)
+	}
+	for _, s := range []Split{set.Train, set.Test} {
+		checkSplit(t, set, s)
+		count := make([]int, 100)
+		for i, y := range s.Y {
+			count[y]++
+			if s.Domain[i] < 0 || s.Domain[i] > 9 || s.Strength[i] < 0 || s.Strength[i] > 1 {
+				t.Errorf("picture %d: font %d, strength %v", i, s.Domain[i], s.Strength[i])
+			}
+		}
+		if slices.Min(count) != slices.Max(count) {
+			t.Errorf("between %d and %d pictures a class, want equally many", slices.Min(count), slices.Max(count))
+		}
+	}
+	if slices.Equal(set.Train.X[:set.ImageLen()], set.Test.X[:set.ImageLen()]) {
+		t.Error("the first training and test pictures are the same")
+	}
+}
+
+// TestMoreGlyphsKeepTheFirst asks for more pictures, and for the same scenes at another size.
+func TestMoreGlyphsKeepTheFirst(t *testing.T) {
+	few := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 1, TestPerClass: 1})
+	many := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 3, TestPerClass: 1})
+	if !slices.Equal(few.Train.X, many.Train.X[:len(few.Train.X)]) {
+		t.Error("asking for more pictures changed the first ones")
+	}
+	large := openSmall(t, Spec{Name: "glyphs", Size: 64, TrainPerClass: 1, TestPerClass: 1})
+	if !slices.Equal(few.Train.Domain, large.Train.Domain) || !slices.Equal(few.Train.Strength, large.Train.Strength) {
+		t.Error("the size changed fonts or strengths")
+	}
+	worst := 0.0
+	for i := range few.Train.Len() {
+		worst = max(worst, meanDifference(few.Train.Image(i, 3*32*32), large.Train.Image(i, 3*64*64)))
+	}
+	if !(worst <= 8) { // two different scenes differ by some 60 levels
+		t.Errorf("the same scene at 32 and 64 pixels differs by %.1f levels on average over blocks, want at most 8", worst)
+	}
+}
+
+// meanDifference compares a picture of 32×32 with one of 64×64 by their means over 8×8 blocks of the former.
+func meanDifference(a, b []uint8) float64 {
+	block := func(p []uint8, side, c, y, x int) float64 {
+		n, sum := side/4, 0
+		for i := range n {
+			for j := range n {
+				sum += int(p[c*side*side+(y*n+i)*side+x*n+j])
+			}
+		}
+		return float64(sum) / float64(n*n)
+	}
+	total := 0.0
+	for c := range 3 {
+		for y := range 4 {
+			for x := range 4 {
+				total += max(block(a, 32, c, y, x)-block(b, 64, c, y, x), block(b, 64, c, y, x)-block(a, 32, c, y, x))
+			}
+		}
+	}
+	return total / 48
+}
+
+func TestGlyphsFaults(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Name: "glyphs", Size: 7}, "size 7; want 8 to 512"},
+		{Spec{Name: "glyphs", Size: 513}, "size 513"},
+		{Spec{Name: "glyphs", TrainPerClass: -1}, "train_per_class -1"},
+		{Spec{Name: "glyphs", TestPerClass: 10001}, "test_per_class 10001"},
+		{Spec{Name: "glyphs", Size: 512, TrainPerClass: 10000}, "want at most 17,179,869,184"},
+		{Spec{Name: "cifar10"}, `unknown data set "cifar10"; want cifar100, glyphs, npz`},
+	} {
+		if _, err := Open(c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got %v, want it to say %q", c.spec, err, c.want)
+		}
+	}
+}
+
+func TestRasterCoversExactly(t *testing.T) {
+	r := newRaster(4)
+	square := []point{{64, 128}, {640, 128}, {640, 896}, {64, 896}} // x 0.25 to 2.5, y 0.5 to 3.5
+	hole := []point{{256, 256}, {256, 768}, {512, 768}, {512, 256}} // x 1 to 2, y 1 to 3, the other way round
+	for _, c := range [][]point{square, hole} {
+		r.add(c, affine{xx: 1 << 16, yy: 1 << 16})
+	}
+	r.fill()
+	want := []int{
+		768, 1024, 512, 0,
+		1536, 0, 1024, 0,
+		1536, 0, 1024, 0,
+		768, 1024, 512, 0,
+	}
+	if !slices.Equal(r.cover, want) {
+		t.Errorf("cover %v, want %v", r.cover, want)
+	}
+	r.clear()
+	r.add(square, affine{xx: 1 << 16, yy: 1 << 16})
+	r.add(square, affine{xx: 1 << 16, yy: 1 << 16}) // overlapping contours count once
+	r.fill()
+	if r.cover[5] != fullCover {
+		t.Errorf("cover %d of a pixel inside two contours, want %d", r.cover[5], fullCover)
+	}
+}
+
+func TestRotationIsARotation(t *testing.T) {
+	for t16 := -65536; t16 <= 65536; t16 += 1024 {
+		cos, sin := rotation(t16)
+		if d := cos*cos + sin*sin - 1<<32; d < -1<<18 || d > 1<<18 {
+			t.Errorf("t %d: cos² + sin² is off by %d of 2³²", t16, d)
+		}
+	}
+}

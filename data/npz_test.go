@@ -1,0 +1,311 @@
+package data
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sbinet/npyio/npz"
+)
+
+// array is an array as NumPy writes it.
+type array struct {
+	descr, shape, fortran string
+	data                  []byte
+}
+
+func (a array) bytes() []byte {
+	if a.fortran == "" {
+		a.fortran = "False"
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", a.descr, a.fortran, a.shape)
+	for (10+len(header)+1)%64 != 0 {
+		header += " "
+	}
+	header += "\n"
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), byte(len(header)>>8))
+	return append(append(b, header...), a.data...)
+}
+
+// arrays is a whole small data set of three classes: NHWC training pictures 2×2×3, NCHW would be the same bytes read
+// otherwise.
+func arrays() map[string]array {
+	return map[string]array{
+		"x_train": {descr: "|u1", shape: "(3, 2, 2, 3)", data: counting(36)},
+		"y_train": {descr: "<i8", shape: "(3,)", data: words(8, binary.LittleEndian, 2, 0, 1)},
+		"x_test":  {descr: "|u1", shape: "(1, 2, 2, 3)", data: counting(12)},
+		"y_test":  {descr: "|u1", shape: "(1, 1)", data: []byte{2}},
+	}
+}
+
+func counting(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
+func words(width int, order binary.ByteOrder, values ...int64) []byte {
+	var b []byte
+	for _, v := range values {
+		var w [8]byte
+		order.PutUint64(w[:], uint64(v))
+		if order == binary.ByteOrder(binary.BigEndian) {
+			b = append(b, w[8-width:]...)
+		} else {
+			b = append(b, w[:width]...)
+		}
+	}
+	return b
+}
+
+func packNPZ(files map[string]array, method uint16) []byte {
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for _, name := range []string{"y_train", "x_train", "x_test", "y_test"} {
+		if a, ok := files[name]; ok {
+			e, _ := w.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: method})
+			e.Write(a.bytes())
+		}
+	}
+	w.Close()
+	return buf.Bytes()
+}
+
+func TestNPZLayouts(t *testing.T) {
+	type files = map[string]array
+	for _, c := range []struct {
+		name    string
+		c, h, w int
+		pixel   byte // channel 1 (or 0), row 1, column 0 of picture 2
+		set     func(files)
+	}{
+		{"NHWC", 3, 2, 2, 2*12 + (1*2+0)*3 + 1, func(files) {}},
+		{"NCHW", 3, 2, 2, 2*12 + 1*4 + 2, func(f files) {
+			f["x_train"] = array{descr: "|u1", shape: "(3, 3, 2, 2)", data: counting(36)}
+			f["x_test"] = array{descr: "|u1", shape: "(1, 3, 2, 2)", data: counting(12)}
+		}},
+		{"grey", 1, 4, 3, 2*12 + 3, func(f files) {
+			f["x_train"] = array{descr: "|u1", shape: "(3, 4, 3)", data: counting(36)}
+			f["x_test"] = array{descr: "|u1", shape: "(1, 4, 3)", data: counting(12)}
+		}},
+		{"grey with axis", 1, 4, 3, 2*12 + 3, func(f files) {
+			f["x_train"] = array{descr: "|u1", shape: "(3, 4, 3, 1)", data: counting(36)}
+			f["x_test"] = array{descr: "|u1", shape: "(1, 4, 3, 1)", data: counting(12)}
+		}},
+	} {
+		for _, method := range []uint16{zip.Store, zip.Deflate} {
+			f := arrays()
+			c.set(f)
+			b := packNPZ(f, method)
+			set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			if set.C != c.c || set.H != c.h || set.W != c.w || set.Classes != 3 || set.Train.Len() != 3 || set.Test.Len() != 1 {
+				t.Errorf("%s: %d×%d×%d, %d classes", c.name, set.C, set.H, set.W, set.Classes)
+			}
+			at := min(1, c.c-1)*c.h*c.w + 1*c.w
+			if got := set.Train.Image(2, set.ImageLen())[at]; got != c.pixel {
+				t.Errorf("%s: pixel %d, want %d", c.name, got, c.pixel)
+			}
+		}
+	}
+}
+
+func TestNPZLabelsOfEveryWidth(t *testing.T) {
+	for _, width := range []int{1, 2, 4, 8} {
+		for _, kind := range []string{"i", "u"} {
+			for _, order := range []string{"<", ">", "=", "|"} {
+				f := arrays()
+				var bytesOrder binary.ByteOrder = binary.LittleEndian
+				if order == ">" {
+					bytesOrder = binary.BigEndian
+				}
+				f["y_train"] = array{descr: fmt.Sprintf("%s%s%d", order, kind, width), shape: "(3,)", data: words(width, bytesOrder, 1, 0, 2)}
+				b := packNPZ(f, zip.Store)
+				set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+				if err != nil {
+					t.Fatalf("%s%s%d: %v", order, kind, width, err)
+				}
+				if y := set.Train.Y; y[0] != 1 || y[1] != 0 || y[2] != 2 {
+					t.Errorf("%s%s%d: labels %v, want 1 0 2", order, kind, width, y)
+				}
+			}
+		}
+	}
+}
+
+// TestNPZAgainstNpyio reads what another implementation wrote.
+func TestNPZAgainstNpyio(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "mine.npz")
+	// npyio writes slices as one axis: labels only; the pictures get their shape from a header of our own.
+	w, err := npz.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write("y_train.npy", []int64{2, 0, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write("y_test.npy", []uint16{2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write("x_train.npy", []uint8{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string][]int32{"y_train": {2, 0, 1}, "y_test": {2}, "x_train": {1, 2, 3}} {
+		a, err := openNPY(archive, key, info.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int32, a.shape[0])
+		if err := a.integers(got); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v (%v), want %v", key, got, err, want)
+		}
+		a.Close()
+	}
+	if _, err := Open(Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train: has shape [3]") {
+		t.Errorf("got %v, want an error of the shape", err)
+	}
+}
+
+func TestNPZFaults(t *testing.T) {
+	type files = map[string]array
+	x := func(change func(*array)) func(files) {
+		return func(f files) { a := f["x_train"]; change(&a); f["x_train"] = a }
+	}
+	y := func(change func(*array)) func(files) {
+		return func(f files) { a := f["y_train"]; change(&a); f["y_train"] = a }
+	}
+	for _, c := range []struct {
+		name, want string
+		harm       func(files)
+	}{
+		{"missing", "x_train: missing; the file has y_train, x_test, y_test", func(f files) { delete(f, "x_train") }},
+		{"float pictures", "x_train: has dtype <f4; want uint8", x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
+		{"float labels", "y_train: has dtype <f8; want integers", y(func(a *array) { a.descr = "<f8" })},
+		{"rank", "x_train: has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
+		{"channels", "x_train: has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
+		{"no picture", "at least one picture", x(func(a *array) { a.shape, a.data = "(0, 2, 2, 3)", nil })},
+		{"truncated", "needs", x(func(a *array) { a.data = a.data[:35] })},
+		{"oversized", "needs", x(func(a *array) { a.data = append(a.data, 0) })},
+		{"huge", "want extents up to", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
+		{"overflow", "want at most", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
+		{"Fortran", "Fortran order", x(func(a *array) { a.fortran = "True" })},
+		{"object", "needs", y(func(a *array) { a.descr = "|O" })},
+		{"label shape", "y_train: has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
+		{"label count", "y_train: 2 labels for 3 pictures", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
+		{"negative label", "y_train: record 1: label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
+		{"large label", "record 0: label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
+		{"gap", "y_train: class 1 has no picture", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
+		{"test label", "y_test: record 0: label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
+		{"other size", "x_test: pictures of 3×1×4; want 3×2×2", func(f files) {
+			f["x_test"] = array{descr: "|u1", shape: "(1, 1, 4, 3)", data: counting(12)}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := arrays()
+			c.harm(f)
+			b := packNPZ(f, zip.Deflate)
+			_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want it to say %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNPZWrongPlace(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ dir, want string }{
+		{"", "--data-dir FILE.npz"},
+		{filepath.Join(dir, "nowhere.npz"), "no such file or directory"},
+		{dir, "found 0 .npz files"},
+		{text, "not an .npz file"},
+	} {
+		_, err := Open(Spec{Name: "npz", Dir: c.dir})
+		if err == nil || !strings.HasPrefix(err.Error(), "data: npz: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
+		}
+	}
+}
+
+// TestNPZLiesAboutItsSize announces 4 GiB in a file of a few hundred bytes; nothing of that size may be allocated.
+func TestNPZLiesAboutItsSize(t *testing.T) {
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	e, err := w.CreateRaw(&zip.FileHeader{Name: "x_train.npy", Method: zip.Deflate, UncompressedSize64: 4 << 30, CompressedSize64: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Write([]byte{1, 2, 3, 4})
+	w.Close()
+	_, err = readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err == nil || !strings.Contains(err.Error(), "are announced by an entry of 4") {
+		t.Errorf("got %v, want the announced size refused", err)
+	}
+}
+
+func FuzzNPZ(f *testing.F) {
+	f.Add(packNPZ(arrays(), zip.Store))
+	f.Add(packNPZ(arrays(), zip.Deflate))
+	f.Add([]byte("PK\x03\x04"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err == nil {
+			checkSplit(t, set, set.Train)
+			checkSplit(t, set, set.Test)
+		}
+	})
+}
+
+func FuzzNPYHeader(f *testing.F) {
+	f.Add(arrays()["x_train"].bytes())
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var buf bytes.Buffer
+		w := zip.NewWriter(&buf)
+		e, _ := w.Create("x_train.npy")
+		e.Write(b)
+		w.Close()
+		r, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := openNPY(r, "x_train", int64(buf.Len())); err == nil {
+			for _, d := range a.shape {
+				if d < 0 {
+					t.Errorf("shape %v", a.shape)
+				}
+			}
+			a.Close()
+		}
+	})
+}
