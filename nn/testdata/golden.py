@@ -18,8 +18,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 C = 6.0  # tolerance over the worst of the float32 runs
-STEPS, LR, DECAY, NF, SAMPLES = 10, 0.1, 0.01, 20, 40
-CASES = {32: dict(batch=10, classes=100), 84: dict(batch=2, classes=100), 128: dict(batch=2, classes=50)}
+STEPS, DECAY, NF, SAMPLES = 10, 0.01, 20, 40
+CASES = {32: dict(batch=10, classes=100, lr=0.1), 84: dict(batch=2, classes=100, lr=0.02), 128: dict(batch=2, classes=50, lr=0.01)}
 MARGIN = 8.0  # no activation of step 1 is closer to ReLU's kink than this times its layer's largest float32 error
 M64 = (1 << 64) - 1
 
@@ -181,7 +181,7 @@ def run(case, size, init, batches, dtype=torch.float64, fmt=torch.contiguous_for
         with torch.no_grad():
             for k, p in params.items():
                 decay = 0 if fault == "decay" or fault == "decay-matrices" and p.dim() == 1 else DECAY
-                p -= LR * (p.grad + decay * p)
+                p -= case["lr"] * (p.grad + decay * p)
             if fault == "biased":
                 n = case["batch"] * size * size
                 net.bn1.running_var.mul_((n - 1) / n)
@@ -221,7 +221,7 @@ def make(size, folder):
                 runs.append(run(case, size, init, batches, torch.float32, **kw))
     for r in [ref, *runs]:
         r.update({"start/" + k: v for k, v in init.items() if k.endswith("bias") and k != "linear.bias"})
-    head = {"format": 1, "size": size, "batch": case["batch"], "classes": case["classes"], "nf": NF, "lr": LR,
+    head = {"format": 1, "size": size, "batch": case["batch"], "classes": case["classes"], "nf": NF, "lr": case["lr"],
             "weight_decay": DECAY, "steps": STEPS, "torch": torch.__version__.split("+")[0], "tolerance_factor": C,
             "parameters": [{"name": k, "shape": list(p.shape)} for k, p in net.named_parameters()], "loss": [], "quantities": []}
     worst = 0.0
