@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -175,6 +177,9 @@ func decodeNode(node ast.Node, t reflect.Type) (reflect.Value, error) {
 
 var errType = errors.New("wrong type")
 
+// exponentOnly are numbers such as 1e-3, which YAML 1.2 takes for numbers and the parser, wanting a point, for text.
+var exponentOnly = regexp.MustCompile(`^[-+]?[0-9]+[eE][-+]?[0-9]+$`)
+
 // convert turns a value as YAML or JSON decodes it into type t.
 func convert(raw any, t reflect.Type) (reflect.Value, error) {
 	out := reflect.New(t).Elem()
@@ -214,6 +219,16 @@ func convert(raw any, t reflect.Type) (reflect.Value, error) {
 		if t.Kind() == reflect.String {
 			out.SetString(x)
 			return out, nil
+		}
+		// The parser takes 1e30, which JSON and Go write, for text: it wants a point in a number with an exponent.
+		if v, err := strconv.ParseFloat(x, 64); err == nil && t.Kind() == reflect.Float64 {
+			out.SetFloat(v)
+			return out, nil
+		}
+		if t.Kind() == reflect.Float64 && exponentOnly.MatchString(x) {
+			v, err := strconv.ParseFloat(x, 64)
+			out.SetFloat(v)
+			return out, err
 		}
 	case bool:
 		if t.Kind() == reflect.Bool {

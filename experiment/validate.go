@@ -8,6 +8,7 @@ import (
 
 	"ocl/data"
 	"ocl/method"
+	"ocl/stream"
 )
 
 // Limits of a config. They catch slips of the keyboard, not ambition.
@@ -70,6 +71,17 @@ func (c Config) checkData(f *faults) {
 	}
 }
 
+// checkDivides holds the tasks against the classes of a data set whose number is known before it is opened.
+func (c Config) checkDivides(f *faults) {
+	info, err := data.Lookup(c.Data.Name)
+	if err != nil || info.Classes == 0 || c.Stream.Tasks < 1 || c.Stream.Tasks > maxTasks {
+		return
+	}
+	if err := stream.CheckTasks(c.Stream.Tasks, info.Classes); err != nil {
+		f.list = append(f.list, fmt.Errorf("config: stream.tasks: %w", err))
+	}
+}
+
 func (c Config) checkStream(f *faults) {
 	s := c.Stream
 	least := 1
@@ -84,6 +96,7 @@ func (c Config) checkStream(f *faults) {
 			"use more tasks or --protocol standard")
 	} else {
 		whole(f, "stream.tasks", s.Tasks, least, maxTasks)
+		c.checkDivides(f)
 	}
 	whole(f, "stream.batch", s.Batch, 1, maxBatch)
 	switch order := s.ClassOrder.(type) {
