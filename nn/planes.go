@@ -95,8 +95,8 @@ func (c *planesConv) band(chunk int) {
 	}
 }
 
-// planesGrad is the gradient of a planes convolution with respect to its weights. It runs over borders too: there the
-// output's gradient is zero.
+// planesGrad is the gradient of a planes convolution with respect to its weights. Where rows are no whole vectors it runs
+// over borders too: there the output's gradient is zero.
 type planesGrad struct {
 	s       *kernel.Set
 	out, in geom
@@ -137,16 +137,39 @@ func (g *planesGrad) do(worker, chunk int) {
 	hi := min(lo+g.kGroups, len(g.off)/ni)
 	sums, tile := g.sums[worker], mo*ni*lanes
 	clear(sums)
-	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, Off: g.off[lo*ni : hi*ni]}
-	// the last vector ends in the last image's zero row
-	total := (g.limit-g.first)*g.out.plane - g.out.row
-	for p := 0; p < total; p += planesGradArea {
-		a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
-		a.XBase = g.out.at(0, g.first, 0) + p
+	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, Off: g.off[lo*ni : hi*ni],
+		ImageStride: g.out.plane, RowStride: g.out.row}
+	block := func(at int) {
+		a.XBase = at
 		for o := range g.oGroups {
-			a.YBase = o*mo*g.out.stride + a.XBase
+			a.YBase = o*mo*g.out.stride + at
 			a.Dst = sums[o*g.kGroups*tile:][:(hi-lo)*tile]
 			g.s.PlanesGrad(&a)
+		}
+	}
+	switch first := g.out.at(0, g.first, 0); {
+	case g.out.w%lanes != 0: // one run over all positions; the last vector ends in the last image's zero row
+		a.Images, a.Rows = 1, 1
+		total := (g.limit-g.first)*g.out.plane - g.out.row
+		for p := 0; p < total; p += planesGradArea {
+			a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
+			block(first + p)
+		}
+	case g.out.pixels() > planesGradArea: // bands of rows
+		a.Images, a.Vecs = 1, g.out.w/lanes
+		band := max(1, planesGradArea/g.out.w)
+		for img := g.first; img < g.limit; img++ {
+			for y := 0; y < g.out.h; y += band {
+				a.Rows = min(band, g.out.h-y)
+				block(g.out.at(0, img, y))
+			}
+		}
+	default: // groups of images
+		a.Rows, a.Vecs = g.out.h, g.out.w/lanes
+		group := planesGradArea / g.out.pixels()
+		for img := g.first; img < g.limit; img += group {
+			a.Images = min(group, g.limit-img)
+			block(g.out.at(0, img, 0))
 		}
 	}
 	for o := range g.oGroups {

@@ -157,9 +157,9 @@ func (c *rowsConv) do(_, chunk int) {
 	})
 }
 
-// rowsGradArea is the number of positions of a block of a weight gradient: inputs and output gradients of a block stay
-// in the first-level cache.
-const rowsGradArea = 256
+// rowsGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
+// first-level cache, of which positions 160 channels apart reach only half the sets.
+const rowsGradArea = 80
 
 // rowsGrad is the gradient of a channel-last convolution with respect to its weights.
 type rowsGrad struct {
@@ -231,8 +231,9 @@ func (g *rowsGrad) do(worker, chunk int) {
 	if outs == width {
 		whole = max(lo, min(hi, g.in.c/kernel.RowTile*kernel.RowTile))
 	}
-	for q := 0; q < len(l.x); q += rowsGradArea {
-		end := min(q+rowsGradArea, len(l.x))
+	areas := (len(l.x) + rowsGradArea - 1) / rowsGradArea
+	for area := range areas {
+		q, end := area*len(l.x)/areas, (area+1)*len(l.x)/areas
 		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
 		if whole > lo {
 			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.c+b.first:], step

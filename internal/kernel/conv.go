@@ -27,18 +27,23 @@ type Planes struct {
 // PlanesGrad describes a weight gradient in the planes layout for Set.GradOut outputs and some groups of Set.GradIn values
 // of k. Sums stay apart by lane, so that positions can be taken in blocks: with n the place of a value of k in its group g,
 //
-//	Dst[((g·GradOut + m)·GradIn + n)·Lanes + l] += Σ_v Y[YBase + m·YStride + v·Lanes + l] · X[XBase + Off[g·GradIn+n] + v·Lanes + l]
+//	Dst[((g·GradOut + m)·GradIn + n)·Lanes + l] += Σ_p Y[YBase + m·YStride + p + l] · X[XBase + Off[g·GradIn+n] + p + l]
 //
-// with 0 ≤ v < Vecs. len(Off) is a multiple of GradIn.
+// where p = image·ImageStride + row·RowStride + v·Lanes runs over Images × Rows × Vecs vectors. len(Off) is a multiple of
+// GradIn.
 type PlanesGrad struct {
-	Dst     []float32
-	Y       []float32
-	X       []float32
-	Off     []int32
-	YBase   int
-	YStride int
-	XBase   int
-	Vecs    int
+	Dst         []float32
+	Y           []float32
+	X           []float32
+	Off         []int32
+	YBase       int
+	YStride     int
+	XBase       int
+	Images      int
+	ImageStride int
+	Rows        int
+	RowStride   int
+	Vecs        int
 }
 
 // Rows describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:

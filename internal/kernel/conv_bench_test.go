@@ -10,7 +10,7 @@ import (
 
 const (
 	benchBatch   = 10
-	rowsGradArea = 96 // positions of a call, whose data stays in the first-level cache
+	rowsGradArea = 80 // positions of a call, whose data stays in the first-level cache
 )
 
 // planesMap is a map in the planes layout.
@@ -90,15 +90,17 @@ func BenchmarkPlanesGrad(b *testing.B) {
 			for len(off)%s.GradIn != 0 {
 				off = append(off, 0)
 			}
-			const group, area = 6, 1024 // groups of k and positions that share the caches
+			const group = 6 // groups of k that meet a block of Y while it is in the cache
 			dst := make([]float32, len(off)*m.channels*s.Lanes)
-			a := PlanesGrad{X: x, Y: y, YStride: m.stride}
+			a := PlanesGrad{X: x, Y: y, YStride: m.stride, ImageStride: m.image, Rows: m.size, RowStride: m.rowStride,
+				Vecs: m.size / s.Lanes}
+			images := max(1, 1024/(m.size*m.size))
 			for b.Loop() {
 				for k := 0; k < len(off); k += group * s.GradIn {
 					a.Off = off[k:min(len(off), k+group*s.GradIn)]
-					for p := 0; p < benchBatch*m.image; p += area {
-						a.Vecs = (min(area, benchBatch*m.image-p) + s.Lanes - 1) / s.Lanes
-						a.XBase = m.margin + p
+					for img := 0; img < benchBatch; img += images {
+						a.Images = min(images, benchBatch-img)
+						a.XBase = m.margin + img*m.image
 						for o := 0; o < m.channels; o += s.GradOut {
 							a.YBase = a.XBase + o*m.stride
 							a.Dst = dst[(k*m.channels+o*len(a.Off))*s.Lanes:]

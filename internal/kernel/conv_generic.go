@@ -37,10 +37,13 @@ func planesGradGeneric(s *Set, a *PlanesGrad) {
 	for k, off := range a.Off {
 		for m := range s.GradOut {
 			sum := a.Dst[((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes:][:s.Lanes]
-			y := a.Y[a.YBase+m*a.YStride:][:a.Vecs*s.Lanes]
-			x := a.X[a.XBase+int(off):][:a.Vecs*s.Lanes]
-			for i := range y {
-				sum[i%s.Lanes] += float32(y[i] * x[i])
+			for row := range a.Images * a.Rows {
+				p := row/a.Rows*a.ImageStride + row%a.Rows*a.RowStride
+				y := a.Y[a.YBase+m*a.YStride+p:][:a.Vecs*s.Lanes]
+				x := a.X[a.XBase+int(off)+p:][:a.Vecs*s.Lanes]
+				for i := range y {
+					sum[i%s.Lanes] += float32(y[i] * x[i])
+				}
 			}
 		}
 	}

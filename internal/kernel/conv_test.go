@@ -173,19 +173,24 @@ func TestPlanesGrad(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(2, 0))
 		for _, groups := range sample(0, 1, 3) {
-			for _, vecs := range sample(0, 1, 2, 3, 4, 5, 9) {
-				for shift := range 2 {
-					testPlanesGrad(t, s, r, groups, vecs, shift)
+			for _, images := range sample(0, 1, 3) {
+				for _, rows := range sample(0, 1, 2, 5) {
+					for _, vecs := range sample(0, 1, 2, 3, 4, 5) {
+						testPlanesGrad(t, s, r, groups, images, rows, vecs)
+					}
 				}
 			}
 		}
 	})
 }
 
-func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, vecs, shift int) {
+func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, images, rows, vecs int) {
 	const reach = 40 // of the offsets
-	a := PlanesGrad{Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
-	span := vecs * s.Lanes
+	shift := (images + rows + vecs) % 2
+	a := PlanesGrad{Images: images, Rows: rows, Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
+	a.RowStride = vecs*s.Lanes + 1 + shift
+	a.ImageStride = rows*a.RowStride + 5
+	span := images * a.ImageStride
 	a.YStride = span + 3
 	a.Off = make([]int32, groups*s.GradIn)
 	for i := range a.Off {
@@ -198,14 +203,14 @@ func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, vecs, shift int)
 	dst := newGuarded(groups*s.GradOut*s.GradIn*s.Lanes, shift)
 	copy(dst.part, normal(r, len(dst.part), 0))
 	want, before := newExpected(), dst.clone()
-	want.terms = vecs + 1
+	want.terms = images*rows*vecs + 1
 	for k, off := range a.Off {
 		for m := range s.GradOut {
 			for l := range s.Lanes {
 				at := ((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes + l
 				want.set(at, dst.part[at])
-				for v := range vecs {
-					p := v*s.Lanes + l
+				for i := range images * rows * vecs {
+					p := i/vecs/rows*a.ImageStride + i/vecs%rows*a.RowStride + i%vecs*s.Lanes + l
 					want.add(at, a.Y[a.YBase+m*a.YStride+p], a.X[a.XBase+int(off)+p])
 				}
 			}
@@ -213,7 +218,7 @@ func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, vecs, shift int)
 	}
 	a.Dst = dst.part
 	s.PlanesGrad(&a)
-	want.check(t, fmt.Sprintf("groups=%d vecs=%d shift=%d", groups, vecs, shift), dst, before)
+	want.check(t, fmt.Sprintf("groups=%d images=%d rows=%d vecs=%d", groups, images, rows, vecs), dst, before)
 }
 
 func TestRows(t *testing.T) {

@@ -66,15 +66,6 @@ func (c *convolutions) length(f string) reg.GPVirtual {
 	return r
 }
 
-// mem is the memory of a field, through a register of its own.
-func (c *convolutions) mem(f string) Mem {
-	b, err := c.Dereference(c.Param("a")).Field(f).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return b.Addr
-}
-
 // flag loads a bool.
 func (c *convolutions) flag(f string) reg.GPVirtual {
 	r := c.GP64()
@@ -236,13 +227,34 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 
 func (c *convolutions) planesGrad() {
 	base, field := c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
-	dst, off, values := base("Dst"), base("Off"), c.length("Off")
-	left := c.AllocLocal(8)
-	c.MOVQ(values, left)
-	loop, done := c.label("group"), c.label("done")
-	c.Label(loop)
-	c.CMPQ(left, Imm(uint64(c.gradIn)))
+	// What is left of a row behind its vectors, and of an image behind its rows.
+	rowStep, imageStep := c.AllocLocal(8), c.AllocLocal(8)
+	row, width := c.scaled(field("RowStride")), field("Vecs")
+	c.IMUL3Q(Imm(uint64(c.bytes)), width, width)
+	image, rows := c.scaled(field("ImageStride")), field("Rows")
+	c.IMULQ(row, rows)
+	c.SUBQ(rows, image)
+	c.MOVQ(image, imageStep)
+	c.SUBQ(width, row)
+	c.MOVQ(row, rowStep)
+
+	groups := c.AllocLocal(8)
+	values := c.length("Off")
+	c.MOVQ(values, groups)
+	dst, off := base("Dst"), base("Off")
+	group, done := c.label("group"), c.label("done")
+	c.Label(group)
+	c.SUBQ(Imm(uint64(c.gradIn)), groups)
 	c.JLT(LabelRef(done))
+	c.planesGradTile(base, field, dst, off, rowStep, imageStep)
+	c.ADDQ(U32(uint32(c.gradOut*c.gradIn*c.bytes)), dst)
+	c.ADDQ(U32(uint32(c.gradIn*floatBytes)), off)
+	c.JMP(LabelRef(group))
+	c.Label(done)
+	c.end()
+}
+
+func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, dst, off reg.GPVirtual, rowStep, imageStep Mem) {
 	acc := c.vecs(c.gradOut * c.gradIn)
 	for i, a := range acc {
 		c.VMOVUPS(Mem{Base: dst, Disp: i * c.bytes}, a)
@@ -251,48 +263,41 @@ func (c *convolutions) planesGrad() {
 	c.ADDQ(yb, y)
 	stride, stride3 := c.scaled(field("YStride")), c.GP64()
 	c.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
-	x := base("X")
-	xb := c.scaled(field("XBase"))
+	output := []Mem{{Base: y}, {Base: y, Index: stride, Scale: 1}, {Base: y, Index: stride, Scale: 2},
+		{Base: y, Index: stride3, Scale: 1}, {Base: y, Index: stride, Scale: 4}}
+	x, xb := base("X"), c.scaled(field("XBase"))
 	c.ADDQ(xb, x)
-	xn := make([]reg.GPVirtual, c.gradIn)
-	for n := range xn {
-		xn[n] = c.GP64()
-		c.MOVLQSX(Mem{Base: off, Disp: floatBytes * n}, xn[n])
-		c.LEAQ(Mem{Base: x, Index: xn[n], Scale: 4}, xn[n])
+	input := make([]Mem, c.gradIn)
+	for n := range input {
+		rel := c.GP64()
+		c.MOVLQSX(Mem{Base: off, Disp: floatBytes * n}, rel)
+		input[n] = Mem{Base: x, Index: rel, Scale: floatBytes}
 	}
-	at := c.GP64()
-	c.XORQ(at, at)
+	walk := func(by Op) {
+		c.ADDQ(by, x)
+		c.ADDQ(by, y)
+	}
 	xs, ys := c.vecs(c.gradIn), c.vec()
-	c.unrolled(field("Vecs"), depthUnroll, func(u int) {
-		for n := range xs {
-			c.VMOVUPS(Mem{Base: xn[n], Index: at, Scale: 1, Disp: u * c.bytes}, xs[n])
-		}
-		for m := range c.gradOut {
-			from := Mem{Base: y, Disp: u * c.bytes} // + m·stride
-			switch m {
-			case 1, 2, 4:
-				from.Index, from.Scale = stride, uint8(m)
-			case 3:
-				from.Index, from.Scale = stride3, 1
-			}
-			c.VMOVUPS(from, ys)
-			for n := range xs {
-				c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
-			}
-		}
-	}, func(n int) {
-		c.ADDQ(U32(uint32(n*c.bytes)), at)
-		c.ADDQ(U32(uint32(n*c.bytes)), y)
+	c.counted(field("Images"), func() {
+		c.counted(field("Rows"), func() {
+			c.unrolled(field("Vecs"), gradUnroll, func(u int) {
+				for n := range xs {
+					c.VMOVUPS(input[n].Offset(u*c.bytes), xs[n])
+				}
+				for m := range c.gradOut {
+					c.VMOVUPS(output[m].Offset(u*c.bytes), ys)
+					for n := range xs {
+						c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
+					}
+				}
+			}, func(n int) { walk(U32(uint32(n * c.bytes))) })
+			walk(rowStep)
+		})
+		walk(imageStep)
 	})
 	for i, a := range acc {
 		c.VMOVUPS(a, Mem{Base: dst, Disp: i * c.bytes})
 	}
-	c.ADDQ(U32(uint32(len(acc)*c.bytes)), dst)
-	c.ADDQ(U32(uint32(c.gradIn*floatBytes)), off)
-	c.SUBQ(Imm(uint64(c.gradIn)), left)
-	c.JMP(LabelRef(loop))
-	c.Label(done)
-	c.end()
 }
 
 func (c *convolutions) rows(vecs int) {
