@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/experiment"
+	"ocl/method"
 )
 
 const (
@@ -56,10 +57,13 @@ func estimate(p experiment.Plan, step time.Duration) time.Duration {
 }
 
 // trial learns the beginning of the stream and returns the mean time of a step.
-func (f *runFlags) trial(ctx context.Context, cfg experiment.Config, method string) (time.Duration, error) {
+func (f *runFlags) trial(ctx context.Context, cfg experiment.Config, name string) (time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cfg.Methods, cfg.Runs, cfg.Eval = []string{method}, 1, experiment.EvalFinal
+	cfg.Methods, cfg.Runs, cfg.Eval = []string{name}, 1, experiment.EvalFinal
+	if info, err := method.Lookup(name); err == nil && !info.UsesMemory {
+		cfg.Memory = 0
+	}
 	steps, begun, last := 0, time.Time{}, time.Time{}
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
 	opts.Events = func(experiment.Job) experiment.Events {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"ocl/internal/kernel"
@@ -44,7 +45,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if err != nil {
-		fmt.Fprintf(stderr, "ocl: %v\n", err)
+		for fault := range strings.SplitSeq(err.Error(), "\n") { // joined errors are one a line
+			fmt.Fprintf(stderr, "ocl: %s\n", fault)
+		}
 	}
 	return code
 }

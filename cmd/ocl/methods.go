@@ -50,7 +50,12 @@ func listMethods(w io.Writer) error {
 
 func describeMethod(w io.Writer, info method.Info) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n%s\n\n", info.Name, info.Title, strings.Join(fold(info.Summary, plainWidth), "\n"))
+	fmt.Fprintf(&b, "%s: %s\n\n", info.Name, info.Title)
+	for _, text := range []string{info.Summary, info.Idea} {
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
+		}
+	}
 	field := func(name, text string) {
 		if text == "" {
 			return
@@ -66,6 +71,7 @@ func describeMethod(w io.Writer, info method.Info) error {
 		signals = joinWords(info.Signals)
 	}
 	field("signals", signals)
+	field("settings", joinWords(info.Settings))
 	field("cost", info.CostPerStep)
 	field("expect", info.Expect)
 	field("citation", info.Citation)

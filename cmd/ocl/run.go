@@ -82,7 +82,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	} else {
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
 	}
-	f.opts.Revision = readVersion().Revision
 	f.announce(stderr)
 	show := newProgress(stderr, f.quiet)
 	f.opts.Events = show.events

@@ -70,8 +70,8 @@ func readVersion() version {
 			dirty = s.Value == "true"
 		}
 	}
-	if dirty {
-		v.Revision += " with changes"
+	if dirty && v.Revision != "" {
+		v.Revision += "+dirty"
 	}
 	return v
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/sbinet/npyio"
+
+	"ocl/internal/rng"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main}) }
+
+// TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
+//
+//	code N ocl ARGS...            the command ends with exit code N
+//	npz FILE [FAULT]              an .npz of 4 classes of 6×6 pictures, 40 to train and 10 to test each; FAULT is
+//	                              label (a test label out of range), missing (no y_test), nan (nothing wrong, all black)
+//	resize FILE BYTES             a file of zeros, or an existing file made so long
+//	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("TERM", "xterm")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "npz": npz, "resize": resize, "poke": poke,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND ARGS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func npz(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: npz FILE [FAULT]")
+	}
+	fault := append(args, "")[1]
+	ts.Check(writeNPZ(ts.MkAbs(args[0]), fault))
+}
+
+// writeNPZ draws pictures of noise around a brightness that is the class's own, so that there is something to learn.
+func writeNPZ(path, fault string) error {
+	const classes, side = 4, 6
+	src := rng.New(1, "cmd/ocl/npz")
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, part := range []struct {
+		name     string
+		perClass int
+	}{{"train", 40}, {"test", 10}} {
+		var x []uint8
+		var y []int64
+		for i := range classes * part.perClass {
+			k := i % classes
+			for range side * side * 3 {
+				x = append(x, uint8(30+60*k+src.IntN(30)))
+			}
+			y = append(y, int64(k))
+		}
+		if fault == "label" && part.name == "test" {
+			y[7] = classes
+		}
+		if err := addArray(z, "x_"+part.name, x, len(y), side, side, 3); err != nil {
+			return err
+		}
+		if fault == "missing" && part.name == "test" {
+			continue
+		}
+		if err := addArray(z, "y_"+part.name, y, len(y)); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// addArray writes a NumPy array; npyio writes slices of one dimension, so the shape is put into its header.
+func addArray(z *zip.Writer, name string, values any, shape ...int) error {
+	w, err := z.Create(name + ".npy")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := npyio.Write(&b, values); err != nil {
+		return err
+	}
+	flat := b.Bytes()
+	size := int(flat[8]) | int(flat[9])<<8
+	head := string(flat[10 : 10+size])
+	at, end := strings.Index(head, "("), strings.Index(head, ")")
+	text := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(shape)), ", "), "[]") + ","
+	head = strings.TrimRight(head[:at+1]+text+head[end:], " \n")
+	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+	_, err = w.Write(append(append(append(flat[:8:8], byte(len(head)), byte(len(head)>>8)), head...), flat[10+size:]...))
+	return err
+}
+
+func resize(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: resize FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR|os.O_CREATE, 0o644)
+	ts.Check(err)
+	ts.Check(errors.Join(f.Truncate(n), f.Close()))
+}
+
+func poke(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: poke FILE OFFSET BYTE")
+	}
+	at, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	value, err := strconv.ParseUint(args[2], 0, 8)
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	ts.Check(err)
+	info, err := f.Stat()
+	ts.Check(err)
+	if at < 0 {
+		at += info.Size()
+	}
+	_, err = f.WriteAt([]byte{byte(value)}, at)
+	ts.Check(errors.Join(err, f.Close()))
+}
