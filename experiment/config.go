@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"ocl/method"
 )
 
 // Values of Config.Protocol (docs/deviations.md: evaluation protocol).
@@ -104,9 +106,10 @@ func Default() Config {
 	}
 }
 
-// Resolved returns a deep copy of c in which everything that has a default by circumstance is filled in: drop_last by
-// protocol. Eval stays empty until the scenario of the stream is known ([Run] fills it in).
+// Resolved returns a deep copy of c in which what depends on circumstances is filled in: drop_last by protocol, and
+// memory 0 where no method keeps one. Eval stays empty until the scenario of the stream is known; [Run] fills it in.
 func (c Config) Resolved() Config {
+	c = c.withoutIdleMemory()
 	c.Methods = slices.Clone(c.Methods)
 	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
 	c.Network.Hidden = append([]int{}, c.Network.Hidden...) // never nil: an empty list is written []
@@ -125,6 +128,17 @@ func (c Config) Resolved() Config {
 		}
 	}
 	c.Method = method
+	return c
+}
+
+// withoutIdleMemory returns c with memory 0 if no method of the list keeps one.
+func (c Config) withoutIdleMemory() Config {
+	for _, name := range c.Methods {
+		if info, err := method.Lookup(name); err != nil || info.UsesMemory {
+			return c
+		}
+	}
+	c.Memory = 0
 	return c
 }
 

@@ -24,6 +24,8 @@ type Options struct {
 	Revision        string // of the program, recorded in the results
 	// Events returns the observers of a job; nil watches nothing. It is called once for each job, from one goroutine.
 	Events func(Job) Events
+
+	checkpointSteps int // for tests: also save after every so many steps; 0 does not
 }
 
 // Events is what observers of a run may watch; nil fields are no-ops, none can change the run. They are called from the

@@ -20,32 +20,33 @@ const (
 	CheckpointDir = "checkpoint"
 )
 
-// prepareFolder makes out the folder of experiment c: new, or one that holds the same experiment. Another experiment is
-// refused unless force is set, which removes what that experiment wrote and nothing else.
+// prepareFolder makes out the folder of experiment c: new, or one that holds the same experiment, whose runs are then
+// kept. Another experiment is refused. With force the experiment in the folder, the same or another, is removed first:
+// what it wrote, and nothing else.
 func prepareFolder(out string, c Config, force bool) error {
 	entries, err := os.ReadDir(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("experiment: %w; want a folder for the results; choose another --out", err)
 	}
 	old, err := Load(filepath.Join(out, ConfigFile))
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if len(entries) > 0 && !force {
-			return fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
-				"choose another --out", out, ConfigFile)
+	case force:
+		if err := removeExperiments(out, missing, old, c); err != nil {
+			return fmt.Errorf("experiment: %s: replacing the experiment: %w; remove the folder by hand", out, err)
 		}
-	case err != nil && !force:
+	case missing && onlyOurs(entries):
+	case missing:
+		return fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
+			"choose another --out", out, ConfigFile)
+	case err != nil:
 		return fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
 			"choose another --out, or replace it with --force", out, ConfigFile, err)
-	case err == nil && old.canonical() == c.canonical():
+	case old.canonical() == c.canonical():
 		return nil
-	case !force:
+	default:
 		return fmt.Errorf("experiment: %s: the folder holds a different experiment (%s); want the same config; "+
 			"choose another --out, or replace it with --force", out, difference(old, c))
-	default:
-		if err := removeExperiment(out, old); err != nil {
-			return fmt.Errorf("experiment: %s: replacing the experiment: %w", out, err)
-		}
 	}
 	text, err := c.Resolved().YAML()
 	if err != nil {
@@ -58,6 +59,16 @@ func prepareFolder(out string, c Config, force bool) error {
 		return fmt.Errorf("experiment: %s cannot be written: %w; want a folder with room; choose another --out", out, err)
 	}
 	return nil
+}
+
+// onlyOurs tells whether a folder without config is free for us: empty but for the config that a crash left half written.
+func onlyOurs(entries []os.DirEntry) bool {
+	for _, e := range entries {
+		if e.Name() != "."+ConfigFile+".tmp" {
+			return false
+		}
+	}
+	return true
 }
 
 // difference names the first key in which two configs differ.
@@ -100,25 +111,35 @@ func differingKey(prefix string, x, y map[string]any) string {
 	return ""
 }
 
-// removeExperiment removes the files that experiment c and its report wrote below out, and folders left empty.
-func removeExperiment(out string, c Config) error {
+// removeExperiments removes the files that experiments wrote below out and, unless runsOnly, their report, and folders
+// left empty.
+func removeExperiments(out string, runsOnly bool, experiments ...Config) error {
 	var folders []string
-	for _, j := range Jobs(c) {
-		folder := filepath.Join(out, j.Folder)
-		if err := clearRun(folder); err != nil {
-			return err
+	for _, c := range experiments {
+		for _, j := range Jobs(c) {
+			folder := filepath.Join(out, j.Folder)
+			if err := clearRun(folder); err != nil {
+				return err
+			}
+			folders = append(folders, folder)
 		}
-		folders = append(folders, folder)
 	}
-	for folder, patterns := range map[string][]string{
+	written := map[string][]string{
 		"figures": {"*.svg", "*.png"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
-	} {
+	}
+	if runsOnly {
+		written = nil
+	}
+	for folder, patterns := range written {
 		if err := removeMatching(filepath.Join(out, folder), patterns); err != nil {
 			return err
 		}
+		folders = append(folders, filepath.Join(out, folder))
 	}
-	for _, f := range append(folders, filepath.Join(out, "figures"), filepath.Join(out, "tables")) {
-		_ = os.Remove(f) // stays when it holds something that is not ours
+	for _, f := range folders {
+		if f != out {
+			_ = os.Remove(f) // stays when it holds something that is not ours
+		}
 	}
 	return nil
 }

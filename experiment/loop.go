@@ -90,7 +90,7 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 		if ctx.Err() != nil {
 			return r.stop()
 		}
-		if r.every > 0 && time.Since(r.saved) >= r.every {
+		if r.due() {
 			if err := r.save(); err != nil {
 				return err
 			}
@@ -99,6 +99,11 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 	}
 	r.phase = learned
 	return nil
+}
+
+// due tells whether it is time for a checkpoint in the middle of a task.
+func (r *run) due() bool {
+	return r.every > 0 && time.Since(r.saved) >= r.every || r.checkpointSteps > 0 && r.step%r.checkpointSteps == 0
 }
 
 // endTask tells a learner that uses boundaries, which may train for long; so the state before it is saved first.

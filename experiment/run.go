@@ -99,14 +99,13 @@ func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*
 	for range x.concurrency {
 		wg.Go(func() {
 			for i := range next {
-				results[i], errs[i] = x.runJob(ctx, jobs[i])
+				if ctx.Err() == nil { // a run that was not begun leaves nothing
+					results[i], errs[i] = x.runJob(ctx, jobs[i])
+				}
 			}
 		})
 	}
 	for i := range jobs {
-		if ctx.Err() != nil {
-			break
-		}
 		next <- i
 	}
 	close(next)

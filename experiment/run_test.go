@@ -3,8 +3,11 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,5 +104,165 @@ func TestRunFillsResult(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(out, "er-m30-s2", CheckpointDir)); err != nil {
 		t.Error(err)
 	}
-	var _ ocl.TaskInfo
+}
+
+func stepCounter(n *int) func(int, ocl.StepStats) { return func(int, ocl.StepStats) { *n++ } }
+
+// Workers and runs at once change no bit.
+func TestSameBits(t *testing.T) {
+	want := comparable(t, mustRun(t, tiny(), Options{Workers: 1, Concurrency: 1}))
+	for _, o := range []Options{{Workers: 2, Concurrency: 1}, {Workers: 1, Concurrency: 2}, {Workers: 3, Concurrency: 4}, {}} {
+		if d := cmp.Diff(want, comparable(t, mustRun(t, tiny(), o))); d != "" {
+			t.Errorf("%d workers, %d at once: %s", o.Workers, o.Concurrency, d)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, tt := range [][5]int{ // runs, workers, concurrency; chosen workers, concurrency
+		{1, 0, 0, 4, 1}, {2, 0, 0, 2, 2}, {6, 0, 0, 1, 4}, {6, 2, 0, 2, 2}, {6, 0, 3, 1, 3}, {6, 8, 0, 8, 1},
+		{6, 5, 7, 5, 6}, {1, 0, 2, 2, 1},
+	} {
+		if w, c := share(tt[0], tt[1], tt[2]); w != tt[3] || c != tt[4] {
+			t.Errorf("share%v = %d, %d", tt, w, c)
+		}
+	}
+}
+
+func TestEvalAndProtocol(t *testing.T) {
+	for _, tt := range []struct {
+		eval, protocol string
+		row0, rowLast  int // accuracies measured in the first and the last row
+		tasks, first   int
+		forgetting     bool
+		forward        bool
+	}{
+		{EvalSeen, ProtocolStandard, 1, 5, 5, 0, true, false},
+		{EvalAll, ProtocolStandard, 5, 5, 5, 0, true, true},
+		{EvalFinal, ProtocolStandard, 0, 5, 5, 0, false, false},
+		{EvalSeen, ProtocolSurvey, 1, 3, 3, 2, true, false},
+		{EvalAll, ProtocolTuning, 2, 2, 2, 0, true, true},
+	} {
+		c := tiny()
+		c.Runs, c.Eval, c.Protocol = 1, tt.eval, tt.protocol
+		for _, r := range mustRun(t, c, Options{}) {
+			measured := func(row []*float64) (n int) {
+				for _, v := range row {
+					if v != nil {
+						n++
+					}
+				}
+				return n
+			}
+			last := len(r.Accuracy) - 1
+			if measured(r.Accuracy[0]) != tt.row0 || measured(r.Accuracy[last]) != tt.rowLast {
+				t.Errorf("%s, %s: %d and %d accuracies in the first and last row", tt.eval, tt.protocol,
+					measured(r.Accuracy[0]), measured(r.Accuracy[last]))
+			}
+			if len(r.Stream.Tasks) != tt.tasks || r.Stream.Tasks[0].Index != tt.first {
+				t.Errorf("%s: %d tasks from %d", tt.protocol, len(r.Stream.Tasks), r.Stream.Tasks[0].Index)
+			}
+			if r.Metrics.AverageAccuracy == nil || (r.Metrics.AverageForgetting != nil) != tt.forgetting || (r.Metrics.FWT != nil) != tt.forward {
+				t.Errorf("%s, %s: metrics %+v", tt.eval, tt.protocol, r.Metrics)
+			}
+			if n := measured(r.PerClass[last]); n != 20*tt.rowLast {
+				t.Errorf("%s, %s: %d classes measured", tt.eval, tt.protocol, n)
+			}
+		}
+		plans, err := Plans(c, Options{})
+		if err != nil || len(plans) != 2 || plans[0].FLOPsPerStep*2 != plans[1].FLOPsPerStep || plans[1].MemoryBytes <= 0 {
+			t.Fatal(plans, err)
+		}
+		steps, tests := 0, 0
+		c.Methods, c.Memory = []string{"finetune"}, 0
+		mustRun(t, c, Options{Events: func(Job) Events {
+			return Events{StepEnd: stepCounter(&steps), Evaluated: func(_ int, row []*float64) {
+				for _, v := range row {
+					if v != nil {
+						tests += 40
+					}
+				}
+			}}
+		}})
+		if plans[0].Steps != steps || plans[0].TestSamples != tests {
+			t.Errorf("%s, %s: planned %d steps and %d tests, did %d and %d", tt.eval, tt.protocol, plans[0].Steps, plans[0].TestSamples, steps, tests)
+		}
+	}
+}
+
+// A run whose loss is no number is a result; the others go on, and it is not run again.
+func TestDiverged(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "x")
+	c := tiny()
+	c.Optimizer.LR = 1e30
+	for range 2 {
+		results := mustRun(t, c, Options{Out: out})
+		if len(results) != 4 {
+			t.Fatalf("%d results, want 4", len(results))
+		}
+		for _, r := range results {
+			if r.Outcome.State != result.Diverged || r.Outcome.Step < 1 || r.Outcome.Step > 12 || r.Outcome.Reason == "" {
+				t.Errorf("outcome %+v", r.Outcome)
+			}
+			if r.Metrics != (result.Metrics{}) {
+				t.Errorf("metrics of nothing: %+v", r.Metrics)
+			}
+		}
+	}
+}
+
+// A panic ends its run with an error that says where, and no other.
+func TestPanic(t *testing.T) {
+	c := tiny()
+	var ended []error
+	results, err := Run(context.Background(), c, Options{Concurrency: 1, Events: func(j Job) Events {
+		return Events{
+			StepEnd: func(step int, _ ocl.StepStats) {
+				if j.Method == "er" && j.Seed == 1 && step == 14 {
+					panic("boom")
+				}
+			},
+			End: func(_ Job, err error) { ended = append(ended, err) },
+		}
+	}})
+	var p *PanicError
+	if len(results) != 3 || !errors.As(err, &p) || len(p.Stack) == 0 {
+		t.Fatal(results, err)
+	}
+	if want := "experiment: er, seed 1: task 2, step 14: panic: boom; "; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if len(ended) != 4 || ended[0] != nil || ended[1] == nil {
+		t.Errorf("ends %v", ended)
+	}
+}
+
+// What only the data can tell is found before anything is written.
+func TestBadFit(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Stream.Tasks = 7 }, "tasks 7 do not divide the 100 classes"},
+		{func(c *Config) { c.Stream.ClassOrder = []int{1, 0} }, "class order"},
+		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "mean has 1 values; want 3"},
+		{func(c *Config) { c.Network.Name = "resnet18" }, "images of 8×8 are too small"},
+		{func(c *Config) { c.Data = DataConfig{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
+		{func(c *Config) { c.Data = DataConfig{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},
+	} {
+		out := filepath.Join(t.TempDir(), "x")
+		c := tiny()
+		tt.change(&c)
+		_, err := Run(context.Background(), c, Options{Out: out})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+		if _, err := os.Stat(out); !os.IsNotExist(err) {
+			t.Errorf("%s: a folder was made: %v", tt.want, err)
+		}
+	}
+	if _, err := Run(context.Background(), tiny(), Options{Workers: -1}); err == nil {
+		t.Error("-1 workers are taken")
+	}
 }
