@@ -6,7 +6,7 @@ import "ocl/internal/kernel"
 const (
 	planesBand     = 20 << 10 // input rows of all channels in a forward band
 	planesGradArea = 1024     // positions of a weight-gradient block; a multiple of every vector
-	planesGradTaps = 18       // values of k that meet a block of outputs' gradients while it is in the cache
+	planesGradTaps = 45       // most values of k that meet a block of outputs' gradients while it is in the cache
 )
 
 // planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed
@@ -117,7 +117,10 @@ func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int
 	for len(g.off)%s.GradIn != 0 {
 		g.off = append(g.off, off[len(off)-1])
 	}
-	g.kGroups = max(1, planesGradTaps/s.GradIn)
+	// as many chunks as every worker gets equally many of
+	groups := len(g.off) / s.GradIn
+	rounds := (groups + workers*planesGradTaps/s.GradIn - 1) / (workers * planesGradTaps / s.GradIn)
+	g.kGroups = (groups + workers*rounds - 1) / (workers * rounds)
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
 	for range workers {
 		g.sums = append(g.sums, make([]float32, g.oGroups*g.kGroups*s.GradOut*s.GradIn*s.Lanes))

@@ -90,17 +90,18 @@ func BenchmarkPlanesGrad(b *testing.B) {
 			for len(off)%s.GradIn != 0 {
 				off = append(off, 0)
 			}
-			const group = 6 // groups of k that meet a block of Y while it is in the cache
+			// groups of k that meet a block of Y while it is in the cache, and positions of the block
+			const group, area = 15, 1024
 			dst := make([]float32, len(off)*m.channels*s.Lanes)
-			a := PlanesGrad{X: x, Y: y, YStride: m.stride, ImageStride: m.image, Rows: m.size, RowStride: m.rowStride,
-				Vecs: m.size / s.Lanes}
-			images := max(1, 1024/(m.size*m.size))
+			a := PlanesGrad{X: x, Y: y, YStride: m.stride, ImageStride: m.image, RowStride: m.rowStride, Vecs: m.size / s.Lanes}
+			a.Rows = min(m.size, area/m.size)
+			images := max(1, area/(m.size*m.size))
 			for b.Loop() {
 				for k := 0; k < len(off); k += group * s.GradIn {
 					a.Off = off[k:min(len(off), k+group*s.GradIn)]
-					for img := 0; img < benchBatch; img += images {
-						a.Images = min(images, benchBatch-img)
-						a.XBase = m.margin + img*m.image
+					for row := 0; row < benchBatch*m.size; row += images * a.Rows {
+						a.Images = min(images, benchBatch-row/m.size)
+						a.XBase = m.margin + row/m.size*m.image + row%m.size*m.rowStride
 						for o := 0; o < m.channels; o += s.GradOut {
 							a.YBase = a.XBase + o*m.stride
 							a.Dst = dst[(k*m.channels+o*len(a.Off))*s.Lanes:]
