@@ -24,7 +24,7 @@ func nearest(word string, candidates []string) string {
 	w := strings.ToLower(word)
 	for _, c := range candidates {
 		d := distance(w, strings.ToLower(c))
-		if len(w) >= 3 && strings.HasPrefix(c, w) {
+		if len(w) >= 3 && (strings.HasPrefix(c, w) || strings.HasPrefix(w, c)) {
 			d = min(d, 1)
 		}
 		if d < bestD {
