@@ -4,6 +4,7 @@ package method
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (i Info) CheckOptions(options map[string]any) error {
 			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Range)
 		}
 	}
-	for name := range options {
+	for _, name := range slices.Sorted(maps.Keys(options)) {
 		switch {
 		case slices.Contains(names, name):
 		case len(names) == 0:

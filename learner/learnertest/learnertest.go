@@ -1,0 +1,308 @@
+// Package learnertest is the contract of ocl.Learner as tests: one call to [Run] for each method. It knows no learner.
+package learnertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/tensor"
+)
+
+// Case is a learner under test. New builds a fresh one; two calls with one seed build the same.
+type Case struct {
+	Shape    [3]int // C, H, W
+	Classes  int
+	Capacity int // most samples in memory; 0 is none
+	Steps    int // batches that a test observes; 0 is 6
+	New      func(t *testing.T, seed uint64) ocl.Learner
+	// Vary builds the learner with one declared hyperparameter changed, by the hyperparameter's name.
+	Vary map[string]func(t *testing.T, seed uint64) ocl.Learner
+}
+
+// Batches returns n batches of size b of made-up images in [0,1], each class a different blurred pattern plus noise, in
+// the order of two tasks that share the classes between them.
+func (c Case) Batches(seed uint64, n, b int) []ocl.Batch {
+	src := rng.New(seed, "learnertest/batches")
+	batches := make([]ocl.Batch, n)
+	for i := range batches {
+		x := tensor.New(b, c.Shape[0], c.Shape[1], c.Shape[2])
+		y := make([]ocl.Label, b)
+		task := 2 * i / n
+		half := (c.Classes + 1) / 2
+		for j := range y {
+			y[j] = ocl.Label(min(task*half+src.IntN(half), c.Classes-1))
+			pattern := rng.New(uint64(y[j]), "learnertest/pattern")
+			for k, row := 0, x.Row(j); k < len(row); k++ {
+				row[k] = float32(0.7*pattern.Float64() + 0.3*src.Float64())
+			}
+		}
+		batches[i] = ocl.Batch{X: x, Y: y}
+	}
+	return batches
+}
+
+// Run checks the contract.
+func Run(t *testing.T, c Case) {
+	if c.Steps == 0 {
+		c.Steps = 6
+	}
+	t.Run("same seed, same bits", c.repeats)
+	t.Run("another seed, other bits", c.seeds)
+	t.Run("a batch is neither kept nor changed", c.leavesBatch)
+	t.Run("predict changes no state", c.predictIsPure)
+	t.Run("predicts any number of rows, each by itself", c.predictRows)
+	t.Run("the capacity is never exceeded", c.capacity)
+	t.Run("honours ctx", c.cancelled)
+	t.Run("copes with one sample a batch", c.single)
+	t.Run("copes with a batch of another size", c.sizes)
+	t.Run("save, load, continue equals continue", c.resumes)
+	t.Run("loading refuses another configuration", c.refuses)
+	for _, name := range slices.Sorted(maps.Keys(c.Vary)) {
+		t.Run("hyperparameter "+name+" changes something", func(t *testing.T) { c.varies(t, c.Vary[name]) })
+	}
+}
+
+// Observe feeds batches to a learner and fails the test on an error.
+func Observe(t *testing.T, l ocl.Learner, batches []ocl.Batch) []ocl.StepStats {
+	t.Helper()
+	stats := make([]ocl.StepStats, len(batches))
+	for i, b := range batches {
+		var err error
+		if stats[i], err = l.Observe(context.Background(), b); err != nil {
+			t.Fatalf("batch %d: %v", i, err)
+		}
+	}
+	return stats
+}
+
+// State is all that a learner saves.
+func State(t *testing.T, s ocl.State) *checkpoint.Container {
+	t.Helper()
+	c := checkpoint.NewContainer()
+	if err := s.SaveState(c.Encoder()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Predict returns the labels predicted for x.
+func Predict(t *testing.T, l ocl.Learner, x *tensor.Tensor) []ocl.Label {
+	t.Helper()
+	dst := make([]ocl.Label, x.Dim(0))
+	if err := l.Predict(dst, x); err != nil {
+		t.Fatal(err)
+	}
+	return dst
+}
+
+// CheckSame fails the test unless two states are equal bit for bit; it names the sections that differ.
+func CheckSame(t *testing.T, what string, got, want *checkpoint.Container) {
+	t.Helper()
+	if got.Equal(want) {
+		return
+	}
+	for _, name := range want.Names() {
+		a, err := got.Decoder().Bytes(name)
+		b, _ := want.Decoder().Bytes(name)
+		if err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: section %s differs", what, name)
+		}
+	}
+	t.Errorf("%s: states differ", what)
+}
+
+func (c Case) repeats(t *testing.T) {
+	a, b := c.New(t, 1), c.New(t, 1)
+	batches := c.Batches(1, c.Steps, 5)
+	sa, sb := Observe(t, a, batches), Observe(t, b, batches)
+	CheckSame(t, "second learner", State(t, b), State(t, a))
+	if !slices.Equal(sa, sb) {
+		t.Errorf("stats %v and %v", sa, sb)
+	}
+}
+
+func (c Case) seeds(t *testing.T) {
+	a, b := c.New(t, 1), c.New(t, 2)
+	batches := c.Batches(1, c.Steps, 5)
+	Observe(t, a, batches)
+	Observe(t, b, batches)
+	if State(t, a).Equal(State(t, b)) {
+		t.Error("seeds 1 and 2 lead to the same state; want the seed to matter")
+	}
+}
+
+func (c Case) leavesBatch(t *testing.T) {
+	kept, wiped := c.New(t, 1), c.New(t, 1)
+	for i, b := range c.Batches(1, c.Steps, 5) {
+		x, y := b.X.Clone(), slices.Clone(b.Y)
+		Observe(t, kept, []ocl.Batch{b})
+		if !slices.Equal(b.X.Data, x.Data) || !slices.Equal(b.X.Shape, x.Shape) || !slices.Equal(b.Y, y) {
+			t.Fatalf("batch %d was changed", i)
+		}
+		// Batches are reused by streams: what was observed is overwritten before the next step.
+		Observe(t, wiped, []ocl.Batch{{X: x, Y: y}})
+		for k := range x.Data {
+			x.Data[k] = -1e6
+		}
+		clear(y)
+	}
+	CheckSame(t, "learner whose batches were overwritten", State(t, wiped), State(t, kept))
+}
+
+func (c Case) predictIsPure(t *testing.T) {
+	a, b := c.New(t, 1), c.New(t, 1)
+	batches := c.Batches(1, c.Steps, 5)
+	test := c.Batches(2, 1, 23)[0].X
+	Observe(t, a, batches[:3])
+	Observe(t, b, batches[:3])
+	before, image := State(t, a), test.Clone()
+	first := Predict(t, a, test)
+	CheckSame(t, "after Predict", State(t, a), before)
+	if second := Predict(t, a, test); !slices.Equal(first, second) {
+		t.Errorf("predictions %v, then %v", first, second)
+	}
+	if !slices.Equal(test.Data, image.Data) {
+		t.Error("Predict changed its images")
+	}
+	Observe(t, a, batches[3:])
+	Observe(t, b, batches[3:])
+	CheckSame(t, "after Predict and further steps", State(t, a), State(t, b))
+}
+
+func (c Case) predictRows(t *testing.T) {
+	l := c.New(t, 1)
+	Observe(t, l, c.Batches(1, c.Steps, 5))
+	x := c.Batches(2, 1, 37)[0].X
+	all := Predict(t, l, x)
+	for i, y := range all {
+		if y < 0 || int(y) >= c.Classes {
+			t.Errorf("row %d: label %d, want one in [0, %d)", i, y, c.Classes)
+		}
+	}
+	for _, cut := range []int{1, 10, 36} {
+		parts := append(Predict(t, l, x.Rows(0, cut)), Predict(t, l, x.Rows(cut, 37))...)
+		if !slices.Equal(parts, all) {
+			t.Errorf("cut at %d: %v, want %v", cut, parts, all)
+		}
+	}
+	if err := l.Predict(make([]ocl.Label, 3), x); err == nil {
+		t.Error("room for 3 of 37 labels: no error")
+	}
+	if got := Predict(t, l, x.Rows(0, 0)); len(got) != 0 {
+		t.Errorf("no rows: %v", got)
+	}
+}
+
+func (c Case) capacity(t *testing.T) {
+	l := c.New(t, 1)
+	m, ok := l.(ocl.MemoryReporter)
+	for i, b := range c.Batches(1, c.Steps+c.Capacity/2, 5) {
+		Observe(t, l, []ocl.Batch{b})
+		stored := 0
+		if ok {
+			for label, n := range m.MemoryCounts() {
+				stored += n
+				if n < 1 || label < 0 || int(label) >= c.Classes {
+					t.Fatalf("step %d: %d samples of class %d", i, n, label)
+				}
+			}
+		}
+		if want := min(c.Capacity, 5*(i+1)); stored > want || stored == 0 && want > 0 {
+			t.Fatalf("step %d: %d samples stored, want 1 to %d", i, stored, want)
+		}
+		if ok && (m.MemoryBytes() > 0) != (stored > 0) {
+			t.Fatalf("step %d: %d samples in %d bytes", i, stored, m.MemoryBytes())
+		}
+	}
+}
+
+func (c Case) cancelled(t *testing.T) {
+	l := c.New(t, 1)
+	batches := c.Batches(1, 2, 5)
+	Observe(t, l, batches[:1])
+	before := State(t, l)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := l.Observe(ctx, batches[1]); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v, want one that wraps context.Canceled", err)
+	}
+	CheckSame(t, "after a cancelled batch", State(t, l), before)
+}
+
+func (c Case) single(t *testing.T) {
+	l := c.New(t, 1)
+	for i, s := range Observe(t, l, c.Batches(1, c.Steps, 1)) {
+		if s.Samples != 1 || s.Correct < 0 || s.Correct > 1 {
+			t.Errorf("step %d: %+v, want 1 sample and 0 or 1 correct", i, s)
+		}
+	}
+}
+
+func (c Case) sizes(t *testing.T) {
+	l := c.New(t, 1)
+	for _, n := range []int{5, 2, 9, 1} {
+		if s := Observe(t, l, c.Batches(uint64(n), 1, n))[0]; s.Samples != n {
+			t.Errorf("%d samples counted, want %d", s.Samples, n)
+		}
+	}
+}
+
+// resumes stops in the middle of a task, passes the state through the bytes of a file, and goes on with a fresh learner
+// and with one that has already learned something else.
+func (c Case) resumes(t *testing.T) {
+	whole := c.New(t, 1)
+	batches := c.Batches(1, 2*c.Steps, 5)
+	cut := c.Steps + 1
+	Observe(t, whole, batches[:cut])
+	var file bytes.Buffer
+	if _, err := State(t, whole).WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	want := Observe(t, whole, batches[cut:])
+	test := c.Batches(2, 1, 23)[0].X
+	labels := Predict(t, whole, test)
+
+	used := c.New(t, 1)
+	Observe(t, used, c.Batches(3, 2*c.Steps, 5))
+	for name, l := range map[string]ocl.Learner{"fresh": c.New(t, 1), "used": used} {
+		saved, err := checkpoint.Parse(slices.Clone(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.LoadState(saved.Decoder()); err != nil {
+			t.Fatalf("%s learner: %v", name, err)
+		}
+		CheckSame(t, name+" learner, just loaded", State(t, l), saved)
+		if got := Observe(t, l, batches[cut:]); !slices.Equal(got, want) {
+			t.Errorf("%s learner: stats %v, want %v", name, got, want)
+		}
+		CheckSame(t, name+" learner, at the end", State(t, l), State(t, whole))
+		if got := Predict(t, l, test); !slices.Equal(got, labels) {
+			t.Errorf("%s learner: predictions %v, want %v", name, got, labels)
+		}
+	}
+}
+
+func (c Case) refuses(t *testing.T) {
+	if err := c.New(t, 1).LoadState(checkpoint.NewContainer().Decoder()); err == nil {
+		t.Error("an empty state was loaded; want an error")
+	}
+}
+
+// varies wants an effect that can be seen: a loss or a label. A state that only records the setting is none.
+func (c Case) varies(t *testing.T, build func(*testing.T, uint64) ocl.Learner) {
+	a, b := c.New(t, 1), build(t, 1)
+	batches := c.Batches(1, c.Steps, 5)
+	losses := slices.Equal(Observe(t, a, batches), Observe(t, b, batches))
+	test := c.Batches(2, 1, 200)[0].X
+	if losses && slices.Equal(Predict(t, a, test), Predict(t, b, test)) {
+		t.Error("all losses and predictions are the same")
+	}
+}

@@ -1,0 +1,98 @@
+package method_test
+
+import (
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner/learnertest"
+	"ocl/method"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+)
+
+// build makes a learner of the catalogue on a small network; change may alter the setup.
+func build(name string, network arch.Config, change func(*method.Setup)) func(*testing.T, uint64) ocl.Learner {
+	return func(t *testing.T, seed uint64) ocl.Learner {
+		t.Helper()
+		src := rng.New(seed, "network/init")
+		var net *nn.Network
+		var err error
+		if network.NF > 0 {
+			net, err = arch.ResNet18(network, src)
+		} else {
+			net, err = arch.MLP(network, src)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws := net.NewWorkspace(1)
+		t.Cleanup(ws.Close)
+		s := method.Setup{
+			Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.5}),
+			Memory: 12, ReplayBatch: 4, Iterations: 1,
+			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed,
+		}
+		if change != nil {
+			change(&s)
+		}
+		info, err := method.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := info.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+}
+
+// changes is, for each key of the config that a method may say it reads, another value.
+var changes = map[string]func(*method.Setup){
+	"memory":            func(s *method.Setup) { s.Memory = 3 },
+	"replay.batch":      func(s *method.Setup) { s.ReplayBatch = 7 },
+	"replay.iterations": func(s *method.Setup) { s.Iterations = 2 },
+	"replay.joint":      func(s *method.Setup) { s.Joint = true },
+}
+
+// TestContract runs every method of the catalogue, with every setting it declares, on both networks.
+func TestContract(t *testing.T) {
+	networks := map[string]arch.Config{
+		"mlp":      {Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
+		"resnet18": {Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2},
+	}
+	for _, info := range method.Catalogue() {
+		for name, network := range networks {
+			t.Run(info.Name+"/"+name, func(t *testing.T) {
+				c := learnertest.Case{
+					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
+					New: build(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
+				}
+				if info.UsesMemory {
+					c.Capacity = 12
+				}
+				for _, key := range info.Settings {
+					change, ok := changes[key]
+					if !ok {
+						t.Fatalf("setting %s: the contract test does not know how to change it", key)
+					}
+					c.Vary[key] = build(info.Name, network, change)
+				}
+				learnertest.Run(t, c)
+			})
+		}
+	}
+}
+
+// TestSettingsNotDeclared: what a method does not declare changes nothing.
+func TestSettingsNotDeclared(t *testing.T) {
+	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6}
+	a := build("finetune", network, nil)(t, 1)
+	b := build("finetune", network, func(s *method.Setup) { s.Memory, s.ReplayBatch, s.Joint = 3, 7, true })(t, 1)
+	learnertest.Observe(t, a, c.Batches(1, 6, 5))
+	learnertest.Observe(t, b, c.Batches(1, 6, 5))
+	learnertest.CheckSame(t, "finetune with memory settings", learnertest.State(t, b), learnertest.State(t, a))
+}
