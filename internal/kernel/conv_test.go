@@ -325,3 +325,122 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 	s.RowsGrad(&a)
 	want.check(t, fmt.Sprintf("vecs=%d n=%d shift=%d tiles=%d", vecs, n, shift, tiles), dst, before)
 }
+
+// TestConvRefuses checks that faulty arguments stop before vector code runs over memory that is not theirs.
+func TestConvRefuses(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		floats := make([]float32, 1000)
+		few, tile := floats[:3], make([]int32, RowTile)
+		off := make([]int32, s.GradIn)
+		for what, call := range map[string]func(){
+			"planes, Out": func() { s.Planes(&Planes{Out: few, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes}) },
+			"planes, W": func() {
+				s.Planes(&Planes{Out: floats, X: floats, Off: tile, W: few, Rows: 1, Tiles: 1, VecStride: s.Lanes})
+			},
+			"planes, rows": func() { s.Planes(&Planes{Out: floats, Rows: 1, Tiles: 1, VecStride: len(floats)}) },
+			"gradient, Dst": func() {
+				s.PlanesGrad(&PlanesGrad{Dst: few, X: floats, Y: floats, Off: off, Images: 1, Rows: 1, Vecs: 1})
+			},
+			"gradient, Y": func() {
+				s.PlanesGrad(&PlanesGrad{Dst: floats, X: floats, Y: few, Off: off, Images: 1, Rows: 1, Vecs: 1})
+			},
+			"gradient, Off": func() {
+				s.PlanesGrad(&PlanesGrad{Dst: floats, X: floats, Y: floats, Off: off[1:], Images: 1, Rows: 1, Vecs: 1})
+			},
+			"rows, tiles":        func() { s.Rows(&Rows{Out: floats, OutPos: tile[1:], XPos: tile, Vecs: 1}) },
+			"rows, XPos":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile[1:], Vecs: 1}) },
+			"rows, TapW":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, TapX: tile, Vecs: 1}) },
+			"rows, Vecs":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, Vecs: s.RowVecs + 1}) },
+			"rows, no Vecs":      func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile}) },
+			"rows gradient, Dst": func() { s.RowsGrad(&RowsGrad{Dst: few, Tiles: 1, Vecs: 1}) },
+			"rows gradient, pos": func() { s.RowsGrad(&RowsGrad{Dst: floats, XPos: tile, Tiles: 1, Vecs: 1}) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: the call returned; want a panic", what)
+					}
+				}()
+				call()
+			}()
+		}
+	})
+}
+
+// TestConvSplits checks that a call gives the same bits as the calls for its parts, which is why results do not depend
+// on the number of workers.
+func TestConvSplits(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(5, 0))
+		const k, rows, taps = 21, 4, 3
+		x, w := normal(r, 4000, 1), normal(r, 4000, 0)
+		whole, parts := make([]float32, 4000), make([]float32, 4000)
+		off := make([]int32, k)
+		for i := range off {
+			off[i] = int32(r.IntN(1000))
+		}
+		p := Planes{Out: whole, X: x, W: w, Off: off, OutStride: 4 * 40, Rows: rows, RowStride: 2*s.Lanes + 1, Tiles: 1, VecStride: s.Lanes}
+		s.Planes(&p)
+		p.Rows = 1
+		for row := range rows {
+			p.Out, p.XBase = parts[row*p.RowStride:], row*p.RowStride
+			s.Planes(&p)
+		}
+		same(t, "Planes", whole, parts)
+
+		bw := s.RowVecs * s.Lanes
+		a := Rows{Out: whole, X: x, W: w, TapX: off[:taps], TapW: []int32{0, 60, 7}, C: 5, Vecs: s.RowVecs}
+		for j := range 2 * RowTile {
+			a.OutPos, a.XPos = append(a.OutPos, int32(j*bw)), append(a.XPos, int32(r.IntN(1000)))
+		}
+		s.Rows(&a)
+		pos, xPos := a.OutPos, a.XPos
+		for j := range pos { // a position alone, in every place of a tile
+			a.Out, a.OutPos, a.XPos = parts, nil, nil
+			for range RowTile {
+				a.OutPos, a.XPos = append(a.OutPos, pos[j]), append(a.XPos, xPos[j])
+			}
+			s.Rows(&a)
+		}
+		same(t, "Rows", whole, parts)
+	})
+}
+
+func same(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i := range got {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s: element %d: %g as a whole, %g in parts; want the same bits", what, i, got[i], want[i])
+		}
+	}
+}
+
+func TestConvAllocatesNothing(t *testing.T) {
+	for _, s := range Available() {
+		x, pos := make([]float32, 2000), make([]int32, s.GradIn*RowTile)
+		if n := testing.AllocsPerRun(5, func() {
+			s.Planes(&Planes{Out: x, X: x, W: x, Off: pos, OutStride: 40, Rows: 1, Tiles: 1, VecStride: s.Lanes})
+			s.PlanesGrad(&PlanesGrad{Dst: x, X: x, Y: x, Off: pos[:s.GradIn], Images: 1, Rows: 1, Vecs: 1})
+			s.Rows(&Rows{Out: x, X: x, W: x, OutPos: pos, XPos: pos, TapX: pos[:1], TapW: pos[:1], C: 2, Vecs: 1})
+			s.RowsGrad(&RowsGrad{Dst: x, X: x, Y: x, XPos: pos, YPos: pos, Tiles: 1, Vecs: 1})
+		}); n != 0 {
+			t.Errorf("%s: %g allocations in a round of calls; want 0", s.Name, n)
+		}
+	}
+}
+
+func TestFMAPeakLoop(t *testing.T) {
+	for _, s := range Available() {
+		widest := s
+		if s.isa == generic {
+			widest = Available()[0]
+		}
+		want := int64(2 * FMAChains * widest.Lanes * 3)
+		if widest.isa == generic {
+			want = 0
+		}
+		if got := s.FMAPeakLoop(3); got != want {
+			t.Errorf("%s: 3 rounds: %d operations; want %d", s.Name, got, want)
+		}
+	}
+}

@@ -1,16 +1,68 @@
 package kernel
 
-// Planes runs a convolution in the planes layout; see [Planes].
-func (s *Set) Planes(a *Planes) { s.planes(a) }
+// Vector code knows no bounds, so the methods check what a few comparisons can tell before it runs: outputs, weights and
+// tables are long enough. What the tables point at is the caller's care.
 
-// PlanesGrad computes a tile of a weight gradient in the planes layout; see [PlanesGrad].
-func (s *Set) PlanesGrad(a *PlanesGrad) { s.planesGrad(a) }
+// Planes runs a convolution in the planes layout; see [Planes].
+func (s *Set) Planes(a *Planes) {
+	if a.Rows <= 0 || a.Tiles <= 0 {
+		return
+	}
+	end := (a.Rows-1)*a.RowStride + (a.Tiles-1)*2*s.Lanes + a.VecStride + s.Lanes
+	enough(len(a.Out), (s.PlanesOut-1)*a.OutStride+end, "kernel: planes: outputs end beyond Out")
+	enough(len(a.W), len(a.Off)*s.PlanesOut, "kernel: planes: W is shorter than Off wants")
+	s.planes(a)
+}
+
+// PlanesGrad computes tiles of a weight gradient in the planes layout; see [PlanesGrad].
+func (s *Set) PlanesGrad(a *PlanesGrad) {
+	if a.Images <= 0 || a.Rows <= 0 || a.Vecs <= 0 {
+		return
+	}
+	end := (a.Images-1)*a.ImageStride + (a.Rows-1)*a.RowStride + a.Vecs*s.Lanes
+	if len(a.Off)%s.GradIn != 0 {
+		panic("kernel: planes gradient: Off is no multiple of GradIn")
+	}
+	enough(len(a.Y), a.YBase+(s.GradOut-1)*a.YStride+end, "kernel: planes gradient: positions end beyond Y")
+	enough(len(a.Dst), len(a.Off)*s.GradOut*s.Lanes, "kernel: planes gradient: Dst is shorter than Off wants")
+	s.planesGrad(a)
+}
 
 // Rows runs a convolution in the channel-last layout; see [Rows].
-func (s *Set) Rows(a *Rows) { s.rows(a) }
+func (s *Set) Rows(a *Rows) {
+	if len(a.OutPos)%RowTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
+		panic("kernel: rows: positions are no whole tiles or tables differ in length")
+	}
+	s.checkVecs(a.Vecs)
+	s.rows(a)
+}
 
-// RowsGrad computes a tile of a weight gradient in the channel-last layout; see [RowsGrad].
-func (s *Set) RowsGrad(a *RowsGrad) { s.rowsGrad(a) }
+// RowsGrad computes tiles of a weight gradient in the channel-last layout; see [RowsGrad].
+func (s *Set) RowsGrad(a *RowsGrad) {
+	if a.Tiles <= 0 {
+		return
+	}
+	if len(a.YPos) < len(a.XPos) {
+		panic("kernel: rows gradient: YPos is shorter than XPos")
+	}
+	s.checkVecs(a.Vecs)
+	enough(len(a.Dst), (a.Tiles*RowTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: rows gradient: sums end beyond Dst")
+	s.rowsGrad(a)
+}
+
+// checkVecs panics where a block has a width that no kernel serves.
+func (s *Set) checkVecs(vecs int) {
+	if vecs < 1 || vecs > s.RowVecs {
+		panic("kernel: rows: Vecs is not between 1 and RowVecs")
+	}
+}
+
+// enough panics where a slice has fewer elements than a kernel will touch.
+func enough(have, want int, message string) {
+	if have < want {
+		panic(message)
+	}
+}
 
 // FMAChains is the number of independent vector multiply-adds in a round of FMAPeakLoop, more than latency times units.
 const FMAChains = 12
