@@ -29,7 +29,7 @@ func (st *study) recipes() []recipe {
 				done[parent] = true
 				out = append(out, recipe{
 					What:    "The experiment " + filepath.ToSlash(parent),
-					Command: fmt.Sprintf("ocl run --config %s --out %s", quote(file), quote(parent+"-again")),
+					Command: fmt.Sprintf("ocl run --config %s --out %s", quote(file), quote(again(parent, ""))),
 				})
 			}
 		}
@@ -39,11 +39,22 @@ func (st *study) recipes() []recipe {
 		rec := recipe{What: g.Label, Config: indent(r.Config)}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
-			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(filepath.Join(r.folder, "result.json")), quote(filepath.Clean(r.folder)+"-again"))
+			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(filepath.Join(r.folder, "result.json")), quote(again(filepath.Dir(filepath.Clean(r.folder)), filepath.Base(r.folder))))
 		}
 		out = append(out, rec)
 	}
 	return out
+}
+
+// again names a folder beside an experiment's for the experiment, or one run of it, once more.
+func again(experiment, run string) string {
+	if experiment == "." {
+		experiment = "runs"
+	}
+	if run != "" {
+		experiment += "-" + run
+	}
+	return experiment + "-again"
 }
 
 // indent prints a config for people.

@@ -37,7 +37,7 @@ func (st *study) resultsTable() *table {
 	return t
 }
 
-// hidden is the column of a half width, which people read behind the ± of the column before.
+// hidden is a column for machines alone, such as a half width, which people read behind the ± of the column before.
 func hidden(name string) column { return column{Text: name, Name: name, Num: true, Hidden: true} }
 
 // metricCells are a mean with its interval, and the half width for machines.
@@ -61,9 +61,9 @@ var allMetrics = []struct {
 
 // metricsTable holds every recorded metric in per cent.
 func (st *study) metricsTable() *table {
-	t := &table{ID: "metrics", Head: append([]column{}, rowHead...)}
+	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: append([]column{}, rowHead...)}
 	for _, m := range allMetrics {
-		t.Head = append(t.Head, numCol(m.text+", %", m.name), hidden(m.name+"_half_width_95"))
+		t.Head = append(t.Head, numCol(m.text, m.name), hidden(m.name+"_half_width_95"))
 	}
 	for _, g := range st.rows {
 		row := g.head()
@@ -118,7 +118,7 @@ func (st *study) runsTable() *table {
 	t := &table{ID: "runs", Head: []column{
 		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"), numCol("accuracy, %", "average_accuracy"),
 		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
-		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), numCol("parameters", "parameters"),
+		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"),
 	}}
 	for _, g := range st.rows {
 		for _, r := range g.runs {
@@ -132,7 +132,7 @@ func (st *study) runsTable() *table {
 				outcome += ": " + r.Outcome.Reason
 			}
 			t.Rows = append(t.Rows, []cell{
-				textCell(filepath.ToSlash(r.folder)), {Text: g.Label, Raw: g.Label, Mark: g.style.class},
+				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.class},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
 				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
@@ -141,6 +141,13 @@ func (st *study) runsTable() *table {
 		}
 	}
 	return t
+}
+
+// folderCell shows the last two names of a folder's path.
+func folderCell(folder string) cell {
+	raw := filepath.ToSlash(folder)
+	parts := strings.Split(raw, "/")
+	return cell{Text: strings.Join(parts[max(0, len(parts)-2):], "/"), Raw: raw}
 }
 
 func sizeCell(n int64) cell {
