@@ -45,7 +45,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if err != nil {
-		for fault := range strings.SplitSeq(err.Error(), "\n") { // joined errors are one a line
+		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code says so
+		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
 			fmt.Fprintf(stderr, "ocl: %s\n", fault)
 		}
 	}

@@ -121,13 +121,13 @@ func (p *progress) line(active []*runState, width int) string {
 		left = duration(d) + " left"
 	}
 	var parts []part
-	if p.total > 1 {
-		parts = append(parts, part{fmt.Sprintf("%d/%d", p.ended()+1, p.total), 2})
-	}
 	if len(active) == 1 {
+		if p.total > 1 {
+			parts = append(parts, part{fmt.Sprintf("%d/%d", active[0].number, p.total), 2})
+		}
 		parts = append(parts, active[0].parts(rateText(active))...)
 	} else {
-		parts[0].text = fmt.Sprintf("%d–%d/%d", p.ended()+1, p.ended()+len(active), p.total)
+		parts = append(parts, part{fmt.Sprintf("%d of %d done", p.ended(), p.total), 2})
 		for _, r := range active {
 			parts = append(parts, part{r.short(), 0})
 		}
@@ -213,7 +213,7 @@ func rateText(active []*runState) string {
 
 // events are the observers of one run.
 func (p *progress) events(job experiment.Job) experiment.Events {
-	r := &runState{name: fmt.Sprintf("%s s%d", job.Method, job.Seed)}
+	r := &runState{name: fmt.Sprintf("%s s%d", job.Method, job.Seed), number: job.Index + 1}
 	locked := func(f func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -246,7 +246,6 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 		End: func(_ experiment.Job, err error) {
 			locked(func() {
 				if !r.ended && !r.began.IsZero() {
-					p.taskEnd(r)
 					p.say(p.out, r.last(p.now(), err))
 				}
 				r.ended = true

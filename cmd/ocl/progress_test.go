@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +30,7 @@ func stream(tasks int) ocl.StreamInfo {
 
 // begin starts a run with so many steps whose evaluations weigh nothing, so that time is steps.
 func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
-	job := experiment.Job{Total: total, Method: method, Seed: seed}
+	job := experiment.Job{Index: len(p.runs), Total: total, Method: method, Seed: seed}
 	ev := p.events(job)
 	ev.Begin(job, stream(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000})
 	return ev
@@ -89,12 +87,12 @@ func TestProgressSeveral(t *testing.T) {
 	er.StepEnd(400, ocl.StepStats{Samples: 10})
 	finetune.StepEnd(600, ocl.StepStats{Samples: 10})
 	// 1,000 of 6,000 steps took 10 s.
-	want := "1–2/6  er s1 task 1/10  finetune s1 task 1/10  50s left"
+	want := "0 of 6 done  er s1 task 1/10  finetune s1 task 1/10  50s left"
 	if got := p.line(p.runs, 120); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	finetune.End(experiment.Job{}, nil)
-	if got, want := p.line(p.runs[:1], 120), "2/6  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %  46s left"; got != want {
+	if got, want := p.line(p.runs[:1], 120), "1/6  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %  46s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -160,18 +158,18 @@ func TestProgressQuiet(t *testing.T) {
 // TestProgressEnds checks the line that stays for each way a run can end.
 func TestProgressEnds(t *testing.T) {
 	for _, c := range []struct {
+		step int
 		err  error
 		want string
 	}{
-		{nil, "er s1  ended after 0s"},
-		{fmt.Errorf("at step 3: %w", context.Canceled), "er s1  interrupted at step 7/20"},
-		{fmt.Errorf("at step 3: %w", ocl.ErrDiverged), "er s1  diverged at step 7"},
-		{errors.New("no space left"), "er s1  failed: no space left"},
+		{20, nil, "er s1  ended after 0s"},
+		{7, nil, "er s1  stopped at step 7/20 after 0s"},
+		{7, errors.New("no space left"), "er s1  failed: no space left"},
 	} {
 		var out bytes.Buffer
 		p, _ := watch(&out, true, 100)
 		ev := begin(p, "er", 1, 1, 2, 20)
-		ev.StepEnd(7, ocl.StepStats{})
+		ev.StepEnd(c.step, ocl.StepStats{})
 		p.draw()
 		out.Reset()
 		ev.End(experiment.Job{}, c.err)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +14,7 @@ const smoothing = 0.02
 // runState is what the progress line knows of one run.
 type runState struct {
 	name   string // "er s3"
+	number int    // 1-based, among all runs
 	info   ocl.StreamInfo
 	plan   experiment.Plan
 	began  time.Time
@@ -141,16 +140,15 @@ func (r *runState) short() string {
 	return s
 }
 
-// last is the line that stays when the run has ended.
+// last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error,
+// and has not made all its steps.
 func (r *runState) last(now time.Time, err error) string {
-	spent := duration(now.Sub(r.began))
+	how := "ended"
 	switch {
-	case err == nil:
-		return fit([]part{{r.name, 0}, {"ended after " + spent, 0}, {r.seenText(), 0}}, plainWidth)
-	case errors.Is(err, context.Canceled):
-		return fmt.Sprintf("%s  interrupted at step %s/%s", r.name, thousands(int64(r.step)), thousands(int64(r.plan.Steps)))
-	case errors.Is(err, ocl.ErrDiverged):
-		return fmt.Sprintf("%s  diverged at step %s", r.name, thousands(int64(r.step)))
+	case err != nil:
+		return fmt.Sprintf("%s  failed: %v", r.name, err)
+	case r.step < r.plan.Steps:
+		how = fmt.Sprintf("stopped at step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps)))
 	}
-	return fmt.Sprintf("%s  failed: %v", r.name, err)
+	return fit([]part{{r.name, 0}, {how + " after " + duration(now.Sub(r.began)), 0}, {r.seenText(), 0}}, plainWidth)
 }
