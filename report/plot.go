@@ -35,9 +35,33 @@ func label(size float64, c color.Color, x text.XAlignment, y text.YAlignment) te
 	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: handler}
 }
 
-// file draws the figure for figures/ as SVG and PNG, in the light colours of the page.
-func (f *figure) file() (svg, png []byte, err error) {
-	p := plot.New()
+// svg draws the figure for figures/, in the light colours of the page.
+func (f *figure) svg() ([]byte, error) {
+	p, w, h := f.plot()
+	canvas := vgsvg.New(w, h)
+	p.Draw(margins(draw.New(canvas)))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
+	}
+	return describe(b.Bytes(), f), nil
+}
+
+// png is the same picture at 144 dots an inch.
+func (f *figure) png() ([]byte, error) {
+	p, w, h := f.plot()
+	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144))}
+	p.Draw(margins(draw.New(canvas)))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
+	}
+	return b.Bytes(), nil
+}
+
+// plot is the figure as gonum/plot draws it, and the picture's size.
+func (f *figure) plot() (p *plot.Plot, w, h vg.Length) {
+	p = plot.New()
 	p.BackgroundColor = color.White
 	p.Title.Text = strings.Join(wrap(f.Title, 64), "\n")
 	p.Title.TextStyle = label(13, inkColor, draw.XCenter, draw.YTop)
@@ -51,7 +75,7 @@ func (f *figure) file() (svg, png []byte, err error) {
 		a.Tick.LineStyle.Width = 0
 		a.Tick.Length = 2
 	}
-	w, h := 7.0*vg.Inch, 4.2*vg.Inch
+	w, h = 7.0*vg.Inch, 4.2*vg.Inch
 	switch {
 	case f.Lines != nil:
 		f.Lines.plot(p)
@@ -60,21 +84,7 @@ func (f *figure) file() (svg, png []byte, err error) {
 	case f.Bars != nil:
 		h = f.Bars.plot(p)
 	}
-	w, h = w+16, h+16+14*vg.Length(strings.Count(p.Title.Text, "\n"))
-	canvas := vgsvg.New(w, h)
-	p.Draw(margins(draw.New(canvas)))
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
-	}
-	svg = describe(b.Bytes(), f)
-	img := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144))}
-	p.Draw(margins(draw.New(img)))
-	b = bytes.Buffer{}
-	if _, err := img.WriteTo(&b); err != nil {
-		return nil, nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
-	}
-	return svg, b.Bytes(), nil
+	return p, w + 16, h + 16 + 14*vg.Length(strings.Count(p.Title.Text, "\n"))
 }
 
 // margins leaves white around a picture.

@@ -40,7 +40,11 @@ func Write(dirs []string, out string) (string, error) {
 		if w.err != nil {
 			break
 		}
-		svg, png, err := f.file()
+		svg, err := f.svg()
+		if err != nil {
+			return "", err
+		}
+		png, err := f.png()
 		if err != nil {
 			return "", err
 		}

@@ -386,7 +386,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 			t.Errorf("the page holds %s", bad)
 		}
 	}
-	svg, _, err := figures[0].file()
+	svg, err := figures[0].svg()
 	if err != nil || bytes.Contains(svg, []byte("<script>alert")) {
 		t.Errorf("the SVG holds a script, or %v", err)
 	}
@@ -438,7 +438,7 @@ func TestDegenerateResults(t *testing.T) {
 			t.Errorf("%s: the page shows %q", name, m)
 		}
 		for _, f := range figures {
-			if _, _, err := f.file(); err != nil {
+			if _, err := f.svg(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
