@@ -63,17 +63,19 @@ func (r *run) build() error {
 	r.id = identity{config: r.config.canonical(), data: info.Digest, numbers: result.Numbers, kernel: r.net.KernelName()}
 	r.progress = newProgress(len(info.Tasks), info.Classes)
 	r.plan = newPlan(r.stream, r.net, r.set, r.config)
-	r.every = defaultCheckpointEvery
-	switch {
-	case r.CheckpointEvery > 0:
-		r.every = time.Duration(r.CheckpointEvery) * time.Second
-	case r.CheckpointEvery < 0:
-		r.every = 0
-	}
+	r.every = r.interval()
 	if r.Out != "" {
 		r.folder = filepath.Join(r.Out, r.job.Folder)
 	}
 	return nil
+}
+
+// interval is the time between checkpoints in the middle of a task, 0 for none there.
+func (o Options) interval() time.Duration {
+	if o.CheckpointEvery == 0 {
+		return defaultCheckpointEvery
+	}
+	return max(0, time.Duration(o.CheckpointEvery)*time.Second)
 }
 
 func (r *run) close() {

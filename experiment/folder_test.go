@@ -30,6 +30,7 @@ func tree(t *testing.T, root string) map[string]string {
 }
 
 func TestFinishedRunsAreKept(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	first := mustRun(t, tiny(), Options{Out: out})
 	before := tree(t, out)
@@ -57,6 +58,7 @@ func TestFinishedRunsAreKept(t *testing.T) {
 }
 
 func TestOtherExperimentRefused(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	small := tiny()
 	small.Runs, small.Stream.Tasks = 1, 2
@@ -113,6 +115,7 @@ func set(names []string) map[string]bool {
 
 // Force starts the same experiment again too.
 func TestForceStartsAgain(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	c := tiny()
 	c.Runs, c.Stream.Tasks = 1, 2
@@ -130,6 +133,7 @@ func TestForceStartsAgain(t *testing.T) {
 }
 
 func TestForeignFolderRefused(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(out, "thesis.tex"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -162,6 +166,7 @@ func refused(t *testing.T, out, want string) {
 // A folder that cannot be written and a full disk are told before anything is learned. /sys takes no files from anyone,
 // and /dev/full is always full.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /sys and /dev/full of Linux")
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,6 +42,7 @@ func (d *diary) Prepare(ctx context.Context) error { return d.write(ctx, "prepar
 // Boundaries are told in order, preparing comes before each evaluation and only then, and a run stopped inside them goes
 // on from the state before.
 func TestBoundaries(t *testing.T) {
+	t.Parallel()
 	begun := func(d *diary, ctx context.Context, c Config, out string) (*run, error) {
 		x, err := open(c, Options{Out: out, Workers: 1})
 		if err != nil {
@@ -96,6 +98,7 @@ func TestBoundaries(t *testing.T) {
 
 // A test set is measured whole or not at all: stopped in an evaluation, the run measures the row again.
 func TestStoppedInEvaluation(t *testing.T) {
+	t.Parallel()
 	c := tiny()
 	c.Methods, c.Runs = []string{"er"}, 1
 	want := filepath.Join(t.TempDir(), "whole")
@@ -122,5 +125,30 @@ func TestStoppedInEvaluation(t *testing.T) {
 	}
 	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
 		t.Error(d)
+	}
+}
+
+// Checkpoints are saved at the start, at each task's end and, unless that is switched off, by the clock.
+func TestCheckpointTimes(t *testing.T) {
+	t.Parallel()
+	c := tiny()
+	c.Methods, c.Runs = []string{"er"}, 1
+	saves := 0
+	mustRun(t, c, Options{Out: filepath.Join(t.TempDir(), "x"), CheckpointEvery: -1, Events: func(Job) Events {
+		return Events{Checkpointed: func(string) { saves++ }}
+	}})
+	if saves != 6 {
+		t.Errorf("%d checkpoints, want one at the start and at the end of 5 tasks", saves)
+	}
+	for _, tt := range []struct {
+		every int
+		since time.Duration
+		want  bool
+	}{{0, 59 * time.Second, false}, {0, 61 * time.Second, true}, {5, 4 * time.Second, false}, {5, 6 * time.Second, true}, {-1, time.Hour, false}} {
+		r := &run{experimentRun: &experimentRun{Options: Options{CheckpointEvery: tt.every}}, saved: time.Now().Add(-tt.since)}
+		r.every = r.interval()
+		if got := r.due(); got != tt.want {
+			t.Errorf("every %d s, %v after the last: due is %v", tt.every, tt.since, got)
+		}
 	}
 }

@@ -56,10 +56,12 @@ func stopAfter(n int, o Options) (context.Context, Options) {
 }
 
 func TestInterruptedResumes(t *testing.T) {
+	t.Parallel()
 	want := filepath.Join(t.TempDir(), "whole")
 	mustRun(t, tiny(), Options{Out: want})
 	for _, at := range []int{1, 11, 12, 13, 60, 137, 240} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "x")
 			ctx, o := stopAfter(at, Options{Out: out})
 			results, err := Run(ctx, tiny(), o)
@@ -84,6 +86,7 @@ func TestInterruptedResumes(t *testing.T) {
 
 // What was measured before an interruption is in the result; metrics cover it.
 func TestInterruptedMeasures(t *testing.T) {
+	t.Parallel()
 	c := tiny()
 	c.Methods, c.Runs = []string{"er"}, 1
 	ctx, o := stopAfter(30, Options{})
@@ -102,6 +105,7 @@ func TestInterruptedMeasures(t *testing.T) {
 
 // Resume takes the folder of one run too.
 func TestResumeOneRun(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	ctx, o := stopAfter(20, Options{Out: out})
 	if _, err := Run(ctx, tiny(), o); !errors.Is(err, context.Canceled) {
@@ -141,6 +145,7 @@ func child(out string) *exec.Cmd {
 
 // A run that is killed at a random instant ends, run again, in the same files.
 func TestKilledResumes(t *testing.T) {
+	t.Parallel()
 	instants := 3
 	if *long {
 		instants = 20
@@ -191,6 +196,7 @@ func interrupted(t *testing.T) (out, folder string, c Config) {
 }
 
 func TestDamagedCheckpoint(t *testing.T) {
+	t.Parallel()
 	want := filepath.Join(t.TempDir(), "whole")
 	_, _, c := interrupted(t)
 	mustRun(t, c, Options{Out: want})
@@ -232,6 +238,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 
 // A checkpoint or a result of other data, numbers or kernels is refused, saying which.
 func TestOthersRefused(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		change func(*identity)
 		want   string

@@ -55,6 +55,7 @@ func mustRun(t *testing.T, c Config, o Options) []*result.Result {
 }
 
 func TestRunFillsResult(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	results := mustRun(t, tiny(), Options{Out: out, KeepCheckpoint: true})
 	if len(results) != 4 {
@@ -110,6 +111,7 @@ func stepCounter(n *int) func(int, ocl.StepStats) { return func(int, ocl.StepSta
 
 // Workers and runs at once change no bit.
 func TestSameBits(t *testing.T) {
+	t.Parallel()
 	want := comparable(t, mustRun(t, tiny(), Options{Workers: 1, Concurrency: 1}))
 	for _, o := range []Options{{Workers: 2, Concurrency: 1}, {Workers: 1, Concurrency: 2}, {Workers: 3, Concurrency: 4}, {}} {
 		if d := cmp.Diff(want, comparable(t, mustRun(t, tiny(), o))); d != "" {
@@ -131,6 +133,7 @@ func TestShare(t *testing.T) {
 }
 
 func TestEvalAndProtocol(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		eval, protocol string
 		row0, rowLast  int // accuracies measured in the first and the last row
@@ -193,6 +196,7 @@ func TestEvalAndProtocol(t *testing.T) {
 
 // A run whose loss is no number is a result; the others go on, and it is not run again.
 func TestDiverged(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	c := tiny()
 	c.Optimizer.LR = 1e30
@@ -214,6 +218,7 @@ func TestDiverged(t *testing.T) {
 
 // A panic ends its run with an error that says where, and no other.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	c := tiny()
 	var ended []error
 	results, err := Run(context.Background(), c, Options{Concurrency: 1, Events: func(j Job) Events {
@@ -240,6 +245,7 @@ func TestPanic(t *testing.T) {
 
 // What only the data can tell is found before anything is written.
 func TestBadFit(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		change func(*Config)
 		want   string
