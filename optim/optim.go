@@ -76,17 +76,10 @@ func (a *adam) Step(net *nn.Network) {
 		a.m, a.v = make([]float32, len(w)), make([]float32, len(w))
 	}
 	a.t++
-	c1 := 1 - math.Pow(adamBeta1, float64(a.t))
-	c2 := 1 - math.Pow(adamBeta2, float64(a.t))
-	step, decay := float32(a.Adam.LR/c1), float32(a.WeightDecay)
-	inv := float32(1 / math.Sqrt(c2))
-	for i := range w {
-		gi := g[i] + float32(decay*w[i])
-		a.m[i] = float32(adamBeta1*a.m[i]) + float32((1-adamBeta1)*gi)
-		a.v[i] = float32(adamBeta2*a.v[i]) + float32(float32((1-adamBeta2)*gi)*gi)
-		root := float32(math.Sqrt(float64(a.v[i])))
-		w[i] -= float32(step*a.m[i]) / (float32(root*inv) + adamEps)
-	}
+	kernel.Active().Adam(w, g, a.m, a.v, kernel.AdamStep{
+		LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
+		Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
+	})
 	net.Changed()
 }
 
