@@ -20,6 +20,8 @@ import (
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
 )
 
 // families are the groups of kernels, one output file each.
@@ -47,7 +49,9 @@ func main() {
 
 func run(args []string) error {
 	fs := flag.NewFlagSet("_asm", flag.ContinueOnError)
-	avo := build.NewFlags(fs)
+	pkgName := fs.String("pkg", "kernel", "package of the generated files")
+	code := fs.String("out", "", "assembly `file`")
+	stubs := fs.String("stubs", "", "`file` of Go declarations")
 	names := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
 	name := fs.String("kernels", "", "kernels to generate: "+names)
 	dir := fs.String("dir", "..", "folder of package kernel")
@@ -65,10 +69,30 @@ func run(args []string) error {
 	g := &generator{build.NewContext(), pkg}
 	g.ConstraintExpr("amd64,!purego")
 	family(g)
-	if code := build.Main(avo.Config(), g.Context); code != 0 {
-		return fmt.Errorf("asm: kernels: %s: avo failed with code %d", *name, code)
+	return g.write(printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: *pkgName}, *code, *stubs)
+}
+
+// write compiles what was generated and writes both files, or neither: go generate would not run again beside a broken one.
+func (g *generator) write(cfg printer.Config, code, stubs string) error {
+	file, err := g.Result()
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := pass.Compile.Execute(file); err != nil {
+		return err
+	}
+	text, err := printer.NewGoAsm(cfg).Print(file)
+	if err != nil {
+		return err
+	}
+	declarations, err := printer.NewStubs(cfg).Print(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(code, text, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(stubs, declarations, 0o644)
 }
 
 // argumentTypes type-checks the declarations of the argument structs alone.
