@@ -1,0 +1,16 @@
+# check is what CI runs; the others are shortcuts to the commands below them.
+.PHONY: check quick bench generate
+
+check:
+	.ci/run
+
+quick:
+	.ci/run format vet
+	go test -short ./...
+
+bench:
+	go run ./cmd/ocl bench engine
+
+generate:
+	go generate ./internal/kernel
+	gofmt -l internal/kernel
