@@ -222,7 +222,7 @@ func TestObserveAllocates(t *testing.T) {
 		learnertest.Observe(t, r, batches)
 		i, ctx := 0, context.Background()
 		var err error
-		if n := testing.AllocsPerRun(20, func() {
+		if n := testing.AllocsPerRun(8, func() {
 			_, e := r.Observe(ctx, batches[i%len(batches)])
 			err = errors.Join(err, e)
 			i++

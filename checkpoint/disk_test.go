@@ -1,0 +1,109 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ocl/checkpoint"
+)
+
+func TestDirOnDisk(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "checkpoint")
+	d, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Load(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder: error %v, want fs.ErrNotExist", err)
+	}
+	for step := range 4 {
+		c := checkpoint.NewContainer()
+		c.Encoder().Int64s("step", int64(step))
+		path, err := d.Save(step, c)
+		if err != nil || path != filepath.Join(folder, fmt.Sprintf("step-%d.ckpt", step)) {
+			t.Fatalf("saved %s: %v", path, err)
+		}
+	}
+	// What a killed process leaves goes away with the next checkpoint; files of other kinds stay.
+	for _, name := range []string{".step-9.ckpt.tmp", "note.txt"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, _ = checkpoint.OpenDir(folder)
+	got, err := d.Load()
+	if err != nil || got.Path != filepath.Join(folder, "step-3.ckpt") {
+		t.Fatalf("loaded %s: %v", got.Path, err)
+	}
+	if _, err := d.Save(10, got.Container); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, folder); !slices.Equal(names, []string{"note.txt", "step-10.ckpt", "step-3.ckpt"}) {
+		t.Errorf("the folder holds %v", names)
+	}
+	if err := d.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, folder); !slices.Equal(names, []string{"note.txt"}) {
+		t.Errorf("after Clear the folder holds %v", names)
+	}
+}
+
+func list(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestWriteBytesAtomic(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, text := range []string{"a longer text", "short"} {
+		if err := checkpoint.WriteBytesAtomic(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, []byte(text)) {
+			t.Errorf("read %q (%v), want %q", b, err, text)
+		}
+	}
+	if names := list(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("the folder holds %v", names)
+	}
+	missing := filepath.Join(t.TempDir(), "none", "f")
+	if err := checkpoint.WriteBytesAtomic(missing, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder: error %v, want fs.ErrNotExist", err)
+	}
+}
+
+// ExampleEncoder saves the state of two parts that do not know each other, and loads one.
+func ExampleEncoder() {
+	saved := checkpoint.NewContainer()
+	e := saved.Encoder()
+	e.Sub("memory").Int64s("seen", 120)
+	e.Sub("optimizer").Int64s("steps", 12)
+
+	var file bytes.Buffer
+	if _, err := saved.WriteTo(&file); err != nil {
+		panic(err)
+	}
+	loaded, err := checkpoint.Parse(file.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	var seen int64
+	err = loaded.Decoder().Sub("memory").Int64s("seen", &seen)
+	fmt.Println(seen, err)
+	// Output: 120 <nil>
+}

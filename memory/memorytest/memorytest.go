@@ -1,0 +1,122 @@
+// Package memorytest is the contract of memory.Updater and memory.Retriever as tests: one call for each implementation.
+// It knows no implementation.
+package memorytest
+
+import (
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/memory"
+	"ocl/tensor"
+)
+
+// Shape is that of the images used here, [C,H,W].
+var Shape = [3]int{2, 3, 1}
+
+// Batch returns b samples numbered from first on: all pixels of sample i are i, its label is i modulo 7.
+func Batch(first, b int) ocl.Batch {
+	x, y := tensor.New(b, Shape[0], Shape[1], Shape[2]), make([]ocl.Label, b)
+	for i := range y {
+		row := x.Row(i)
+		for k := range row {
+			row[k] = float32(first + i)
+		}
+		y[i] = ocl.Label((first + i) % 7)
+	}
+	return ocl.Batch{X: x, Y: y}
+}
+
+// Samples returns the numbers of the samples in a store that was filled with [Batch], slot by slot, and fails the test
+// if an image or a label was mixed up.
+func Samples(t *testing.T, m *memory.Store) []int {
+	t.Helper()
+	n := m.Len()
+	x, y, slots := tensor.New(n, Shape[0], Shape[1], Shape[2]), make([]ocl.Label, n), make([]int, n)
+	for i := range slots {
+		slots[i] = i
+	}
+	m.Gather(x, y, slots)
+	for i := range slots {
+		row := x.Row(i)
+		slots[i] = int(row[0])
+		for _, v := range row {
+			if v != row[0] || y[i] != ocl.Label(slots[i]%7) || m.Label(i) != y[i] {
+				t.Fatalf("slot %d holds %v with label %d: no sample that was put in", i, row, y[i])
+			}
+		}
+	}
+	return slots
+}
+
+// Env returns an Env whose source is derived from seed.
+func Env(seed uint64) memory.Env { return memory.Env{Rand: rng.New(seed, "memorytest")} }
+
+// Updater checks an Updater: one valid slot for each row, the store untouched, the same seed the same slots, capacity
+// kept, any batch size.
+func Updater(t *testing.T, u memory.Updater) {
+	for _, capacity := range []int{0, 1, 7, 50} {
+		m, twin := memory.NewStore(capacity, Shape), memory.NewStore(capacity, Shape)
+		env, twinEnv := Env(1), Env(1)
+		seen := 0
+		for step, b := range []int{1, 10, 3, 0, 25, 10, 10} {
+			batch := Batch(seen, b)
+			before, length := batch.X.Clone(), m.Len()
+			prefix := []int{-7}
+			slots, err := u.Update(prefix, m, batch, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(slots) != b+1 || slots[0] != -7 {
+				t.Fatalf("capacity %d, step %d: %d slots after the one given, want one for each of %d rows", capacity, step, len(slots)-1, b)
+			}
+			if !slices.Equal(before.Data, batch.X.Data) || m.Len() != length || m.Seen() != seen {
+				t.Fatalf("capacity %d, step %d: Update changed the batch or the store", capacity, step)
+			}
+			again, err := u.Update(nil, twin, batch, twinEnv)
+			if err != nil || !slices.Equal(again, slots[1:]) {
+				t.Fatalf("capacity %d, step %d: slots %v, with the same seed %v (%v)", capacity, step, slots[1:], again, err)
+			}
+			m.Put(batch, slots[1:]) // panics where a slot is out of range
+			twin.Put(batch, again)
+			seen += b
+			if m.Len() > capacity || m.Seen() != seen {
+				t.Fatalf("capacity %d, step %d: %d stored, %d seen of %d", capacity, step, m.Len(), m.Seen(), seen)
+			}
+			Samples(t, m)
+		}
+	}
+}
+
+// Retriever checks a Retriever that is to choose size slots: filled ones, none twice, all when there are fewer, the store
+// untouched, the same seed the same slots.
+func Retriever(t *testing.T, r memory.Retriever, size int) {
+	for _, stored := range []int{0, 1, size - 1, size, size + 1, 5 * size} {
+		m := memory.NewStore(5*size, Shape)
+		slots := make([]int, stored)
+		for i := range slots {
+			slots[i] = i
+		}
+		m.Put(Batch(0, stored), slots)
+		before := Samples(t, m)
+		a, b := Env(1), Env(1)
+		for range 20 {
+			got, err := r.Retrieve([]int{-7}, m, Batch(100, 4), a)
+			if err != nil || len(got) != 1+min(size, stored) || got[0] != -7 {
+				t.Fatalf("%d stored: slots %v after the one given (%v), want %d", stored, got, err, min(size, stored))
+			}
+			again, err := r.Retrieve(nil, m, Batch(100, 4), b)
+			if err != nil || !slices.Equal(again, got[1:]) {
+				t.Fatalf("%d stored: slots %v, with the same seed %v (%v)", stored, got[1:], again, err)
+			}
+			slices.Sort(again)
+			if len(slices.Compact(again)) != len(got)-1 || len(again) > 0 && (again[0] < 0 || slices.Max(again) >= stored) {
+				t.Fatalf("%d stored: slots %v, want filled ones, none twice", stored, got[1:])
+			}
+		}
+		if m.Seen() != stored || !slices.Equal(Samples(t, m), before) {
+			t.Fatalf("%d stored: Retrieve changed the store", stored)
+		}
+	}
+}
