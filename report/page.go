@@ -207,7 +207,7 @@ func (f *figure) heatTable() string {
 	if len(h.Cols) > 40 {
 		size = "tiny"
 	}
-	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s ↓<br/>%s →</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
+	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s&nbsp;↓<br/>%s&nbsp;→</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
 	for _, c := range h.Cols {
 		fmt.Fprintf(&b, `<th scope="col">%s</th>`, template.HTMLEscapeString(c))
 	}
