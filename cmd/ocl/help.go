@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -35,6 +36,16 @@ func annotation(f *pflag.Flag, key string) string {
 		return v[0]
 	}
 	return ""
+}
+
+// printHelp writes the help with bold headings.
+func printHelp(cmd *cobra.Command, w io.Writer) {
+	for line := range strings.Lines(helpText(cmd)) {
+		if heading := strings.TrimSuffix(line, "\n"); strings.HasSuffix(heading, ":") && !strings.HasPrefix(heading, " ") {
+			line = paint(cmd, w, bold, heading) + "\n"
+		}
+		fmt.Fprint(w, line)
+	}
 }
 
 // helpText is one sentence, examples, how to call the command, its commands and its flags in groups.

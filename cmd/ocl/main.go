@@ -47,7 +47,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code says so
 		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
-			fmt.Fprintf(stderr, "ocl: %s\n", fault)
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), fault)
 		}
 	}
 	return code

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sbinet/npyio"
 
+	"ocl/internal/kernel"
 	"ocl/internal/rng"
 )
 
@@ -22,10 +25,13 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main})
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
 //
 //	code N ocl ARGS...            the command ends with exit code N
-//	npz FILE [FAULT]              an .npz of 4 classes of 6×6 pictures, 40 to train and 10 to test each; FAULT is
-//	                              label (a test label out of range), missing (no y_test), nan (nothing wrong, all black)
+//	npz FILE [KIND]               an .npz of 4 classes of 6×6 pictures, 40 to train and 10 to test each; KIND is
+//	                              label (a test label out of range), missing (no y_test) or other (other pictures)
 //	resize FILE BYTES             a file of zeros, or an existing file made so long
-//	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end
+//	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
+//	                              is then the file that was written last
+//
+// The condition [simd] is true where there are other kernels than plain Go.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -36,6 +42,12 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "npz": npz, "resize": resize, "poke": poke,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "simd" {
+				return len(kernel.Available()) > 1, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		RequireExplicitExec: true,
 	})
@@ -62,16 +74,15 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 
 func npz(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: npz FILE [FAULT]")
+		ts.Fatalf("usage: npz FILE [KIND]")
 	}
-	fault := append(args, "")[1]
-	ts.Check(writeNPZ(ts.MkAbs(args[0]), fault))
+	ts.Check(writeNPZ(ts.MkAbs(args[0]), append(args, "")[1]))
 }
 
 // writeNPZ draws pictures of noise around a brightness that is the class's own, so that there is something to learn.
-func writeNPZ(path, fault string) error {
+func writeNPZ(path, kind string) error {
 	const classes, side = 4, 6
-	src := rng.New(1, "cmd/ocl/npz")
+	src := rng.New(1, "cmd/ocl/npz/"+kind)
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, part := range []struct {
@@ -87,13 +98,13 @@ func writeNPZ(path, fault string) error {
 			}
 			y = append(y, int64(k))
 		}
-		if fault == "label" && part.name == "test" {
+		if kind == "label" && part.name == "test" {
 			y[7] = classes
 		}
 		if err := addArray(z, "x_"+part.name, x, len(y), side, side, 3); err != nil {
 			return err
 		}
-		if fault == "missing" && part.name == "test" {
+		if kind == "missing" && part.name == "test" {
 			continue
 		}
 		if err := addArray(z, "y_"+part.name, y, len(y)); err != nil {
@@ -146,8 +157,7 @@ func poke(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	value, err := strconv.ParseUint(args[2], 0, 8)
 	ts.Check(err)
-	path := ts.MkAbs(args[0])
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.OpenFile(newest(ts, ts.MkAbs(args[0])), os.O_RDWR, 0)
 	ts.Check(err)
 	info, err := f.Stat()
 	ts.Check(err)
@@ -156,4 +166,23 @@ func poke(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	_, err = f.WriteAt([]byte{byte(value)}, at)
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+// newest is the file written last of those that match a pattern.
+func newest(ts *testscript.TestScript, pattern string) string {
+	paths, err := filepath.Glob(pattern)
+	ts.Check(err)
+	var best string
+	var at time.Time
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		ts.Check(err)
+		if info.ModTime().After(at) {
+			best, at = p, info.ModTime()
+		}
+	}
+	if best == "" {
+		ts.Fatalf("no file matches %s", pattern)
+	}
+	return best
 }

@@ -27,10 +27,18 @@ func terminalWidth(w io.Writer) int {
 	return plainWidth
 }
 
-// useColour tells whether output to w may carry colour: a terminal, and nobody said no (no-color.org).
-func useColour(cmd *cobra.Command, w io.Writer) bool {
-	if no, err := cmd.Flags().GetBool("no-color"); err == nil && no {
-		return false
+// Styles of paint, as the numbers of the terminal's "select graphic rendition".
+const (
+	bold = "1"
+	red  = "31"
+)
+
+// paint gives text a style where w may have colour: on a terminal, unless --no-color, NO_COLOR or TERM=dumb says no
+// (no-color.org). The words say everything without it.
+func paint(cmd *cobra.Command, w io.Writer, style, text string) string {
+	no, err := cmd.Root().PersistentFlags().GetBool("no-color")
+	if err != nil || no || os.Getenv("NO_COLOR") != "" || !isTerminal(w) {
+		return text
 	}
-	return os.Getenv("NO_COLOR") == "" && isTerminal(w)
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
