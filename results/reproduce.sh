@@ -6,11 +6,10 @@
 #
 # DATA_DIR holds cifar-100-binary; WORK_DIR (default runs/reproduction) takes the experiments, some 20 MB each.
 set -eu
-cd "$(dirname "$0")/.."
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/.."
 data=${1:?"usage: results/reproduce.sh DATA_DIR [WORK_DIR]"}
 work=${2:-runs/reproduction}
-mkdir -p "$work"
-go build -o "$work/ocl" ./cmd/ocl
 
 settings() { # protocol, method, memory (0: none), seed; the most telling settings first
 	for seed in 1 2 3; do
@@ -40,5 +39,7 @@ if [ $# -ge 6 ]; then # one setting, called by xargs below
 	shift 2
 	one "$@"
 else
-	settings | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$0" "$data" "$work"
+	mkdir -p "$work"
+	go build -o "$work/ocl" ./cmd/ocl
+	settings | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$here/reproduce.sh" "$data" "$work"
 fi
