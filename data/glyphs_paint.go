@@ -11,12 +11,12 @@ const (
 	glyphMaxFill    = 60000 // 92 %
 	glyphShift      = 5000  // of the centre, in 1/65536 of the side
 	glyphDark       = 160   // brightest channel of the ground, of 255; the character is always the brighter of the two,
-	glyphContrast   = 80    // by at least this much in luminance,
-	glyphFade       = 50    // less this much in a strong picture
+	glyphContrast   = 64    // by at least this much in luminance,
+	glyphFade       = 44    // less this much in a strong picture
 	glyphTexture    = 70    // amplitude of the ground's pattern, of 255
 	glyphClutter    = 4     // most shapes strewn over the ground
 	glyphBlur       = 120   // variance of the blur at 32×32, in 1/256 pixel²
-	glyphNoise      = 44    // standard deviation of the noise, of 255
+	glyphNoise      = 60    // standard deviation of the noise, of 255
 	glyphColourPlay = 30    // how far the colour runs across the ground or the character, of 255
 )
 
