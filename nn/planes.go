@@ -6,7 +6,7 @@ import "ocl/internal/kernel"
 const (
 	planesBand     = 20 << 10 // input rows of all channels in a forward band
 	planesGradArea = 1024     // positions of a weight-gradient block; a multiple of every vector
-	planesGradTaps = 45       // most values of k that meet a block of outputs' gradients while it is in the cache
+	planesGradTaps = 90       // most values of k that meet a block of outputs' gradients while it is in the cache
 )
 
 // planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed

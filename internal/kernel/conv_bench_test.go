@@ -91,7 +91,7 @@ func BenchmarkPlanesGrad(b *testing.B) {
 				off = append(off, 0)
 			}
 			// groups of k that meet a block of Y while it is in the cache, and positions of the block
-			const group, area = 15, 1024
+			const group, area = 30, 1024
 			dst := make([]float32, len(off)*m.channels*s.Lanes)
 			a := PlanesGrad{X: x, Y: y, YStride: m.stride, ImageStride: m.image, RowStride: m.rowStride, Vecs: m.size / s.Lanes}
 			a.Rows = min(m.size, area/m.size)
