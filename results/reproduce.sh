@@ -40,6 +40,6 @@ if [ $# -ge 6 ]; then # one setting, called by xargs below
 	one "$@"
 else
 	mkdir -p "$work"
-	go build -o "$work/ocl" ./cmd/ocl
+	go build -buildvcs=true -o "$work/ocl" ./cmd/ocl
 	settings | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$here/reproduce.sh" "$data" "$work"
 fi
