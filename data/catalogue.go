@@ -65,7 +65,11 @@ func (i Info) Text() string {
 		}
 	}
 	field("classes", orAsFile(i.Classes))
-	field("pictures", fmt.Sprintf("%s for training, %s for testing, %s", orAsFile(i.Train), orAsFile(i.Test), i.Shape))
+	pictures := fmt.Sprintf("%s for training, %s for testing, %s", orAsFile(i.Train), orAsFile(i.Test), i.Shape)
+	if i.Train == 0 {
+		pictures = "as in the file, " + i.Shape
+	}
+	field("pictures", pictures)
 	field("layout", i.Layout)
 	field("source", i.Source)
 	field("licence", i.Licence)

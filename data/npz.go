@@ -16,8 +16,8 @@ var npzInfo = Info{
 	Name: "npz", Title: "your own arrays",
 	Summary: "Any labelled pictures, from a NumPy .npz file: a stream from the first day.",
 	Shape:   "1 or 3 channels, any height and width", NeedsDir: true,
-	Layout: "--data-dir is the .npz file itself, or a folder that holds exactly one. It has four arrays:\n" +
-		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or, for grey pictures, [N,H,W]; C is 1 or 3\n" +
+	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
+		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
 		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
 	Licence: "yours", Citation: "none",
