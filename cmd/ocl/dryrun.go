@@ -19,36 +19,58 @@ const (
 	trialFor = time.Second
 )
 
+// planned is what --dry-run says of a run.
+type planned struct {
+	Run          string  `json:"run"` // its folder's name
+	Steps        int     `json:"steps"`
+	TestSamples  int     `json:"test_samples"`
+	FLOPsPerStep int64   `json:"flops_per_step"`
+	MemoryBytes  int64   `json:"memory_bytes"` // estimated peak
+	Seconds      float64 `json:"seconds"`      // estimated, with the machine to itself
+}
+
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config) error {
 	plans, err := experiment.Plans(cfg, f.opts)
 	if err != nil {
 		return err
 	}
-	jobs := experiment.Jobs(cfg)
 	perStep := map[string]time.Duration{}
-	t := table{head: []string{"run", "steps", "pictures tested", "GFLOP a step", "memory", "time"},
-		right: []bool{false, true, true, true, true, true}}
-	total := time.Duration(0)
-	for i, job := range jobs {
+	var runs []planned
+	for i, job := range experiment.Jobs(cfg) {
 		p := plans[i]
 		if _, known := perStep[job.Method]; !known {
 			if perStep[job.Method], err = f.trial(ctx, cfg, job.Method); err != nil {
 				return err
 			}
 		}
-		spent := estimate(p, perStep[job.Method])
-		total += spent
-		t.rows = append(t.rows, []string{job.Folder, thousands(int64(p.Steps)), thousands(int64(p.TestSamples)),
-			fmt.Sprintf("%.2f", float64(p.FLOPsPerStep)/1e9), byteCount(p.MemoryBytes), duration(spent)})
+		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
+			estimate(p, perStep[job.Method]).Seconds()})
+	}
+	if f.json {
+		return printJSON(w, runs)
+	}
+	return printPlan(w, runs)
+}
+
+func printPlan(w io.Writer, runs []planned) error {
+	t := table{head: []string{"run", "steps", "pictures tested", "GFLOP a step", "memory", "time"},
+		right: []bool{false, true, true, true, true, true}}
+	total := 0.0
+	for _, r := range runs {
+		total += r.Seconds
+		t.rows = append(t.rows, []string{r.Run, thousands(int64(r.Steps)), thousands(int64(r.TestSamples)),
+			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), byteCount(r.MemoryBytes), duration(seconds(r.Seconds))})
 	}
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nabout %s for %s one after the other on this machine; nothing was written\n",
-		duration(total), plural(len(jobs), "run", "runs"))
+	_, err := fmt.Fprintf(w, "\nabout %s for %s one after the other on this machine; nothing was written\n",
+		duration(seconds(total)), plural(len(runs), "run", "runs"))
 	return err
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // estimate takes predictions to be as fast, by their floating-point operations, as steps.
 func estimate(p experiment.Plan, step time.Duration) time.Duration {

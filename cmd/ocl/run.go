@@ -53,7 +53,7 @@ func newRun() *cobra.Command {
 	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; negative: only at the end of each task")
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
-	flags.BoolVar(&f.json, "json", false, "print the array of results as JSON instead of the table")
+	flags.BoolVar(&f.json, "json", false, "print the array of results (with --dry-run: of plans) as JSON instead of the table")
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "resume": "DIR", "force": "", "dry-run": "", "workers": "N",
 		"concurrency": "N", "checkpoint-every": "SECONDS", "keep-checkpoint": "", "quiet": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
