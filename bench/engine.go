@@ -110,6 +110,8 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%w: %d: %w", ErrSize, size, err)
 		}
 		defer r.close()
+		r.once() // buffers are made
+		r.net.Predict(r.ws, r.test)
 		rigs = append(rigs, r)
 	}
 	m := &measured{}

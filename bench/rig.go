@@ -39,7 +39,7 @@ type rig struct {
 	crowd      []*rig    // one worker each, at once
 }
 
-// newRig draws a network and random images from fixed seeds and makes one step and one evaluation, so that buffers exist.
+// newRig draws a network and random images from fixed seeds.
 func newRig(size, workers int) (*rig, error) {
 	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: size, Width: size, Classes: classes, NF: width},
 		rng.New(1, "bench/network"))
@@ -63,8 +63,6 @@ func newRig(size, workers int) (*rig, error) {
 	for i := range r.labels {
 		r.labels[i] = src.IntN(classes)
 	}
-	r.once()
-	r.net.Predict(r.ws, r.test)
 	return r, nil
 }
 
@@ -110,6 +108,9 @@ func (r *rig) measureAtOnce(n int) {
 		for range n {
 			c, _ := newRig(r.size, 1)
 			r.crowd = append(r.crowd, c)
+		}
+		for _, c := range append(r.crowd, r.solo) {
+			c.once() // buffers are made
 		}
 	}
 	alone := r.solo.throughput()
