@@ -10,16 +10,15 @@ import (
 
 // convolutions generates the convolution kernels of one instruction set. Tile sizes are those of the Set of that name.
 type convolutions struct {
-	*generator
-	isa
+	target
 	planesOut, gradOut, gradIn, rowVecs int
 	labels                              int
 }
 
 func convKernels(g *generator) {
 	for _, c := range []*convolutions{
-		{generator: g, isa: avx2, planesOut: 5, gradOut: 4, gradIn: 3, rowVecs: 2},
-		{generator: g, isa: avx512, planesOut: 10, gradOut: 5, gradIn: 5, rowVecs: 5},
+		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, rowVecs: 2},
+		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, rowVecs: 5},
 	} {
 		c.planes()
 		c.planesGrad()
@@ -72,31 +71,6 @@ func (c *convolutions) flag(f string) reg.GPVirtual {
 	c.Load(c.Dereference(c.Param("a")).Field(f), r.As8())
 	c.MOVBQZX(r.As8(), r)
 	return r
-}
-
-func (c *convolutions) vec() reg.VecVirtual {
-	if c.bytes == 64 {
-		return c.ZMM()
-	}
-	return c.YMM()
-}
-
-func (c *convolutions) vecs(n int) []reg.VecVirtual {
-	v := make([]reg.VecVirtual, n)
-	for i := range v {
-		v[i] = c.vec()
-	}
-	return v
-}
-
-func (c *convolutions) clear(vs ...reg.VecVirtual) {
-	for _, v := range vs {
-		if c.bytes == 64 {
-			c.VPXORD(v, v, v)
-		} else {
-			c.VXORPS(v, v, v)
-		}
-	}
 }
 
 // scaled copies r·4, floats to bytes.

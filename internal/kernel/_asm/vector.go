@@ -14,13 +14,13 @@ import (
 func vectorKernels(g *generator) {
 	g.tables()
 	for _, i := range []isa{avx512, avx2} {
-		v := &vectors{generator: g, isa: i}
+		v := &vectors{target: target{g, i}}
 		v.planeKernels()
 		v.rowsKernels()
 		v.flatKernels()
 		v.dot()
 	}
-	v := &vectors{generator: g, isa: avx2}
+	v := &vectors{target: target{g, avx2}}
 	v.transpose()
 	v.split()
 	v.merge()
@@ -28,8 +28,7 @@ func vectorKernels(g *generator) {
 
 // vectors writes kernels for one instruction set.
 type vectors struct {
-	*generator
-	isa
+	target
 	serial int // of the last label of this function
 	tail   tail
 }
@@ -74,10 +73,6 @@ func (g *generator) tables() {
 	}
 }
 
-func (v *vectors) wide() bool { return v.bytes == avx512.bytes }
-
-func (v *vectors) lanes() int { return v.bytes / floatBytes }
-
 // begin starts a function called name plus the instruction set.
 func (v *vectors) begin(name, signature, doc string) {
 	v.serial = 0
@@ -96,30 +91,11 @@ func (v *vectors) label(what string) string {
 	return fmt.Sprintf("%s%d", what, v.serial)
 }
 
-// vec is a new register.
-func (v *vectors) vec() reg.VecVirtual {
-	if v.wide() {
-		return v.ZMM()
-	}
-	return v.YMM()
-}
-
 // zeroed is n new registers of zeros.
 func (v *vectors) zeroed(n int) []reg.VecVirtual {
-	regs := make([]reg.VecVirtual, n)
-	for i := range regs {
-		regs[i] = v.vec()
-		v.clear(regs[i])
-	}
+	regs := v.vecs(n)
+	v.clear(regs...)
 	return regs
-}
-
-func (v *vectors) clear(r reg.VecVirtual) {
-	if v.wide() {
-		v.VPXORD(r, r, r)
-	} else {
-		v.VXORPS(r, r, r)
-	}
 }
 
 // gp loads an argument into a general register.
