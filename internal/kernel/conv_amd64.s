@@ -271,19 +271,163 @@ group10:
 	JZ      skip12
 
 counted13:
+	MOVQ 152(AX), R12
+	CMPQ R12, $0x04
+	JNE  width15
+	MOVQ 136(AX), R12
+	MOVQ 144(AX), R13
+	SHLQ $0x02, R13
+
+loop16:
+	VMOVUPS     (R8)(R9*4), Y12
+	VMOVUPS     (R8)(R10*4), Y13
+	VMOVUPS     (R8)(R11*4), Y14
+	VMOVUPS     (BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     (BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     (BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     (BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	VMOVUPS     32(R8)(R9*4), Y12
+	VMOVUPS     32(R8)(R10*4), Y13
+	VMOVUPS     32(R8)(R11*4), Y14
+	VMOVUPS     32(BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     32(BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     32(BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     32(BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	VMOVUPS     64(R8)(R9*4), Y12
+	VMOVUPS     64(R8)(R10*4), Y13
+	VMOVUPS     64(R8)(R11*4), Y14
+	VMOVUPS     64(BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     64(BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     64(BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     64(BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	VMOVUPS     96(R8)(R9*4), Y12
+	VMOVUPS     96(R8)(R10*4), Y13
+	VMOVUPS     96(R8)(R11*4), Y14
+	VMOVUPS     96(BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     96(BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     96(BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     96(BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	ADDQ        R13, R8
+	ADDQ        R13, BX
+	DECQ        R12
+	JNZ         loop16
+	JMP         image14
+
+width15:
+	MOVQ 152(AX), R12
+	CMPQ R12, $0x02
+	JNE  width17
+	MOVQ 136(AX), R12
+	MOVQ 144(AX), R13
+	SHLQ $0x02, R13
+
+loop18:
+	VMOVUPS     (R8)(R9*4), Y12
+	VMOVUPS     (R8)(R10*4), Y13
+	VMOVUPS     (R8)(R11*4), Y14
+	VMOVUPS     (BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     (BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     (BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     (BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	VMOVUPS     32(R8)(R9*4), Y12
+	VMOVUPS     32(R8)(R10*4), Y13
+	VMOVUPS     32(R8)(R11*4), Y14
+	VMOVUPS     32(BX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VMOVUPS     32(BX)(SI*1), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VMOVUPS     32(BX)(SI*2), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VMOVUPS     32(BX)(DI*1), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	ADDQ        R13, R8
+	ADDQ        R13, BX
+	DECQ        R12
+	JNZ         loop18
+	JMP         image14
+
+width17:
 	MOVQ  136(AX), R12
 	MOVQ  R12, 32(SP)
 	TESTQ R12, R12
-	JZ    skip14
+	JZ    skip19
 
-counted15:
+counted20:
 	MOVQ  152(AX), R12
 	MOVQ  R12, R13
 	SHRQ  $0x01, R13
 	TESTQ R13, R13
-	JZ    skip16
+	JZ    skip21
 
-loop17:
+loop22:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -325,14 +469,14 @@ loop17:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R13
-	JNZ         loop17
+	JNZ         loop22
 
-skip16:
+skip21:
 	ANDQ  $0x01, R12
 	TESTQ R12, R12
-	JZ    skip18
+	JZ    skip23
 
-loop19:
+loop24:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -355,15 +499,16 @@ loop19:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, BX
 	DECQ        R12
-	JNZ         loop19
+	JNZ         loop24
 
-skip18:
+skip23:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted15
+	JNZ  counted20
 
-skip14:
+skip19:
+image14:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
@@ -399,7 +544,7 @@ TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none20
+	JZ    none25
 
 tile:
 	VXORPS  Y0, Y0, Y0
@@ -412,7 +557,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip21
+	JZ      skip26
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Y0
 	MOVLQSX 4(CX), DI
@@ -424,14 +569,14 @@ tile:
 	MOVLQSX 16(CX), DI
 	VMOVUPS (SI)(DI*4), Y4
 
-skip21:
+skip26:
 	XORQ SI, SI
 
-taps22:
+taps27:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done23
+	JGE     done28
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -453,9 +598,9 @@ taps22:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip24
+	JZ      skip29
 
-depth25:
+depth30:
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -470,13 +615,13 @@ depth25:
 	ADDQ         $0x00000020, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth25
+	JNE          depth30
 
-skip24:
+skip29:
 	INCQ SI
-	JMP  taps22
+	JMP  taps27
 
-done23:
+done28:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -494,7 +639,7 @@ done23:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none20:
+none25:
 	VZEROUPPER
 	RET
 
@@ -509,9 +654,9 @@ TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip26
+	JZ    skip31
 
-loop27:
+loop32:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -534,9 +679,9 @@ loop27:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip28
+	JZ         skip33
 
-loop29:
+loop34:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -592,14 +737,14 @@ loop29:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop29
+	JNZ          loop34
 
-skip28:
+skip33:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip30
+	JZ    skip35
 
-loop31:
+loop36:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -616,9 +761,9 @@ loop31:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop31
+	JNZ          loop36
 
-skip30:
+skip35:
 	VADDPS  (BX), Y0, Y0
 	VMOVUPS Y0, (BX)
 	ADDQ    SI, BX
@@ -636,9 +781,9 @@ skip30:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop27
+	JNZ     loop32
 
-skip26:
+skip31:
 	VZEROUPPER
 	RET
 
@@ -651,7 +796,7 @@ TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none32
+	JZ    none37
 
 tile:
 	VXORPS  Y0, Y0, Y0
@@ -669,7 +814,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip33
+	JZ      skip38
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Y0
 	VMOVUPS 32(SI)(DI*4), Y1
@@ -686,14 +831,14 @@ tile:
 	VMOVUPS (SI)(DI*4), Y8
 	VMOVUPS 32(SI)(DI*4), Y9
 
-skip33:
+skip38:
 	XORQ SI, SI
 
-taps34:
+taps39:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done35
+	JGE     done40
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -715,9 +860,9 @@ taps34:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip36
+	JZ      skip41
 
-depth37:
+depth42:
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
 	VBROADCASTSS (R10)(R8*4), Y12
@@ -738,13 +883,13 @@ depth37:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth37
+	JNE          depth42
 
-skip36:
+skip41:
 	INCQ SI
-	JMP  taps34
+	JMP  taps39
 
-done35:
+done40:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -767,7 +912,7 @@ done35:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none32:
+none37:
 	VZEROUPPER
 	RET
 
@@ -782,9 +927,9 @@ TEXT ·rowsGrad2AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip38
+	JZ    skip43
 
-loop39:
+loop44:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -812,9 +957,9 @@ loop39:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip40
+	JZ         skip45
 
-loop41:
+loop46:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -894,14 +1039,14 @@ loop41:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop41
+	JNZ          loop46
 
-skip40:
+skip45:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip42
+	JZ    skip47
 
-loop43:
+loop48:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -924,9 +1069,9 @@ loop43:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop43
+	JNZ          loop48
 
-skip42:
+skip47:
 	VADDPS  (BX), Y0, Y0
 	VMOVUPS Y0, (BX)
 	VADDPS  32(BX), Y1, Y1
@@ -954,9 +1099,9 @@ skip42:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop39
+	JNZ     loop44
 
-skip38:
+skip43:
 	VZEROUPPER
 	RET
 
@@ -978,9 +1123,9 @@ TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
 	VXORPS Y11, Y11, Y11
 	VXORPS Y12, Y12, Y12
 	TESTQ  AX, AX
-	JZ     skip44
+	JZ     skip49
 
-loop45:
+loop50:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -994,9 +1139,9 @@ loop45:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
-	JNZ         loop45
+	JNZ         loop50
 
-skip44:
+skip49:
 	VZEROUPPER
 	RET
 
@@ -1397,19 +1542,154 @@ group10:
 	JZ      skip12
 
 counted13:
+	MOVQ 152(AX), R14
+	CMPQ R14, $0x02
+	JNE  width15
+	MOVQ 136(AX), R14
+	MOVQ 144(AX), R15
+	SHLQ $0x02, R15
+
+loop16:
+	VMOVUPS     (R8)(R9*4), Z25
+	VMOVUPS     (R8)(R10*4), Z26
+	VMOVUPS     (R8)(R11*4), Z27
+	VMOVUPS     (R8)(R12*4), Z28
+	VMOVUPS     (R8)(R13*4), Z29
+	VMOVUPS     (BX), Z30
+	VFMADD231PS Z25, Z30, Z0
+	VFMADD231PS Z26, Z30, Z1
+	VFMADD231PS Z27, Z30, Z2
+	VFMADD231PS Z28, Z30, Z3
+	VFMADD231PS Z29, Z30, Z4
+	VMOVUPS     (BX)(SI*1), Z30
+	VFMADD231PS Z25, Z30, Z5
+	VFMADD231PS Z26, Z30, Z6
+	VFMADD231PS Z27, Z30, Z7
+	VFMADD231PS Z28, Z30, Z8
+	VFMADD231PS Z29, Z30, Z9
+	VMOVUPS     (BX)(SI*2), Z30
+	VFMADD231PS Z25, Z30, Z10
+	VFMADD231PS Z26, Z30, Z11
+	VFMADD231PS Z27, Z30, Z12
+	VFMADD231PS Z28, Z30, Z13
+	VFMADD231PS Z29, Z30, Z14
+	VMOVUPS     (BX)(DI*1), Z30
+	VFMADD231PS Z25, Z30, Z15
+	VFMADD231PS Z26, Z30, Z16
+	VFMADD231PS Z27, Z30, Z17
+	VFMADD231PS Z28, Z30, Z18
+	VFMADD231PS Z29, Z30, Z19
+	VMOVUPS     (BX)(SI*4), Z30
+	VFMADD231PS Z25, Z30, Z20
+	VFMADD231PS Z26, Z30, Z21
+	VFMADD231PS Z27, Z30, Z22
+	VFMADD231PS Z28, Z30, Z23
+	VFMADD231PS Z29, Z30, Z24
+	VMOVUPS     64(R8)(R9*4), Z25
+	VMOVUPS     64(R8)(R10*4), Z26
+	VMOVUPS     64(R8)(R11*4), Z27
+	VMOVUPS     64(R8)(R12*4), Z28
+	VMOVUPS     64(R8)(R13*4), Z29
+	VMOVUPS     64(BX), Z30
+	VFMADD231PS Z25, Z30, Z0
+	VFMADD231PS Z26, Z30, Z1
+	VFMADD231PS Z27, Z30, Z2
+	VFMADD231PS Z28, Z30, Z3
+	VFMADD231PS Z29, Z30, Z4
+	VMOVUPS     64(BX)(SI*1), Z30
+	VFMADD231PS Z25, Z30, Z5
+	VFMADD231PS Z26, Z30, Z6
+	VFMADD231PS Z27, Z30, Z7
+	VFMADD231PS Z28, Z30, Z8
+	VFMADD231PS Z29, Z30, Z9
+	VMOVUPS     64(BX)(SI*2), Z30
+	VFMADD231PS Z25, Z30, Z10
+	VFMADD231PS Z26, Z30, Z11
+	VFMADD231PS Z27, Z30, Z12
+	VFMADD231PS Z28, Z30, Z13
+	VFMADD231PS Z29, Z30, Z14
+	VMOVUPS     64(BX)(DI*1), Z30
+	VFMADD231PS Z25, Z30, Z15
+	VFMADD231PS Z26, Z30, Z16
+	VFMADD231PS Z27, Z30, Z17
+	VFMADD231PS Z28, Z30, Z18
+	VFMADD231PS Z29, Z30, Z19
+	VMOVUPS     64(BX)(SI*4), Z30
+	VFMADD231PS Z25, Z30, Z20
+	VFMADD231PS Z26, Z30, Z21
+	VFMADD231PS Z27, Z30, Z22
+	VFMADD231PS Z28, Z30, Z23
+	VFMADD231PS Z29, Z30, Z24
+	ADDQ        R15, R8
+	ADDQ        R15, BX
+	DECQ        R14
+	JNZ         loop16
+	JMP         image14
+
+width15:
+	MOVQ 152(AX), R14
+	CMPQ R14, $0x01
+	JNE  width17
+	MOVQ 136(AX), R14
+	MOVQ 144(AX), R15
+	SHLQ $0x02, R15
+
+loop18:
+	VMOVUPS     (R8)(R9*4), Z25
+	VMOVUPS     (R8)(R10*4), Z26
+	VMOVUPS     (R8)(R11*4), Z27
+	VMOVUPS     (R8)(R12*4), Z28
+	VMOVUPS     (R8)(R13*4), Z29
+	VMOVUPS     (BX), Z30
+	VFMADD231PS Z25, Z30, Z0
+	VFMADD231PS Z26, Z30, Z1
+	VFMADD231PS Z27, Z30, Z2
+	VFMADD231PS Z28, Z30, Z3
+	VFMADD231PS Z29, Z30, Z4
+	VMOVUPS     (BX)(SI*1), Z30
+	VFMADD231PS Z25, Z30, Z5
+	VFMADD231PS Z26, Z30, Z6
+	VFMADD231PS Z27, Z30, Z7
+	VFMADD231PS Z28, Z30, Z8
+	VFMADD231PS Z29, Z30, Z9
+	VMOVUPS     (BX)(SI*2), Z30
+	VFMADD231PS Z25, Z30, Z10
+	VFMADD231PS Z26, Z30, Z11
+	VFMADD231PS Z27, Z30, Z12
+	VFMADD231PS Z28, Z30, Z13
+	VFMADD231PS Z29, Z30, Z14
+	VMOVUPS     (BX)(DI*1), Z30
+	VFMADD231PS Z25, Z30, Z15
+	VFMADD231PS Z26, Z30, Z16
+	VFMADD231PS Z27, Z30, Z17
+	VFMADD231PS Z28, Z30, Z18
+	VFMADD231PS Z29, Z30, Z19
+	VMOVUPS     (BX)(SI*4), Z30
+	VFMADD231PS Z25, Z30, Z20
+	VFMADD231PS Z26, Z30, Z21
+	VFMADD231PS Z27, Z30, Z22
+	VFMADD231PS Z28, Z30, Z23
+	VFMADD231PS Z29, Z30, Z24
+	ADDQ        R15, R8
+	ADDQ        R15, BX
+	DECQ        R14
+	JNZ         loop18
+	JMP         image14
+
+width17:
 	MOVQ  136(AX), R14
 	MOVQ  R14, 32(SP)
 	TESTQ R14, R14
-	JZ    skip14
+	JZ    skip19
 
-counted15:
+counted20:
 	MOVQ  152(AX), R14
 	MOVQ  R14, R15
 	SHRQ  $0x01, R15
 	TESTQ R15, R15
-	JZ    skip16
+	JZ    skip21
 
-loop17:
+loop22:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1483,14 +1763,14 @@ loop17:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, BX
 	DECQ        R15
-	JNZ         loop17
+	JNZ         loop22
 
-skip16:
+skip21:
 	ANDQ  $0x01, R14
 	TESTQ R14, R14
-	JZ    skip18
+	JZ    skip23
 
-loop19:
+loop24:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1529,15 +1809,16 @@ loop19:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R14
-	JNZ         loop19
+	JNZ         loop24
 
-skip18:
+skip23:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted15
+	JNZ  counted20
 
-skip14:
+skip19:
+image14:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
@@ -1586,7 +1867,7 @@ TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none20
+	JZ    none25
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -1599,7 +1880,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip21
+	JZ      skip26
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	MOVLQSX 4(CX), DI
@@ -1611,14 +1892,14 @@ tile:
 	MOVLQSX 16(CX), DI
 	VMOVUPS (SI)(DI*4), Z4
 
-skip21:
+skip26:
 	XORQ SI, SI
 
-taps22:
+taps27:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done23
+	JGE     done28
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -1640,9 +1921,9 @@ taps22:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip24
+	JZ      skip29
 
-depth25:
+depth30:
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -1657,13 +1938,13 @@ depth25:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth25
+	JNE          depth30
 
-skip24:
+skip29:
 	INCQ SI
-	JMP  taps22
+	JMP  taps27
 
-done23:
+done28:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -1681,7 +1962,7 @@ done23:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none20:
+none25:
 	VZEROUPPER
 	RET
 
@@ -1696,9 +1977,9 @@ TEXT ·rowsGrad1AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip26
+	JZ    skip31
 
-loop27:
+loop32:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -1721,9 +2002,9 @@ loop27:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip28
+	JZ         skip33
 
-loop29:
+loop34:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -1779,14 +2060,14 @@ loop29:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop29
+	JNZ          loop34
 
-skip28:
+skip33:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip30
+	JZ    skip35
 
-loop31:
+loop36:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -1803,9 +2084,9 @@ loop31:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop31
+	JNZ          loop36
 
-skip30:
+skip35:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	ADDQ    SI, BX
@@ -1823,9 +2104,9 @@ skip30:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop27
+	JNZ     loop32
 
-skip26:
+skip31:
 	VZEROUPPER
 	RET
 
@@ -1838,7 +2119,7 @@ TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none32
+	JZ    none37
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -1856,7 +2137,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip33
+	JZ      skip38
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -1873,14 +2154,14 @@ tile:
 	VMOVUPS (SI)(DI*4), Z8
 	VMOVUPS 64(SI)(DI*4), Z9
 
-skip33:
+skip38:
 	XORQ SI, SI
 
-taps34:
+taps39:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done35
+	JGE     done40
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -1902,9 +2183,9 @@ taps34:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip36
+	JZ      skip41
 
-depth37:
+depth42:
 	VMOVUPS      (R9), Z10
 	VMOVUPS      64(R9), Z11
 	VBROADCASTSS (R10)(R8*4), Z12
@@ -1925,13 +2206,13 @@ depth37:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth37
+	JNE          depth42
 
-skip36:
+skip41:
 	INCQ SI
-	JMP  taps34
+	JMP  taps39
 
-done35:
+done40:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -1954,7 +2235,7 @@ done35:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none32:
+none37:
 	VZEROUPPER
 	RET
 
@@ -1969,9 +2250,9 @@ TEXT ·rowsGrad2AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip38
+	JZ    skip43
 
-loop39:
+loop44:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2004,9 +2285,9 @@ loop39:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip40
+	JZ         skip45
 
-loop41:
+loop46:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2086,14 +2367,14 @@ loop41:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop41
+	JNZ          loop46
 
-skip40:
+skip45:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip42
+	JZ    skip47
 
-loop43:
+loop48:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2116,9 +2397,9 @@ loop43:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop43
+	JNZ          loop48
 
-skip42:
+skip47:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -2146,9 +2427,9 @@ skip42:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop39
+	JNZ     loop44
 
-skip38:
+skip43:
 	VZEROUPPER
 	RET
 
@@ -2161,7 +2442,7 @@ TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none44
+	JZ    none49
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -2184,7 +2465,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip45
+	JZ      skip50
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -2206,14 +2487,14 @@ tile:
 	VMOVUPS 64(SI)(DI*4), Z13
 	VMOVUPS 128(SI)(DI*4), Z14
 
-skip45:
+skip50:
 	XORQ SI, SI
 
-taps46:
+taps51:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done47
+	JGE     done52
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2235,9 +2516,9 @@ taps46:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip48
+	JZ      skip53
 
-depth49:
+depth54:
 	VMOVUPS      (R9), Z15
 	VMOVUPS      64(R9), Z16
 	VMOVUPS      128(R9), Z17
@@ -2264,13 +2545,13 @@ depth49:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth49
+	JNE          depth54
 
-skip48:
+skip53:
 	INCQ SI
-	JMP  taps46
+	JMP  taps51
 
-done47:
+done52:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -2298,7 +2579,7 @@ done47:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none44:
+none49:
 	VZEROUPPER
 	RET
 
@@ -2313,9 +2594,9 @@ TEXT ·rowsGrad3AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip50
+	JZ    skip55
 
-loop51:
+loop56:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2358,9 +2639,9 @@ loop51:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip52
+	JZ         skip57
 
-loop53:
+loop58:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -2464,14 +2745,14 @@ loop53:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop53
+	JNZ          loop58
 
-skip52:
+skip57:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip54
+	JZ    skip59
 
-loop55:
+loop60:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -2500,9 +2781,9 @@ loop55:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop55
+	JNZ          loop60
 
-skip54:
+skip59:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -2540,9 +2821,9 @@ skip54:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop51
+	JNZ     loop56
 
-skip50:
+skip55:
 	VZEROUPPER
 	RET
 
@@ -2555,7 +2836,7 @@ TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none56
+	JZ    none61
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -2583,7 +2864,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip57
+	JZ      skip62
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -2610,14 +2891,14 @@ tile:
 	VMOVUPS 128(SI)(DI*4), Z18
 	VMOVUPS 192(SI)(DI*4), Z19
 
-skip57:
+skip62:
 	XORQ SI, SI
 
-taps58:
+taps63:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done59
+	JGE     done64
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2639,9 +2920,9 @@ taps58:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip60
+	JZ      skip65
 
-depth61:
+depth66:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
 	VMOVUPS      128(R9), Z22
@@ -2674,13 +2955,13 @@ depth61:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth61
+	JNE          depth66
 
-skip60:
+skip65:
 	INCQ SI
-	JMP  taps58
+	JMP  taps63
 
-done59:
+done64:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -2713,7 +2994,7 @@ done59:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none56:
+none61:
 	VZEROUPPER
 	RET
 
@@ -2728,9 +3009,9 @@ TEXT ·rowsGrad4AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip62
+	JZ    skip67
 
-loop63:
+loop68:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2783,9 +3064,9 @@ loop63:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip64
+	JZ         skip69
 
-loop65:
+loop70:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -2913,14 +3194,14 @@ loop65:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop65
+	JNZ          loop70
 
-skip64:
+skip69:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip66
+	JZ    skip71
 
-loop67:
+loop72:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -2955,9 +3236,9 @@ loop67:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop67
+	JNZ          loop72
 
-skip66:
+skip71:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3005,9 +3286,9 @@ skip66:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop63
+	JNZ     loop68
 
-skip62:
+skip67:
 	VZEROUPPER
 	RET
 
@@ -3020,7 +3301,7 @@ TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none68
+	JZ    none73
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -3053,7 +3334,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip69
+	JZ      skip74
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -3085,14 +3366,14 @@ tile:
 	VMOVUPS 192(SI)(DI*4), Z23
 	VMOVUPS 256(SI)(DI*4), Z24
 
-skip69:
+skip74:
 	XORQ SI, SI
 
-taps70:
+taps75:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done71
+	JGE     done76
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3114,9 +3395,9 @@ taps70:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip72
+	JZ      skip77
 
-depth73:
+depth78:
 	VMOVUPS      (R9), Z25
 	VMOVUPS      64(R9), Z26
 	VMOVUPS      128(R9), Z27
@@ -3155,13 +3436,13 @@ depth73:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth73
+	JNE          depth78
 
-skip72:
+skip77:
 	INCQ SI
-	JMP  taps70
+	JMP  taps75
 
-done71:
+done76:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
 	MOVLQSX (CX), DI
@@ -3199,7 +3480,7 @@ done71:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none68:
+none73:
 	VZEROUPPER
 	RET
 
@@ -3214,9 +3495,9 @@ TEXT ·rowsGrad5AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip74
+	JZ    skip79
 
-loop75:
+loop80:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3279,9 +3560,9 @@ loop75:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip76
+	JZ         skip81
 
-loop77:
+loop82:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -3433,14 +3714,14 @@ loop77:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop77
+	JNZ          loop82
 
-skip76:
+skip81:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip78
+	JZ    skip83
 
-loop79:
+loop84:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -3481,9 +3762,9 @@ loop79:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop79
+	JNZ          loop84
 
-skip78:
+skip83:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3541,9 +3822,9 @@ skip78:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop75
+	JNZ     loop80
 
-skip74:
+skip79:
 	VZEROUPPER
 	RET
 
@@ -3565,9 +3846,9 @@ TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	TESTQ  AX, AX
-	JZ     skip80
+	JZ     skip85
 
-loop81:
+loop86:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -3581,8 +3862,8 @@ loop81:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ        AX
-	JNZ         loop81
+	JNZ         loop86
 
-skip80:
+skip85:
 	VZEROUPPER
 	RET

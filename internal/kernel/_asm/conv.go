@@ -199,6 +199,9 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 	c.ADDQ(U32(uint32(2*c.bytes)), out)
 }
 
+// wholeRows are the widths of maps, in floats, whose rows are unrolled: those of 32×32 images.
+var wholeRows = []int{32, 16}
+
 func (c *convolutions) planesGrad() {
 	base, field := c.begin("planesGrad", "PlanesGrad", "is planesGradGeneric with vectors along positions.")
 	// What is left of a row behind its vectors, and of an image behind its rows.
@@ -252,21 +255,39 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 		c.ADDQ(by, y)
 	}
 	xs, ys := c.vecs(c.gradIn), c.vec()
+	vector := func(u int) {
+		for n := range xs {
+			c.VMOVUPS(input[n].Offset(u*c.bytes), xs[n])
+		}
+		for m := range c.gradOut {
+			c.VMOVUPS(output[m].Offset(u*c.bytes), ys)
+			for n := range xs {
+				c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
+			}
+		}
+	}
 	c.counted(field("Images"), func() {
+		next := c.label("image")
+		for _, floats := range wholeRows { // no inner loop: its start and end would cost as much as the row
+			other := c.label("width")
+			vecs := field("Vecs")
+			c.CMPQ(vecs, Imm(uint64(floats*floatBytes/c.bytes)))
+			c.JNE(LabelRef(other))
+			rows, row := field("Rows"), c.scaled(field("RowStride"))
+			c.loop(rows, func() {
+				for u := range floats * floatBytes / c.bytes {
+					vector(u)
+				}
+				walk(row)
+			})
+			c.JMP(LabelRef(next))
+			c.Label(other)
+		}
 		c.counted(field("Rows"), func() {
-			c.unrolled(field("Vecs"), gradUnroll, func(u int) {
-				for n := range xs {
-					c.VMOVUPS(input[n].Offset(u*c.bytes), xs[n])
-				}
-				for m := range c.gradOut {
-					c.VMOVUPS(output[m].Offset(u*c.bytes), ys)
-					for n := range xs {
-						c.VFMADD231PS(xs[n], ys, acc[m*c.gradIn+n])
-					}
-				}
-			}, func(n int) { walk(U32(uint32(n * c.bytes))) })
+			c.unrolled(field("Vecs"), gradUnroll, vector, func(n int) { walk(U32(uint32(n * c.bytes))) })
 			walk(rowStep)
 		})
+		c.Label(next)
 		walk(imageStep)
 	})
 	for i, a := range acc {
