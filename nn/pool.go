@@ -69,7 +69,7 @@ func (p *pool) span(pieces int) int {
 	if p.workers == 1 {
 		return pieces
 	}
-	return max(1, (pieces+4*p.workers-1)/(4*p.workers))
+	return max(1, (pieces+12*p.workers-1)/(12*p.workers))
 }
 
 func (p *pool) take(worker int) {
