@@ -72,7 +72,6 @@ type linearLayer struct {
 	relu bool
 	// input: the features are the images themselves
 	input bool
-	side  geom // of the images, for input
 }
 
 type linearState struct {

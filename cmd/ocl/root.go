@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -111,8 +112,8 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 // flagError says which flag is nearest to an unknown one.
 func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	unknown, ok := err.(*pflag.NotExistError)
-	if !ok {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
 		return usage(fmt.Errorf("%w; %s", err, see))
 	}
 	word := unknown.GetSpecifiedName()
