@@ -175,7 +175,7 @@ func TestPlanesGrad(t *testing.T) {
 		for _, groups := range sample(0, 1, 3) {
 			for _, images := range sample(0, 1, 3) {
 				for _, rows := range sample(0, 1, 2, 5) {
-					for _, vecs := range sample(0, 1, 2, 3, 4, 5) {
+					for vecs := range 6 { // all of them: whole rows have code of their own
 						testPlanesGrad(t, s, r, groups, images, rows, vecs)
 					}
 				}
