@@ -35,7 +35,11 @@ func planesGeom(c, h, w, n int) geom {
 }
 
 func rowsGeom(c, h, w, n int) geom {
-	return geom{rows: true, c: c, h: h, w: w, n: n, cs: roundUp(c, channelPad)}
+	cs := roundUp(c, channelPad)
+	if cs/channelPad%2 == 0 && h*w > 1 {
+		cs += channelPad // an even number of cache lines apart, positions would reach only half of a cache's sets
+	}
+	return geom{rows: true, c: c, h: h, w: w, n: n, cs: cs}
 }
 
 // size is the number of floats of a buffer of this shape.

@@ -70,7 +70,7 @@ func (b *norm) backward(p *pool, dst, dz, grad, y, z []float32, images int) {
 
 func (b *norm) chunks() int {
 	if b.g.rows {
-		return b.g.cs / rowsSpan
+		return roundUp(b.g.c, rowsSpan) / rowsSpan
 	}
 	return b.g.c
 }

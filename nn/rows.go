@@ -158,8 +158,8 @@ func (c *rowsConv) do(_, chunk int) {
 }
 
 // rowsGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
-// first-level cache, of which positions 160 channels apart reach only half the sets.
-const rowsGradArea = 80
+// first-level cache.
+const rowsGradArea = 160
 
 // rowsGrad is the gradient of a channel-last convolution with respect to its weights.
 type rowsGrad struct {
