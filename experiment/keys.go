@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"ocl/internal/nearest"
 	"ocl/method"
 )
 
@@ -127,11 +128,11 @@ func (c *Config) setNode(where, key string, node ast.Node, f *faults) {
 	}
 	t := c.typeOf(key)
 	if t == nil {
-		found, remedy := "unknown key", suggest(key, Keys())
+		found, remedy := "unknown key", nearest.Hint(key, Keys())
 		if rest, ok := strings.CutPrefix(key, "method."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			if info, err := method.Lookup(name); err != nil {
-				found, remedy = fmt.Sprintf("unknown method %q", name), suggest(name, methodNames())
+				found, remedy = fmt.Sprintf("unknown method %q", name), nearest.Hint(name, methodNames())
 			} else if len(info.Options) == 0 {
 				found, remedy = "unknown option", name+" has no options, take it away"
 			}

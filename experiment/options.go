@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 
+	"ocl/internal/nearest"
 	"ocl/method"
 )
 
@@ -21,7 +22,7 @@ func (c Config) checkOptions(info method.Info, f *faults) {
 		case !ok && len(names) == 0:
 			f.add(key, "unknown option", "want none, "+info.Name+" has no options", "take it away")
 		case !ok:
-			f.add(key, "unknown option", "want one that `ocl methods "+info.Name+"` lists", suggest(name, names))
+			f.add(key, "unknown option", "want one that `ocl methods "+info.Name+"` lists", nearest.Hint(name, names))
 		case info.CheckOptions(map[string]any{name: v}) != nil:
 			f.add(key, fmt.Sprint(v), "want "+o.Range, "correct the value")
 		}

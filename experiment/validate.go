@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/data"
+	"ocl/internal/nearest"
 	"ocl/method"
 	"ocl/stream"
 )
@@ -50,7 +51,7 @@ func (c Config) checkData(f *faults) {
 	info, err := data.Lookup(d.Name)
 	if err != nil {
 		f.add("data.name", fmt.Sprintf("unknown data set %q", d.Name), "want one of "+strings.Join(data.Names(), ", "),
-			suggest(d.Name, data.Names()))
+			nearest.Hint(d.Name, data.Names()))
 		return
 	}
 	switch {
@@ -138,7 +139,7 @@ func (c Config) checkMethods(f *faults) (usesMemory []string) {
 	for i, name := range c.Methods {
 		info, err := method.Lookup(name)
 		if err != nil {
-			f.add("methods", fmt.Sprintf("unknown method %q", name), "want one that `ocl methods` lists", suggest(name, methodNames()))
+			f.add("methods", fmt.Sprintf("unknown method %q", name), "want one that `ocl methods` lists", nearest.Hint(name, methodNames()))
 			continue
 		}
 		if slices.Contains(c.Methods[:i], name) {
@@ -151,7 +152,7 @@ func (c Config) checkMethods(f *faults) (usesMemory []string) {
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)
 		if err != nil {
-			f.add("method."+name, "unknown method", "want one that `ocl methods` lists", suggest(name, methodNames()))
+			f.add("method."+name, "unknown method", "want one that `ocl methods` lists", nearest.Hint(name, methodNames()))
 			continue
 		}
 		c.checkOptions(info, f)
@@ -212,6 +213,6 @@ func oneOf(f *faults, key, v string, choices ...string) bool {
 	if slices.Contains(choices, v) {
 		return true
 	}
-	f.add(key, fmt.Sprintf("%q", v), "want one of "+strings.Join(choices, ", "), suggest(v, choices))
+	f.add(key, fmt.Sprintf("%q", v), "want one of "+strings.Join(choices, ", "), nearest.Hint(v, choices))
 	return false
 }

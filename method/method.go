@@ -7,9 +7,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"ocl"
+	"ocl/internal/nearest"
 	"ocl/nn"
 	"ocl/optim"
 )
@@ -73,7 +73,7 @@ func Lookup(name string) (Info, error) {
 		}
 		names[i] = info.Name
 	}
-	return Info{}, fmt.Errorf("method: unknown method %q; want one of %s; did you mean %s", name, strings.Join(names, ", "), nearest(name, names))
+	return Info{}, fmt.Errorf("method: unknown method %q; want one of the catalogue; %s", name, nearest.Hint(name, names))
 }
 
 // New builds a learner. A fault of the setup or the options is an error that names the key of the config.
@@ -108,40 +108,8 @@ func (i Info) CheckOptions(options map[string]any) error {
 		case len(names) == 0:
 			return fmt.Errorf("method: %s: unknown option %q; the method has no options of its own; take it away", i.Name, name)
 		default:
-			return fmt.Errorf("method: %s: unknown option %q; want one of %s; did you mean %s", i.Name, name,
-				strings.Join(names, ", "), nearest(name, names))
+			return fmt.Errorf("method: %s: unknown option %q; want one of the method's own; %s", i.Name, name, nearest.Hint(name, names))
 		}
 	}
 	return nil
-}
-
-// nearest is the candidate with the smallest edit distance, the first one where several are.
-func nearest(word string, candidates []string) string {
-	best, least := "", -1
-	for _, c := range candidates {
-		if d := distance(word, c); least < 0 || d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's: how many bytes to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -41,7 +41,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for word, near := range map[string]string{"fine-tune": "finetune", "err": "er", "ER": "er", "Finetuning": "finetune"} {
-		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "did you mean "+near) {
+		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "did you mean "+near+"?") {
 			t.Errorf("%s: error %v, want one that suggests %s", word, err, near)
 		}
 	}
@@ -55,7 +55,7 @@ func TestCheckOptions(t *testing.T) {
 	}{
 		{nil, ""},
 		{map[string]any{"candidates": 20, "subset": "sample"}, ""},
-		{map[string]any{"candidate": 20}, "did you mean candidates"},
+		{map[string]any{"candidate": 20}, "did you mean candidates?"},
 		{map[string]any{"candidates": "20"}, "want int, 1 or more"},
 		{map[string]any{"candidates": nil}, "want int"},
 	} {

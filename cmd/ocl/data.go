@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/internal/nearest"
 )
 
 func newData() *cobra.Command {
@@ -132,7 +133,7 @@ func lookupData(name string) (data.Info, error) {
 	if err == nil {
 		return info, nil
 	}
-	return info, usage(fmt.Errorf("unknown data set %q; %s; see `ocl data list`", name, suggest(name, data.Names())))
+	return info, usage(fmt.Errorf("unknown data set %q; %s; see `ocl data list`", name, nearest.Hint(name, data.Names())))
 }
 
 // completeFirst completes the first word of a command.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/internal/nearest"
 	"ocl/method"
 )
 
@@ -29,7 +30,7 @@ func newMethods() *cobra.Command {
 			}
 			info, err := method.Lookup(args[0])
 			if err != nil {
-				return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], suggest(args[0], methodNames())))
+				return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))
 			}
 			return describeMethod(cmd.OutOrStdout(), info)
 		},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ocl/internal/nearest"
 )
 
 // newRoot builds the whole command tree; output goes to the two writers.
@@ -106,7 +108,7 @@ func commandNames(cmd *cobra.Command) []string {
 
 func unknownCommand(cmd *cobra.Command, word string) error {
 	return usage(fmt.Errorf("unknown command %q for %q; %s; see `%s --help`",
-		word, cmd.CommandPath(), suggest(word, commandNames(cmd)), cmd.CommandPath()))
+		word, cmd.CommandPath(), nearest.Hint(word, commandNames(cmd)), cmd.CommandPath()))
 }
 
 // flagError says which flag is nearest to an unknown one.
@@ -127,7 +129,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	text := fmt.Sprintf("unknown flag --%s", word)
-	if near := nearest("--"+word, names); near != "" {
+	if near := nearest.Word("--"+word, names); near != "" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return usage(fmt.Errorf("%s; %s", text, see))

@@ -8,26 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNearest(t *testing.T) {
-	names := []string{"agem", "er", "ewc++", "finetune", "mir", "preview"}
-	for _, c := range []struct{ word, want string }{
-		{"finetun", "finetune"}, {"fintune", "finetune"}, {"re", "er"}, {"ewc", "ewc++"}, {"a-gem", "agem"},
-		{"AGEM", "agem"}, {"prev", "preview"}, {"replay", ""}, {"x", ""}, {"", ""},
-	} {
-		if got := nearest(c.word, names); got != c.want {
-			t.Errorf("nearest(%q) is %q, want %q", c.word, got, c.want)
-		}
-	}
-	flags := []string{"--method", "--memory", "--momentum", "--lr", "--data"}
-	for _, c := range []struct{ word, want string }{
-		{"--mehtod", "--method"}, {"--memroy", "--memory"}, {"--mem", "--memory"}, {"--rl", "--lr"}, {"--learning-rate", ""},
-	} {
-		if got := nearest(c.word, flags); got != c.want {
-			t.Errorf("nearest(%q) is %q, want %q", c.word, got, c.want)
-		}
-	}
-}
-
 func TestFold(t *testing.T) {
 	got := fold("eins zwei drei überlang vier", 9)
 	if d := cmp.Diff([]string{"eins zwei", "drei", "überlang", "vier"}, got); d != "" {
