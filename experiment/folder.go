@@ -22,38 +22,73 @@ const (
 
 // prepareFolder makes out the folder of experiment c: new, or one that holds the same experiment, whose runs are then
 // kept. Another experiment is refused. With force the experiment in the folder, the same or another, is removed first:
-// what it wrote, and nothing else.
-func prepareFolder(out string, c Config, force bool) error {
+// what it wrote, and nothing else. The folder comes locked; the caller unlocks it when all is written.
+func prepareFolder(out string, c Config, force bool) (*folderLock, error) {
+	if _, err := examineFolder(out, c, force); err != nil {
+		return nil, err // without a lock file in a folder that is not ours
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("experiment: %w; want a folder that can be written; choose another --out", err)
+	}
+	lock, err := lockFolder(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := fillFolder(out, c, force); err != nil {
+		lock.unlock()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// contents is what a folder holds that an experiment may use.
+type contents struct {
+	same   bool   // this experiment, to go on with
+	config bool   // a config, to be replaced
+	old    Config // that config, as far as it can be read
+}
+
+// examineFolder looks at the folder and changes nothing. One that the experiment may not use is an error.
+func examineFolder(out string, c Config, force bool) (contents, error) {
 	entries, err := os.ReadDir(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("experiment: %w; want a folder for the results; choose another --out", err)
+		return contents{}, fmt.Errorf("experiment: %w; want a folder for the results; choose another --out", err)
 	}
 	old, err := Load(filepath.Join(out, ConfigFile))
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case force:
-		if err := removeExperiments(out, missing, old, c); err != nil {
-			return fmt.Errorf("experiment: %s: replacing the experiment: %w; remove the folder by hand", out, err)
-		}
+		return contents{config: !missing, old: old}, nil
 	case missing && onlyOurs(entries):
+		return contents{}, nil
 	case missing:
-		return fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
+		return contents{}, fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
 			"choose another --out", out, ConfigFile)
 	case err != nil:
-		return fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
+		return contents{}, fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
 			"choose another --out, or replace it with --force", out, ConfigFile, err)
 	case old.canonical() == c.canonical():
-		return nil
-	default:
-		return fmt.Errorf("experiment: %s: the folder holds a different experiment (%s); want the same config; "+
-			"choose another --out, or replace it with --force", out, difference(old, c))
+		return contents{same: true, config: true, old: old}, nil
+	}
+	return contents{}, fmt.Errorf("experiment: %s: the folder holds a different experiment (%s); want the same config; "+
+		"choose another --out, or replace it with --force", out, difference(old, c))
+}
+
+// fillFolder removes what is to be replaced and writes the config. It looks at the folder again, under the lock: another
+// process may have made something of it since.
+func fillFolder(out string, c Config, force bool) error {
+	there, err := examineFolder(out, c, force)
+	if err != nil || there.same {
+		return err
+	}
+	if force {
+		if err := removeExperiments(out, !there.config, there.old, c); err != nil {
+			return fmt.Errorf("experiment: %s: replacing the experiment: %w; remove the folder by hand", out, err)
+		}
 	}
 	text, err := c.Resolved().YAML()
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return fmt.Errorf("experiment: %w; want a folder that can be written; choose another --out", err)
 	}
 	if err := checkpoint.WriteBytesAtomic(filepath.Join(out, ConfigFile), text); err != nil {
 		return fmt.Errorf("experiment: %s cannot be written: %w; want a folder with room; choose another --out", out, err)
@@ -61,10 +96,11 @@ func prepareFolder(out string, c Config, force bool) error {
 	return nil
 }
 
-// onlyOurs tells whether a folder without config is free for us: empty but for the config that a crash left half written.
+// onlyOurs tells whether a folder without config is free for us: empty but for the lock file and the config that a crash
+// left half written.
 func onlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
-		if e.Name() != "."+ConfigFile+".tmp" {
+		if e.Name() != LockFile && e.Name() != "."+ConfigFile+".tmp" {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func TestOtherExperimentRefused(t *testing.T) {
 		}
 		left = append(left, filepath.ToSlash(rel))
 	}
-	wanted := []string{"er-m30-s1/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1/result.json",
+	wanted := []string{".lock", "er-m30-s1/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1/result.json",
 		"finetune-s1/steps.csv", "notes.txt"}
 	if d := cmp.Diff(wanted, sortedKeys(set(left))); d != "" {
 		t.Error(d)

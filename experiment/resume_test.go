@@ -125,21 +125,31 @@ func TestResumeOneRun(t *testing.T) {
 	}
 }
 
-// The child of TestKilledResumes: it runs the experiment in the folder that the environment names, to the end.
+// TestMain is also the child that tests start, which works in the folder that the environment names.
 func TestMain(m *testing.M) {
-	if out := os.Getenv("OCL_TEST_CHILD"); out != "" {
-		if _, err := Run(context.Background(), tiny(), Options{Out: out, checkpointSteps: 5}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	out := os.Getenv("OCL_TEST_OUT")
+	if out == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	var err error
+	switch work := os.Getenv("OCL_TEST_CHILD"); work {
+	case "run":
+		_, err = Run(context.Background(), tiny(), Options{Out: out, checkpointSteps: 5})
+	case "hold":
+		err = hold(out)
+	default:
+		err = fmt.Errorf("OCL_TEST_CHILD: unknown work %q", work)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
-func child(out string) *exec.Cmd {
+// child is this program as another process, to do the named work of TestMain.
+func child(out, work string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "OCL_TEST_CHILD="+out)
+	c.Env = append(os.Environ(), "OCL_TEST_OUT="+out, "OCL_TEST_CHILD="+work)
 	return c
 }
 
@@ -152,7 +162,7 @@ func TestKilledResumes(t *testing.T) {
 	}
 	want := filepath.Join(t.TempDir(), "whole")
 	start := time.Now()
-	if out, err := child(want).CombinedOutput(); err != nil {
+	if out, err := child(want, "run").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	whole := time.Since(start)
@@ -162,7 +172,7 @@ func TestKilledResumes(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "x")
 		kills := 0
 		for range 3 { // killed up to three times, then left to finish
-			c := child(out)
+			c := child(out, "run")
 			after := time.Duration(src.Float64() * float64(whole))
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
@@ -173,7 +183,7 @@ func TestKilledResumes(t *testing.T) {
 			}
 			_ = c.Wait()
 		}
-		if text, err := child(out).CombinedOutput(); err != nil {
+		if text, err := child(out, "run").CombinedOutput(); err != nil {
 			t.Fatalf("instant %d (seed %d), killed %d times: %v: %s", i, seed, kills, err, text)
 		}
 		if d := cmp.Diff(filesOf(t, want, tiny()), filesOf(t, out, tiny())); d != "" {

@@ -20,7 +20,7 @@ import (
 // The data are opened once and shared. With Options.Out set, every run has its folder there with result.json, steps.csv
 // and checkpoint/; runs that are finished in it are kept and the others go on where their checkpoint is, so the same
 // call again completes an experiment that was stopped at any instant, with the same numbers. Another experiment in the
-// folder is refused before anything is written.
+// folder, or another process at work in it, is refused before anything is written.
 //
 // A run whose loss is no longer a number ends with outcome "diverged" and is a result. A run that fails, by an error or
 // a panic, does not stop the others; the errors of all of them are joined. When ctx ends, every run stops after its
@@ -70,6 +70,8 @@ type experimentRun struct {
 	set         *data.Set
 	workers     int
 	concurrency int
+	lock        *folderLock // of Out; nil without
+	warn        sync.Once   // about a lock that is missing
 }
 
 func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*result.Result, error) {
@@ -87,9 +89,10 @@ func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*
 		return nil, err
 	}
 	if x.Out != "" {
-		if err := prepareFolder(x.Out, c, x.Force); err != nil {
+		if x.lock, err = prepareFolder(x.Out, c, x.Force); err != nil {
 			return nil, err
 		}
+		defer x.lock.unlock()
 	}
 	results := make([]*result.Result, len(jobs))
 	errs := make([]error, len(jobs))
@@ -225,6 +228,11 @@ func (r *run) begin() {
 	if r.ev.Begin != nil {
 		r.ev.Begin(r.job, r.stream.Info(), r.plan)
 	}
+	r.warn.Do(func() {
+		if warning := r.lock.warning(); warning != "" {
+			r.note(warning)
+		}
+	})
 }
 
 func (r *run) note(text string) {
