@@ -131,22 +131,22 @@ func TestMain(m *testing.M) {
 	if out == "" {
 		os.Exit(m.Run())
 	}
-	var err error
-	switch work := os.Getenv("OCL_TEST_CHILD"); work {
-	case "run":
-		_, err = Run(context.Background(), tiny(), Options{Out: out, checkpointSteps: 5})
-	case "hold":
-		err = hold(out)
-	default:
-		err = fmt.Errorf("OCL_TEST_CHILD: unknown work %q", work)
-	}
-	if err != nil {
+	if err := childWork[os.Getenv("OCL_TEST_CHILD")](out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// child is this program as another process, to do the named work of TestMain.
+// childWork is what a child can be told to do in a folder.
+var childWork = map[string]func(out string) error{
+	"run": func(out string) error {
+		_, err := Run(context.Background(), tiny(), Options{Out: out, checkpointSteps: 5})
+		return err
+	},
+	"hold": hold,
+}
+
+// child is this program as another process, to do the named work.
 func child(out, work string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "OCL_TEST_OUT="+out, "OCL_TEST_CHILD="+work)

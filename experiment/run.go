@@ -23,8 +23,10 @@ import (
 // folder, or another process at work in it, is refused before anything is written.
 //
 // A run whose loss is no longer a number ends with outcome "diverged" and is a result. A run that fails, by an error or
-// a panic, does not stop the others; the errors of all of them are joined. When ctx ends, every run stops after its
-// current batch, writes a checkpoint and a result marked "interrupted", and Run returns an error that wraps ctx.Err().
+// a panic, does not stop the others; the errors of all of them are joined. A full disk fails a run and leaves it the
+// checkpoint before; a result that was measured and could not be written is returned beside the error. When ctx ends,
+// every run stops after its current batch, writes a checkpoint and a result marked "interrupted", and Run returns an
+// error that wraps ctx.Err().
 func Run(ctx context.Context, c Config, o Options) ([]*result.Result, error) {
 	return runJobs(ctx, c, o, func(Job) bool { return true })
 }
