@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"path/filepath"
+
 	"ocl/data"
+	"ocl/experiment/result"
 	"ocl/nn"
 	"ocl/stream"
 )
@@ -15,21 +18,74 @@ func Plans(c Config, o Options) ([]Plan, error) {
 	}
 	var plans []Plan
 	for _, j := range Jobs(x.config) {
-		rc := runConfig(x.config, j)
-		st, err := newStream(x.set, rc)
+		p, err := x.plan(j)
 		if err != nil {
 			return nil, err
 		}
-		net, err := newNetwork(st.Info(), rc)
-		if err != nil {
-			return nil, err
-		}
-		if rc.Eval == "" {
-			rc.Eval = defaultEval(st.Info().Scenario)
-		}
-		plans = append(plans, newPlan(st, net, x.set, rc))
+		plans = append(plans, p)
 	}
 	return plans, nil
+}
+
+// plan builds the stream and the network of a job and drops them, so it also finds what does not fit together.
+func (x *experimentRun) plan(j Job) (Plan, error) {
+	c := runConfig(x.config, j)
+	st, err := newStream(x.set, c)
+	if err != nil {
+		return Plan{}, err
+	}
+	net, err := newNetwork(st.Info(), c)
+	if err != nil {
+		return Plan{}, err
+	}
+	if c.Eval == "" {
+		c.Eval = defaultEval(st.Info().Scenario)
+	}
+	return newPlan(st, net, x.set, c), nil
+}
+
+// plansByMethod plans the first job of each method. Other seeds may deal classes of unequal size into other tasks and so
+// take a step more or less.
+func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
+	plans := map[string]Plan{}
+	for _, j := range jobs {
+		if _, known := plans[j.Method]; known {
+			continue
+		}
+		p, err := x.plan(j)
+		if err != nil {
+			return nil, err
+		}
+		plans[j.Method] = p
+	}
+	return plans, nil
+}
+
+// costs estimates the work that is left of each job, in floating-point operations: none of a run that ended, and of an
+// interrupted one what comes after its result. A checkpoint without result is not read for this.
+func (x *experimentRun) costs(jobs []Job, plans map[string]Plan) []float64 {
+	costs := make([]float64, len(jobs))
+	for i, j := range jobs {
+		p := plans[j.Method]
+		costs[i] = p.FLOPs()
+		if x.Out == "" {
+			continue
+		}
+		r, err := result.Read(filepath.Join(x.Out, j.Folder, ResultFile))
+		switch {
+		case err != nil: // whatever is wrong with it is told when the run begins
+		case r.Outcome.State == result.Interrupted:
+			costs[i] *= 1 - min(1, float64(r.Outcome.Step)/float64(max(p.Steps, 1)))
+		default:
+			costs[i] = 0
+		}
+	}
+	return costs
+}
+
+// FLOPs is the work of the whole run, tests included.
+func (p Plan) FLOPs() float64 {
+	return float64(p.Steps)*float64(p.FLOPsPerStep) + float64(p.TestSamples)*float64(p.FLOPsPerImage)
 }
 
 // newPlan counts the steps and tests of one run.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 	"ocl/method"
 )
 
-// Run runs an experiment: each method with each seed, several at once where the machine has the cores. It returns the
+// Run runs an experiment: each method with each seed, several at once where the last one then ends sooner. It returns the
 // results of the runs that have one, in the order of [Jobs].
 //
 // The data are opened once and shared. With Options.Out set, every run has its folder there with result.json, steps.csv
@@ -87,7 +88,8 @@ func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*
 			jobs = append(jobs, j)
 		}
 	}
-	if err := x.check(jobs[0]); err != nil {
+	plans, err := x.plansByMethod(jobs) // before anything is written, as it finds what does not fit together
+	if err != nil {
 		return nil, err
 	}
 	if x.Out != "" {
@@ -98,7 +100,7 @@ func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*
 	}
 	results := make([]*result.Result, len(jobs))
 	errs := make([]error, len(jobs))
-	x.workers, x.concurrency = share(len(jobs), o.Workers, o.Concurrency)
+	x.workers, x.concurrency = share(runtime.GOMAXPROCS(0), x.costs(jobs, plans), o.Workers, o.Concurrency)
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range x.concurrency {
@@ -161,18 +163,6 @@ func open(c Config, o Options) (*experimentRun, error) {
 		return nil, err
 	}
 	return &experimentRun{Options: o, config: c.Resolved(), set: set}, nil
-}
-
-// check builds the stream and the network of a job and drops them, so that what does not fit together is found before
-// anything is written.
-func (x *experimentRun) check(j Job) error {
-	c := runConfig(x.config, j)
-	st, err := newStream(x.set, c)
-	if err != nil {
-		return err
-	}
-	_, err = newNetwork(st.Info(), c)
-	return err
 }
 
 // PanicError is a panic in a run: a bug of the program, told where it happened.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,14 +121,68 @@ func TestSameBits(t *testing.T) {
 }
 
 func TestShare(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for _, tt := range [][5]int{ // runs, workers, concurrency; chosen workers, concurrency
-		{1, 0, 0, 4, 1}, {2, 0, 0, 2, 2}, {6, 0, 0, 1, 4}, {6, 2, 0, 2, 2}, {6, 0, 3, 1, 3}, {6, 8, 0, 8, 1},
-		{6, 5, 7, 5, 6}, {1, 0, 2, 2, 1},
+	t.Parallel()
+	one, equal, unequal := []float64{7}, []float64{5, 5}, []float64{1, 2}
+	many := slices.Repeat(unequal, 20)
+	for _, tt := range []struct {
+		cores                int
+		costs                []float64
+		workers, concurrency int // given
+		wantW, wantC         int
+	}{
+		{2, unequal, 0, 0, 2, 1}, // 3/1.8 < 2
+		{2, equal, 0, 0, 1, 2},   // 5 < 10/1.8
+		{2, []float64{4, 4.9}, 0, 0, 1, 2}, {2, []float64{4, 5.1}, 0, 0, 2, 1},
+		{2, []float64{0, 5}, 0, 0, 2, 1}, // the first is done
+		{2, []float64{0, 0}, 0, 0, 2, 1},
+		{2, many, 0, 0, 1, 2}, // the idle end does not count
+		{1, many, 0, 0, 1, 1}, {4, one, 0, 0, 4, 1}, {4, equal, 0, 0, 2, 2},
+		{4, slices.Repeat(equal, 2), 0, 0, 1, 4}, {4, slices.Repeat(equal, 3), 0, 0, 2, 2},
+		{64, unequal, 0, 0, 32, 2}, // 64 workers are hardly faster than 32
+		{4, many, 2, 0, 2, 2}, {4, many, 0, 3, 1, 3}, {4, many, 8, 0, 8, 1}, {4, equal, 5, 7, 5, 2}, {4, one, 0, 2, 2, 1},
 	} {
-		if w, c := share(tt[0], tt[1], tt[2]); w != tt[3] || c != tt[4] {
-			t.Errorf("share%v = %d, %d", tt, w, c)
+		if w, c := share(tt.cores, tt.costs, tt.workers, tt.concurrency); w != tt.wantW || c != tt.wantC {
+			t.Errorf("share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c, tt.wantW, tt.wantC)
 		}
+	}
+}
+
+// The first command of the readme takes its two runs in turn on two cores: ER has twice the work of Finetune.
+func TestShareOfTheDefault(t *testing.T) {
+	t.Parallel()
+	x, err := open(Default(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := x.plansByMethod(Jobs(x.config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, c := share(2, x.costs(Jobs(x.config), plans), 0, 0); w != 2 || c != 1 {
+		t.Errorf("%d workers, %d at once, for plans %+v", w, c, plans)
+	}
+}
+
+// What is done already costs nothing, and what was interrupted the rest.
+func TestCostsOfWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	ctx, o := stopAfter(75, Options{Out: out}) // the first of four runs, and 15 of 60 steps of the second
+	if _, err := Run(ctx, tiny(), o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	x, err := open(tiny(), Options{Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := x.plansByMethod(Jobs(x.config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	finetune, er := plans["finetune"].FLOPs(), plans["er"].FLOPs()
+	want := []float64{0, er * 3 / 4, finetune, er}
+	if got := x.costs(Jobs(x.config), plans); !slices.Equal(got, want) {
+		t.Errorf("costs %v, want %v", got, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.info, r.plan, r.began = info, plan, now
 	r.tasks = len(info.Tasks)
 	r.step = plan.StepsDone
-	r.total = float64(plan.Steps)*float64(plan.FLOPsPerStep) + float64(plan.TestSamples)*float64(plan.FLOPsPerImage)
+	r.total = plan.FLOPs()
 	r.before = r.work()
 }
 
