@@ -23,15 +23,13 @@ const (
 
 // rig is a network of one image size with everything a survey step needs, and the samples measured on it, in seconds.
 type rig struct {
-	size     int
-	net      *nn.Network
-	ws       *nn.Workspace
-	opt      optim.Optimizer
-	incoming *tensor.Tensor // [batch,3,size,size]
-	replayed *tensor.Tensor
-	test     *tensor.Tensor // [evaluated,3,size,size]
-	labels   []int
-	grad     *tensor.Tensor // [batch,classes]
+	size    int
+	net     *nn.Network
+	ws      *nn.Workspace
+	opt     optim.Optimizer
+	batches []*tensor.Tensor // incoming and replayed, each [batch,3,size,size]
+	test    *tensor.Tensor   // [evaluated,3,size,size]
+	labels  []int
 
 	step, eval []float64
 	atOnce     []float64 // ratios
@@ -56,9 +54,9 @@ func newRig(size, workers int) (*rig, error) {
 	}
 	r := &rig{
 		size: size, net: net, ws: net.NewWorkspace(workers),
-		opt:      optim.NewSGD(optim.SGD{LR: rate}),
-		incoming: images(batch), replayed: images(batch), test: images(evaluated),
-		labels: make([]int, batch), grad: tensor.New(batch, classes),
+		opt:     optim.NewSGD(optim.SGD{LR: rate}),
+		batches: []*tensor.Tensor{images(batch), images(batch)}, test: images(evaluated),
+		labels: make([]int, batch),
 	}
 	for i := range r.labels {
 		r.labels[i] = src.IntN(classes)
@@ -79,11 +77,13 @@ func (r *rig) close() {
 // once makes one survey step as ER does it: two passes whose gradients add up, one update.
 func (r *rig) once() {
 	r.net.ZeroGrads()
-	for _, x := range []*tensor.Tensor{r.incoming, r.replayed} {
-		crossEntropyGrad(r.grad, r.net.Forward(r.ws, x, nn.Train), r.labels)
-		r.net.Backward(r.ws, r.grad)
-	}
-	r.opt.Step(r.net)
+	_ = r.net.Accumulate(r.ws, r.batches, r.loss) // the loss knows no errors
+	r.opt.Step(r.net, r.ws)
+}
+
+func (r *rig) loss(_ int, logits, d *tensor.Tensor) error {
+	crossEntropyGrad(d, logits, r.labels)
+	return nil
 }
 
 // measure adds a round's samples.

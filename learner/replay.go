@@ -33,7 +33,7 @@ type Replay struct {
 	Retrieve   memory.Retriever // nil is memory.Random{Size: DefaultReplayBatch}
 	Step       Stepper          // nil is Summed
 	Update     memory.Updater   // nil is memory.Reservoir
-	Criterion  loss.Criterion   // nil is loss.CrossEntropy
+	Criterion  loss.Criterion   // nil is loss.CrossEntropy; used by several goroutines at once
 	Iterations int              // steps on each incoming batch; 0 is 1
 	Seed       uint64
 
@@ -41,7 +41,9 @@ type Replay struct {
 	steps                  int64 // batches observed
 	slots                  []int
 	replayed, joined       batch
-	dlogits                tensor.Tensor
+	passes                 []pass
+	images                 []*tensor.Tensor // of the passes
+	loss                   nn.LossFunc      // evaluate
 }
 
 // DefaultReplayBatch is the size of B_M where nothing else is said: the survey's 10 (§exp_setup).
@@ -72,6 +74,7 @@ func (r *Replay) prepare() {
 		r.Criterion = loss.CrossEntropy{}
 	}
 	r.Iterations = max(r.Iterations, 1)
+	r.loss = r.evaluate
 }
 
 // Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything, so that a batch is learned wholly
@@ -97,7 +100,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		if math.IsNaN(g.Loss) || math.IsInf(g.Loss, 0) {
 			return stats, fmt.Errorf("%w: %v at step %d; use a smaller learning rate", ocl.ErrDiverged, g.Loss, r.steps)
 		}
-		r.Opt.Step(r.Net)
+		r.Opt.Step(r.Net, r.WS)
 	}
 	if r.Memory == nil {
 		return stats, nil
@@ -141,26 +144,41 @@ func (r *Replay) retrieve(b ocl.Batch) (ocl.Batch, error) {
 	return ocl.Batch{X: &r.replayed.x, Y: r.replayed.y}, nil
 }
 
-// pass runs forward and backward on one batch in training mode and adds the gradient of its mean loss to the network's.
-// It counts the rows among the first few whose label the network predicted.
-func (r *Replay) pass(b ocl.Batch, few int) (mean float64, correct int, err error) {
-	logits := r.Net.Forward(r.WS, b.X, nn.Train)
-	for i, y := range b.Y[:few] {
-		if argmax(logits.Row(i)) == y {
-			correct++
-		}
+// pass is a batch that goes through the network by itself, and what comes of it.
+type pass struct {
+	ocl.Batch
+	count   int // the first rows, whose right predictions are counted
+	mean    float64
+	correct int
+}
+
+// accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's. It returns the
+// sum of the mean losses and the number of counted rows whose label the network predicted.
+func (r *Replay) accumulate() (sum float64, correct int, err error) {
+	r.images = r.images[:0]
+	for i := range r.passes {
+		r.images = append(r.images, r.passes[i].X)
 	}
-	d := &r.dlogits
-	d.Shape = append(d.Shape[:0], logits.Shape...)
-	if cap(d.Data) < len(logits.Data) {
-		d.Data = make([]float32, len(logits.Data))
-	}
-	d.Data = d.Data[:len(logits.Data)]
-	if mean, err = r.Criterion.Eval(d, loss.Input{Logits: logits, Y: b.Y}); err != nil {
+	if err = r.Net.Accumulate(r.WS, r.images, r.loss); err != nil {
 		return 0, 0, err
 	}
-	r.Net.Backward(r.WS, d)
-	return mean, correct, nil
+	for i := range r.passes {
+		sum += r.passes[i].mean
+		correct += r.passes[i].correct
+	}
+	return sum, correct, nil
+}
+
+// evaluate is the loss of pass i; passes may be evaluated at the same time.
+func (r *Replay) evaluate(i int, logits, d *tensor.Tensor) (err error) {
+	p := &r.passes[i]
+	for row, y := range p.Y[:p.count] {
+		if argmax(logits.Row(row)) == y {
+			p.correct++
+		}
+	}
+	p.mean, err = r.Criterion.Eval(d, loss.Input{Logits: logits, Y: p.Y})
+	return err
 }
 
 // MemoryCounts implements [ocl.MemoryReporter]; it is empty without memory.

@@ -10,24 +10,24 @@ type Stepper interface {
 	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
 }
 
-// Summed runs the incoming and the replay batch through the network one after the other, each with its own batch-norm
-// statistics, and sums the gradients of their two mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is
-// the sum of both means. B_M is retrieved when the gradient of B_n is there.
+// Summed runs the incoming and the replay batch through the network apart, each with its own batch-norm statistics, and
+// sums the gradients of their two mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is the sum of both
+// means. Both passes are at the same parameters, so they run at once where there are two workers.
 type Summed struct{}
 
 // Gradient implements [Stepper].
 func (Summed) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
-	if s.Loss, s.Correct, err = r.pass(b, b.Len()); err != nil {
-		return s, err
-	}
 	replay, err := r.retrieve(b)
-	if err != nil || replay.Len() == 0 {
+	if err != nil {
 		return s, err
 	}
-	mean, _, err := r.pass(replay, 0)
-	s.Loss += mean
 	s.Replay = replay.Len()
+	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
+	if s.Replay > 0 {
+		r.passes = append(r.passes, pass{Batch: replay})
+	}
+	s.Loss, s.Correct, err = r.accumulate()
 	return s, err
 }
 
@@ -51,6 +51,7 @@ func (Joint) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 		both = ocl.Batch{X: &r.joined.x, Y: r.joined.y}
 		s.Replay = n
 	}
-	s.Loss, s.Correct, err = r.pass(both, b.Len())
+	r.passes = append(r.passes[:0], pass{Batch: both, count: b.Len()})
+	s.Loss, s.Correct, err = r.accumulate()
 	return s, err
 }

@@ -10,7 +10,7 @@ import (
 	"ocl/tensor"
 )
 
-// Criterion is a loss over a batch.
+// Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own.
 type Criterion interface {
 	// Eval writes dL/dlogits into d [B,K], which may be the logits themselves, and returns the mean loss over the B rows
 	// (0 when B is 0). Logits that are not finite give a loss that is not finite, and no error.

@@ -35,7 +35,7 @@ func BenchmarkPass(b *testing.B) {
 					net.Forward(ws, x, nn.Train)
 					net.ZeroGrads()
 					net.Backward(ws, d)
-					opt.Step(net)
+					opt.Step(net, ws)
 				}
 				b.ReportMetric(float64(net.FLOPs())*30*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})

@@ -30,13 +30,13 @@ func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
 	}
 	out := make(l.out, w.out(in.h), w.out(in.w), in.n)
 	b := &blockState{l: l, in: in, out: out}
-	b.conv1 = newConv(p.set, in, out, w, p.pool.workers)
-	b.conv2 = newConv(p.set, out, out, window{9, 1}, p.pool.workers)
-	b.bn1, b.bn2 = newNorm(p.set, out, true, l.norm1), newNorm(p.set, out, true, l.norm2)
+	b.conv1 = p.conv(in, out, w, l.conv1)
+	b.conv2 = p.conv(out, out, window{9, 1}, l.conv2)
+	b.bn1, b.bn2 = p.norm(out, true, l.norm1), p.norm(out, true, l.norm2)
 	b.z1, b.y1, b.z2 = p.own("z", out), p.own("mid", out), p.own("z", out)
 	if l.short.size > 0 {
-		b.short = newConv(p.set, in, out, window{1, l.stride}, p.pool.workers)
-		b.bnS = newNorm(p.set, out, false, l.normS)
+		b.short = p.conv(in, out, window{1, l.stride}, l.short)
+		b.bnS = p.norm(out, false, l.normS)
 		b.zs, b.s = p.own("z", out), p.own("short", out)
 	}
 	b.y = p.activation(out)
@@ -56,21 +56,6 @@ func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
 		}
 	}
 	return b, out
-}
-
-func (b *blockState) pack(p *pass, backward bool) {
-	do := func(c conv, r convRef) {
-		if backward {
-			c.packBackward(p.pool, r.of(p.net.params))
-		} else {
-			c.packForward(p.pool, r.of(p.net.params))
-		}
-	}
-	do(b.conv1, b.l.conv1)
-	do(b.conv2, b.l.conv2)
-	if b.short != nil {
-		do(b.short, b.l.short)
-	}
 }
 
 func (b *blockState) forward(p *pass, x []float32) []float32 {

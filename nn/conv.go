@@ -4,8 +4,8 @@ import "ocl/internal/kernel"
 
 // conv is a convolution with its gradients in one layout. Weights are packed for the kernels before use.
 type conv interface {
-	packForward(p *pool, w []float32)
-	packBackward(p *pool, w []float32)
+	packForward(w []float32)
+	packBackward(w []float32)
 	// forward writes the output for images of x. A planes convolution of stride 2 takes the phases of its input.
 	forward(p *pool, z, x []float32, images int)
 	// input writes (or adds) the gradient of the input.
@@ -40,12 +40,23 @@ func (w window) target(y, dy, limit int) (int, bool) {
 	return t / w.stride, t >= 0 && t%w.stride == 0 && t/w.stride < limit
 }
 
-// newConv returns the convolution from in to out, both of one layout.
-func newConv(s *kernel.Set, in, out geom, w window, workers int) conv {
-	if in.rows {
-		return newRowsUnit(s, in, out, w, workers)
+// packed holds a convolution's weights in the kernels' forms. Passes of one workspace share it.
+type packed struct{ forward, backward []float32 }
+
+// room returns v, or n floats if it is still empty. New ones are zero, and so stays what pads a block.
+func room(v *[]float32, n int) []float32 {
+	if *v == nil {
+		*v = make([]float32, n)
 	}
-	return newPlanesUnit(s, in, out, w, workers)
+	return *v
+}
+
+// newConv returns the convolution from in to out, both of one layout.
+func newConv(s *kernel.Set, in, out geom, w window, workers int, weights *packed) conv {
+	if in.rows {
+		return newRowsUnit(s, in, out, w, workers, weights)
+	}
+	return newPlanesUnit(s, in, out, w, workers, weights)
 }
 
 // rowsUnit is a convolution in the channel-last layout.
@@ -55,11 +66,10 @@ type rowsUnit struct {
 	in, out  geom
 	fwd, bwd *rowsConv
 	grad     *rowsGrad
-	wf, wb   []float32
-	packing  rowsPacking
+	packed   *packed
 }
 
-func newRowsUnit(s *kernel.Set, in, out geom, w window, workers int) *rowsUnit {
+func newRowsUnit(s *kernel.Set, in, out geom, w window, workers int, weights *packed) *rowsUnit {
 	forward := func(y, x, tap int) (int, int, bool) {
 		dy, dx := w.shift(tap)
 		iy, oky := w.source(y, dy, in.h)
@@ -72,57 +82,49 @@ func newRowsUnit(s *kernel.Set, in, out geom, w window, workers int) *rowsUnit {
 		ox, okx := w.target(x, dx, out.w)
 		return oy, ox, oky && okx
 	}
-	u := &rowsUnit{s: s, w: w, in: in, out: out,
+	u := &rowsUnit{s: s, w: w, in: in, out: out, packed: weights,
 		fwd: newRowsConv(s, out, in, w.taps, forward, func(y, x int) (int, int) { return y * w.stride, x * w.stride }),
 		bwd: newRowsConv(s, in, out, w.taps, backward, func(y, x int) (int, int) { return y / w.stride, x / w.stride }),
 	}
 	u.grad = newRowsGrad(s, out, in, w.taps, forward, workers)
-	u.wf, u.wb = make([]float32, u.fwd.packed()), make([]float32, u.bwd.packed())
 	return u
 }
 
-// rowsPacking copies weights [in][tap][out] into blocks: [tap][in][block of out] forward, [tap][out][block of in] backward.
-type rowsPacking struct {
-	u        *rowsUnit
-	src      []float32
-	backward bool
-}
-
-func (k *rowsPacking) do(_, chunk int) {
-	u := k.u
+// packForward copies weights [in][tap][out] into blocks [tap][in][block of out].
+func (u *rowsUnit) packForward(w []float32) {
 	taps, ins, outs := u.w.taps, u.in.c, u.out.c
-	if k.backward {
-		b := u.bwd.blocks[chunk/taps]
-		tap, width := chunk%taps, b.vecs*u.s.Lanes
+	wf := room(&u.packed.forward, u.fwd.packed())
+	for _, b := range u.fwd.blocks {
+		width := b.vecs * u.s.Lanes
+		cols := min(width, outs-b.first)
+		for tap := range taps {
+			dst := wf[b.w+tap*ins*width:]
+			for c := range ins {
+				copy(dst[c*width:][:cols], w[(c*taps+tap)*outs+b.first:])
+			}
+		}
+	}
+}
+
+// packBackward copies them into blocks [tap][out][block of in].
+func (u *rowsUnit) packBackward(w []float32) {
+	taps, ins, outs := u.w.taps, u.in.c, u.out.c
+	wb := room(&u.packed.backward, u.bwd.packed())
+	for _, b := range u.bwd.blocks {
+		width := b.vecs * u.s.Lanes
 		rows := min(width, ins-b.first)
-		u.s.Transpose(u.wb[b.w+tap*outs*width:], width, k.src[(b.first*taps+tap)*outs:], taps*outs, rows, outs)
-		return
+		for tap := range taps {
+			u.s.Transpose(wb[b.w+tap*outs*width:], width, w[(b.first*taps+tap)*outs:], taps*outs, rows, outs)
+		}
 	}
-	b := u.fwd.blocks[chunk/taps]
-	tap, width := chunk%taps, b.vecs*u.s.Lanes
-	cols := min(width, outs-b.first)
-	dst := u.wf[b.w+tap*ins*width:]
-	for c := range ins {
-		copy(dst[c*width:][:cols], k.src[(c*taps+tap)*outs+b.first:])
-	}
-}
-
-func (u *rowsUnit) packForward(p *pool, w []float32) {
-	u.packing = rowsPacking{u, w, false}
-	p.run(&u.packing, len(u.fwd.blocks)*u.w.taps)
-}
-
-func (u *rowsUnit) packBackward(p *pool, w []float32) {
-	u.packing = rowsPacking{u, w, true}
-	p.run(&u.packing, len(u.bwd.blocks)*u.w.taps)
 }
 
 func (u *rowsUnit) forward(p *pool, z, x []float32, images int) {
-	u.fwd.run(p, z, x, u.wf, images, false)
+	u.fwd.run(p, z, x, u.packed.forward, images, false)
 }
 
 func (u *rowsUnit) input(p *pool, dx, dz []float32, images int, add bool) {
-	u.bwd.run(p, dx, dz, u.wb, images, add)
+	u.bwd.run(p, dx, dz, u.packed.backward, images, add)
 }
 
 func (u *rowsUnit) weights(p *pool, dw, dz, x []float32, first, limit int) {
@@ -139,7 +141,8 @@ type planesUnit struct {
 	fwd     *planesConv
 	bwd     []planesPhase
 	grad    *planesGrad
-	wf, wb  []float32
+	size    int // of all phases' packed weights
+	packed  *packed
 }
 
 // planesPhase is the part of an input gradient that writes one phase: all input channels from channel first on.
@@ -150,8 +153,8 @@ type planesPhase struct {
 	w     int // where its packed weights begin
 }
 
-func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int) *planesUnit {
-	u := &planesUnit{s: s, w: w, in: in, out: out, ins: in.c}
+func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int, weights *packed) *planesUnit {
+	u := &planesUnit{s: s, w: w, in: in, out: out, ins: in.c, packed: weights}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
 		if d == -1 {
 			return 1, -1
@@ -178,13 +181,11 @@ func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int) *planesUn
 	}
 	u.fwd = newPlanesConv(s, out, u.in, off, u.in.c)
 	u.grad = newPlanesGrad(s, out, u.in, off, target, workers)
-	u.wf = make([]float32, u.fwd.packed())
 
 	phases := 1
 	if w.stride == 2 {
 		phases = 4
 	}
-	total := 0
 	for f := range phases {
 		var taps []int
 		var off []int32
@@ -209,26 +210,27 @@ func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int) *planesUn
 		dst := u.in
 		dst.c = u.ins
 		c := newPlanesConv(s, dst, out, off, out.c)
-		u.bwd = append(u.bwd, planesPhase{conv: c, taps: taps, first: f * u.ins, w: total})
-		total += c.packed()
+		u.bwd = append(u.bwd, planesPhase{conv: c, taps: taps, first: f * u.ins, w: u.size})
+		u.size += c.packed()
 	}
-	u.wb = make([]float32, total)
 	return u
 }
 
-func (u *planesUnit) packForward(_ *pool, w []float32) {
+func (u *planesUnit) packForward(w []float32) {
 	po := u.s.PlanesOut
+	wf := room(&u.packed.forward, u.fwd.packed())
 	k := len(u.fwd.off)
 	for b := range u.fwd.blocks {
 		cols := min(po, u.out.c-b*po)
 		for i := range k {
-			copy(u.wf[(b*k+i)*po:][:cols], w[i*u.out.c+b*po:])
+			copy(wf[(b*k+i)*po:][:cols], w[i*u.out.c+b*po:])
 		}
 	}
 }
 
-func (u *planesUnit) packBackward(_ *pool, w []float32) {
+func (u *planesUnit) packBackward(w []float32) {
 	po, taps, outs := u.s.PlanesOut, u.w.taps, u.out.c
+	wb := room(&u.packed.backward, u.size)
 	for _, f := range u.bwd {
 		at := f.w
 		for b := range f.conv.blocks {
@@ -236,7 +238,7 @@ func (u *planesUnit) packBackward(_ *pool, w []float32) {
 			for o := range outs {
 				for _, t := range f.taps {
 					for j := range rows {
-						u.wb[at+j] = w[((b*po+j)*taps+t)*outs+o]
+						wb[at+j] = w[((b*po+j)*taps+t)*outs+o]
 					}
 					at += po
 				}
@@ -246,12 +248,12 @@ func (u *planesUnit) packBackward(_ *pool, w []float32) {
 }
 
 func (u *planesUnit) forward(p *pool, z, x []float32, images int) {
-	u.fwd.run(p, z, x, u.wf, images, false)
+	u.fwd.run(p, z, x, u.packed.forward, images, false)
 }
 
 func (u *planesUnit) input(p *pool, dx, dz []float32, images int, add bool) {
 	for _, f := range u.bwd {
-		f.conv.run(p, dx[f.first*u.in.stride:], dz, u.wb[f.w:], images, add)
+		f.conv.run(p, dx[f.first*u.in.stride:], dz, u.packed.backward[f.w:], images, add)
 	}
 }
 

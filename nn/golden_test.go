@@ -274,7 +274,7 @@ func (g *golden) replay(t *testing.T, steps int) {
 		} else {
 			net.Backward(ws, d)
 		}
-		opt.Step(net)
+		opt.Step(net, ws)
 		if step == 2 || step == g.Steps {
 			prefix := fmt.Sprintf("state%d/", step)
 			c.all(prefix, net.Named(), net.Params())

@@ -23,8 +23,6 @@ func (l poolLayer) bind(p *pass, in geom) (state, geom) {
 	return s, out
 }
 
-func (s *poolState) pack(*pass, bool) {}
-
 func (s *poolState) forward(p *pass, x []float32) []float32 {
 	scale := 1 / float32(s.side*s.side)
 	for img := range p.images {
@@ -77,7 +75,7 @@ type linearLayer struct {
 type linearState struct {
 	l         *linearLayer
 	in, out   geom
-	unit      *rowsUnit
+	unit      conv
 	x, y, g   []float32
 	lastInput []float32
 }
@@ -87,7 +85,7 @@ func (l *linearLayer) bind(p *pass, in geom) (state, geom) {
 		in = rowsGeom(in.c*in.h*in.w, 1, 1, in.n)
 	}
 	out := rowsGeom(l.out, 1, 1, in.n)
-	s := &linearState{l: l, in: in, out: out, unit: newRowsUnit(p.set, in, out, window{1, 1}, p.pool.workers)}
+	s := &linearState{l: l, in: in, out: out, unit: p.conv(in, out, window{1, 1}, l.w)}
 	s.y = p.own(l.w.name, out)
 	if l.input {
 		s.x = p.own("input", in)
@@ -99,14 +97,6 @@ func (l *linearLayer) bind(p *pass, in geom) (state, geom) {
 		s.g = p.own("dlinear", in)
 	}
 	return s, out
-}
-
-func (s *linearState) pack(p *pass, backward bool) {
-	if backward {
-		s.unit.packBackward(p.pool, s.l.w.of(p.net.params))
-		return
-	}
-	s.unit.packForward(p.pool, s.l.w.of(p.net.params))
 }
 
 func (s *linearState) forward(p *pass, x []float32) []float32 {

@@ -13,7 +13,6 @@ type state interface {
 	forward(p *pass, x []float32) []float32
 	// backward adds the gradients of the parameters to those of the pass and returns that of the input if wanted.
 	backward(p *pass, g []float32, wantInput bool) []float32
-	pack(p *pass, backward bool)
 }
 
 // convRef says where a convolution's parameter lies.
@@ -43,7 +42,7 @@ type stemState struct {
 
 func (l *stemLayer) bind(p *pass, in geom) (state, geom) {
 	g := planesGeom(l.out, in.h, in.w, in.n)
-	s := &stemState{l: l, g: g, in: in, unit: newConv(p.set, in, g, window{9, 1}, p.pool.workers), bn: newNorm(p.set, g, true, l.norm)}
+	s := &stemState{l: l, g: g, in: in, unit: p.conv(in, g, window{9, 1}, l.conv), bn: p.norm(g, true, l.norm)}
 	s.x, s.z, s.y = p.buffer("input", in), p.own("z", g), p.activation(g)
 	if !p.inference {
 		s.dz, s.dx = p.buffer("dz", g), p.buffer("dinput", in)
@@ -72,14 +71,6 @@ func (s *stemState) unload(dst *tensor.Tensor) {
 				copy(row[(c*s.in.h+y)*s.in.w:][:s.in.w], s.dx[s.in.at(c, img, y):])
 			}
 		}
-	}
-}
-
-func (s *stemState) pack(p *pass, backward bool) {
-	if !backward {
-		s.unit.packForward(p.pool, s.l.conv.of(p.net.params))
-	} else if p.wantInput {
-		s.unit.packBackward(p.pool, s.l.conv.of(p.net.params))
 	}
 }
 
@@ -118,8 +109,6 @@ func (rowsLayer) bind(p *pass, in geom) (state, geom) {
 	}
 	return s, out
 }
-
-func (s *rowsState) pack(*pass, bool) {}
 
 func (s *rowsState) forward(p *pass, x []float32) []float32 {
 	s.r.run(p.pool, s.y, x, p.images, false)

@@ -120,9 +120,9 @@ func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, o
 		}
 	})
 
-	u := newConv(s, in, out, win, 2)
-	u.packForward(p, weights)
-	u.packBackward(p, weights)
+	u := newConv(s, in, out, win, 2, &packed{})
+	u.packForward(weights)
+	u.packBackward(weights)
 	xb, toX := x.b, func(b []float32) []float32 { return b }
 	dxb := make([]float32, in.size())
 	if !rows && win.stride == 2 {

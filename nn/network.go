@@ -100,11 +100,18 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 // at a time and has workers of its own. Close ends them.
 type Workspace struct {
 	pool    *pool
+	packs   packs
 	train   *pass
-	eval    []*pass // one a worker
+	lanes   []*lane   // of Accumulate
+	sum     []float32 // gradient of one batch of Accumulate
+	eval    []*pass   // one a worker
 	out     *tensor.Tensor
 	predict predictTask
 	profile *profile
+
+	accumulate accumulation
+	share      shared
+	adding     addition
 }
 
 // NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
@@ -116,27 +123,73 @@ func (n *Network) NewWorkspace(workers int) *Workspace {
 func (ws *Workspace) Workers() int { return ws.pool.workers }
 
 // Close ends the workers; the workspace cannot be used any more.
-func (ws *Workspace) Close() { ws.pool.close() }
+func (ws *Workspace) Close() {
+	ws.closeLanes()
+	ws.pool.close()
+}
 
 // EnableProfile makes the workspace book the time of each layer's work from now on.
 func (ws *Workspace) EnableProfile() {
-	ws.profile = &profile{index: map[[2]string]int{}}
+	ws.profile = newProfile(1)
 	if ws.train != nil {
 		ws.train.profile = ws.profile
 	}
+	for _, l := range ws.lanes {
+		l.pass.profile = ws.profile.beside(len(ws.lanes))
+	}
 }
 
-// Profile is the time booked since EnableProfile, in the order of a pass.
-func (ws *Workspace) Profile() []LayerTime { return slices.Clone(ws.profile.times) }
+// Profile is the time booked since EnableProfile, in the order of a pass. Of batches that run at once each counts in part,
+// so that all times add up to that of the whole.
+func (ws *Workspace) Profile() []LayerTime {
+	all := newProfile(1)
+	all.add(ws.profile)
+	for _, l := range ws.lanes {
+		all.add(l.pass.profile)
+	}
+	return all.times
+}
+
+// Work is work on each of a range of elements, independent of the others.
+type Work interface {
+	Do(lo, hi int) // on elements [lo, hi)
+}
+
+// shareSpan is the elements of a part of Share: enough that taking it costs nothing, few enough for every worker to have some.
+const shareSpan = 1 << 14
+
+// Share does w on n elements with all workers. A nil workspace does it in the caller's goroutine.
+func (ws *Workspace) Share(w Work, n int) {
+	if ws == nil {
+		w.Do(0, n)
+		return
+	}
+	ws.share = shared{w, n}
+	ws.pool.run(&ws.share, (n+shareSpan-1)/shareSpan)
+	ws.share = shared{}
+}
+
+// shared is the arguments of one Share.
+type shared struct {
+	work Work
+	n    int
+}
+
+func (s *shared) do(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
 
 // Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
-	if ws.train == nil || ws.train.n < x.Dim(0) {
-		ws.train = newPass(n, ws.pool, x.Dim(0), false)
+	return ws.trainFor(n, x.Dim(0)).forward(n, x, m)
+}
+
+// trainFor is the pass that a backward pass can follow, with room for so many images.
+func (ws *Workspace) trainFor(n *Network, images int) *pass {
+	if ws.train == nil || ws.train.n < images {
+		ws.train = newPass(n, ws.pool, images, false, &ws.packs)
 		ws.train.profile = ws.profile
 	}
-	return ws.train.forward(n, x, m)
+	return ws.train
 }
 
 func (n *Network) check(x *tensor.Tensor) {
@@ -230,7 +283,7 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	if ws.eval == nil {
 		serial := newPool(1)
 		for range ws.pool.workers {
-			ws.eval = append(ws.eval, newPass(n, serial, part, true))
+			ws.eval = append(ws.eval, newPass(n, serial, part, true, &ws.packs))
 		}
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
@@ -240,6 +293,7 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	}
 	ws.out.Shape[0] = b
 	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
+	ws.eval[0].pack(ws.pool, nil, n)
 	t.net, t.ws, t.x, t.part = n, ws, x, part
 	ws.pool.run(t, (b+part-1)/part)
 	t.x = nil

@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -33,7 +34,7 @@ func forEachSet(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// train makes n steps on fixed images and returns the network.
+// train makes n steps on two batches of fixed images and returns the network.
 func train(t testing.TB, c arch.Config, workers, n int) *nn.Network {
 	t.Helper()
 	net, err := arch.ResNet18(c, rng.New(1, "net"))
@@ -44,12 +45,15 @@ func train(t testing.TB, c arch.Config, workers, n int) *nn.Network {
 	defer ws.Close()
 	opt := optim.NewSGD(optim.SGD{LR: 0.01, Momentum: 0.5, WeightDecay: 1e-4})
 	for i := range n {
-		x := images(3+i, c.Channels, c.Height, c.Width, uint64(i))
-		d := tensor.New(x.Dim(0), c.Classes)
-		objective(net.Forward(ws, x, nn.Train), d)
 		net.ZeroGrads()
+		batches := []*tensor.Tensor{images(3+i, c.Channels, c.Height, c.Width, uint64(i)), images(2+i, c.Channels, c.Height, c.Width, 7)}
+		if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+			t.Fatal(err)
+		}
+		d := tensor.New(2+i, c.Classes)
+		objective(net.Forward(ws, batches[1], nn.Train), d)
 		net.Backward(ws, d)
-		opt.Step(net)
+		opt.Step(net, ws)
 	}
 	return net
 }
@@ -80,6 +84,53 @@ func TestWorkersGiveTheSameBits(t *testing.T) {
 	})
 }
 
+func objectiveOf(_ int, logits, d *tensor.Tensor) error {
+	objective(logits, d)
+	return nil
+}
+
+// TestAccumulateIsPassByPass compares Accumulate with passes one by one: gradients summed apart and added in order, running
+// statistics moved in order.
+func TestAccumulateIsPassByPass(t *testing.T) {
+	for _, c := range networks(t) {
+		batches := []*tensor.Tensor{c.x, c.x.Rows(1, 2), c.x.Rows(0, 2)}
+		start := c.net.Clone()
+		sum := slices.Clone(c.net.Grads())
+		ws := c.net.NewWorkspace(1)
+		defer ws.Close()
+		for _, x := range batches {
+			d := tensor.New(x.Dim(0), c.net.Classes())
+			objective(c.net.Forward(ws, x, nn.Train), d)
+			c.net.ZeroGrads()
+			c.net.Backward(ws, d)
+			for i, g := range c.net.Grads() {
+				sum[i] += g
+			}
+		}
+		for _, workers := range []int{1, 2, 3, 7} {
+			got := start.Clone()
+			ws := got.NewWorkspace(workers)
+			defer ws.Close()
+			if err := got.Accumulate(ws, batches, objectiveOf); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Grads(), sum) || !slices.Equal(got.Running(), c.net.Running()) {
+				t.Errorf("%s, %d workers: gradients or running statistics differ from those of single passes", c.name, workers)
+			}
+			lost := errors.New("no loss")
+			err := got.Accumulate(ws, batches, func(i int, _, _ *tensor.Tensor) error {
+				if i == 1 {
+					return lost
+				}
+				return nil
+			})
+			if err != lost {
+				t.Errorf("%s, %d workers: error %v, want that of the loss", c.name, workers, err)
+			}
+		}
+	}
+}
+
 func TestTrainingStepAllocatesNothing(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 8}, rng.New(1, "net"))
@@ -90,11 +141,15 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 		defer ws.Close()
 		opt := optim.NewSGD(optim.SGD{LR: 1e-3})
 		x, d := images(10, 3, 32, 32, 1), tensor.New(10, 10)
+		batches := []*tensor.Tensor{x, images(10, 3, 32, 32, 2)}
 		step := func() {
-			objective(net.Forward(ws, x, nn.Train), d)
 			net.ZeroGrads()
+			if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
+				t.Fatal(err)
+			}
+			objective(net.Forward(ws, x, nn.Train), d)
 			net.Backward(ws, d)
-			opt.Step(net)
+			opt.Step(net, ws)
 			net.Predict(ws, x)
 			net.Features(ws)
 		}

@@ -29,6 +29,7 @@ type norm struct {
 	dst       []float32 // gradients of the parameters are added here, at the parameters' offsets
 
 	mean, inv, scale, shift []float32 // per channel, as the last forward pass used them
+	unbiased                []float64 // variance of the batch, for the running statistics
 	p, q, r                 []float32
 	sums                    []float64 // two a channel
 	part                    []float32 // rows: partial sums, two a channel
@@ -50,7 +51,7 @@ func newNorm(s *kernel.Set, g geom, relu bool, ref normRef) *norm {
 	n := roundUp(g.c, channelPad)
 	v := func() []float32 { return make([]float32, n) }
 	return &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
-		sums: make([]float64, 2*n), part: make([]float32, 2*n)}
+		unbiased: make([]float64, n), sums: make([]float64, 2*n), part: make([]float32, 2*n)}
 }
 
 // forward writes y = relu?(norm(z) + res?).
@@ -117,7 +118,7 @@ func (b *norm) area(c, img int) kernel.Area {
 	return kernel.Area{Base: b.g.at(c, img, 0), Rows: b.g.h, Cols: b.g.w, RowStride: b.g.row}
 }
 
-// statistics sets mean, inv, scale and shift of channels [lo, hi) and moves the running statistics in Train mode.
+// statistics sets mean, inv, scale and shift of channels [lo, hi).
 func (b *norm) statistics(lo, hi int) {
 	net := b.net
 	m := float64(b.images * b.g.pixels())
@@ -137,16 +138,24 @@ func (b *norm) statistics(lo, hi int) {
 		} else {
 			variance = b.sums[c] / m
 		}
-		if b.mode == Train {
-			unbiased := b.sums[c] / max(1, m-1)
-			run[b.ref.mean+c] = float32((1-normMomentum)*float64(run[b.ref.mean+c]) + normMomentum*float64(b.mean[c]))
-			run[b.ref.variance+c] = float32((1-normMomentum)*float64(run[b.ref.variance+c]) + normMomentum*unbiased)
-		}
+		b.unbiased[c] = b.sums[c] / max(1, m-1)
 		inv := 1 / math.Sqrt(variance+normEps)
 		b.inv[c] = float32(inv)
 		scale := float64(net.params[b.ref.gamma+c]) * inv
 		b.scale[c] = float32(scale)
 		b.shift[c] = float32(float64(net.params[b.ref.beta+c]) - float64(b.mean[c])*scale)
+	}
+}
+
+// move moves the running statistics towards those of the batch. Passes that run at once do so afterwards, in their order.
+func (b *norm) move() {
+	run := b.net.running
+	towards := func(at int, v float64) {
+		run[at] = float32((1-normMomentum)*float64(run[at]) + normMomentum*v)
+	}
+	for c := range b.g.c {
+		towards(b.ref.mean+c, float64(b.mean[c]))
+		towards(b.ref.variance+c, b.unbiased[c])
 	}
 }
 

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"time"
 
 	"ocl/internal/kernel"
 	"ocl/tensor"
@@ -23,24 +22,28 @@ type pass struct {
 	logits      *tensor.Tensor
 	featureOut  *tensor.Tensor
 	inputGrad   *tensor.Tensor
+	dout        *tensor.Tensor // for the gradient of the logits, as a caller of Accumulate gives it
 	dlogits     []float32
 	outGeom     geom
 
-	packedForward, packedBackward uint64 // versions of the packed weights
+	convs []boundConv
+	norms []*norm
+	packs *packs
+	job   packJob
 
 	// the current batch
-	net       *Network
-	mode      Mode
-	images    int
-	wantInput bool
-	dst       []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
-	samples   []float32 // per-sample gradients [B,P], or nil
+	net      *Network
+	mode     Mode
+	deferred bool // whoever runs the pass moves the running statistics
+	images   int
+	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
+	samples  []float32 // per-sample gradients [B,P], or nil
 
 	profile *profile
 }
 
-func newPass(net *Network, p *pool, n int, inference bool) *pass {
-	s := &pass{set: net.set, pool: p, inference: inference, n: n, buffers: map[string][]float32{}}
+func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
+	s := &pass{set: net.set, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs}
 	g := planesGeom(net.c, net.h, net.w, n)
 	for _, l := range net.layers {
 		var st state
@@ -52,6 +55,7 @@ func newPass(net *Network, p *pool, n int, inference bool) *pass {
 	s.logits = tensor.New(0, net.classes)
 	s.featureOut = tensor.New(0, net.featureDim)
 	s.logits.Data = make([]float32, n*net.classes)
+	s.dout = tensor.New(n, net.classes)
 	s.featureOut.Data = make([]float32, n*net.featureDim)
 	return s
 }
@@ -82,14 +86,8 @@ func (p *pass) activation(g geom) []float32 {
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 	p.net, p.mode, p.images = net, mode, x.Dim(0)
-	p.startMark()
-	if p.packedForward != net.version {
-		for _, s := range p.states {
-			s.pack(p, false)
-		}
-		p.packedForward = net.version
-		p.mark("weights", "pack forward")
-	}
+	p.pack(p.pool, p.profile, net)
+	p.profile.start()
 	switch s := p.states[0].(type) {
 	case *stemState:
 		s.load(x)
@@ -107,6 +105,9 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 	for _, s := range p.states {
 		a = s.forward(p, a)
 	}
+	if mode == Train && !p.deferred {
+		p.move()
+	}
 	p.logits.Shape[0] = p.images
 	p.logits.Data = p.logits.Data[:p.images*net.classes]
 	for img := range p.images {
@@ -117,22 +118,21 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 
 func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	net := p.net
-	p.startMark()
-	if p.packedBackward != net.version || wantInput && !p.wantInput {
-		p.wantInput = wantInput
-		for _, s := range p.states {
-			s.pack(p, true)
-		}
-		p.packedBackward = net.version
-		p.mark("weights", "pack backward")
-	}
-	p.wantInput = wantInput
+	p.packBackward(p.pool, p.profile, net, wantInput)
+	p.profile.start()
 	for img := range p.images {
 		copy(p.dlogits[img*p.outGeom.cs:][:net.classes], d.Row(img))
 	}
 	g := p.dlogits
 	for i := len(p.states) - 1; i >= 0; i-- {
 		g = p.states[i].backward(p, g, i > 0 || wantInput)
+	}
+}
+
+// move moves the running statistics of all batch norms towards those of the batch.
+func (p *pass) move() {
+	for _, b := range p.norms {
+		b.move()
 	}
 }
 
@@ -162,37 +162,4 @@ func (p *pass) rowOf(img int) []float32 {
 	return p.samples[img*n : (img+1)*n]
 }
 
-// LayerTime is the time one layer spent on one kind of work since profiling began.
-type LayerTime struct {
-	Layer, Work string
-	Time        time.Duration
-}
-
-type profile struct {
-	last  time.Time
-	index map[[2]string]int
-	times []LayerTime
-}
-
-func (p *pass) startMark() {
-	if p.profile != nil {
-		p.profile.last = time.Now()
-	}
-}
-
-// mark books the time since the last mark on a layer.
-func (p *pass) mark(layer, work string) {
-	if p.profile == nil {
-		return
-	}
-	now := time.Now()
-	key := [2]string{layer, work}
-	i, ok := p.profile.index[key]
-	if !ok {
-		i = len(p.profile.times)
-		p.profile.index[key] = i
-		p.profile.times = append(p.profile.times, LayerTime{Layer: layer, Work: work})
-	}
-	p.profile.times[i].Time += now.Sub(p.profile.last)
-	p.profile.last = now
-}
+func (p *pass) mark(layer, work string) { p.profile.mark(layer, work) }

@@ -11,8 +11,9 @@ import (
 
 // Optimizer makes one step from the gradients of a network.
 type Optimizer interface {
-	// Step updates the parameters and tells the network; gradients stay as they are.
-	Step(net *nn.Network)
+	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients stay as
+	// they are.
+	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64
 	SaveState(*checkpoint.Encoder) error
@@ -25,7 +26,8 @@ type SGD struct{ LR, WeightDecay, Momentum float64 }
 
 type sgd struct {
 	SGD
-	m []float32 // [P], nil without momentum or before the first step
+	m   []float32 // [P], nil without momentum or before the first step
+	net *nn.Network
 }
 
 // NewSGD returns an optimiser with empty momentum.
@@ -33,17 +35,23 @@ func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
 
 func (s *sgd) LR() float64 { return s.SGD.LR }
 
-func (s *sgd) Step(net *nn.Network) {
-	k := kernel.Active()
-	if s.Momentum == 0 {
-		k.SGD(net.Params(), net.Grads(), float32(s.SGD.LR), float32(s.WeightDecay))
-	} else {
-		if s.m == nil {
-			s.m = make([]float32, len(net.Params()))
-		}
-		k.Momentum(net.Params(), net.Grads(), s.m, float32(s.SGD.LR), float32(s.WeightDecay), float32(s.Momentum))
+func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
+	if s.Momentum != 0 && s.m == nil {
+		s.m = make([]float32, len(net.Params()))
 	}
+	s.net = net
+	ws.Share(s, len(net.Params()))
 	net.Changed()
+}
+
+// Do implements [nn.Work].
+func (s *sgd) Do(lo, hi int) {
+	k, w, g := kernel.Active(), s.net.Params()[lo:hi], s.net.Grads()[lo:hi]
+	if s.Momentum == 0 {
+		k.SGD(w, g, float32(s.SGD.LR), float32(s.WeightDecay))
+		return
+	}
+	k.Momentum(w, g, s.m[lo:hi], float32(s.SGD.LR), float32(s.WeightDecay), float32(s.Momentum))
 }
 
 func (s *sgd) SaveState(e *checkpoint.Encoder) error { return saveVectors(e, s.m) }
@@ -63,6 +71,7 @@ type adam struct {
 	Adam
 	m, v []float32 // [P]
 	t    int64     // steps taken
+	net  *nn.Network
 }
 
 // NewAdam returns an optimiser with empty moments.
@@ -70,17 +79,22 @@ func NewAdam(c Adam) Optimizer { return &adam{Adam: c} }
 
 func (a *adam) LR() float64 { return a.Adam.LR }
 
-func (a *adam) Step(net *nn.Network) {
-	w, g := net.Params(), net.Grads()
-	if a.m == nil {
-		a.m, a.v = make([]float32, len(w)), make([]float32, len(w))
+func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
+	if n := len(net.Params()); a.m == nil {
+		a.m, a.v = make([]float32, n), make([]float32, n)
 	}
 	a.t++
-	kernel.Active().Adam(w, g, a.m, a.v, kernel.AdamStep{
+	a.net = net
+	ws.Share(a, len(net.Params()))
+	net.Changed()
+}
+
+// Do implements [nn.Work].
+func (a *adam) Do(lo, hi int) {
+	kernel.Active().Adam(a.net.Params()[lo:hi], a.net.Grads()[lo:hi], a.m[lo:hi], a.v[lo:hi], kernel.AdamStep{
 		LR: a.Adam.LR, Decay: a.WeightDecay, Beta1: adamBeta1, Beta2: adamBeta2, Eps: adamEps,
 		Correction1: 1 - math.Pow(adamBeta1, float64(a.t)), Correction2: 1 - math.Pow(adamBeta2, float64(a.t)),
 	})
-	net.Changed()
 }
 
 func (a *adam) SaveState(e *checkpoint.Encoder) error {

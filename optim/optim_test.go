@@ -63,7 +63,7 @@ func TestStepsFollowTheFormulas(t *testing.T) {
 		}
 		for step := 1; step <= 5; step++ {
 			gradients(net, step)
-			opt.Step(net)
+			opt.Step(net, nil)
 			for i := range w {
 				w[i] = c.step(step, w[i], float64(net.Grads()[i]), &m[i], &v[i])
 				// a handful of roundings of values below 1, five times over
@@ -79,7 +79,7 @@ func TestSavedStateContinues(t *testing.T) {
 	for _, c := range cases {
 		net, opt := network(t), c.make()
 		gradients(net, 1)
-		opt.Step(net)
+		opt.Step(net, nil)
 		saved := checkpoint.NewContainer()
 		if err := opt.SaveState(saved.Encoder()); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestSavedStateContinues(t *testing.T) {
 			opt optim.Optimizer
 		}{{net, opt}, {other, loaded}} {
 			gradients(x.net, 2)
-			x.opt.Step(x.net)
+			x.opt.Step(x.net, nil)
 		}
 		if !slices.Equal(net.Params(), other.Params()) {
 			t.Errorf("%s: a loaded optimiser steps elsewhere", c.name)

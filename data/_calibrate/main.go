@@ -81,7 +81,7 @@ func (m *model) add(b ocl.Batch) {
 }
 
 func (m *model) step() {
-	m.opt.Step(m.net)
+	m.opt.Step(m.net, m.ws)
 	m.net.ZeroGrads()
 }
 

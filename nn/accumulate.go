@@ -1,0 +1,147 @@
+package nn
+
+import (
+	"ocl/tensor"
+)
+
+// LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits [B,K].
+// It is called for several batches at the same time.
+type LossFunc func(batch int, logits, d *tensor.Tensor) error
+
+// lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
+type lane struct {
+	pool *pool
+	pass *pass
+	sum  []float32 // gradient of the batch [P]; nil for the first, which adds to the network's
+	err  error
+}
+
+// accumulation is the arguments of one Accumulate; a chunk is a batch.
+type accumulation struct {
+	net     *Network
+	ws      *Workspace
+	batches []*tensor.Tensor
+	loss    LossFunc
+}
+
+// Accumulate runs a forward pass in Train mode and a backward pass for each batch [B,C,H,W] at the present parameters. It
+// adds the gradients of their losses, each summed for itself, to Grads in the order of the batches, and moves the running
+// statistics in that order. Batches run at once where there are workers for it: that takes less time than one after
+// the other with all workers, and gives the same bits. After an error of loss, which is returned, Grads are worth nothing.
+func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossFunc) error {
+	most := 0
+	for _, x := range batches {
+		n.check(x)
+		most = max(most, x.Dim(0))
+	}
+	if len(batches) == 1 || ws.pool.workers < len(batches) {
+		return n.accumulateInTurn(ws, batches, loss, most)
+	}
+	ws.makeLanes(n, len(batches), most)
+	first := ws.lanes[0].pass
+	first.pack(ws.pool, ws.profile, n)
+	first.packBackward(ws.pool, ws.profile, n, false)
+	ws.accumulate = accumulation{n, ws, batches, loss}
+	ws.pool.run(&ws.accumulate, len(batches))
+	ws.accumulate = accumulation{}
+	for i := range batches {
+		if l := ws.lanes[i]; l.err != nil {
+			return l.err
+		}
+	}
+	for i := range batches {
+		l := ws.lanes[i]
+		l.pass.move()
+		if l.sum != nil {
+			ws.add(n, l.sum)
+		}
+	}
+	return nil
+}
+
+func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, loss LossFunc, most int) error {
+	p := ws.trainFor(n, most)
+	for i, x := range batches {
+		if i == 0 {
+			if err := p.accumulate(n, x, i, loss, n.grads); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(ws.sum) != len(n.grads) {
+			ws.sum = make([]float32, len(n.grads))
+		}
+		clear(ws.sum)
+		if err := p.accumulate(n, x, i, loss, ws.sum); err != nil {
+			return err
+		}
+		ws.add(n, ws.sum)
+	}
+	return nil
+}
+
+// addition adds the gradient of a batch to the network's.
+type addition struct {
+	net *Network
+	sum []float32
+}
+
+// Do implements [Work].
+func (a *addition) Do(lo, hi int) { a.net.set.Add(a.net.grads[lo:hi], a.sum[lo:hi]) }
+
+func (ws *Workspace) add(n *Network, sum []float32) {
+	ws.adding = addition{n, sum}
+	ws.Share(&ws.adding, len(sum))
+}
+
+// do runs one batch in its lane.
+func (a *accumulation) do(_, batch int) {
+	l := a.ws.lanes[batch]
+	dst := a.net.grads
+	if l.sum != nil {
+		clear(l.sum)
+		dst = l.sum
+	}
+	l.err = l.pass.accumulate(a.net, a.batches[batch], batch, a.loss, dst)
+}
+
+// accumulate adds the gradient of one batch to dst.
+func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFunc, dst []float32) error {
+	logits := p.forward(net, x, Train)
+	d := p.dout
+	d.Shape[0], d.Data = p.images, d.Data[:len(logits.Data)]
+	if err := loss(batch, logits, d); err != nil {
+		return err
+	}
+	p.dst, p.samples = dst, nil
+	p.backward(d, false)
+	return nil
+}
+
+// makeLanes makes n lanes for batches of up to most images and shares the workers out.
+func (ws *Workspace) makeLanes(net *Network, n, most int) {
+	if len(ws.lanes) != n {
+		ws.closeLanes()
+		for i := range n {
+			l := &lane{pool: newPool(ws.pool.workers / n)}
+			if i > 0 {
+				l.sum = make([]float32, len(net.params))
+			}
+			ws.lanes = append(ws.lanes, l)
+		}
+	}
+	for _, l := range ws.lanes {
+		if l.pass == nil || l.pass.n < most {
+			l.pass = newPass(net, l.pool, most, false, &ws.packs)
+			l.pass.deferred = true
+			l.pass.profile = ws.profile.beside(n)
+		}
+	}
+}
+
+func (ws *Workspace) closeLanes() {
+	for _, l := range ws.lanes {
+		l.pool.close()
+	}
+	ws.lanes = nil
+}

@@ -1,0 +1,61 @@
+package nn
+
+import "time"
+
+// LayerTime is the time one layer spent on one kind of work since profiling began.
+type LayerTime struct {
+	Layer, Work string
+	Time        time.Duration
+}
+
+// profile books the time of layers; nil books nothing.
+type profile struct {
+	last  time.Time
+	index map[[2]string]int
+	times []LayerTime
+	parts int // so many profiles run at once
+}
+
+func newProfile(parts int) *profile { return &profile{index: map[[2]string]int{}, parts: parts} }
+
+// beside is a profile of one of so many passes that run at once; nil for nil.
+func (p *profile) beside(parts int) *profile {
+	if p == nil {
+		return nil
+	}
+	return newProfile(parts)
+}
+
+func (p *profile) start() {
+	if p != nil {
+		p.last = time.Now()
+	}
+}
+
+// mark books the time since the last mark on a layer.
+func (p *profile) mark(layer, work string) {
+	if p == nil {
+		return
+	}
+	now := time.Now()
+	p.book(layer, work, now.Sub(p.last))
+	p.last = now
+}
+
+func (p *profile) book(layer, work string, d time.Duration) {
+	key := [2]string{layer, work}
+	i, ok := p.index[key]
+	if !ok {
+		i = len(p.times)
+		p.index[key] = i
+		p.times = append(p.times, LayerTime{Layer: layer, Work: work})
+	}
+	p.times[i].Time += d
+}
+
+// add books all times of q, as far as they are its own.
+func (p *profile) add(q *profile) {
+	for _, t := range q.times {
+		p.book(t.Layer, t.Work, t.Time/time.Duration(q.parts))
+	}
+}
