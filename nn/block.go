@@ -68,20 +68,11 @@ func (b *blockState) forward(p *pass, x []float32) []float32 {
 	}
 	res := x
 	if b.short != nil {
-		b.short.forward(p.pool, b.zs, b.x, p.images)
-		p.mark(l.short.name, "forward")
-		b.bnS.forward(p.pool, p.net, p.mode, b.s, b.zs, nil, p.images)
-		p.mark(l.short.name, "norm")
+		p.convNorm(l.short.name, b.short, b.bnS, b.s, b.zs, b.x, nil)
 		res = b.s
 	}
-	b.conv1.forward(p.pool, b.z1, b.x, p.images)
-	p.mark(l.conv1.name, "forward")
-	b.bn1.forward(p.pool, p.net, p.mode, b.y1, b.z1, nil, p.images)
-	p.mark(l.conv1.name, "norm")
-	b.conv2.forward(p.pool, b.z2, b.y1, p.images)
-	p.mark(l.conv2.name, "forward")
-	b.bn2.forward(p.pool, p.net, p.mode, b.y, b.z2, res, p.images)
-	p.mark(l.conv2.name, "norm")
+	p.convNorm(l.conv1.name, b.conv1, b.bn1, b.y1, b.z1, b.x, nil)
+	p.convNorm(l.conv2.name, b.conv2, b.bn2, b.y, b.z2, b.y1, res)
 	return b.y
 }
 

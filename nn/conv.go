@@ -6,8 +6,11 @@ import "ocl/internal/kernel"
 type conv interface {
 	packForward(w []float32)
 	packBackward(w []float32)
-	// forward writes the output for images of x. A planes convolution of stride 2 takes the phases of its input.
-	forward(p *pool, z, x []float32, images int)
+	// forward writes the output for images of x, finished by f. A planes convolution of stride 2 takes the phases of its
+	// input.
+	forward(p *pool, z, x []float32, images int, f kernel.Finish)
+	// finishes says whether forward takes a Finish that does anything.
+	finishes() bool
 	// input writes (or adds) the gradient of the input.
 	input(p *pool, dx, dz []float32, images int, add bool)
 	// weights adds the gradient of the weights over images [first, limit).
@@ -119,12 +122,14 @@ func (u *rowsUnit) packBackward(w []float32) {
 	}
 }
 
-func (u *rowsUnit) forward(p *pool, z, x []float32, images int) {
-	u.fwd.run(p, z, x, u.packed.forward, images, false)
+func (u *rowsUnit) finishes() bool { return true }
+
+func (u *rowsUnit) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
+	u.fwd.run(p, z, x, u.packed.forward, images, false, f)
 }
 
 func (u *rowsUnit) input(p *pool, dx, dz []float32, images int, add bool) {
-	u.bwd.run(p, dx, dz, u.packed.backward, images, add)
+	u.bwd.run(p, dx, dz, u.packed.backward, images, add, kernel.Finish{})
 }
 
 func (u *rowsUnit) weights(p *pool, dw, dz, x []float32, first, limit int) {
@@ -247,13 +252,16 @@ func (u *planesUnit) packBackward(w []float32) {
 	}
 }
 
-func (u *planesUnit) forward(p *pool, z, x []float32, images int) {
-	u.fwd.run(p, z, x, u.packed.forward, images, false)
+// finishes is false where a border would be finished too: it must stay zero.
+func (u *planesUnit) finishes() bool { return u.fwd.exact }
+
+func (u *planesUnit) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
+	u.fwd.run(p, z, x, u.packed.forward, images, false, f)
 }
 
 func (u *planesUnit) input(p *pool, dx, dz []float32, images int, add bool) {
 	for _, f := range u.bwd {
-		f.conv.run(p, dx[f.first*u.in.stride:], dz, u.packed.backward[f.w:], images, add)
+		f.conv.run(p, dx[f.first*u.in.stride:], dz, u.packed.backward[f.w:], images, add, kernel.Finish{})
 	}
 }
 

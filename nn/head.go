@@ -1,5 +1,7 @@
 package nn
 
+import "ocl/internal/kernel"
+
 // poolLayer is average pooling by windows of side×side at a stride of side, rounding down, and flattening to features
 // in the order (c, y, x).
 type poolLayer struct{ side int }
@@ -104,7 +106,7 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 		x = s.x
 	}
 	s.lastInput = x
-	s.unit.forward(p.pool, s.y, x, p.images)
+	s.unit.forward(p.pool, s.y, x, p.images, kernel.Finish{})
 	bias := p.net.params[s.l.bias : s.l.bias+s.l.out]
 	for img := range p.images {
 		y := s.y[img*s.out.cs:][:s.l.out]

@@ -75,10 +75,7 @@ func (s *stemState) unload(dst *tensor.Tensor) {
 }
 
 func (s *stemState) forward(p *pass, _ []float32) []float32 {
-	s.unit.forward(p.pool, s.z, s.x, p.images)
-	p.mark(s.l.conv.name, "forward")
-	s.bn.forward(p.pool, p.net, p.mode, s.y, s.z, nil, p.images)
-	p.mark(s.l.conv.name, "norm")
+	p.convNorm(s.l.conv.name, s.unit, s.bn, s.y, s.z, s.x, nil)
 	return s.y
 }
 

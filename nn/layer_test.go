@@ -136,7 +136,7 @@ func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, o
 		}
 	}
 	zb := make([]float32, out.size())
-	u.forward(p, zb, xb, n)
+	u.forward(p, zb, xb, n, kernel.Finish{})
 	if e := dz.worst(zb, z); !(e <= sumTolerance(ins*win.taps)) {
 		t.Errorf("forward: relative error %g", e)
 	}

@@ -294,6 +294,9 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	ws.out.Shape[0] = b
 	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
 	ws.eval[0].pack(ws.pool, nil, n)
+	for _, p := range ws.eval {
+		p.settle(n)
+	}
 	t.net, t.ws, t.x, t.part = n, ws, x, part
 	ws.pool.run(t, (b+part-1)/part)
 	t.x = nil

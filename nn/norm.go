@@ -23,6 +23,7 @@ type norm struct {
 	net    *Network
 	mode   Mode
 	images int
+	known  bool // scale and shift are those of the network's running statistics already
 
 	z, y, res []float32
 	grad, dz  []float32
@@ -48,7 +49,7 @@ const (
 )
 
 func newNorm(s *kernel.Set, g geom, relu bool, ref normRef) *norm {
-	n := roundUp(g.c, channelPad)
+	n := roundUp(g.c+planesPad, channelPad) // as far as a block of outputs reaches
 	v := func() []float32 { return make([]float32, n) }
 	return &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
 		unbiased: make([]float64, n), sums: make([]float64, 2*n), part: make([]float32, 2*n)}
@@ -58,6 +59,17 @@ func newNorm(s *kernel.Set, g geom, relu bool, ref normRef) *norm {
 func (b *norm) forward(p *pool, net *Network, mode Mode, y, z, res []float32, images int) {
 	b.net, b.mode, b.y, b.z, b.res, b.images, b.phase = net, mode, y, z, res, images, normForward
 	p.run(b, b.chunks())
+}
+
+// settle sets scale and shift by the running statistics, for all passes until the next call.
+func (b *norm) settle(net *Network) {
+	b.net, b.mode, b.known = net, Eval, true
+	b.statistics(0, b.g.c)
+}
+
+// finish is what norm does to the output of a convolution once it is settled.
+func (b *norm) finish(res []float32) kernel.Finish {
+	return kernel.Finish{Scale: b.scale, Shift: b.shift, Res: res, Relu: b.relu}
 }
 
 // backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and writes that of z to dz.
@@ -82,7 +94,9 @@ func (b *norm) do(_, chunk int) {
 		lo, hi = chunk*rowsSpan, (chunk+1)*rowsSpan
 	}
 	if b.phase == normForward {
-		b.statistics(lo, hi)
+		if !b.known {
+			b.statistics(lo, hi)
+		}
 		if b.g.rows {
 			b.s.RowsScale(b.y[lo:], b.z[lo:], tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
 				b.images*b.g.pixels(), b.g.cs, b.relu)

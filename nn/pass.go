@@ -129,6 +129,26 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	}
 }
 
+// convNorm writes y = relu?(norm(conv(x)) + res?): in inference by the convolution alone where it can, otherwise through z.
+func (p *pass) convNorm(layer string, c conv, b *norm, y, z, x, res []float32) {
+	if p.inference && c.finishes() {
+		c.forward(p.pool, y, x, p.images, b.finish(res))
+		p.mark(layer, "forward")
+		return
+	}
+	c.forward(p.pool, z, x, p.images, kernel.Finish{})
+	p.mark(layer, "forward")
+	b.forward(p.pool, p.net, p.mode, y, z, res, p.images)
+	p.mark(layer, "norm")
+}
+
+// settle makes the batch norms of an inference pass ready.
+func (p *pass) settle(net *Network) {
+	for _, b := range p.norms {
+		b.settle(net)
+	}
+}
+
 // move moves the running statistics of all batch norms towards those of the batch.
 func (p *pass) move() {
 	for _, b := range p.norms {

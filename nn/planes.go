@@ -24,6 +24,7 @@ type planesConv struct {
 	dst, src, w []float32
 	images      int
 	add         bool
+	finish      kernel.Finish
 	total, span int // bands in all and in a chunk
 }
 
@@ -49,8 +50,8 @@ func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *plan
 func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
 
 // run writes (or adds) the convolution of src to dst; w holds the packed blocks.
-func (c *planesConv) run(p *pool, dst, src, w []float32, images int, add bool) {
-	c.dst, c.src, c.w, c.images, c.add = dst, src, w, images, add
+func (c *planesConv) run(p *pool, dst, src, w []float32, images int, add bool, f kernel.Finish) {
+	c.dst, c.src, c.w, c.images, c.add, c.finish = dst, src, w, images, add, f
 	c.total = images * c.bands
 	if !c.exact {
 		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
@@ -64,6 +65,14 @@ func (c *planesConv) do(_, chunk int) {
 	for b := chunk * c.span; b < min((chunk+1)*c.span, c.total); b++ {
 		c.band(b)
 	}
+}
+
+// finishFrom is f for the outputs from first on, whose first place is at.
+func finishFrom(f kernel.Finish, first, at int) kernel.Finish {
+	if f.Scale != nil {
+		f.Scale, f.Shift, f.Res = f.Scale[first:], f.Shift[first:], tail(f.Res, at)
+	}
+	return f
 }
 
 // band computes all outputs of one band.
@@ -91,6 +100,7 @@ func (c *planesConv) band(chunk int) {
 	for b := range c.blocks {
 		a.Out = c.dst[b*po*c.out.stride+at:]
 		a.W = c.w[b*n : (b+1)*n]
+		a.Finish = finishFrom(c.finish, b*po, b*po*c.out.stride+at)
 		c.s.Planes(&a)
 	}
 }

@@ -3,6 +3,15 @@ package kernel
 // RowTile is the number of positions a tile of [Rows] computes at once.
 const RowTile = 5
 
+// Finish is what a convolution does to a sum before it stores it, in evaluation: y = sum·Scale[o] + Shift[o] for output o,
+// plus Res at the place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale
+// is nil the sum itself is stored.
+type Finish struct {
+	Scale, Shift []float32 // a value an output of the block
+	Res          []float32
+	Relu         bool
+}
+
 // Planes describes a convolution in the planes layout for one block of outputs: with k running over (input channel, tap)
 //
 //	out[o][p] = Σ_k W[k][o] · X[off[k]+p]      0 ≤ o < Set.PlanesOut
@@ -21,7 +30,9 @@ type Planes struct {
 	RowStride int
 	Tiles     int
 	VecStride int
+	WStride   int  // row r reads the weights from W[r·WStride] on; 0: all rows have the same
 	Add       bool // add to Out instead of writing it
+	Finish
 }
 
 // PlanesGrad describes a weight gradient in the planes layout for Set.GradOut outputs and some groups of Set.GradIn values
@@ -63,6 +74,7 @@ type Rows struct {
 	C      int
 	Vecs   int  // 1 ≤ Vecs ≤ Set.RowVecs
 	Add    bool // add to Out instead of writing it (with repeated positions the sum is still added once)
+	Finish      // with repeated positions Res must not be Out
 }
 
 // RowsGrad describes a weight gradient in the channel-last layout, Tiles times RowTile inputs by Vecs·Lanes outputs:

@@ -5,8 +5,8 @@
 #include "textflag.h"
 
 // func planesAVX2(a *Planes)
-// Requires: AVX, FMA3
-TEXT ·planesAVX2(SB), NOSPLIT, $8-8
+// Requires: AVX, AVX2, FMA3
+TEXT ·planesAVX2(SB), NOSPLIT, $16-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  104(AX), DX
@@ -17,8 +17,10 @@ TEXT ·planesAVX2(SB), NOSPLIT, $8-8
 	SHLQ  $0x02, BX
 	MOVQ  136(AX), SI
 	SHLQ  $0x02, SI
-	MOVQ  112(AX), DI
+	MOVQ  48(AX), DI
 	MOVQ  DI, (SP)
+	MOVQ  112(AX), DI
+	MOVQ  DI, 8(SP)
 	TESTQ DI, DI
 	JZ    skip1
 
@@ -30,7 +32,7 @@ counted2:
 	JZ    skip3
 
 loop4:
-	MOVQ    48(AX), R10
+	MOVQ    (SP), R10
 	MOVQ    72(AX), R11
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
@@ -43,7 +45,7 @@ loop4:
 	VXORPS  Y8, Y8, Y8
 	VXORPS  Y9, Y9, Y9
 	MOVQ    a+0(FP), R12
-	MOVB    144(R12), R12
+	MOVB    152(R12), R12
 	MOVBQZX R12, R12
 	TESTQ   R12, R12
 	JZ      skip5
@@ -181,6 +183,118 @@ loop9:
 	JNZ          loop9
 
 skip8:
+	MOVQ    a+0(FP), R10
+	MOVQ    160(R10), R11
+	TESTQ   R11, R11
+	JZ      skip10
+	MOVQ    184(R10), R12
+	MOVQ    208(R10), R13
+	MOVQ    R13, R14
+	MOVQ    (R10), R15
+	SUBQ    R15, R14
+	MOVB    232(R10), R15
+	MOVBQZX R15, R15
+	XORL    R10, R10
+	TESTQ   R15, R15
+	JNZ     rectified11
+	MOVL    $0xff800000, R10
+
+rectified11:
+	VMOVD        R10, X10
+	VBROADCASTSS X10, Y10
+	MOVQ         R9, R10
+	VBROADCASTSS (R11), Y11
+	VBROADCASTSS (R12), Y12
+	VFMADD213PS  Y12, Y11, Y0
+	TESTQ        R13, R13
+	JZ           skip12
+	VADDPS       (R10)(R14*1), Y0, Y0
+
+skip12:
+	VMAXPS      Y0, Y10, Y0
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Y12, Y11, Y1
+	TESTQ       R13, R13
+	JZ          skip13
+	VADDPS      (R15)(R14*1), Y1, Y1
+
+skip13:
+	VMAXPS       Y1, Y10, Y1
+	ADDQ         BX, R10
+	VBROADCASTSS 4(R11), Y11
+	VBROADCASTSS 4(R12), Y12
+	VFMADD213PS  Y12, Y11, Y2
+	TESTQ        R13, R13
+	JZ           skip14
+	VADDPS       (R10)(R14*1), Y2, Y2
+
+skip14:
+	VMAXPS      Y2, Y10, Y2
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Y12, Y11, Y3
+	TESTQ       R13, R13
+	JZ          skip15
+	VADDPS      (R15)(R14*1), Y3, Y3
+
+skip15:
+	VMAXPS       Y3, Y10, Y3
+	ADDQ         BX, R10
+	VBROADCASTSS 8(R11), Y11
+	VBROADCASTSS 8(R12), Y12
+	VFMADD213PS  Y12, Y11, Y4
+	TESTQ        R13, R13
+	JZ           skip16
+	VADDPS       (R10)(R14*1), Y4, Y4
+
+skip16:
+	VMAXPS      Y4, Y10, Y4
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Y12, Y11, Y5
+	TESTQ       R13, R13
+	JZ          skip17
+	VADDPS      (R15)(R14*1), Y5, Y5
+
+skip17:
+	VMAXPS       Y5, Y10, Y5
+	ADDQ         BX, R10
+	VBROADCASTSS 12(R11), Y11
+	VBROADCASTSS 12(R12), Y12
+	VFMADD213PS  Y12, Y11, Y6
+	TESTQ        R13, R13
+	JZ           skip18
+	VADDPS       (R10)(R14*1), Y6, Y6
+
+skip18:
+	VMAXPS      Y6, Y10, Y6
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Y12, Y11, Y7
+	TESTQ       R13, R13
+	JZ          skip19
+	VADDPS      (R15)(R14*1), Y7, Y7
+
+skip19:
+	VMAXPS       Y7, Y10, Y7
+	ADDQ         BX, R10
+	VBROADCASTSS 16(R11), Y11
+	VBROADCASTSS 16(R12), Y12
+	VFMADD213PS  Y12, Y11, Y8
+	TESTQ        R13, R13
+	JZ           skip20
+	VADDPS       (R10)(R14*1), Y8, Y8
+
+skip20:
+	VMAXPS      Y8, Y10, Y8
+	LEAQ        (R10)(SI*1), R11
+	VFMADD213PS Y12, Y11, Y9
+	TESTQ       R13, R13
+	JZ          skip21
+	VADDPS      (R11)(R14*1), Y9, Y9
+
+skip21:
+	VMAXPS Y9, Y10, Y9
+	ADDQ   BX, R10
+
+skip10:
 	MOVQ    R9, R10
 	VMOVUPS Y0, (R10)
 	VMOVUPS Y1, (R10)(SI*1)
@@ -203,11 +317,14 @@ skip8:
 	JNZ     loop4
 
 skip3:
+	MOVQ 144(AX), DI
+	SHLQ $0x02, DI
+	ADDQ DI, (SP)
 	MOVQ 120(AX), DI
 	SHLQ $0x02, DI
 	ADDQ DI, CX
 	ADDQ DI, DX
-	DECQ (SP)
+	DECQ 8(SP)
 	JNZ  counted2
 
 skip1:
@@ -236,9 +353,9 @@ TEXT ·planesGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group10:
+group22:
 	SUBQ    $0x03, 16(SP)
-	JLT     done11
+	JLT     done23
 	VMOVUPS (CX), Y0
 	VMOVUPS 32(CX), Y1
 	VMOVUPS 64(CX), Y2
@@ -268,17 +385,17 @@ group10:
 	MOVQ    120(AX), R12
 	MOVQ    R12, 24(SP)
 	TESTQ   R12, R12
-	JZ      skip12
+	JZ      skip24
 
-counted13:
+counted25:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x04
-	JNE  width15
+	JNE  width27
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop16:
+loop28:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -358,18 +475,18 @@ loop16:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop16
-	JMP         image14
+	JNZ         loop28
+	JMP         image26
 
-width15:
+width27:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x02
-	JNE  width17
+	JNE  width29
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop18:
+loop30:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -411,23 +528,23 @@ loop18:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop18
-	JMP         image14
+	JNZ         loop30
+	JMP         image26
 
-width17:
+width29:
 	MOVQ  136(AX), R12
 	MOVQ  R12, 32(SP)
 	TESTQ R12, R12
-	JZ    skip19
+	JZ    skip31
 
-counted20:
+counted32:
 	MOVQ  152(AX), R12
 	MOVQ  R12, R13
 	SHRQ  $0x01, R13
 	TESTQ R13, R13
-	JZ    skip21
+	JZ    skip33
 
-loop22:
+loop34:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -469,14 +586,14 @@ loop22:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R13
-	JNZ         loop22
+	JNZ         loop34
 
-skip21:
+skip33:
 	ANDQ  $0x01, R12
 	TESTQ R12, R12
-	JZ    skip23
+	JZ    skip35
 
-loop24:
+loop36:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -499,22 +616,22 @@ loop24:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, BX
 	DECQ        R12
-	JNZ         loop24
+	JNZ         loop36
 
-skip23:
+skip35:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted20
+	JNZ  counted32
 
-skip19:
-image14:
+skip31:
+image26:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted13
+	JNZ  counted25
 
-skip12:
+skip24:
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y2, 64(CX)
@@ -529,267 +646,15 @@ skip12:
 	VMOVUPS Y11, 352(CX)
 	ADDQ    $0x00000180, CX
 	ADDQ    $0x0000000c, DX
-	JMP     group10
+	JMP     group22
 
-done11:
+done23:
 	VZEROUPPER
 	RET
 
 // func rows1AVX2(a *Rows)
-// Requires: AVX, FMA3
+// Requires: AVX, AVX2, FMA3
 TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
-	MOVQ  a+0(FP), AX
-	MOVQ  72(AX), CX
-	MOVQ  96(AX), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  80(BX), BX
-	TESTQ BX, BX
-	JZ    none25
-
-tile:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip26
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Y0
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Y1
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Y2
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Y3
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Y4
-
-skip26:
-	XORQ SI, SI
-
-taps27:
-	MOVQ    a+0(FP), DI
-	MOVQ    128(DI), DI
-	CMPQ    SI, DI
-	JGE     done28
-	MOVQ    120(AX), DI
-	MOVQ    144(AX), R8
-	MOVQ    24(AX), R9
-	MOVLQSX (DI)(SI*4), DI
-	LEAQ    (R9)(DI*4), R9
-	MOVLQSX (DX), R10
-	LEAQ    (R9)(R10*4), R10
-	MOVLQSX 4(DX), R11
-	LEAQ    (R9)(R11*4), R11
-	MOVLQSX 8(DX), R12
-	LEAQ    (R9)(R12*4), R12
-	MOVLQSX 12(DX), R13
-	LEAQ    (R9)(R13*4), R13
-	MOVLQSX 16(DX), R14
-	LEAQ    (R9)(R14*4), R14
-	MOVQ    48(AX), R9
-	MOVLQSX (R8)(SI*4), DI
-	LEAQ    (R9)(DI*4), R9
-	MOVQ    168(AX), DI
-	XORQ    R8, R8
-	TESTQ   DI, DI
-	JZ      skip29
-
-depth30:
-	VMOVUPS      (R9), Y5
-	VBROADCASTSS (R10)(R8*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (R11)(R8*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R12)(R8*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R13)(R8*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R14)(R8*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x00000020, R9
-	INCQ         R8
-	CMPQ         R8, DI
-	JNE          depth30
-
-skip29:
-	INCQ SI
-	JMP  taps27
-
-done28:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
-	MOVLQSX (CX), DI
-	VMOVUPS Y0, (SI)(DI*4)
-	MOVLQSX 4(CX), DI
-	VMOVUPS Y1, (SI)(DI*4)
-	MOVLQSX 8(CX), DI
-	VMOVUPS Y2, (SI)(DI*4)
-	MOVLQSX 12(CX), DI
-	VMOVUPS Y3, (SI)(DI*4)
-	MOVLQSX 16(CX), DI
-	VMOVUPS Y4, (SI)(DI*4)
-	ADDQ    $0x14, CX
-	ADDQ    $0x14, DX
-	SUBQ    $0x05, BX
-	JNZ     tile
-
-none25:
-	VZEROUPPER
-	RET
-
-// func rowsGrad1AVX2(a *RowsGrad)
-// Requires: AVX, FMA3, MMX+
-TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
-	MOVQ  a+0(FP), AX
-	MOVQ  24(AX), CX
-	MOVQ  48(AX), DX
-	MOVQ  (AX), BX
-	MOVQ  120(AX), SI
-	SHLQ  $0x02, SI
-	MOVQ  128(AX), DI
-	TESTQ DI, DI
-	JZ    skip31
-
-loop32:
-	MOVQ       72(AX), R8
-	MOVQ       96(AX), R9
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	MOVQ       BX, R10
-	PREFETCHT0 (R10)
-	ADDQ       SI, R10
-	PREFETCHT0 (R10)
-	ADDQ       SI, R10
-	PREFETCHT0 (R10)
-	ADDQ       SI, R10
-	PREFETCHT0 (R10)
-	ADDQ       SI, R10
-	PREFETCHT0 (R10)
-	MOVQ       a+0(FP), R10
-	MOVQ       80(R10), R12
-	MOVQ       R12, R13
-	SHRQ       $0x02, R13
-	TESTQ      R13, R13
-	JZ         skip33
-
-loop34:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      4(R8), R10
-	MOVLQSX      4(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      8(R8), R10
-	MOVLQSX      8(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	MOVLQSX      12(R8), R10
-	MOVLQSX      12(R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x00000010, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R13
-	JNZ          loop34
-
-skip33:
-	ANDQ  $0x03, R12
-	TESTQ R12, R12
-	JZ    skip35
-
-loop36:
-	MOVLQSX      (R8), R10
-	MOVLQSX      (R9), R11
-	VMOVUPS      (DX)(R11*4), Y5
-	VBROADCASTSS (CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS 4(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS 12(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 16(CX)(R10*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
-	DECQ         R12
-	JNZ          loop36
-
-skip35:
-	VADDPS  (BX), Y0, Y0
-	VMOVUPS Y0, (BX)
-	ADDQ    SI, BX
-	VADDPS  (BX), Y1, Y1
-	VMOVUPS Y1, (BX)
-	ADDQ    SI, BX
-	VADDPS  (BX), Y2, Y2
-	VMOVUPS Y2, (BX)
-	ADDQ    SI, BX
-	VADDPS  (BX), Y3, Y3
-	VMOVUPS Y3, (BX)
-	ADDQ    SI, BX
-	VADDPS  (BX), Y4, Y4
-	VMOVUPS Y4, (BX)
-	ADDQ    SI, BX
-	ADDQ    $0x14, CX
-	DECQ    DI
-	JNZ     loop32
-
-skip31:
-	VZEROUPPER
-	RET
-
-// func rows2AVX2(a *Rows)
-// Requires: AVX, FMA3
-TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -804,11 +669,6 @@ tile:
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
 	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVB    184(DI), DI
@@ -817,19 +677,14 @@ tile:
 	JZ      skip38
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Y0
-	VMOVUPS 32(SI)(DI*4), Y1
 	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Y2
-	VMOVUPS 32(SI)(DI*4), Y3
+	VMOVUPS (SI)(DI*4), Y1
 	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Y4
-	VMOVUPS 32(SI)(DI*4), Y5
+	VMOVUPS (SI)(DI*4), Y2
 	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Y6
-	VMOVUPS 32(SI)(DI*4), Y7
+	VMOVUPS (SI)(DI*4), Y3
 	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Y8
-	VMOVUPS 32(SI)(DI*4), Y9
+	VMOVUPS (SI)(DI*4), Y4
 
 skip38:
 	XORQ SI, SI
@@ -863,6 +718,335 @@ taps39:
 	JZ      skip41
 
 depth42:
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS (R10)(R8*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (R11)(R8*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R12)(R8*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (R13)(R8*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R14)(R8*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         $0x00000020, R9
+	INCQ         R8
+	CMPQ         R8, DI
+	JNE          depth42
+
+skip41:
+	INCQ SI
+	JMP  taps39
+
+done40:
+	MOVQ    a+0(FP), SI
+	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip43
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified44
+	MOVL    $0xff800000, DI
+
+rectified44:
+	VMOVD        DI, X5
+	VBROADCASTSS X5, Y5
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Y6
+	VFMADD213PS  (R9), Y6, Y0
+	TESTQ        R10, R10
+	JZ           skip45
+	VADDPS       (R11)(DI*4), Y0, Y0
+
+skip45:
+	VMAXPS      Y0, Y5, Y0
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Y6
+	VFMADD213PS (R9), Y6, Y1
+	TESTQ       R10, R10
+	JZ          skip46
+	VADDPS      (R11)(DI*4), Y1, Y1
+
+skip46:
+	VMAXPS      Y1, Y5, Y1
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Y6
+	VFMADD213PS (R9), Y6, Y2
+	TESTQ       R10, R10
+	JZ          skip47
+	VADDPS      (R11)(DI*4), Y2, Y2
+
+skip47:
+	VMAXPS      Y2, Y5, Y2
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Y6
+	VFMADD213PS (R9), Y6, Y3
+	TESTQ       R10, R10
+	JZ          skip48
+	VADDPS      (R11)(DI*4), Y3, Y3
+
+skip48:
+	VMAXPS      Y3, Y5, Y3
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Y6
+	VFMADD213PS (R9), Y6, Y4
+	TESTQ       R10, R10
+	JZ          skip49
+	VADDPS      (R11)(DI*4), Y4, Y4
+
+skip49:
+	VMAXPS Y4, Y5, Y4
+
+skip43:
+	MOVLQSX (CX), DI
+	VMOVUPS Y0, (SI)(DI*4)
+	MOVLQSX 4(CX), DI
+	VMOVUPS Y1, (SI)(DI*4)
+	MOVLQSX 8(CX), DI
+	VMOVUPS Y2, (SI)(DI*4)
+	MOVLQSX 12(CX), DI
+	VMOVUPS Y3, (SI)(DI*4)
+	MOVLQSX 16(CX), DI
+	VMOVUPS Y4, (SI)(DI*4)
+	ADDQ    $0x14, CX
+	ADDQ    $0x14, DX
+	SUBQ    $0x05, BX
+	JNZ     tile
+
+none37:
+	VZEROUPPER
+	RET
+
+// func rowsGrad1AVX2(a *RowsGrad)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
+	MOVQ  a+0(FP), AX
+	MOVQ  24(AX), CX
+	MOVQ  48(AX), DX
+	MOVQ  (AX), BX
+	MOVQ  120(AX), SI
+	SHLQ  $0x02, SI
+	MOVQ  128(AX), DI
+	TESTQ DI, DI
+	JZ    skip50
+
+loop51:
+	MOVQ       72(AX), R8
+	MOVQ       96(AX), R9
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	MOVQ       BX, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       a+0(FP), R10
+	MOVQ       80(R10), R12
+	MOVQ       R12, R13
+	SHRQ       $0x02, R13
+	TESTQ      R13, R13
+	JZ         skip52
+
+loop53:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      4(R8), R10
+	MOVLQSX      4(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      8(R8), R10
+	MOVLQSX      8(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	MOVLQSX      12(R8), R10
+	MOVLQSX      12(R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
+	DECQ         R13
+	JNZ          loop53
+
+skip52:
+	ANDQ  $0x03, R12
+	TESTQ R12, R12
+	JZ    skip54
+
+loop55:
+	MOVLQSX      (R8), R10
+	MOVLQSX      (R9), R11
+	VMOVUPS      (DX)(R11*4), Y5
+	VBROADCASTSS (CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX)(R10*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R12
+	JNZ          loop55
+
+skip54:
+	VADDPS  (BX), Y0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ    SI, BX
+	VADDPS  (BX), Y1, Y1
+	VMOVUPS Y1, (BX)
+	ADDQ    SI, BX
+	VADDPS  (BX), Y2, Y2
+	VMOVUPS Y2, (BX)
+	ADDQ    SI, BX
+	VADDPS  (BX), Y3, Y3
+	VMOVUPS Y3, (BX)
+	ADDQ    SI, BX
+	VADDPS  (BX), Y4, Y4
+	VMOVUPS Y4, (BX)
+	ADDQ    SI, BX
+	ADDQ    $0x14, CX
+	DECQ    DI
+	JNZ     loop51
+
+skip50:
+	VZEROUPPER
+	RET
+
+// func rows2AVX2(a *Rows)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
+	MOVQ  a+0(FP), AX
+	MOVQ  72(AX), CX
+	MOVQ  96(AX), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  80(BX), BX
+	TESTQ BX, BX
+	JZ    none56
+
+tile:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	MOVQ    (AX), SI
+	MOVQ    a+0(FP), DI
+	MOVB    184(DI), DI
+	MOVBQZX DI, DI
+	TESTQ   DI, DI
+	JZ      skip57
+	MOVLQSX (CX), DI
+	VMOVUPS (SI)(DI*4), Y0
+	VMOVUPS 32(SI)(DI*4), Y1
+	MOVLQSX 4(CX), DI
+	VMOVUPS (SI)(DI*4), Y2
+	VMOVUPS 32(SI)(DI*4), Y3
+	MOVLQSX 8(CX), DI
+	VMOVUPS (SI)(DI*4), Y4
+	VMOVUPS 32(SI)(DI*4), Y5
+	MOVLQSX 12(CX), DI
+	VMOVUPS (SI)(DI*4), Y6
+	VMOVUPS 32(SI)(DI*4), Y7
+	MOVLQSX 16(CX), DI
+	VMOVUPS (SI)(DI*4), Y8
+	VMOVUPS 32(SI)(DI*4), Y9
+
+skip57:
+	XORQ SI, SI
+
+taps58:
+	MOVQ    a+0(FP), DI
+	MOVQ    128(DI), DI
+	CMPQ    SI, DI
+	JGE     done59
+	MOVQ    120(AX), DI
+	MOVQ    144(AX), R8
+	MOVQ    24(AX), R9
+	MOVLQSX (DI)(SI*4), DI
+	LEAQ    (R9)(DI*4), R9
+	MOVLQSX (DX), R10
+	LEAQ    (R9)(R10*4), R10
+	MOVLQSX 4(DX), R11
+	LEAQ    (R9)(R11*4), R11
+	MOVLQSX 8(DX), R12
+	LEAQ    (R9)(R12*4), R12
+	MOVLQSX 12(DX), R13
+	LEAQ    (R9)(R13*4), R13
+	MOVLQSX 16(DX), R14
+	LEAQ    (R9)(R14*4), R14
+	MOVQ    48(AX), R9
+	MOVLQSX (R8)(SI*4), DI
+	LEAQ    (R9)(DI*4), R9
+	MOVQ    168(AX), DI
+	XORQ    R8, R8
+	TESTQ   DI, DI
+	JZ      skip60
+
+depth61:
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
 	VBROADCASTSS (R10)(R8*4), Y12
@@ -883,15 +1067,122 @@ depth42:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth42
+	JNE          depth61
 
-skip41:
+skip60:
 	INCQ SI
-	JMP  taps39
+	JMP  taps58
 
-done40:
+done59:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip62
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified63
+	MOVL    $0xff800000, DI
+
+rectified63:
+	VMOVD        DI, X10
+	VBROADCASTSS X10, Y10
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Y11
+	VFMADD213PS  (R9), Y11, Y0
+	TESTQ        R10, R10
+	JZ           skip64
+	VADDPS       (R11)(DI*4), Y0, Y0
+
+skip64:
+	VMAXPS      Y0, Y10, Y0
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y11, Y1
+	TESTQ       R10, R10
+	JZ          skip65
+	VADDPS      32(R11)(DI*4), Y1, Y1
+
+skip65:
+	VMAXPS      Y1, Y10, Y1
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Y11
+	VFMADD213PS (R9), Y11, Y2
+	TESTQ       R10, R10
+	JZ          skip66
+	VADDPS      (R11)(DI*4), Y2, Y2
+
+skip66:
+	VMAXPS      Y2, Y10, Y2
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y11, Y3
+	TESTQ       R10, R10
+	JZ          skip67
+	VADDPS      32(R11)(DI*4), Y3, Y3
+
+skip67:
+	VMAXPS      Y3, Y10, Y3
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Y11
+	VFMADD213PS (R9), Y11, Y4
+	TESTQ       R10, R10
+	JZ          skip68
+	VADDPS      (R11)(DI*4), Y4, Y4
+
+skip68:
+	VMAXPS      Y4, Y10, Y4
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y11, Y5
+	TESTQ       R10, R10
+	JZ          skip69
+	VADDPS      32(R11)(DI*4), Y5, Y5
+
+skip69:
+	VMAXPS      Y5, Y10, Y5
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Y11
+	VFMADD213PS (R9), Y11, Y6
+	TESTQ       R10, R10
+	JZ          skip70
+	VADDPS      (R11)(DI*4), Y6, Y6
+
+skip70:
+	VMAXPS      Y6, Y10, Y6
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y11, Y7
+	TESTQ       R10, R10
+	JZ          skip71
+	VADDPS      32(R11)(DI*4), Y7, Y7
+
+skip71:
+	VMAXPS      Y7, Y10, Y7
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Y11
+	VFMADD213PS (R9), Y11, Y8
+	TESTQ       R10, R10
+	JZ          skip72
+	VADDPS      (R11)(DI*4), Y8, Y8
+
+skip72:
+	VMAXPS      Y8, Y10, Y8
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y11, Y9
+	TESTQ       R10, R10
+	JZ          skip73
+	VADDPS      32(R11)(DI*4), Y9, Y9
+
+skip73:
+	VMAXPS Y9, Y10, Y9
+
+skip62:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	VMOVUPS Y1, 32(SI)(DI*4)
@@ -912,7 +1203,7 @@ done40:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none37:
+none56:
 	VZEROUPPER
 	RET
 
@@ -927,9 +1218,9 @@ TEXT ·rowsGrad2AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip43
+	JZ    skip74
 
-loop44:
+loop75:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -957,9 +1248,9 @@ loop44:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip45
+	JZ         skip76
 
-loop46:
+loop77:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1039,14 +1330,14 @@ loop46:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop46
+	JNZ          loop77
 
-skip45:
+skip76:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip47
+	JZ    skip78
 
-loop48:
+loop79:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1069,9 +1360,9 @@ loop48:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop48
+	JNZ          loop79
 
-skip47:
+skip78:
 	VADDPS  (BX), Y0, Y0
 	VMOVUPS Y0, (BX)
 	VADDPS  32(BX), Y1, Y1
@@ -1099,9 +1390,9 @@ skip47:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop44
+	JNZ     loop75
 
-skip43:
+skip74:
 	VZEROUPPER
 	RET
 
@@ -1123,9 +1414,9 @@ TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
 	VXORPS Y11, Y11, Y11
 	VXORPS Y12, Y12, Y12
 	TESTQ  AX, AX
-	JZ     skip49
+	JZ     skip80
 
-loop50:
+loop81:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -1139,15 +1430,15 @@ loop50:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
-	JNZ         loop50
+	JNZ         loop81
 
-skip49:
+skip80:
 	VZEROUPPER
 	RET
 
 // func planesAVX512(a *Planes)
 // Requires: AVX, AVX512F
-TEXT ·planesAVX512(SB), NOSPLIT, $8-8
+TEXT ·planesAVX512(SB), NOSPLIT, $16-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  104(AX), DX
@@ -1158,8 +1449,10 @@ TEXT ·planesAVX512(SB), NOSPLIT, $8-8
 	SHLQ  $0x02, BX
 	MOVQ  136(AX), SI
 	SHLQ  $0x02, SI
-	MOVQ  112(AX), DI
+	MOVQ  48(AX), DI
 	MOVQ  DI, (SP)
+	MOVQ  112(AX), DI
+	MOVQ  DI, 8(SP)
 	TESTQ DI, DI
 	JZ    skip1
 
@@ -1171,7 +1464,7 @@ counted2:
 	JZ    skip3
 
 loop4:
-	MOVQ    48(AX), R10
+	MOVQ    (SP), R10
 	MOVQ    72(AX), R11
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
@@ -1194,7 +1487,7 @@ loop4:
 	VPXORD  Z18, Z18, Z18
 	VPXORD  Z19, Z19, Z19
 	MOVQ    a+0(FP), R12
-	MOVB    144(R12), R12
+	MOVB    152(R12), R12
 	MOVBQZX R12, R12
 	TESTQ   R12, R12
 	JZ      skip5
@@ -1422,6 +1715,208 @@ loop9:
 	JNZ          loop9
 
 skip8:
+	MOVQ    a+0(FP), R10
+	MOVQ    160(R10), R11
+	TESTQ   R11, R11
+	JZ      skip10
+	MOVQ    184(R10), R12
+	MOVQ    208(R10), R13
+	MOVQ    R13, R14
+	MOVQ    (R10), R15
+	SUBQ    R15, R14
+	MOVB    232(R10), R15
+	MOVBQZX R15, R15
+	XORL    R10, R10
+	TESTQ   R15, R15
+	JNZ     rectified11
+	MOVL    $0xff800000, R10
+
+rectified11:
+	VMOVD        R10, X20
+	VBROADCASTSS X20, Z20
+	MOVQ         R9, R10
+	VBROADCASTSS (R11), Z21
+	VBROADCASTSS (R12), Z22
+	VFMADD213PS  Z22, Z21, Z0
+	TESTQ        R13, R13
+	JZ           skip12
+	VADDPS       (R10)(R14*1), Z0, Z0
+
+skip12:
+	VMAXPS      Z0, Z20, Z0
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z1
+	TESTQ       R13, R13
+	JZ          skip13
+	VADDPS      (R15)(R14*1), Z1, Z1
+
+skip13:
+	VMAXPS       Z1, Z20, Z1
+	ADDQ         BX, R10
+	VBROADCASTSS 4(R11), Z21
+	VBROADCASTSS 4(R12), Z22
+	VFMADD213PS  Z22, Z21, Z2
+	TESTQ        R13, R13
+	JZ           skip14
+	VADDPS       (R10)(R14*1), Z2, Z2
+
+skip14:
+	VMAXPS      Z2, Z20, Z2
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z3
+	TESTQ       R13, R13
+	JZ          skip15
+	VADDPS      (R15)(R14*1), Z3, Z3
+
+skip15:
+	VMAXPS       Z3, Z20, Z3
+	ADDQ         BX, R10
+	VBROADCASTSS 8(R11), Z21
+	VBROADCASTSS 8(R12), Z22
+	VFMADD213PS  Z22, Z21, Z4
+	TESTQ        R13, R13
+	JZ           skip16
+	VADDPS       (R10)(R14*1), Z4, Z4
+
+skip16:
+	VMAXPS      Z4, Z20, Z4
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z5
+	TESTQ       R13, R13
+	JZ          skip17
+	VADDPS      (R15)(R14*1), Z5, Z5
+
+skip17:
+	VMAXPS       Z5, Z20, Z5
+	ADDQ         BX, R10
+	VBROADCASTSS 12(R11), Z21
+	VBROADCASTSS 12(R12), Z22
+	VFMADD213PS  Z22, Z21, Z6
+	TESTQ        R13, R13
+	JZ           skip18
+	VADDPS       (R10)(R14*1), Z6, Z6
+
+skip18:
+	VMAXPS      Z6, Z20, Z6
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z7
+	TESTQ       R13, R13
+	JZ          skip19
+	VADDPS      (R15)(R14*1), Z7, Z7
+
+skip19:
+	VMAXPS       Z7, Z20, Z7
+	ADDQ         BX, R10
+	VBROADCASTSS 16(R11), Z21
+	VBROADCASTSS 16(R12), Z22
+	VFMADD213PS  Z22, Z21, Z8
+	TESTQ        R13, R13
+	JZ           skip20
+	VADDPS       (R10)(R14*1), Z8, Z8
+
+skip20:
+	VMAXPS      Z8, Z20, Z8
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z9
+	TESTQ       R13, R13
+	JZ          skip21
+	VADDPS      (R15)(R14*1), Z9, Z9
+
+skip21:
+	VMAXPS       Z9, Z20, Z9
+	ADDQ         BX, R10
+	VBROADCASTSS 20(R11), Z21
+	VBROADCASTSS 20(R12), Z22
+	VFMADD213PS  Z22, Z21, Z10
+	TESTQ        R13, R13
+	JZ           skip22
+	VADDPS       (R10)(R14*1), Z10, Z10
+
+skip22:
+	VMAXPS      Z10, Z20, Z10
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z11
+	TESTQ       R13, R13
+	JZ          skip23
+	VADDPS      (R15)(R14*1), Z11, Z11
+
+skip23:
+	VMAXPS       Z11, Z20, Z11
+	ADDQ         BX, R10
+	VBROADCASTSS 24(R11), Z21
+	VBROADCASTSS 24(R12), Z22
+	VFMADD213PS  Z22, Z21, Z12
+	TESTQ        R13, R13
+	JZ           skip24
+	VADDPS       (R10)(R14*1), Z12, Z12
+
+skip24:
+	VMAXPS      Z12, Z20, Z12
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z13
+	TESTQ       R13, R13
+	JZ          skip25
+	VADDPS      (R15)(R14*1), Z13, Z13
+
+skip25:
+	VMAXPS       Z13, Z20, Z13
+	ADDQ         BX, R10
+	VBROADCASTSS 28(R11), Z21
+	VBROADCASTSS 28(R12), Z22
+	VFMADD213PS  Z22, Z21, Z14
+	TESTQ        R13, R13
+	JZ           skip26
+	VADDPS       (R10)(R14*1), Z14, Z14
+
+skip26:
+	VMAXPS      Z14, Z20, Z14
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z15
+	TESTQ       R13, R13
+	JZ          skip27
+	VADDPS      (R15)(R14*1), Z15, Z15
+
+skip27:
+	VMAXPS       Z15, Z20, Z15
+	ADDQ         BX, R10
+	VBROADCASTSS 32(R11), Z21
+	VBROADCASTSS 32(R12), Z22
+	VFMADD213PS  Z22, Z21, Z16
+	TESTQ        R13, R13
+	JZ           skip28
+	VADDPS       (R10)(R14*1), Z16, Z16
+
+skip28:
+	VMAXPS      Z16, Z20, Z16
+	LEAQ        (R10)(SI*1), R15
+	VFMADD213PS Z22, Z21, Z17
+	TESTQ       R13, R13
+	JZ          skip29
+	VADDPS      (R15)(R14*1), Z17, Z17
+
+skip29:
+	VMAXPS       Z17, Z20, Z17
+	ADDQ         BX, R10
+	VBROADCASTSS 36(R11), Z21
+	VBROADCASTSS 36(R12), Z22
+	VFMADD213PS  Z22, Z21, Z18
+	TESTQ        R13, R13
+	JZ           skip30
+	VADDPS       (R10)(R14*1), Z18, Z18
+
+skip30:
+	VMAXPS      Z18, Z20, Z18
+	LEAQ        (R10)(SI*1), R11
+	VFMADD213PS Z22, Z21, Z19
+	TESTQ       R13, R13
+	JZ          skip31
+	VADDPS      (R11)(R14*1), Z19, Z19
+
+skip31:
+	VMAXPS Z19, Z20, Z19
+	ADDQ   BX, R10
+
+skip10:
 	MOVQ    R9, R10
 	VMOVUPS Z0, (R10)
 	VMOVUPS Z1, (R10)(SI*1)
@@ -1459,11 +1954,14 @@ skip8:
 	JNZ     loop4
 
 skip3:
+	MOVQ 144(AX), DI
+	SHLQ $0x02, DI
+	ADDQ DI, (SP)
 	MOVQ 120(AX), DI
 	SHLQ $0x02, DI
 	ADDQ DI, CX
 	ADDQ DI, DX
-	DECQ (SP)
+	DECQ 8(SP)
 	JNZ  counted2
 
 skip1:
@@ -1492,9 +1990,9 @@ TEXT ·planesGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group10:
+group32:
 	SUBQ    $0x05, 16(SP)
-	JLT     done11
+	JLT     done33
 	VMOVUPS (CX), Z0
 	VMOVUPS 64(CX), Z1
 	VMOVUPS 128(CX), Z2
@@ -1539,17 +2037,17 @@ group10:
 	MOVQ    120(AX), R14
 	MOVQ    R14, 24(SP)
 	TESTQ   R14, R14
-	JZ      skip12
+	JZ      skip34
 
-counted13:
+counted35:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x02
-	JNE  width15
+	JNE  width37
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop16:
+loop38:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1623,18 +2121,18 @@ loop16:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop16
-	JMP         image14
+	JNZ         loop38
+	JMP         image36
 
-width15:
+width37:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x01
-	JNE  width17
+	JNE  width39
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop18:
+loop40:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1673,23 +2171,23 @@ loop18:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop18
-	JMP         image14
+	JNZ         loop40
+	JMP         image36
 
-width17:
+width39:
 	MOVQ  136(AX), R14
 	MOVQ  R14, 32(SP)
 	TESTQ R14, R14
-	JZ    skip19
+	JZ    skip41
 
-counted20:
+counted42:
 	MOVQ  152(AX), R14
 	MOVQ  R14, R15
 	SHRQ  $0x01, R15
 	TESTQ R15, R15
-	JZ    skip21
+	JZ    skip43
 
-loop22:
+loop44:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1763,14 +2261,14 @@ loop22:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, BX
 	DECQ        R15
-	JNZ         loop22
+	JNZ         loop44
 
-skip21:
+skip43:
 	ANDQ  $0x01, R14
 	TESTQ R14, R14
-	JZ    skip23
+	JZ    skip45
 
-loop24:
+loop46:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -1809,22 +2307,22 @@ loop24:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R14
-	JNZ         loop24
+	JNZ         loop46
 
-skip23:
+skip45:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted20
+	JNZ  counted42
 
-skip19:
-image14:
+skip41:
+image36:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted13
+	JNZ  counted35
 
-skip12:
+skip34:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
@@ -1852,9 +2350,9 @@ skip12:
 	VMOVUPS Z24, 1536(CX)
 	ADDQ    $0x00000640, CX
 	ADDQ    $0x00000014, DX
-	JMP     group10
+	JMP     group32
 
-done11:
+done33:
 	VZEROUPPER
 	RET
 
@@ -1867,7 +2365,7 @@ TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none25
+	JZ    none47
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -1880,7 +2378,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip26
+	JZ      skip48
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	MOVLQSX 4(CX), DI
@@ -1892,14 +2390,14 @@ tile:
 	MOVLQSX 16(CX), DI
 	VMOVUPS (SI)(DI*4), Z4
 
-skip26:
+skip48:
 	XORQ SI, SI
 
-taps27:
+taps49:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done28
+	JGE     done50
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -1921,9 +2419,9 @@ taps27:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip29
+	JZ      skip51
 
-depth30:
+depth52:
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -1938,15 +2436,82 @@ depth30:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth30
+	JNE          depth52
 
-skip29:
+skip51:
 	INCQ SI
-	JMP  taps27
+	JMP  taps49
 
-done28:
+done50:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip53
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified54
+	MOVL    $0xff800000, DI
+
+rectified54:
+	VMOVD        DI, X5
+	VBROADCASTSS X5, Z5
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Z6
+	VFMADD213PS  (R9), Z6, Z0
+	TESTQ        R10, R10
+	JZ           skip55
+	VADDPS       (R11)(DI*4), Z0, Z0
+
+skip55:
+	VMAXPS      Z0, Z5, Z0
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z6
+	VFMADD213PS (R9), Z6, Z1
+	TESTQ       R10, R10
+	JZ          skip56
+	VADDPS      (R11)(DI*4), Z1, Z1
+
+skip56:
+	VMAXPS      Z1, Z5, Z1
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z6
+	VFMADD213PS (R9), Z6, Z2
+	TESTQ       R10, R10
+	JZ          skip57
+	VADDPS      (R11)(DI*4), Z2, Z2
+
+skip57:
+	VMAXPS      Z2, Z5, Z2
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z6
+	VFMADD213PS (R9), Z6, Z3
+	TESTQ       R10, R10
+	JZ          skip58
+	VADDPS      (R11)(DI*4), Z3, Z3
+
+skip58:
+	VMAXPS      Z3, Z5, Z3
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z6
+	VFMADD213PS (R9), Z6, Z4
+	TESTQ       R10, R10
+	JZ          skip59
+	VADDPS      (R11)(DI*4), Z4, Z4
+
+skip59:
+	VMAXPS Z4, Z5, Z4
+
+skip53:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -1962,7 +2527,7 @@ done28:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none25:
+none47:
 	VZEROUPPER
 	RET
 
@@ -1977,9 +2542,9 @@ TEXT ·rowsGrad1AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip31
+	JZ    skip60
 
-loop32:
+loop61:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2002,9 +2567,9 @@ loop32:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip33
+	JZ         skip62
 
-loop34:
+loop63:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2060,14 +2625,14 @@ loop34:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop34
+	JNZ          loop63
 
-skip33:
+skip62:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip35
+	JZ    skip64
 
-loop36:
+loop65:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2084,9 +2649,9 @@ loop36:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop36
+	JNZ          loop65
 
-skip35:
+skip64:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	ADDQ    SI, BX
@@ -2104,9 +2669,9 @@ skip35:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop32
+	JNZ     loop61
 
-skip31:
+skip60:
 	VZEROUPPER
 	RET
 
@@ -2119,7 +2684,7 @@ TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none37
+	JZ    none66
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -2137,7 +2702,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip38
+	JZ      skip67
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -2154,14 +2719,14 @@ tile:
 	VMOVUPS (SI)(DI*4), Z8
 	VMOVUPS 64(SI)(DI*4), Z9
 
-skip38:
+skip67:
 	XORQ SI, SI
 
-taps39:
+taps68:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done40
+	JGE     done69
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2183,9 +2748,9 @@ taps39:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip41
+	JZ      skip70
 
-depth42:
+depth71:
 	VMOVUPS      (R9), Z10
 	VMOVUPS      64(R9), Z11
 	VBROADCASTSS (R10)(R8*4), Z12
@@ -2206,15 +2771,122 @@ depth42:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth42
+	JNE          depth71
 
-skip41:
+skip70:
 	INCQ SI
-	JMP  taps39
+	JMP  taps68
 
-done40:
+done69:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip72
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified73
+	MOVL    $0xff800000, DI
+
+rectified73:
+	VMOVD        DI, X10
+	VBROADCASTSS X10, Z10
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Z11
+	VFMADD213PS  (R9), Z11, Z0
+	TESTQ        R10, R10
+	JZ           skip74
+	VADDPS       (R11)(DI*4), Z0, Z0
+
+skip74:
+	VMAXPS      Z0, Z10, Z0
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z11, Z1
+	TESTQ       R10, R10
+	JZ          skip75
+	VADDPS      64(R11)(DI*4), Z1, Z1
+
+skip75:
+	VMAXPS      Z1, Z10, Z1
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z11
+	VFMADD213PS (R9), Z11, Z2
+	TESTQ       R10, R10
+	JZ          skip76
+	VADDPS      (R11)(DI*4), Z2, Z2
+
+skip76:
+	VMAXPS      Z2, Z10, Z2
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z11, Z3
+	TESTQ       R10, R10
+	JZ          skip77
+	VADDPS      64(R11)(DI*4), Z3, Z3
+
+skip77:
+	VMAXPS      Z3, Z10, Z3
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z11
+	VFMADD213PS (R9), Z11, Z4
+	TESTQ       R10, R10
+	JZ          skip78
+	VADDPS      (R11)(DI*4), Z4, Z4
+
+skip78:
+	VMAXPS      Z4, Z10, Z4
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z11, Z5
+	TESTQ       R10, R10
+	JZ          skip79
+	VADDPS      64(R11)(DI*4), Z5, Z5
+
+skip79:
+	VMAXPS      Z5, Z10, Z5
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z11
+	VFMADD213PS (R9), Z11, Z6
+	TESTQ       R10, R10
+	JZ          skip80
+	VADDPS      (R11)(DI*4), Z6, Z6
+
+skip80:
+	VMAXPS      Z6, Z10, Z6
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z11, Z7
+	TESTQ       R10, R10
+	JZ          skip81
+	VADDPS      64(R11)(DI*4), Z7, Z7
+
+skip81:
+	VMAXPS      Z7, Z10, Z7
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z11
+	VFMADD213PS (R9), Z11, Z8
+	TESTQ       R10, R10
+	JZ          skip82
+	VADDPS      (R11)(DI*4), Z8, Z8
+
+skip82:
+	VMAXPS      Z8, Z10, Z8
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z11, Z9
+	TESTQ       R10, R10
+	JZ          skip83
+	VADDPS      64(R11)(DI*4), Z9, Z9
+
+skip83:
+	VMAXPS Z9, Z10, Z9
+
+skip72:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -2235,7 +2907,7 @@ done40:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none37:
+none66:
 	VZEROUPPER
 	RET
 
@@ -2250,9 +2922,9 @@ TEXT ·rowsGrad2AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip43
+	JZ    skip84
 
-loop44:
+loop85:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2285,9 +2957,9 @@ loop44:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip45
+	JZ         skip86
 
-loop46:
+loop87:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2367,14 +3039,14 @@ loop46:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop46
+	JNZ          loop87
 
-skip45:
+skip86:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip47
+	JZ    skip88
 
-loop48:
+loop89:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2397,9 +3069,9 @@ loop48:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop48
+	JNZ          loop89
 
-skip47:
+skip88:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -2427,9 +3099,9 @@ skip47:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop44
+	JNZ     loop85
 
-skip43:
+skip84:
 	VZEROUPPER
 	RET
 
@@ -2442,7 +3114,7 @@ TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none49
+	JZ    none90
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -2465,7 +3137,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip50
+	JZ      skip91
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -2487,14 +3159,14 @@ tile:
 	VMOVUPS 64(SI)(DI*4), Z13
 	VMOVUPS 128(SI)(DI*4), Z14
 
-skip50:
+skip91:
 	XORQ SI, SI
 
-taps51:
+taps92:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done52
+	JGE     done93
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2516,9 +3188,9 @@ taps51:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip53
+	JZ      skip94
 
-depth54:
+depth95:
 	VMOVUPS      (R9), Z15
 	VMOVUPS      64(R9), Z16
 	VMOVUPS      128(R9), Z17
@@ -2545,15 +3217,162 @@ depth54:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth54
+	JNE          depth95
 
-skip53:
+skip94:
 	INCQ SI
-	JMP  taps51
+	JMP  taps92
 
-done52:
+done93:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip96
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified97
+	MOVL    $0xff800000, DI
+
+rectified97:
+	VMOVD        DI, X15
+	VBROADCASTSS X15, Z15
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Z16
+	VFMADD213PS  (R9), Z16, Z0
+	TESTQ        R10, R10
+	JZ           skip98
+	VADDPS       (R11)(DI*4), Z0, Z0
+
+skip98:
+	VMAXPS      Z0, Z15, Z0
+	VMOVUPS     64(R8), Z16
+	VFMADD213PS 64(R9), Z16, Z1
+	TESTQ       R10, R10
+	JZ          skip99
+	VADDPS      64(R11)(DI*4), Z1, Z1
+
+skip99:
+	VMAXPS      Z1, Z15, Z1
+	VMOVUPS     128(R8), Z16
+	VFMADD213PS 128(R9), Z16, Z2
+	TESTQ       R10, R10
+	JZ          skip100
+	VADDPS      128(R11)(DI*4), Z2, Z2
+
+skip100:
+	VMAXPS      Z2, Z15, Z2
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z16
+	VFMADD213PS (R9), Z16, Z3
+	TESTQ       R10, R10
+	JZ          skip101
+	VADDPS      (R11)(DI*4), Z3, Z3
+
+skip101:
+	VMAXPS      Z3, Z15, Z3
+	VMOVUPS     64(R8), Z16
+	VFMADD213PS 64(R9), Z16, Z4
+	TESTQ       R10, R10
+	JZ          skip102
+	VADDPS      64(R11)(DI*4), Z4, Z4
+
+skip102:
+	VMAXPS      Z4, Z15, Z4
+	VMOVUPS     128(R8), Z16
+	VFMADD213PS 128(R9), Z16, Z5
+	TESTQ       R10, R10
+	JZ          skip103
+	VADDPS      128(R11)(DI*4), Z5, Z5
+
+skip103:
+	VMAXPS      Z5, Z15, Z5
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z16
+	VFMADD213PS (R9), Z16, Z6
+	TESTQ       R10, R10
+	JZ          skip104
+	VADDPS      (R11)(DI*4), Z6, Z6
+
+skip104:
+	VMAXPS      Z6, Z15, Z6
+	VMOVUPS     64(R8), Z16
+	VFMADD213PS 64(R9), Z16, Z7
+	TESTQ       R10, R10
+	JZ          skip105
+	VADDPS      64(R11)(DI*4), Z7, Z7
+
+skip105:
+	VMAXPS      Z7, Z15, Z7
+	VMOVUPS     128(R8), Z16
+	VFMADD213PS 128(R9), Z16, Z8
+	TESTQ       R10, R10
+	JZ          skip106
+	VADDPS      128(R11)(DI*4), Z8, Z8
+
+skip106:
+	VMAXPS      Z8, Z15, Z8
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z16
+	VFMADD213PS (R9), Z16, Z9
+	TESTQ       R10, R10
+	JZ          skip107
+	VADDPS      (R11)(DI*4), Z9, Z9
+
+skip107:
+	VMAXPS      Z9, Z15, Z9
+	VMOVUPS     64(R8), Z16
+	VFMADD213PS 64(R9), Z16, Z10
+	TESTQ       R10, R10
+	JZ          skip108
+	VADDPS      64(R11)(DI*4), Z10, Z10
+
+skip108:
+	VMAXPS      Z10, Z15, Z10
+	VMOVUPS     128(R8), Z16
+	VFMADD213PS 128(R9), Z16, Z11
+	TESTQ       R10, R10
+	JZ          skip109
+	VADDPS      128(R11)(DI*4), Z11, Z11
+
+skip109:
+	VMAXPS      Z11, Z15, Z11
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z16
+	VFMADD213PS (R9), Z16, Z12
+	TESTQ       R10, R10
+	JZ          skip110
+	VADDPS      (R11)(DI*4), Z12, Z12
+
+skip110:
+	VMAXPS      Z12, Z15, Z12
+	VMOVUPS     64(R8), Z16
+	VFMADD213PS 64(R9), Z16, Z13
+	TESTQ       R10, R10
+	JZ          skip111
+	VADDPS      64(R11)(DI*4), Z13, Z13
+
+skip111:
+	VMAXPS      Z13, Z15, Z13
+	VMOVUPS     128(R8), Z16
+	VFMADD213PS 128(R9), Z16, Z14
+	TESTQ       R10, R10
+	JZ          skip112
+	VADDPS      128(R11)(DI*4), Z14, Z14
+
+skip112:
+	VMAXPS Z14, Z15, Z14
+
+skip96:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -2579,7 +3398,7 @@ done52:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none49:
+none90:
 	VZEROUPPER
 	RET
 
@@ -2594,9 +3413,9 @@ TEXT ·rowsGrad3AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip55
+	JZ    skip113
 
-loop56:
+loop114:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2639,9 +3458,9 @@ loop56:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip57
+	JZ         skip115
 
-loop58:
+loop116:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -2745,14 +3564,14 @@ loop58:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop58
+	JNZ          loop116
 
-skip57:
+skip115:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip59
+	JZ    skip117
 
-loop60:
+loop118:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -2781,9 +3600,9 @@ loop60:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop60
+	JNZ          loop118
 
-skip59:
+skip117:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -2821,9 +3640,9 @@ skip59:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop56
+	JNZ     loop114
 
-skip55:
+skip113:
 	VZEROUPPER
 	RET
 
@@ -2836,7 +3655,7 @@ TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none61
+	JZ    none119
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -2864,7 +3683,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip62
+	JZ      skip120
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -2891,14 +3710,14 @@ tile:
 	VMOVUPS 128(SI)(DI*4), Z18
 	VMOVUPS 192(SI)(DI*4), Z19
 
-skip62:
+skip120:
 	XORQ SI, SI
 
-taps63:
+taps121:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done64
+	JGE     done122
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2920,9 +3739,9 @@ taps63:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip65
+	JZ      skip123
 
-depth66:
+depth124:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
 	VMOVUPS      128(R9), Z22
@@ -2955,15 +3774,202 @@ depth66:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth66
+	JNE          depth124
 
-skip65:
+skip123:
 	INCQ SI
-	JMP  taps63
+	JMP  taps121
 
-done64:
+done122:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip125
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified126
+	MOVL    $0xff800000, DI
+
+rectified126:
+	VMOVD        DI, X20
+	VBROADCASTSS X20, Z20
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Z21
+	VFMADD213PS  (R9), Z21, Z0
+	TESTQ        R10, R10
+	JZ           skip127
+	VADDPS       (R11)(DI*4), Z0, Z0
+
+skip127:
+	VMAXPS      Z0, Z20, Z0
+	VMOVUPS     64(R8), Z21
+	VFMADD213PS 64(R9), Z21, Z1
+	TESTQ       R10, R10
+	JZ          skip128
+	VADDPS      64(R11)(DI*4), Z1, Z1
+
+skip128:
+	VMAXPS      Z1, Z20, Z1
+	VMOVUPS     128(R8), Z21
+	VFMADD213PS 128(R9), Z21, Z2
+	TESTQ       R10, R10
+	JZ          skip129
+	VADDPS      128(R11)(DI*4), Z2, Z2
+
+skip129:
+	VMAXPS      Z2, Z20, Z2
+	VMOVUPS     192(R8), Z21
+	VFMADD213PS 192(R9), Z21, Z3
+	TESTQ       R10, R10
+	JZ          skip130
+	VADDPS      192(R11)(DI*4), Z3, Z3
+
+skip130:
+	VMAXPS      Z3, Z20, Z3
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z21
+	VFMADD213PS (R9), Z21, Z4
+	TESTQ       R10, R10
+	JZ          skip131
+	VADDPS      (R11)(DI*4), Z4, Z4
+
+skip131:
+	VMAXPS      Z4, Z20, Z4
+	VMOVUPS     64(R8), Z21
+	VFMADD213PS 64(R9), Z21, Z5
+	TESTQ       R10, R10
+	JZ          skip132
+	VADDPS      64(R11)(DI*4), Z5, Z5
+
+skip132:
+	VMAXPS      Z5, Z20, Z5
+	VMOVUPS     128(R8), Z21
+	VFMADD213PS 128(R9), Z21, Z6
+	TESTQ       R10, R10
+	JZ          skip133
+	VADDPS      128(R11)(DI*4), Z6, Z6
+
+skip133:
+	VMAXPS      Z6, Z20, Z6
+	VMOVUPS     192(R8), Z21
+	VFMADD213PS 192(R9), Z21, Z7
+	TESTQ       R10, R10
+	JZ          skip134
+	VADDPS      192(R11)(DI*4), Z7, Z7
+
+skip134:
+	VMAXPS      Z7, Z20, Z7
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z21
+	VFMADD213PS (R9), Z21, Z8
+	TESTQ       R10, R10
+	JZ          skip135
+	VADDPS      (R11)(DI*4), Z8, Z8
+
+skip135:
+	VMAXPS      Z8, Z20, Z8
+	VMOVUPS     64(R8), Z21
+	VFMADD213PS 64(R9), Z21, Z9
+	TESTQ       R10, R10
+	JZ          skip136
+	VADDPS      64(R11)(DI*4), Z9, Z9
+
+skip136:
+	VMAXPS      Z9, Z20, Z9
+	VMOVUPS     128(R8), Z21
+	VFMADD213PS 128(R9), Z21, Z10
+	TESTQ       R10, R10
+	JZ          skip137
+	VADDPS      128(R11)(DI*4), Z10, Z10
+
+skip137:
+	VMAXPS      Z10, Z20, Z10
+	VMOVUPS     192(R8), Z21
+	VFMADD213PS 192(R9), Z21, Z11
+	TESTQ       R10, R10
+	JZ          skip138
+	VADDPS      192(R11)(DI*4), Z11, Z11
+
+skip138:
+	VMAXPS      Z11, Z20, Z11
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z21
+	VFMADD213PS (R9), Z21, Z12
+	TESTQ       R10, R10
+	JZ          skip139
+	VADDPS      (R11)(DI*4), Z12, Z12
+
+skip139:
+	VMAXPS      Z12, Z20, Z12
+	VMOVUPS     64(R8), Z21
+	VFMADD213PS 64(R9), Z21, Z13
+	TESTQ       R10, R10
+	JZ          skip140
+	VADDPS      64(R11)(DI*4), Z13, Z13
+
+skip140:
+	VMAXPS      Z13, Z20, Z13
+	VMOVUPS     128(R8), Z21
+	VFMADD213PS 128(R9), Z21, Z14
+	TESTQ       R10, R10
+	JZ          skip141
+	VADDPS      128(R11)(DI*4), Z14, Z14
+
+skip141:
+	VMAXPS      Z14, Z20, Z14
+	VMOVUPS     192(R8), Z21
+	VFMADD213PS 192(R9), Z21, Z15
+	TESTQ       R10, R10
+	JZ          skip142
+	VADDPS      192(R11)(DI*4), Z15, Z15
+
+skip142:
+	VMAXPS      Z15, Z20, Z15
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z21
+	VFMADD213PS (R9), Z21, Z16
+	TESTQ       R10, R10
+	JZ          skip143
+	VADDPS      (R11)(DI*4), Z16, Z16
+
+skip143:
+	VMAXPS      Z16, Z20, Z16
+	VMOVUPS     64(R8), Z21
+	VFMADD213PS 64(R9), Z21, Z17
+	TESTQ       R10, R10
+	JZ          skip144
+	VADDPS      64(R11)(DI*4), Z17, Z17
+
+skip144:
+	VMAXPS      Z17, Z20, Z17
+	VMOVUPS     128(R8), Z21
+	VFMADD213PS 128(R9), Z21, Z18
+	TESTQ       R10, R10
+	JZ          skip145
+	VADDPS      128(R11)(DI*4), Z18, Z18
+
+skip145:
+	VMAXPS      Z18, Z20, Z18
+	VMOVUPS     192(R8), Z21
+	VFMADD213PS 192(R9), Z21, Z19
+	TESTQ       R10, R10
+	JZ          skip146
+	VADDPS      192(R11)(DI*4), Z19, Z19
+
+skip146:
+	VMAXPS Z19, Z20, Z19
+
+skip125:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -2994,7 +4000,7 @@ done64:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none61:
+none119:
 	VZEROUPPER
 	RET
 
@@ -3009,9 +4015,9 @@ TEXT ·rowsGrad4AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip67
+	JZ    skip147
 
-loop68:
+loop148:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3064,9 +4070,9 @@ loop68:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip69
+	JZ         skip149
 
-loop70:
+loop150:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -3194,14 +4200,14 @@ loop70:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop70
+	JNZ          loop150
 
-skip69:
+skip149:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip71
+	JZ    skip151
 
-loop72:
+loop152:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -3236,9 +4242,9 @@ loop72:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop72
+	JNZ          loop152
 
-skip71:
+skip151:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3286,9 +4292,9 @@ skip71:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop68
+	JNZ     loop148
 
-skip67:
+skip147:
 	VZEROUPPER
 	RET
 
@@ -3301,7 +4307,7 @@ TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none73
+	JZ    none153
 
 tile:
 	VPXORD  Z0, Z0, Z0
@@ -3334,7 +4340,7 @@ tile:
 	MOVB    184(DI), DI
 	MOVBQZX DI, DI
 	TESTQ   DI, DI
-	JZ      skip74
+	JZ      skip154
 	MOVLQSX (CX), DI
 	VMOVUPS (SI)(DI*4), Z0
 	VMOVUPS 64(SI)(DI*4), Z1
@@ -3366,14 +4372,14 @@ tile:
 	VMOVUPS 192(SI)(DI*4), Z23
 	VMOVUPS 256(SI)(DI*4), Z24
 
-skip74:
+skip154:
 	XORQ SI, SI
 
-taps75:
+taps155:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done76
+	JGE     done156
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3395,9 +4401,9 @@ taps75:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip77
+	JZ      skip157
 
-depth78:
+depth158:
 	VMOVUPS      (R9), Z25
 	VMOVUPS      64(R9), Z26
 	VMOVUPS      128(R9), Z27
@@ -3436,15 +4442,242 @@ depth78:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth78
+	JNE          depth158
 
-skip77:
+skip157:
 	INCQ SI
-	JMP  taps75
+	JMP  taps155
 
-done76:
+done156:
 	MOVQ    a+0(FP), SI
 	MOVQ    (SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    192(DI), R8
+	TESTQ   R8, R8
+	JZ      skip159
+	MOVQ    216(DI), R9
+	MOVQ    240(DI), R10
+	MOVQ    R10, R11
+	MOVQ    (DI), R12
+	SUBQ    R12, R11
+	MOVB    264(DI), R12
+	MOVBQZX R12, R12
+	XORL    DI, DI
+	TESTQ   R12, R12
+	JNZ     rectified160
+	MOVL    $0xff800000, DI
+
+rectified160:
+	VMOVD        DI, X25
+	VBROADCASTSS X25, Z25
+	LEAQ         (SI)(R11*1), R11
+	MOVLQSX      (CX), DI
+	VMOVUPS      (R8), Z26
+	VFMADD213PS  (R9), Z26, Z0
+	TESTQ        R10, R10
+	JZ           skip161
+	VADDPS       (R11)(DI*4), Z0, Z0
+
+skip161:
+	VMAXPS      Z0, Z25, Z0
+	VMOVUPS     64(R8), Z26
+	VFMADD213PS 64(R9), Z26, Z1
+	TESTQ       R10, R10
+	JZ          skip162
+	VADDPS      64(R11)(DI*4), Z1, Z1
+
+skip162:
+	VMAXPS      Z1, Z25, Z1
+	VMOVUPS     128(R8), Z26
+	VFMADD213PS 128(R9), Z26, Z2
+	TESTQ       R10, R10
+	JZ          skip163
+	VADDPS      128(R11)(DI*4), Z2, Z2
+
+skip163:
+	VMAXPS      Z2, Z25, Z2
+	VMOVUPS     192(R8), Z26
+	VFMADD213PS 192(R9), Z26, Z3
+	TESTQ       R10, R10
+	JZ          skip164
+	VADDPS      192(R11)(DI*4), Z3, Z3
+
+skip164:
+	VMAXPS      Z3, Z25, Z3
+	VMOVUPS     256(R8), Z26
+	VFMADD213PS 256(R9), Z26, Z4
+	TESTQ       R10, R10
+	JZ          skip165
+	VADDPS      256(R11)(DI*4), Z4, Z4
+
+skip165:
+	VMAXPS      Z4, Z25, Z4
+	MOVLQSX     4(CX), DI
+	VMOVUPS     (R8), Z26
+	VFMADD213PS (R9), Z26, Z5
+	TESTQ       R10, R10
+	JZ          skip166
+	VADDPS      (R11)(DI*4), Z5, Z5
+
+skip166:
+	VMAXPS      Z5, Z25, Z5
+	VMOVUPS     64(R8), Z26
+	VFMADD213PS 64(R9), Z26, Z6
+	TESTQ       R10, R10
+	JZ          skip167
+	VADDPS      64(R11)(DI*4), Z6, Z6
+
+skip167:
+	VMAXPS      Z6, Z25, Z6
+	VMOVUPS     128(R8), Z26
+	VFMADD213PS 128(R9), Z26, Z7
+	TESTQ       R10, R10
+	JZ          skip168
+	VADDPS      128(R11)(DI*4), Z7, Z7
+
+skip168:
+	VMAXPS      Z7, Z25, Z7
+	VMOVUPS     192(R8), Z26
+	VFMADD213PS 192(R9), Z26, Z8
+	TESTQ       R10, R10
+	JZ          skip169
+	VADDPS      192(R11)(DI*4), Z8, Z8
+
+skip169:
+	VMAXPS      Z8, Z25, Z8
+	VMOVUPS     256(R8), Z26
+	VFMADD213PS 256(R9), Z26, Z9
+	TESTQ       R10, R10
+	JZ          skip170
+	VADDPS      256(R11)(DI*4), Z9, Z9
+
+skip170:
+	VMAXPS      Z9, Z25, Z9
+	MOVLQSX     8(CX), DI
+	VMOVUPS     (R8), Z26
+	VFMADD213PS (R9), Z26, Z10
+	TESTQ       R10, R10
+	JZ          skip171
+	VADDPS      (R11)(DI*4), Z10, Z10
+
+skip171:
+	VMAXPS      Z10, Z25, Z10
+	VMOVUPS     64(R8), Z26
+	VFMADD213PS 64(R9), Z26, Z11
+	TESTQ       R10, R10
+	JZ          skip172
+	VADDPS      64(R11)(DI*4), Z11, Z11
+
+skip172:
+	VMAXPS      Z11, Z25, Z11
+	VMOVUPS     128(R8), Z26
+	VFMADD213PS 128(R9), Z26, Z12
+	TESTQ       R10, R10
+	JZ          skip173
+	VADDPS      128(R11)(DI*4), Z12, Z12
+
+skip173:
+	VMAXPS      Z12, Z25, Z12
+	VMOVUPS     192(R8), Z26
+	VFMADD213PS 192(R9), Z26, Z13
+	TESTQ       R10, R10
+	JZ          skip174
+	VADDPS      192(R11)(DI*4), Z13, Z13
+
+skip174:
+	VMAXPS      Z13, Z25, Z13
+	VMOVUPS     256(R8), Z26
+	VFMADD213PS 256(R9), Z26, Z14
+	TESTQ       R10, R10
+	JZ          skip175
+	VADDPS      256(R11)(DI*4), Z14, Z14
+
+skip175:
+	VMAXPS      Z14, Z25, Z14
+	MOVLQSX     12(CX), DI
+	VMOVUPS     (R8), Z26
+	VFMADD213PS (R9), Z26, Z15
+	TESTQ       R10, R10
+	JZ          skip176
+	VADDPS      (R11)(DI*4), Z15, Z15
+
+skip176:
+	VMAXPS      Z15, Z25, Z15
+	VMOVUPS     64(R8), Z26
+	VFMADD213PS 64(R9), Z26, Z16
+	TESTQ       R10, R10
+	JZ          skip177
+	VADDPS      64(R11)(DI*4), Z16, Z16
+
+skip177:
+	VMAXPS      Z16, Z25, Z16
+	VMOVUPS     128(R8), Z26
+	VFMADD213PS 128(R9), Z26, Z17
+	TESTQ       R10, R10
+	JZ          skip178
+	VADDPS      128(R11)(DI*4), Z17, Z17
+
+skip178:
+	VMAXPS      Z17, Z25, Z17
+	VMOVUPS     192(R8), Z26
+	VFMADD213PS 192(R9), Z26, Z18
+	TESTQ       R10, R10
+	JZ          skip179
+	VADDPS      192(R11)(DI*4), Z18, Z18
+
+skip179:
+	VMAXPS      Z18, Z25, Z18
+	VMOVUPS     256(R8), Z26
+	VFMADD213PS 256(R9), Z26, Z19
+	TESTQ       R10, R10
+	JZ          skip180
+	VADDPS      256(R11)(DI*4), Z19, Z19
+
+skip180:
+	VMAXPS      Z19, Z25, Z19
+	MOVLQSX     16(CX), DI
+	VMOVUPS     (R8), Z26
+	VFMADD213PS (R9), Z26, Z20
+	TESTQ       R10, R10
+	JZ          skip181
+	VADDPS      (R11)(DI*4), Z20, Z20
+
+skip181:
+	VMAXPS      Z20, Z25, Z20
+	VMOVUPS     64(R8), Z26
+	VFMADD213PS 64(R9), Z26, Z21
+	TESTQ       R10, R10
+	JZ          skip182
+	VADDPS      64(R11)(DI*4), Z21, Z21
+
+skip182:
+	VMAXPS      Z21, Z25, Z21
+	VMOVUPS     128(R8), Z26
+	VFMADD213PS 128(R9), Z26, Z22
+	TESTQ       R10, R10
+	JZ          skip183
+	VADDPS      128(R11)(DI*4), Z22, Z22
+
+skip183:
+	VMAXPS      Z22, Z25, Z22
+	VMOVUPS     192(R8), Z26
+	VFMADD213PS 192(R9), Z26, Z23
+	TESTQ       R10, R10
+	JZ          skip184
+	VADDPS      192(R11)(DI*4), Z23, Z23
+
+skip184:
+	VMAXPS      Z23, Z25, Z23
+	VMOVUPS     256(R8), Z26
+	VFMADD213PS 256(R9), Z26, Z24
+	TESTQ       R10, R10
+	JZ          skip185
+	VADDPS      256(R11)(DI*4), Z24, Z24
+
+skip185:
+	VMAXPS Z24, Z25, Z24
+
+skip159:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -3480,7 +4713,7 @@ done76:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none73:
+none153:
 	VZEROUPPER
 	RET
 
@@ -3495,9 +4728,9 @@ TEXT ·rowsGrad5AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip79
+	JZ    skip186
 
-loop80:
+loop187:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3560,9 +4793,9 @@ loop80:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip81
+	JZ         skip188
 
-loop82:
+loop189:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -3714,14 +4947,14 @@ loop82:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop82
+	JNZ          loop189
 
-skip81:
+skip188:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip83
+	JZ    skip190
 
-loop84:
+loop191:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -3762,9 +4995,9 @@ loop84:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop84
+	JNZ          loop191
 
-skip83:
+skip190:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3822,9 +5055,9 @@ skip83:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop80
+	JNZ     loop187
 
-skip79:
+skip186:
 	VZEROUPPER
 	RET
 
@@ -3846,9 +5079,9 @@ TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	TESTQ  AX, AX
-	JZ     skip85
+	JZ     skip192
 
-loop86:
+loop193:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -3862,8 +5095,8 @@ loop86:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ        AX
-	JNZ         loop86
+	JNZ         loop193
 
-skip85:
+skip192:
 	VZEROUPPER
 	RET

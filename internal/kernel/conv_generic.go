@@ -8,13 +8,13 @@ func planesGeneric(s *Set, a *Planes) {
 		for t := range a.Tiles {
 			for half := range 2 {
 				p0 := r*a.RowStride + t*2*s.Lanes + half*a.VecStride
-				planesVecGeneric(s, a, p0)
+				planesVecGeneric(s, a, a.W[r*a.WStride:], p0)
 			}
 		}
 	}
 }
 
-func planesVecGeneric(s *Set, a *Planes, p0 int) {
+func planesVecGeneric(s *Set, a *Planes, weights []float32, p0 int) {
 	for o := range s.PlanesOut {
 		out := a.Out[o*a.OutStride+p0:][:s.Lanes]
 		var acc [maxLanes]float32
@@ -23,14 +23,31 @@ func planesVecGeneric(s *Set, a *Planes, p0 int) {
 			copy(sum, out)
 		}
 		for k, off := range a.Off {
-			w := a.W[k*s.PlanesOut+o]
+			w := weights[k*s.PlanesOut+o]
 			x := a.X[a.XBase+int(off)+p0:][:s.Lanes]
 			for l := range sum {
 				sum[l] += float32(w * x[l])
 			}
 		}
-		copy(out, sum)
+		for l, v := range sum {
+			out[l] = a.finish(v, o, o*a.OutStride+p0+l)
+		}
 	}
+}
+
+// finish is the value stored for a sum of output o that goes to place at.
+func (f *Finish) finish(sum float32, o, at int) float32 {
+	if f.Scale == nil {
+		return sum
+	}
+	y := float32(sum*f.Scale[o]) + f.Shift[o]
+	if f.Res != nil {
+		y += f.Res[at]
+	}
+	if f.Relu {
+		y = max(y, 0) // a NaN passes, so that a diverged loss is seen
+	}
+	return y
 }
 
 func planesGradGeneric(s *Set, a *PlanesGrad) {
@@ -72,7 +89,11 @@ func rowsGeneric(s *Set, a *Rows) {
 			}
 		}
 		for j := range RowTile {
-			copy(a.Out[a.OutPos[t+j]:][:bw], tile[j][:bw])
+			at := int(a.OutPos[t+j])
+			out := a.Out[at:][:bw]
+			for v, sum := range tile[j][:bw] {
+				out[v] = a.finish(sum, v, at+v)
+			}
 		}
 	}
 }

@@ -55,6 +55,36 @@ func (e *expected) add(at int, w, x float32) {
 	e.size[at] += math.Abs(p)
 }
 
+// finish is what a Finish does to the sum of output o at a place.
+func (e *expected) finish(f *Finish, at, o int) {
+	if f.Scale == nil {
+		return
+	}
+	scale := float64(f.Scale[o])
+	e.sum[at] = e.sum[at]*scale + float64(f.Shift[o])
+	e.size[at] = e.size[at]*math.Abs(scale) + math.Abs(float64(f.Shift[o]))
+	if f.Res != nil {
+		e.sum[at] += float64(f.Res[at])
+		e.size[at] += math.Abs(float64(f.Res[at]))
+	}
+	if f.Relu {
+		e.sum[at] = max(e.sum[at], 0)
+	}
+}
+
+// anyFinish is one of the four kinds of Finish, or none, for a block of outputs and an output buffer of n floats.
+func anyFinish(r *rand.Rand, outputs, n, shift int) (f Finish) {
+	kind := r.IntN(5)
+	if kind == 0 {
+		return f
+	}
+	f.Scale, f.Shift, f.Relu = normal(r, outputs, shift), normal(r, outputs, shift), kind > 2
+	if kind%2 == 0 {
+		f.Res = normal(r, n, shift)
+	}
+	return f
+}
+
 // check compares an output with its expectation. terms is the number of additions into one element.
 func (e *expected) check(t *testing.T, what string, got, before guarded) {
 	t.Helper()
@@ -140,7 +170,10 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 		a.Off[i] = int32(r.IntN(xStride*k+1)) - 3
 	}
 	a.X = normal(r, span+xStride*k+8, shift)
-	a.W = normal(r, k*s.PlanesOut, shift)
+	if rows%2 == 1 { // a row of outputs has weights of its own
+		a.WStride = k*s.PlanesOut + 1
+	}
+	a.W = normal(r, max(0, rows-1)*a.WStride+k*s.PlanesOut, shift)
 	if k > 0 {
 		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
 	}
@@ -148,8 +181,9 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 	if a.Add {
 		copy(out.part, normal(r, len(out.part), 0))
 	}
+	a.Finish = anyFinish(r, s.PlanesOut, len(out.part), shift)
 	want, before := newExpected(), out.clone()
-	want.terms = k + 1
+	want.terms = k + 3
 	for o := range s.PlanesOut {
 		for row := range rows {
 			for p := range tiles * tile {
@@ -159,8 +193,9 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 					want.set(o*a.OutStride+at, out.part[o*a.OutStride+at])
 				}
 				for i, off := range a.Off {
-					want.add(o*a.OutStride+at, a.W[i*s.PlanesOut+o], a.X[a.XBase+int(off)+at])
+					want.add(o*a.OutStride+at, a.W[row*a.WStride+i*s.PlanesOut+o], a.X[a.XBase+int(off)+at])
 				}
+				want.finish(&a.Finish, o*a.OutStride+at, o)
 			}
 		}
 	}
@@ -261,8 +296,9 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 	if a.Add {
 		copy(out.part, normal(r, len(out.part), 0))
 	}
+	a.Finish = anyFinish(r, bw, len(out.part), shift)
 	want, before := newExpected(), out.clone()
-	want.terms = c*taps + 1
+	want.terms = c*taps + 3
 	for j, at := range a.OutPos {
 		for v := range bw {
 			want.set(int(at)+v, 0)
@@ -274,6 +310,7 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 					want.add(int(at)+v, a.W[int(a.TapW[i])+ch*bw+v], a.X[int(a.XPos[j]+a.TapX[i])+ch])
 				}
 			}
+			want.finish(&a.Finish, int(at)+v, v)
 		}
 	}
 	a.Out = out.part
@@ -338,6 +375,15 @@ func TestConvRefuses(t *testing.T) {
 				s.Planes(&Planes{Out: floats, X: floats, Off: tile, W: few, Rows: 1, Tiles: 1, VecStride: s.Lanes})
 			},
 			"planes, rows": func() { s.Planes(&Planes{Out: floats, Rows: 1, Tiles: 1, VecStride: len(floats)}) },
+			"planes, Res": func() {
+				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes, Finish: Finish{Scale: floats, Shift: floats, Res: few}})
+			},
+			"planes, Scale": func() {
+				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes, Finish: Finish{Scale: few, Shift: floats}})
+			},
+			"rows, Shift": func() {
+				s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
+			},
 			"gradient, Dst": func() {
 				s.PlanesGrad(&PlanesGrad{Dst: few, X: floats, Y: floats, Off: off, Images: 1, Rows: 1, Vecs: 1})
 			},

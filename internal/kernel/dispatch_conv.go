@@ -10,7 +10,11 @@ func (s *Set) Planes(a *Planes) {
 	}
 	end := (a.Rows-1)*a.RowStride + (a.Tiles-1)*2*s.Lanes + a.VecStride + s.Lanes
 	enough(len(a.Out), (s.PlanesOut-1)*a.OutStride+end, "kernel: planes: outputs end beyond Out")
-	enough(len(a.W), len(a.Off)*s.PlanesOut, "kernel: planes: W is shorter than Off wants")
+	enough(len(a.W), (a.Rows-1)*a.WStride+len(a.Off)*s.PlanesOut, "kernel: planes: W is shorter than Off wants")
+	a.check(s.PlanesOut)
+	if a.Res != nil {
+		enough(len(a.Res), (s.PlanesOut-1)*a.OutStride+end, "kernel: planes: outputs end beyond Res")
+	}
 	s.planes(a)
 }
 
@@ -34,7 +38,15 @@ func (s *Set) Rows(a *Rows) {
 		panic("kernel: rows: positions are no whole tiles or tables differ in length")
 	}
 	s.checkVecs(a.Vecs)
+	a.check(a.Vecs * s.Lanes)
 	s.rows(a)
+}
+
+// check panics where a block of so many outputs has no value for one of them.
+func (f *Finish) check(outputs int) {
+	if f.Scale != nil {
+		enough(min(len(f.Scale), len(f.Shift)), outputs, "kernel: finish: Scale or Shift is shorter than a block")
+	}
 }
 
 // RowsGrad computes tiles of a weight gradient in the channel-last layout; see [RowsGrad].

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	. "github.com/mmcloughlin/avo/operand"
@@ -149,11 +150,19 @@ func (c *convolutions) planes() {
 	c.ADDQ(xb, x)
 	out := base("Out")
 	stride, second := c.scaled(field("OutStride")), c.scaled(field("VecStride"))
+	weights, w := c.AllocLocal(8), base("W")
+	c.MOVQ(w, weights)
 	c.counted(field("Rows"), func() {
 		tiles, xt, ot := field("Tiles"), c.copyOf(x), c.copyOf(out)
 		c.unless(tiles, func() {
-			c.loop(tiles, func() { c.planesTile(xt, ot, base("W"), base("Off"), stride, second) })
+			c.loop(tiles, func() {
+				w := c.GP64()
+				c.MOVQ(weights, w)
+				c.planesTile(xt, ot, w, base("Off"), stride, second)
+			})
 		})
+		next := c.scaled(field("WStride"))
+		c.ADDQ(next, weights)
 		rowStride := c.scaled(field("RowStride"))
 		c.ADDQ(rowStride, x)
 		c.ADDQ(rowStride, out)
@@ -189,6 +198,26 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 		c.ADDQ(U32(uint32(n*floatBytes*c.planesOut)), wk)
 		c.ADDQ(U32(uint32(n*floatBytes)), offk)
 	})
+	c.finished(func(f finish) {
+		b := c.vecs(2)
+		o := c.copyOf(out)
+		for i := range c.planesOut {
+			c.VBROADCASTSS(Mem{Base: f.scale, Disp: floatBytes * i}, b[0])
+			c.VBROADCASTSS(Mem{Base: f.shift, Disp: floatBytes * i}, b[1])
+			at := o
+			for v := range 2 {
+				if v == 1 {
+					at = c.GP64()
+					c.LEAQ(Mem{Base: o, Index: second, Scale: 1}, at)
+				}
+				a := acc[2*i+v]
+				c.VFMADD213PS(b[1], b[0], a)
+				c.unless(f.res, func() { c.VADDPS(Mem{Base: at, Index: f.delta, Scale: 1}, a, a) })
+				c.VMAXPS(a, f.floor, a)
+			}
+			c.ADDQ(stride, o)
+		}
+	})
 	o := c.copyOf(out)
 	for i := range c.planesOut {
 		c.VMOVUPS(acc[2*i], Mem{Base: o})
@@ -197,6 +226,43 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 	}
 	c.ADDQ(U32(uint32(2*c.bytes)), x)
 	c.ADDQ(U32(uint32(2*c.bytes)), out)
+}
+
+// finish is a Finish in registers.
+type finish struct {
+	scale, shift, res reg.GPVirtual
+	delta             reg.GPVirtual // from Out to Res, bytes
+	floor             reg.VecVirtual
+}
+
+// finished does body if the argument struct has a Scale. VMAXPS returns its second source when one is a NaN, so a NaN passes.
+func (c *convolutions) finished(body func(finish)) {
+	args := c.Dereference(c.Param("a"))
+	load := func(f string) reg.GPVirtual {
+		r := c.GP64()
+		c.Load(args.Field("Finish").Field(f).Base(), r)
+		return r
+	}
+	scale := load("Scale")
+	c.unless(scale, func() {
+		f := finish{scale, load("Shift"), load("Res"), c.GP64(), c.vec()}
+		c.MOVQ(f.res, f.delta)
+		out, bits, relu := c.GP64(), c.GP32(), c.GP64()
+		c.Load(args.Field("Out").Base(), out)
+		c.SUBQ(out, f.delta)
+		c.Load(args.Field("Finish").Field("Relu"), relu.As8())
+		c.MOVBQZX(relu.As8(), relu)
+		c.XORL(bits, bits)
+		rectified := c.label("rectified")
+		c.TESTQ(relu, relu)
+		c.JNZ(LabelRef(rectified))
+		c.MOVL(U32(math.Float32bits(float32(math.Inf(-1)))), bits)
+		c.Label(rectified)
+		low := c.XMM()
+		c.VMOVD(bits, low)
+		c.VBROADCASTSS(low, f.floor)
+		body(f)
+	})
 }
 
 // wholeRows are the widths of maps, in floats, whose rows are unrolled: those of 32×32 images.
@@ -362,6 +428,20 @@ func (c *convolutions) rows(vecs int) {
 	c.JMP(LabelRef(taps))
 	c.Label(done)
 	c.Load(c.Dereference(c.Param("a")).Field("Out").Base(), out)
+	c.finished(func(f finish) {
+		b, res := c.vec(), c.GP64()
+		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
+		for j := range rowTile {
+			c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
+			for v := range vecs {
+				a := acc[j*vecs+v]
+				c.VMOVUPS(Mem{Base: f.scale, Disp: v * c.bytes}, b)
+				c.VFMADD213PS(Mem{Base: f.shift, Disp: v * c.bytes}, b, a)
+				c.unless(f.res, func() { c.VADDPS(Mem{Base: res, Index: o, Scale: 4, Disp: v * c.bytes}, a, a) })
+				c.VMAXPS(a, f.floor, a)
+			}
+		}
+	})
 	for j := range rowTile {
 		c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
 		for v := range vecs {
