@@ -3,6 +3,15 @@ package kernel
 // RowTile is the number of positions a tile of [Rows] computes at once.
 const RowTile = 5
 
+// Finish is what a convolution does to a sum before it stores it, in evaluation: y = sum·Scale[o] + Shift[o] for output o,
+// plus Res at the place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale
+// is nil the sum itself is stored.
+type Finish struct {
+	Scale, Shift []float32 // as long as the outputs of whole blocks
+	Res          []float32
+	Relu         bool
+}
+
 // Planes describes a convolution in the planes layout for one block of outputs: with k running over (input channel, tap)
 //
 //	out[o][p] = Σ_k W[k][o] · X[off[k]+p]      0 ≤ o < Set.PlanesOut
