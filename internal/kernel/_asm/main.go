@@ -26,13 +26,14 @@ import (
 
 // families are the groups of kernels, one output file each.
 var families = map[string]func(*generator){
-	"conv":   convKernels,
-	"vector": vectorKernels,
+	"conv":     convKernels,
+	"vector":   vectorKernels,
+	"winograd": winogradKernels,
 }
 
 // argumentFiles declare the argument structs; field offsets are read from them, so that no copy can drift. They must
 // import nothing.
-var argumentFiles = []string{"conv.go", "vector.go"}
+var argumentFiles = []string{"conv.go", "vector.go", "winograd.go"}
 
 // generator is an avo context that knows the types of package kernel.
 type generator struct {
