@@ -488,7 +488,7 @@ next4:
 
 // func winogradPlanesInputAVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesInputAVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInputAVX2(SB), NOSPLIT, $408-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
@@ -503,209 +503,221 @@ TEXT ·winogradPlanesInputAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), R8
 	MOVQ  56(R8), R8
 	LEAQ  (DI)(R8*4), DI
-	MOVQ  DI, (SP)
+	MOVQ  DI, 384(SP)
 	MOVQ  a+0(FP), DI
 	MOVQ  (DI), DI
-	MOVQ  DI, 8(SP)
+	MOVQ  DI, 392(SP)
 	MOVQ  a+0(FP), DI
 	MOVQ  120(DI), DI
-	MOVQ  DI, 16(SP)
+	MOVQ  DI, 400(SP)
 	TESTQ DI, DI
 	JZ    skip5
 
 counted6:
 	MOVQ a+0(FP), DI
 	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ 392(SP), DI
 
 next7:
 	MOVLQSX      (R8), R9
-	MOVLQSX      24(R8), R10
 	VMOVUPS      -4(SI)(R9*4), Y0
 	VMOVUPS      4(SI)(R9*4), Y1
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y1, Y1
-	VADDPS       Y1, Y0, Y2
-	VSUBPS       Y0, Y1, Y0
-	MOVLQSX      4(R8), R9
-	MOVLQSX      28(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y1
+	MOVLQSX      24(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y2
 	VMOVUPS      4(SI)(R9*4), Y3
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y1, Y1
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y3, Y3
-	VADDPS       Y3, Y1, Y4
-	VSUBPS       Y1, Y3, Y1
-	MOVLQSX      8(R8), R9
-	MOVLQSX      32(R8), R10
+	VSHUFPS      $0xdd, Y2, Y0, Y4
+	VSHUFPS      $0x88, Y3, Y1, Y5
+	VSUBPS       Y1, Y0, Y0
+	VSUBPS       Y3, Y2, Y2
+	VSHUFPS      $0x88, Y2, Y0, Y1
+	VSHUFPS      $0xdd, Y2, Y0, Y0
+	VMOVUPS      Y1, (SP)
+	VMOVUPS      Y0, 192(SP)
+	VADDPS       Y5, Y4, Y0
+	VSUBPS       Y4, Y5, Y5
+	MOVLQSX      4(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y1
+	VMOVUPS      4(SI)(R9*4), Y2
+	MOVLQSX      28(R8), R9
 	VMOVUPS      -4(SI)(R9*4), Y3
-	VMOVUPS      4(SI)(R9*4), Y5
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y3, Y3
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y5, Y5
-	VADDPS       Y5, Y3, Y6
-	VSUBPS       Y3, Y5, Y3
+	VMOVUPS      4(SI)(R9*4), Y4
+	VSHUFPS      $0xdd, Y3, Y1, Y6
+	VSHUFPS      $0x88, Y4, Y2, Y7
+	VSUBPS       Y2, Y1, Y1
+	VSUBPS       Y4, Y3, Y3
+	VSHUFPS      $0x88, Y3, Y1, Y2
+	VSHUFPS      $0xdd, Y3, Y1, Y1
+	VMOVUPS      Y2, 32(SP)
+	VMOVUPS      Y1, 224(SP)
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y6, Y7, Y7
+	MOVLQSX      8(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y2
+	VMOVUPS      4(SI)(R9*4), Y3
+	MOVLQSX      32(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y4
+	VMOVUPS      4(SI)(R9*4), Y6
+	VSHUFPS      $0xdd, Y4, Y2, Y8
+	VSHUFPS      $0x88, Y6, Y3, Y9
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y6, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y2, Y3
+	VSHUFPS      $0xdd, Y4, Y2, Y2
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y2, 256(SP)
+	VADDPS       Y9, Y8, Y2
+	VSUBPS       Y8, Y9, Y9
 	MOVLQSX      12(R8), R9
-	MOVLQSX      36(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y5
-	VMOVUPS      4(SI)(R9*4), Y7
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y5, Y5
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y7, Y7
-	VADDPS       Y7, Y5, Y8
-	VSUBPS       Y5, Y7, Y5
+	VMOVUPS      -4(SI)(R9*4), Y3
+	VMOVUPS      4(SI)(R9*4), Y4
+	MOVLQSX      36(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y6
+	VMOVUPS      4(SI)(R9*4), Y8
+	VSHUFPS      $0xdd, Y6, Y3, Y10
+	VSHUFPS      $0x88, Y8, Y4, Y11
+	VSUBPS       Y4, Y3, Y3
+	VSUBPS       Y8, Y6, Y6
+	VSHUFPS      $0x88, Y6, Y3, Y4
+	VSHUFPS      $0xdd, Y6, Y3, Y3
+	VMOVUPS      Y4, 96(SP)
+	VMOVUPS      Y3, 288(SP)
+	VADDPS       Y11, Y10, Y3
+	VSUBPS       Y10, Y11, Y11
 	MOVLQSX      16(R8), R9
-	MOVLQSX      40(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y7
-	VMOVUPS      4(SI)(R9*4), Y9
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y7, Y7
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y9, Y9
-	VADDPS       Y9, Y7, Y10
-	VSUBPS       Y7, Y9, Y7
+	VMOVUPS      -4(SI)(R9*4), Y4
+	VMOVUPS      4(SI)(R9*4), Y6
+	MOVLQSX      40(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y8
+	VMOVUPS      4(SI)(R9*4), Y10
+	VSHUFPS      $0xdd, Y8, Y4, Y12
+	VSHUFPS      $0x88, Y10, Y6, Y13
+	VSUBPS       Y6, Y4, Y4
+	VSUBPS       Y10, Y8, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y6
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	VMOVUPS      Y6, 128(SP)
+	VMOVUPS      Y4, 320(SP)
+	VADDPS       Y13, Y12, Y4
+	VSUBPS       Y12, Y13, Y13
 	MOVLQSX      20(R8), R9
-	MOVLQSX      44(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y9
-	VMOVUPS      4(SI)(R9*4), Y11
-	VSHUFPS      $0xdd, -4(SI)(R10*4), Y9, Y9
-	VSHUFPS      $0x88, 4(SI)(R10*4), Y11, Y11
-	VADDPS       Y11, Y9, Y12
-	VSUBPS       Y9, Y11, Y9
-	VFMADD132PS  winograd<>+32(SB), Y10, Y2
-	VFNMADD231PS winograd<>+64(SB), Y6, Y2
-	VFMADD231PS  winograd<>+32(SB), Y4, Y12
-	VFNMADD231PS winograd<>+64(SB), Y8, Y12
-	VMOVAPS      Y10, Y11
-	VFNMADD231PS winograd<>+32(SB), Y6, Y11
-	VMOVAPS      Y8, Y13
-	VFNMADD231PS winograd<>+32(SB), Y4, Y13
-	VSUBPS       Y6, Y10, Y10
-	VSUBPS       Y4, Y8, Y8
-	VADDPS       Y13, Y11, Y4
-	VSUBPS       Y13, Y11, Y6
-	VADDPS       Y8, Y8, Y8
-	VADDPS       Y8, Y10, Y11
-	VSUBPS       Y8, Y10, Y10
+	VMOVUPS      -4(SI)(R9*4), Y6
+	VMOVUPS      4(SI)(R9*4), Y8
+	MOVLQSX      44(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y10
+	VMOVUPS      4(SI)(R9*4), Y12
+	VSHUFPS      $0xdd, Y10, Y6, Y14
+	VSHUFPS      $0x88, Y12, Y8, Y15
+	VSUBPS       Y8, Y6, Y6
+	VSUBPS       Y12, Y10, Y10
+	VSHUFPS      $0x88, Y10, Y6, Y8
+	VSHUFPS      $0xdd, Y10, Y6, Y6
+	VMOVUPS      Y8, 160(SP)
+	VMOVUPS      Y6, 352(SP)
+	VADDPS       Y15, Y14, Y6
+	VSUBPS       Y14, Y15, Y15
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y6
+	VFNMADD231PS winograd<>+64(SB), Y3, Y6
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS winograd<>+32(SB), Y2, Y8
+	VMOVAPS      Y3, Y10
+	VFNMADD231PS winograd<>+32(SB), Y1, Y10
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y10, Y8, Y1
+	VSUBPS       Y10, Y8, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y8
+	VSUBPS       Y3, Y4, Y4
 	LEAQ         (DI)(AX*1), R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y4, (R9)(CX*1)
-	VMOVUPS      Y6, (R9)(CX*2)
-	VMOVUPS      Y11, (R9)(DX*1)
-	VMOVUPS      Y10, (R9)(CX*4)
-	VMOVUPS      Y12, (R9)(BX*1)
-	VFMADD132PS  winograd<>+32(SB), Y7, Y0
-	VFNMADD231PS winograd<>+64(SB), Y3, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y9
-	VFNMADD231PS winograd<>+64(SB), Y5, Y9
-	VMOVAPS      Y7, Y2
-	VFNMADD231PS winograd<>+32(SB), Y3, Y2
-	VMOVAPS      Y5, Y4
-	VFNMADD231PS winograd<>+32(SB), Y1, Y4
-	VSUBPS       Y3, Y7, Y7
-	VSUBPS       Y1, Y5, Y5
-	VADDPS       Y4, Y2, Y1
-	VSUBPS       Y4, Y2, Y3
-	VADDPS       Y5, Y5, Y5
-	VADDPS       Y5, Y7, Y2
-	VSUBPS       Y5, Y7, Y7
-	LEAQ         (DI)(AX*2), R9
 	VMOVUPS      Y0, (R9)
 	VMOVUPS      Y1, (R9)(CX*1)
-	VMOVUPS      Y3, (R9)(CX*2)
-	VMOVUPS      Y2, (R9)(DX*1)
-	VMOVUPS      Y7, (R9)(CX*4)
-	VMOVUPS      Y9, (R9)(BX*1)
-	MOVLQSX      (R8), R9
-	MOVLQSX      24(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y0
-	VSUBPS       4(SI)(R9*4), Y0, Y0
-	VMOVUPS      -4(SI)(R10*4), Y1
-	VSUBPS       4(SI)(R10*4), Y1, Y1
-	VSHUFPS      $0x88, Y1, Y0, Y2
-	VSHUFPS      $0xdd, Y1, Y0, Y0
-	MOVLQSX      4(R8), R9
-	MOVLQSX      28(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y1
-	VSUBPS       4(SI)(R9*4), Y1, Y1
-	VMOVUPS      -4(SI)(R10*4), Y3
-	VSUBPS       4(SI)(R10*4), Y3, Y3
-	VSHUFPS      $0x88, Y3, Y1, Y4
-	VSHUFPS      $0xdd, Y3, Y1, Y1
-	MOVLQSX      8(R8), R9
-	MOVLQSX      32(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y3
-	VSUBPS       4(SI)(R9*4), Y3, Y3
-	VMOVUPS      -4(SI)(R10*4), Y5
-	VSUBPS       4(SI)(R10*4), Y5, Y5
-	VSHUFPS      $0x88, Y5, Y3, Y6
-	VSHUFPS      $0xdd, Y5, Y3, Y3
-	MOVLQSX      12(R8), R9
-	MOVLQSX      36(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y5
-	VSUBPS       4(SI)(R9*4), Y5, Y5
-	VMOVUPS      -4(SI)(R10*4), Y7
-	VSUBPS       4(SI)(R10*4), Y7, Y7
-	VSHUFPS      $0x88, Y7, Y5, Y8
-	VSHUFPS      $0xdd, Y7, Y5, Y5
-	MOVLQSX      16(R8), R9
-	MOVLQSX      40(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y7
-	VSUBPS       4(SI)(R9*4), Y7, Y7
-	VMOVUPS      -4(SI)(R10*4), Y9
-	VSUBPS       4(SI)(R10*4), Y9, Y9
-	VSHUFPS      $0x88, Y9, Y7, Y10
-	VSHUFPS      $0xdd, Y9, Y7, Y7
-	MOVLQSX      20(R8), R9
-	MOVLQSX      44(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Y9
-	VSUBPS       4(SI)(R9*4), Y9, Y9
-	VMOVUPS      -4(SI)(R10*4), Y11
-	VSUBPS       4(SI)(R10*4), Y11, Y11
-	VSHUFPS      $0x88, Y11, Y9, Y12
-	VSHUFPS      $0xdd, Y11, Y9, Y9
-	VFMADD132PS  winograd<>+32(SB), Y10, Y2
-	VFNMADD231PS winograd<>+64(SB), Y6, Y2
-	VFMADD231PS  winograd<>+32(SB), Y4, Y12
-	VFNMADD231PS winograd<>+64(SB), Y8, Y12
-	VMOVAPS      Y10, Y11
-	VFNMADD231PS winograd<>+32(SB), Y6, Y11
-	VMOVAPS      Y8, Y13
-	VFNMADD231PS winograd<>+32(SB), Y4, Y13
-	VSUBPS       Y6, Y10, Y10
-	VSUBPS       Y4, Y8, Y8
-	VADDPS       Y13, Y11, Y4
-	VSUBPS       Y13, Y11, Y6
-	VADDPS       Y8, Y8, Y8
-	VADDPS       Y8, Y10, Y11
-	VSUBPS       Y8, Y10, Y10
-	VMOVUPS      Y2, (DI)
-	VMOVUPS      Y4, (DI)(CX*1)
-	VMOVUPS      Y6, (DI)(CX*2)
-	VMOVUPS      Y11, (DI)(DX*1)
-	VMOVUPS      Y10, (DI)(CX*4)
-	VMOVUPS      Y12, (DI)(BX*1)
-	VFMADD132PS  winograd<>+32(SB), Y7, Y0
-	VFNMADD231PS winograd<>+64(SB), Y3, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y9
-	VFNMADD231PS winograd<>+64(SB), Y5, Y9
-	VMOVAPS      Y7, Y2
-	VFNMADD231PS winograd<>+32(SB), Y3, Y2
-	VMOVAPS      Y5, Y4
-	VFNMADD231PS winograd<>+32(SB), Y1, Y4
-	VSUBPS       Y3, Y7, Y7
-	VSUBPS       Y1, Y5, Y5
-	VADDPS       Y4, Y2, Y1
-	VSUBPS       Y4, Y2, Y3
-	VADDPS       Y5, Y5, Y5
-	VADDPS       Y5, Y7, Y2
-	VSUBPS       Y5, Y7, Y7
+	VMOVUPS      Y2, (R9)(CX*2)
+	VMOVUPS      Y8, (R9)(DX*1)
+	VMOVUPS      Y4, (R9)(CX*4)
+	VMOVUPS      Y6, (R9)(BX*1)
+	VFMADD132PS  winograd<>+32(SB), Y13, Y5
+	VFNMADD231PS winograd<>+64(SB), Y9, Y5
+	VFMADD231PS  winograd<>+32(SB), Y7, Y15
+	VFNMADD231PS winograd<>+64(SB), Y11, Y15
+	VMOVAPS      Y13, Y0
+	VFNMADD231PS winograd<>+32(SB), Y9, Y0
+	VMOVAPS      Y11, Y1
+	VFNMADD231PS winograd<>+32(SB), Y7, Y1
+	VSUBPS       Y9, Y13, Y13
+	VSUBPS       Y7, Y11, Y11
+	VADDPS       Y1, Y0, Y7
+	VSUBPS       Y1, Y0, Y9
+	VADDPS       Y11, Y11, Y11
+	VADDPS       Y11, Y13, Y0
+	VSUBPS       Y11, Y13, Y13
+	LEAQ         (DI)(AX*2), R9
+	VMOVUPS      Y5, (R9)
+	VMOVUPS      Y7, (R9)(CX*1)
+	VMOVUPS      Y9, (R9)(CX*2)
+	VMOVUPS      Y0, (R9)(DX*1)
+	VMOVUPS      Y13, (R9)(CX*4)
+	VMOVUPS      Y15, (R9)(BX*1)
+	VMOVUPS      (SP), Y0
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      64(SP), Y2
+	VMOVUPS      96(SP), Y3
+	VMOVUPS      128(SP), Y4
+	VMOVUPS      160(SP), Y5
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y5
+	VFNMADD231PS winograd<>+64(SB), Y3, Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd<>+32(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd<>+32(SB), Y1, Y7
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y6
+	VSUBPS       Y3, Y4, Y4
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      Y1, (DI)(CX*1)
+	VMOVUPS      Y2, (DI)(CX*2)
+	VMOVUPS      Y6, (DI)(DX*1)
+	VMOVUPS      Y4, (DI)(CX*4)
+	VMOVUPS      Y5, (DI)(BX*1)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      224(SP), Y1
+	VMOVUPS      256(SP), Y2
+	VMOVUPS      288(SP), Y3
+	VMOVUPS      320(SP), Y4
+	VMOVUPS      352(SP), Y5
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y5
+	VFNMADD231PS winograd<>+64(SB), Y3, Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd<>+32(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd<>+32(SB), Y1, Y7
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y6
+	VSUBPS       Y3, Y4, Y4
 	LEAQ         (DI)(AX*2), R9
 	ADDQ         AX, R9
 	VMOVUPS      Y0, (R9)
 	VMOVUPS      Y1, (R9)(CX*1)
-	VMOVUPS      Y3, (R9)(CX*2)
-	VMOVUPS      Y2, (R9)(DX*1)
-	VMOVUPS      Y7, (R9)(CX*4)
-	VMOVUPS      Y9, (R9)(BX*1)
+	VMOVUPS      Y2, (R9)(CX*2)
+	VMOVUPS      Y6, (R9)(DX*1)
+	VMOVUPS      Y4, (R9)(CX*4)
+	VMOVUPS      Y5, (R9)(BX*1)
 	ADDQ         $0x00000020, DI
 	ADDQ         $0x00000030, R8
-	CMPQ         R8, (SP)
+	CMPQ         R8, 384(SP)
 	JNE          next7
 	MOVQ         a+0(FP), DI
 	MOVQ         96(DI), DI
@@ -714,8 +726,8 @@ next7:
 	MOVQ         a+0(FP), DI
 	MOVQ         112(DI), DI
 	SHLQ         $0x02, DI
-	ADDQ         DI, 8(SP)
-	DECQ         16(SP)
+	ADDQ         DI, 392(SP)
+	DECQ         400(SP)
 	JNZ          counted6
 
 skip5:
@@ -2494,177 +2506,177 @@ counted6:
 
 next7:
 	MOVLQSX      (R8), R9
-	MOVLQSX      24(R8), R10
 	VMOVUPS      -4(SI)(R9*4), Z2
 	VMOVUPS      4(SI)(R9*4), Z3
-	VMOVUPS      -4(SI)(R10*4), Z4
-	VMOVUPS      4(SI)(R10*4), Z5
+	MOVLQSX      24(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z4
+	VMOVUPS      4(SI)(R9*4), Z5
 	VSHUFPS      $0xdd, Z4, Z2, Z6
 	VSHUFPS      $0x88, Z5, Z3, Z7
-	VADDPS       Z7, Z6, Z8
-	VSUBPS       Z6, Z7, Z6
 	VSUBPS       Z3, Z2, Z2
-	VSUBPS       Z5, Z4, Z3
-	VSHUFPS      $0x88, Z3, Z2, Z4
-	VSHUFPS      $0xdd, Z3, Z2, Z2
+	VSUBPS       Z5, Z4, Z4
+	VSHUFPS      $0x88, Z4, Z2, Z3
+	VSHUFPS      $0xdd, Z4, Z2, Z2
+	VADDPS       Z7, Z6, Z4
+	VSUBPS       Z6, Z7, Z7
 	MOVLQSX      4(R8), R9
-	MOVLQSX      28(R8), R10
-	VMOVUPS      -4(SI)(R9*4), Z3
-	VMOVUPS      4(SI)(R9*4), Z5
-	VMOVUPS      -4(SI)(R10*4), Z7
-	VMOVUPS      4(SI)(R10*4), Z9
-	VSHUFPS      $0xdd, Z7, Z3, Z10
-	VSHUFPS      $0x88, Z9, Z5, Z11
-	VADDPS       Z11, Z10, Z12
-	VSUBPS       Z10, Z11, Z10
-	VSUBPS       Z5, Z3, Z3
-	VSUBPS       Z9, Z7, Z5
-	VSHUFPS      $0x88, Z5, Z3, Z7
-	VSHUFPS      $0xdd, Z5, Z3, Z3
-	MOVLQSX      8(R8), R9
-	MOVLQSX      32(R8), R10
 	VMOVUPS      -4(SI)(R9*4), Z5
+	VMOVUPS      4(SI)(R9*4), Z6
+	MOVLQSX      28(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z8
 	VMOVUPS      4(SI)(R9*4), Z9
-	VMOVUPS      -4(SI)(R10*4), Z11
-	VMOVUPS      4(SI)(R10*4), Z13
-	VSHUFPS      $0xdd, Z11, Z5, Z14
-	VSHUFPS      $0x88, Z13, Z9, Z15
-	VADDPS       Z15, Z14, Z16
-	VSUBPS       Z14, Z15, Z14
-	VSUBPS       Z9, Z5, Z5
-	VSUBPS       Z13, Z11, Z9
-	VSHUFPS      $0x88, Z9, Z5, Z11
-	VSHUFPS      $0xdd, Z9, Z5, Z5
-	MOVLQSX      12(R8), R9
-	MOVLQSX      36(R8), R10
+	VSHUFPS      $0xdd, Z8, Z5, Z10
+	VSHUFPS      $0x88, Z9, Z6, Z11
+	VSUBPS       Z6, Z5, Z5
+	VSUBPS       Z9, Z8, Z8
+	VSHUFPS      $0x88, Z8, Z5, Z6
+	VSHUFPS      $0xdd, Z8, Z5, Z5
+	VADDPS       Z11, Z10, Z8
+	VSUBPS       Z10, Z11, Z11
+	MOVLQSX      8(R8), R9
 	VMOVUPS      -4(SI)(R9*4), Z9
+	VMOVUPS      4(SI)(R9*4), Z10
+	MOVLQSX      32(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z12
 	VMOVUPS      4(SI)(R9*4), Z13
-	VMOVUPS      -4(SI)(R10*4), Z15
-	VMOVUPS      4(SI)(R10*4), Z17
-	VSHUFPS      $0xdd, Z15, Z9, Z18
-	VSHUFPS      $0x88, Z17, Z13, Z19
-	VADDPS       Z19, Z18, Z20
-	VSUBPS       Z18, Z19, Z18
-	VSUBPS       Z13, Z9, Z9
-	VSUBPS       Z17, Z15, Z13
-	VSHUFPS      $0x88, Z13, Z9, Z15
-	VSHUFPS      $0xdd, Z13, Z9, Z9
-	MOVLQSX      16(R8), R9
-	MOVLQSX      40(R8), R10
+	VSHUFPS      $0xdd, Z12, Z9, Z14
+	VSHUFPS      $0x88, Z13, Z10, Z15
+	VSUBPS       Z10, Z9, Z9
+	VSUBPS       Z13, Z12, Z12
+	VSHUFPS      $0x88, Z12, Z9, Z10
+	VSHUFPS      $0xdd, Z12, Z9, Z9
+	VADDPS       Z15, Z14, Z12
+	VSUBPS       Z14, Z15, Z15
+	MOVLQSX      12(R8), R9
 	VMOVUPS      -4(SI)(R9*4), Z13
+	VMOVUPS      4(SI)(R9*4), Z14
+	MOVLQSX      36(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z16
 	VMOVUPS      4(SI)(R9*4), Z17
-	VMOVUPS      -4(SI)(R10*4), Z19
-	VMOVUPS      4(SI)(R10*4), Z21
-	VSHUFPS      $0xdd, Z19, Z13, Z22
-	VSHUFPS      $0x88, Z21, Z17, Z23
-	VADDPS       Z23, Z22, Z24
-	VSUBPS       Z22, Z23, Z22
-	VSUBPS       Z17, Z13, Z13
-	VSUBPS       Z21, Z19, Z17
-	VSHUFPS      $0x88, Z17, Z13, Z19
-	VSHUFPS      $0xdd, Z17, Z13, Z13
-	MOVLQSX      20(R8), R9
-	MOVLQSX      44(R8), R10
+	VSHUFPS      $0xdd, Z16, Z13, Z18
+	VSHUFPS      $0x88, Z17, Z14, Z19
+	VSUBPS       Z14, Z13, Z13
+	VSUBPS       Z17, Z16, Z16
+	VSHUFPS      $0x88, Z16, Z13, Z14
+	VSHUFPS      $0xdd, Z16, Z13, Z13
+	VADDPS       Z19, Z18, Z16
+	VSUBPS       Z18, Z19, Z19
+	MOVLQSX      16(R8), R9
 	VMOVUPS      -4(SI)(R9*4), Z17
+	VMOVUPS      4(SI)(R9*4), Z18
+	MOVLQSX      40(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z20
 	VMOVUPS      4(SI)(R9*4), Z21
-	VMOVUPS      -4(SI)(R10*4), Z23
-	VMOVUPS      4(SI)(R10*4), Z25
-	VSHUFPS      $0xdd, Z23, Z17, Z26
-	VSHUFPS      $0x88, Z25, Z21, Z27
-	VADDPS       Z27, Z26, Z28
-	VSUBPS       Z26, Z27, Z26
-	VSUBPS       Z21, Z17, Z17
-	VSUBPS       Z25, Z23, Z21
-	VSHUFPS      $0x88, Z21, Z17, Z23
-	VSHUFPS      $0xdd, Z21, Z17, Z17
-	VFMADD132PS  Z0, Z24, Z8
-	VFNMADD231PS Z1, Z16, Z8
-	VFMADD231PS  Z0, Z12, Z28
-	VFNMADD231PS Z1, Z20, Z28
-	VMOVAPS      Z24, Z21
-	VFNMADD231PS Z0, Z16, Z21
+	VSHUFPS      $0xdd, Z20, Z17, Z22
+	VSHUFPS      $0x88, Z21, Z18, Z23
+	VSUBPS       Z18, Z17, Z17
+	VSUBPS       Z21, Z20, Z20
+	VSHUFPS      $0x88, Z20, Z17, Z18
+	VSHUFPS      $0xdd, Z20, Z17, Z17
+	VADDPS       Z23, Z22, Z20
+	VSUBPS       Z22, Z23, Z23
+	MOVLQSX      20(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z21
+	VMOVUPS      4(SI)(R9*4), Z22
+	MOVLQSX      44(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z24
+	VMOVUPS      4(SI)(R9*4), Z25
+	VSHUFPS      $0xdd, Z24, Z21, Z26
+	VSHUFPS      $0x88, Z25, Z22, Z27
+	VSUBPS       Z22, Z21, Z21
+	VSUBPS       Z25, Z24, Z24
+	VSHUFPS      $0x88, Z24, Z21, Z22
+	VSHUFPS      $0xdd, Z24, Z21, Z21
+	VADDPS       Z27, Z26, Z24
+	VSUBPS       Z26, Z27, Z27
+	VFMADD132PS  Z0, Z20, Z4
+	VFNMADD231PS Z1, Z12, Z4
+	VFMADD231PS  Z0, Z8, Z24
+	VFNMADD231PS Z1, Z16, Z24
 	VMOVAPS      Z20, Z25
 	VFNMADD231PS Z0, Z12, Z25
-	VSUBPS       Z16, Z24, Z24
+	VMOVAPS      Z16, Z26
+	VFNMADD231PS Z0, Z8, Z26
 	VSUBPS       Z12, Z20, Z20
-	VADDPS       Z25, Z21, Z12
-	VSUBPS       Z25, Z21, Z16
-	VADDPS       Z20, Z20, Z20
-	VADDPS       Z20, Z24, Z21
-	VSUBPS       Z20, Z24, Z24
+	VSUBPS       Z8, Z16, Z16
+	VADDPS       Z26, Z25, Z8
+	VSUBPS       Z26, Z25, Z12
+	VADDPS       Z16, Z16, Z16
+	VADDPS       Z16, Z20, Z25
+	VSUBPS       Z16, Z20, Z20
 	LEAQ         (DI)(AX*1), R9
-	VMOVUPS      Z8, (R9)
-	VMOVUPS      Z12, (R9)(CX*1)
-	VMOVUPS      Z16, (R9)(CX*2)
-	VMOVUPS      Z21, (R9)(DX*1)
-	VMOVUPS      Z24, (R9)(CX*4)
-	VMOVUPS      Z28, (R9)(BX*1)
-	VFMADD132PS  Z0, Z22, Z6
-	VFNMADD231PS Z1, Z14, Z6
-	VFMADD231PS  Z0, Z10, Z26
-	VFNMADD231PS Z1, Z18, Z26
-	VMOVAPS      Z22, Z8
-	VFNMADD231PS Z0, Z14, Z8
-	VMOVAPS      Z18, Z12
-	VFNMADD231PS Z0, Z10, Z12
-	VSUBPS       Z14, Z22, Z22
-	VSUBPS       Z10, Z18, Z18
-	VADDPS       Z12, Z8, Z10
-	VSUBPS       Z12, Z8, Z14
-	VADDPS       Z18, Z18, Z18
-	VADDPS       Z18, Z22, Z8
-	VSUBPS       Z18, Z22, Z22
-	LEAQ         (DI)(AX*2), R9
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z10, (R9)(CX*1)
-	VMOVUPS      Z14, (R9)(CX*2)
-	VMOVUPS      Z8, (R9)(DX*1)
-	VMOVUPS      Z22, (R9)(CX*4)
-	VMOVUPS      Z26, (R9)(BX*1)
-	VFMADD132PS  Z0, Z19, Z4
-	VFNMADD231PS Z1, Z11, Z4
-	VFMADD231PS  Z0, Z7, Z23
-	VFNMADD231PS Z1, Z15, Z23
-	VMOVAPS      Z19, Z6
-	VFNMADD231PS Z0, Z11, Z6
-	VMOVAPS      Z15, Z8
-	VFNMADD231PS Z0, Z7, Z8
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z8, (R9)(CX*1)
+	VMOVUPS      Z12, (R9)(CX*2)
+	VMOVUPS      Z25, (R9)(DX*1)
+	VMOVUPS      Z20, (R9)(CX*4)
+	VMOVUPS      Z24, (R9)(BX*1)
+	VFMADD132PS  Z0, Z23, Z7
+	VFNMADD231PS Z1, Z15, Z7
+	VFMADD231PS  Z0, Z11, Z27
+	VFNMADD231PS Z1, Z19, Z27
+	VMOVAPS      Z23, Z4
+	VFNMADD231PS Z0, Z15, Z4
+	VMOVAPS      Z19, Z8
+	VFNMADD231PS Z0, Z11, Z8
+	VSUBPS       Z15, Z23, Z23
 	VSUBPS       Z11, Z19, Z19
-	VSUBPS       Z7, Z15, Z15
-	VADDPS       Z8, Z6, Z7
-	VSUBPS       Z8, Z6, Z11
-	VADDPS       Z15, Z15, Z15
-	VADDPS       Z15, Z19, Z6
-	VSUBPS       Z15, Z19, Z19
-	VMOVUPS      Z4, (DI)
-	VMOVUPS      Z7, (DI)(CX*1)
-	VMOVUPS      Z11, (DI)(CX*2)
-	VMOVUPS      Z6, (DI)(DX*1)
-	VMOVUPS      Z19, (DI)(CX*4)
-	VMOVUPS      Z23, (DI)(BX*1)
-	VFMADD132PS  Z0, Z13, Z2
-	VFNMADD231PS Z1, Z5, Z2
-	VFMADD231PS  Z0, Z3, Z17
-	VFNMADD231PS Z1, Z9, Z17
+	VADDPS       Z8, Z4, Z11
+	VSUBPS       Z8, Z4, Z15
+	VADDPS       Z19, Z19, Z19
+	VADDPS       Z19, Z23, Z4
+	VSUBPS       Z19, Z23, Z23
+	LEAQ         (DI)(AX*2), R9
+	VMOVUPS      Z7, (R9)
+	VMOVUPS      Z11, (R9)(CX*1)
+	VMOVUPS      Z15, (R9)(CX*2)
+	VMOVUPS      Z4, (R9)(DX*1)
+	VMOVUPS      Z23, (R9)(CX*4)
+	VMOVUPS      Z27, (R9)(BX*1)
+	VFMADD132PS  Z0, Z18, Z3
+	VFNMADD231PS Z1, Z10, Z3
+	VFMADD231PS  Z0, Z6, Z22
+	VFNMADD231PS Z1, Z14, Z22
+	VMOVAPS      Z18, Z4
+	VFNMADD231PS Z0, Z10, Z4
+	VMOVAPS      Z14, Z7
+	VFNMADD231PS Z0, Z6, Z7
+	VSUBPS       Z10, Z18, Z18
+	VSUBPS       Z6, Z14, Z14
+	VADDPS       Z7, Z4, Z6
+	VSUBPS       Z7, Z4, Z10
+	VADDPS       Z14, Z14, Z14
+	VADDPS       Z14, Z18, Z4
+	VSUBPS       Z14, Z18, Z18
+	VMOVUPS      Z3, (DI)
+	VMOVUPS      Z6, (DI)(CX*1)
+	VMOVUPS      Z10, (DI)(CX*2)
+	VMOVUPS      Z4, (DI)(DX*1)
+	VMOVUPS      Z18, (DI)(CX*4)
+	VMOVUPS      Z22, (DI)(BX*1)
+	VFMADD132PS  Z0, Z17, Z2
+	VFNMADD231PS Z1, Z9, Z2
+	VFMADD231PS  Z0, Z5, Z21
+	VFNMADD231PS Z1, Z13, Z21
+	VMOVAPS      Z17, Z3
+	VFNMADD231PS Z0, Z9, Z3
 	VMOVAPS      Z13, Z4
 	VFNMADD231PS Z0, Z5, Z4
-	VMOVAPS      Z9, Z6
-	VFNMADD231PS Z0, Z3, Z6
+	VSUBPS       Z9, Z17, Z17
 	VSUBPS       Z5, Z13, Z13
-	VSUBPS       Z3, Z9, Z9
-	VADDPS       Z6, Z4, Z3
-	VSUBPS       Z6, Z4, Z5
-	VADDPS       Z9, Z9, Z9
-	VADDPS       Z9, Z13, Z4
-	VSUBPS       Z9, Z13, Z13
+	VADDPS       Z4, Z3, Z5
+	VSUBPS       Z4, Z3, Z9
+	VADDPS       Z13, Z13, Z13
+	VADDPS       Z13, Z17, Z3
+	VSUBPS       Z13, Z17, Z17
 	LEAQ         (DI)(AX*2), R9
 	ADDQ         AX, R9
 	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z3, (R9)(CX*1)
-	VMOVUPS      Z5, (R9)(CX*2)
-	VMOVUPS      Z4, (R9)(DX*1)
-	VMOVUPS      Z13, (R9)(CX*4)
-	VMOVUPS      Z17, (R9)(BX*1)
+	VMOVUPS      Z5, (R9)(CX*1)
+	VMOVUPS      Z9, (R9)(CX*2)
+	VMOVUPS      Z3, (R9)(DX*1)
+	VMOVUPS      Z17, (R9)(CX*4)
+	VMOVUPS      Z21, (R9)(BX*1)
 	ADDQ         $0x00000040, DI
 	ADDQ         $0x00000030, R8
 	CMPQ         R8, (SP)

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,6 +87,9 @@ func (g *generator) write(cfg printer.Config, code, stubs string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRegisters(text); err != nil {
+		return err
+	}
 	declarations, err := printer.NewStubs(cfg).Print(file)
 	if err != nil {
 		return err
@@ -94,6 +98,22 @@ func (g *generator) write(cfg printer.Config, code, stubs string) error {
 		return err
 	}
 	return os.WriteFile(stubs, declarations, 0o644)
+}
+
+var upperRegister = regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`)
+
+// checkRegisters finds AVX2 functions that have more values than registers: avo gives them those of AVX-512.
+func checkRegisters(text []byte) error {
+	name := ""
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "TEXT ·"); ok {
+			name, _, _ = strings.Cut(rest, "(")
+		}
+		if strings.HasSuffix(name, avx2.name) && upperRegister.MatchString(line) {
+			return fmt.Errorf("asm: %s: %s is a register of AVX-512; use fewer at a time", name, upperRegister.FindString(line))
+		}
+	}
+	return nil
 }
 
 // argumentTypes type-checks the declarations of the argument structs alone.

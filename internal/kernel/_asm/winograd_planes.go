@@ -32,7 +32,7 @@ const (
 )
 
 // shuffled is the even or odd lanes of two units' columns, in the lane order of kernel.WinogradPlanes.
-func (w *winograd) shuffled(lanes uint64, first reg.VecVirtual, second Op) reg.VecVirtual {
+func (w *winograd) shuffled(lanes uint64, first, second reg.VecVirtual) reg.VecVirtual {
 	r := w.vec()
 	w.VSHUFPS(Imm(lanes), second, first, r)
 	return r
@@ -42,37 +42,41 @@ func (w *winograd) planesInput() {
 	w.start("winogradPlanesInput", "func(a *WinogradPlanes)", "is winogradPlanesInputGeneric with vectors along tiles.", 4, 5)
 	w.loadSteps()
 	x := w.base("X")
+	var waiting Mem // columns 0 and 3, while AVX2's registers hold 1 and 2: faster than to read the map twice
+	if !w.wide() {
+		waiting = w.AllocLocal(2 * winogradInRows * w.bytes)
+	}
+	place := func(i, k int) Mem { return waiting.Offset((k/3*winogradInRows + i) * w.bytes) }
 	w.pairs(winogradInRows, func() {}, func(t, pos reg.GPVirtual) {
-		// The columns from -1 and those from 1 on, of both units: the tiles' inputs 0 and 1, and 2 and 3.
-		row := func(unit, i int) (left, right Mem) {
-			at := w.offset(pos, unit*winogradInRows+i)
-			return indexed(x, at, floatBytes, -floatBytes), indexed(x, at, floatBytes, floatBytes)
-		}
 		var d [winogradInCols][]reg.VecVirtual
-		middle := func(left, right reg.VecVirtual, leftSecond, rightSecond Op) {
-			d1, d2 := w.shuffled(oddLanes, left, leftSecond), w.shuffled(evenLanes, right, rightSecond)
-			d[1], d[2] = append(d[1], w.sum(d1, d2)), append(d[2], w.difference(d2, d1))
-		}
-		outer := func(first, second reg.VecVirtual) { // right subtracted from left
-			d[0], d[3] = append(d[0], w.shuffled(evenLanes, first, second)), append(d[3], w.shuffled(oddLanes, first, second))
-		}
 		for i := range winogradInRows {
-			left, right := row(0, i)
-			leftSecond, rightSecond := row(1, i)
-			if w.wide() { // all 24 values have a register
-				l, r, ls, rs := w.load(left), w.load(right), w.load(leftSecond), w.load(rightSecond)
-				middle(l, r, ls, rs)
-				outer(w.difference(l, r), w.difference(ls, rs))
-			} else {
-				middle(w.load(left), w.load(right), leftSecond, rightSecond)
+			// The columns from -1 and those from 1 on, of both units: inputs 0 and 1, and 2 and 3, of all tiles.
+			var left, right [2]reg.VecVirtual
+			for u := range left {
+				at := w.offset(pos, u*winogradInRows+i)
+				left[u], right[u] = w.load(indexed(x, at, floatBytes, -floatBytes)), w.load(indexed(x, at, floatBytes, floatBytes))
 			}
+			d1, d2 := w.shuffled(oddLanes, left[0], left[1]), w.shuffled(evenLanes, right[0], right[1])
+			for u := range left {
+				w.VSUBPS(right[u], left[u], left[u])
+			}
+			outer := [...]reg.VecVirtual{w.shuffled(evenLanes, left[0], left[1]), left[0]}
+			w.VSHUFPS(Imm(oddLanes), left[1], left[0], left[0])
+			for n, k := range []int{0, 3} {
+				if w.wide() {
+					d[k] = append(d[k], outer[n])
+				} else {
+					w.VMOVUPS(outer[n], place(i, k))
+				}
+			}
+			d[1] = append(d[1], w.sum(d1, d2))
+			w.VSUBPS(d1, d2, d2)
+			d[2] = append(d[2], d2)
 		}
 		for _, k := range []int{1, 2, 0, 3} {
 			if d[k] == nil {
 				for i := range winogradInRows {
-					left, right := row(0, i)
-					leftSecond, rightSecond := row(1, i)
-					outer(w.difference(w.load(left), right), w.difference(w.load(leftSecond), rightSecond))
+					d[k] = append(d[k], w.load(place(i, k)))
 				}
 			}
 			w.storeColumn(t, k, w.inputY(d[k]))
