@@ -38,11 +38,14 @@ type WinogradRows struct {
 //	T[j·Step + c·Stride + v·Lanes + l]   product j of tile 2·(l/4) + l%2 of unit 2v + l/2%2
 //	X[Pos[u·n+r] + c·XStride + x]        column x of row r of unit u; Input reads columns -1 … Lanes
 //
-// The order of the lanes is what shuffles inside the quarters of a vector give. Products take all lanes alike.
+// so that eight lanes hold tiles 0, 1 of the first unit, 0, 1 of the second, 2, 3 of the first and 2, 3 of the second. It is
+// what shuffles inside the quarters of a vector give; products take all lanes alike. Rows outside the map point at a row of
+// zeros that every channel has (Input, Gradient) or at one that nobody reads (Output). Where units are odd in number the
+// last one's neighbour is such rows alone, or hidden by Skip.
 type WinogradPlanes struct {
 	T       []float32
 	X       []float32
-	Pos     []int32 // n is 6 for Input, where row r is that of output row r-1, and 4 for Gradient and Output; len(Pos) is a multiple of 2n
+	Pos     []int32 // n is 6 for Input, whose row r is that of output row r-1, 4 for the others; its length a multiple of 2n
 	Skip    []int32 // Gradient only: columns of unit u before Skip[u] count as zero, as another unit has them; nil: none
 	XStride int
 	Step    int

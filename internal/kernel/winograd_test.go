@@ -91,7 +91,7 @@ func (e *expected) restore(got, before guarded, from, n int) {
 	}
 }
 
-// poison spoils an element of an array, to see where it arrives, in three of four calls.
+// poison spoils an element of an array in three of four calls, to see where it arrives.
 func poison(r *rand.Rand, x []float32) { x[r.IntN(len(x))] += poisons[r.IntN(len(poisons))] }
 
 // finishes are the ways to store a sum; n is the length of the residual.
@@ -208,8 +208,9 @@ func tileOfLane(lane int) (unit, tile int) {
 	return 0, quarter*2 + place
 }
 
-// testPlanesTransform checks Input and Gradient, which read X; rows of a unit begin before columns to its left.
-func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left int, skip bool, run func(*WinogradPlanes), channels, pairs, shift int) {
+// testPlanesTransform checks Input and Gradient, which read X: a unit's rows from left columns to its left on.
+func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left int, skip bool, run func(*WinogradPlanes),
+	channels, pairs, shift int) {
 	rows, cols := len(tr.y[0]), len(tr.x[0])
 	a := WinogradPlanes{C: channels, XStride: 5*s.Lanes + shift}
 	a.Stride = pairs*s.Lanes + shift
