@@ -55,23 +55,6 @@ func (e *expected) add(at int, w, x float32) {
 	e.size[at] += math.Abs(p)
 }
 
-// finish is what a Finish does to the sum of output o at a place.
-func (e *expected) finish(f *Finish, at, o int) {
-	if f.Scale == nil {
-		return
-	}
-	scale := float64(f.Scale[o])
-	e.sum[at] = e.sum[at]*scale + float64(f.Shift[o])
-	e.size[at] = e.size[at]*math.Abs(scale) + math.Abs(float64(f.Shift[o]))
-	if f.Res != nil {
-		e.sum[at] += float64(f.Res[at])
-		e.size[at] += math.Abs(float64(f.Res[at]))
-	}
-	if f.Relu {
-		e.sum[at] = max(e.sum[at], 0)
-	}
-}
-
 // anyFinish is one of the four kinds of Finish, or none, for a block of outputs and an output buffer of n floats.
 func anyFinish(r *rand.Rand, outputs, n, shift int) (f Finish) {
 	kind := r.IntN(5)
@@ -195,7 +178,7 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 				for i, off := range a.Off {
 					want.add(o*a.OutStride+at, a.W[row*a.WStride+i*s.PlanesOut+o], a.X[a.XBase+int(off)+at])
 				}
-				want.finish(&a.Finish, o*a.OutStride+at, o)
+				want.finish(&a.Finish, o, o*a.OutStride+at)
 			}
 		}
 	}
@@ -310,7 +293,7 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 					want.add(int(at)+v, a.W[int(a.TapW[i])+ch*bw+v], a.X[int(a.XPos[j]+a.TapX[i])+ch])
 				}
 			}
-			want.finish(&a.Finish, int(at)+v, v)
+			want.finish(&a.Finish, v, int(at)+v)
 		}
 	}
 	a.Out = out.part

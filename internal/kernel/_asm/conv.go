@@ -198,7 +198,7 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 		c.ADDQ(U32(uint32(n*floatBytes*c.planesOut)), wk)
 		c.ADDQ(U32(uint32(n*floatBytes)), offk)
 	})
-	c.finished(func(f finish) {
+	c.finished(func(f finishRegisters) {
 		b := c.vecs(2)
 		o := c.copyOf(out)
 		for i := range c.planesOut {
@@ -228,15 +228,15 @@ func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) 
 	c.ADDQ(U32(uint32(2*c.bytes)), out)
 }
 
-// finish is a Finish in registers.
-type finish struct {
+// finishRegisters is a kernel.Finish in registers.
+type finishRegisters struct {
 	scale, shift, res reg.GPVirtual
 	delta             reg.GPVirtual // from Out to Res, bytes
 	floor             reg.VecVirtual
 }
 
 // finished does body if the argument struct has a Scale. VMAXPS returns its second source when one is a NaN, so a NaN passes.
-func (c *convolutions) finished(body func(finish)) {
+func (c *convolutions) finished(body func(finishRegisters)) {
 	args := c.Dereference(c.Param("a"))
 	load := func(f string) reg.GPVirtual {
 		r := c.GP64()
@@ -245,7 +245,7 @@ func (c *convolutions) finished(body func(finish)) {
 	}
 	scale := load("Scale")
 	c.unless(scale, func() {
-		f := finish{scale, load("Shift"), load("Res"), c.GP64(), c.vec()}
+		f := finishRegisters{scale, load("Shift"), load("Res"), c.GP64(), c.vec()}
 		c.MOVQ(f.res, f.delta)
 		out, bits, relu := c.GP64(), c.GP32(), c.GP64()
 		c.Load(args.Field("Out").Base(), out)
@@ -428,7 +428,7 @@ func (c *convolutions) rows(vecs int) {
 	c.JMP(LabelRef(taps))
 	c.Label(done)
 	c.Load(c.Dereference(c.Param("a")).Field("Out").Base(), out)
-	c.finished(func(f finish) {
+	c.finished(func(f finishRegisters) {
 		b, res := c.vec(), c.GP64()
 		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
 		for j := range rowTile {

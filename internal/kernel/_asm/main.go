@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,13 +27,14 @@ import (
 
 // families are the groups of kernels, one output file each.
 var families = map[string]func(*generator){
-	"conv":   convKernels,
-	"vector": vectorKernels,
+	"conv":     convKernels,
+	"vector":   vectorKernels,
+	"winograd": winogradKernels,
 }
 
 // argumentFiles declare the argument structs; field offsets are read from them, so that no copy can drift. They must
 // import nothing.
-var argumentFiles = []string{"conv.go", "vector.go"}
+var argumentFiles = []string{"conv.go", "vector.go", "winograd.go"}
 
 // generator is an avo context that knows the types of package kernel.
 type generator struct {
@@ -85,6 +87,9 @@ func (g *generator) write(cfg printer.Config, code, stubs string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRegisters(text); err != nil {
+		return err
+	}
 	declarations, err := printer.NewStubs(cfg).Print(file)
 	if err != nil {
 		return err
@@ -93,6 +98,22 @@ func (g *generator) write(cfg printer.Config, code, stubs string) error {
 		return err
 	}
 	return os.WriteFile(stubs, declarations, 0o644)
+}
+
+var upperRegister = regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`)
+
+// checkRegisters finds AVX2 functions that have more values than registers: avo gives them those of AVX-512.
+func checkRegisters(text []byte) error {
+	name := ""
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "TEXT ·"); ok {
+			name, _, _ = strings.Cut(rest, "(")
+		}
+		if strings.HasSuffix(name, avx2.name) && upperRegister.MatchString(line) {
+			return fmt.Errorf("asm: %s: %s is a register of AVX-512; use fewer at a time", name, upperRegister.FindString(line))
+		}
+	}
+	return nil
 }
 
 // argumentTypes type-checks the declarations of the argument structs alone.

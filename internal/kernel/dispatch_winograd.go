@@ -1,0 +1,131 @@
+package kernel
+
+// The methods check the arrays that a transform walks through in steps; as with convolutions, what Pos points at is the
+// caller's care.
+
+// WinogradRowsInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller keeps
+// somewhere in X. See [WinogradRows].
+func (s *Set) WinogradRowsInput(a *WinogradRows) {
+	if s.checkWinogradRows(a, WinogradProducts) {
+		s.winogradRowsInput(a)
+	}
+}
+
+// WinogradRowsGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros that the
+// caller keeps somewhere in X. See [WinogradRows].
+func (s *Set) WinogradRowsGradient(a *WinogradRows) {
+	if s.checkWinogradRows(a, WinogradTileRows*WinogradTileCols) {
+		s.winogradRowsGradient(a)
+	}
+}
+
+// WinogradRowsOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X, even for the pixels outside the map:
+// they go to a place that nobody reads. A nil f stores the sums. See [WinogradRows].
+func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
+	if s.checkWinogradRows(a, WinogradTileRows*WinogradTileCols) {
+		s.winogradRowsOutput(a, checkFinish(f, a.C))
+	}
+}
+
+// WinogradPlanesInput computes T = Bᵀ X B, X being the input map with its borders of zeros. See [WinogradPlanes].
+func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
+	if s.checkWinogradPlanes(a, winogradInRows) {
+		s.winogradPlanesInput(a)
+	}
+}
+
+// WinogradPlanesGradient computes T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
+// caller keeps somewhere in X. See [WinogradPlanes].
+func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
+	if !s.checkWinogradPlanes(a, WinogradTileRows) {
+		return
+	}
+	if a.Skip != nil {
+		if len(a.Skip) < len(a.Pos)/WinogradTileRows {
+			panic("kernel: winograd planes: Skip is shorter than Pos wants")
+		}
+		for _, n := range a.Skip {
+			if n < 0 || int(n) > s.Lanes || n%WinogradTileCols != 0 {
+				panic("kernel: winograd planes: Skip is not an even number between 0 and Lanes")
+			}
+		}
+	}
+	s.winogradPlanesGradient(a)
+}
+
+// WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X, even for rows outside the map: they
+// go to a place that nobody reads. Units that overlap must write the same values, so f.Res is not X there. A nil f stores
+// the sums. See [WinogradPlanes].
+func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
+	if s.checkWinogradPlanes(a, WinogradTileRows) {
+		s.winogradPlanesOutput(a, checkFinish(f, a.C))
+	}
+}
+
+// WinogradWeights computes U = G W Gᵀ; see [WinogradWeights].
+func (s *Set) WinogradWeights(a *WinogradWeights) {
+	if s.checkWinogradWeights(a) {
+		s.winogradWeights(a)
+	}
+}
+
+// WinogradWeightsGrad adds Gᵀ U G to W, U being the gradient of the transformed weights; see [WinogradWeights].
+func (s *Set) WinogradWeightsGrad(a *WinogradWeights) {
+	if s.checkWinogradWeights(a) {
+		s.winogradWeightsGrad(a)
+	}
+}
+
+// checkWinogradRows tells whether there is work, in tiles of n pixels.
+func (s *Set) checkWinogradRows(a *WinogradRows, n int) bool {
+	if len(a.Pos)%n != 0 || a.C%s.Lanes != 0 {
+		panic("kernel: winograd rows: Pos holds no whole tiles or C is no multiple of Lanes")
+	}
+	tiles := len(a.Pos) / n
+	if tiles == 0 || a.C <= 0 {
+		return false
+	}
+	enough(len(a.T), (WinogradProducts-1)*a.Step+(tiles-1)*a.Stride+a.C, "kernel: winograd rows: products end beyond T")
+	return true
+}
+
+// checkWinogradPlanes tells whether there is work, in units of n rows.
+func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n int) bool {
+	if len(a.Pos)%(2*n) != 0 {
+		panic("kernel: winograd planes: Pos holds no whole pairs of units")
+	}
+	vecs := len(a.Pos) / (2 * n)
+	if vecs == 0 || a.C <= 0 {
+		return false
+	}
+	enough(len(a.T), (WinogradProducts-1)*a.Step+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
+	return true
+}
+
+// checkWinogradWeights tells whether there is work.
+func (s *Set) checkWinogradWeights(a *WinogradWeights) bool {
+	if a.Width%s.Lanes != 0 {
+		panic("kernel: winograd weights: Width is no multiple of Lanes")
+	}
+	if a.Rows <= 0 || a.Width <= 0 {
+		return false
+	}
+	enough(len(a.U), (WinogradProducts-1)*a.Step+(a.Rows-1)*a.URow+a.Width, "kernel: winograd weights: products end beyond U")
+	enough(len(a.W), (a.Rows-1)*a.WRow+8*a.WTap+a.Width, "kernel: winograd weights: taps end beyond W")
+	return true
+}
+
+// checkFinish returns f for channels channels, or nil where it stores the sums themselves.
+func checkFinish(f *Finish, channels int) *Finish {
+	if f == nil {
+		return nil
+	}
+	if f.Scale == nil {
+		if f.Res != nil || f.Relu {
+			panic("kernel: winograd: a finish without Scale has Res or Relu")
+		}
+		return nil
+	}
+	enough(min(len(f.Scale), len(f.Shift)), channels, "kernel: winograd: Scale or Shift is shorter than the channels")
+	return f
+}

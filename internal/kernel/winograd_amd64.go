@@ -1,0 +1,119 @@
+//go:build amd64 && !purego
+
+package kernel
+
+func (s *Set) winogradRowsInput(a *WinogradRows) {
+	switch s.isa {
+	case avx512:
+		winogradRowsInputAVX512(a)
+	case avx2:
+		winogradRowsInputAVX2(a)
+	default:
+		winogradRowsInputGeneric(a)
+	}
+}
+
+func (s *Set) winogradRowsGradient(a *WinogradRows) {
+	switch s.isa {
+	case avx512:
+		winogradRowsGradientAVX512(a)
+	case avx2:
+		winogradRowsGradientAVX2(a)
+	default:
+		winogradRowsGradientGeneric(a)
+	}
+}
+
+func (s *Set) winogradRowsOutput(a *WinogradRows, f *Finish) {
+	switch s.isa {
+	case avx512:
+		switch {
+		case f == nil:
+			winogradRowsOutputAVX512(a)
+		case f.Res == nil:
+			winogradRowsOutputScaleAVX512(a, f, floor(f.Relu))
+		default:
+			winogradRowsOutputScaleResAVX512(a, f, floor(f.Relu))
+		}
+	case avx2:
+		switch {
+		case f == nil:
+			winogradRowsOutputAVX2(a)
+		case f.Res == nil:
+			winogradRowsOutputScaleAVX2(a, f, floor(f.Relu))
+		default:
+			winogradRowsOutputScaleResAVX2(a, f, floor(f.Relu))
+		}
+	default:
+		winogradRowsOutputGeneric(a, f)
+	}
+}
+
+func (s *Set) winogradPlanesInput(a *WinogradPlanes) {
+	switch s.isa {
+	case avx512:
+		winogradPlanesInputAVX512(a)
+	case avx2:
+		winogradPlanesInputAVX2(a)
+	default:
+		winogradPlanesInputGeneric(s, a)
+	}
+}
+
+func (s *Set) winogradPlanesGradient(a *WinogradPlanes) {
+	switch s.isa {
+	case avx512:
+		winogradPlanesGradientAVX512(a)
+	case avx2:
+		winogradPlanesGradientAVX2(a)
+	default:
+		winogradPlanesGradientGeneric(s, a)
+	}
+}
+
+func (s *Set) winogradPlanesOutput(a *WinogradPlanes, f *Finish) {
+	switch s.isa {
+	case avx512:
+		switch {
+		case f == nil:
+			winogradPlanesOutputAVX512(a)
+		case f.Res == nil:
+			winogradPlanesOutputScaleAVX512(a, f, floor(f.Relu))
+		default:
+			winogradPlanesOutputScaleResAVX512(a, f, floor(f.Relu))
+		}
+	case avx2:
+		switch {
+		case f == nil:
+			winogradPlanesOutputAVX2(a)
+		case f.Res == nil:
+			winogradPlanesOutputScaleAVX2(a, f, floor(f.Relu))
+		default:
+			winogradPlanesOutputScaleResAVX2(a, f, floor(f.Relu))
+		}
+	default:
+		winogradPlanesOutputGeneric(s, a, f)
+	}
+}
+
+func (s *Set) winogradWeights(a *WinogradWeights) {
+	switch s.isa {
+	case avx512:
+		winogradWeightsAVX512(a)
+	case avx2:
+		winogradWeightsAVX2(a)
+	default:
+		winogradWeightsGeneric(a)
+	}
+}
+
+func (s *Set) winogradWeightsGrad(a *WinogradWeights) {
+	switch s.isa {
+	case avx512:
+		winogradWeightsGradAVX512(a)
+	case avx2:
+		winogradWeightsGradAVX2(a)
+	default:
+		winogradWeightsGradGeneric(a)
+	}
+}
