@@ -18,8 +18,8 @@ type blockState struct {
 	xs            []float32
 	x, z1, y1, z2 []float32
 	zs, s, y      []float32
-	dz, dy1, dx   []float32 // dx only where the shape changes
-	dzS, dxs      []float32
+	dz, dy1, dx   []float32
+	dzS, dxs      []float32 // where the shape changes
 }
 
 func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
@@ -48,8 +48,8 @@ func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
 		return b, out
 	}
 	b.dz, b.dy1 = p.buffer("dz", out), p.buffer("dmid", out)
+	b.dx = p.gradient(in)
 	if l.short.size > 0 {
-		b.dx = p.buffer("g", in)
 		b.dzS = p.buffer("dzs", out)
 		if b.split != nil {
 			b.dxs = p.buffer("dphases", b.split.split)
@@ -81,26 +81,26 @@ func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	b.bn2.backward(p.pool, p.dst, b.dz, g, b.y, b.z2, p.images) // g is masked: now the gradient of both summands
 	p.mark(l.conv2.name, "norm backward")
 	p.weights(l.conv2, b.conv2, b.bn2, b.dz, b.y1)
-	b.conv2.input(p.pool, b.dy1, b.dz, p.images, false)
+	b.conv2.input(p.pool, b.dy1, b.dz, p.images, nil)
 	p.mark(l.conv2.name, "input gradient")
 	b.bn1.backward(p.pool, p.dst, b.dz, b.dy1, b.y1, b.z1, p.images)
 	p.mark(l.conv1.name, "norm backward")
 	p.weights(l.conv1, b.conv1, b.bn1, b.dz, b.x)
 	if b.short == nil {
-		b.conv1.input(p.pool, g, b.dz, p.images, true)
+		b.conv1.input(p.pool, b.dx, b.dz, p.images, g)
 		p.mark(l.conv1.name, "input gradient")
-		return g
+		return b.dx
 	}
 	dx := b.dx
 	if b.split != nil {
 		dx = b.dxs
 	}
-	b.conv1.input(p.pool, dx, b.dz, p.images, false)
+	b.conv1.input(p.pool, dx, b.dz, p.images, nil)
 	p.mark(l.conv1.name, "input gradient")
 	b.bnS.backward(p.pool, p.dst, b.dzS, g, nil, b.zs, p.images)
 	p.mark(l.short.name, "norm backward")
 	p.weights(l.short, b.short, b.bnS, b.dzS, b.x)
-	b.short.input(p.pool, dx, b.dzS, p.images, true)
+	b.short.input(p.pool, dx, b.dzS, p.images, dx)
 	p.mark(l.short.name, "input gradient")
 	if b.split != nil {
 		b.split.run(p.pool, b.dx, dx, p.images, true)

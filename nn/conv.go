@@ -11,8 +11,8 @@ type conv interface {
 	forward(p *pool, z, x []float32, images int, f kernel.Finish)
 	// finishes says whether forward takes a Finish that does anything.
 	finishes() bool
-	// input writes (or adds) the gradient of the input.
-	input(p *pool, dx, dz []float32, images int, add bool)
+	// input writes the gradient of the input, plus res where it is not nil, laid out as dx.
+	input(p *pool, dx, dz []float32, images int, res []float32)
 	// weights adds the gradient of the weights over images [first, limit).
 	weights(p *pool, dw, dz, x []float32, first, limit int)
 }
@@ -43,6 +43,27 @@ func (w window) target(y, dy, limit int) (int, bool) {
 	return t / w.stride, t >= 0 && t%w.stride == 0 && t/w.stride < limit
 }
 
+// plus finishes a sum by adding another array.
+type plus struct{ ones, zeros []float32 }
+
+// newPlus serves a convolution with so many outputs.
+func newPlus(outputs int) plus {
+	n := roundUp(outputs+planesPad, channelPad) // as far as a block of outputs reaches
+	p := plus{make([]float32, n), make([]float32, n)}
+	for i := range p.ones {
+		p.ones[i] = 1
+	}
+	return p
+}
+
+// to is the sum plus res, or the sum alone where res is nil.
+func (p plus) to(res []float32) kernel.Finish {
+	if res == nil {
+		return kernel.Finish{}
+	}
+	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
+}
+
 // packed holds a convolution's weights in the kernels' forms. Passes of one workspace share it.
 type packed struct{ forward, backward []float32 }
 
@@ -70,6 +91,7 @@ type rowsUnit struct {
 	fwd, bwd *rowsConv
 	grad     *rowsGrad
 	packed   *packed
+	plus     plus
 }
 
 func newRowsUnit(s *kernel.Set, in, out geom, w window, workers int, weights *packed) *rowsUnit {
@@ -85,7 +107,7 @@ func newRowsUnit(s *kernel.Set, in, out geom, w window, workers int, weights *pa
 		ox, okx := w.target(x, dx, out.w)
 		return oy, ox, oky && okx
 	}
-	u := &rowsUnit{s: s, w: w, in: in, out: out, packed: weights,
+	u := &rowsUnit{s: s, w: w, in: in, out: out, packed: weights, plus: newPlus(in.c),
 		fwd: newRowsConv(s, out, in, w.taps, forward, func(y, x int) (int, int) { return y * w.stride, x * w.stride }),
 		bwd: newRowsConv(s, in, out, w.taps, backward, func(y, x int) (int, int) { return y / w.stride, x / w.stride }),
 	}
@@ -125,11 +147,11 @@ func (u *rowsUnit) packBackward(w []float32) {
 func (u *rowsUnit) finishes() bool { return true }
 
 func (u *rowsUnit) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	u.fwd.run(p, z, x, u.packed.forward, images, false, f)
+	u.fwd.run(p, z, x, u.packed.forward, images, f)
 }
 
-func (u *rowsUnit) input(p *pool, dx, dz []float32, images int, add bool) {
-	u.bwd.run(p, dx, dz, u.packed.backward, images, add, kernel.Finish{})
+func (u *rowsUnit) input(p *pool, dx, dz []float32, images int, res []float32) {
+	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 func (u *rowsUnit) weights(p *pool, dw, dz, x []float32, first, limit int) {
@@ -148,6 +170,7 @@ type planesUnit struct {
 	grad    *planesGrad
 	size    int // of all phases' packed weights
 	packed  *packed
+	plus    plus
 }
 
 // planesPhase is the part of an input gradient that writes one phase: all input channels from channel first on.
@@ -159,7 +182,7 @@ type planesPhase struct {
 }
 
 func newPlanesUnit(s *kernel.Set, in, out geom, w window, workers int, weights *packed) *planesUnit {
-	u := &planesUnit{s: s, w: w, in: in, out: out, ins: in.c, packed: weights}
+	u := &planesUnit{s: s, w: w, in: in, out: out, ins: in.c, packed: weights, plus: newPlus(in.c)}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
 		if d == -1 {
 			return 1, -1
@@ -256,12 +279,13 @@ func (u *planesUnit) packBackward(w []float32) {
 func (u *planesUnit) finishes() bool { return u.fwd.exact }
 
 func (u *planesUnit) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	u.fwd.run(p, z, x, u.packed.forward, images, false, f)
+	u.fwd.run(p, z, x, u.packed.forward, images, f)
 }
 
-func (u *planesUnit) input(p *pool, dx, dz []float32, images int, add bool) {
+func (u *planesUnit) input(p *pool, dx, dz []float32, images int, res []float32) {
 	for _, f := range u.bwd {
-		f.conv.run(p, dx[f.first*u.in.stride:], dz, u.packed.backward[f.w:], images, add, kernel.Finish{})
+		at := f.first * u.in.stride
+		f.conv.run(p, dx[at:], dz, u.packed.backward[f.w:], images, u.plus.to(tail(res, at)))
 	}
 }
 

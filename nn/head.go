@@ -20,7 +20,7 @@ func (l poolLayer) bind(p *pass, in geom) (state, geom) {
 	p.features = s.y
 	p.featureGeom = out
 	if !p.inference {
-		s.g = p.buffer("g", in)
+		s.g = p.gradient(in)
 	}
 	return s, out
 }
@@ -137,7 +137,7 @@ func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
 	if s.l.input && !wantInput {
 		return nil
 	}
-	s.unit.input(p.pool, s.g, g, p.images, false)
+	s.unit.input(p.pool, s.g, g, p.images, nil)
 	p.mark(s.l.w.name, "input gradient")
 	return s.g
 }

@@ -84,7 +84,7 @@ func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
 	p.mark(s.l.conv.name, "norm backward")
 	p.weights(s.l.conv, s.unit, s.bn, s.dz, s.x)
 	if wantInput {
-		s.unit.input(p.pool, s.dx, s.dz, p.images, false)
+		s.unit.input(p.pool, s.dx, s.dz, p.images, nil)
 		p.mark(s.l.conv.name, "input gradient")
 	}
 	return s.dx
@@ -102,7 +102,7 @@ func (rowsLayer) bind(p *pass, in geom) (state, geom) {
 	out := rowsGeom(in.c, in.h, in.w, in.n)
 	s := &rowsState{r: &relayout{s: p.set, planes: in, rows: out}, y: p.buffer("rows", out)}
 	if !p.inference {
-		s.g = p.buffer("g", in)
+		s.g = p.gradient(in)
 	}
 	return s, out
 }

@@ -140,11 +140,11 @@ func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, o
 	if e := dz.worst(zb, z); !(e <= sumTolerance(ins*win.taps)) {
 		t.Errorf("forward: relative error %g", e)
 	}
-	u.input(p, dxb, dz.b, n, false)
+	u.input(p, dxb, dz.b, n, nil)
 	if e := x.worst(toX(dxb), dx); !(e <= sumTolerance(outs*win.taps)) {
 		t.Errorf("gradient of the input: relative error %g", e)
 	}
-	u.input(p, dxb, dz.b, n, true)
+	u.input(p, dxb, dz.b, n, dxb)
 	for i := range dx {
 		dx[i] *= 2
 	}

@@ -16,6 +16,7 @@ type pass struct {
 	n         int
 	buffers   map[string][]float32
 	parity    int // of the activation buffers, alternating in inference
+	gradients int // parity of the buffers of gradients
 
 	features    []float32
 	featureGeom geom
@@ -82,6 +83,12 @@ func (p *pass) buffer(role string, g geom) []float32 {
 func (p *pass) activation(g geom) []float32 {
 	p.parity ^= 1
 	return p.own(fmt.Sprint("activation", p.parity), g)
+}
+
+// gradient is that of a layer's input. Two buffers take turns, since a block still reads the gradient of its output.
+func (p *pass) gradient(g geom) []float32 {
+	p.gradients ^= 1
+	return p.buffer(fmt.Sprint("gradient", p.gradients), g)
 }
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {

@@ -23,7 +23,6 @@ type planesConv struct {
 	// the arguments of one run
 	dst, src, w []float32
 	images      int
-	add         bool
 	finish      kernel.Finish
 	total, span int // bands in all and in a chunk
 }
@@ -49,9 +48,9 @@ func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *plan
 // packed is the number of floats of the packed weights.
 func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
 
-// run writes (or adds) the convolution of src to dst; w holds the packed blocks.
-func (c *planesConv) run(p *pool, dst, src, w []float32, images int, add bool, f kernel.Finish) {
-	c.dst, c.src, c.w, c.images, c.add, c.finish = dst, src, w, images, add, f
+// run writes the convolution of src to dst, finished by f; w holds the packed blocks.
+func (c *planesConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+	c.dst, c.src, c.w, c.images, c.finish = dst, src, w, images, f
 	c.total = images * c.bands
 	if !c.exact {
 		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
@@ -78,7 +77,7 @@ func finishFrom(f kernel.Finish, first, at int) kernel.Finish {
 // band computes all outputs of one band.
 func (c *planesConv) band(chunk int) {
 	po, lanes := c.s.PlanesOut, c.s.Lanes
-	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, Add: c.add, RowStride: c.out.row}
+	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, RowStride: c.out.row}
 	at := c.out.lead
 	if c.exact {
 		img, row := chunk/c.bands, chunk%c.bands*c.rows

@@ -77,7 +77,6 @@ type rowsConv struct {
 
 	dst, src, w []float32
 	plan        *rowsPlan
-	add         bool
 	finish      kernel.Finish
 }
 
@@ -140,9 +139,9 @@ func (c *rowsConv) weightOffsets(groups []rowGroup, vecs int) [][]int32 {
 	return all
 }
 
-// run writes (or adds) the convolution of src to dst; w holds the packed blocks.
-func (c *rowsConv) run(p *pool, dst, src, w []float32, images int, add bool, f kernel.Finish) {
-	c.dst, c.src, c.w, c.plan, c.add, c.finish = dst, src, w, c.planFor(images), add, f
+// run writes the convolution of src to dst, finished by f; w holds the packed blocks.
+func (c *rowsConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+	c.dst, c.src, c.w, c.plan, c.finish = dst, src, w, c.planFor(images), f
 	p.run(c, len(c.blocks)*len(c.plan.chunks))
 }
 
@@ -154,7 +153,7 @@ func (c *rowsConv) do(_, chunk int) {
 		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
 		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
 		TapX: g.tapIn, TapW: c.plan.tapW[b.vecs][ch.group],
-		C: c.depth, Vecs: b.vecs, Add: c.add, Finish: finishFrom(c.finish, b.first, b.first),
+		C: c.depth, Vecs: b.vecs, Finish: finishFrom(c.finish, b.first, b.first),
 	})
 }
 

@@ -3,9 +3,9 @@ package kernel
 // RowTile is the number of positions a tile of [Rows] computes at once.
 const RowTile = 5
 
-// Finish is what a convolution does to a sum before it stores it, in evaluation: y = sum·Scale[o] + Shift[o] for output o,
-// plus Res at the place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale
-// is nil the sum itself is stored.
+// Finish is what a convolution does to a sum before it stores it: y = sum·Scale[o] + Shift[o] for output o, plus Res at the
+// place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale is nil the sum
+// itself is stored. Res may be the output, and then the sum is added once where positions repeat inside a tile.
 type Finish struct {
 	Scale, Shift []float32 // a value an output of the block
 	Res          []float32
@@ -30,8 +30,7 @@ type Planes struct {
 	RowStride int
 	Tiles     int
 	VecStride int
-	WStride   int  // row r reads the weights from W[r·WStride] on; 0: all rows have the same
-	Add       bool // add to Out instead of writing it
+	WStride   int // row r reads the weights from W[r·WStride] on; 0: all rows have the same
 	Finish
 }
 
@@ -72,9 +71,8 @@ type Rows struct {
 	TapX   []int32
 	TapW   []int32
 	C      int
-	Vecs   int  // 1 ≤ Vecs ≤ Set.RowVecs
-	Add    bool // add to Out instead of writing it (with repeated positions the sum is still added once)
-	Finish      // with repeated positions Res must not be Out
+	Vecs   int // 1 ≤ Vecs ≤ Set.RowVecs
+	Finish
 }
 
 // RowsGrad describes a weight gradient in the channel-last layout, Tiles times RowTile inputs by Vecs·Lanes outputs:

@@ -32,50 +32,27 @@ counted2:
 	JZ    skip3
 
 loop4:
-	MOVQ    (SP), R10
-	MOVQ    72(AX), R11
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
-	MOVQ    a+0(FP), R12
-	MOVB    152(R12), R12
-	MOVBQZX R12, R12
-	TESTQ   R12, R12
-	JZ      skip5
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(SI*1), Y1
-	ADDQ    BX, R12
-	VMOVUPS (R12), Y2
-	VMOVUPS (R12)(SI*1), Y3
-	ADDQ    BX, R12
-	VMOVUPS (R12), Y4
-	VMOVUPS (R12)(SI*1), Y5
-	ADDQ    BX, R12
-	VMOVUPS (R12), Y6
-	VMOVUPS (R12)(SI*1), Y7
-	ADDQ    BX, R12
-	VMOVUPS (R12), Y8
-	VMOVUPS (R12)(SI*1), Y9
-	ADDQ    BX, R12
+	MOVQ   (SP), R10
+	MOVQ   72(AX), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   a+0(FP), R12
+	MOVQ   80(R12), R13
+	LEAQ   (R8)(SI*1), R12
+	MOVQ   R13, R15
+	SHRQ   $0x02, R15
+	TESTQ  R15, R15
+	JZ     skip5
 
-skip5:
-	MOVQ  a+0(FP), R12
-	MOVQ  80(R12), R13
-	LEAQ  (R8)(SI*1), R12
-	MOVQ  R13, R15
-	SHRQ  $0x02, R15
-	TESTQ R15, R15
-	JZ    skip6
-
-loop7:
+loop6:
 	MOVLQSX      (R11), R14
 	VMOVUPS      (R8)(R14*4), Y10
 	VMOVUPS      (R12)(R14*4), Y11
@@ -151,14 +128,14 @@ loop7:
 	ADDQ         $0x00000050, R10
 	ADDQ         $0x00000010, R11
 	DECQ         R15
-	JNZ          loop7
+	JNZ          loop6
 
-skip6:
+skip5:
 	ANDQ  $0x03, R13
 	TESTQ R13, R13
-	JZ    skip8
+	JZ    skip7
 
-loop9:
+loop8:
 	MOVLQSX      (R11), R14
 	VMOVUPS      (R8)(R14*4), Y10
 	VMOVUPS      (R12)(R14*4), Y11
@@ -180,26 +157,26 @@ loop9:
 	ADDQ         $0x00000014, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R13
-	JNZ          loop9
+	JNZ          loop8
 
-skip8:
+skip7:
 	MOVQ    a+0(FP), R10
-	MOVQ    160(R10), R11
+	MOVQ    152(R10), R11
 	TESTQ   R11, R11
-	JZ      skip10
-	MOVQ    184(R10), R12
-	MOVQ    208(R10), R13
+	JZ      skip9
+	MOVQ    176(R10), R12
+	MOVQ    200(R10), R13
 	MOVQ    R13, R14
 	MOVQ    (R10), R15
 	SUBQ    R15, R14
-	MOVB    232(R10), R15
+	MOVB    224(R10), R15
 	MOVBQZX R15, R15
 	XORL    R10, R10
 	TESTQ   R15, R15
-	JNZ     rectified11
+	JNZ     rectified10
 	MOVL    $0xff800000, R10
 
-rectified11:
+rectified10:
 	VMOVD        R10, X10
 	VBROADCASTSS X10, Y10
 	MOVQ         R9, R10
@@ -207,94 +184,94 @@ rectified11:
 	VBROADCASTSS (R12), Y12
 	VFMADD213PS  Y12, Y11, Y0
 	TESTQ        R13, R13
-	JZ           skip12
+	JZ           skip11
 	VADDPS       (R10)(R14*1), Y0, Y0
 
-skip12:
+skip11:
 	VMAXPS      Y0, Y10, Y0
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Y12, Y11, Y1
 	TESTQ       R13, R13
-	JZ          skip13
+	JZ          skip12
 	VADDPS      (R15)(R14*1), Y1, Y1
 
-skip13:
+skip12:
 	VMAXPS       Y1, Y10, Y1
 	ADDQ         BX, R10
 	VBROADCASTSS 4(R11), Y11
 	VBROADCASTSS 4(R12), Y12
 	VFMADD213PS  Y12, Y11, Y2
 	TESTQ        R13, R13
-	JZ           skip14
+	JZ           skip13
 	VADDPS       (R10)(R14*1), Y2, Y2
 
-skip14:
+skip13:
 	VMAXPS      Y2, Y10, Y2
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Y12, Y11, Y3
 	TESTQ       R13, R13
-	JZ          skip15
+	JZ          skip14
 	VADDPS      (R15)(R14*1), Y3, Y3
 
-skip15:
+skip14:
 	VMAXPS       Y3, Y10, Y3
 	ADDQ         BX, R10
 	VBROADCASTSS 8(R11), Y11
 	VBROADCASTSS 8(R12), Y12
 	VFMADD213PS  Y12, Y11, Y4
 	TESTQ        R13, R13
-	JZ           skip16
+	JZ           skip15
 	VADDPS       (R10)(R14*1), Y4, Y4
 
-skip16:
+skip15:
 	VMAXPS      Y4, Y10, Y4
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Y12, Y11, Y5
 	TESTQ       R13, R13
-	JZ          skip17
+	JZ          skip16
 	VADDPS      (R15)(R14*1), Y5, Y5
 
-skip17:
+skip16:
 	VMAXPS       Y5, Y10, Y5
 	ADDQ         BX, R10
 	VBROADCASTSS 12(R11), Y11
 	VBROADCASTSS 12(R12), Y12
 	VFMADD213PS  Y12, Y11, Y6
 	TESTQ        R13, R13
-	JZ           skip18
+	JZ           skip17
 	VADDPS       (R10)(R14*1), Y6, Y6
 
-skip18:
+skip17:
 	VMAXPS      Y6, Y10, Y6
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Y12, Y11, Y7
 	TESTQ       R13, R13
-	JZ          skip19
+	JZ          skip18
 	VADDPS      (R15)(R14*1), Y7, Y7
 
-skip19:
+skip18:
 	VMAXPS       Y7, Y10, Y7
 	ADDQ         BX, R10
 	VBROADCASTSS 16(R11), Y11
 	VBROADCASTSS 16(R12), Y12
 	VFMADD213PS  Y12, Y11, Y8
 	TESTQ        R13, R13
-	JZ           skip20
+	JZ           skip19
 	VADDPS       (R10)(R14*1), Y8, Y8
 
-skip20:
+skip19:
 	VMAXPS      Y8, Y10, Y8
 	LEAQ        (R10)(SI*1), R11
 	VFMADD213PS Y12, Y11, Y9
 	TESTQ       R13, R13
-	JZ          skip21
+	JZ          skip20
 	VADDPS      (R11)(R14*1), Y9, Y9
 
-skip21:
+skip20:
 	VMAXPS Y9, Y10, Y9
 	ADDQ   BX, R10
 
-skip10:
+skip9:
 	MOVQ    R9, R10
 	VMOVUPS Y0, (R10)
 	VMOVUPS Y1, (R10)(SI*1)
@@ -353,9 +330,9 @@ TEXT ·planesGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group22:
+group21:
 	SUBQ    $0x03, 16(SP)
-	JLT     done23
+	JLT     done22
 	VMOVUPS (CX), Y0
 	VMOVUPS 32(CX), Y1
 	VMOVUPS 64(CX), Y2
@@ -385,17 +362,17 @@ group22:
 	MOVQ    120(AX), R12
 	MOVQ    R12, 24(SP)
 	TESTQ   R12, R12
-	JZ      skip24
+	JZ      skip23
 
-counted25:
+counted24:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x04
-	JNE  width27
+	JNE  width26
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop28:
+loop27:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -475,18 +452,18 @@ loop28:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop28
-	JMP         image26
+	JNZ         loop27
+	JMP         image25
 
-width27:
+width26:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x02
-	JNE  width29
+	JNE  width28
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop30:
+loop29:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -528,23 +505,23 @@ loop30:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop30
-	JMP         image26
+	JNZ         loop29
+	JMP         image25
 
-width29:
+width28:
 	MOVQ  136(AX), R12
 	MOVQ  R12, 32(SP)
 	TESTQ R12, R12
-	JZ    skip31
+	JZ    skip30
 
-counted32:
+counted31:
 	MOVQ  152(AX), R12
 	MOVQ  R12, R13
 	SHRQ  $0x01, R13
 	TESTQ R13, R13
-	JZ    skip33
+	JZ    skip32
 
-loop34:
+loop33:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -586,14 +563,14 @@ loop34:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R13
-	JNZ         loop34
+	JNZ         loop33
 
-skip33:
+skip32:
 	ANDQ  $0x01, R12
 	TESTQ R12, R12
-	JZ    skip35
+	JZ    skip34
 
-loop36:
+loop35:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -616,22 +593,22 @@ loop36:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, BX
 	DECQ        R12
-	JNZ         loop36
+	JNZ         loop35
 
-skip35:
+skip34:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted32
+	JNZ  counted31
 
-skip31:
-image26:
+skip30:
+image25:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted25
+	JNZ  counted24
 
-skip24:
+skip23:
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y2, 64(CX)
@@ -646,9 +623,9 @@ skip24:
 	VMOVUPS Y11, 352(CX)
 	ADDQ    $0x00000180, CX
 	ADDQ    $0x0000000c, DX
-	JMP     group22
+	JMP     group21
 
-done23:
+done22:
 	VZEROUPPER
 	RET
 
@@ -661,39 +638,21 @@ TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none37
+	JZ    none36
 
 tile:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip38
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Y0
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Y1
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Y2
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Y3
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Y4
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	XORQ   SI, SI
 
-skip38:
-	XORQ SI, SI
-
-taps39:
+taps37:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done40
+	JGE     done38
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -715,9 +674,9 @@ taps39:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip41
+	JZ      skip39
 
-depth42:
+depth40:
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -732,32 +691,31 @@ depth42:
 	ADDQ         $0x00000020, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth42
+	JNE          depth40
 
-skip41:
+skip39:
 	INCQ SI
-	JMP  taps39
+	JMP  taps37
 
-done40:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done38:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip43
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip41
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified44
+	JNZ     rectified42
 	MOVL    $0xff800000, DI
 
-rectified44:
+rectified42:
 	VMOVD        DI, X5
 	VBROADCASTSS X5, Y5
 	LEAQ         (SI)(R11*1), R11
@@ -765,49 +723,49 @@ rectified44:
 	VMOVUPS      (R8), Y6
 	VFMADD213PS  (R9), Y6, Y0
 	TESTQ        R10, R10
-	JZ           skip45
+	JZ           skip43
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip45:
+skip43:
 	VMAXPS      Y0, Y5, Y0
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y1
 	TESTQ       R10, R10
-	JZ          skip46
+	JZ          skip44
 	VADDPS      (R11)(DI*4), Y1, Y1
 
-skip46:
+skip44:
 	VMAXPS      Y1, Y5, Y1
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y2
 	TESTQ       R10, R10
-	JZ          skip47
+	JZ          skip45
 	VADDPS      (R11)(DI*4), Y2, Y2
 
-skip47:
+skip45:
 	VMAXPS      Y2, Y5, Y2
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y3
 	TESTQ       R10, R10
-	JZ          skip48
+	JZ          skip46
 	VADDPS      (R11)(DI*4), Y3, Y3
 
-skip48:
+skip46:
 	VMAXPS      Y3, Y5, Y3
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y4
 	TESTQ       R10, R10
-	JZ          skip49
+	JZ          skip47
 	VADDPS      (R11)(DI*4), Y4, Y4
 
-skip49:
+skip47:
 	VMAXPS Y4, Y5, Y4
 
-skip43:
+skip41:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -823,7 +781,7 @@ skip43:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none37:
+none36:
 	VZEROUPPER
 	RET
 
@@ -838,9 +796,9 @@ TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip50
+	JZ    skip48
 
-loop51:
+loop49:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -863,9 +821,9 @@ loop51:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip52
+	JZ         skip50
 
-loop53:
+loop51:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -921,14 +879,14 @@ loop53:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop53
+	JNZ          loop51
 
-skip52:
+skip50:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip54
+	JZ    skip52
 
-loop55:
+loop53:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -945,9 +903,9 @@ loop55:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop55
+	JNZ          loop53
 
-skip54:
+skip52:
 	VADDPS  (BX), Y0, Y0
 	VMOVUPS Y0, (BX)
 	ADDQ    SI, BX
@@ -965,9 +923,9 @@ skip54:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop51
+	JNZ     loop49
 
-skip50:
+skip48:
 	VZEROUPPER
 	RET
 
@@ -980,49 +938,26 @@ TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none56
+	JZ    none54
 
 tile:
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip57
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Y0
-	VMOVUPS 32(SI)(DI*4), Y1
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Y2
-	VMOVUPS 32(SI)(DI*4), Y3
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Y4
-	VMOVUPS 32(SI)(DI*4), Y5
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Y6
-	VMOVUPS 32(SI)(DI*4), Y7
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Y8
-	VMOVUPS 32(SI)(DI*4), Y9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	XORQ   SI, SI
 
-skip57:
-	XORQ SI, SI
-
-taps58:
+taps55:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done59
+	JGE     done56
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -1044,9 +979,9 @@ taps58:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip60
+	JZ      skip57
 
-depth61:
+depth58:
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
 	VBROADCASTSS (R10)(R8*4), Y12
@@ -1067,32 +1002,31 @@ depth61:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth61
+	JNE          depth58
 
-skip60:
+skip57:
 	INCQ SI
-	JMP  taps58
+	JMP  taps55
 
-done59:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done56:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip62
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip59
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified63
+	JNZ     rectified60
 	MOVL    $0xff800000, DI
 
-rectified63:
+rectified60:
 	VMOVD        DI, X10
 	VBROADCASTSS X10, Y10
 	LEAQ         (SI)(R11*1), R11
@@ -1100,89 +1034,89 @@ rectified63:
 	VMOVUPS      (R8), Y11
 	VFMADD213PS  (R9), Y11, Y0
 	TESTQ        R10, R10
-	JZ           skip64
+	JZ           skip61
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip64:
+skip61:
 	VMAXPS      Y0, Y10, Y0
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y1
 	TESTQ       R10, R10
-	JZ          skip65
+	JZ          skip62
 	VADDPS      32(R11)(DI*4), Y1, Y1
 
-skip65:
+skip62:
 	VMAXPS      Y1, Y10, Y1
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y2
 	TESTQ       R10, R10
-	JZ          skip66
+	JZ          skip63
 	VADDPS      (R11)(DI*4), Y2, Y2
 
-skip66:
+skip63:
 	VMAXPS      Y2, Y10, Y2
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y3
 	TESTQ       R10, R10
-	JZ          skip67
+	JZ          skip64
 	VADDPS      32(R11)(DI*4), Y3, Y3
 
-skip67:
+skip64:
 	VMAXPS      Y3, Y10, Y3
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y4
 	TESTQ       R10, R10
-	JZ          skip68
+	JZ          skip65
 	VADDPS      (R11)(DI*4), Y4, Y4
 
-skip68:
+skip65:
 	VMAXPS      Y4, Y10, Y4
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y5
 	TESTQ       R10, R10
-	JZ          skip69
+	JZ          skip66
 	VADDPS      32(R11)(DI*4), Y5, Y5
 
-skip69:
+skip66:
 	VMAXPS      Y5, Y10, Y5
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y6
 	TESTQ       R10, R10
-	JZ          skip70
+	JZ          skip67
 	VADDPS      (R11)(DI*4), Y6, Y6
 
-skip70:
+skip67:
 	VMAXPS      Y6, Y10, Y6
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y7
 	TESTQ       R10, R10
-	JZ          skip71
+	JZ          skip68
 	VADDPS      32(R11)(DI*4), Y7, Y7
 
-skip71:
+skip68:
 	VMAXPS      Y7, Y10, Y7
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y8
 	TESTQ       R10, R10
-	JZ          skip72
+	JZ          skip69
 	VADDPS      (R11)(DI*4), Y8, Y8
 
-skip72:
+skip69:
 	VMAXPS      Y8, Y10, Y8
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y9
 	TESTQ       R10, R10
-	JZ          skip73
+	JZ          skip70
 	VADDPS      32(R11)(DI*4), Y9, Y9
 
-skip73:
+skip70:
 	VMAXPS Y9, Y10, Y9
 
-skip62:
+skip59:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	VMOVUPS Y1, 32(SI)(DI*4)
@@ -1203,7 +1137,7 @@ skip62:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none56:
+none54:
 	VZEROUPPER
 	RET
 
@@ -1218,9 +1152,9 @@ TEXT ·rowsGrad2AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip74
+	JZ    skip71
 
-loop75:
+loop72:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -1248,9 +1182,9 @@ loop75:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip76
+	JZ         skip73
 
-loop77:
+loop74:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1330,14 +1264,14 @@ loop77:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop77
+	JNZ          loop74
 
-skip76:
+skip73:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip78
+	JZ    skip75
 
-loop79:
+loop76:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1360,9 +1294,9 @@ loop79:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop79
+	JNZ          loop76
 
-skip78:
+skip75:
 	VADDPS  (BX), Y0, Y0
 	VMOVUPS Y0, (BX)
 	VADDPS  32(BX), Y1, Y1
@@ -1390,9 +1324,9 @@ skip78:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop75
+	JNZ     loop72
 
-skip74:
+skip71:
 	VZEROUPPER
 	RET
 
@@ -1414,9 +1348,9 @@ TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
 	VXORPS Y11, Y11, Y11
 	VXORPS Y12, Y12, Y12
 	TESTQ  AX, AX
-	JZ     skip80
+	JZ     skip77
 
-loop81:
+loop78:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -1430,9 +1364,9 @@ loop81:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
-	JNZ         loop81
+	JNZ         loop78
 
-skip80:
+skip77:
 	VZEROUPPER
 	RET
 
@@ -1464,75 +1398,37 @@ counted2:
 	JZ    skip3
 
 loop4:
-	MOVQ    (SP), R10
-	MOVQ    72(AX), R11
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
-	VPXORD  Z16, Z16, Z16
-	VPXORD  Z17, Z17, Z17
-	VPXORD  Z18, Z18, Z18
-	VPXORD  Z19, Z19, Z19
-	MOVQ    a+0(FP), R12
-	MOVB    152(R12), R12
-	MOVBQZX R12, R12
-	TESTQ   R12, R12
-	JZ      skip5
-	MOVQ    R9, R12
-	VMOVUPS (R12), Z0
-	VMOVUPS (R12)(SI*1), Z1
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z2
-	VMOVUPS (R12)(SI*1), Z3
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z4
-	VMOVUPS (R12)(SI*1), Z5
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z6
-	VMOVUPS (R12)(SI*1), Z7
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z8
-	VMOVUPS (R12)(SI*1), Z9
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z10
-	VMOVUPS (R12)(SI*1), Z11
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z12
-	VMOVUPS (R12)(SI*1), Z13
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z14
-	VMOVUPS (R12)(SI*1), Z15
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z16
-	VMOVUPS (R12)(SI*1), Z17
-	ADDQ    BX, R12
-	VMOVUPS (R12), Z18
-	VMOVUPS (R12)(SI*1), Z19
-	ADDQ    BX, R12
+	MOVQ   (SP), R10
+	MOVQ   72(AX), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   a+0(FP), R12
+	MOVQ   80(R12), R13
+	LEAQ   (R8)(SI*1), R12
+	MOVQ   R13, R15
+	SHRQ   $0x02, R15
+	TESTQ  R15, R15
+	JZ     skip5
 
-skip5:
-	MOVQ  a+0(FP), R12
-	MOVQ  80(R12), R13
-	LEAQ  (R8)(SI*1), R12
-	MOVQ  R13, R15
-	SHRQ  $0x02, R15
-	TESTQ R15, R15
-	JZ    skip6
-
-loop7:
+loop6:
 	MOVLQSX      (R11), R14
 	VMOVUPS      (R8)(R14*4), Z20
 	VMOVUPS      (R12)(R14*4), Z21
@@ -1668,14 +1564,14 @@ loop7:
 	ADDQ         $0x000000a0, R10
 	ADDQ         $0x00000010, R11
 	DECQ         R15
-	JNZ          loop7
+	JNZ          loop6
 
-skip6:
+skip5:
 	ANDQ  $0x03, R13
 	TESTQ R13, R13
-	JZ    skip8
+	JZ    skip7
 
-loop9:
+loop8:
 	MOVLQSX      (R11), R14
 	VMOVUPS      (R8)(R14*4), Z20
 	VMOVUPS      (R12)(R14*4), Z21
@@ -1712,26 +1608,26 @@ loop9:
 	ADDQ         $0x00000028, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R13
-	JNZ          loop9
+	JNZ          loop8
 
-skip8:
+skip7:
 	MOVQ    a+0(FP), R10
-	MOVQ    160(R10), R11
+	MOVQ    152(R10), R11
 	TESTQ   R11, R11
-	JZ      skip10
-	MOVQ    184(R10), R12
-	MOVQ    208(R10), R13
+	JZ      skip9
+	MOVQ    176(R10), R12
+	MOVQ    200(R10), R13
 	MOVQ    R13, R14
 	MOVQ    (R10), R15
 	SUBQ    R15, R14
-	MOVB    232(R10), R15
+	MOVB    224(R10), R15
 	MOVBQZX R15, R15
 	XORL    R10, R10
 	TESTQ   R15, R15
-	JNZ     rectified11
+	JNZ     rectified10
 	MOVL    $0xff800000, R10
 
-rectified11:
+rectified10:
 	VMOVD        R10, X20
 	VBROADCASTSS X20, Z20
 	MOVQ         R9, R10
@@ -1739,184 +1635,184 @@ rectified11:
 	VBROADCASTSS (R12), Z22
 	VFMADD213PS  Z22, Z21, Z0
 	TESTQ        R13, R13
-	JZ           skip12
+	JZ           skip11
 	VADDPS       (R10)(R14*1), Z0, Z0
 
-skip12:
+skip11:
 	VMAXPS      Z0, Z20, Z0
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z1
 	TESTQ       R13, R13
-	JZ          skip13
+	JZ          skip12
 	VADDPS      (R15)(R14*1), Z1, Z1
 
-skip13:
+skip12:
 	VMAXPS       Z1, Z20, Z1
 	ADDQ         BX, R10
 	VBROADCASTSS 4(R11), Z21
 	VBROADCASTSS 4(R12), Z22
 	VFMADD213PS  Z22, Z21, Z2
 	TESTQ        R13, R13
-	JZ           skip14
+	JZ           skip13
 	VADDPS       (R10)(R14*1), Z2, Z2
 
-skip14:
+skip13:
 	VMAXPS      Z2, Z20, Z2
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z3
 	TESTQ       R13, R13
-	JZ          skip15
+	JZ          skip14
 	VADDPS      (R15)(R14*1), Z3, Z3
 
-skip15:
+skip14:
 	VMAXPS       Z3, Z20, Z3
 	ADDQ         BX, R10
 	VBROADCASTSS 8(R11), Z21
 	VBROADCASTSS 8(R12), Z22
 	VFMADD213PS  Z22, Z21, Z4
 	TESTQ        R13, R13
-	JZ           skip16
+	JZ           skip15
 	VADDPS       (R10)(R14*1), Z4, Z4
 
-skip16:
+skip15:
 	VMAXPS      Z4, Z20, Z4
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z5
 	TESTQ       R13, R13
-	JZ          skip17
+	JZ          skip16
 	VADDPS      (R15)(R14*1), Z5, Z5
 
-skip17:
+skip16:
 	VMAXPS       Z5, Z20, Z5
 	ADDQ         BX, R10
 	VBROADCASTSS 12(R11), Z21
 	VBROADCASTSS 12(R12), Z22
 	VFMADD213PS  Z22, Z21, Z6
 	TESTQ        R13, R13
-	JZ           skip18
+	JZ           skip17
 	VADDPS       (R10)(R14*1), Z6, Z6
 
-skip18:
+skip17:
 	VMAXPS      Z6, Z20, Z6
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z7
 	TESTQ       R13, R13
-	JZ          skip19
+	JZ          skip18
 	VADDPS      (R15)(R14*1), Z7, Z7
 
-skip19:
+skip18:
 	VMAXPS       Z7, Z20, Z7
 	ADDQ         BX, R10
 	VBROADCASTSS 16(R11), Z21
 	VBROADCASTSS 16(R12), Z22
 	VFMADD213PS  Z22, Z21, Z8
 	TESTQ        R13, R13
-	JZ           skip20
+	JZ           skip19
 	VADDPS       (R10)(R14*1), Z8, Z8
 
-skip20:
+skip19:
 	VMAXPS      Z8, Z20, Z8
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z9
 	TESTQ       R13, R13
-	JZ          skip21
+	JZ          skip20
 	VADDPS      (R15)(R14*1), Z9, Z9
 
-skip21:
+skip20:
 	VMAXPS       Z9, Z20, Z9
 	ADDQ         BX, R10
 	VBROADCASTSS 20(R11), Z21
 	VBROADCASTSS 20(R12), Z22
 	VFMADD213PS  Z22, Z21, Z10
 	TESTQ        R13, R13
-	JZ           skip22
+	JZ           skip21
 	VADDPS       (R10)(R14*1), Z10, Z10
 
-skip22:
+skip21:
 	VMAXPS      Z10, Z20, Z10
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z11
 	TESTQ       R13, R13
-	JZ          skip23
+	JZ          skip22
 	VADDPS      (R15)(R14*1), Z11, Z11
 
-skip23:
+skip22:
 	VMAXPS       Z11, Z20, Z11
 	ADDQ         BX, R10
 	VBROADCASTSS 24(R11), Z21
 	VBROADCASTSS 24(R12), Z22
 	VFMADD213PS  Z22, Z21, Z12
 	TESTQ        R13, R13
-	JZ           skip24
+	JZ           skip23
 	VADDPS       (R10)(R14*1), Z12, Z12
 
-skip24:
+skip23:
 	VMAXPS      Z12, Z20, Z12
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z13
 	TESTQ       R13, R13
-	JZ          skip25
+	JZ          skip24
 	VADDPS      (R15)(R14*1), Z13, Z13
 
-skip25:
+skip24:
 	VMAXPS       Z13, Z20, Z13
 	ADDQ         BX, R10
 	VBROADCASTSS 28(R11), Z21
 	VBROADCASTSS 28(R12), Z22
 	VFMADD213PS  Z22, Z21, Z14
 	TESTQ        R13, R13
-	JZ           skip26
+	JZ           skip25
 	VADDPS       (R10)(R14*1), Z14, Z14
 
-skip26:
+skip25:
 	VMAXPS      Z14, Z20, Z14
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z15
 	TESTQ       R13, R13
-	JZ          skip27
+	JZ          skip26
 	VADDPS      (R15)(R14*1), Z15, Z15
 
-skip27:
+skip26:
 	VMAXPS       Z15, Z20, Z15
 	ADDQ         BX, R10
 	VBROADCASTSS 32(R11), Z21
 	VBROADCASTSS 32(R12), Z22
 	VFMADD213PS  Z22, Z21, Z16
 	TESTQ        R13, R13
-	JZ           skip28
+	JZ           skip27
 	VADDPS       (R10)(R14*1), Z16, Z16
 
-skip28:
+skip27:
 	VMAXPS      Z16, Z20, Z16
 	LEAQ        (R10)(SI*1), R15
 	VFMADD213PS Z22, Z21, Z17
 	TESTQ       R13, R13
-	JZ          skip29
+	JZ          skip28
 	VADDPS      (R15)(R14*1), Z17, Z17
 
-skip29:
+skip28:
 	VMAXPS       Z17, Z20, Z17
 	ADDQ         BX, R10
 	VBROADCASTSS 36(R11), Z21
 	VBROADCASTSS 36(R12), Z22
 	VFMADD213PS  Z22, Z21, Z18
 	TESTQ        R13, R13
-	JZ           skip30
+	JZ           skip29
 	VADDPS       (R10)(R14*1), Z18, Z18
 
-skip30:
+skip29:
 	VMAXPS      Z18, Z20, Z18
 	LEAQ        (R10)(SI*1), R11
 	VFMADD213PS Z22, Z21, Z19
 	TESTQ       R13, R13
-	JZ          skip31
+	JZ          skip30
 	VADDPS      (R11)(R14*1), Z19, Z19
 
-skip31:
+skip30:
 	VMAXPS Z19, Z20, Z19
 	ADDQ   BX, R10
 
-skip10:
+skip9:
 	MOVQ    R9, R10
 	VMOVUPS Z0, (R10)
 	VMOVUPS Z1, (R10)(SI*1)
@@ -1990,9 +1886,9 @@ TEXT ·planesGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ   (AX), CX
 	MOVQ   72(AX), DX
 
-group32:
+group31:
 	SUBQ    $0x05, 16(SP)
-	JLT     done33
+	JLT     done32
 	VMOVUPS (CX), Z0
 	VMOVUPS 64(CX), Z1
 	VMOVUPS 128(CX), Z2
@@ -2037,17 +1933,17 @@ group32:
 	MOVQ    120(AX), R14
 	MOVQ    R14, 24(SP)
 	TESTQ   R14, R14
-	JZ      skip34
+	JZ      skip33
 
-counted35:
+counted34:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x02
-	JNE  width37
+	JNE  width36
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop38:
+loop37:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2121,18 +2017,18 @@ loop38:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop38
-	JMP         image36
+	JNZ         loop37
+	JMP         image35
 
-width37:
+width36:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x01
-	JNE  width39
+	JNE  width38
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop40:
+loop39:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2171,23 +2067,23 @@ loop40:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop40
-	JMP         image36
+	JNZ         loop39
+	JMP         image35
 
-width39:
+width38:
 	MOVQ  136(AX), R14
 	MOVQ  R14, 32(SP)
 	TESTQ R14, R14
-	JZ    skip41
+	JZ    skip40
 
-counted42:
+counted41:
 	MOVQ  152(AX), R14
 	MOVQ  R14, R15
 	SHRQ  $0x01, R15
 	TESTQ R15, R15
-	JZ    skip43
+	JZ    skip42
 
-loop44:
+loop43:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2261,14 +2157,14 @@ loop44:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, BX
 	DECQ        R15
-	JNZ         loop44
+	JNZ         loop43
 
-skip43:
+skip42:
 	ANDQ  $0x01, R14
 	TESTQ R14, R14
-	JZ    skip45
+	JZ    skip44
 
-loop46:
+loop45:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2307,22 +2203,22 @@ loop46:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R14
-	JNZ         loop46
+	JNZ         loop45
 
-skip45:
+skip44:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted42
+	JNZ  counted41
 
-skip41:
-image36:
+skip40:
+image35:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted35
+	JNZ  counted34
 
-skip34:
+skip33:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
@@ -2350,9 +2246,9 @@ skip34:
 	VMOVUPS Z24, 1536(CX)
 	ADDQ    $0x00000640, CX
 	ADDQ    $0x00000014, DX
-	JMP     group32
+	JMP     group31
 
-done33:
+done32:
 	VZEROUPPER
 	RET
 
@@ -2365,39 +2261,21 @@ TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none47
+	JZ    none46
 
 tile:
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip48
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Z0
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Z1
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Z2
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Z3
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Z4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	XORQ   SI, SI
 
-skip48:
-	XORQ SI, SI
-
-taps49:
+taps47:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done50
+	JGE     done48
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2419,9 +2297,9 @@ taps49:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip51
+	JZ      skip49
 
-depth52:
+depth50:
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2436,32 +2314,31 @@ depth52:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth52
+	JNE          depth50
 
-skip51:
+skip49:
 	INCQ SI
-	JMP  taps49
+	JMP  taps47
 
-done50:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done48:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip53
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip51
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified54
+	JNZ     rectified52
 	MOVL    $0xff800000, DI
 
-rectified54:
+rectified52:
 	VMOVD        DI, X5
 	VBROADCASTSS X5, Z5
 	LEAQ         (SI)(R11*1), R11
@@ -2469,49 +2346,49 @@ rectified54:
 	VMOVUPS      (R8), Z6
 	VFMADD213PS  (R9), Z6, Z0
 	TESTQ        R10, R10
-	JZ           skip55
+	JZ           skip53
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip55:
+skip53:
 	VMAXPS      Z0, Z5, Z0
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z1
 	TESTQ       R10, R10
-	JZ          skip56
+	JZ          skip54
 	VADDPS      (R11)(DI*4), Z1, Z1
 
-skip56:
+skip54:
 	VMAXPS      Z1, Z5, Z1
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z2
 	TESTQ       R10, R10
-	JZ          skip57
+	JZ          skip55
 	VADDPS      (R11)(DI*4), Z2, Z2
 
-skip57:
+skip55:
 	VMAXPS      Z2, Z5, Z2
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z3
 	TESTQ       R10, R10
-	JZ          skip58
+	JZ          skip56
 	VADDPS      (R11)(DI*4), Z3, Z3
 
-skip58:
+skip56:
 	VMAXPS      Z3, Z5, Z3
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z4
 	TESTQ       R10, R10
-	JZ          skip59
+	JZ          skip57
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip59:
+skip57:
 	VMAXPS Z4, Z5, Z4
 
-skip53:
+skip51:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -2527,7 +2404,7 @@ skip53:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none47:
+none46:
 	VZEROUPPER
 	RET
 
@@ -2542,9 +2419,9 @@ TEXT ·rowsGrad1AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip60
+	JZ    skip58
 
-loop61:
+loop59:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2567,9 +2444,9 @@ loop61:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip62
+	JZ         skip60
 
-loop63:
+loop61:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2625,14 +2502,14 @@ loop63:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop63
+	JNZ          loop61
 
-skip62:
+skip60:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip64
+	JZ    skip62
 
-loop65:
+loop63:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2649,9 +2526,9 @@ loop65:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop65
+	JNZ          loop63
 
-skip64:
+skip62:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	ADDQ    SI, BX
@@ -2669,9 +2546,9 @@ skip64:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop61
+	JNZ     loop59
 
-skip60:
+skip58:
 	VZEROUPPER
 	RET
 
@@ -2684,49 +2561,26 @@ TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none66
+	JZ    none64
 
 tile:
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip67
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Z0
-	VMOVUPS 64(SI)(DI*4), Z1
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Z2
-	VMOVUPS 64(SI)(DI*4), Z3
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Z4
-	VMOVUPS 64(SI)(DI*4), Z5
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Z6
-	VMOVUPS 64(SI)(DI*4), Z7
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Z8
-	VMOVUPS 64(SI)(DI*4), Z9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	XORQ   SI, SI
 
-skip67:
-	XORQ SI, SI
-
-taps68:
+taps65:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done69
+	JGE     done66
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2748,9 +2602,9 @@ taps68:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip70
+	JZ      skip67
 
-depth71:
+depth68:
 	VMOVUPS      (R9), Z10
 	VMOVUPS      64(R9), Z11
 	VBROADCASTSS (R10)(R8*4), Z12
@@ -2771,32 +2625,31 @@ depth71:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth71
+	JNE          depth68
 
-skip70:
+skip67:
 	INCQ SI
-	JMP  taps68
+	JMP  taps65
 
-done69:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done66:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip72
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip69
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified73
+	JNZ     rectified70
 	MOVL    $0xff800000, DI
 
-rectified73:
+rectified70:
 	VMOVD        DI, X10
 	VBROADCASTSS X10, Z10
 	LEAQ         (SI)(R11*1), R11
@@ -2804,89 +2657,89 @@ rectified73:
 	VMOVUPS      (R8), Z11
 	VFMADD213PS  (R9), Z11, Z0
 	TESTQ        R10, R10
-	JZ           skip74
+	JZ           skip71
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip74:
+skip71:
 	VMAXPS      Z0, Z10, Z0
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z1
 	TESTQ       R10, R10
-	JZ          skip75
+	JZ          skip72
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip75:
+skip72:
 	VMAXPS      Z1, Z10, Z1
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z2
 	TESTQ       R10, R10
-	JZ          skip76
+	JZ          skip73
 	VADDPS      (R11)(DI*4), Z2, Z2
 
-skip76:
+skip73:
 	VMAXPS      Z2, Z10, Z2
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z3
 	TESTQ       R10, R10
-	JZ          skip77
+	JZ          skip74
 	VADDPS      64(R11)(DI*4), Z3, Z3
 
-skip77:
+skip74:
 	VMAXPS      Z3, Z10, Z3
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z4
 	TESTQ       R10, R10
-	JZ          skip78
+	JZ          skip75
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip78:
+skip75:
 	VMAXPS      Z4, Z10, Z4
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z5
 	TESTQ       R10, R10
-	JZ          skip79
+	JZ          skip76
 	VADDPS      64(R11)(DI*4), Z5, Z5
 
-skip79:
+skip76:
 	VMAXPS      Z5, Z10, Z5
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z6
 	TESTQ       R10, R10
-	JZ          skip80
+	JZ          skip77
 	VADDPS      (R11)(DI*4), Z6, Z6
 
-skip80:
+skip77:
 	VMAXPS      Z6, Z10, Z6
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z7
 	TESTQ       R10, R10
-	JZ          skip81
+	JZ          skip78
 	VADDPS      64(R11)(DI*4), Z7, Z7
 
-skip81:
+skip78:
 	VMAXPS      Z7, Z10, Z7
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z8
 	TESTQ       R10, R10
-	JZ          skip82
+	JZ          skip79
 	VADDPS      (R11)(DI*4), Z8, Z8
 
-skip82:
+skip79:
 	VMAXPS      Z8, Z10, Z8
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z9
 	TESTQ       R10, R10
-	JZ          skip83
+	JZ          skip80
 	VADDPS      64(R11)(DI*4), Z9, Z9
 
-skip83:
+skip80:
 	VMAXPS Z9, Z10, Z9
 
-skip72:
+skip69:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -2907,7 +2760,7 @@ skip72:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none66:
+none64:
 	VZEROUPPER
 	RET
 
@@ -2922,9 +2775,9 @@ TEXT ·rowsGrad2AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip84
+	JZ    skip81
 
-loop85:
+loop82:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2957,9 +2810,9 @@ loop85:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip86
+	JZ         skip83
 
-loop87:
+loop84:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -3039,14 +2892,14 @@ loop87:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop87
+	JNZ          loop84
 
-skip86:
+skip83:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip88
+	JZ    skip85
 
-loop89:
+loop86:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -3069,9 +2922,9 @@ loop89:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop89
+	JNZ          loop86
 
-skip88:
+skip85:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3099,9 +2952,9 @@ skip88:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop85
+	JNZ     loop82
 
-skip84:
+skip81:
 	VZEROUPPER
 	RET
 
@@ -3114,59 +2967,31 @@ TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none90
+	JZ    none87
 
 tile:
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip91
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Z0
-	VMOVUPS 64(SI)(DI*4), Z1
-	VMOVUPS 128(SI)(DI*4), Z2
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Z3
-	VMOVUPS 64(SI)(DI*4), Z4
-	VMOVUPS 128(SI)(DI*4), Z5
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Z6
-	VMOVUPS 64(SI)(DI*4), Z7
-	VMOVUPS 128(SI)(DI*4), Z8
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Z9
-	VMOVUPS 64(SI)(DI*4), Z10
-	VMOVUPS 128(SI)(DI*4), Z11
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Z12
-	VMOVUPS 64(SI)(DI*4), Z13
-	VMOVUPS 128(SI)(DI*4), Z14
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	XORQ   SI, SI
 
-skip91:
-	XORQ SI, SI
-
-taps92:
+taps88:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done93
+	JGE     done89
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3188,9 +3013,9 @@ taps92:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip94
+	JZ      skip90
 
-depth95:
+depth91:
 	VMOVUPS      (R9), Z15
 	VMOVUPS      64(R9), Z16
 	VMOVUPS      128(R9), Z17
@@ -3217,32 +3042,31 @@ depth95:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth95
+	JNE          depth91
 
-skip94:
+skip90:
 	INCQ SI
-	JMP  taps92
+	JMP  taps88
 
-done93:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done89:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip96
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip92
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified97
+	JNZ     rectified93
 	MOVL    $0xff800000, DI
 
-rectified97:
+rectified93:
 	VMOVD        DI, X15
 	VBROADCASTSS X15, Z15
 	LEAQ         (SI)(R11*1), R11
@@ -3250,129 +3074,129 @@ rectified97:
 	VMOVUPS      (R8), Z16
 	VFMADD213PS  (R9), Z16, Z0
 	TESTQ        R10, R10
-	JZ           skip98
+	JZ           skip94
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip98:
+skip94:
 	VMAXPS      Z0, Z15, Z0
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z1
 	TESTQ       R10, R10
-	JZ          skip99
+	JZ          skip95
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip99:
+skip95:
 	VMAXPS      Z1, Z15, Z1
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z2
 	TESTQ       R10, R10
-	JZ          skip100
+	JZ          skip96
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip100:
+skip96:
 	VMAXPS      Z2, Z15, Z2
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z3
 	TESTQ       R10, R10
-	JZ          skip101
+	JZ          skip97
 	VADDPS      (R11)(DI*4), Z3, Z3
 
-skip101:
+skip97:
 	VMAXPS      Z3, Z15, Z3
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z4
 	TESTQ       R10, R10
-	JZ          skip102
+	JZ          skip98
 	VADDPS      64(R11)(DI*4), Z4, Z4
 
-skip102:
+skip98:
 	VMAXPS      Z4, Z15, Z4
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z5
 	TESTQ       R10, R10
-	JZ          skip103
+	JZ          skip99
 	VADDPS      128(R11)(DI*4), Z5, Z5
 
-skip103:
+skip99:
 	VMAXPS      Z5, Z15, Z5
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z6
 	TESTQ       R10, R10
-	JZ          skip104
+	JZ          skip100
 	VADDPS      (R11)(DI*4), Z6, Z6
 
-skip104:
+skip100:
 	VMAXPS      Z6, Z15, Z6
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z7
 	TESTQ       R10, R10
-	JZ          skip105
+	JZ          skip101
 	VADDPS      64(R11)(DI*4), Z7, Z7
 
-skip105:
+skip101:
 	VMAXPS      Z7, Z15, Z7
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z8
 	TESTQ       R10, R10
-	JZ          skip106
+	JZ          skip102
 	VADDPS      128(R11)(DI*4), Z8, Z8
 
-skip106:
+skip102:
 	VMAXPS      Z8, Z15, Z8
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z9
 	TESTQ       R10, R10
-	JZ          skip107
+	JZ          skip103
 	VADDPS      (R11)(DI*4), Z9, Z9
 
-skip107:
+skip103:
 	VMAXPS      Z9, Z15, Z9
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z10
 	TESTQ       R10, R10
-	JZ          skip108
+	JZ          skip104
 	VADDPS      64(R11)(DI*4), Z10, Z10
 
-skip108:
+skip104:
 	VMAXPS      Z10, Z15, Z10
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z11
 	TESTQ       R10, R10
-	JZ          skip109
+	JZ          skip105
 	VADDPS      128(R11)(DI*4), Z11, Z11
 
-skip109:
+skip105:
 	VMAXPS      Z11, Z15, Z11
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z12
 	TESTQ       R10, R10
-	JZ          skip110
+	JZ          skip106
 	VADDPS      (R11)(DI*4), Z12, Z12
 
-skip110:
+skip106:
 	VMAXPS      Z12, Z15, Z12
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z13
 	TESTQ       R10, R10
-	JZ          skip111
+	JZ          skip107
 	VADDPS      64(R11)(DI*4), Z13, Z13
 
-skip111:
+skip107:
 	VMAXPS      Z13, Z15, Z13
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z14
 	TESTQ       R10, R10
-	JZ          skip112
+	JZ          skip108
 	VADDPS      128(R11)(DI*4), Z14, Z14
 
-skip112:
+skip108:
 	VMAXPS Z14, Z15, Z14
 
-skip96:
+skip92:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -3398,7 +3222,7 @@ skip96:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none90:
+none87:
 	VZEROUPPER
 	RET
 
@@ -3413,9 +3237,9 @@ TEXT ·rowsGrad3AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip113
+	JZ    skip109
 
-loop114:
+loop110:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3458,9 +3282,9 @@ loop114:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip115
+	JZ         skip111
 
-loop116:
+loop112:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -3564,14 +3388,14 @@ loop116:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop116
+	JNZ          loop112
 
-skip115:
+skip111:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip117
+	JZ    skip113
 
-loop118:
+loop114:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -3600,9 +3424,9 @@ loop118:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop118
+	JNZ          loop114
 
-skip117:
+skip113:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -3640,9 +3464,9 @@ skip117:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop114
+	JNZ     loop110
 
-skip113:
+skip109:
 	VZEROUPPER
 	RET
 
@@ -3655,69 +3479,36 @@ TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none119
+	JZ    none115
 
 tile:
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
-	VPXORD  Z16, Z16, Z16
-	VPXORD  Z17, Z17, Z17
-	VPXORD  Z18, Z18, Z18
-	VPXORD  Z19, Z19, Z19
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip120
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Z0
-	VMOVUPS 64(SI)(DI*4), Z1
-	VMOVUPS 128(SI)(DI*4), Z2
-	VMOVUPS 192(SI)(DI*4), Z3
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Z4
-	VMOVUPS 64(SI)(DI*4), Z5
-	VMOVUPS 128(SI)(DI*4), Z6
-	VMOVUPS 192(SI)(DI*4), Z7
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Z8
-	VMOVUPS 64(SI)(DI*4), Z9
-	VMOVUPS 128(SI)(DI*4), Z10
-	VMOVUPS 192(SI)(DI*4), Z11
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Z12
-	VMOVUPS 64(SI)(DI*4), Z13
-	VMOVUPS 128(SI)(DI*4), Z14
-	VMOVUPS 192(SI)(DI*4), Z15
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Z16
-	VMOVUPS 64(SI)(DI*4), Z17
-	VMOVUPS 128(SI)(DI*4), Z18
-	VMOVUPS 192(SI)(DI*4), Z19
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	XORQ   SI, SI
 
-skip120:
-	XORQ SI, SI
-
-taps121:
+taps116:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done122
+	JGE     done117
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3739,9 +3530,9 @@ taps121:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip123
+	JZ      skip118
 
-depth124:
+depth119:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
 	VMOVUPS      128(R9), Z22
@@ -3774,32 +3565,31 @@ depth124:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth124
+	JNE          depth119
 
-skip123:
+skip118:
 	INCQ SI
-	JMP  taps121
+	JMP  taps116
 
-done122:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done117:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip125
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip120
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified126
+	JNZ     rectified121
 	MOVL    $0xff800000, DI
 
-rectified126:
+rectified121:
 	VMOVD        DI, X20
 	VBROADCASTSS X20, Z20
 	LEAQ         (SI)(R11*1), R11
@@ -3807,169 +3597,169 @@ rectified126:
 	VMOVUPS      (R8), Z21
 	VFMADD213PS  (R9), Z21, Z0
 	TESTQ        R10, R10
-	JZ           skip127
+	JZ           skip122
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip127:
+skip122:
 	VMAXPS      Z0, Z20, Z0
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z1
 	TESTQ       R10, R10
-	JZ          skip128
+	JZ          skip123
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip128:
+skip123:
 	VMAXPS      Z1, Z20, Z1
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z2
 	TESTQ       R10, R10
-	JZ          skip129
+	JZ          skip124
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip129:
+skip124:
 	VMAXPS      Z2, Z20, Z2
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z3
 	TESTQ       R10, R10
-	JZ          skip130
+	JZ          skip125
 	VADDPS      192(R11)(DI*4), Z3, Z3
 
-skip130:
+skip125:
 	VMAXPS      Z3, Z20, Z3
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z4
 	TESTQ       R10, R10
-	JZ          skip131
+	JZ          skip126
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip131:
+skip126:
 	VMAXPS      Z4, Z20, Z4
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z5
 	TESTQ       R10, R10
-	JZ          skip132
+	JZ          skip127
 	VADDPS      64(R11)(DI*4), Z5, Z5
 
-skip132:
+skip127:
 	VMAXPS      Z5, Z20, Z5
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z6
 	TESTQ       R10, R10
-	JZ          skip133
+	JZ          skip128
 	VADDPS      128(R11)(DI*4), Z6, Z6
 
-skip133:
+skip128:
 	VMAXPS      Z6, Z20, Z6
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z7
 	TESTQ       R10, R10
-	JZ          skip134
+	JZ          skip129
 	VADDPS      192(R11)(DI*4), Z7, Z7
 
-skip134:
+skip129:
 	VMAXPS      Z7, Z20, Z7
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z8
 	TESTQ       R10, R10
-	JZ          skip135
+	JZ          skip130
 	VADDPS      (R11)(DI*4), Z8, Z8
 
-skip135:
+skip130:
 	VMAXPS      Z8, Z20, Z8
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z9
 	TESTQ       R10, R10
-	JZ          skip136
+	JZ          skip131
 	VADDPS      64(R11)(DI*4), Z9, Z9
 
-skip136:
+skip131:
 	VMAXPS      Z9, Z20, Z9
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z10
 	TESTQ       R10, R10
-	JZ          skip137
+	JZ          skip132
 	VADDPS      128(R11)(DI*4), Z10, Z10
 
-skip137:
+skip132:
 	VMAXPS      Z10, Z20, Z10
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z11
 	TESTQ       R10, R10
-	JZ          skip138
+	JZ          skip133
 	VADDPS      192(R11)(DI*4), Z11, Z11
 
-skip138:
+skip133:
 	VMAXPS      Z11, Z20, Z11
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z12
 	TESTQ       R10, R10
-	JZ          skip139
+	JZ          skip134
 	VADDPS      (R11)(DI*4), Z12, Z12
 
-skip139:
+skip134:
 	VMAXPS      Z12, Z20, Z12
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z13
 	TESTQ       R10, R10
-	JZ          skip140
+	JZ          skip135
 	VADDPS      64(R11)(DI*4), Z13, Z13
 
-skip140:
+skip135:
 	VMAXPS      Z13, Z20, Z13
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z14
 	TESTQ       R10, R10
-	JZ          skip141
+	JZ          skip136
 	VADDPS      128(R11)(DI*4), Z14, Z14
 
-skip141:
+skip136:
 	VMAXPS      Z14, Z20, Z14
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z15
 	TESTQ       R10, R10
-	JZ          skip142
+	JZ          skip137
 	VADDPS      192(R11)(DI*4), Z15, Z15
 
-skip142:
+skip137:
 	VMAXPS      Z15, Z20, Z15
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z16
 	TESTQ       R10, R10
-	JZ          skip143
+	JZ          skip138
 	VADDPS      (R11)(DI*4), Z16, Z16
 
-skip143:
+skip138:
 	VMAXPS      Z16, Z20, Z16
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z17
 	TESTQ       R10, R10
-	JZ          skip144
+	JZ          skip139
 	VADDPS      64(R11)(DI*4), Z17, Z17
 
-skip144:
+skip139:
 	VMAXPS      Z17, Z20, Z17
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z18
 	TESTQ       R10, R10
-	JZ          skip145
+	JZ          skip140
 	VADDPS      128(R11)(DI*4), Z18, Z18
 
-skip145:
+skip140:
 	VMAXPS      Z18, Z20, Z18
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z19
 	TESTQ       R10, R10
-	JZ          skip146
+	JZ          skip141
 	VADDPS      192(R11)(DI*4), Z19, Z19
 
-skip146:
+skip141:
 	VMAXPS Z19, Z20, Z19
 
-skip125:
+skip120:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -4000,7 +3790,7 @@ skip125:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none119:
+none115:
 	VZEROUPPER
 	RET
 
@@ -4015,9 +3805,9 @@ TEXT ·rowsGrad4AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip147
+	JZ    skip142
 
-loop148:
+loop143:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -4070,9 +3860,9 @@ loop148:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip149
+	JZ         skip144
 
-loop150:
+loop145:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -4200,14 +3990,14 @@ loop150:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop150
+	JNZ          loop145
 
-skip149:
+skip144:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip151
+	JZ    skip146
 
-loop152:
+loop147:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -4242,9 +4032,9 @@ loop152:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop152
+	JNZ          loop147
 
-skip151:
+skip146:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -4292,9 +4082,9 @@ skip151:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop148
+	JNZ     loop143
 
-skip147:
+skip142:
 	VZEROUPPER
 	RET
 
@@ -4307,79 +4097,41 @@ TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none153
+	JZ    none148
 
 tile:
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
-	VPXORD  Z16, Z16, Z16
-	VPXORD  Z17, Z17, Z17
-	VPXORD  Z18, Z18, Z18
-	VPXORD  Z19, Z19, Z19
-	VPXORD  Z20, Z20, Z20
-	VPXORD  Z21, Z21, Z21
-	VPXORD  Z22, Z22, Z22
-	VPXORD  Z23, Z23, Z23
-	VPXORD  Z24, Z24, Z24
-	MOVQ    (AX), SI
-	MOVQ    a+0(FP), DI
-	MOVB    184(DI), DI
-	MOVBQZX DI, DI
-	TESTQ   DI, DI
-	JZ      skip154
-	MOVLQSX (CX), DI
-	VMOVUPS (SI)(DI*4), Z0
-	VMOVUPS 64(SI)(DI*4), Z1
-	VMOVUPS 128(SI)(DI*4), Z2
-	VMOVUPS 192(SI)(DI*4), Z3
-	VMOVUPS 256(SI)(DI*4), Z4
-	MOVLQSX 4(CX), DI
-	VMOVUPS (SI)(DI*4), Z5
-	VMOVUPS 64(SI)(DI*4), Z6
-	VMOVUPS 128(SI)(DI*4), Z7
-	VMOVUPS 192(SI)(DI*4), Z8
-	VMOVUPS 256(SI)(DI*4), Z9
-	MOVLQSX 8(CX), DI
-	VMOVUPS (SI)(DI*4), Z10
-	VMOVUPS 64(SI)(DI*4), Z11
-	VMOVUPS 128(SI)(DI*4), Z12
-	VMOVUPS 192(SI)(DI*4), Z13
-	VMOVUPS 256(SI)(DI*4), Z14
-	MOVLQSX 12(CX), DI
-	VMOVUPS (SI)(DI*4), Z15
-	VMOVUPS 64(SI)(DI*4), Z16
-	VMOVUPS 128(SI)(DI*4), Z17
-	VMOVUPS 192(SI)(DI*4), Z18
-	VMOVUPS 256(SI)(DI*4), Z19
-	MOVLQSX 16(CX), DI
-	VMOVUPS (SI)(DI*4), Z20
-	VMOVUPS 64(SI)(DI*4), Z21
-	VMOVUPS 128(SI)(DI*4), Z22
-	VMOVUPS 192(SI)(DI*4), Z23
-	VMOVUPS 256(SI)(DI*4), Z24
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	XORQ   SI, SI
 
-skip154:
-	XORQ SI, SI
-
-taps155:
+taps149:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done156
+	JGE     done150
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -4401,9 +4153,9 @@ taps155:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip157
+	JZ      skip151
 
-depth158:
+depth152:
 	VMOVUPS      (R9), Z25
 	VMOVUPS      64(R9), Z26
 	VMOVUPS      128(R9), Z27
@@ -4442,32 +4194,31 @@ depth158:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth158
+	JNE          depth152
 
-skip157:
+skip151:
 	INCQ SI
-	JMP  taps155
+	JMP  taps149
 
-done156:
-	MOVQ    a+0(FP), SI
-	MOVQ    (SI), SI
+done150:
+	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
-	MOVQ    192(DI), R8
+	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip159
-	MOVQ    216(DI), R9
-	MOVQ    240(DI), R10
+	JZ      skip153
+	MOVQ    208(DI), R9
+	MOVQ    232(DI), R10
 	MOVQ    R10, R11
 	MOVQ    (DI), R12
 	SUBQ    R12, R11
-	MOVB    264(DI), R12
+	MOVB    256(DI), R12
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified160
+	JNZ     rectified154
 	MOVL    $0xff800000, DI
 
-rectified160:
+rectified154:
 	VMOVD        DI, X25
 	VBROADCASTSS X25, Z25
 	LEAQ         (SI)(R11*1), R11
@@ -4475,209 +4226,209 @@ rectified160:
 	VMOVUPS      (R8), Z26
 	VFMADD213PS  (R9), Z26, Z0
 	TESTQ        R10, R10
-	JZ           skip161
+	JZ           skip155
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip161:
+skip155:
 	VMAXPS      Z0, Z25, Z0
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z1
 	TESTQ       R10, R10
-	JZ          skip162
+	JZ          skip156
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip162:
+skip156:
 	VMAXPS      Z1, Z25, Z1
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z2
 	TESTQ       R10, R10
-	JZ          skip163
+	JZ          skip157
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip163:
+skip157:
 	VMAXPS      Z2, Z25, Z2
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z3
 	TESTQ       R10, R10
-	JZ          skip164
+	JZ          skip158
 	VADDPS      192(R11)(DI*4), Z3, Z3
 
-skip164:
+skip158:
 	VMAXPS      Z3, Z25, Z3
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z4
 	TESTQ       R10, R10
-	JZ          skip165
+	JZ          skip159
 	VADDPS      256(R11)(DI*4), Z4, Z4
 
-skip165:
+skip159:
 	VMAXPS      Z4, Z25, Z4
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z5
 	TESTQ       R10, R10
-	JZ          skip166
+	JZ          skip160
 	VADDPS      (R11)(DI*4), Z5, Z5
 
-skip166:
+skip160:
 	VMAXPS      Z5, Z25, Z5
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z6
 	TESTQ       R10, R10
-	JZ          skip167
+	JZ          skip161
 	VADDPS      64(R11)(DI*4), Z6, Z6
 
-skip167:
+skip161:
 	VMAXPS      Z6, Z25, Z6
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z7
 	TESTQ       R10, R10
-	JZ          skip168
+	JZ          skip162
 	VADDPS      128(R11)(DI*4), Z7, Z7
 
-skip168:
+skip162:
 	VMAXPS      Z7, Z25, Z7
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z8
 	TESTQ       R10, R10
-	JZ          skip169
+	JZ          skip163
 	VADDPS      192(R11)(DI*4), Z8, Z8
 
-skip169:
+skip163:
 	VMAXPS      Z8, Z25, Z8
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z9
 	TESTQ       R10, R10
-	JZ          skip170
+	JZ          skip164
 	VADDPS      256(R11)(DI*4), Z9, Z9
 
-skip170:
+skip164:
 	VMAXPS      Z9, Z25, Z9
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z10
 	TESTQ       R10, R10
-	JZ          skip171
+	JZ          skip165
 	VADDPS      (R11)(DI*4), Z10, Z10
 
-skip171:
+skip165:
 	VMAXPS      Z10, Z25, Z10
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z11
 	TESTQ       R10, R10
-	JZ          skip172
+	JZ          skip166
 	VADDPS      64(R11)(DI*4), Z11, Z11
 
-skip172:
+skip166:
 	VMAXPS      Z11, Z25, Z11
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z12
 	TESTQ       R10, R10
-	JZ          skip173
+	JZ          skip167
 	VADDPS      128(R11)(DI*4), Z12, Z12
 
-skip173:
+skip167:
 	VMAXPS      Z12, Z25, Z12
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z13
 	TESTQ       R10, R10
-	JZ          skip174
+	JZ          skip168
 	VADDPS      192(R11)(DI*4), Z13, Z13
 
-skip174:
+skip168:
 	VMAXPS      Z13, Z25, Z13
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z14
 	TESTQ       R10, R10
-	JZ          skip175
+	JZ          skip169
 	VADDPS      256(R11)(DI*4), Z14, Z14
 
-skip175:
+skip169:
 	VMAXPS      Z14, Z25, Z14
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z15
 	TESTQ       R10, R10
-	JZ          skip176
+	JZ          skip170
 	VADDPS      (R11)(DI*4), Z15, Z15
 
-skip176:
+skip170:
 	VMAXPS      Z15, Z25, Z15
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z16
 	TESTQ       R10, R10
-	JZ          skip177
+	JZ          skip171
 	VADDPS      64(R11)(DI*4), Z16, Z16
 
-skip177:
+skip171:
 	VMAXPS      Z16, Z25, Z16
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z17
 	TESTQ       R10, R10
-	JZ          skip178
+	JZ          skip172
 	VADDPS      128(R11)(DI*4), Z17, Z17
 
-skip178:
+skip172:
 	VMAXPS      Z17, Z25, Z17
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z18
 	TESTQ       R10, R10
-	JZ          skip179
+	JZ          skip173
 	VADDPS      192(R11)(DI*4), Z18, Z18
 
-skip179:
+skip173:
 	VMAXPS      Z18, Z25, Z18
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z19
 	TESTQ       R10, R10
-	JZ          skip180
+	JZ          skip174
 	VADDPS      256(R11)(DI*4), Z19, Z19
 
-skip180:
+skip174:
 	VMAXPS      Z19, Z25, Z19
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z20
 	TESTQ       R10, R10
-	JZ          skip181
+	JZ          skip175
 	VADDPS      (R11)(DI*4), Z20, Z20
 
-skip181:
+skip175:
 	VMAXPS      Z20, Z25, Z20
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z21
 	TESTQ       R10, R10
-	JZ          skip182
+	JZ          skip176
 	VADDPS      64(R11)(DI*4), Z21, Z21
 
-skip182:
+skip176:
 	VMAXPS      Z21, Z25, Z21
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z22
 	TESTQ       R10, R10
-	JZ          skip183
+	JZ          skip177
 	VADDPS      128(R11)(DI*4), Z22, Z22
 
-skip183:
+skip177:
 	VMAXPS      Z22, Z25, Z22
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z23
 	TESTQ       R10, R10
-	JZ          skip184
+	JZ          skip178
 	VADDPS      192(R11)(DI*4), Z23, Z23
 
-skip184:
+skip178:
 	VMAXPS      Z23, Z25, Z23
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z24
 	TESTQ       R10, R10
-	JZ          skip185
+	JZ          skip179
 	VADDPS      256(R11)(DI*4), Z24, Z24
 
-skip185:
+skip179:
 	VMAXPS Z24, Z25, Z24
 
-skip159:
+skip153:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -4713,7 +4464,7 @@ skip159:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none153:
+none148:
 	VZEROUPPER
 	RET
 
@@ -4728,9 +4479,9 @@ TEXT ·rowsGrad5AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip186
+	JZ    skip180
 
-loop187:
+loop181:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -4793,9 +4544,9 @@ loop187:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip188
+	JZ         skip182
 
-loop189:
+loop183:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -4947,14 +4698,14 @@ loop189:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop189
+	JNZ          loop183
 
-skip188:
+skip182:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip190
+	JZ    skip184
 
-loop191:
+loop185:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -4995,9 +4746,9 @@ loop191:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop191
+	JNZ          loop185
 
-skip190:
+skip184:
 	VADDPS  (BX), Z0, Z0
 	VMOVUPS Z0, (BX)
 	VADDPS  64(BX), Z1, Z1
@@ -5055,9 +4806,9 @@ skip190:
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop187
+	JNZ     loop181
 
-skip186:
+skip180:
 	VZEROUPPER
 	RET
 
@@ -5079,9 +4830,9 @@ TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	TESTQ  AX, AX
-	JZ     skip192
+	JZ     skip186
 
-loop193:
+loop187:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -5095,8 +4846,8 @@ loop193:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ        AX
-	JNZ         loop193
+	JNZ         loop187
 
-skip192:
+skip186:
 	VZEROUPPER
 	RET

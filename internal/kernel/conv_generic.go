@@ -19,9 +19,6 @@ func planesVecGeneric(s *Set, a *Planes, weights []float32, p0 int) {
 		out := a.Out[o*a.OutStride+p0:][:s.Lanes]
 		var acc [maxLanes]float32
 		sum := acc[:s.Lanes]
-		if a.Add {
-			copy(sum, out)
-		}
 		for k, off := range a.Off {
 			w := weights[k*s.PlanesOut+o]
 			x := a.X[a.XBase+int(off)+p0:][:s.Lanes]
@@ -72,11 +69,7 @@ func rowsGeneric(s *Set, a *Rows) {
 	for t := 0; t < len(a.OutPos); t += RowTile {
 		for j := range RowTile {
 			sum := tile[j][:bw]
-			if a.Add {
-				copy(sum, a.Out[a.OutPos[t+j]:])
-			} else {
-				clear(sum)
-			}
+			clear(sum)
 			for tap, rel := range a.TapX {
 				x := a.X[int(a.XPos[t+j])+int(rel):][:a.C]
 				w := a.W[a.TapW[tap]:][:a.C*bw]
@@ -89,11 +82,12 @@ func rowsGeneric(s *Set, a *Rows) {
 			}
 		}
 		for j := range RowTile {
-			at := int(a.OutPos[t+j])
-			out := a.Out[at:][:bw]
-			for v, sum := range tile[j][:bw] {
-				out[v] = a.finish(sum, v, at+v)
+			for v := range bw {
+				tile[j][v] = a.finish(tile[j][v], v, int(a.OutPos[t+j])+v)
 			}
+		}
+		for j := range RowTile {
+			copy(a.Out[a.OutPos[t+j]:][:bw], tile[j][:bw])
 		}
 	}
 }

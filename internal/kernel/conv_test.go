@@ -55,15 +55,18 @@ func (e *expected) add(at int, w, x float32) {
 	e.size[at] += math.Abs(p)
 }
 
-// anyFinish is one of the four kinds of Finish, or none, for a block of outputs and an output buffer of n floats.
-func anyFinish(r *rand.Rand, outputs, n, shift int) (f Finish) {
-	kind := r.IntN(5)
-	if kind == 0 {
+// anyFinish is any kind of Finish, or none, for a block of outputs; Res may be the output itself.
+func anyFinish(r *rand.Rand, outputs int, out guarded, shift int) (f Finish) {
+	if r.IntN(5) == 0 {
 		return f
 	}
-	f.Scale, f.Shift, f.Relu = normal(r, outputs, shift), normal(r, outputs, shift), kind > 2
-	if kind%2 == 0 {
-		f.Res = normal(r, n, shift)
+	f.Scale, f.Shift, f.Relu = normal(r, outputs, shift), normal(r, outputs, shift), r.IntN(2) == 0
+	switch r.IntN(3) {
+	case 0:
+		f.Res = normal(r, len(out.part), shift)
+	case 1:
+		copy(out.part, normal(r, len(out.part), 0))
+		f.Res = out.part
 	}
 	return f
 }
@@ -141,9 +144,9 @@ func TestPlanes(t *testing.T) {
 func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 	const xStride = 7 // between the offsets of two k, on average
 	tile := 2 * s.Lanes
-	a := Planes{Rows: rows, Tiles: tiles, RowStride: tiles*tile + 1, VecStride: s.Lanes, XBase: 3 + shift, Add: shift%2 == 1}
+	a := Planes{Rows: rows, Tiles: tiles, RowStride: tiles*tile + 1, VecStride: s.Lanes, XBase: 3 + shift}
 	if shift == 2 { // the second vector of a tile lies in the next row
-		a.VecStride = tiles*s.Lanes + 5
+		a.VecStride = tiles*tile + 5
 		a.RowStride = 2 * a.VecStride
 	}
 	span := rows*a.RowStride + tiles*tile + a.VecStride
@@ -161,10 +164,7 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
 	}
 	out := newGuarded(s.PlanesOut*a.OutStride, shift)
-	if a.Add {
-		copy(out.part, normal(r, len(out.part), 0))
-	}
-	a.Finish = anyFinish(r, s.PlanesOut, len(out.part), shift)
+	a.Finish = anyFinish(r, s.PlanesOut, out, shift)
 	want, before := newExpected(), out.clone()
 	want.terms = k + 3
 	for o := range s.PlanesOut {
@@ -172,9 +172,6 @@ func testPlanes(t *testing.T, s *Set, r *rand.Rand, k, rows, tiles, shift int) {
 			for p := range tiles * tile {
 				at := row*a.RowStride + p/tile*tile + p%tile/s.Lanes*a.VecStride + p%s.Lanes
 				want.set(o*a.OutStride+at, 0)
-				if a.Add {
-					want.set(o*a.OutStride+at, out.part[o*a.OutStride+at])
-				}
 				for i, off := range a.Off {
 					want.add(o*a.OutStride+at, a.W[row*a.WStride+i*s.PlanesOut+o], a.X[a.XBase+int(off)+at])
 				}
@@ -257,7 +254,7 @@ func TestRows(t *testing.T) {
 func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 	const positions = 9
 	shift, bw := (c+taps)%3, vecs*s.Lanes
-	a := Rows{C: c, Vecs: vecs, Add: (c+tiles)%2 == 1}
+	a := Rows{C: c, Vecs: vecs}
 	a.X = normal(r, (positions+taps)*(c+1), shift)
 	a.W = normal(r, taps*(c*bw+4), shift)
 	if len(a.W) > 0 {
@@ -276,18 +273,12 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 		a.OutPos, a.XPos = append(a.OutPos, int32(perm[j]*(bw+3))), append(a.XPos, int32(r.IntN(positions)*(c+1)))
 	}
 	out := newGuarded(len(perm)*(bw+3), shift)
-	if a.Add {
-		copy(out.part, normal(r, len(out.part), 0))
-	}
-	a.Finish = anyFinish(r, bw, len(out.part), shift)
+	a.Finish = anyFinish(r, bw, out, shift)
 	want, before := newExpected(), out.clone()
 	want.terms = c*taps + 3
 	for j, at := range a.OutPos {
 		for v := range bw {
 			want.set(int(at)+v, 0)
-			if a.Add {
-				want.set(int(at)+v, out.part[int(at)+v])
-			}
 			for i := range taps {
 				for ch := range c {
 					want.add(int(at)+v, a.W[int(a.TapW[i])+ch*bw+v], a.X[int(a.XPos[j]+a.TapX[i])+ch])

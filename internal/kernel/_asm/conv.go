@@ -66,14 +66,6 @@ func (c *convolutions) length(f string) reg.GPVirtual {
 	return r
 }
 
-// flag loads a bool.
-func (c *convolutions) flag(f string) reg.GPVirtual {
-	r := c.GP64()
-	c.Load(c.Dereference(c.Param("a")).Field(f), r.As8())
-	c.MOVBQZX(r.As8(), r)
-	return r
-}
-
 // scaled copies r·4, floats to bytes.
 func (c *convolutions) scaled(r reg.GPVirtual) reg.GPVirtual {
 	c.SHLQ(Imm(2), r)
@@ -173,15 +165,6 @@ func (c *convolutions) planes() {
 func (c *convolutions) planesTile(x, out, w, off, stride, second reg.GPVirtual) {
 	acc := c.vecs(2 * c.planesOut)
 	c.clear(acc...)
-	add := c.flag("Add")
-	c.unless(add, func() {
-		o := c.copyOf(out)
-		for i := range c.planesOut {
-			c.VMOVUPS(Mem{Base: o}, acc[2*i])
-			c.VMOVUPS(Mem{Base: o, Index: second, Scale: 1}, acc[2*i+1])
-			c.ADDQ(stride, o)
-		}
-	})
 	x1, wk, offk, k := c.GP64(), w, off, c.length("Off")
 	c.LEAQ(Mem{Base: x, Index: second, Scale: 1}, x1)
 	xs, b, at := c.vecs(2), c.vec(), c.GP64()
@@ -371,17 +354,6 @@ func (c *convolutions) rows(vecs int) {
 	c.Label("tile")
 	acc := c.vecs(rowTile * vecs)
 	c.clear(acc...)
-	out := base("Out")
-	add := c.flag("Add")
-	o := c.GP64()
-	c.unless(add, func() {
-		for j := range rowTile {
-			c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
-			for v := range vecs {
-				c.VMOVUPS(Mem{Base: out, Index: o, Scale: 4, Disp: v * c.bytes}, acc[j*vecs+v])
-			}
-		}
-	})
 	tap := c.GP64()
 	c.XORQ(tap, tap)
 	taps := c.label("taps")
@@ -427,7 +399,7 @@ func (c *convolutions) rows(vecs int) {
 	c.INCQ(tap)
 	c.JMP(LabelRef(taps))
 	c.Label(done)
-	c.Load(c.Dereference(c.Param("a")).Field("Out").Base(), out)
+	out, o := base("Out"), c.GP64()
 	c.finished(func(f finishRegisters) {
 		b, res := c.vec(), c.GP64()
 		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
