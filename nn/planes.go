@@ -114,7 +114,8 @@ type planesGrad struct {
 	target  []int32 // index in the parameter of (k, output 0)
 	kGroups int     // groups of GradIn values of k in a chunk
 	oGroups int     // groups of GradOut outputs
-	sums    [][]float32
+	sums    [][]float32 // apart by lane; one a worker
+	flat    [][]float32
 
 	y, x, dst    []float32
 	first, limit int // images
@@ -132,7 +133,9 @@ func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int
 	g.kGroups = (groups + workers*rounds - 1) / (workers * rounds)
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
 	for range workers {
-		g.sums = append(g.sums, make([]float32, g.oGroups*g.kGroups*s.GradOut*s.GradIn*s.Lanes))
+		n := roundUp(g.oGroups*g.kGroups*s.GradOut*s.GradIn, kernel.LaneGroup)
+		g.sums = append(g.sums, make([]float32, n*s.Lanes))
+		g.flat = append(g.flat, make([]float32, n))
 	}
 	return g
 }
@@ -184,18 +187,16 @@ func (g *planesGrad) do(worker, chunk int) {
 			block(g.out.at(0, img, 0))
 		}
 	}
+	flat := g.flat[worker]
+	g.s.LaneSums(flat, sums)
 	for o := range g.oGroups {
 		outs := min(mo, g.out.c-o*mo)
 		for kg := lo; kg < hi; kg++ {
-			part := sums[(o*g.kGroups+kg-lo)*tile:][:tile]
+			part := flat[(o*g.kGroups+kg-lo)*mo*ni:][:mo*ni]
 			for n := range min(ni, g.k-kg*ni) {
 				dst := g.dst[int(g.target[kg*ni+n])+o*mo:][:outs]
 				for m := range dst {
-					var sum float32
-					for _, v := range part[(m*ni+n)*lanes:][:lanes] {
-						sum += v
-					}
-					dst[m] += sum
+					dst[m] += part[m*ni+n]
 				}
 			}
 		}

@@ -196,6 +196,22 @@ func (s *Set) Adam(w, g, m, v []float32, a AdamStep) {
 	}
 }
 
+// LaneGroup is what the number of sums of [Set.LaneSums] is a multiple of.
+const LaneGroup = 8
+
+// LaneSums writes to dst[i] the sum of the Lanes floats of src from i·Lanes on. Lanes are added in pairs, and pairs of
+// pairs.
+func (s *Set) LaneSums(dst, src []float32) {
+	if len(dst)%LaneGroup != 0 {
+		panic("kernel: lane sums: their number is no multiple of LaneGroup")
+	}
+	if len(dst) == 0 {
+		return
+	}
+	need(src, len(dst)*s.Lanes)
+	s.laneSums(dst, src)
+}
+
 // Dot returns Σ x·y; the sum runs in float64, where each product is exact.
 func (s *Set) Dot(x, y []float32) (sum float64) {
 	if len(y) == 0 {

@@ -229,6 +229,17 @@ func (s *Set) adam(w, g, m, v []float32, f *adamFactors) {
 	}
 }
 
+func (s *Set) laneSums(dst, src []float32) {
+	switch s.isa {
+	case avx512:
+		laneSumsAVX512(&dst[0], &src[0], len(dst)/LaneGroup)
+	case avx2:
+		laneSumsAVX2(&dst[0], &src[0], len(dst)/LaneGroup)
+	default:
+		laneSumsGeneric(dst, src, s.Lanes)
+	}
+}
+
 func (s *Set) dot(x, y []float32) float64 {
 	switch s.isa {
 	case avx512:

@@ -2227,6 +2227,47 @@ done5:
 	VZEROUPPER
 	RET
 
+// func laneSumsAVX512(dst *float32, src *float32, groups int)
+// Requires: AVX
+TEXT ·laneSumsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ groups+16(FP), DX
+
+group1:
+	VMOVUPS    (CX), Y0
+	VADDPS     32(CX), Y0, Y0
+	VMOVUPS    64(CX), Y1
+	VADDPS     96(CX), Y1, Y1
+	VMOVUPS    128(CX), Y2
+	VADDPS     160(CX), Y2, Y2
+	VMOVUPS    192(CX), Y3
+	VADDPS     224(CX), Y3, Y3
+	VMOVUPS    256(CX), Y4
+	VADDPS     288(CX), Y4, Y4
+	VMOVUPS    320(CX), Y5
+	VADDPS     352(CX), Y5, Y5
+	VMOVUPS    384(CX), Y6
+	VADDPS     416(CX), Y6, Y6
+	VMOVUPS    448(CX), Y7
+	VADDPS     480(CX), Y7, Y7
+	VHADDPS    Y1, Y0, Y0
+	VHADDPS    Y3, Y2, Y2
+	VHADDPS    Y5, Y4, Y4
+	VHADDPS    Y7, Y6, Y6
+	VHADDPS    Y2, Y0, Y0
+	VHADDPS    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y1
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        group1
+	VZEROUPPER
+	RET
+
 // func planeSumAVX2(x *float32, rows int, cols int, stride int) (sum float32)
 // Requires: AVX, SSE
 TEXT ·planeSumAVX2(SB), NOSPLIT, $0-36
@@ -4902,6 +4943,39 @@ done5:
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func laneSumsAVX2(dst *float32, src *float32, groups int)
+// Requires: AVX
+TEXT ·laneSumsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ groups+16(FP), DX
+
+group1:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	VMOVUPS    64(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VMOVUPS    128(CX), Y4
+	VMOVUPS    160(CX), Y5
+	VMOVUPS    192(CX), Y6
+	VMOVUPS    224(CX), Y7
+	VHADDPS    Y1, Y0, Y0
+	VHADDPS    Y3, Y2, Y2
+	VHADDPS    Y5, Y4, Y4
+	VHADDPS    Y7, Y6, Y6
+	VHADDPS    Y2, Y0, Y0
+	VHADDPS    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y1
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        group1
 	VZEROUPPER
 	RET
 

@@ -226,3 +226,15 @@ func mergeGeneric(x, even, odd []float32) {
 		x[2*i+1] = odd[i]
 	}
 }
+
+// laneSumsGeneric adds in the order of the vector sets, so that all give the same bits.
+func laneSumsGeneric(dst, src []float32, lanes int) {
+	for i := range dst {
+		var x [maxLanes]float32
+		copy(x[:], src[i*lanes:][:lanes])
+		for l := 8; l < lanes; l++ {
+			x[l-8] += x[l]
+		}
+		dst[i] = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
+	}
+}

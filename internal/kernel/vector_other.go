@@ -35,6 +35,7 @@ func (s *Set) momentum(w, g, m []float32, lr, decay, mu float32) {
 	momentumGeneric(w, g, m, lr, decay, mu)
 }
 func (s *Set) adam(w, g, m, v []float32, f *adamFactors) { adamGeneric(w, g, m, v, f) }
+func (s *Set) laneSums(dst, src []float32)               { laneSumsGeneric(dst, src, s.Lanes) }
 func (s *Set) dot(x, y []float32) float64                { return dotGeneric(x, y) }
 
 func (s *Set) transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {

@@ -114,6 +114,11 @@ func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step flo
 //go:noescape
 func dotAVX512(x *float32, y *float32, n int) (sum float64)
 
+// laneSumsAVX512 writes to dst the sum of each vector of src, 8 in a group.
+//
+//go:noescape
+func laneSumsAVX512(dst *float32, src *float32, groups int)
+
 // planeSumAVX2 returns Σ x over the area.
 //
 //go:noescape
@@ -223,6 +228,11 @@ func adamAVX2(w *float32, dy *float32, m *float32, v *float32, n int, step float
 //
 //go:noescape
 func dotAVX2(x *float32, y *float32, n int) (sum float64)
+
+// laneSumsAVX2 writes to dst the sum of each vector of src, 8 in a group.
+//
+//go:noescape
+func laneSumsAVX2(dst *float32, src *float32, groups int)
 
 // transposeAVX2 writes dst[j·dstStride+i] = src[i·srcStride+j] for i < 8·down, j < 8·across.
 //

@@ -256,6 +256,34 @@ func TestDot(t *testing.T) {
 	})
 }
 
+func TestLaneSums(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		rnd := rand.New(rand.NewPCG(6, 6))
+		for _, n := range []int{0, 8, 16, 40} {
+			src, dst := newArray(rnd, n*s.Lanes, 1), newArray(rnd, n, 2)
+			s.LaneSums(dst.x, src.x)
+			want := make([]float32, n)
+			laneSumsGeneric(want, src.x, s.Lanes)
+			for i, v := range dst.x {
+				sum, size := 0.0, 0.0
+				for _, x := range src.x[i*s.Lanes:][:s.Lanes] {
+					sum += float64(x)
+					size += math.Abs(float64(x))
+				}
+				near(t, float64(v), sum, 4*size/(1<<24), "sum %d of %d", i, n)
+				if v != want[i] {
+					t.Errorf("sum %d of %d: %g; want the bits of plain Go, %g", i, n, v, want[i])
+				}
+			}
+			src.check(t, "src", nil)
+			dst.check(t, "dst", func(int) bool { return true })
+		}
+		if !panics(func() { s.LaneSums(make([]float32, 7), make([]float32, 200)) }) {
+			t.Error("7 sums: want a panic, they are no group")
+		}
+	})
+}
+
 func TestTranspose(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		rnd := rand.New(rand.NewPCG(5, 5))
@@ -311,6 +339,7 @@ func vectorCalls(s *Set, n int) map[string]func() {
 	area := Area{Rows: 1, Cols: n, RowStride: n + 1}
 	plane := PlaneNorm{Area: area, Z: a, Y: b, G: c}
 	rows := RowsNorm{Z: a, Y: b, G: c, Mean: d, N: 1, C: n, Stride: n}
+	sums, lanes := make([]float32, LaneGroup), make([]float32, LaneGroup*s.Lanes)
 	return map[string]func(){
 		"plane sum":        func() { s.PlaneSum(a, area) },
 		"plane squares":    func() { s.PlaneSquares(a, area, 1) },
@@ -330,6 +359,7 @@ func vectorCalls(s *Set, n int) map[string]func() {
 		"momentum":         func() { s.Momentum(a, b, c, 1, 1, 1) },
 		"adam":             func() { s.Adam(a, b, c, d, adamTest) },
 		"dot":              func() { s.Dot(a, b) },
+		"lane sums":        func() { s.LaneSums(sums, lanes) },
 		"transpose":        func() { s.Transpose(a, 1, b, n, 1, n) },
 		"split":            func() { s.Split(a[:(n+1)/2], b[:n/2], c) },
 		"merge":            func() { s.Merge(a, b[:(n+1)/2], c[:n/2]) },
@@ -371,6 +401,7 @@ func TestShortSlices(t *testing.T) {
 			"momentum":         func() { s.Momentum(x, x, y, 1, 1, 1) },
 			"adam":             func() { s.Adam(x, x, x, y, adamTest) },
 			"dot":              func() { s.Dot(y, x) },
+			"lane sums":        func() { s.LaneSums(x[:8], y) },
 			"transpose":        func() { s.Transpose(y, 5, x, 6, 5, 6) },
 			"split":            func() { s.Split(x[:15], x[15:], y) },
 			"merge":            func() { s.Merge(y, x[:15], x[15:]) },

@@ -19,6 +19,7 @@ func vectorKernels(g *generator) {
 		v.rowsKernels()
 		v.flatKernels()
 		v.dot()
+		v.laneSums()
 	}
 	v := &vectors{target: target{g, avx2}}
 	v.transpose()
