@@ -25,7 +25,7 @@ type Builder struct {
 
 // NewBuilder starts a network for images of c channels and h×w pixels.
 func NewBuilder(c, h, w int, src *rng.Source) *Builder {
-	return &Builder{net: &Network{set: kernel.Active(), c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}
+	return &Builder{net: &Network{set: kernel.Active(), algorithm: algorithm, c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}
 }
 
 func (b *Builder) param(name string, in, taps, out int) convRef {

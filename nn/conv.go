@@ -75,12 +75,21 @@ func room(v *[]float32, n int) []float32 {
 	return *v
 }
 
-// newConv returns the convolution from in to out, both of one layout.
-func newConv(s *kernel.Set, in, out geom, w window, workers int, weights *packed) conv {
+// newConv returns the convolution from in to out, both of one layout, by the given algorithm where there is a choice.
+func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, weights *packed) conv {
+	use := winogradFor(algorithm, s.Name, in, out, w)
 	if in.rows {
-		return newRowsUnit(s, in, out, w, workers, weights)
+		u := newRowsUnit(s, in, out, w, workers, weights)
+		if use != (winogradUse{}) {
+			return newWinogradRows(u, use, workers)
+		}
+		return u
 	}
-	return newPlanesUnit(s, in, out, w, workers, weights)
+	u := newPlanesUnit(s, in, out, w, workers, weights)
+	if use != (winogradUse{}) {
+		return newWinogradPlanes(u, use, workers)
+	}
+	return u
 }
 
 // rowsUnit is a convolution in the channel-last layout.

@@ -60,6 +60,55 @@ func (m testMap) worst(buf []float32, ref []float64) float64 {
 	return diff / scale
 }
 
+// rms is the root of the mean squared difference, relative to that of the reference values.
+func rms(n int, at func(i int) (got, want float64)) float64 {
+	var diff, scale float64
+	for i := range n {
+		got, want := at(i)
+		d := got - want
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		diff += d * d
+		scale += want * want
+	}
+	return math.Sqrt(diff / scale)
+}
+
+// rms compares a buffer with reference values.
+func (m testMap) rms(buf []float32, ref []float64) float64 {
+	var got []float64
+	m.each(func(img, c, y, x int) { got = append(got, float64(buf[m.slot(img, c, y, x)])) })
+	return rms(len(ref), func(i int) (float64, float64) { return got[i], ref[i] })
+}
+
+// winogradError is the most that a result of Winograd's algorithm may be off, relative r.m.s.
+const winogradError = 1.5e-6
+
+// TestWinogradConvolutions compares Winograd's algorithm with the definition in float64 over odd sizes, maps that tiles and
+// units do not divide, numbers of channels that blocks do not divide, and batches.
+func TestWinogradConvolutions(t *testing.T) {
+	type shape struct{ in, out, h, w, n int }
+	planes := []shape{{20, 20, 32, 32, 3}, {20, 20, 42, 42, 2}, {3, 20, 9, 84, 2}, {13, 7, 21, 18, 5}, {40, 40, 16, 16, 10}, {5, 11, 4, 16, 21}}
+	rows := []shape{{80, 80, 8, 8, 3}, {160, 48, 4, 4, 10}, {33, 41, 11, 11, 2}, {17, 100, 5, 6, 21}, {7, 3, 21, 42, 1}, {80, 80, 16, 16, 10}}
+	for _, s := range kernel.Available() {
+		for _, inRows := range []bool{false, true} {
+			list := planes
+			if inRows {
+				list = rows
+			}
+			for i, sh := range list {
+				if i == len(list)-1 && (testing.Short() || s.Name == "generic") {
+					continue // large
+				}
+				t.Run(fmt.Sprintf("%s/rows=%v/%v", s.Name, inRows, sh), func(t *testing.T) {
+					checkConvolution(t, s, winograd, inRows, window{9, 1}, sh.in, sh.out, sh.h, sh.w, sh.n)
+				})
+			}
+		}
+	}
+}
+
 // sumTolerance bounds the relative error of a float32 sum of n products whose terms do not cancel to less than their
 // largest sum.
 func sumTolerance(n int) float64 { return float64(n) * 0x1p-24 }
@@ -81,7 +130,7 @@ func TestConvolutions(t *testing.T) {
 						continue // does not occur
 					}
 					t.Run(fmt.Sprintf("%s/rows=%v/%v/taps=%d/stride=%d", s.Name, rows, sh, w.taps, w.stride), func(t *testing.T) {
-						checkConvolution(t, s, rows, w, sh.in, sh.out, sh.h, sh.w, sh.n)
+						checkConvolution(t, s, direct, rows, w, sh.in, sh.out, sh.h, sh.w, sh.n)
 					})
 				}
 			}
@@ -89,7 +138,7 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
-func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, outs, h, w, n int) {
+func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, rows bool, win window, ins, outs, h, w, n int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	shape := planesGeom
 	if rows {
@@ -120,7 +169,25 @@ func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, o
 		}
 	})
 
-	u := newConv(s, in, out, win, 2, &packed{})
+	u := newConv(s, algorithm, in, out, win, 2, &packed{})
+	if algorithm == winograd {
+		_, inRows := u.(*winogradRows)
+		if _, inPlanes := u.(*winogradPlanes); !inRows && !inPlanes {
+			t.Fatalf("%T; want Winograd's algorithm", u)
+		}
+	}
+	check := func(what string, m testMap, buf []float32, ref []float64, terms int) {
+		t.Helper()
+		if algorithm == winograd {
+			if e := m.rms(buf, ref); !(e <= winogradError) {
+				t.Errorf("%s: relative error %g r.m.s.", what, e)
+			}
+			return
+		}
+		if e := m.worst(buf, ref); !(e <= sumTolerance(terms)) {
+			t.Errorf("%s: relative error %g", what, e)
+		}
+	}
 	u.packForward(weights)
 	u.packBackward(weights)
 	xb, toX := x.b, func(b []float32) []float32 { return b }
@@ -137,22 +204,23 @@ func checkConvolution(t *testing.T, s *kernel.Set, rows bool, win window, ins, o
 	}
 	zb := make([]float32, out.size())
 	u.forward(p, zb, xb, n, kernel.Finish{})
-	if e := dz.worst(zb, z); !(e <= sumTolerance(ins*win.taps)) {
-		t.Errorf("forward: relative error %g", e)
-	}
+	check("forward", dz, zb, z, ins*win.taps)
 	u.input(p, dxb, dz.b, n, nil)
-	if e := x.worst(toX(dxb), dx); !(e <= sumTolerance(outs*win.taps)) {
-		t.Errorf("gradient of the input: relative error %g", e)
-	}
-	u.input(p, dxb, dz.b, n, dxb)
+	check("gradient of the input", x, toX(dxb), dx, outs*win.taps)
+	sum := make([]float32, len(dxb))
+	u.input(p, sum, dz.b, n, dxb)
 	for i := range dx {
 		dx[i] *= 2
 	}
-	if e := x.worst(toX(dxb), dx); !(e <= sumTolerance(2*outs*win.taps)) {
-		t.Errorf("gradient of the input, added: relative error %g", e)
-	}
+	check("gradient of the input, added", x, toX(sum), dx, 2*outs*win.taps)
 	got := make([]float32, len(weights))
 	u.weights(p, got, dz.b, xb, 0, n)
+	if algorithm == winograd {
+		if e := rms(len(dw), func(i int) (float64, float64) { return float64(got[i]), dw[i] }); !(e <= winogradError) {
+			t.Errorf("gradient of the weights: relative error %g r.m.s.", e)
+		}
+		return
+	}
 	var diff, scale float64
 	for i, v := range dw {
 		d := math.Abs(float64(got[i]) - v)

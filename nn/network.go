@@ -14,6 +14,7 @@ import (
 // so that a network can serve readers while a copy trains.
 type Network struct {
 	set        *kernel.Set
+	algorithm  string // of convolutions
 	c, h, w    int
 	classes    int
 	featureDim int
@@ -65,6 +66,9 @@ func (n *Network) FLOPs() int64 { return n.flops }
 
 // KernelName is the kernel set that the network uses.
 func (n *Network) KernelName() string { return n.set.Name }
+
+// ConvolutionName is the algorithm of convolutions that the network uses; see [UseConvolution].
+func (n *Network) ConvolutionName() string { return n.algorithm }
 
 // Clone is a deep copy: it shares nothing that changes with n.
 func (n *Network) Clone() *Network {

@@ -10,6 +10,7 @@ import (
 // pass holds the states of all layers for batches of up to n images: activations, gradients, packed weights.
 type pass struct {
 	set       *kernel.Set
+	algorithm string // of convolutions
 	pool      *pool
 	inference bool // buffers are shared between layers; there is no backward pass
 	states    []state
@@ -44,7 +45,7 @@ type pass struct {
 }
 
 func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
-	s := &pass{set: net.set, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs}
+	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs}
 	g := planesGeom(net.c, net.h, net.w, n)
 	for _, l := range net.layers {
 		var st state

@@ -109,11 +109,11 @@ func (c *planesConv) band(chunk int) {
 type planesGrad struct {
 	s       *kernel.Set
 	out, in geom
-	off     []int32 // as in planesConv, padded to a multiple of GradIn by repeating the last
-	k       int     // values of k before padding
-	target  []int32 // index in the parameter of (k, output 0)
-	kGroups int     // groups of GradIn values of k in a chunk
-	oGroups int     // groups of GradOut outputs
+	off     []int32     // as in planesConv, padded to a multiple of GradIn by repeating the last
+	k       int         // values of k before padding
+	target  []int32     // index in the parameter of (k, output 0)
+	kGroups int         // groups of GradIn values of k in a chunk
+	oGroups int         // groups of GradOut outputs
 	sums    [][]float32 // apart by lane; one a worker
 	flat    [][]float32
 

@@ -1,0 +1,72 @@
+package nn
+
+import (
+	"fmt"
+	"os"
+)
+
+// The algorithms of 3×3 convolutions of stride 1. Convolutions of other kinds have one algorithm.
+const (
+	byTable  = "table"    // for each convolution the faster one, by winogradTable
+	direct   = "direct"   // the definition
+	winograd = "winograd" // F(4×2, 3×3) wherever it fits
+)
+
+// winogradTable says which passes are faster by Winograd's algorithm, as measured with `ocl bench engine --layers`
+// (docs/benchmarks.md). It is a table and not a timing at start-up, so that a run can be repeated bit for bit; plain Go uses
+// the column of avx2. The first row that fits a convolution holds.
+var winogradTable = []struct {
+	rows     bool
+	channels int // at least so many, input and output
+	set      map[string]winogradUse
+}{
+	{rows: true, channels: 32, set: map[string]winogradUse{"avx2": {true, true, true}, "avx512": {true, true, true}}},
+	{rows: false, channels: 16, set: map[string]winogradUse{"avx2": {true, true, true}, "avx512": {true, true, true}}},
+}
+
+// winogradFor decides for one convolution; maps below 4×4 pixels and, in planes, of odd or small width do not fit.
+func winogradFor(algorithm, set string, in, out geom, w window) (use winogradUse) {
+	lanes := map[string]int{"avx512": 16}[set]
+	if w != (window{9, 1}) || algorithm == direct || in.h < 4 || in.w < 4 || !in.rows && (in.w%2 != 0 || in.w < max(lanes, 8)) {
+		return use
+	}
+	if algorithm == winograd {
+		return winogradUse{true, true, true}
+	}
+	if set == "generic" {
+		set = "avx2"
+	}
+	for _, row := range winogradTable {
+		if row.rows == in.rows && min(in.c, out.c) >= row.channels {
+			return row.set[set]
+		}
+	}
+	return use
+}
+
+var (
+	algorithm    = byTable
+	errAlgorithm error
+)
+
+func init() {
+	if v := os.Getenv("OCL_CONV"); v != "" {
+		errAlgorithm = UseConvolution(v)
+	}
+}
+
+// UseConvolution sets the algorithm of the convolutions of networks made from now on: "direct", "winograd" or "table".
+func UseConvolution(name string) error {
+	switch name {
+	case byTable, direct, winograd:
+		algorithm = name
+		return nil
+	}
+	return fmt.Errorf("nn: OCL_CONV: %q is unknown; want direct or winograd; unset it to have the faster one of each layer", name)
+}
+
+// CheckEnvironment returns an error when OCL_CONV names no algorithm.
+func CheckEnvironment() error { return errAlgorithm }
+
+// Convolution is the algorithm in use for networks made from now on: "table" unless OCL_CONV says otherwise.
+func Convolution() string { return algorithm }

@@ -1,0 +1,340 @@
+package nn
+
+import "ocl/internal/kernel"
+
+const (
+	// winogradPlanesBand is the bytes of transformed inputs in a group of units.
+	winogradPlanesBand = 64 << 10
+	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient, winogradPlanesGradPart the vectors that are
+	// transformed at once.
+	winogradPlanesGradTiles = 320
+	winogradPlanesGradPart  = 4
+
+	unitInputs  = kernel.WinogradTileRows + 2 // rows
+	unitOutputs = kernel.WinogradTileRows
+)
+
+// winogradPlanes is a 3×3 convolution of stride 1 in the planes layout.
+type winogradPlanes struct {
+	*planesUnit
+	use      winogradUse
+	fwd, bwd *winogradPlanesConv
+	grad     *winogradPlanesGrad
+	taps     []float32 // weights with whole vectors of outputs, and transformed
+	products []float32
+}
+
+func newWinogradPlanes(u *planesUnit, use winogradUse, workers int) *winogradPlanes {
+	w := &winogradPlanes{planesUnit: u, use: use}
+	if use.forward {
+		w.fwd = newWinogradPlanesConv(u.s, u.out, u.in, workers)
+	}
+	if use.input {
+		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers)
+	}
+	if use.weights {
+		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers)
+	}
+	return w
+}
+
+func (u *winogradPlanes) finishes() bool { return u.use.forward || u.planesUnit.finishes() }
+
+func (u *winogradPlanes) packForward(w []float32) {
+	if !u.use.forward {
+		u.planesUnit.packForward(w)
+		return
+	}
+	ins, outs := u.in.c, u.out.c
+	u.pack(room(&u.packed.forward, u.fwd.packed()), ins, outs, func(taps []float32, width int) {
+		for i := range ins * 9 {
+			copy(taps[i*width:], w[i*outs:][:outs])
+		}
+	})
+}
+
+func (u *winogradPlanes) packBackward(w []float32) {
+	if !u.use.input {
+		u.planesUnit.packBackward(w)
+		return
+	}
+	ins, outs := u.in.c, u.out.c
+	u.pack(room(&u.packed.backward, u.bwd.packed()), outs, ins, func(taps []float32, width int) {
+		for tap := range 9 {
+			u.s.Transpose(taps[(8-tap)*width:], 9*width, w[tap*outs:], 9*outs, ins, outs)
+		}
+	})
+}
+
+// pack transforms weights and sorts them by blocks of outputs, [block][product][in][out of the block]. fill writes the
+// weights as [in][tap][width].
+func (u *winogradPlanes) pack(dst []float32, ins, outs int, fill func(taps []float32, width int)) {
+	width := roundUp(outs, u.s.Lanes)
+	if len(u.taps) != ins*9*width {
+		u.taps = make([]float32, ins*9*width)
+		u.products = make([]float32, kernel.WinogradProducts*ins*width)
+	}
+	fill(u.taps, width)
+	u.s.WinogradWeights(&kernel.WinogradWeights{U: u.products, W: u.taps, Rows: ins, Width: width,
+		Step: ins * width, URow: width, WRow: 9 * width, WTap: width})
+	po := u.s.PlanesOut
+	for first := 0; first < outs; first += po {
+		n := min(po, outs-first)
+		for i := range kernel.WinogradProducts * ins {
+			copy(dst[:n], u.products[i*width+first:])
+			dst = dst[po:]
+		}
+	}
+}
+
+func (u *winogradPlanes) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
+	if !u.use.forward {
+		u.planesUnit.forward(p, z, x, images, f)
+		return
+	}
+	u.fwd.run(p, z, x, u.packed.forward, images, f)
+}
+
+func (u *winogradPlanes) input(p *pool, dx, dz []float32, images int, res []float32) {
+	if !u.use.input {
+		u.planesUnit.input(p, dx, dz, images, res)
+		return
+	}
+	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
+}
+
+// weights leaves single images, which have few positions, to the direct kernels.
+func (u *winogradPlanes) weights(p *pool, dw, dz, x []float32, first, limit int) {
+	if !u.use.weights || first > 0 || limit == 1 {
+		u.planesUnit.weights(p, dw, dz, x, first, limit)
+		return
+	}
+	u.grad.run(p, dw, dz, x, limit)
+}
+
+// winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a tile.
+// The last unit of a row lies as far right as it can and overlaps its neighbour. What fills the last pairs is the last unit
+// again, all of it skipped.
+type winogradUnits struct {
+	vecs    int     // even
+	in, out []int32 // rows of each unit
+	grad    []int32 // as out, but rows outside the map are zeros
+	skip    []int32
+}
+
+func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
+	u := &winogradUnits{}
+	for img := range images {
+		for y := 0; y < out.h; y += kernel.WinogradTileRows {
+			for x := 0; x < out.w; x += s.Lanes {
+				at := min(x, out.w-s.Lanes)
+				for r := range unitInputs { // a border of zeros lies above and below the map
+					u.in = append(u.in, int32(in.at(0, img, min(y-1+r, in.h))+at))
+				}
+				for r := range unitOutputs {
+					to, from := out.dump(), out.at(0, img, out.h)+at
+					if y+r < out.h {
+						from = out.at(0, img, y+r) + at
+						to = from
+					}
+					u.out, u.grad = append(u.out, int32(to)), append(u.grad, int32(from))
+				}
+				u.skip = append(u.skip, int32(x-at))
+			}
+		}
+	}
+	for len(u.skip)%4 != 0 {
+		u.in = append(u.in, u.in[len(u.in)-unitInputs:]...)
+		u.out = append(u.out, u.out[len(u.out)-unitOutputs:]...)
+		u.grad = append(u.grad, u.grad[len(u.grad)-unitOutputs:]...)
+		u.skip = append(u.skip, int32(s.Lanes))
+	}
+	u.vecs = len(u.skip) / 2
+	return u
+}
+
+// winogradPlanesConv convolves a group of units at a time: transform, 24 products for each block of outputs, transform.
+type winogradPlanesConv struct {
+	s       *kernel.Set
+	out, in geom
+	blocks  int // of PlanesOut outputs
+	group   int // vectors, an even number
+	stride  int
+	step    int
+	off     []int32
+	units   map[int]*winogradUnits
+	t, m    [][]float32 // one a worker
+
+	dst, src, w []float32
+	finish      kernel.Finish
+	list        *winogradUnits
+	total, span int // groups in all and in a chunk
+}
+
+func newWinogradPlanesConv(s *kernel.Set, out, in geom, workers int) *winogradPlanesConv {
+	c := &winogradPlanesConv{s: s, out: out, in: in, blocks: (out.c + s.PlanesOut - 1) / s.PlanesOut,
+		units: map[int]*winogradUnits{}}
+	c.group = max(2, winogradPlanesBand/(4*kernel.WinogradProducts*in.c*s.Lanes)/2*2)
+	c.stride = c.group * s.Lanes
+	c.step = winogradStep(max(in.c, s.PlanesOut) * c.stride)
+	c.off = everyStride(in.c, c.stride)
+	for range workers {
+		c.t = append(c.t, make([]float32, kernel.WinogradProducts*c.step))
+		c.m = append(c.m, make([]float32, kernel.WinogradProducts*c.step))
+	}
+	return c
+}
+
+func (c *winogradPlanesConv) packed() int {
+	return c.blocks * kernel.WinogradProducts * c.in.c * c.s.PlanesOut
+}
+
+func (c *winogradPlanesConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+	c.dst, c.src, c.w, c.finish = dst, src, w, f
+	if c.list = c.units[images]; c.list == nil {
+		c.list = newWinogradUnits(c.s, c.in, c.out, images)
+		c.units[images] = c.list
+	}
+	c.total = (c.list.vecs + c.group - 1) / c.group
+	c.span = p.span(c.total)
+	p.run(c, (c.total+c.span-1)/c.span)
+}
+
+func (c *winogradPlanesConv) do(worker, chunk int) {
+	for g := chunk * c.span; g < min((chunk+1)*c.span, c.total); g++ {
+		c.convolve(worker, g*c.group, min((g+1)*c.group, c.list.vecs))
+	}
+}
+
+// convolve computes all outputs of vectors [lo, hi).
+func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
+	t, m, po := c.t[worker], c.m[worker], c.s.PlanesOut
+	c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t, X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+		XStride: c.in.stride, Step: c.step, Stride: c.stride, C: c.in.c})
+	n := c.in.c * po
+	for b := range c.blocks {
+		first := b * po
+		c.s.Planes(&kernel.Planes{Out: m, X: t, W: c.w[b*kernel.WinogradProducts*n:], Off: c.off, OutStride: c.stride,
+			Rows: kernel.WinogradProducts, RowStride: c.step, WStride: n, Tiles: (hi - lo) / 2, VecStride: c.s.Lanes})
+		at := first * c.out.stride
+		f := finishFrom(c.finish, first, at)
+		c.s.WinogradPlanesOutput(&kernel.WinogradPlanes{T: m, X: c.dst[at:], Pos: c.list.out[2*lo*unitOutputs : 2*hi*unitOutputs],
+			XStride: c.out.stride, Step: c.step, Stride: c.stride, C: min(po, c.out.c-first)}, &f)
+	}
+}
+
+// winogradPlanesGrad is the gradient of the weights. Both maps of a block of units are transformed; the sums of the 24
+// products stay apart by lane until the last block, and are transformed back in the order in which they lie.
+type winogradPlanesGrad struct {
+	s            *kernel.Set
+	out, in      geom
+	block        int // vectors, an even number
+	stride       int
+	xstep, ystep int
+	off          []int32 // padded to a multiple of GradIn by repeating the last
+	oGroups      int
+	pairs        int // of inputs and outputs in whole tiles, padded to whole groups of lanes
+	units        map[int]*winogradUnits
+	tx, ty       []float32
+	sums         []float32 // [product][pair][lane]
+	flat         []float32 // [product][pair]
+	taps         []float32 // [tap][pair]
+
+	y, x   []float32
+	list   *winogradUnits
+	lo, hi int // vectors
+	phase  int
+}
+
+const (
+	winogradTransform = iota
+	winogradMultiply
+)
+
+func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int) *winogradPlanesGrad {
+	g := &winogradPlanesGrad{s: s, out: out, in: in, units: map[int]*winogradUnits{}}
+	perImage := tilesAlong(out.h, kernel.WinogradTileRows) * ((out.w + s.Lanes - 1) / s.Lanes) // units
+	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.n, 4)/2)
+	g.stride = g.block * s.Lanes
+	g.off = everyStride(in.c, g.stride)
+	for len(g.off)%s.GradIn != 0 {
+		g.off = append(g.off, g.off[len(g.off)-1])
+	}
+	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
+	g.pairs = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
+	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
+	g.tx = make([]float32, kernel.WinogradProducts*g.xstep)
+	g.ty = make([]float32, kernel.WinogradProducts*g.ystep)
+	g.sums = make([]float32, kernel.WinogradProducts*g.pairs*s.Lanes)
+	g.flat = make([]float32, kernel.WinogradProducts*g.pairs)
+	g.taps = make([]float32, 9*g.pairs)
+	return g
+}
+
+// run adds the gradient over images [0, images) to dst, in the parameter's order.
+func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
+	g.y, g.x = y, x
+	if g.list = g.units[images]; g.list == nil {
+		g.list = newWinogradUnits(g.s, g.in, g.out, images)
+		g.units[images] = g.list
+	}
+	for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
+		g.hi = min(g.lo+g.block, g.list.vecs)
+		g.phase = winogradTransform
+		p.run(g, (g.hi-g.lo+winogradPlanesGradPart-1)/winogradPlanesGradPart)
+		g.phase = winogradMultiply
+		p.run(g, kernel.WinogradProducts)
+	}
+	clear(g.taps)
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.pairs, Step: g.pairs, WTap: g.pairs})
+	g.scatter(dst)
+}
+
+func (g *winogradPlanesGrad) do(_, chunk int) {
+	if g.phase == winogradMultiply {
+		g.product(chunk)
+		return
+	}
+	at := chunk * winogradPlanesGradPart
+	lo, hi := g.lo+at, min(g.lo+at+winogradPlanesGradPart, g.hi)
+	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: g.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+		XStride: g.in.stride, Step: g.xstep, Stride: g.stride, C: g.in.c})
+	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: g.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
+		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: g.ystep, Stride: g.stride, C: g.out.c})
+}
+
+// product adds product j of the block's units to its sums.
+func (g *winogradPlanesGrad) product(j int) {
+	n := g.pairs * g.s.Lanes
+	sums := g.sums[j*n:][:n]
+	if g.lo == 0 {
+		clear(sums)
+	}
+	group := len(g.off) * g.s.GradOut * g.s.Lanes
+	for o := range g.oGroups {
+		g.s.PlanesGrad(&kernel.PlanesGrad{Dst: sums[o*group:], Y: g.ty, X: g.tx, Off: g.off,
+			YBase: j*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: j * g.xstep,
+			Images: 1, Rows: 1, Vecs: g.hi - g.lo})
+	}
+	if g.hi == g.list.vecs {
+		g.s.LaneSums(g.flat[j*g.pairs:][:g.pairs], sums)
+	}
+}
+
+// scatter adds the gradients of the taps to the parameter's.
+func (g *winogradPlanesGrad) scatter(dst []float32) {
+	mo, ni := g.s.GradOut, g.s.GradIn
+	for tap := range 9 {
+		from := g.taps[tap*g.pairs:]
+		for o := range g.oGroups {
+			outs := min(mo, g.out.c-o*mo)
+			for c := range g.in.c {
+				tile := from[(o*len(g.off)+c/ni*ni)*mo+c%ni:]
+				to := dst[(c*9+tap)*g.out.c+o*mo:][:outs]
+				for m := range to {
+					to[m] += tile[m*ni]
+				}
+			}
+		}
+	}
+}

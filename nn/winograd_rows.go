@@ -1,0 +1,311 @@
+package nn
+
+import "ocl/internal/kernel"
+
+const (
+	// winogradRowsBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level cache while
+	// the weights of all outputs pass by.
+	winogradRowsBand = 320 << 10
+	// winogradRowsGradTiles is the most tiles of a block of a weight gradient, winogradRowsGradPart those transformed at once.
+	winogradRowsGradTiles = 160
+	winogradRowsGradPart  = 10
+	// winogradRowsInputs is the inputs of a chunk of a weight gradient, in tiles of kernel.RowTile.
+	winogradRowsInputs = 4
+)
+
+// oneTap is the table of taps of a product that has only one.
+var oneTap = []int32{0}
+
+// winogradRows is a 3×3 convolution of stride 1 in the channel-last layout.
+type winogradRows struct {
+	*rowsUnit
+	use      winogradUse
+	fwd, bwd *winogradRowsConv
+	grad     *winogradRowsGrad
+	mirrored []float32 // weights of one block, as the input's gradient wants them
+}
+
+func newWinogradRows(u *rowsUnit, use winogradUse, workers int) *winogradRows {
+	w := &winogradRows{rowsUnit: u, use: use}
+	if use.forward {
+		w.fwd = newWinogradRowsConv(u.s, u.out, u.in, workers)
+	}
+	if use.input {
+		w.bwd = newWinogradRowsConv(u.s, u.in, u.out, workers)
+	}
+	if use.weights {
+		w.grad = newWinogradRowsGrad(u.s, u.out, u.in, workers)
+	}
+	return w
+}
+
+func (u *winogradRows) packForward(w []float32) {
+	if !u.use.forward {
+		u.rowsUnit.packForward(w)
+		return
+	}
+	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, u.fwd.blocks, u.in.c, u.out.c)
+}
+
+func (u *winogradRows) packBackward(w []float32) {
+	if !u.use.input {
+		u.rowsUnit.packBackward(w)
+		return
+	}
+	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.c, u.out.c
+	for _, b := range u.bwd.blocks {
+		width := b.vecs * u.s.Lanes
+		if n := outs * 9 * width; len(u.mirrored) != n {
+			u.mirrored = make([]float32, n)
+		}
+		for tap := range 9 {
+			u.s.Transpose(u.mirrored[(8-tap)*width:], 9*width, w[(b.first*9+tap)*outs:], 9*outs, min(width, ins-b.first), outs)
+		}
+		u.s.WinogradWeights(&kernel.WinogradWeights{U: wb[b.w:], W: u.mirrored, Rows: outs, Width: width,
+			Step: outs * width, URow: width, WRow: 9 * width, WTap: width})
+	}
+}
+
+func (u *winogradRows) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
+	if !u.use.forward {
+		u.rowsUnit.forward(p, z, x, images, f)
+		return
+	}
+	u.fwd.run(p, z, x, u.packed.forward, images, f)
+}
+
+func (u *winogradRows) input(p *pool, dx, dz []float32, images int, res []float32) {
+	if !u.use.input {
+		u.rowsUnit.input(p, dx, dz, images, res)
+		return
+	}
+	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
+}
+
+// weights leaves single images, which have few positions, to the direct kernels.
+func (u *winogradRows) weights(p *pool, dw, dz, x []float32, first, limit int) {
+	if !u.use.weights || first > 0 || limit == 1 {
+		u.rowsUnit.weights(p, dw, dz, x, first, limit)
+		return
+	}
+	u.grad.run(p, dw, dz, x, limit)
+}
+
+// winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first output on;
+// pixels outside the map lie at outside.
+func winogradPixels(g geom, rows, cols, top, left int, outside int32) []int32 {
+	var pos []int32
+	for img := range g.n {
+		for ty := range tilesAlong(g.h, kernel.WinogradTileRows) {
+			for tx := range tilesAlong(g.w, kernel.WinogradTileCols) {
+				for r := range rows {
+					for c := range cols {
+						y, x := ty*kernel.WinogradTileRows+top+r, tx*kernel.WinogradTileCols+left+c
+						if y < 0 || y >= g.h || x < 0 || x >= g.w {
+							pos = append(pos, outside)
+							continue
+						}
+						pos = append(pos, int32(g.pos(img, y, x)))
+					}
+				}
+			}
+		}
+	}
+	return pos
+}
+
+// winogradInputs and winogradOutputs list the pixels of whole tiles; outputs outside the map lie at outside.
+func winogradInputs(g geom) []int32 { return winogradPixels(g, 6, 4, -1, -1, int32(g.zeros())) }
+
+func winogradOutputs(g geom, outside int) []int32 {
+	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, int32(outside))
+}
+
+const (
+	tileInputs  = kernel.WinogradProducts
+	tileOutputs = kernel.WinogradTileRows * kernel.WinogradTileCols
+)
+
+// tilesOf is the number of tiles of an image.
+func tilesOf(g geom) int {
+	return tilesAlong(g.h, kernel.WinogradTileRows) * tilesAlong(g.w, kernel.WinogradTileCols)
+}
+
+// everyStride lists 0, stride, 2·stride, …
+func everyStride(n, stride int) []int32 {
+	v := make([]int32, n)
+	for i := range v {
+		v[i] = int32(i * stride)
+	}
+	return v
+}
+
+// winogradRowsConv convolves a group of tiles at a time: transform, 24 products for each block of outputs, transform.
+type winogradRowsConv struct {
+	s        *kernel.Set
+	out, in  geom
+	depth    int // input channels, padded to whole vectors
+	width    int // of the widest block
+	group    int // tiles
+	step     int // of transformed inputs, mstep of products
+	mstep    int
+	blocks   []rowBlock
+	inPos    []int32
+	outPos   []int32
+	tileT    []int32 // where tile q of a group lies in transformed inputs, and in products
+	tileM    []int32
+	t, m     [][]float32 // one a worker
+	dst, src []float32
+	w        []float32
+	finish   kernel.Finish
+	tiles    int
+	parts    int // of the blocks of a group
+}
+
+func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRowsConv {
+	c := &winogradRowsConv{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: s.RowVecs * s.Lanes,
+		blocks: rowBlocks(s, out.c, kernel.WinogradProducts*in.c),
+		inPos:  winogradInputs(in), outPos: winogradOutputs(out, out.dump())}
+	c.group = winogradRowsBand / (4 * kernel.WinogradProducts * c.depth)
+	c.group = max(kernel.RowTile, min(c.group, in.n*tilesOf(in)))
+	padded := roundUp(c.group, kernel.RowTile)
+	c.step, c.mstep = winogradStep(padded*c.depth), winogradStep(padded*c.width)
+	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
+	for range workers {
+		c.t = append(c.t, make([]float32, kernel.WinogradProducts*c.step))
+		c.m = append(c.m, make([]float32, kernel.WinogradProducts*c.mstep))
+	}
+	return c
+}
+
+func (c *winogradRowsConv) packed() int {
+	return roundUp(c.out.c, c.s.Lanes) * kernel.WinogradProducts * c.in.c
+}
+
+func (c *winogradRowsConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+	c.dst, c.src, c.w, c.finish = dst, src, w, f
+	c.tiles = images * tilesOf(c.in)
+	groups := (c.tiles + c.group - 1) / c.group
+	c.parts = 1 // a group whose blocks are shared out is transformed by every worker that has some
+	if groups < p.workers {
+		c.parts = min(len(c.blocks), (p.workers+groups-1)/groups)
+	}
+	p.run(c, groups*c.parts)
+}
+
+func (c *winogradRowsConv) do(worker, chunk int) {
+	part := chunk % c.parts
+	lo := chunk / c.parts * c.group
+	hi := min(lo+c.group, c.tiles)
+	t, m := c.t[worker], c.m[worker]
+	c.s.WinogradRowsInput(&kernel.WinogradRows{T: t, X: c.src, Pos: c.inPos[lo*tileInputs : hi*tileInputs],
+		Step: c.step, Stride: c.depth, C: c.depth})
+	tiles := roundUp(hi-lo, kernel.RowTile)
+	for _, b := range c.blocks[part*len(c.blocks)/c.parts : (part+1)*len(c.blocks)/c.parts] {
+		width := b.vecs * c.s.Lanes
+		for j := range kernel.WinogradProducts {
+			c.s.Rows(&kernel.Rows{Out: m[j*c.mstep:], X: t[j*c.step:], W: c.w[b.w+j*c.in.c*width:],
+				OutPos: c.tileM[:tiles], XPos: c.tileT[:tiles], TapX: oneTap, TapW: oneTap, C: c.in.c, Vecs: b.vecs})
+		}
+		f := finishFrom(c.finish, b.first, b.first)
+		c.s.WinogradRowsOutput(&kernel.WinogradRows{T: m, X: c.dst[b.first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
+			Step: c.mstep, Stride: c.width, C: width}, &f)
+	}
+}
+
+// winogradRowsGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk takes the 24
+// products of some inputs and a block of outputs and transforms them back.
+type winogradRowsGrad struct {
+	s            *kernel.Set
+	out, in      geom
+	depth, width int // channels of a transformed input and output gradient
+	block        int // tiles
+	xstep, ystep int
+	sumStep      int
+	blocks       []rowBlock
+	parts        int // of the inputs
+	inPos        []int32
+	outPos       []int32
+	tileX, tileY []int32
+	tx, ty       []float32
+	sums         [][]float32 // one a worker
+	edge         [][]float32 // the same transformed back, where a block reaches beyond the weights
+
+	y, x, dst []float32
+	lo, hi    int // tiles
+	multiply  bool
+}
+
+func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int) *winogradRowsGrad {
+	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
+		blocks: rowBlocks(s, out.c, 0), inPos: winogradInputs(in), outPos: winogradOutputs(out, out.zeros())}
+	g.block = min(winogradRowsGradTiles, in.n*tilesOf(in))
+	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.RowTile), winogradStep(g.block*g.width)
+	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)
+	g.tx = make([]float32, kernel.WinogradProducts*g.xstep)
+	g.ty = make([]float32, kernel.WinogradProducts*g.ystep)
+	inputs := winogradRowsInputs * kernel.RowTile
+	g.parts = (in.c + inputs - 1) / inputs
+	g.sumStep = winogradStep(inputs * s.RowVecs * s.Lanes)
+	for range workers {
+		g.sums = append(g.sums, make([]float32, kernel.WinogradProducts*g.sumStep))
+		g.edge = append(g.edge, make([]float32, inputs*9*s.RowVecs*s.Lanes))
+	}
+	return g
+}
+
+// run adds the gradient over images [0, images) to dst, in the parameter's order.
+func (g *winogradRowsGrad) run(p *pool, dst, y, x []float32, images int) {
+	g.dst, g.y, g.x = dst, y, x
+	total := images * tilesOf(g.in)
+	for g.lo = 0; g.lo < total; g.lo = g.hi {
+		g.hi = min(g.lo+g.block, total)
+		g.multiply = false
+		p.run(g, (g.hi-g.lo+winogradRowsGradPart-1)/winogradRowsGradPart)
+		g.multiply = true
+		p.run(g, len(g.blocks)*g.parts)
+	}
+}
+
+func (g *winogradRowsGrad) do(worker, chunk int) {
+	if g.multiply {
+		g.products(worker, g.blocks[chunk/g.parts], chunk%g.parts)
+		return
+	}
+	lo := chunk * winogradRowsGradPart
+	first, limit := g.lo+lo, min(g.lo+lo+winogradRowsGradPart, g.hi)
+	g.s.WinogradRowsInput(&kernel.WinogradRows{T: g.tx[lo*g.depth:], X: g.x, Pos: g.inPos[first*tileInputs : limit*tileInputs],
+		Step: g.xstep, Stride: g.depth, C: g.depth})
+	g.s.WinogradRowsGradient(&kernel.WinogradRows{T: g.ty[lo*g.width:], X: g.y, Pos: g.outPos[first*tileOutputs : limit*tileOutputs],
+		Step: g.ystep, Stride: g.width, C: g.width})
+}
+
+// products adds the gradient of some inputs and a block of outputs.
+func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
+	const inputs = winogradRowsInputs * kernel.RowTile
+	sums, width := g.sums[worker], b.vecs*g.s.Lanes
+	lo, rows := part*inputs, min(inputs, g.in.c-part*inputs)
+	clear(sums)
+	for j := range kernel.WinogradProducts {
+		g.s.RowsGrad(&kernel.RowsGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
+			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
+			Tiles: (rows + kernel.RowTile - 1) / kernel.RowTile, Vecs: b.vecs})
+	}
+	outs := g.out.c
+	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
+		Step: g.sumStep, URow: width, WRow: 9 * outs, WTap: outs}
+	if b.first+width <= outs {
+		g.s.WinogradWeightsGrad(&a)
+		return
+	}
+	edge := g.edge[worker]
+	clear(edge)
+	a.W, a.WRow, a.WTap = edge, 9*width, width
+	g.s.WinogradWeightsGrad(&a)
+	for i := range rows * 9 {
+		to := g.dst[lo*9*outs+i*outs+b.first:][:outs-b.first]
+		for v := range to {
+			to[v] += edge[i*width+v]
+		}
+	}
+}
