@@ -8,7 +8,7 @@ const (
 	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient, winogradPlanesGradPart the vectors that are
 	// transformed at once.
 	winogradPlanesGradTiles = 320
-	winogradPlanesGradPart  = 4
+	winogradPlanesGradPart  = 40
 
 	unitInputs  = kernel.WinogradTileRows + 2 // rows
 	unitOutputs = kernel.WinogradTileRows
@@ -209,8 +209,10 @@ func (c *winogradPlanesConv) do(worker, chunk int) {
 // convolve computes all outputs of vectors [lo, hi).
 func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	t, m, po := c.t[worker], c.m[worker], c.s.PlanesOut
-	c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t, X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-		XStride: c.in.stride, Step: c.step, Stride: c.stride, C: c.in.c})
+	for k := range winogradColumns {
+		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[k*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c, Column: k})
+	}
 	n := c.in.c * po
 	for b := range c.blocks {
 		first := b * po
@@ -223,8 +225,9 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	}
 }
 
-// winogradPlanesGrad is the gradient of the weights. Both maps of a block of units are transformed; the sums of the 24
-// products stay apart by lane until the last block, and are transformed back in the order in which they lie.
+// winogradPlanesGrad is the gradient of the weights, a column of points after the other, so that what is multiplied lies in
+// the second-level cache: both maps of a block of units are transformed; the sums of the six products stay apart by lane
+// until the last block. All 24 are transformed back in the order in which they lie.
 type winogradPlanesGrad struct {
 	s            *kernel.Set
 	out, in      geom
@@ -236,12 +239,13 @@ type winogradPlanesGrad struct {
 	pairs        int // of inputs and outputs in whole tiles, padded to whole groups of lanes
 	units        map[int]*winogradUnits
 	tx, ty       []float32
-	sums         []float32 // [product][pair][lane]
+	sums         []float32 // [product of the column][pair][lane]
 	flat         []float32 // [product][pair]
 	taps         []float32 // [tap][pair]
 
 	y, x   []float32
 	list   *winogradUnits
+	column int
 	lo, hi int // vectors
 	phase  int
 }
@@ -249,6 +253,10 @@ type winogradPlanesGrad struct {
 const (
 	winogradTransform = iota
 	winogradMultiply
+	winogradReduce
+
+	winogradColumns = kernel.WinogradTileCols + 2
+	winogradPoints  = kernel.WinogradProducts / winogradColumns // of a column
 )
 
 func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int) *winogradPlanesGrad {
@@ -263,9 +271,9 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int) *winogradPl
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
 	g.pairs = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
 	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
-	g.tx = make([]float32, kernel.WinogradProducts*g.xstep)
-	g.ty = make([]float32, kernel.WinogradProducts*g.ystep)
-	g.sums = make([]float32, kernel.WinogradProducts*g.pairs*s.Lanes)
+	g.tx = make([]float32, winogradPoints*g.xstep)
+	g.ty = make([]float32, winogradPoints*g.ystep)
+	g.sums = make([]float32, winogradPoints*g.pairs*s.Lanes)
 	g.flat = make([]float32, kernel.WinogradProducts*g.pairs)
 	g.taps = make([]float32, 9*g.pairs)
 	return g
@@ -278,12 +286,16 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
 		g.units[images] = g.list
 	}
-	for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
-		g.hi = min(g.lo+g.block, g.list.vecs)
-		g.phase = winogradTransform
-		p.run(g, (g.hi-g.lo+winogradPlanesGradPart-1)/winogradPlanesGradPart)
-		g.phase = winogradMultiply
-		p.run(g, kernel.WinogradProducts)
+	for g.column = range winogradColumns {
+		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
+			g.hi = min(g.lo+g.block, g.list.vecs)
+			g.phase = winogradTransform
+			p.run(g, (g.hi-g.lo+winogradPlanesGradPart-1)/winogradPlanesGradPart)
+			g.phase = winogradMultiply
+			p.run(g, winogradPoints*g.oGroups)
+		}
+		g.phase = winogradReduce
+		p.run(g, winogradPoints)
 	}
 	clear(g.taps)
 	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.pairs, Step: g.pairs, WTap: g.pairs})
@@ -291,34 +303,30 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 }
 
 func (g *winogradPlanesGrad) do(_, chunk int) {
-	if g.phase == winogradMultiply {
-		g.product(chunk)
+	switch g.phase {
+	case winogradMultiply:
+		g.product(chunk/g.oGroups, chunk%g.oGroups)
+		return
+	case winogradReduce:
+		j := winogradColumns*chunk + g.column
+		g.s.LaneSums(g.flat[j*g.pairs:][:g.pairs], g.sums[chunk*g.pairs*g.s.Lanes:])
 		return
 	}
 	at := chunk * winogradPlanesGradPart
 	lo, hi := g.lo+at, min(g.lo+at+winogradPlanesGradPart, g.hi)
 	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: g.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-		XStride: g.in.stride, Step: g.xstep, Stride: g.stride, C: g.in.c})
+		XStride: g.in.stride, Step: g.xstep, Stride: g.stride, C: g.in.c, Column: g.column})
 	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: g.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
-		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: g.ystep, Stride: g.stride, C: g.out.c})
+		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: g.ystep, Stride: g.stride, C: g.out.c,
+		Column: g.column})
 }
 
-// product adds product j of the block's units to its sums.
-func (g *winogradPlanesGrad) product(j int) {
-	n := g.pairs * g.s.Lanes
-	sums := g.sums[j*n:][:n]
-	if g.lo == 0 {
-		clear(sums)
-	}
+// product adds the products of point m of the column, for a group of outputs, to their sums.
+func (g *winogradPlanesGrad) product(m, o int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	for o := range g.oGroups {
-		g.s.PlanesGrad(&kernel.PlanesGrad{Dst: sums[o*group:], Y: g.ty, X: g.tx, Off: g.off,
-			YBase: j*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: j * g.xstep,
-			Images: 1, Rows: 1, Vecs: g.hi - g.lo})
-	}
-	if g.hi == g.list.vecs {
-		g.s.LaneSums(g.flat[j*g.pairs:][:g.pairs], sums)
-	}
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: g.sums[m*g.pairs*g.s.Lanes+o*group:][:group], Y: g.ty, X: g.tx, Off: g.off,
+		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
+		Images: 1, Rows: 1, Vecs: g.hi - g.lo, Write: g.lo == 0})
 }
 
 // scatter adds the gradients of the taps to the parameter's.

@@ -285,11 +285,10 @@ func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
 	const inputs = winogradRowsInputs * kernel.RowTile
 	sums, width := g.sums[worker], b.vecs*g.s.Lanes
 	lo, rows := part*inputs, min(inputs, g.in.c-part*inputs)
-	clear(sums)
 	for j := range kernel.WinogradProducts {
 		g.s.RowsGrad(&kernel.RowsGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
 			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
-			Tiles: (rows + kernel.RowTile - 1) / kernel.RowTile, Vecs: b.vecs})
+			Tiles: (rows + kernel.RowTile - 1) / kernel.RowTile, Vecs: b.vecs, Write: true})
 	}
 	outs := g.out.c
 	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,

@@ -54,6 +54,7 @@ type PlanesGrad struct {
 	Rows        int
 	RowStride   int
 	Vecs        int
+	Write       bool // write to Dst instead of adding
 }
 
 // Rows describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:
@@ -86,5 +87,6 @@ type RowsGrad struct {
 	YPos      []int32
 	DstStride int
 	Tiles     int
-	Vecs      int // 1 ≤ Vecs ≤ Set.RowVecs
+	Vecs      int  // 1 ≤ Vecs ≤ Set.RowVecs
+	Write     bool // write to Dst instead of adding
 }

@@ -333,6 +333,22 @@ TEXT ·planesGradAVX2(SB), NOSPLIT, $40-8
 group21:
 	SUBQ    $0x03, 16(SP)
 	JLT     done22
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    a+0(FP), BX
+	MOVB    160(BX), BL
+	TESTB   BL, BL
+	JNZ     set23
 	VMOVUPS (CX), Y0
 	VMOVUPS 32(CX), Y1
 	VMOVUPS 64(CX), Y2
@@ -345,6 +361,8 @@ group21:
 	VMOVUPS 288(CX), Y9
 	VMOVUPS 320(CX), Y10
 	VMOVUPS 352(CX), Y11
+
+set23:
 	MOVQ    24(AX), BX
 	MOVQ    96(AX), SI
 	SHLQ    $0x02, SI
@@ -362,17 +380,17 @@ group21:
 	MOVQ    120(AX), R12
 	MOVQ    R12, 24(SP)
 	TESTQ   R12, R12
-	JZ      skip23
+	JZ      skip24
 
-counted24:
+counted25:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x04
-	JNE  width26
+	JNE  width27
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop27:
+loop28:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -452,18 +470,18 @@ loop27:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop27
-	JMP         image25
+	JNZ         loop28
+	JMP         image26
 
-width26:
+width27:
 	MOVQ 152(AX), R12
 	CMPQ R12, $0x02
-	JNE  width28
+	JNE  width29
 	MOVQ 136(AX), R12
 	MOVQ 144(AX), R13
 	SHLQ $0x02, R13
 
-loop29:
+loop30:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -505,23 +523,23 @@ loop29:
 	ADDQ        R13, R8
 	ADDQ        R13, BX
 	DECQ        R12
-	JNZ         loop29
-	JMP         image25
+	JNZ         loop30
+	JMP         image26
 
-width28:
+width29:
 	MOVQ  136(AX), R12
 	MOVQ  R12, 32(SP)
 	TESTQ R12, R12
-	JZ    skip30
+	JZ    skip31
 
-counted31:
+counted32:
 	MOVQ  152(AX), R12
 	MOVQ  R12, R13
 	SHRQ  $0x01, R13
 	TESTQ R13, R13
-	JZ    skip32
+	JZ    skip33
 
-loop33:
+loop34:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -563,14 +581,14 @@ loop33:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R13
-	JNZ         loop33
+	JNZ         loop34
 
-skip32:
+skip33:
 	ANDQ  $0x01, R12
 	TESTQ R12, R12
-	JZ    skip34
+	JZ    skip35
 
-loop35:
+loop36:
 	VMOVUPS     (R8)(R9*4), Y12
 	VMOVUPS     (R8)(R10*4), Y13
 	VMOVUPS     (R8)(R11*4), Y14
@@ -593,22 +611,22 @@ loop35:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, BX
 	DECQ        R12
-	JNZ         loop35
+	JNZ         loop36
 
-skip34:
+skip35:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted31
+	JNZ  counted32
 
-skip30:
-image25:
+skip31:
+image26:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted24
+	JNZ  counted25
 
-skip23:
+skip24:
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y2, 64(CX)
@@ -638,7 +656,7 @@ TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none36
+	JZ    none37
 
 tile:
 	VXORPS Y0, Y0, Y0
@@ -648,11 +666,11 @@ tile:
 	VXORPS Y4, Y4, Y4
 	XORQ   SI, SI
 
-taps37:
+taps38:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done38
+	JGE     done39
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -674,9 +692,9 @@ taps37:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip39
+	JZ      skip40
 
-depth40:
+depth41:
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -691,18 +709,18 @@ depth40:
 	ADDQ         $0x00000020, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth40
+	JNE          depth41
 
-skip39:
+skip40:
 	INCQ SI
-	JMP  taps37
+	JMP  taps38
 
-done38:
+done39:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip41
+	JZ      skip42
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -712,10 +730,10 @@ done38:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified42
+	JNZ     rectified43
 	MOVL    $0xff800000, DI
 
-rectified42:
+rectified43:
 	VMOVD        DI, X5
 	VBROADCASTSS X5, Y5
 	LEAQ         (SI)(R11*1), R11
@@ -723,49 +741,49 @@ rectified42:
 	VMOVUPS      (R8), Y6
 	VFMADD213PS  (R9), Y6, Y0
 	TESTQ        R10, R10
-	JZ           skip43
+	JZ           skip44
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip43:
+skip44:
 	VMAXPS      Y0, Y5, Y0
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y1
 	TESTQ       R10, R10
-	JZ          skip44
+	JZ          skip45
 	VADDPS      (R11)(DI*4), Y1, Y1
 
-skip44:
+skip45:
 	VMAXPS      Y1, Y5, Y1
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y2
 	TESTQ       R10, R10
-	JZ          skip45
+	JZ          skip46
 	VADDPS      (R11)(DI*4), Y2, Y2
 
-skip45:
+skip46:
 	VMAXPS      Y2, Y5, Y2
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y3
 	TESTQ       R10, R10
-	JZ          skip46
+	JZ          skip47
 	VADDPS      (R11)(DI*4), Y3, Y3
 
-skip46:
+skip47:
 	VMAXPS      Y3, Y5, Y3
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Y6
 	VFMADD213PS (R9), Y6, Y4
 	TESTQ       R10, R10
-	JZ          skip47
+	JZ          skip48
 	VADDPS      (R11)(DI*4), Y4, Y4
 
-skip47:
+skip48:
 	VMAXPS Y4, Y5, Y4
 
-skip41:
+skip42:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -781,7 +799,7 @@ skip41:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none36:
+none37:
 	VZEROUPPER
 	RET
 
@@ -796,9 +814,9 @@ TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip48
+	JZ    skip49
 
-loop49:
+loop50:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -821,9 +839,9 @@ loop49:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip50
+	JZ         skip51
 
-loop51:
+loop52:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -879,14 +897,14 @@ loop51:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop51
+	JNZ          loop52
 
-skip50:
+skip51:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip52
+	JZ    skip53
 
-loop53:
+loop54:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y5
@@ -903,29 +921,59 @@ loop53:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop53
+	JNZ          loop54
 
-skip52:
-	VADDPS  (BX), Y0, Y0
+skip53:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set55
+	VADDPS (BX), Y0, Y0
+
+set55:
 	VMOVUPS Y0, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set56
 	VADDPS  (BX), Y1, Y1
+
+set56:
 	VMOVUPS Y1, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set57
 	VADDPS  (BX), Y2, Y2
+
+set57:
 	VMOVUPS Y2, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set58
 	VADDPS  (BX), Y3, Y3
+
+set58:
 	VMOVUPS Y3, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set59
 	VADDPS  (BX), Y4, Y4
+
+set59:
 	VMOVUPS Y4, (BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop49
+	JNZ     loop50
 
-skip48:
+skip49:
 	VZEROUPPER
 	RET
 
@@ -938,7 +986,7 @@ TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none54
+	JZ    none60
 
 tile:
 	VXORPS Y0, Y0, Y0
@@ -953,11 +1001,11 @@ tile:
 	VXORPS Y9, Y9, Y9
 	XORQ   SI, SI
 
-taps55:
+taps61:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done56
+	JGE     done62
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -979,9 +1027,9 @@ taps55:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip57
+	JZ      skip63
 
-depth58:
+depth64:
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
 	VBROADCASTSS (R10)(R8*4), Y12
@@ -1002,18 +1050,18 @@ depth58:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth58
+	JNE          depth64
 
-skip57:
+skip63:
 	INCQ SI
-	JMP  taps55
+	JMP  taps61
 
-done56:
+done62:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip59
+	JZ      skip65
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -1023,10 +1071,10 @@ done56:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified60
+	JNZ     rectified66
 	MOVL    $0xff800000, DI
 
-rectified60:
+rectified66:
 	VMOVD        DI, X10
 	VBROADCASTSS X10, Y10
 	LEAQ         (SI)(R11*1), R11
@@ -1034,89 +1082,89 @@ rectified60:
 	VMOVUPS      (R8), Y11
 	VFMADD213PS  (R9), Y11, Y0
 	TESTQ        R10, R10
-	JZ           skip61
+	JZ           skip67
 	VADDPS       (R11)(DI*4), Y0, Y0
 
-skip61:
+skip67:
 	VMAXPS      Y0, Y10, Y0
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y1
 	TESTQ       R10, R10
-	JZ          skip62
+	JZ          skip68
 	VADDPS      32(R11)(DI*4), Y1, Y1
 
-skip62:
+skip68:
 	VMAXPS      Y1, Y10, Y1
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y2
 	TESTQ       R10, R10
-	JZ          skip63
+	JZ          skip69
 	VADDPS      (R11)(DI*4), Y2, Y2
 
-skip63:
+skip69:
 	VMAXPS      Y2, Y10, Y2
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y3
 	TESTQ       R10, R10
-	JZ          skip64
+	JZ          skip70
 	VADDPS      32(R11)(DI*4), Y3, Y3
 
-skip64:
+skip70:
 	VMAXPS      Y3, Y10, Y3
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y4
 	TESTQ       R10, R10
-	JZ          skip65
+	JZ          skip71
 	VADDPS      (R11)(DI*4), Y4, Y4
 
-skip65:
+skip71:
 	VMAXPS      Y4, Y10, Y4
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y5
 	TESTQ       R10, R10
-	JZ          skip66
+	JZ          skip72
 	VADDPS      32(R11)(DI*4), Y5, Y5
 
-skip66:
+skip72:
 	VMAXPS      Y5, Y10, Y5
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y6
 	TESTQ       R10, R10
-	JZ          skip67
+	JZ          skip73
 	VADDPS      (R11)(DI*4), Y6, Y6
 
-skip67:
+skip73:
 	VMAXPS      Y6, Y10, Y6
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y7
 	TESTQ       R10, R10
-	JZ          skip68
+	JZ          skip74
 	VADDPS      32(R11)(DI*4), Y7, Y7
 
-skip68:
+skip74:
 	VMAXPS      Y7, Y10, Y7
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Y11
 	VFMADD213PS (R9), Y11, Y8
 	TESTQ       R10, R10
-	JZ          skip69
+	JZ          skip75
 	VADDPS      (R11)(DI*4), Y8, Y8
 
-skip69:
+skip75:
 	VMAXPS      Y8, Y10, Y8
 	VMOVUPS     32(R8), Y11
 	VFMADD213PS 32(R9), Y11, Y9
 	TESTQ       R10, R10
-	JZ          skip70
+	JZ          skip76
 	VADDPS      32(R11)(DI*4), Y9, Y9
 
-skip70:
+skip76:
 	VMAXPS Y9, Y10, Y9
 
-skip59:
+skip65:
 	MOVLQSX (CX), DI
 	VMOVUPS Y0, (SI)(DI*4)
 	VMOVUPS Y1, 32(SI)(DI*4)
@@ -1137,7 +1185,7 @@ skip59:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none54:
+none60:
 	VZEROUPPER
 	RET
 
@@ -1152,9 +1200,9 @@ TEXT ·rowsGrad2AVX2(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip71
+	JZ    skip77
 
-loop72:
+loop78:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VXORPS     Y0, Y0, Y0
@@ -1182,9 +1230,9 @@ loop72:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip73
+	JZ         skip79
 
-loop74:
+loop80:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1264,14 +1312,14 @@ loop74:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop74
+	JNZ          loop80
 
-skip73:
+skip79:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip75
+	JZ    skip81
 
-loop76:
+loop82:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Y10
@@ -1294,39 +1342,69 @@ loop76:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop76
+	JNZ          loop82
 
-skip75:
-	VADDPS  (BX), Y0, Y0
+skip81:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set83
+	VADDPS (BX), Y0, Y0
+	VADDPS 32(BX), Y1, Y1
+
+set83:
 	VMOVUPS Y0, (BX)
-	VADDPS  32(BX), Y1, Y1
 	VMOVUPS Y1, 32(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set84
 	VADDPS  (BX), Y2, Y2
-	VMOVUPS Y2, (BX)
 	VADDPS  32(BX), Y3, Y3
+
+set84:
+	VMOVUPS Y2, (BX)
 	VMOVUPS Y3, 32(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set85
 	VADDPS  (BX), Y4, Y4
-	VMOVUPS Y4, (BX)
 	VADDPS  32(BX), Y5, Y5
+
+set85:
+	VMOVUPS Y4, (BX)
 	VMOVUPS Y5, 32(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set86
 	VADDPS  (BX), Y6, Y6
-	VMOVUPS Y6, (BX)
 	VADDPS  32(BX), Y7, Y7
+
+set86:
+	VMOVUPS Y6, (BX)
 	VMOVUPS Y7, 32(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set87
 	VADDPS  (BX), Y8, Y8
-	VMOVUPS Y8, (BX)
 	VADDPS  32(BX), Y9, Y9
+
+set87:
+	VMOVUPS Y8, (BX)
 	VMOVUPS Y9, 32(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop72
+	JNZ     loop78
 
-skip71:
+skip77:
 	VZEROUPPER
 	RET
 
@@ -1348,9 +1426,9 @@ TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
 	VXORPS Y11, Y11, Y11
 	VXORPS Y12, Y12, Y12
 	TESTQ  AX, AX
-	JZ     skip77
+	JZ     skip88
 
-loop78:
+loop89:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -1364,9 +1442,9 @@ loop78:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
-	JNZ         loop78
+	JNZ         loop89
 
-skip77:
+skip88:
 	VZEROUPPER
 	RET
 
@@ -1889,6 +1967,35 @@ TEXT ·planesGradAVX512(SB), NOSPLIT, $40-8
 group31:
 	SUBQ    $0x05, 16(SP)
 	JLT     done32
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	MOVQ    a+0(FP), BX
+	MOVB    160(BX), BL
+	TESTB   BL, BL
+	JNZ     set33
 	VMOVUPS (CX), Z0
 	VMOVUPS 64(CX), Z1
 	VMOVUPS 128(CX), Z2
@@ -1914,6 +2021,8 @@ group31:
 	VMOVUPS 1408(CX), Z22
 	VMOVUPS 1472(CX), Z23
 	VMOVUPS 1536(CX), Z24
+
+set33:
 	MOVQ    24(AX), BX
 	MOVQ    96(AX), SI
 	SHLQ    $0x02, SI
@@ -1933,17 +2042,17 @@ group31:
 	MOVQ    120(AX), R14
 	MOVQ    R14, 24(SP)
 	TESTQ   R14, R14
-	JZ      skip33
+	JZ      skip34
 
-counted34:
+counted35:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x02
-	JNE  width36
+	JNE  width37
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop37:
+loop38:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2017,18 +2126,18 @@ loop37:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop37
-	JMP         image35
+	JNZ         loop38
+	JMP         image36
 
-width36:
+width37:
 	MOVQ 152(AX), R14
 	CMPQ R14, $0x01
-	JNE  width38
+	JNE  width39
 	MOVQ 136(AX), R14
 	MOVQ 144(AX), R15
 	SHLQ $0x02, R15
 
-loop39:
+loop40:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2067,23 +2176,23 @@ loop39:
 	ADDQ        R15, R8
 	ADDQ        R15, BX
 	DECQ        R14
-	JNZ         loop39
-	JMP         image35
+	JNZ         loop40
+	JMP         image36
 
-width38:
+width39:
 	MOVQ  136(AX), R14
 	MOVQ  R14, 32(SP)
 	TESTQ R14, R14
-	JZ    skip40
+	JZ    skip41
 
-counted41:
+counted42:
 	MOVQ  152(AX), R14
 	MOVQ  R14, R15
 	SHRQ  $0x01, R15
 	TESTQ R15, R15
-	JZ    skip42
+	JZ    skip43
 
-loop43:
+loop44:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2157,14 +2266,14 @@ loop43:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, BX
 	DECQ        R15
-	JNZ         loop43
+	JNZ         loop44
 
-skip42:
+skip43:
 	ANDQ  $0x01, R14
 	TESTQ R14, R14
-	JZ    skip44
+	JZ    skip45
 
-loop45:
+loop46:
 	VMOVUPS     (R8)(R9*4), Z25
 	VMOVUPS     (R8)(R10*4), Z26
 	VMOVUPS     (R8)(R11*4), Z27
@@ -2203,22 +2312,22 @@ loop45:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, BX
 	DECQ        R14
-	JNZ         loop45
+	JNZ         loop46
 
-skip44:
+skip45:
 	ADDQ (SP), R8
 	ADDQ (SP), BX
 	DECQ 32(SP)
-	JNZ  counted41
+	JNZ  counted42
 
-skip40:
-image35:
+skip41:
+image36:
 	ADDQ 8(SP), R8
 	ADDQ 8(SP), BX
 	DECQ 24(SP)
-	JNZ  counted34
+	JNZ  counted35
 
-skip33:
+skip34:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
@@ -2261,7 +2370,7 @@ TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none46
+	JZ    none47
 
 tile:
 	VPXORD Z0, Z0, Z0
@@ -2271,11 +2380,11 @@ tile:
 	VPXORD Z4, Z4, Z4
 	XORQ   SI, SI
 
-taps47:
+taps48:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done48
+	JGE     done49
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2297,9 +2406,9 @@ taps47:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip49
+	JZ      skip50
 
-depth50:
+depth51:
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2314,18 +2423,18 @@ depth50:
 	ADDQ         $0x00000040, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth50
+	JNE          depth51
 
-skip49:
+skip50:
 	INCQ SI
-	JMP  taps47
+	JMP  taps48
 
-done48:
+done49:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip51
+	JZ      skip52
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -2335,10 +2444,10 @@ done48:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified52
+	JNZ     rectified53
 	MOVL    $0xff800000, DI
 
-rectified52:
+rectified53:
 	VMOVD        DI, X5
 	VBROADCASTSS X5, Z5
 	LEAQ         (SI)(R11*1), R11
@@ -2346,49 +2455,49 @@ rectified52:
 	VMOVUPS      (R8), Z6
 	VFMADD213PS  (R9), Z6, Z0
 	TESTQ        R10, R10
-	JZ           skip53
+	JZ           skip54
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip53:
+skip54:
 	VMAXPS      Z0, Z5, Z0
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z1
 	TESTQ       R10, R10
-	JZ          skip54
+	JZ          skip55
 	VADDPS      (R11)(DI*4), Z1, Z1
 
-skip54:
+skip55:
 	VMAXPS      Z1, Z5, Z1
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z2
 	TESTQ       R10, R10
-	JZ          skip55
+	JZ          skip56
 	VADDPS      (R11)(DI*4), Z2, Z2
 
-skip55:
+skip56:
 	VMAXPS      Z2, Z5, Z2
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z3
 	TESTQ       R10, R10
-	JZ          skip56
+	JZ          skip57
 	VADDPS      (R11)(DI*4), Z3, Z3
 
-skip56:
+skip57:
 	VMAXPS      Z3, Z5, Z3
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z6
 	VFMADD213PS (R9), Z6, Z4
 	TESTQ       R10, R10
-	JZ          skip57
+	JZ          skip58
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip57:
+skip58:
 	VMAXPS Z4, Z5, Z4
 
-skip51:
+skip52:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	MOVLQSX 4(CX), DI
@@ -2404,7 +2513,7 @@ skip51:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none46:
+none47:
 	VZEROUPPER
 	RET
 
@@ -2419,9 +2528,9 @@ TEXT ·rowsGrad1AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip58
+	JZ    skip59
 
-loop59:
+loop60:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2444,9 +2553,9 @@ loop59:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip60
+	JZ         skip61
 
-loop61:
+loop62:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2502,14 +2611,14 @@ loop61:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop61
+	JNZ          loop62
 
-skip60:
+skip61:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip62
+	JZ    skip63
 
-loop63:
+loop64:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z5
@@ -2526,29 +2635,59 @@ loop63:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop63
+	JNZ          loop64
 
-skip62:
-	VADDPS  (BX), Z0, Z0
+skip63:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set65
+	VADDPS (BX), Z0, Z0
+
+set65:
 	VMOVUPS Z0, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set66
 	VADDPS  (BX), Z1, Z1
+
+set66:
 	VMOVUPS Z1, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set67
 	VADDPS  (BX), Z2, Z2
+
+set67:
 	VMOVUPS Z2, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set68
 	VADDPS  (BX), Z3, Z3
+
+set68:
 	VMOVUPS Z3, (BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set69
 	VADDPS  (BX), Z4, Z4
+
+set69:
 	VMOVUPS Z4, (BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop59
+	JNZ     loop60
 
-skip58:
+skip59:
 	VZEROUPPER
 	RET
 
@@ -2561,7 +2700,7 @@ TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none64
+	JZ    none70
 
 tile:
 	VPXORD Z0, Z0, Z0
@@ -2576,11 +2715,11 @@ tile:
 	VPXORD Z9, Z9, Z9
 	XORQ   SI, SI
 
-taps65:
+taps71:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done66
+	JGE     done72
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -2602,9 +2741,9 @@ taps65:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip67
+	JZ      skip73
 
-depth68:
+depth74:
 	VMOVUPS      (R9), Z10
 	VMOVUPS      64(R9), Z11
 	VBROADCASTSS (R10)(R8*4), Z12
@@ -2625,18 +2764,18 @@ depth68:
 	ADDQ         $0x00000080, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth68
+	JNE          depth74
 
-skip67:
+skip73:
 	INCQ SI
-	JMP  taps65
+	JMP  taps71
 
-done66:
+done72:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip69
+	JZ      skip75
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -2646,10 +2785,10 @@ done66:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified70
+	JNZ     rectified76
 	MOVL    $0xff800000, DI
 
-rectified70:
+rectified76:
 	VMOVD        DI, X10
 	VBROADCASTSS X10, Z10
 	LEAQ         (SI)(R11*1), R11
@@ -2657,89 +2796,89 @@ rectified70:
 	VMOVUPS      (R8), Z11
 	VFMADD213PS  (R9), Z11, Z0
 	TESTQ        R10, R10
-	JZ           skip71
+	JZ           skip77
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip71:
+skip77:
 	VMAXPS      Z0, Z10, Z0
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z1
 	TESTQ       R10, R10
-	JZ          skip72
+	JZ          skip78
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip72:
+skip78:
 	VMAXPS      Z1, Z10, Z1
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z2
 	TESTQ       R10, R10
-	JZ          skip73
+	JZ          skip79
 	VADDPS      (R11)(DI*4), Z2, Z2
 
-skip73:
+skip79:
 	VMAXPS      Z2, Z10, Z2
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z3
 	TESTQ       R10, R10
-	JZ          skip74
+	JZ          skip80
 	VADDPS      64(R11)(DI*4), Z3, Z3
 
-skip74:
+skip80:
 	VMAXPS      Z3, Z10, Z3
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z4
 	TESTQ       R10, R10
-	JZ          skip75
+	JZ          skip81
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip75:
+skip81:
 	VMAXPS      Z4, Z10, Z4
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z5
 	TESTQ       R10, R10
-	JZ          skip76
+	JZ          skip82
 	VADDPS      64(R11)(DI*4), Z5, Z5
 
-skip76:
+skip82:
 	VMAXPS      Z5, Z10, Z5
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z6
 	TESTQ       R10, R10
-	JZ          skip77
+	JZ          skip83
 	VADDPS      (R11)(DI*4), Z6, Z6
 
-skip77:
+skip83:
 	VMAXPS      Z6, Z10, Z6
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z7
 	TESTQ       R10, R10
-	JZ          skip78
+	JZ          skip84
 	VADDPS      64(R11)(DI*4), Z7, Z7
 
-skip78:
+skip84:
 	VMAXPS      Z7, Z10, Z7
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z11
 	VFMADD213PS (R9), Z11, Z8
 	TESTQ       R10, R10
-	JZ          skip79
+	JZ          skip85
 	VADDPS      (R11)(DI*4), Z8, Z8
 
-skip79:
+skip85:
 	VMAXPS      Z8, Z10, Z8
 	VMOVUPS     64(R8), Z11
 	VFMADD213PS 64(R9), Z11, Z9
 	TESTQ       R10, R10
-	JZ          skip80
+	JZ          skip86
 	VADDPS      64(R11)(DI*4), Z9, Z9
 
-skip80:
+skip86:
 	VMAXPS Z9, Z10, Z9
 
-skip69:
+skip75:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -2760,7 +2899,7 @@ skip69:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none64:
+none70:
 	VZEROUPPER
 	RET
 
@@ -2775,9 +2914,9 @@ TEXT ·rowsGrad2AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip81
+	JZ    skip87
 
-loop82:
+loop88:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -2810,9 +2949,9 @@ loop82:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip83
+	JZ         skip89
 
-loop84:
+loop90:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2892,14 +3031,14 @@ loop84:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop84
+	JNZ          loop90
 
-skip83:
+skip89:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip85
+	JZ    skip91
 
-loop86:
+loop92:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z10
@@ -2922,39 +3061,69 @@ loop86:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop86
+	JNZ          loop92
 
-skip85:
-	VADDPS  (BX), Z0, Z0
+skip91:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set93
+	VADDPS (BX), Z0, Z0
+	VADDPS 64(BX), Z1, Z1
+
+set93:
 	VMOVUPS Z0, (BX)
-	VADDPS  64(BX), Z1, Z1
 	VMOVUPS Z1, 64(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set94
 	VADDPS  (BX), Z2, Z2
-	VMOVUPS Z2, (BX)
 	VADDPS  64(BX), Z3, Z3
+
+set94:
+	VMOVUPS Z2, (BX)
 	VMOVUPS Z3, 64(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set95
 	VADDPS  (BX), Z4, Z4
-	VMOVUPS Z4, (BX)
 	VADDPS  64(BX), Z5, Z5
+
+set95:
+	VMOVUPS Z4, (BX)
 	VMOVUPS Z5, 64(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set96
 	VADDPS  (BX), Z6, Z6
-	VMOVUPS Z6, (BX)
 	VADDPS  64(BX), Z7, Z7
+
+set96:
+	VMOVUPS Z6, (BX)
 	VMOVUPS Z7, 64(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set97
 	VADDPS  (BX), Z8, Z8
-	VMOVUPS Z8, (BX)
 	VADDPS  64(BX), Z9, Z9
+
+set97:
+	VMOVUPS Z8, (BX)
 	VMOVUPS Z9, 64(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop82
+	JNZ     loop88
 
-skip81:
+skip87:
 	VZEROUPPER
 	RET
 
@@ -2967,7 +3136,7 @@ TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none87
+	JZ    none98
 
 tile:
 	VPXORD Z0, Z0, Z0
@@ -2987,11 +3156,11 @@ tile:
 	VPXORD Z14, Z14, Z14
 	XORQ   SI, SI
 
-taps88:
+taps99:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done89
+	JGE     done100
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3013,9 +3182,9 @@ taps88:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip90
+	JZ      skip101
 
-depth91:
+depth102:
 	VMOVUPS      (R9), Z15
 	VMOVUPS      64(R9), Z16
 	VMOVUPS      128(R9), Z17
@@ -3042,18 +3211,18 @@ depth91:
 	ADDQ         $0x000000c0, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth91
+	JNE          depth102
 
-skip90:
+skip101:
 	INCQ SI
-	JMP  taps88
+	JMP  taps99
 
-done89:
+done100:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip92
+	JZ      skip103
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -3063,10 +3232,10 @@ done89:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified93
+	JNZ     rectified104
 	MOVL    $0xff800000, DI
 
-rectified93:
+rectified104:
 	VMOVD        DI, X15
 	VBROADCASTSS X15, Z15
 	LEAQ         (SI)(R11*1), R11
@@ -3074,129 +3243,129 @@ rectified93:
 	VMOVUPS      (R8), Z16
 	VFMADD213PS  (R9), Z16, Z0
 	TESTQ        R10, R10
-	JZ           skip94
+	JZ           skip105
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip94:
+skip105:
 	VMAXPS      Z0, Z15, Z0
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z1
 	TESTQ       R10, R10
-	JZ          skip95
+	JZ          skip106
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip95:
+skip106:
 	VMAXPS      Z1, Z15, Z1
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z2
 	TESTQ       R10, R10
-	JZ          skip96
+	JZ          skip107
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip96:
+skip107:
 	VMAXPS      Z2, Z15, Z2
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z3
 	TESTQ       R10, R10
-	JZ          skip97
+	JZ          skip108
 	VADDPS      (R11)(DI*4), Z3, Z3
 
-skip97:
+skip108:
 	VMAXPS      Z3, Z15, Z3
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z4
 	TESTQ       R10, R10
-	JZ          skip98
+	JZ          skip109
 	VADDPS      64(R11)(DI*4), Z4, Z4
 
-skip98:
+skip109:
 	VMAXPS      Z4, Z15, Z4
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z5
 	TESTQ       R10, R10
-	JZ          skip99
+	JZ          skip110
 	VADDPS      128(R11)(DI*4), Z5, Z5
 
-skip99:
+skip110:
 	VMAXPS      Z5, Z15, Z5
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z6
 	TESTQ       R10, R10
-	JZ          skip100
+	JZ          skip111
 	VADDPS      (R11)(DI*4), Z6, Z6
 
-skip100:
+skip111:
 	VMAXPS      Z6, Z15, Z6
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z7
 	TESTQ       R10, R10
-	JZ          skip101
+	JZ          skip112
 	VADDPS      64(R11)(DI*4), Z7, Z7
 
-skip101:
+skip112:
 	VMAXPS      Z7, Z15, Z7
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z8
 	TESTQ       R10, R10
-	JZ          skip102
+	JZ          skip113
 	VADDPS      128(R11)(DI*4), Z8, Z8
 
-skip102:
+skip113:
 	VMAXPS      Z8, Z15, Z8
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z9
 	TESTQ       R10, R10
-	JZ          skip103
+	JZ          skip114
 	VADDPS      (R11)(DI*4), Z9, Z9
 
-skip103:
+skip114:
 	VMAXPS      Z9, Z15, Z9
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z10
 	TESTQ       R10, R10
-	JZ          skip104
+	JZ          skip115
 	VADDPS      64(R11)(DI*4), Z10, Z10
 
-skip104:
+skip115:
 	VMAXPS      Z10, Z15, Z10
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z11
 	TESTQ       R10, R10
-	JZ          skip105
+	JZ          skip116
 	VADDPS      128(R11)(DI*4), Z11, Z11
 
-skip105:
+skip116:
 	VMAXPS      Z11, Z15, Z11
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z16
 	VFMADD213PS (R9), Z16, Z12
 	TESTQ       R10, R10
-	JZ          skip106
+	JZ          skip117
 	VADDPS      (R11)(DI*4), Z12, Z12
 
-skip106:
+skip117:
 	VMAXPS      Z12, Z15, Z12
 	VMOVUPS     64(R8), Z16
 	VFMADD213PS 64(R9), Z16, Z13
 	TESTQ       R10, R10
-	JZ          skip107
+	JZ          skip118
 	VADDPS      64(R11)(DI*4), Z13, Z13
 
-skip107:
+skip118:
 	VMAXPS      Z13, Z15, Z13
 	VMOVUPS     128(R8), Z16
 	VFMADD213PS 128(R9), Z16, Z14
 	TESTQ       R10, R10
-	JZ          skip108
+	JZ          skip119
 	VADDPS      128(R11)(DI*4), Z14, Z14
 
-skip108:
+skip119:
 	VMAXPS Z14, Z15, Z14
 
-skip92:
+skip103:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -3222,7 +3391,7 @@ skip92:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none87:
+none98:
 	VZEROUPPER
 	RET
 
@@ -3237,9 +3406,9 @@ TEXT ·rowsGrad3AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip109
+	JZ    skip120
 
-loop110:
+loop121:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3282,9 +3451,9 @@ loop110:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip111
+	JZ         skip122
 
-loop112:
+loop123:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -3388,14 +3557,14 @@ loop112:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop112
+	JNZ          loop123
 
-skip111:
+skip122:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip113
+	JZ    skip124
 
-loop114:
+loop125:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z15
@@ -3424,49 +3593,79 @@ loop114:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop114
+	JNZ          loop125
 
-skip113:
-	VADDPS  (BX), Z0, Z0
+skip124:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set126
+	VADDPS (BX), Z0, Z0
+	VADDPS 64(BX), Z1, Z1
+	VADDPS 128(BX), Z2, Z2
+
+set126:
 	VMOVUPS Z0, (BX)
-	VADDPS  64(BX), Z1, Z1
 	VMOVUPS Z1, 64(BX)
-	VADDPS  128(BX), Z2, Z2
 	VMOVUPS Z2, 128(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set127
 	VADDPS  (BX), Z3, Z3
-	VMOVUPS Z3, (BX)
 	VADDPS  64(BX), Z4, Z4
-	VMOVUPS Z4, 64(BX)
 	VADDPS  128(BX), Z5, Z5
+
+set127:
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z4, 64(BX)
 	VMOVUPS Z5, 128(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set128
 	VADDPS  (BX), Z6, Z6
-	VMOVUPS Z6, (BX)
 	VADDPS  64(BX), Z7, Z7
-	VMOVUPS Z7, 64(BX)
 	VADDPS  128(BX), Z8, Z8
+
+set128:
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
 	VMOVUPS Z8, 128(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set129
 	VADDPS  (BX), Z9, Z9
-	VMOVUPS Z9, (BX)
 	VADDPS  64(BX), Z10, Z10
-	VMOVUPS Z10, 64(BX)
 	VADDPS  128(BX), Z11, Z11
+
+set129:
+	VMOVUPS Z9, (BX)
+	VMOVUPS Z10, 64(BX)
 	VMOVUPS Z11, 128(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set130
 	VADDPS  (BX), Z12, Z12
-	VMOVUPS Z12, (BX)
 	VADDPS  64(BX), Z13, Z13
-	VMOVUPS Z13, 64(BX)
 	VADDPS  128(BX), Z14, Z14
+
+set130:
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
 	VMOVUPS Z14, 128(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop110
+	JNZ     loop121
 
-skip109:
+skip120:
 	VZEROUPPER
 	RET
 
@@ -3479,7 +3678,7 @@ TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none115
+	JZ    none131
 
 tile:
 	VPXORD Z0, Z0, Z0
@@ -3504,11 +3703,11 @@ tile:
 	VPXORD Z19, Z19, Z19
 	XORQ   SI, SI
 
-taps116:
+taps132:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done117
+	JGE     done133
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -3530,9 +3729,9 @@ taps116:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip118
+	JZ      skip134
 
-depth119:
+depth135:
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
 	VMOVUPS      128(R9), Z22
@@ -3565,18 +3764,18 @@ depth119:
 	ADDQ         $0x00000100, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth119
+	JNE          depth135
 
-skip118:
+skip134:
 	INCQ SI
-	JMP  taps116
+	JMP  taps132
 
-done117:
+done133:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip120
+	JZ      skip136
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -3586,10 +3785,10 @@ done117:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified121
+	JNZ     rectified137
 	MOVL    $0xff800000, DI
 
-rectified121:
+rectified137:
 	VMOVD        DI, X20
 	VBROADCASTSS X20, Z20
 	LEAQ         (SI)(R11*1), R11
@@ -3597,169 +3796,169 @@ rectified121:
 	VMOVUPS      (R8), Z21
 	VFMADD213PS  (R9), Z21, Z0
 	TESTQ        R10, R10
-	JZ           skip122
+	JZ           skip138
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip122:
+skip138:
 	VMAXPS      Z0, Z20, Z0
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z1
 	TESTQ       R10, R10
-	JZ          skip123
+	JZ          skip139
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip123:
+skip139:
 	VMAXPS      Z1, Z20, Z1
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z2
 	TESTQ       R10, R10
-	JZ          skip124
+	JZ          skip140
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip124:
+skip140:
 	VMAXPS      Z2, Z20, Z2
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z3
 	TESTQ       R10, R10
-	JZ          skip125
+	JZ          skip141
 	VADDPS      192(R11)(DI*4), Z3, Z3
 
-skip125:
+skip141:
 	VMAXPS      Z3, Z20, Z3
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z4
 	TESTQ       R10, R10
-	JZ          skip126
+	JZ          skip142
 	VADDPS      (R11)(DI*4), Z4, Z4
 
-skip126:
+skip142:
 	VMAXPS      Z4, Z20, Z4
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z5
 	TESTQ       R10, R10
-	JZ          skip127
+	JZ          skip143
 	VADDPS      64(R11)(DI*4), Z5, Z5
 
-skip127:
+skip143:
 	VMAXPS      Z5, Z20, Z5
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z6
 	TESTQ       R10, R10
-	JZ          skip128
+	JZ          skip144
 	VADDPS      128(R11)(DI*4), Z6, Z6
 
-skip128:
+skip144:
 	VMAXPS      Z6, Z20, Z6
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z7
 	TESTQ       R10, R10
-	JZ          skip129
+	JZ          skip145
 	VADDPS      192(R11)(DI*4), Z7, Z7
 
-skip129:
+skip145:
 	VMAXPS      Z7, Z20, Z7
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z8
 	TESTQ       R10, R10
-	JZ          skip130
+	JZ          skip146
 	VADDPS      (R11)(DI*4), Z8, Z8
 
-skip130:
+skip146:
 	VMAXPS      Z8, Z20, Z8
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z9
 	TESTQ       R10, R10
-	JZ          skip131
+	JZ          skip147
 	VADDPS      64(R11)(DI*4), Z9, Z9
 
-skip131:
+skip147:
 	VMAXPS      Z9, Z20, Z9
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z10
 	TESTQ       R10, R10
-	JZ          skip132
+	JZ          skip148
 	VADDPS      128(R11)(DI*4), Z10, Z10
 
-skip132:
+skip148:
 	VMAXPS      Z10, Z20, Z10
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z11
 	TESTQ       R10, R10
-	JZ          skip133
+	JZ          skip149
 	VADDPS      192(R11)(DI*4), Z11, Z11
 
-skip133:
+skip149:
 	VMAXPS      Z11, Z20, Z11
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z12
 	TESTQ       R10, R10
-	JZ          skip134
+	JZ          skip150
 	VADDPS      (R11)(DI*4), Z12, Z12
 
-skip134:
+skip150:
 	VMAXPS      Z12, Z20, Z12
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z13
 	TESTQ       R10, R10
-	JZ          skip135
+	JZ          skip151
 	VADDPS      64(R11)(DI*4), Z13, Z13
 
-skip135:
+skip151:
 	VMAXPS      Z13, Z20, Z13
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z14
 	TESTQ       R10, R10
-	JZ          skip136
+	JZ          skip152
 	VADDPS      128(R11)(DI*4), Z14, Z14
 
-skip136:
+skip152:
 	VMAXPS      Z14, Z20, Z14
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z15
 	TESTQ       R10, R10
-	JZ          skip137
+	JZ          skip153
 	VADDPS      192(R11)(DI*4), Z15, Z15
 
-skip137:
+skip153:
 	VMAXPS      Z15, Z20, Z15
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z21
 	VFMADD213PS (R9), Z21, Z16
 	TESTQ       R10, R10
-	JZ          skip138
+	JZ          skip154
 	VADDPS      (R11)(DI*4), Z16, Z16
 
-skip138:
+skip154:
 	VMAXPS      Z16, Z20, Z16
 	VMOVUPS     64(R8), Z21
 	VFMADD213PS 64(R9), Z21, Z17
 	TESTQ       R10, R10
-	JZ          skip139
+	JZ          skip155
 	VADDPS      64(R11)(DI*4), Z17, Z17
 
-skip139:
+skip155:
 	VMAXPS      Z17, Z20, Z17
 	VMOVUPS     128(R8), Z21
 	VFMADD213PS 128(R9), Z21, Z18
 	TESTQ       R10, R10
-	JZ          skip140
+	JZ          skip156
 	VADDPS      128(R11)(DI*4), Z18, Z18
 
-skip140:
+skip156:
 	VMAXPS      Z18, Z20, Z18
 	VMOVUPS     192(R8), Z21
 	VFMADD213PS 192(R9), Z21, Z19
 	TESTQ       R10, R10
-	JZ          skip141
+	JZ          skip157
 	VADDPS      192(R11)(DI*4), Z19, Z19
 
-skip141:
+skip157:
 	VMAXPS Z19, Z20, Z19
 
-skip120:
+skip136:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -3790,7 +3989,7 @@ skip120:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none115:
+none131:
 	VZEROUPPER
 	RET
 
@@ -3805,9 +4004,9 @@ TEXT ·rowsGrad4AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip142
+	JZ    skip158
 
-loop143:
+loop159:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -3860,9 +4059,9 @@ loop143:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip144
+	JZ         skip160
 
-loop145:
+loop161:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -3990,14 +4189,14 @@ loop145:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop145
+	JNZ          loop161
 
-skip144:
+skip160:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip146
+	JZ    skip162
 
-loop147:
+loop163:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z20
@@ -4032,59 +4231,89 @@ loop147:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop147
+	JNZ          loop163
 
-skip146:
-	VADDPS  (BX), Z0, Z0
+skip162:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set164
+	VADDPS (BX), Z0, Z0
+	VADDPS 64(BX), Z1, Z1
+	VADDPS 128(BX), Z2, Z2
+	VADDPS 192(BX), Z3, Z3
+
+set164:
 	VMOVUPS Z0, (BX)
-	VADDPS  64(BX), Z1, Z1
 	VMOVUPS Z1, 64(BX)
-	VADDPS  128(BX), Z2, Z2
 	VMOVUPS Z2, 128(BX)
-	VADDPS  192(BX), Z3, Z3
 	VMOVUPS Z3, 192(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set165
 	VADDPS  (BX), Z4, Z4
-	VMOVUPS Z4, (BX)
 	VADDPS  64(BX), Z5, Z5
-	VMOVUPS Z5, 64(BX)
 	VADDPS  128(BX), Z6, Z6
-	VMOVUPS Z6, 128(BX)
 	VADDPS  192(BX), Z7, Z7
+
+set165:
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z5, 64(BX)
+	VMOVUPS Z6, 128(BX)
 	VMOVUPS Z7, 192(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set166
 	VADDPS  (BX), Z8, Z8
-	VMOVUPS Z8, (BX)
 	VADDPS  64(BX), Z9, Z9
-	VMOVUPS Z9, 64(BX)
 	VADDPS  128(BX), Z10, Z10
-	VMOVUPS Z10, 128(BX)
 	VADDPS  192(BX), Z11, Z11
+
+set166:
+	VMOVUPS Z8, (BX)
+	VMOVUPS Z9, 64(BX)
+	VMOVUPS Z10, 128(BX)
 	VMOVUPS Z11, 192(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set167
 	VADDPS  (BX), Z12, Z12
-	VMOVUPS Z12, (BX)
 	VADDPS  64(BX), Z13, Z13
-	VMOVUPS Z13, 64(BX)
 	VADDPS  128(BX), Z14, Z14
-	VMOVUPS Z14, 128(BX)
 	VADDPS  192(BX), Z15, Z15
+
+set167:
+	VMOVUPS Z12, (BX)
+	VMOVUPS Z13, 64(BX)
+	VMOVUPS Z14, 128(BX)
 	VMOVUPS Z15, 192(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set168
 	VADDPS  (BX), Z16, Z16
-	VMOVUPS Z16, (BX)
 	VADDPS  64(BX), Z17, Z17
-	VMOVUPS Z17, 64(BX)
 	VADDPS  128(BX), Z18, Z18
-	VMOVUPS Z18, 128(BX)
 	VADDPS  192(BX), Z19, Z19
+
+set168:
+	VMOVUPS Z16, (BX)
+	VMOVUPS Z17, 64(BX)
+	VMOVUPS Z18, 128(BX)
 	VMOVUPS Z19, 192(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop143
+	JNZ     loop159
 
-skip142:
+skip158:
 	VZEROUPPER
 	RET
 
@@ -4097,7 +4326,7 @@ TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), BX
 	MOVQ  80(BX), BX
 	TESTQ BX, BX
-	JZ    none148
+	JZ    none169
 
 tile:
 	VPXORD Z0, Z0, Z0
@@ -4127,11 +4356,11 @@ tile:
 	VPXORD Z24, Z24, Z24
 	XORQ   SI, SI
 
-taps149:
+taps170:
 	MOVQ    a+0(FP), DI
 	MOVQ    128(DI), DI
 	CMPQ    SI, DI
-	JGE     done150
+	JGE     done171
 	MOVQ    120(AX), DI
 	MOVQ    144(AX), R8
 	MOVQ    24(AX), R9
@@ -4153,9 +4382,9 @@ taps149:
 	MOVQ    168(AX), DI
 	XORQ    R8, R8
 	TESTQ   DI, DI
-	JZ      skip151
+	JZ      skip172
 
-depth152:
+depth173:
 	VMOVUPS      (R9), Z25
 	VMOVUPS      64(R9), Z26
 	VMOVUPS      128(R9), Z27
@@ -4194,18 +4423,18 @@ depth152:
 	ADDQ         $0x00000140, R9
 	INCQ         R8
 	CMPQ         R8, DI
-	JNE          depth152
+	JNE          depth173
 
-skip151:
+skip172:
 	INCQ SI
-	JMP  taps149
+	JMP  taps170
 
-done150:
+done171:
 	MOVQ    (AX), SI
 	MOVQ    a+0(FP), DI
 	MOVQ    184(DI), R8
 	TESTQ   R8, R8
-	JZ      skip153
+	JZ      skip174
 	MOVQ    208(DI), R9
 	MOVQ    232(DI), R10
 	MOVQ    R10, R11
@@ -4215,10 +4444,10 @@ done150:
 	MOVBQZX R12, R12
 	XORL    DI, DI
 	TESTQ   R12, R12
-	JNZ     rectified154
+	JNZ     rectified175
 	MOVL    $0xff800000, DI
 
-rectified154:
+rectified175:
 	VMOVD        DI, X25
 	VBROADCASTSS X25, Z25
 	LEAQ         (SI)(R11*1), R11
@@ -4226,209 +4455,209 @@ rectified154:
 	VMOVUPS      (R8), Z26
 	VFMADD213PS  (R9), Z26, Z0
 	TESTQ        R10, R10
-	JZ           skip155
+	JZ           skip176
 	VADDPS       (R11)(DI*4), Z0, Z0
 
-skip155:
+skip176:
 	VMAXPS      Z0, Z25, Z0
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z1
 	TESTQ       R10, R10
-	JZ          skip156
+	JZ          skip177
 	VADDPS      64(R11)(DI*4), Z1, Z1
 
-skip156:
+skip177:
 	VMAXPS      Z1, Z25, Z1
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z2
 	TESTQ       R10, R10
-	JZ          skip157
+	JZ          skip178
 	VADDPS      128(R11)(DI*4), Z2, Z2
 
-skip157:
+skip178:
 	VMAXPS      Z2, Z25, Z2
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z3
 	TESTQ       R10, R10
-	JZ          skip158
+	JZ          skip179
 	VADDPS      192(R11)(DI*4), Z3, Z3
 
-skip158:
+skip179:
 	VMAXPS      Z3, Z25, Z3
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z4
 	TESTQ       R10, R10
-	JZ          skip159
+	JZ          skip180
 	VADDPS      256(R11)(DI*4), Z4, Z4
 
-skip159:
+skip180:
 	VMAXPS      Z4, Z25, Z4
 	MOVLQSX     4(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z5
 	TESTQ       R10, R10
-	JZ          skip160
+	JZ          skip181
 	VADDPS      (R11)(DI*4), Z5, Z5
 
-skip160:
+skip181:
 	VMAXPS      Z5, Z25, Z5
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z6
 	TESTQ       R10, R10
-	JZ          skip161
+	JZ          skip182
 	VADDPS      64(R11)(DI*4), Z6, Z6
 
-skip161:
+skip182:
 	VMAXPS      Z6, Z25, Z6
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z7
 	TESTQ       R10, R10
-	JZ          skip162
+	JZ          skip183
 	VADDPS      128(R11)(DI*4), Z7, Z7
 
-skip162:
+skip183:
 	VMAXPS      Z7, Z25, Z7
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z8
 	TESTQ       R10, R10
-	JZ          skip163
+	JZ          skip184
 	VADDPS      192(R11)(DI*4), Z8, Z8
 
-skip163:
+skip184:
 	VMAXPS      Z8, Z25, Z8
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z9
 	TESTQ       R10, R10
-	JZ          skip164
+	JZ          skip185
 	VADDPS      256(R11)(DI*4), Z9, Z9
 
-skip164:
+skip185:
 	VMAXPS      Z9, Z25, Z9
 	MOVLQSX     8(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z10
 	TESTQ       R10, R10
-	JZ          skip165
+	JZ          skip186
 	VADDPS      (R11)(DI*4), Z10, Z10
 
-skip165:
+skip186:
 	VMAXPS      Z10, Z25, Z10
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z11
 	TESTQ       R10, R10
-	JZ          skip166
+	JZ          skip187
 	VADDPS      64(R11)(DI*4), Z11, Z11
 
-skip166:
+skip187:
 	VMAXPS      Z11, Z25, Z11
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z12
 	TESTQ       R10, R10
-	JZ          skip167
+	JZ          skip188
 	VADDPS      128(R11)(DI*4), Z12, Z12
 
-skip167:
+skip188:
 	VMAXPS      Z12, Z25, Z12
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z13
 	TESTQ       R10, R10
-	JZ          skip168
+	JZ          skip189
 	VADDPS      192(R11)(DI*4), Z13, Z13
 
-skip168:
+skip189:
 	VMAXPS      Z13, Z25, Z13
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z14
 	TESTQ       R10, R10
-	JZ          skip169
+	JZ          skip190
 	VADDPS      256(R11)(DI*4), Z14, Z14
 
-skip169:
+skip190:
 	VMAXPS      Z14, Z25, Z14
 	MOVLQSX     12(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z15
 	TESTQ       R10, R10
-	JZ          skip170
+	JZ          skip191
 	VADDPS      (R11)(DI*4), Z15, Z15
 
-skip170:
+skip191:
 	VMAXPS      Z15, Z25, Z15
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z16
 	TESTQ       R10, R10
-	JZ          skip171
+	JZ          skip192
 	VADDPS      64(R11)(DI*4), Z16, Z16
 
-skip171:
+skip192:
 	VMAXPS      Z16, Z25, Z16
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z17
 	TESTQ       R10, R10
-	JZ          skip172
+	JZ          skip193
 	VADDPS      128(R11)(DI*4), Z17, Z17
 
-skip172:
+skip193:
 	VMAXPS      Z17, Z25, Z17
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z18
 	TESTQ       R10, R10
-	JZ          skip173
+	JZ          skip194
 	VADDPS      192(R11)(DI*4), Z18, Z18
 
-skip173:
+skip194:
 	VMAXPS      Z18, Z25, Z18
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z19
 	TESTQ       R10, R10
-	JZ          skip174
+	JZ          skip195
 	VADDPS      256(R11)(DI*4), Z19, Z19
 
-skip174:
+skip195:
 	VMAXPS      Z19, Z25, Z19
 	MOVLQSX     16(CX), DI
 	VMOVUPS     (R8), Z26
 	VFMADD213PS (R9), Z26, Z20
 	TESTQ       R10, R10
-	JZ          skip175
+	JZ          skip196
 	VADDPS      (R11)(DI*4), Z20, Z20
 
-skip175:
+skip196:
 	VMAXPS      Z20, Z25, Z20
 	VMOVUPS     64(R8), Z26
 	VFMADD213PS 64(R9), Z26, Z21
 	TESTQ       R10, R10
-	JZ          skip176
+	JZ          skip197
 	VADDPS      64(R11)(DI*4), Z21, Z21
 
-skip176:
+skip197:
 	VMAXPS      Z21, Z25, Z21
 	VMOVUPS     128(R8), Z26
 	VFMADD213PS 128(R9), Z26, Z22
 	TESTQ       R10, R10
-	JZ          skip177
+	JZ          skip198
 	VADDPS      128(R11)(DI*4), Z22, Z22
 
-skip177:
+skip198:
 	VMAXPS      Z22, Z25, Z22
 	VMOVUPS     192(R8), Z26
 	VFMADD213PS 192(R9), Z26, Z23
 	TESTQ       R10, R10
-	JZ          skip178
+	JZ          skip199
 	VADDPS      192(R11)(DI*4), Z23, Z23
 
-skip178:
+skip199:
 	VMAXPS      Z23, Z25, Z23
 	VMOVUPS     256(R8), Z26
 	VFMADD213PS 256(R9), Z26, Z24
 	TESTQ       R10, R10
-	JZ          skip179
+	JZ          skip200
 	VADDPS      256(R11)(DI*4), Z24, Z24
 
-skip179:
+skip200:
 	VMAXPS Z24, Z25, Z24
 
-skip153:
+skip174:
 	MOVLQSX (CX), DI
 	VMOVUPS Z0, (SI)(DI*4)
 	VMOVUPS Z1, 64(SI)(DI*4)
@@ -4464,7 +4693,7 @@ skip153:
 	SUBQ    $0x05, BX
 	JNZ     tile
 
-none148:
+none169:
 	VZEROUPPER
 	RET
 
@@ -4479,9 +4708,9 @@ TEXT ·rowsGrad5AVX512(SB), NOSPLIT, $0-8
 	SHLQ  $0x02, SI
 	MOVQ  128(AX), DI
 	TESTQ DI, DI
-	JZ    skip180
+	JZ    skip201
 
-loop181:
+loop202:
 	MOVQ       72(AX), R8
 	MOVQ       96(AX), R9
 	VPXORD     Z0, Z0, Z0
@@ -4544,9 +4773,9 @@ loop181:
 	MOVQ       R12, R13
 	SHRQ       $0x02, R13
 	TESTQ      R13, R13
-	JZ         skip182
+	JZ         skip203
 
-loop183:
+loop204:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -4698,14 +4927,14 @@ loop183:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000010, R9
 	DECQ         R13
-	JNZ          loop183
+	JNZ          loop204
 
-skip182:
+skip203:
 	ANDQ  $0x03, R12
 	TESTQ R12, R12
-	JZ    skip184
+	JZ    skip205
 
-loop185:
+loop206:
 	MOVLQSX      (R8), R10
 	MOVLQSX      (R9), R11
 	VMOVUPS      (DX)(R11*4), Z25
@@ -4746,69 +4975,99 @@ loop185:
 	ADDQ         $0x00000004, R8
 	ADDQ         $0x00000004, R9
 	DECQ         R12
-	JNZ          loop185
+	JNZ          loop206
 
-skip184:
-	VADDPS  (BX), Z0, Z0
+skip205:
+	MOVQ   a+0(FP), R8
+	MOVB   144(R8), R8
+	TESTB  R8, R8
+	JNZ    set207
+	VADDPS (BX), Z0, Z0
+	VADDPS 64(BX), Z1, Z1
+	VADDPS 128(BX), Z2, Z2
+	VADDPS 192(BX), Z3, Z3
+	VADDPS 256(BX), Z4, Z4
+
+set207:
 	VMOVUPS Z0, (BX)
-	VADDPS  64(BX), Z1, Z1
 	VMOVUPS Z1, 64(BX)
-	VADDPS  128(BX), Z2, Z2
 	VMOVUPS Z2, 128(BX)
-	VADDPS  192(BX), Z3, Z3
 	VMOVUPS Z3, 192(BX)
-	VADDPS  256(BX), Z4, Z4
 	VMOVUPS Z4, 256(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set208
 	VADDPS  (BX), Z5, Z5
-	VMOVUPS Z5, (BX)
 	VADDPS  64(BX), Z6, Z6
-	VMOVUPS Z6, 64(BX)
 	VADDPS  128(BX), Z7, Z7
-	VMOVUPS Z7, 128(BX)
 	VADDPS  192(BX), Z8, Z8
-	VMOVUPS Z8, 192(BX)
 	VADDPS  256(BX), Z9, Z9
+
+set208:
+	VMOVUPS Z5, (BX)
+	VMOVUPS Z6, 64(BX)
+	VMOVUPS Z7, 128(BX)
+	VMOVUPS Z8, 192(BX)
 	VMOVUPS Z9, 256(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set209
 	VADDPS  (BX), Z10, Z10
-	VMOVUPS Z10, (BX)
 	VADDPS  64(BX), Z11, Z11
-	VMOVUPS Z11, 64(BX)
 	VADDPS  128(BX), Z12, Z12
-	VMOVUPS Z12, 128(BX)
 	VADDPS  192(BX), Z13, Z13
-	VMOVUPS Z13, 192(BX)
 	VADDPS  256(BX), Z14, Z14
+
+set209:
+	VMOVUPS Z10, (BX)
+	VMOVUPS Z11, 64(BX)
+	VMOVUPS Z12, 128(BX)
+	VMOVUPS Z13, 192(BX)
 	VMOVUPS Z14, 256(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set210
 	VADDPS  (BX), Z15, Z15
-	VMOVUPS Z15, (BX)
 	VADDPS  64(BX), Z16, Z16
-	VMOVUPS Z16, 64(BX)
 	VADDPS  128(BX), Z17, Z17
-	VMOVUPS Z17, 128(BX)
 	VADDPS  192(BX), Z18, Z18
-	VMOVUPS Z18, 192(BX)
 	VADDPS  256(BX), Z19, Z19
+
+set210:
+	VMOVUPS Z15, (BX)
+	VMOVUPS Z16, 64(BX)
+	VMOVUPS Z17, 128(BX)
+	VMOVUPS Z18, 192(BX)
 	VMOVUPS Z19, 256(BX)
 	ADDQ    SI, BX
+	MOVQ    a+0(FP), R8
+	MOVB    144(R8), R8
+	TESTB   R8, R8
+	JNZ     set211
 	VADDPS  (BX), Z20, Z20
-	VMOVUPS Z20, (BX)
 	VADDPS  64(BX), Z21, Z21
-	VMOVUPS Z21, 64(BX)
 	VADDPS  128(BX), Z22, Z22
-	VMOVUPS Z22, 128(BX)
 	VADDPS  192(BX), Z23, Z23
-	VMOVUPS Z23, 192(BX)
 	VADDPS  256(BX), Z24, Z24
+
+set211:
+	VMOVUPS Z20, (BX)
+	VMOVUPS Z21, 64(BX)
+	VMOVUPS Z22, 128(BX)
+	VMOVUPS Z23, 192(BX)
 	VMOVUPS Z24, 256(BX)
 	ADDQ    SI, BX
 	ADDQ    $0x14, CX
 	DECQ    DI
-	JNZ     loop181
+	JNZ     loop202
 
-skip180:
+skip201:
 	VZEROUPPER
 	RET
 
@@ -4830,9 +5089,9 @@ TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	TESTQ  AX, AX
-	JZ     skip186
+	JZ     skip212
 
-loop187:
+loop213:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -4846,8 +5105,8 @@ loop187:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ        AX
-	JNZ         loop187
+	JNZ         loop213
 
-skip186:
+skip212:
 	VZEROUPPER
 	RET

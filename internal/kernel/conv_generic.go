@@ -51,6 +51,9 @@ func planesGradGeneric(s *Set, a *PlanesGrad) {
 	for k, off := range a.Off {
 		for m := range s.GradOut {
 			sum := a.Dst[((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes:][:s.Lanes]
+			if a.Write {
+				clear(sum)
+			}
 			for row := range a.Images * a.Rows {
 				p := row/a.Rows*a.ImageStride + row%a.Rows*a.RowStride
 				y := a.Y[a.YBase+m*a.YStride+p:][:a.Vecs*s.Lanes]
@@ -94,6 +97,11 @@ func rowsGeneric(s *Set, a *Rows) {
 
 func rowsGradGeneric(s *Set, a *RowsGrad) {
 	bw := a.Vecs * s.Lanes
+	if a.Write {
+		for i := range a.Tiles * RowTile {
+			clear(a.Dst[i*a.DstStride:][:bw])
+		}
+	}
 	for t := range a.Tiles {
 		for q, xp := range a.XPos {
 			y := a.Y[a.YPos[q]:][:bw]

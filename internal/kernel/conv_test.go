@@ -202,7 +202,7 @@ func TestPlanesGrad(t *testing.T) {
 func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, images, rows, vecs int) {
 	const reach = 40 // of the offsets
 	shift := (images + rows + vecs) % 2
-	a := PlanesGrad{Images: images, Rows: rows, Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift}
+	a := PlanesGrad{Images: images, Rows: rows, Vecs: vecs, YBase: 2 + shift, XBase: 1 + shift, Write: r.IntN(2) == 0}
 	a.RowStride = vecs*s.Lanes + 1 + shift
 	a.ImageStride = rows*a.RowStride + 5
 	span := images * a.ImageStride
@@ -224,6 +224,9 @@ func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, images, rows, ve
 			for l := range s.Lanes {
 				at := ((k/s.GradIn*s.GradOut+m)*s.GradIn+k%s.GradIn)*s.Lanes + l
 				want.set(at, dst.part[at])
+				if a.Write && images*rows*vecs > 0 {
+					want.set(at, 0)
+				}
 				for i := range images * rows * vecs {
 					p := i/vecs/rows*a.ImageStride + i/vecs%rows*a.RowStride + i%vecs*s.Lanes + l
 					want.add(at, a.Y[a.YBase+m*a.YStride+p], a.X[a.XBase+int(off)+p])
@@ -309,7 +312,7 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 	const positions = 12
 	c := tiles*RowTile + 2
 	bw, shift := vecs*s.Lanes, (n+tiles)%2
-	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift, Tiles: tiles}
+	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift, Tiles: tiles, Write: r.IntN(2) == 0}
 	a.X, a.Y = normal(r, positions*c, shift), normal(r, positions*(bw+1), shift)
 	if n > 0 {
 		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
@@ -327,6 +330,9 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 		for v := range bw {
 			at := i*a.DstStride + v
 			want.set(at, dst.part[at])
+			if a.Write {
+				want.set(at, 0)
+			}
 			for q := range n {
 				want.add(at, a.X[int(a.XPos[q])+i], a.Y[int(a.YPos[q])+v])
 			}

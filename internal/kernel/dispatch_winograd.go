@@ -27,17 +27,18 @@ func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
 	}
 }
 
-// WinogradPlanesInput computes T = Bᵀ X B, X being the input map with its borders of zeros. See [WinogradPlanes].
+// WinogradPlanesInput computes a column of T = Bᵀ X B, X being the input map with its borders of zeros. See
+// [WinogradPlanes].
 func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
-	if s.checkWinogradPlanes(a, winogradInRows) {
+	if s.checkWinogradPlanes(a, winogradInRows, winogradInRows) {
 		s.winogradPlanesInput(a)
 	}
 }
 
-// WinogradPlanesGradient computes T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
+// WinogradPlanesGradient computes a column of T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
 // caller keeps somewhere in X. See [WinogradPlanes].
 func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
-	if !s.checkWinogradPlanes(a, WinogradTileRows) {
+	if !s.checkWinogradPlanes(a, WinogradTileRows, winogradInRows) {
 		return
 	}
 	if a.Skip != nil {
@@ -57,7 +58,7 @@ func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 // go to a place that nobody reads. Units that overlap must write the same values, so f.Res is not X there. A nil f stores
 // the sums. See [WinogradPlanes].
 func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
-	if s.checkWinogradPlanes(a, WinogradTileRows) {
+	if s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
 		s.winogradPlanesOutput(a, checkFinish(f, a.C))
 	}
 }
@@ -90,7 +91,10 @@ func (s *Set) checkWinogradRows(a *WinogradRows, n int) bool {
 }
 
 // checkWinogradPlanes tells whether there is work, in units of n rows.
-func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n int) bool {
+func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n, products int) bool {
+	if a.Column < 0 || a.Column >= winogradInCols {
+		panic("kernel: winograd planes: Column is not between 0 and 3")
+	}
 	if len(a.Pos)%(2*n) != 0 {
 		panic("kernel: winograd planes: Pos holds no whole pairs of units")
 	}
@@ -98,7 +102,7 @@ func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n int) bool {
 	if vecs == 0 || a.C <= 0 {
 		return false
 	}
-	enough(len(a.T), (WinogradProducts-1)*a.Step+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
+	enough(len(a.T), (products-1)*a.Step+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
 	return true
 }
 

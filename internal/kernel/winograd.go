@@ -35,7 +35,7 @@ type WinogradRows struct {
 // WinogradPlanes describes a transform in the planes layout, for channels 0 ≤ c < C. A unit is Lanes columns, that is
 // Lanes/2 tiles side by side, and may lie anywhere; units may overlap. A vector of T holds the tiles of two units:
 //
-//	T[j·Step + c·Stride + v·Lanes + l]   product j of tile 2·(l/4) + l%2 of unit 2v + l/2%2
+//	T[m·Step + c·Stride + v·Lanes + l]   product j of tile 2·(l/4) + l%2 of unit 2v + l/2%2
 //	X[Pos[u·n+r] + c·XStride + x]        column x of row r of unit u; Input reads columns -1 … Lanes
 //
 // so that eight lanes hold tiles 0, 1 of the first unit, 0, 1 of the second, 2, 3 of the first and 2, 3 of the second. It is
@@ -51,6 +51,7 @@ type WinogradPlanes struct {
 	Step    int
 	Stride  int
 	C       int
+	Column  int // 0 to 3; not of Output
 }
 
 // WinogradWeights describes the transform of the weights of Rows inputs by Width outputs: for 0 ≤ r < Rows and

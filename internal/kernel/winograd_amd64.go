@@ -52,9 +52,27 @@ func (s *Set) winogradRowsOutput(a *WinogradRows, f *Finish) {
 func (s *Set) winogradPlanesInput(a *WinogradPlanes) {
 	switch s.isa {
 	case avx512:
-		winogradPlanesInputAVX512(a)
+		switch a.Column {
+		case 0:
+			winogradPlanesInput0AVX512(a)
+		case 1:
+			winogradPlanesInput1AVX512(a)
+		case 2:
+			winogradPlanesInput2AVX512(a)
+		case 3:
+			winogradPlanesInput3AVX512(a)
+		}
 	case avx2:
-		winogradPlanesInputAVX2(a)
+		switch a.Column {
+		case 0:
+			winogradPlanesInput0AVX2(a)
+		case 1:
+			winogradPlanesInput1AVX2(a)
+		case 2:
+			winogradPlanesInput2AVX2(a)
+		case 3:
+			winogradPlanesInput3AVX2(a)
+		}
 	default:
 		winogradPlanesInputGeneric(s, a)
 	}
@@ -63,9 +81,27 @@ func (s *Set) winogradPlanesInput(a *WinogradPlanes) {
 func (s *Set) winogradPlanesGradient(a *WinogradPlanes) {
 	switch s.isa {
 	case avx512:
-		winogradPlanesGradientAVX512(a)
+		switch a.Column {
+		case 0:
+			winogradPlanesGradient0AVX512(a)
+		case 1:
+			winogradPlanesGradient1AVX512(a)
+		case 2:
+			winogradPlanesGradient2AVX512(a)
+		case 3:
+			winogradPlanesGradient3AVX512(a)
+		}
 	case avx2:
-		winogradPlanesGradientAVX2(a)
+		switch a.Column {
+		case 0:
+			winogradPlanesGradient0AVX2(a)
+		case 1:
+			winogradPlanesGradient1AVX2(a)
+		case 2:
+			winogradPlanesGradient2AVX2(a)
+		case 3:
+			winogradPlanesGradient3AVX2(a)
+		}
 	default:
 		winogradPlanesGradientGeneric(s, a)
 	}

@@ -486,185 +486,91 @@ next4:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInputAVX2(a *WinogradPlanes)
+// func winogradPlanesInput0AVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesInputAVX2(SB), NOSPLIT, $408-8
+TEXT ·winogradPlanesInput0AVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
-	MOVQ  AX, CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
 	MOVQ  a+0(FP), SI
-	MOVQ  24(SI), SI
+	MOVQ  48(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  48(DI), DI
-	MOVQ  a+0(FP), R8
-	MOVQ  56(R8), R8
-	LEAQ  (DI)(R8*4), DI
-	MOVQ  DI, 384(SP)
-	MOVQ  a+0(FP), DI
-	MOVQ  (DI), DI
-	MOVQ  DI, 392(SP)
-	MOVQ  a+0(FP), DI
-	MOVQ  120(DI), DI
-	MOVQ  DI, 400(SP)
-	TESTQ DI, DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
 	JZ    skip5
 
 counted6:
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 392(SP), DI
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
 
 next7:
-	MOVLQSX      (R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y0
-	VMOVUPS      4(SI)(R9*4), Y1
-	MOVLQSX      24(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y2
-	VMOVUPS      4(SI)(R9*4), Y3
-	VSHUFPS      $0xdd, Y2, Y0, Y4
-	VSHUFPS      $0x88, Y3, Y1, Y5
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y0
+	VMOVUPS      4(BX)(R8*4), Y1
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
 	VSUBPS       Y1, Y0, Y0
 	VSUBPS       Y3, Y2, Y2
-	VSHUFPS      $0x88, Y2, Y0, Y1
-	VSHUFPS      $0xdd, Y2, Y0, Y0
-	VMOVUPS      Y1, (SP)
-	VMOVUPS      Y0, 192(SP)
-	VADDPS       Y5, Y4, Y0
-	VSUBPS       Y4, Y5, Y5
-	MOVLQSX      4(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y1
-	VMOVUPS      4(SI)(R9*4), Y2
-	MOVLQSX      28(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y3
-	VMOVUPS      4(SI)(R9*4), Y4
-	VSHUFPS      $0xdd, Y3, Y1, Y6
-	VSHUFPS      $0x88, Y4, Y2, Y7
+	VSHUFPS      $0x88, Y2, Y0, Y0
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y1
+	VMOVUPS      4(BX)(R8*4), Y2
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
 	VSUBPS       Y2, Y1, Y1
 	VSUBPS       Y4, Y3, Y3
-	VSHUFPS      $0x88, Y3, Y1, Y2
-	VSHUFPS      $0xdd, Y3, Y1, Y1
-	VMOVUPS      Y2, 32(SP)
-	VMOVUPS      Y1, 224(SP)
-	VADDPS       Y7, Y6, Y1
-	VSUBPS       Y6, Y7, Y7
-	MOVLQSX      8(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y2
-	VMOVUPS      4(SI)(R9*4), Y3
-	MOVLQSX      32(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y4
-	VMOVUPS      4(SI)(R9*4), Y6
-	VSHUFPS      $0xdd, Y4, Y2, Y8
-	VSHUFPS      $0x88, Y6, Y3, Y9
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
 	VSUBPS       Y3, Y2, Y2
-	VSUBPS       Y6, Y4, Y4
-	VSHUFPS      $0x88, Y4, Y2, Y3
-	VSHUFPS      $0xdd, Y4, Y2, Y2
-	VMOVUPS      Y3, 64(SP)
-	VMOVUPS      Y2, 256(SP)
-	VADDPS       Y9, Y8, Y2
-	VSUBPS       Y8, Y9, Y9
-	MOVLQSX      12(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y3
-	VMOVUPS      4(SI)(R9*4), Y4
-	MOVLQSX      36(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y6
-	VMOVUPS      4(SI)(R9*4), Y8
-	VSHUFPS      $0xdd, Y6, Y3, Y10
-	VSHUFPS      $0x88, Y8, Y4, Y11
+	VSUBPS       Y5, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y2, Y2
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
 	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y8, Y6, Y6
-	VSHUFPS      $0x88, Y6, Y3, Y4
-	VSHUFPS      $0xdd, Y6, Y3, Y3
-	VMOVUPS      Y4, 96(SP)
-	VMOVUPS      Y3, 288(SP)
-	VADDPS       Y11, Y10, Y3
-	VSUBPS       Y10, Y11, Y11
-	MOVLQSX      16(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y4
-	VMOVUPS      4(SI)(R9*4), Y6
-	MOVLQSX      40(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y8
-	VMOVUPS      4(SI)(R9*4), Y10
-	VSHUFPS      $0xdd, Y8, Y4, Y12
-	VSHUFPS      $0x88, Y10, Y6, Y13
-	VSUBPS       Y6, Y4, Y4
-	VSUBPS       Y10, Y8, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y6
-	VSHUFPS      $0xdd, Y8, Y4, Y4
-	VMOVUPS      Y6, 128(SP)
-	VMOVUPS      Y4, 320(SP)
-	VADDPS       Y13, Y12, Y4
-	VSUBPS       Y12, Y13, Y13
-	MOVLQSX      20(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y6
-	VMOVUPS      4(SI)(R9*4), Y8
-	MOVLQSX      44(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y10
-	VMOVUPS      4(SI)(R9*4), Y12
-	VSHUFPS      $0xdd, Y10, Y6, Y14
-	VSHUFPS      $0x88, Y12, Y8, Y15
-	VSUBPS       Y8, Y6, Y6
-	VSUBPS       Y12, Y10, Y10
-	VSHUFPS      $0x88, Y10, Y6, Y8
-	VSHUFPS      $0xdd, Y10, Y6, Y6
-	VMOVUPS      Y8, 160(SP)
-	VMOVUPS      Y6, 352(SP)
-	VADDPS       Y15, Y14, Y6
-	VSUBPS       Y14, Y15, Y15
-	VFMADD132PS  winograd<>+32(SB), Y4, Y0
-	VFNMADD231PS winograd<>+64(SB), Y2, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y6
-	VFNMADD231PS winograd<>+64(SB), Y3, Y6
-	VMOVAPS      Y4, Y8
-	VFNMADD231PS winograd<>+32(SB), Y2, Y8
-	VMOVAPS      Y3, Y10
-	VFNMADD231PS winograd<>+32(SB), Y1, Y10
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y1, Y3, Y3
-	VADDPS       Y10, Y8, Y1
-	VSUBPS       Y10, Y8, Y2
-	VADDPS       Y3, Y3, Y3
-	VADDPS       Y3, Y4, Y8
-	VSUBPS       Y3, Y4, Y4
-	LEAQ         (DI)(AX*1), R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, (R9)(CX*1)
-	VMOVUPS      Y2, (R9)(CX*2)
-	VMOVUPS      Y8, (R9)(DX*1)
-	VMOVUPS      Y4, (R9)(CX*4)
-	VMOVUPS      Y6, (R9)(BX*1)
-	VFMADD132PS  winograd<>+32(SB), Y13, Y5
-	VFNMADD231PS winograd<>+64(SB), Y9, Y5
-	VFMADD231PS  winograd<>+32(SB), Y7, Y15
-	VFNMADD231PS winograd<>+64(SB), Y11, Y15
-	VMOVAPS      Y13, Y0
-	VFNMADD231PS winograd<>+32(SB), Y9, Y0
-	VMOVAPS      Y11, Y1
-	VFNMADD231PS winograd<>+32(SB), Y7, Y1
-	VSUBPS       Y9, Y13, Y13
-	VSUBPS       Y7, Y11, Y11
-	VADDPS       Y1, Y0, Y7
-	VSUBPS       Y1, Y0, Y9
-	VADDPS       Y11, Y11, Y11
-	VADDPS       Y11, Y13, Y0
-	VSUBPS       Y11, Y13, Y13
-	LEAQ         (DI)(AX*2), R9
-	VMOVUPS      Y5, (R9)
-	VMOVUPS      Y7, (R9)(CX*1)
-	VMOVUPS      Y9, (R9)(CX*2)
-	VMOVUPS      Y0, (R9)(DX*1)
-	VMOVUPS      Y13, (R9)(CX*4)
-	VMOVUPS      Y15, (R9)(BX*1)
-	VMOVUPS      (SP), Y0
-	VMOVUPS      32(SP), Y1
-	VMOVUPS      64(SP), Y2
-	VMOVUPS      96(SP), Y3
-	VMOVUPS      128(SP), Y4
-	VMOVUPS      160(SP), Y5
+	VSUBPS       Y6, Y5, Y5
+	VSHUFPS      $0x88, Y5, Y3, Y3
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y6
+	VMOVUPS      4(BX)(R8*4), Y7
+	VSUBPS       Y5, Y4, Y4
+	VSUBPS       Y7, Y6, Y6
+	VSHUFPS      $0x88, Y6, Y4, Y4
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y7
+	VMOVUPS      4(BX)(R8*4), Y8
+	VSUBPS       Y6, Y5, Y5
+	VSUBPS       Y8, Y7, Y7
+	VSHUFPS      $0x88, Y7, Y5, Y5
 	VFMADD132PS  winograd<>+32(SB), Y4, Y0
 	VFNMADD231PS winograd<>+64(SB), Y2, Y0
 	VFMADD231PS  winograd<>+32(SB), Y1, Y5
@@ -680,213 +586,827 @@ next7:
 	VADDPS       Y3, Y3, Y3
 	VADDPS       Y3, Y4, Y6
 	VSUBPS       Y3, Y4, Y4
-	VMOVUPS      Y0, (DI)
-	VMOVUPS      Y1, (DI)(CX*1)
-	VMOVUPS      Y2, (DI)(CX*2)
-	VMOVUPS      Y6, (DI)(DX*1)
-	VMOVUPS      Y4, (DI)(CX*4)
-	VMOVUPS      Y5, (DI)(BX*1)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
-	VMOVUPS      256(SP), Y2
-	VMOVUPS      288(SP), Y3
-	VMOVUPS      320(SP), Y4
-	VMOVUPS      352(SP), Y5
-	VFMADD132PS  winograd<>+32(SB), Y4, Y0
-	VFNMADD231PS winograd<>+64(SB), Y2, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y5
-	VFNMADD231PS winograd<>+64(SB), Y3, Y5
-	VMOVAPS      Y4, Y6
-	VFNMADD231PS winograd<>+32(SB), Y2, Y6
-	VMOVAPS      Y3, Y7
-	VFNMADD231PS winograd<>+32(SB), Y1, Y7
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y1, Y3, Y3
-	VADDPS       Y7, Y6, Y1
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y3, Y3, Y3
-	VADDPS       Y3, Y4, Y6
-	VSUBPS       Y3, Y4, Y4
-	LEAQ         (DI)(AX*2), R9
-	ADDQ         AX, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, (R9)(CX*1)
-	VMOVUPS      Y2, (R9)(CX*2)
-	VMOVUPS      Y6, (R9)(DX*1)
-	VMOVUPS      Y4, (R9)(CX*4)
-	VMOVUPS      Y5, (R9)(BX*1)
-	ADDQ         $0x00000020, DI
-	ADDQ         $0x00000030, R8
-	CMPQ         R8, 384(SP)
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, (SI)(AX*1)
+	VMOVUPS      Y2, (SI)(AX*2)
+	VMOVUPS      Y6, (SI)(CX*1)
+	VMOVUPS      Y4, (SI)(AX*4)
+	VMOVUPS      Y5, (SI)(DX*1)
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
 	JNE          next7
-	MOVQ         a+0(FP), DI
-	MOVQ         96(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, SI
-	MOVQ         a+0(FP), DI
-	MOVQ         112(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, 392(SP)
-	DECQ         400(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
 	JNZ          counted6
 
 skip5:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradientAVX2(a *WinogradPlanes)
+// func winogradPlanesGradient0AVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesGradientAVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradient0AVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
-	MOVQ  AX, CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
 	MOVQ  a+0(FP), SI
-	MOVQ  24(SI), SI
+	MOVQ  48(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  48(DI), DI
-	MOVQ  a+0(FP), R8
-	MOVQ  56(R8), R8
-	LEAQ  (DI)(R8*4), DI
-	MOVQ  DI, (SP)
-	MOVQ  a+0(FP), DI
-	MOVQ  (DI), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  a+0(FP), DI
-	MOVQ  120(DI), DI
-	MOVQ  DI, 16(SP)
-	TESTQ DI, DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
 	JZ    skip8
 
 counted9:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 72(DI), DI
-	MOVQ a+0(FP), R8
-	MOVQ 48(R8), R9
-	MOVQ 8(SP), R8
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next10:
+	XORQ    R9, R9
 	XORQ    R10, R10
-	XORQ    R11, R11
-	TESTQ   DI, DI
+	TESTQ   SI, SI
 	JZ      skip11
-	MOVLQSX (DI), R10
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
 	NEGQ    R10
-	MOVLQSX 4(DI), R11
-	NEGQ    R11
-	ADDQ    $0x08, DI
+	ADDQ    $0x08, SI
 
 skip11:
-	LEAQ        winogradcolumns<>+64(SB), R12
-	VMOVUPS     (R12)(R10*4), Y0
-	VMOVUPS     (R12)(R11*4), Y1
-	MOVLQSX     (R9), R10
-	VANDPS      (SI)(R10*4), Y0, Y2
-	MOVLQSX     16(R9), R10
-	VANDPS      (SI)(R10*4), Y1, Y3
-	VSHUFPS     $0x88, Y3, Y2, Y4
-	VSHUFPS     $0xdd, Y3, Y2, Y2
-	MOVLQSX     4(R9), R10
-	VANDPS      (SI)(R10*4), Y0, Y3
-	MOVLQSX     20(R9), R10
-	VANDPS      (SI)(R10*4), Y1, Y5
-	VSHUFPS     $0x88, Y5, Y3, Y6
-	VSHUFPS     $0xdd, Y5, Y3, Y3
-	MOVLQSX     8(R9), R10
-	VANDPS      (SI)(R10*4), Y0, Y5
-	MOVLQSX     24(R9), R10
-	VANDPS      (SI)(R10*4), Y1, Y7
-	VSHUFPS     $0x88, Y7, Y5, Y8
-	VSHUFPS     $0xdd, Y7, Y5, Y5
-	MOVLQSX     12(R9), R10
-	VANDPS      (SI)(R10*4), Y0, Y0
-	MOVLQSX     28(R9), R10
-	VANDPS      (SI)(R10*4), Y1, Y1
-	VSHUFPS     $0x88, Y1, Y0, Y7
-	VSHUFPS     $0xdd, Y1, Y0, Y0
-	VADDPS      Y8, Y4, Y1
-	VADDPS      Y7, Y6, Y9
-	VFMADD132PS winograd<>+32(SB), Y4, Y8
-	VADDPS      Y6, Y6, Y6
-	VFMADD231PS winograd<>+96(SB), Y7, Y6
-	VADDPS      Y9, Y1, Y10
-	VSUBPS      Y9, Y1, Y1
-	VADDPS      Y6, Y8, Y9
-	VSUBPS      Y6, Y8, Y8
-	VADDPS      Y5, Y2, Y6
-	VADDPS      Y0, Y3, Y11
-	VFMADD132PS winograd<>+32(SB), Y2, Y5
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Y0
+	VMOVUPS     (R11)(R10*4), Y1
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y2
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y3
+	VSHUFPS     $0x88, Y3, Y2, Y2
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y3
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y4
+	VSHUFPS     $0x88, Y4, Y3, Y3
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y4
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y5
+	VSHUFPS     $0x88, Y5, Y4, Y4
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y0
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y1
+	VSHUFPS     $0x88, Y1, Y0, Y0
+	VADDPS      Y4, Y2, Y1
+	VADDPS      Y0, Y3, Y5
+	VFMADD132PS winograd<>+32(SB), Y2, Y4
 	VADDPS      Y3, Y3, Y3
 	VFMADD231PS winograd<>+96(SB), Y0, Y3
-	VADDPS      Y11, Y6, Y12
-	VSUBPS      Y11, Y6, Y6
-	VADDPS      Y3, Y5, Y11
-	VSUBPS      Y3, Y5, Y5
-	VMOVUPS     Y4, (R8)
-	VMOVUPS     Y10, (R8)(CX*1)
-	VMOVUPS     Y1, (R8)(CX*2)
-	VMOVUPS     Y9, (R8)(DX*1)
-	VMOVUPS     Y8, (R8)(CX*4)
-	VMOVUPS     Y7, (R8)(BX*1)
-	LEAQ        (R8)(AX*1), R10
-	VADDPS      Y2, Y4, Y3
-	VMOVUPS     Y3, (R10)
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      Y12, Y10, Y3
-	VMOVUPS     Y3, (R10)(CX*1)
-	VSUBPS      Y12, Y10, Y10
-	VADDPS      Y6, Y1, Y3
-	VMOVUPS     Y3, (R10)(CX*2)
-	VSUBPS      Y6, Y1, Y1
-	VADDPS      Y11, Y9, Y3
-	VMOVUPS     Y3, (R10)(DX*1)
-	VSUBPS      Y11, Y9, Y9
-	VADDPS      Y5, Y8, Y3
-	VMOVUPS     Y3, (R10)(CX*4)
-	VSUBPS      Y5, Y8, Y8
-	VADDPS      Y0, Y7, Y3
-	VMOVUPS     Y3, (R10)(BX*1)
-	VSUBPS      Y0, Y7, Y7
-	LEAQ        (R8)(AX*2), R10
-	VMOVUPS     Y4, (R10)
-	VMOVUPS     Y10, (R10)(CX*1)
-	VMOVUPS     Y1, (R10)(CX*2)
-	VMOVUPS     Y9, (R10)(DX*1)
-	VMOVUPS     Y8, (R10)(CX*4)
-	VMOVUPS     Y7, (R10)(BX*1)
-	VXORPS      winogradnegate<>+0(SB), Y2, Y2
-	VXORPS      winogradnegate<>+0(SB), Y12, Y12
-	VXORPS      winogradnegate<>+0(SB), Y6, Y6
-	VXORPS      winogradnegate<>+0(SB), Y11, Y11
-	VXORPS      winogradnegate<>+0(SB), Y5, Y5
-	VXORPS      winogradnegate<>+0(SB), Y0, Y0
-	LEAQ        (R8)(AX*2), R10
-	ADDQ        AX, R10
-	VMOVUPS     Y2, (R10)
-	VMOVUPS     Y12, (R10)(CX*1)
-	VMOVUPS     Y6, (R10)(CX*2)
-	VMOVUPS     Y11, (R10)(DX*1)
-	VMOVUPS     Y5, (R10)(CX*4)
-	VMOVUPS     Y0, (R10)(BX*1)
+	VADDPS      Y5, Y1, Y6
+	VSUBPS      Y5, Y1, Y1
+	VADDPS      Y3, Y4, Y5
+	VSUBPS      Y3, Y4, Y4
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, (DI)(AX*1)
+	VMOVUPS     Y1, (DI)(AX*2)
+	VMOVUPS     Y5, (DI)(CX*1)
+	VMOVUPS     Y4, (DI)(AX*4)
+	VMOVUPS     Y0, (DI)(DX*1)
+	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000020, R9
-	CMPQ        R9, (SP)
+	CMPQ        R8, (SP)
 	JNE         next10
-	MOVQ        a+0(FP), DI
-	MOVQ        96(DI), DI
-	SHLQ        $0x02, DI
-	ADDQ        DI, SI
-	MOVQ        a+0(FP), DI
-	MOVQ        112(DI), DI
-	SHLQ        $0x02, DI
-	ADDQ        DI, 8(SP)
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted9
 
 skip8:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput1AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesInput1AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip12
+
+counted13:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next14:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y0
+	VMOVUPS      4(BX)(R8*4), Y1
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	VSHUFPS      $0xdd, Y2, Y0, Y0
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y1
+	VMOVUPS      4(BX)(R8*4), Y2
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	VSHUFPS      $0xdd, Y3, Y1, Y1
+	VSHUFPS      $0x88, Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	VSHUFPS      $0xdd, Y4, Y2, Y2
+	VSHUFPS      $0x88, Y5, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	VSHUFPS      $0xdd, Y5, Y3, Y3
+	VSHUFPS      $0x88, Y6, Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y6
+	VMOVUPS      4(BX)(R8*4), Y7
+	VSHUFPS      $0xdd, Y6, Y4, Y4
+	VSHUFPS      $0x88, Y7, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y7
+	VMOVUPS      4(BX)(R8*4), Y8
+	VSHUFPS      $0xdd, Y7, Y5, Y5
+	VSHUFPS      $0x88, Y8, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y5
+	VFNMADD231PS winograd<>+64(SB), Y3, Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd<>+32(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd<>+32(SB), Y1, Y7
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y6
+	VSUBPS       Y3, Y4, Y4
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, (SI)(AX*1)
+	VMOVUPS      Y2, (SI)(AX*2)
+	VMOVUPS      Y6, (SI)(CX*1)
+	VMOVUPS      Y4, (SI)(AX*4)
+	VMOVUPS      Y5, (SI)(DX*1)
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next14
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted13
+
+skip12:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient1AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesGradient1AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip15
+
+counted16:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next17:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip18
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip18:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Y0
+	VMOVUPS     (R11)(R10*4), Y1
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y2
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y3
+	VSHUFPS     $0x88, Y3, Y2, Y4
+	VSHUFPS     $0xdd, Y3, Y2, Y2
+	VADDPS      Y2, Y4, Y2
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y3
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y4
+	VSHUFPS     $0x88, Y4, Y3, Y5
+	VSHUFPS     $0xdd, Y4, Y3, Y3
+	VADDPS      Y3, Y5, Y3
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y4
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y5
+	VSHUFPS     $0x88, Y5, Y4, Y6
+	VSHUFPS     $0xdd, Y5, Y4, Y4
+	VADDPS      Y4, Y6, Y4
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y0
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y1
+	VSHUFPS     $0x88, Y1, Y0, Y5
+	VSHUFPS     $0xdd, Y1, Y0, Y0
+	VADDPS      Y0, Y5, Y0
+	VADDPS      Y4, Y2, Y1
+	VADDPS      Y0, Y3, Y5
+	VFMADD132PS winograd<>+32(SB), Y2, Y4
+	VADDPS      Y3, Y3, Y3
+	VFMADD231PS winograd<>+96(SB), Y0, Y3
+	VADDPS      Y5, Y1, Y6
+	VSUBPS      Y5, Y1, Y1
+	VADDPS      Y3, Y4, Y5
+	VSUBPS      Y3, Y4, Y4
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, (DI)(AX*1)
+	VMOVUPS     Y1, (DI)(AX*2)
+	VMOVUPS     Y5, (DI)(CX*1)
+	VMOVUPS     Y4, (DI)(AX*4)
+	VMOVUPS     Y0, (DI)(DX*1)
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next17
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted16
+
+skip15:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput2AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesInput2AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip19
+
+counted20:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next21:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y0
+	VMOVUPS      4(BX)(R8*4), Y1
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	VSHUFPS      $0xdd, Y2, Y0, Y0
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VSUBPS       Y0, Y1, Y0
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y1
+	VMOVUPS      4(BX)(R8*4), Y2
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	VSHUFPS      $0xdd, Y3, Y1, Y1
+	VSHUFPS      $0x88, Y4, Y2, Y2
+	VSUBPS       Y1, Y2, Y1
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	VSHUFPS      $0xdd, Y4, Y2, Y2
+	VSHUFPS      $0x88, Y5, Y3, Y3
+	VSUBPS       Y2, Y3, Y2
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	VSHUFPS      $0xdd, Y5, Y3, Y3
+	VSHUFPS      $0x88, Y6, Y4, Y4
+	VSUBPS       Y3, Y4, Y3
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y6
+	VMOVUPS      4(BX)(R8*4), Y7
+	VSHUFPS      $0xdd, Y6, Y4, Y4
+	VSHUFPS      $0x88, Y7, Y5, Y5
+	VSUBPS       Y4, Y5, Y4
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y7
+	VMOVUPS      4(BX)(R8*4), Y8
+	VSHUFPS      $0xdd, Y7, Y5, Y5
+	VSHUFPS      $0x88, Y8, Y6, Y6
+	VSUBPS       Y5, Y6, Y5
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y5
+	VFNMADD231PS winograd<>+64(SB), Y3, Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd<>+32(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd<>+32(SB), Y1, Y7
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y6
+	VSUBPS       Y3, Y4, Y4
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, (SI)(AX*1)
+	VMOVUPS      Y2, (SI)(AX*2)
+	VMOVUPS      Y6, (SI)(CX*1)
+	VMOVUPS      Y4, (SI)(AX*4)
+	VMOVUPS      Y5, (SI)(DX*1)
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next21
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted20
+
+skip19:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient2AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesGradient2AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip22
+
+counted23:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next24:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip25
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip25:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Y0
+	VMOVUPS     (R11)(R10*4), Y1
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y2
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y3
+	VSHUFPS     $0x88, Y3, Y2, Y4
+	VSHUFPS     $0xdd, Y3, Y2, Y2
+	VSUBPS      Y2, Y4, Y2
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y3
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y4
+	VSHUFPS     $0x88, Y4, Y3, Y5
+	VSHUFPS     $0xdd, Y4, Y3, Y3
+	VSUBPS      Y3, Y5, Y3
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y4
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y5
+	VSHUFPS     $0x88, Y5, Y4, Y6
+	VSHUFPS     $0xdd, Y5, Y4, Y4
+	VSUBPS      Y4, Y6, Y4
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y0
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y1
+	VSHUFPS     $0x88, Y1, Y0, Y5
+	VSHUFPS     $0xdd, Y1, Y0, Y0
+	VSUBPS      Y0, Y5, Y0
+	VADDPS      Y4, Y2, Y1
+	VADDPS      Y0, Y3, Y5
+	VFMADD132PS winograd<>+32(SB), Y2, Y4
+	VADDPS      Y3, Y3, Y3
+	VFMADD231PS winograd<>+96(SB), Y0, Y3
+	VADDPS      Y5, Y1, Y6
+	VSUBPS      Y5, Y1, Y1
+	VADDPS      Y3, Y4, Y5
+	VSUBPS      Y3, Y4, Y4
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, (DI)(AX*1)
+	VMOVUPS     Y1, (DI)(AX*2)
+	VMOVUPS     Y5, (DI)(CX*1)
+	VMOVUPS     Y4, (DI)(AX*4)
+	VMOVUPS     Y0, (DI)(DX*1)
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next24
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted23
+
+skip22:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput3AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesInput3AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip26
+
+counted27:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next28:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y0
+	VMOVUPS      4(BX)(R8*4), Y1
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	VSUBPS       Y1, Y0, Y0
+	VSUBPS       Y3, Y2, Y2
+	VSHUFPS      $0xdd, Y2, Y0, Y0
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y1
+	VMOVUPS      4(BX)(R8*4), Y2
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	VSUBPS       Y2, Y1, Y1
+	VSUBPS       Y4, Y3, Y3
+	VSHUFPS      $0xdd, Y3, Y1, Y1
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y2
+	VMOVUPS      4(BX)(R8*4), Y3
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y5, Y4, Y4
+	VSHUFPS      $0xdd, Y4, Y2, Y2
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y3
+	VMOVUPS      4(BX)(R8*4), Y4
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	VSUBPS       Y4, Y3, Y3
+	VSUBPS       Y6, Y5, Y5
+	VSHUFPS      $0xdd, Y5, Y3, Y3
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y4
+	VMOVUPS      4(BX)(R8*4), Y5
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y6
+	VMOVUPS      4(BX)(R8*4), Y7
+	VSUBPS       Y5, Y4, Y4
+	VSUBPS       Y7, Y6, Y6
+	VSHUFPS      $0xdd, Y6, Y4, Y4
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y5
+	VMOVUPS      4(BX)(R8*4), Y6
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Y7
+	VMOVUPS      4(BX)(R8*4), Y8
+	VSUBPS       Y6, Y5, Y5
+	VSUBPS       Y8, Y7, Y7
+	VSHUFPS      $0xdd, Y7, Y5, Y5
+	VFMADD132PS  winograd<>+32(SB), Y4, Y0
+	VFNMADD231PS winograd<>+64(SB), Y2, Y0
+	VFMADD231PS  winograd<>+32(SB), Y1, Y5
+	VFNMADD231PS winograd<>+64(SB), Y3, Y5
+	VMOVAPS      Y4, Y6
+	VFNMADD231PS winograd<>+32(SB), Y2, Y6
+	VMOVAPS      Y3, Y7
+	VFNMADD231PS winograd<>+32(SB), Y1, Y7
+	VSUBPS       Y2, Y4, Y4
+	VSUBPS       Y1, Y3, Y3
+	VADDPS       Y7, Y6, Y1
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y3, Y3, Y3
+	VADDPS       Y3, Y4, Y6
+	VSUBPS       Y3, Y4, Y4
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      Y1, (SI)(AX*1)
+	VMOVUPS      Y2, (SI)(AX*2)
+	VMOVUPS      Y6, (SI)(CX*1)
+	VMOVUPS      Y4, (SI)(AX*4)
+	VMOVUPS      Y5, (SI)(DX*1)
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next28
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted27
+
+skip26:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient3AVX2(a *WinogradPlanes)
+// Requires: AVX, FMA3
+TEXT ·winogradPlanesGradient3AVX2(SB), NOSPLIT, $24-8
+	MOVQ  a+0(FP), AX
+	MOVQ  104(AX), AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), DX
+	MOVQ  a+0(FP), BX
+	MOVQ  24(BX), BX
+	MOVQ  a+0(FP), SI
+	MOVQ  48(SI), SI
+	MOVQ  a+0(FP), DI
+	MOVQ  56(DI), DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  SI, (SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  (SI), SI
+	MOVQ  SI, 8(SP)
+	MOVQ  a+0(FP), SI
+	MOVQ  120(SI), SI
+	MOVQ  SI, 16(SP)
+	TESTQ SI, SI
+	JZ    skip29
+
+counted30:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next31:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip32
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip32:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Y0
+	VMOVUPS     (R11)(R10*4), Y1
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y2
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y3
+	VSHUFPS     $0xdd, Y3, Y2, Y2
+	VXORPS      winogradnegate<>+0(SB), Y2, Y2
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y3
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y4
+	VSHUFPS     $0xdd, Y4, Y3, Y3
+	VXORPS      winogradnegate<>+0(SB), Y3, Y3
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y4
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y5
+	VSHUFPS     $0xdd, Y5, Y4, Y4
+	VXORPS      winogradnegate<>+0(SB), Y4, Y4
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Y0, Y0
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Y1, Y1
+	VSHUFPS     $0xdd, Y1, Y0, Y0
+	VXORPS      winogradnegate<>+0(SB), Y0, Y0
+	VADDPS      Y4, Y2, Y1
+	VADDPS      Y0, Y3, Y5
+	VFMADD132PS winograd<>+32(SB), Y2, Y4
+	VADDPS      Y3, Y3, Y3
+	VFMADD231PS winograd<>+96(SB), Y0, Y3
+	VADDPS      Y5, Y1, Y6
+	VSUBPS      Y5, Y1, Y1
+	VADDPS      Y3, Y4, Y5
+	VSUBPS      Y3, Y4, Y4
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, (DI)(AX*1)
+	VMOVUPS     Y1, (DI)(AX*2)
+	VMOVUPS     Y5, (DI)(CX*1)
+	VMOVUPS     Y4, (DI)(AX*4)
+	VMOVUPS     Y0, (DI)(DX*1)
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next31
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted30
+
+skip29:
 	VZEROUPPER
 	RET
 
@@ -914,7 +1434,7 @@ TEXT ·winogradRowsOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), BX
 
-next12:
+next33:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -922,7 +1442,7 @@ next12:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next13:
+next34:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y0
@@ -1008,14 +1528,14 @@ next13:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next13
+	JNE         next34
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next12
+	JNE         next33
 	VZEROUPPER
 	RET
 
@@ -1044,14 +1564,14 @@ TEXT ·winogradPlanesOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(BX), BX
 	MOVQ  BX, 16(SP)
 	TESTQ BX, BX
-	JZ    skip14
+	JZ    skip35
 
-counted15:
+counted36:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next16:
+next37:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y0
@@ -1137,7 +1657,7 @@ next16:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next16
+	JNE         next37
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1147,9 +1667,9 @@ next16:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted15
+	JNZ         counted36
 
-skip14:
+skip35:
 	VZEROUPPER
 	RET
 
@@ -1178,7 +1698,7 @@ TEXT ·winogradRowsOutputScaleAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next17:
+next38:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -1186,7 +1706,7 @@ next17:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next18:
+next39:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y1
@@ -1294,14 +1814,14 @@ next18:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next18
+	JNE         next39
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next17
+	JNE         next38
 	VZEROUPPER
 	RET
 
@@ -1333,9 +1853,9 @@ TEXT ·winogradPlanesOutputScaleAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip19
+	JZ           skip40
 
-counted20:
+counted41:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -1348,7 +1868,7 @@ counted20:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next21:
+next42:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y3
@@ -1450,7 +1970,7 @@ next21:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next21
+	JNE         next42
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1460,9 +1980,9 @@ next21:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted20
+	JNZ         counted41
 
-skip19:
+skip40:
 	VZEROUPPER
 	RET
 
@@ -1493,7 +2013,7 @@ TEXT ·winogradRowsOutputScaleResAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next22:
+next43:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -1501,7 +2021,7 @@ next22:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next23:
+next44:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Y1
@@ -1617,14 +2137,14 @@ next23:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, DI
 	CMPQ        R8, 16(SP)
-	JNE         next23
+	JNE         next44
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next22
+	JNE         next43
 	VZEROUPPER
 	RET
 
@@ -1658,9 +2178,9 @@ TEXT ·winogradPlanesOutputScaleResAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip24
+	JZ           skip45
 
-counted25:
+counted46:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -1673,7 +2193,7 @@ counted25:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next26:
+next47:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y3
@@ -1783,7 +2303,7 @@ next26:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next26
+	JNE         next47
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -1794,9 +2314,9 @@ next26:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted25
+	JNZ         counted46
 
-skip24:
+skip45:
 	VZEROUPPER
 	RET
 
@@ -1824,9 +2344,9 @@ TEXT ·winogradWeightsAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip27
+	JZ    skip48
 
-counted28:
+counted49:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -1837,7 +2357,7 @@ counted28:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next29:
+next50:
 	VMOVUPS     (DI), Y0
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Y1
@@ -1949,7 +2469,7 @@ next29:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        SI, 32(SP)
-	JNE         next29
+	JNE         next50
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -1959,9 +2479,9 @@ next29:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted28
+	JNZ         counted49
 
-skip27:
+skip48:
 	VZEROUPPER
 	RET
 
@@ -1989,9 +2509,9 @@ TEXT ·winogradWeightsGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip30
+	JZ    skip51
 
-counted31:
+counted52:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -2002,7 +2522,7 @@ counted31:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next32:
+next53:
 	VMOVUPS      (SI), Y0
 	VMOVUPS      (SI)(CX*1), Y1
 	VMOVUPS      (SI)(CX*2), Y2
@@ -2120,7 +2640,7 @@ next32:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	CMPQ         SI, 32(SP)
-	JNE          next32
+	JNE          next53
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -2130,9 +2650,9 @@ next32:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted31
+	JNZ          counted52
 
-skip30:
+skip51:
 	VZEROUPPER
 	RET
 
@@ -2470,225 +2990,126 @@ next4:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInputAVX512(a *WinogradPlanes)
+// func winogradPlanesInput0AVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512F
-TEXT ·winogradPlanesInputAVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInput0AVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
 	MOVQ         a+0(FP), AX
 	MOVQ         104(AX), AX
 	SHLQ         $0x02, AX
-	MOVQ         AX, CX
-	SHLQ         $0x02, CX
-	LEAQ         (CX)(CX*2), DX
-	LEAQ         (CX)(CX*4), BX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
 	MOVQ         a+0(FP), SI
-	MOVQ         24(SI), SI
+	MOVQ         48(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         48(DI), DI
-	MOVQ         a+0(FP), R8
-	MOVQ         56(R8), R8
-	LEAQ         (DI)(R8*4), DI
-	MOVQ         DI, (SP)
-	MOVQ         a+0(FP), DI
-	MOVQ         (DI), DI
-	MOVQ         DI, 8(SP)
-	MOVQ         a+0(FP), DI
-	MOVQ         120(DI), DI
-	MOVQ         DI, 16(SP)
-	TESTQ        DI, DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
 	JZ           skip5
 
 counted6:
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
 
 next7:
-	MOVLQSX      (R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z2
-	VMOVUPS      4(SI)(R9*4), Z3
-	MOVLQSX      24(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z4
-	VMOVUPS      4(SI)(R9*4), Z5
-	VSHUFPS      $0xdd, Z4, Z2, Z6
-	VSHUFPS      $0x88, Z5, Z3, Z7
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z2
+	VMOVUPS      4(BX)(R8*4), Z3
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
 	VSUBPS       Z3, Z2, Z2
 	VSUBPS       Z5, Z4, Z4
-	VSHUFPS      $0x88, Z4, Z2, Z3
-	VSHUFPS      $0xdd, Z4, Z2, Z2
-	VADDPS       Z7, Z6, Z4
-	VSUBPS       Z6, Z7, Z7
-	MOVLQSX      4(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z5
-	VMOVUPS      4(SI)(R9*4), Z6
-	MOVLQSX      28(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z8
-	VMOVUPS      4(SI)(R9*4), Z9
-	VSHUFPS      $0xdd, Z8, Z5, Z10
-	VSHUFPS      $0x88, Z9, Z6, Z11
+	VSHUFPS      $0x88, Z4, Z2, Z2
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z3
+	VMOVUPS      4(BX)(R8*4), Z4
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	VSUBPS       Z4, Z3, Z3
 	VSUBPS       Z6, Z5, Z5
+	VSHUFPS      $0x88, Z5, Z3, Z3
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	VSUBPS       Z5, Z4, Z4
+	VSUBPS       Z7, Z6, Z6
+	VSHUFPS      $0x88, Z6, Z4, Z4
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	VSUBPS       Z6, Z5, Z5
+	VSUBPS       Z8, Z7, Z7
+	VSHUFPS      $0x88, Z7, Z5, Z5
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z8
+	VMOVUPS      4(BX)(R8*4), Z9
+	VSUBPS       Z7, Z6, Z6
 	VSUBPS       Z9, Z8, Z8
-	VSHUFPS      $0x88, Z8, Z5, Z6
-	VSHUFPS      $0xdd, Z8, Z5, Z5
-	VADDPS       Z11, Z10, Z8
-	VSUBPS       Z10, Z11, Z11
-	MOVLQSX      8(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z9
-	VMOVUPS      4(SI)(R9*4), Z10
-	MOVLQSX      32(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z12
-	VMOVUPS      4(SI)(R9*4), Z13
-	VSHUFPS      $0xdd, Z12, Z9, Z14
-	VSHUFPS      $0x88, Z13, Z10, Z15
+	VSHUFPS      $0x88, Z8, Z6, Z6
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z9
+	VMOVUPS      4(BX)(R8*4), Z10
+	VSUBPS       Z8, Z7, Z7
 	VSUBPS       Z10, Z9, Z9
-	VSUBPS       Z13, Z12, Z12
-	VSHUFPS      $0x88, Z12, Z9, Z10
-	VSHUFPS      $0xdd, Z12, Z9, Z9
-	VADDPS       Z15, Z14, Z12
-	VSUBPS       Z14, Z15, Z15
-	MOVLQSX      12(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z13
-	VMOVUPS      4(SI)(R9*4), Z14
-	MOVLQSX      36(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z16
-	VMOVUPS      4(SI)(R9*4), Z17
-	VSHUFPS      $0xdd, Z16, Z13, Z18
-	VSHUFPS      $0x88, Z17, Z14, Z19
-	VSUBPS       Z14, Z13, Z13
-	VSUBPS       Z17, Z16, Z16
-	VSHUFPS      $0x88, Z16, Z13, Z14
-	VSHUFPS      $0xdd, Z16, Z13, Z13
-	VADDPS       Z19, Z18, Z16
-	VSUBPS       Z18, Z19, Z19
-	MOVLQSX      16(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z17
-	VMOVUPS      4(SI)(R9*4), Z18
-	MOVLQSX      40(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z20
-	VMOVUPS      4(SI)(R9*4), Z21
-	VSHUFPS      $0xdd, Z20, Z17, Z22
-	VSHUFPS      $0x88, Z21, Z18, Z23
-	VSUBPS       Z18, Z17, Z17
-	VSUBPS       Z21, Z20, Z20
-	VSHUFPS      $0x88, Z20, Z17, Z18
-	VSHUFPS      $0xdd, Z20, Z17, Z17
-	VADDPS       Z23, Z22, Z20
-	VSUBPS       Z22, Z23, Z23
-	MOVLQSX      20(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z21
-	VMOVUPS      4(SI)(R9*4), Z22
-	MOVLQSX      44(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z24
-	VMOVUPS      4(SI)(R9*4), Z25
-	VSHUFPS      $0xdd, Z24, Z21, Z26
-	VSHUFPS      $0x88, Z25, Z22, Z27
-	VSUBPS       Z22, Z21, Z21
-	VSUBPS       Z25, Z24, Z24
-	VSHUFPS      $0x88, Z24, Z21, Z22
-	VSHUFPS      $0xdd, Z24, Z21, Z21
-	VADDPS       Z27, Z26, Z24
-	VSUBPS       Z26, Z27, Z27
-	VFMADD132PS  Z0, Z20, Z4
-	VFNMADD231PS Z1, Z12, Z4
-	VFMADD231PS  Z0, Z8, Z24
-	VFNMADD231PS Z1, Z16, Z24
-	VMOVAPS      Z20, Z25
-	VFNMADD231PS Z0, Z12, Z25
-	VMOVAPS      Z16, Z26
-	VFNMADD231PS Z0, Z8, Z26
-	VSUBPS       Z12, Z20, Z20
-	VSUBPS       Z8, Z16, Z16
-	VADDPS       Z26, Z25, Z8
-	VSUBPS       Z26, Z25, Z12
-	VADDPS       Z16, Z16, Z16
-	VADDPS       Z16, Z20, Z25
-	VSUBPS       Z16, Z20, Z20
-	LEAQ         (DI)(AX*1), R9
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z8, (R9)(CX*1)
-	VMOVUPS      Z12, (R9)(CX*2)
-	VMOVUPS      Z25, (R9)(DX*1)
-	VMOVUPS      Z20, (R9)(CX*4)
-	VMOVUPS      Z24, (R9)(BX*1)
-	VFMADD132PS  Z0, Z23, Z7
-	VFNMADD231PS Z1, Z15, Z7
-	VFMADD231PS  Z0, Z11, Z27
-	VFNMADD231PS Z1, Z19, Z27
-	VMOVAPS      Z23, Z4
-	VFNMADD231PS Z0, Z15, Z4
-	VMOVAPS      Z19, Z8
-	VFNMADD231PS Z0, Z11, Z8
-	VSUBPS       Z15, Z23, Z23
-	VSUBPS       Z11, Z19, Z19
-	VADDPS       Z8, Z4, Z11
-	VSUBPS       Z8, Z4, Z15
-	VADDPS       Z19, Z19, Z19
-	VADDPS       Z19, Z23, Z4
-	VSUBPS       Z19, Z23, Z23
-	LEAQ         (DI)(AX*2), R9
-	VMOVUPS      Z7, (R9)
-	VMOVUPS      Z11, (R9)(CX*1)
-	VMOVUPS      Z15, (R9)(CX*2)
-	VMOVUPS      Z4, (R9)(DX*1)
-	VMOVUPS      Z23, (R9)(CX*4)
-	VMOVUPS      Z27, (R9)(BX*1)
-	VFMADD132PS  Z0, Z18, Z3
-	VFNMADD231PS Z1, Z10, Z3
-	VFMADD231PS  Z0, Z6, Z22
-	VFNMADD231PS Z1, Z14, Z22
-	VMOVAPS      Z18, Z4
-	VFNMADD231PS Z0, Z10, Z4
-	VMOVAPS      Z14, Z7
-	VFNMADD231PS Z0, Z6, Z7
-	VSUBPS       Z10, Z18, Z18
-	VSUBPS       Z6, Z14, Z14
-	VADDPS       Z7, Z4, Z6
-	VSUBPS       Z7, Z4, Z10
-	VADDPS       Z14, Z14, Z14
-	VADDPS       Z14, Z18, Z4
-	VSUBPS       Z14, Z18, Z18
-	VMOVUPS      Z3, (DI)
-	VMOVUPS      Z6, (DI)(CX*1)
-	VMOVUPS      Z10, (DI)(CX*2)
-	VMOVUPS      Z4, (DI)(DX*1)
-	VMOVUPS      Z18, (DI)(CX*4)
-	VMOVUPS      Z22, (DI)(BX*1)
-	VFMADD132PS  Z0, Z17, Z2
-	VFNMADD231PS Z1, Z9, Z2
-	VFMADD231PS  Z0, Z5, Z21
-	VFNMADD231PS Z1, Z13, Z21
-	VMOVAPS      Z17, Z3
-	VFNMADD231PS Z0, Z9, Z3
-	VMOVAPS      Z13, Z4
-	VFNMADD231PS Z0, Z5, Z4
-	VSUBPS       Z9, Z17, Z17
-	VSUBPS       Z5, Z13, Z13
-	VADDPS       Z4, Z3, Z5
-	VSUBPS       Z4, Z3, Z9
-	VADDPS       Z13, Z13, Z13
-	VADDPS       Z13, Z17, Z3
-	VSUBPS       Z13, Z17, Z17
-	LEAQ         (DI)(AX*2), R9
-	ADDQ         AX, R9
-	VMOVUPS      Z2, (R9)
-	VMOVUPS      Z5, (R9)(CX*1)
-	VMOVUPS      Z9, (R9)(CX*2)
-	VMOVUPS      Z3, (R9)(DX*1)
-	VMOVUPS      Z17, (R9)(CX*4)
-	VMOVUPS      Z21, (R9)(BX*1)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000030, R8
-	CMPQ         R8, (SP)
+	VSHUFPS      $0x88, Z9, Z7, Z7
+	VFMADD132PS  Z0, Z6, Z2
+	VFNMADD231PS Z1, Z4, Z2
+	VFMADD231PS  Z0, Z3, Z7
+	VFNMADD231PS Z1, Z5, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVAPS      Z5, Z9
+	VFNMADD231PS Z0, Z3, Z9
+	VSUBPS       Z4, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VADDPS       Z9, Z8, Z3
+	VSUBPS       Z9, Z8, Z4
+	VADDPS       Z5, Z5, Z5
+	VADDPS       Z5, Z6, Z8
+	VSUBPS       Z5, Z6, Z6
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, (SI)(AX*1)
+	VMOVUPS      Z4, (SI)(AX*2)
+	VMOVUPS      Z8, (SI)(CX*1)
+	VMOVUPS      Z6, (SI)(AX*4)
+	VMOVUPS      Z7, (SI)(DX*1)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
 	JNE          next7
-	MOVQ         a+0(FP), DI
-	MOVQ         96(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, SI
-	MOVQ         a+0(FP), DI
-	MOVQ         112(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted6
 
@@ -2696,161 +3117,816 @@ skip5:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradientAVX512(a *WinogradPlanes)
+// func winogradPlanesGradient0AVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradPlanesGradientAVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradient0AVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+96(SB), Z1
 	MOVQ         a+0(FP), AX
 	MOVQ         104(AX), AX
 	SHLQ         $0x02, AX
-	MOVQ         AX, CX
-	SHLQ         $0x02, CX
-	LEAQ         (CX)(CX*2), DX
-	LEAQ         (CX)(CX*4), BX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
 	MOVQ         a+0(FP), SI
-	MOVQ         24(SI), SI
+	MOVQ         48(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         48(DI), DI
-	MOVQ         a+0(FP), R8
-	MOVQ         56(R8), R8
-	LEAQ         (DI)(R8*4), DI
-	MOVQ         DI, (SP)
-	MOVQ         a+0(FP), DI
-	MOVQ         (DI), DI
-	MOVQ         DI, 8(SP)
-	MOVQ         a+0(FP), DI
-	MOVQ         120(DI), DI
-	MOVQ         DI, 16(SP)
-	TESTQ        DI, DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
 	JZ           skip8
 
 counted9:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 72(DI), DI
-	MOVQ a+0(FP), R8
-	MOVQ 48(R8), R9
-	MOVQ 8(SP), R8
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next10:
+	XORQ    R9, R9
 	XORQ    R10, R10
-	XORQ    R11, R11
-	TESTQ   DI, DI
+	TESTQ   SI, SI
 	JZ      skip11
-	MOVLQSX (DI), R10
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
 	NEGQ    R10
-	MOVLQSX 4(DI), R11
-	NEGQ    R11
-	ADDQ    $0x08, DI
+	ADDQ    $0x08, SI
 
 skip11:
-	LEAQ        winogradcolumns<>+64(SB), R12
-	VMOVUPS     (R12)(R10*4), Z2
-	VMOVUPS     (R12)(R11*4), Z3
-	MOVLQSX     (R9), R10
-	VANDPS      (SI)(R10*4), Z2, Z4
-	MOVLQSX     16(R9), R10
-	VANDPS      (SI)(R10*4), Z3, Z5
-	VSHUFPS     $0x88, Z5, Z4, Z6
-	VSHUFPS     $0xdd, Z5, Z4, Z4
-	MOVLQSX     4(R9), R10
-	VANDPS      (SI)(R10*4), Z2, Z5
-	MOVLQSX     20(R9), R10
-	VANDPS      (SI)(R10*4), Z3, Z7
-	VSHUFPS     $0x88, Z7, Z5, Z8
-	VSHUFPS     $0xdd, Z7, Z5, Z5
-	MOVLQSX     8(R9), R10
-	VANDPS      (SI)(R10*4), Z2, Z7
-	MOVLQSX     24(R9), R10
-	VANDPS      (SI)(R10*4), Z3, Z9
-	VSHUFPS     $0x88, Z9, Z7, Z10
-	VSHUFPS     $0xdd, Z9, Z7, Z7
-	MOVLQSX     12(R9), R10
-	VANDPS      (SI)(R10*4), Z2, Z2
-	MOVLQSX     28(R9), R10
-	VANDPS      (SI)(R10*4), Z3, Z3
-	VSHUFPS     $0x88, Z3, Z2, Z9
-	VSHUFPS     $0xdd, Z3, Z2, Z2
-	VADDPS      Z10, Z6, Z3
-	VADDPS      Z9, Z8, Z11
-	VFMADD132PS Z0, Z6, Z10
-	VADDPS      Z8, Z8, Z8
-	VFMADD231PS Z1, Z9, Z8
-	VADDPS      Z11, Z3, Z12
-	VSUBPS      Z11, Z3, Z3
-	VADDPS      Z8, Z10, Z11
-	VSUBPS      Z8, Z10, Z10
-	VADDPS      Z7, Z4, Z8
-	VADDPS      Z2, Z5, Z13
-	VFMADD132PS Z0, Z4, Z7
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Z2
+	VMOVUPS     (R11)(R10*4), Z3
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z4
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z5
+	VSHUFPS     $0x88, Z5, Z4, Z4
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z5
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z6
+	VSHUFPS     $0x88, Z6, Z5, Z5
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z6
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z7
+	VSHUFPS     $0x88, Z7, Z6, Z6
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z2
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z3
+	VSHUFPS     $0x88, Z3, Z2, Z2
+	VADDPS      Z6, Z4, Z3
+	VADDPS      Z2, Z5, Z7
+	VFMADD132PS Z0, Z4, Z6
 	VADDPS      Z5, Z5, Z5
 	VFMADD231PS Z1, Z2, Z5
-	VADDPS      Z13, Z8, Z14
-	VSUBPS      Z13, Z8, Z8
-	VADDPS      Z5, Z7, Z13
-	VSUBPS      Z5, Z7, Z7
-	VMOVUPS     Z6, (R8)
-	VMOVUPS     Z12, (R8)(CX*1)
-	VMOVUPS     Z3, (R8)(CX*2)
-	VMOVUPS     Z11, (R8)(DX*1)
-	VMOVUPS     Z10, (R8)(CX*4)
-	VMOVUPS     Z9, (R8)(BX*1)
-	LEAQ        (R8)(AX*1), R10
-	VADDPS      Z4, Z6, Z5
-	VMOVUPS     Z5, (R10)
-	VSUBPS      Z4, Z6, Z6
-	VADDPS      Z14, Z12, Z5
-	VMOVUPS     Z5, (R10)(CX*1)
-	VSUBPS      Z14, Z12, Z12
-	VADDPS      Z8, Z3, Z5
-	VMOVUPS     Z5, (R10)(CX*2)
-	VSUBPS      Z8, Z3, Z3
-	VADDPS      Z13, Z11, Z5
-	VMOVUPS     Z5, (R10)(DX*1)
-	VSUBPS      Z13, Z11, Z11
-	VADDPS      Z7, Z10, Z5
-	VMOVUPS     Z5, (R10)(CX*4)
-	VSUBPS      Z7, Z10, Z10
-	VADDPS      Z2, Z9, Z5
-	VMOVUPS     Z5, (R10)(BX*1)
-	VSUBPS      Z2, Z9, Z9
-	LEAQ        (R8)(AX*2), R10
-	VMOVUPS     Z6, (R10)
-	VMOVUPS     Z12, (R10)(CX*1)
-	VMOVUPS     Z3, (R10)(CX*2)
-	VMOVUPS     Z11, (R10)(DX*1)
-	VMOVUPS     Z10, (R10)(CX*4)
-	VMOVUPS     Z9, (R10)(BX*1)
-	VXORPS      winogradnegate<>+0(SB), Z4, Z4
-	VXORPS      winogradnegate<>+0(SB), Z14, Z14
-	VXORPS      winogradnegate<>+0(SB), Z8, Z8
-	VXORPS      winogradnegate<>+0(SB), Z13, Z13
-	VXORPS      winogradnegate<>+0(SB), Z7, Z7
-	VXORPS      winogradnegate<>+0(SB), Z2, Z2
-	LEAQ        (R8)(AX*2), R10
-	ADDQ        AX, R10
-	VMOVUPS     Z4, (R10)
-	VMOVUPS     Z14, (R10)(CX*1)
-	VMOVUPS     Z8, (R10)(CX*2)
-	VMOVUPS     Z13, (R10)(DX*1)
-	VMOVUPS     Z7, (R10)(CX*4)
-	VMOVUPS     Z2, (R10)(BX*1)
-	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000020, R9
-	CMPQ        R9, (SP)
+	VADDPS      Z7, Z3, Z8
+	VSUBPS      Z7, Z3, Z3
+	VADDPS      Z5, Z6, Z7
+	VSUBPS      Z5, Z6, Z6
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z8, (DI)(AX*1)
+	VMOVUPS     Z3, (DI)(AX*2)
+	VMOVUPS     Z7, (DI)(CX*1)
+	VMOVUPS     Z6, (DI)(AX*4)
+	VMOVUPS     Z2, (DI)(DX*1)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
 	JNE         next10
-	MOVQ        a+0(FP), DI
-	MOVQ        96(DI), DI
-	SHLQ        $0x02, DI
-	ADDQ        DI, SI
-	MOVQ        a+0(FP), DI
-	MOVQ        112(DI), DI
-	SHLQ        $0x02, DI
-	ADDQ        DI, 8(SP)
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted9
 
 skip8:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput1AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512F
+TEXT ·winogradPlanesInput1AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+64(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip12
+
+counted13:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next14:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z2
+	VMOVUPS      4(BX)(R8*4), Z3
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	VSHUFPS      $0xdd, Z4, Z2, Z2
+	VSHUFPS      $0x88, Z5, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z3
+	VMOVUPS      4(BX)(R8*4), Z4
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	VSHUFPS      $0xdd, Z5, Z3, Z3
+	VSHUFPS      $0x88, Z6, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	VSHUFPS      $0xdd, Z6, Z4, Z4
+	VSHUFPS      $0x88, Z7, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	VSHUFPS      $0xdd, Z7, Z5, Z5
+	VSHUFPS      $0x88, Z8, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z8
+	VMOVUPS      4(BX)(R8*4), Z9
+	VSHUFPS      $0xdd, Z8, Z6, Z6
+	VSHUFPS      $0x88, Z9, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z9
+	VMOVUPS      4(BX)(R8*4), Z10
+	VSHUFPS      $0xdd, Z9, Z7, Z7
+	VSHUFPS      $0x88, Z10, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	VFMADD132PS  Z0, Z6, Z2
+	VFNMADD231PS Z1, Z4, Z2
+	VFMADD231PS  Z0, Z3, Z7
+	VFNMADD231PS Z1, Z5, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVAPS      Z5, Z9
+	VFNMADD231PS Z0, Z3, Z9
+	VSUBPS       Z4, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VADDPS       Z9, Z8, Z3
+	VSUBPS       Z9, Z8, Z4
+	VADDPS       Z5, Z5, Z5
+	VADDPS       Z5, Z6, Z8
+	VSUBPS       Z5, Z6, Z6
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, (SI)(AX*1)
+	VMOVUPS      Z4, (SI)(AX*2)
+	VMOVUPS      Z8, (SI)(CX*1)
+	VMOVUPS      Z6, (SI)(AX*4)
+	VMOVUPS      Z7, (SI)(DX*1)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next14
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted13
+
+skip12:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient1AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·winogradPlanesGradient1AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+96(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip15
+
+counted16:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next17:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip18
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip18:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Z2
+	VMOVUPS     (R11)(R10*4), Z3
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z4
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z5
+	VSHUFPS     $0x88, Z5, Z4, Z6
+	VSHUFPS     $0xdd, Z5, Z4, Z4
+	VADDPS      Z4, Z6, Z4
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z5
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z6
+	VSHUFPS     $0x88, Z6, Z5, Z7
+	VSHUFPS     $0xdd, Z6, Z5, Z5
+	VADDPS      Z5, Z7, Z5
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z6
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z7
+	VSHUFPS     $0x88, Z7, Z6, Z8
+	VSHUFPS     $0xdd, Z7, Z6, Z6
+	VADDPS      Z6, Z8, Z6
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z2
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z3
+	VSHUFPS     $0x88, Z3, Z2, Z7
+	VSHUFPS     $0xdd, Z3, Z2, Z2
+	VADDPS      Z2, Z7, Z2
+	VADDPS      Z6, Z4, Z3
+	VADDPS      Z2, Z5, Z7
+	VFMADD132PS Z0, Z4, Z6
+	VADDPS      Z5, Z5, Z5
+	VFMADD231PS Z1, Z2, Z5
+	VADDPS      Z7, Z3, Z8
+	VSUBPS      Z7, Z3, Z3
+	VADDPS      Z5, Z6, Z7
+	VSUBPS      Z5, Z6, Z6
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z8, (DI)(AX*1)
+	VMOVUPS     Z3, (DI)(AX*2)
+	VMOVUPS     Z7, (DI)(CX*1)
+	VMOVUPS     Z6, (DI)(AX*4)
+	VMOVUPS     Z2, (DI)(DX*1)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next17
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted16
+
+skip15:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput2AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512F
+TEXT ·winogradPlanesInput2AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+64(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip19
+
+counted20:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next21:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z2
+	VMOVUPS      4(BX)(R8*4), Z3
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	VSHUFPS      $0xdd, Z4, Z2, Z2
+	VSHUFPS      $0x88, Z5, Z3, Z3
+	VSUBPS       Z2, Z3, Z2
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z3
+	VMOVUPS      4(BX)(R8*4), Z4
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	VSHUFPS      $0xdd, Z5, Z3, Z3
+	VSHUFPS      $0x88, Z6, Z4, Z4
+	VSUBPS       Z3, Z4, Z3
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	VSHUFPS      $0xdd, Z6, Z4, Z4
+	VSHUFPS      $0x88, Z7, Z5, Z5
+	VSUBPS       Z4, Z5, Z4
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	VSHUFPS      $0xdd, Z7, Z5, Z5
+	VSHUFPS      $0x88, Z8, Z6, Z6
+	VSUBPS       Z5, Z6, Z5
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z8
+	VMOVUPS      4(BX)(R8*4), Z9
+	VSHUFPS      $0xdd, Z8, Z6, Z6
+	VSHUFPS      $0x88, Z9, Z7, Z7
+	VSUBPS       Z6, Z7, Z6
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z9
+	VMOVUPS      4(BX)(R8*4), Z10
+	VSHUFPS      $0xdd, Z9, Z7, Z7
+	VSHUFPS      $0x88, Z10, Z8, Z8
+	VSUBPS       Z7, Z8, Z7
+	VFMADD132PS  Z0, Z6, Z2
+	VFNMADD231PS Z1, Z4, Z2
+	VFMADD231PS  Z0, Z3, Z7
+	VFNMADD231PS Z1, Z5, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVAPS      Z5, Z9
+	VFNMADD231PS Z0, Z3, Z9
+	VSUBPS       Z4, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VADDPS       Z9, Z8, Z3
+	VSUBPS       Z9, Z8, Z4
+	VADDPS       Z5, Z5, Z5
+	VADDPS       Z5, Z6, Z8
+	VSUBPS       Z5, Z6, Z6
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, (SI)(AX*1)
+	VMOVUPS      Z4, (SI)(AX*2)
+	VMOVUPS      Z8, (SI)(CX*1)
+	VMOVUPS      Z6, (SI)(AX*4)
+	VMOVUPS      Z7, (SI)(DX*1)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next21
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted20
+
+skip19:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient2AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·winogradPlanesGradient2AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+96(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip22
+
+counted23:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next24:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip25
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip25:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Z2
+	VMOVUPS     (R11)(R10*4), Z3
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z4
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z5
+	VSHUFPS     $0x88, Z5, Z4, Z6
+	VSHUFPS     $0xdd, Z5, Z4, Z4
+	VSUBPS      Z4, Z6, Z4
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z5
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z6
+	VSHUFPS     $0x88, Z6, Z5, Z7
+	VSHUFPS     $0xdd, Z6, Z5, Z5
+	VSUBPS      Z5, Z7, Z5
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z6
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z7
+	VSHUFPS     $0x88, Z7, Z6, Z8
+	VSHUFPS     $0xdd, Z7, Z6, Z6
+	VSUBPS      Z6, Z8, Z6
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z2
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z3
+	VSHUFPS     $0x88, Z3, Z2, Z7
+	VSHUFPS     $0xdd, Z3, Z2, Z2
+	VSUBPS      Z2, Z7, Z2
+	VADDPS      Z6, Z4, Z3
+	VADDPS      Z2, Z5, Z7
+	VFMADD132PS Z0, Z4, Z6
+	VADDPS      Z5, Z5, Z5
+	VFMADD231PS Z1, Z2, Z5
+	VADDPS      Z7, Z3, Z8
+	VSUBPS      Z7, Z3, Z3
+	VADDPS      Z5, Z6, Z7
+	VSUBPS      Z5, Z6, Z6
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z8, (DI)(AX*1)
+	VMOVUPS     Z3, (DI)(AX*2)
+	VMOVUPS     Z7, (DI)(CX*1)
+	VMOVUPS     Z6, (DI)(AX*4)
+	VMOVUPS     Z2, (DI)(DX*1)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next24
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted23
+
+skip22:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesInput3AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512F
+TEXT ·winogradPlanesInput3AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+64(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip26
+
+counted27:
+	MOVQ a+0(FP), SI
+	MOVQ 48(SI), DI
+	MOVQ 8(SP), SI
+
+next28:
+	MOVLQSX      (DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z2
+	VMOVUPS      4(BX)(R8*4), Z3
+	MOVLQSX      24(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	VSUBPS       Z3, Z2, Z2
+	VSUBPS       Z5, Z4, Z4
+	VSHUFPS      $0xdd, Z4, Z2, Z2
+	MOVLQSX      4(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z3
+	VMOVUPS      4(BX)(R8*4), Z4
+	MOVLQSX      28(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	VSUBPS       Z4, Z3, Z3
+	VSUBPS       Z6, Z5, Z5
+	VSHUFPS      $0xdd, Z5, Z3, Z3
+	MOVLQSX      8(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z4
+	VMOVUPS      4(BX)(R8*4), Z5
+	MOVLQSX      32(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	VSUBPS       Z5, Z4, Z4
+	VSUBPS       Z7, Z6, Z6
+	VSHUFPS      $0xdd, Z6, Z4, Z4
+	MOVLQSX      12(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z5
+	VMOVUPS      4(BX)(R8*4), Z6
+	MOVLQSX      36(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	VSUBPS       Z6, Z5, Z5
+	VSUBPS       Z8, Z7, Z7
+	VSHUFPS      $0xdd, Z7, Z5, Z5
+	MOVLQSX      16(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z6
+	VMOVUPS      4(BX)(R8*4), Z7
+	MOVLQSX      40(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z8
+	VMOVUPS      4(BX)(R8*4), Z9
+	VSUBPS       Z7, Z6, Z6
+	VSUBPS       Z9, Z8, Z8
+	VSHUFPS      $0xdd, Z8, Z6, Z6
+	MOVLQSX      20(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z7
+	VMOVUPS      4(BX)(R8*4), Z8
+	MOVLQSX      44(DI), R8
+	VMOVUPS      -4(BX)(R8*4), Z9
+	VMOVUPS      4(BX)(R8*4), Z10
+	VSUBPS       Z8, Z7, Z7
+	VSUBPS       Z10, Z9, Z9
+	VSHUFPS      $0xdd, Z9, Z7, Z7
+	VFMADD132PS  Z0, Z6, Z2
+	VFNMADD231PS Z1, Z4, Z2
+	VFMADD231PS  Z0, Z3, Z7
+	VFNMADD231PS Z1, Z5, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVAPS      Z5, Z9
+	VFNMADD231PS Z0, Z3, Z9
+	VSUBPS       Z4, Z6, Z6
+	VSUBPS       Z3, Z5, Z5
+	VADDPS       Z9, Z8, Z3
+	VSUBPS       Z9, Z8, Z4
+	VADDPS       Z5, Z5, Z5
+	VADDPS       Z5, Z6, Z8
+	VSUBPS       Z5, Z6, Z6
+	VMOVUPS      Z2, (SI)
+	VMOVUPS      Z3, (SI)(AX*1)
+	VMOVUPS      Z4, (SI)(AX*2)
+	VMOVUPS      Z8, (SI)(CX*1)
+	VMOVUPS      Z6, (SI)(AX*4)
+	VMOVUPS      Z7, (SI)(DX*1)
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000030, DI
+	CMPQ         DI, (SP)
+	JNE          next28
+	MOVQ         a+0(FP), SI
+	MOVQ         96(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, BX
+	MOVQ         a+0(FP), SI
+	MOVQ         112(SI), SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, 8(SP)
+	DECQ         16(SP)
+	JNZ          counted27
+
+skip26:
+	VZEROUPPER
+	RET
+
+// func winogradPlanesGradient3AVX512(a *WinogradPlanes)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·winogradPlanesGradient3AVX512(SB), NOSPLIT, $24-8
+	VBROADCASTSS winograd<>+32(SB), Z0
+	VBROADCASTSS winograd<>+96(SB), Z1
+	MOVQ         a+0(FP), AX
+	MOVQ         104(AX), AX
+	SHLQ         $0x02, AX
+	LEAQ         (AX)(AX*2), CX
+	LEAQ         (AX)(AX*4), DX
+	MOVQ         a+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         a+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         a+0(FP), DI
+	MOVQ         56(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, (SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         (SI), SI
+	MOVQ         SI, 8(SP)
+	MOVQ         a+0(FP), SI
+	MOVQ         120(SI), SI
+	MOVQ         SI, 16(SP)
+	TESTQ        SI, SI
+	JZ           skip29
+
+counted30:
+	MOVQ a+0(FP), SI
+	MOVQ 72(SI), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
+
+next31:
+	XORQ    R9, R9
+	XORQ    R10, R10
+	TESTQ   SI, SI
+	JZ      skip32
+	MOVLQSX (SI), R9
+	NEGQ    R9
+	MOVLQSX 4(SI), R10
+	NEGQ    R10
+	ADDQ    $0x08, SI
+
+skip32:
+	LEAQ        winogradcolumns<>+64(SB), R11
+	VMOVUPS     (R11)(R9*4), Z2
+	VMOVUPS     (R11)(R10*4), Z3
+	MOVLQSX     (R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z4
+	MOVLQSX     16(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z5
+	VSHUFPS     $0xdd, Z5, Z4, Z4
+	VXORPS      winogradnegate<>+0(SB), Z4, Z4
+	MOVLQSX     4(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z5
+	MOVLQSX     20(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z6
+	VSHUFPS     $0xdd, Z6, Z5, Z5
+	VXORPS      winogradnegate<>+0(SB), Z5, Z5
+	MOVLQSX     8(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z6
+	MOVLQSX     24(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z7
+	VSHUFPS     $0xdd, Z7, Z6, Z6
+	VXORPS      winogradnegate<>+0(SB), Z6, Z6
+	MOVLQSX     12(R8), R9
+	VANDPS      (BX)(R9*4), Z2, Z2
+	MOVLQSX     28(R8), R9
+	VANDPS      (BX)(R9*4), Z3, Z3
+	VSHUFPS     $0xdd, Z3, Z2, Z2
+	VXORPS      winogradnegate<>+0(SB), Z2, Z2
+	VADDPS      Z6, Z4, Z3
+	VADDPS      Z2, Z5, Z7
+	VFMADD132PS Z0, Z4, Z6
+	VADDPS      Z5, Z5, Z5
+	VFMADD231PS Z1, Z2, Z5
+	VADDPS      Z7, Z3, Z8
+	VSUBPS      Z7, Z3, Z3
+	VADDPS      Z5, Z6, Z7
+	VSUBPS      Z5, Z6, Z6
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z8, (DI)(AX*1)
+	VMOVUPS     Z3, (DI)(AX*2)
+	VMOVUPS     Z7, (DI)(CX*1)
+	VMOVUPS     Z6, (DI)(AX*4)
+	VMOVUPS     Z2, (DI)(DX*1)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, (SP)
+	JNE         next31
+	MOVQ        a+0(FP), SI
+	MOVQ        96(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, BX
+	MOVQ        a+0(FP), SI
+	MOVQ        112(SI), SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, 8(SP)
+	DECQ        16(SP)
+	JNZ         counted30
+
+skip29:
 	VZEROUPPER
 	RET
 
@@ -2881,7 +3957,7 @@ TEXT ·winogradRowsOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next12:
+next33:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -2889,7 +3965,7 @@ next12:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next13:
+next34:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z3
@@ -2975,14 +4051,14 @@ next13:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next13
+	JNE         next34
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next12
+	JNE         next33
 	VZEROUPPER
 	RET
 
@@ -3014,14 +4090,14 @@ TEXT ·winogradPlanesOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(BX), BX
 	MOVQ         BX, 16(SP)
 	TESTQ        BX, BX
-	JZ           skip14
+	JZ           skip35
 
-counted15:
+counted36:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next16:
+next37:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z3
@@ -3107,7 +4183,7 @@ next16:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next16
+	JNE         next37
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -3117,9 +4193,9 @@ next16:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted15
+	JNZ         counted36
 
-skip14:
+skip35:
 	VZEROUPPER
 	RET
 
@@ -3151,7 +4227,7 @@ TEXT ·winogradRowsOutputScaleAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next17:
+next38:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -3159,7 +4235,7 @@ next17:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next18:
+next39:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z4
@@ -3267,14 +4343,14 @@ next18:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next18
+	JNE         next39
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next17
+	JNE         next38
 	VZEROUPPER
 	RET
 
@@ -3309,9 +4385,9 @@ TEXT ·winogradPlanesOutputScaleAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip19
+	JZ           skip40
 
-counted20:
+counted41:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -3324,7 +4400,7 @@ counted20:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next21:
+next42:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z6
@@ -3426,7 +4502,7 @@ next21:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next21
+	JNE         next42
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -3436,9 +4512,9 @@ next21:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted20
+	JNZ         counted41
 
-skip19:
+skip40:
 	VZEROUPPER
 	RET
 
@@ -3472,7 +4548,7 @@ TEXT ·winogradRowsOutputScaleResAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next22:
+next43:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -3480,7 +4556,7 @@ next22:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next23:
+next44:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Z4
@@ -3596,14 +4672,14 @@ next23:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, DI
 	CMPQ        R8, 16(SP)
-	JNE         next23
+	JNE         next44
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next22
+	JNE         next43
 	VZEROUPPER
 	RET
 
@@ -3640,9 +4716,9 @@ TEXT ·winogradPlanesOutputScaleResAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip24
+	JZ           skip45
 
-counted25:
+counted46:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -3655,7 +4731,7 @@ counted25:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next26:
+next47:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z6
@@ -3765,7 +4841,7 @@ next26:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next26
+	JNE         next47
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -3776,9 +4852,9 @@ next26:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted25
+	JNZ         counted46
 
-skip24:
+skip45:
 	VZEROUPPER
 	RET
 
@@ -3812,9 +4888,9 @@ TEXT ·winogradWeightsAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip27
+	JZ           skip48
 
-counted28:
+counted49:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -3825,7 +4901,7 @@ counted28:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next29:
+next50:
 	VMOVUPS     (DI), Z6
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Z7
@@ -3937,7 +5013,7 @@ next29:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	CMPQ        SI, 32(SP)
-	JNE         next29
+	JNE         next50
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -3947,9 +5023,9 @@ next29:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted28
+	JNZ         counted49
 
-skip27:
+skip48:
 	VZEROUPPER
 	RET
 
@@ -3982,9 +5058,9 @@ TEXT ·winogradWeightsGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip30
+	JZ           skip51
 
-counted31:
+counted52:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -3995,7 +5071,7 @@ counted31:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next32:
+next53:
 	VMOVUPS      (SI), Z5
 	VMOVUPS      (SI)(CX*1), Z6
 	VMOVUPS      (SI)(CX*2), Z7
@@ -4113,7 +5189,7 @@ next32:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	CMPQ         SI, 32(SP)
-	JNE          next32
+	JNE          next53
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -4123,8 +5199,8 @@ next32:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted31
+	JNZ          counted52
 
-skip30:
+skip51:
 	VZEROUPPER
 	RET

@@ -113,8 +113,8 @@ func BenchmarkWinogradPlanes(b *testing.B) {
 				pos  []int32
 				run  func(*WinogradPlanes)
 			}{
-				{"input", in, s.WinogradPlanesInput},
-				{"gradient", out, s.WinogradPlanesGradient},
+				{"input", in, allColumns(s.WinogradPlanesInput)},
+				{"gradient", out, allColumns(s.WinogradPlanesGradient)},
 				{"output", out, func(a *WinogradPlanes) { s.WinogradPlanesOutput(a, nil) }},
 				{"outputRes", out, func(a *WinogradPlanes) { s.WinogradPlanesOutput(a, f) }},
 			} {

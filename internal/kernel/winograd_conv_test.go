@@ -98,11 +98,11 @@ func newWinogradPlanes(s *Set, height, width int) *winogradMap {
 		a.T, a.X, a.Pos = t, x, pos
 		return &a
 	}
-	m.input = func(s *Set, t, x []float32) { s.WinogradPlanesInput(with(t, x, in)) }
+	m.input = func(s *Set, t, x []float32) { allColumns(s.WinogradPlanesInput)(with(t, x, in)) }
 	m.gradient = func(s *Set, t, x []float32) {
 		a := with(t, x, out)
 		a.Skip = skip
-		s.WinogradPlanesGradient(a)
+		allColumns(s.WinogradPlanesGradient)(a)
 	}
 	m.output = func(s *Set, t, x []float32) { s.WinogradPlanesOutput(with(t, x, out), nil) }
 	return m

@@ -162,6 +162,13 @@ func winogradRowsOutputGeneric(a *WinogradRows, f *Finish) {
 	}
 }
 
+// scatterColumn writes the products of one column of a tile.
+func (t *winogradIn) scatterColumn(dst []float32, column, step int) {
+	for i := range t {
+		dst[i*step] = t[i][column]
+	}
+}
+
 func winogradPlanesInputGeneric(s *Set, a *WinogradPlanes) {
 	const n = winogradInRows
 	for c := range a.C {
@@ -172,7 +179,7 @@ func winogradPlanesInputGeneric(s *Set, a *WinogradPlanes) {
 				copy(d[r][:], a.X[int(p)+c*a.XStride+column-1:])
 			}
 			t := d.input()
-			t.scatter(a.T[c*a.Stride+i:], a.Step)
+			t.scatterColumn(a.T[c*a.Stride+i:], a.Column, a.Step)
 		}
 	}
 }
@@ -190,7 +197,7 @@ func winogradPlanesGradientGeneric(s *Set, a *WinogradPlanes) {
 				}
 			}
 			t := y.gradient()
-			t.scatter(a.T[c*a.Stride+i:], a.Step)
+			t.scatterColumn(a.T[c*a.Stride+i:], a.Column, a.Step)
 		}
 	}
 }

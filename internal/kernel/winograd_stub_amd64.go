@@ -14,15 +14,45 @@ func winogradRowsInputAVX2(a *WinogradRows)
 //go:noescape
 func winogradRowsGradientAVX2(a *WinogradRows)
 
-// winogradPlanesInputAVX2 is winogradPlanesInputGeneric with vectors along tiles.
+// winogradPlanesInput0AVX2 is winogradPlanesInputGeneric for column 0, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInputAVX2(a *WinogradPlanes)
+func winogradPlanesInput0AVX2(a *WinogradPlanes)
 
-// winogradPlanesGradientAVX2 is winogradPlanesGradientGeneric with vectors along tiles.
+// winogradPlanesGradient0AVX2 is winogradPlanesGradientGeneric for column 0, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradientAVX2(a *WinogradPlanes)
+func winogradPlanesGradient0AVX2(a *WinogradPlanes)
+
+// winogradPlanesInput1AVX2 is winogradPlanesInputGeneric for column 1, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput1AVX2(a *WinogradPlanes)
+
+// winogradPlanesGradient1AVX2 is winogradPlanesGradientGeneric for column 1, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient1AVX2(a *WinogradPlanes)
+
+// winogradPlanesInput2AVX2 is winogradPlanesInputGeneric for column 2, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput2AVX2(a *WinogradPlanes)
+
+// winogradPlanesGradient2AVX2 is winogradPlanesGradientGeneric for column 2, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient2AVX2(a *WinogradPlanes)
+
+// winogradPlanesInput3AVX2 is winogradPlanesInputGeneric for column 3, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput3AVX2(a *WinogradPlanes)
+
+// winogradPlanesGradient3AVX2 is winogradPlanesGradientGeneric for column 3, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient3AVX2(a *WinogradPlanes)
 
 // winogradRowsOutputAVX2 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
 //
@@ -74,15 +104,45 @@ func winogradRowsInputAVX512(a *WinogradRows)
 //go:noescape
 func winogradRowsGradientAVX512(a *WinogradRows)
 
-// winogradPlanesInputAVX512 is winogradPlanesInputGeneric with vectors along tiles.
+// winogradPlanesInput0AVX512 is winogradPlanesInputGeneric for column 0, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInputAVX512(a *WinogradPlanes)
+func winogradPlanesInput0AVX512(a *WinogradPlanes)
 
-// winogradPlanesGradientAVX512 is winogradPlanesGradientGeneric with vectors along tiles.
+// winogradPlanesGradient0AVX512 is winogradPlanesGradientGeneric for column 0, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradientAVX512(a *WinogradPlanes)
+func winogradPlanesGradient0AVX512(a *WinogradPlanes)
+
+// winogradPlanesInput1AVX512 is winogradPlanesInputGeneric for column 1, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput1AVX512(a *WinogradPlanes)
+
+// winogradPlanesGradient1AVX512 is winogradPlanesGradientGeneric for column 1, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient1AVX512(a *WinogradPlanes)
+
+// winogradPlanesInput2AVX512 is winogradPlanesInputGeneric for column 2, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput2AVX512(a *WinogradPlanes)
+
+// winogradPlanesGradient2AVX512 is winogradPlanesGradientGeneric for column 2, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient2AVX512(a *WinogradPlanes)
+
+// winogradPlanesInput3AVX512 is winogradPlanesInputGeneric for column 3, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesInput3AVX512(a *WinogradPlanes)
+
+// winogradPlanesGradient3AVX512 is winogradPlanesGradientGeneric for column 3, with vectors along tiles.
+//
+//go:noescape
+func winogradPlanesGradient3AVX512(a *WinogradPlanes)
 
 // winogradRowsOutputAVX512 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
 //

@@ -247,16 +247,27 @@ func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left 
 	want.check(t, fmt.Sprintf("channels=%d pairs=%d shift=%d skip=%t", channels, pairs, shift, skip), out, before)
 }
 
+// allColumns computes all 24 products by a transform that computes those of one column.
+func allColumns(transform func(*WinogradPlanes)) func(*WinogradPlanes) {
+	return func(a *WinogradPlanes) {
+		for k := range winogradInCols {
+			column := *a
+			column.T, column.Step, column.Column = a.T[k*a.Step:], winogradInCols*a.Step, k
+			transform(&column)
+		}
+	}
+}
+
 func TestWinogradPlanesInput(t *testing.T) {
 	forWinograd(t, sample(1, 2, 3, 7), func(t *testing.T, s *Set, r *rand.Rand, c, pairs, shift int) {
-		testPlanesTransform(t, s, r, winogradInput, 1, false, s.WinogradPlanesInput, c, pairs, shift)
+		testPlanesTransform(t, s, r, winogradInput, 1, false, allColumns(s.WinogradPlanesInput), c, pairs, shift)
 	})
 }
 
 func TestWinogradPlanesGradient(t *testing.T) {
 	forWinograd(t, sample(1, 2, 3, 7), func(t *testing.T, s *Set, r *rand.Rand, c, pairs, shift int) {
 		for _, skip := range []bool{false, true} {
-			testPlanesTransform(t, s, r, winogradGradient, 0, skip, s.WinogradPlanesGradient, c, pairs, shift)
+			testPlanesTransform(t, s, r, winogradGradient, 0, skip, allColumns(s.WinogradPlanesGradient), c, pairs, shift)
 		}
 	})
 }
@@ -381,6 +392,7 @@ func TestWinogradRefuses(t *testing.T) {
 			"rows, Relu":      func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Relu: true}) },
 			"rows, Res":       func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Res: x}) },
 			"planes, T":       func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n-1], X: x, Pos: pos, C: 1}) },
+			"planes, column":  func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 1, Column: 4}) },
 			"planes, channel": func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 2, Stride: 99}) },
 			"planes, Pos":     func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos[:6], C: 1}) },
 			"planes, odd":     func() { s.WinogradPlanesOutput(&WinogradPlanes{T: x, X: x, Pos: pos[:12], C: 1}, nil) },

@@ -72,6 +72,16 @@ func (c *convolutions) scaled(r reg.GPVirtual) reg.GPVirtual {
 	return r
 }
 
+// unlessSet skips body when a flag of the argument struct is set.
+func (c *convolutions) unlessSet(flag string, body func()) {
+	r, l := c.GP64(), c.label("set")
+	c.Load(c.Dereference(c.Param("a")).Field(flag), r.As8())
+	c.TESTB(r.As8(), r.As8())
+	c.JNZ(LabelRef(l))
+	body()
+	c.Label(l)
+}
+
 // loop repeats body n times, n > 0; it counts n down.
 func (c *convolutions) loop(n reg.GPVirtual, body func()) {
 	l := c.label("loop")
@@ -282,9 +292,12 @@ func (c *convolutions) planesGrad() {
 
 func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, dst, off reg.GPVirtual, rowStep, imageStep Mem) {
 	acc := c.vecs(c.gradOut * c.gradIn)
-	for i, a := range acc {
-		c.VMOVUPS(Mem{Base: dst, Disp: i * c.bytes}, a)
-	}
+	c.clear(acc...)
+	c.unlessSet("Write", func() {
+		for i, a := range acc {
+			c.VMOVUPS(Mem{Base: dst, Disp: i * c.bytes}, a)
+		}
+	})
 	y, yb := base("Y"), c.scaled(field("YBase"))
 	c.ADDQ(yb, y)
 	stride, stride3 := c.scaled(field("YStride")), c.GP64()
@@ -470,10 +483,13 @@ func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.
 		c.ADDQ(U32(uint32(n*floatBytes)), yPos)
 	})
 	for i := range rowTile {
+		c.unlessSet("Write", func() {
+			for v := range vecs {
+				c.VADDPS(Mem{Base: dst, Disp: v * c.bytes}, acc[i*vecs+v], acc[i*vecs+v])
+			}
+		})
 		for v := range vecs {
-			m := Mem{Base: dst, Disp: v * c.bytes}
-			c.VADDPS(m, acc[i*vecs+v], acc[i*vecs+v])
-			c.VMOVUPS(acc[i*vecs+v], m)
+			c.VMOVUPS(acc[i*vecs+v], Mem{Base: dst, Disp: v * c.bytes})
 		}
 		c.ADDQ(stride, dst)
 	}

@@ -34,8 +34,10 @@ func winogradKernels(g *generator) {
 		w := &winograd{convolutions: c}
 		w.rowsInput()
 		w.rowsGradient()
-		w.planesInput()
-		w.planesGradient()
+		for column := range winogradInCols {
+			w.planesInput(column)
+			w.planesGradient(column)
+		}
 		for f := sums; f <= scaledRes; f++ {
 			w.rowsOutput(f)
 			w.planesOutput(f)
@@ -127,6 +129,13 @@ func (w *winograd) loadSteps() {
 	w.step = w.scaled(w.field("Step"))
 	w.step4, w.step12, w.step20 = w.copyOf(w.step), w.GP64(), w.GP64()
 	w.SHLQ(Imm(2), w.step4)
+	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
+	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 4}, w.step20)
+}
+
+// loadColumnSteps is loadSteps where Step is the distance of the points of one column: that is column 0.
+func (w *winograd) loadColumnSteps() {
+	w.step4, w.step12, w.step20 = w.scaled(w.field("Step")), w.GP64(), w.GP64()
 	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
 	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 4}, w.step20)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -38,58 +40,48 @@ func (w *winograd) shuffled(lanes uint64, first, second reg.VecVirtual) reg.VecV
 	return r
 }
 
-func (w *winograd) planesInput() {
-	w.start("winogradPlanesInput", "func(a *WinogradPlanes)", "is winogradPlanesInputGeneric with vectors along tiles.", 4, 5)
-	w.loadSteps()
+func (w *winograd) planesInput(column int) {
+	w.start(fmt.Sprint("winogradPlanesInput", column), "func(a *WinogradPlanes)",
+		fmt.Sprintf("is winogradPlanesInputGeneric for column %d, with vectors along tiles.", column), 4, 5)
+	w.loadColumnSteps()
 	x := w.base("X")
-	var waiting Mem // columns 0 and 3, while AVX2's registers hold 1 and 2: faster than to read the map twice
-	if !w.wide() {
-		waiting = w.AllocLocal(2 * winogradInRows * w.bytes)
-	}
-	place := func(i, k int) Mem { return waiting.Offset((k/3*winogradInRows + i) * w.bytes) }
 	w.pairs(winogradInRows, func() {}, func(t, pos reg.GPVirtual) {
-		var d [winogradInCols][]reg.VecVirtual
-		for i := range winogradInRows {
+		d := make([]reg.VecVirtual, winogradInRows)
+		for i := range d {
 			// The columns from -1 and those from 1 on, of both units: inputs 0 and 1, and 2 and 3, of all tiles.
 			var left, right [2]reg.VecVirtual
 			for u := range left {
 				at := w.offset(pos, u*winogradInRows+i)
 				left[u], right[u] = w.load(indexed(x, at, floatBytes, -floatBytes)), w.load(indexed(x, at, floatBytes, floatBytes))
 			}
-			d1, d2 := w.shuffled(oddLanes, left[0], left[1]), w.shuffled(evenLanes, right[0], right[1])
-			for u := range left {
-				w.VSUBPS(right[u], left[u], left[u])
-			}
-			outer := [...]reg.VecVirtual{w.shuffled(evenLanes, left[0], left[1]), left[0]}
-			w.VSHUFPS(Imm(oddLanes), left[1], left[0], left[0])
-			for n, k := range []int{0, 3} {
-				if w.wide() {
-					d[k] = append(d[k], outer[n])
+			switch column {
+			case 0, 3: // 0 less 2, and 1 less 3
+				for u := range left {
+					w.VSUBPS(right[u], left[u], left[u])
+				}
+				lanes := map[int]uint64{0: evenLanes, 3: oddLanes}[column]
+				d[i] = w.shuffled(lanes, left[0], left[1])
+			default:
+				d1, d2 := w.shuffled(oddLanes, left[0], left[1]), w.shuffled(evenLanes, right[0], right[1])
+				if column == 1 {
+					w.VADDPS(d2, d1, d1)
 				} else {
-					w.VMOVUPS(outer[n], place(i, k))
+					w.VSUBPS(d1, d2, d1)
 				}
+				d[i] = d1
 			}
-			d[1] = append(d[1], w.sum(d1, d2))
-			w.VSUBPS(d1, d2, d2)
-			d[2] = append(d[2], d2)
 		}
-		for _, k := range []int{1, 2, 0, 3} {
-			if d[k] == nil {
-				for i := range winogradInRows {
-					d[k] = append(d[k], w.load(place(i, k)))
-				}
-			}
-			w.storeColumn(t, k, w.inputY(d[k]))
-		}
+		w.storeColumn(t, 0, w.inputY(d))
 	}, func() {
 		stride := w.scaled(w.field("XStride"))
 		w.ADDQ(stride, x)
 	})
 }
 
-func (w *winograd) planesGradient() {
-	w.start("winogradPlanesGradient", "func(a *WinogradPlanes)", "is winogradPlanesGradientGeneric with vectors along tiles.", 4, 8)
-	w.loadSteps()
+func (w *winograd) planesGradient(column int) {
+	w.start(fmt.Sprint("winogradPlanesGradient", column), "func(a *WinogradPlanes)",
+		fmt.Sprintf("is winogradPlanesGradientGeneric for column %d, with vectors along tiles.", column), 4, 8)
+	w.loadColumnSteps()
 	x, skip := w.base("X"), w.GP64()
 	w.pairs(winogradOutRows, func() {
 		w.Load(w.Dereference(w.Param("a")).Field("Skip").Base(), skip)
@@ -111,17 +103,26 @@ func (w *winograd) planesGradient() {
 		for u, h := range hidden {
 			masks[u] = w.load(indexed(middle, h, floatBytes, 0))
 		}
-		var y [winogradOutCols][]reg.VecVirtual
-		for i := range winogradOutRows {
+		y := make([]reg.VecVirtual, winogradOutRows)
+		for i := range y {
 			var units [2]reg.VecVirtual
 			for u := range units {
 				units[u] = w.vec()
 				w.VANDPS(indexed(x, w.offset(pos, u*winogradOutRows+i), floatBytes, 0), masks[u], units[u])
 			}
-			y[0] = append(y[0], w.shuffled(evenLanes, units[0], units[1]))
-			y[1] = append(y[1], w.shuffled(oddLanes, units[0], units[1]))
+			switch column {
+			case 0:
+				y[i] = w.shuffled(evenLanes, units[0], units[1])
+			case 1:
+				y[i] = w.sum(w.shuffled(evenLanes, units[0], units[1]), w.shuffled(oddLanes, units[0], units[1]))
+			case 2:
+				y[i] = w.difference(w.shuffled(evenLanes, units[0], units[1]), w.shuffled(oddLanes, units[0], units[1]))
+			case 3:
+				y[i] = w.shuffled(oddLanes, units[0], units[1])
+				w.VXORPS(static(winogradNegate, 0), y[i], y[i])
+			}
 		}
-		w.storeGradient(t, w.gradientY(y[0]), w.gradientY(y[1]))
+		w.storeColumn(t, 0, w.gradientY(y))
 	}, func() {
 		stride := w.scaled(w.field("XStride"))
 		w.ADDQ(stride, x)
