@@ -1,0 +1,4 @@
+package nn
+
+// WinogradRounding is for tests outside the package.
+const WinogradRounding = winogradRounding
