@@ -33,7 +33,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		},
 		Provenance: result.Provenance{
 			Revision: r.revision(), Numbers: result.Numbers, Kernel: r.net.KernelName(),
-			Workers: r.workers, Concurrency: r.concurrency, Go: runtime.Version(), DataDigest: r.stream.Info().Digest,
+			Convolution: r.net.ConvolutionName(), Workers: r.workers, Concurrency: r.concurrency, Go: runtime.Version(), DataDigest: r.stream.Info().Digest,
 		},
 		Stream:  r.streamResult(),
 		Metrics: metricsOf(r.accuracy),

@@ -60,7 +60,10 @@ func (r *run) build() error {
 	if err != nil {
 		return err
 	}
-	r.id = identity{config: r.config.canonical(), data: info.Digest, numbers: result.Numbers, kernel: r.net.KernelName()}
+	r.id = identity{
+		config: r.config.canonical(), data: info.Digest,
+		numbers: result.Numbers, kernel: r.net.KernelName(), convolution: r.net.ConvolutionName(),
+	}
 	r.progress = newProgress(len(info.Tasks), info.Classes)
 	r.plan = newPlan(r.stream, r.net, r.set, r.config)
 	r.every = r.interval()

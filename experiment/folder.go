@@ -219,7 +219,7 @@ func removeMatching(folder string, patterns []string) error {
 }
 
 // keptResult returns the result of a run that ended before, nil when the run has to start or go on. A result that other
-// data, numbers or kernels made is refused: the experiment would mix what cannot be compared.
+// data, numbers, kernels or convolutions made is refused: the experiment would mix what cannot be compared.
 func keptResult(folder string, id identity) (*result.Result, error) {
 	path := filepath.Join(folder, ResultFile)
 	r, err := result.Read(path)
@@ -237,7 +237,7 @@ func keptResult(folder string, id identity) (*result.Result, error) {
 	}
 	made := identity{
 		config: config.canonical(), data: r.Provenance.DataDigest,
-		numbers: r.Provenance.Numbers, kernel: r.Provenance.Kernel,
+		numbers: r.Provenance.Numbers, kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution,
 	}
 	if err := id.accept(made); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", path, err)

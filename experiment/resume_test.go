@@ -19,6 +19,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/result"
+	"ocl/nn"
 )
 
 var long = flag.Bool("long", false, "kill runs at twenty instants instead of three")
@@ -246,7 +247,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint or a result of other data, numbers or kernels is refused, saying which.
+// A checkpoint or a result of other data, numbers, kernels or convolutions is refused, saying which and what to set.
 func TestOthersRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -255,7 +256,10 @@ func TestOthersRefused(t *testing.T) {
 	}{
 		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0; this run has sha256:"},
 		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels; this run uses "},
-		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99; this run has "},
+		{func(id *identity) { id.convolution = "abacus" }, `it was made with "abacus" convolutions; this run uses "` +
+			nn.Convolution() + `"; set OCL_CONV=abacus, or start again with --force`},
+		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99; this program has "},
+		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "" }, "it was made with numbers version 1; this program has "},
 		{func(id *identity) { id.config = "{}" }, "it was made with another config"},
 	} {
 		out, folder, c := interrupted(t)
@@ -288,10 +292,51 @@ func TestOthersRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, bytes.Replace(b, []byte(`"kernel": "`), []byte(`"kernel": "x`), 1), 0o644); err != nil {
-		t.Fatal(err)
+	convolution := `"convolution": "` + nn.Convolution() + `"`
+	for _, tt := range []struct{ old, new, want string }{
+		{`"kernel": "`, `"kernel": "x`, "it was made with the x"},
+		{convolution, `"convolution": "abacus"`, `it was made with "abacus" convolutions`},
+		{fmt.Sprintf(`"numbers": %d`, result.Numbers), `"numbers": 1`, "it was made with numbers version 1"},
+	} {
+		other := bytes.Replace(b, []byte(tt.old), []byte(tt.new), 1)
+		if bytes.Equal(other, b) {
+			t.Fatalf("the result does not say %s", tt.old)
+		}
+		if err := os.WriteFile(path, other, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v\nwant %s", tt.new, err, tt.want)
+		}
 	}
-	if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil || !strings.Contains(err.Error(), "it was made with the x") {
-		t.Errorf("a result of other kernels: %v", err)
+}
+
+// What to set for the algorithm that a run was made with.
+func TestAcceptConvolution(t *testing.T) {
+	for made, want := range map[string]string{
+		"table":    "; unset OCL_CONV, or ",
+		"direct":   "; set OCL_CONV=direct, or ",
+		"winograd": "; set OCL_CONV=winograd, or ",
+	} {
+		if err := (identity{convolution: "other"}).accept(identity{convolution: made}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v\nwant %s", made, err, want)
+		}
+		if err := (identity{convolution: made}).accept(identity{convolution: made}); err != nil {
+			t.Errorf("%s: the same is refused: %v", made, err)
+		}
+	}
+}
+
+// A checkpoint of numbers version 1 says no convolution; it is read, to be refused for its version.
+func TestIdentityWithoutConvolution(t *testing.T) {
+	c := checkpoint.NewContainer()
+	e := c.Encoder()
+	for _, name := range []string{"config", "data", "kernel"} {
+		e.Bytes(name, []byte(name))
+	}
+	e.Int64s("numbers", 1)
+	got, err := loadIdentity(c.Decoder())
+	if want := (identity{config: "config", data: "data", kernel: "kernel", numbers: 1}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 }

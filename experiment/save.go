@@ -43,7 +43,7 @@ func (r *run) save() error {
 
 // load continues from the newest whole checkpoint of the folder and returns the length of steps.csv at it; without any
 // checkpoint the run starts at step 0. Damaged files that it passes over are told as notes. One of another run, or of
-// other data, numbers or kernels, is refused.
+// other data, numbers, kernels or convolutions, is refused.
 func (r *run) load() (stepsLength int64, err error) {
 	got, err := r.checkpoints.Load()
 	switch {
