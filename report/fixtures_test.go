@@ -26,6 +26,7 @@ type fake struct {
 	state          string // "" is finished
 	through        int    // tasks learnt; 0 is all
 	kernel         string
+	convolution    string // "" is table, "-" not recorded
 	numbers        int
 	concurrency    int
 }
@@ -50,6 +51,12 @@ func (f fake) make() *result.Result {
 	if f.kernel == "" {
 		f.kernel = "avx512"
 	}
+	switch f.convolution {
+	case "":
+		f.convolution = "table"
+	case "-":
+		f.convolution = ""
+	}
 	if f.numbers == 0 {
 		f.numbers = 1
 	}
@@ -67,7 +74,10 @@ func (f fake) make() *result.Result {
 		"protocol":  f.protocol, "eval": "seen", "seed": f.seed, "runs": 1,
 	})
 	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}
-	r.Provenance = result.Provenance{Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Workers: 2, Concurrency: max(f.concurrency, 1), Go: "go1.26.0", DataDigest: "sha256:5f0c0a0e"}
+	r.Provenance = result.Provenance{
+		Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Convolution: f.convolution,
+		Workers: 2, Concurrency: max(f.concurrency, 1), Go: "go1.26.0", DataDigest: "sha256:5f0c0a0e",
+	}
 	r.Stream = result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: f.protocol, Shape: [3]int{3, 32, 32}, Classes: classes}
 	order := src.Perm(classes)
 	for t := range f.tasks {

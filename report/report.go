@@ -18,7 +18,7 @@ import (
 // itself where there is one only. It returns the path of report.html.
 //
 // A folder without results, a result that cannot be read, that is damaged or of another format or version is an error
-// that names the file. Results of different numbers versions or kernels are reported with a warning on the page. Every
+// that names the file. Results of different numbers versions, kernels or convolutions are reported with a warning on the page. Every
 // file appears whole or not at all, and the page last.
 func Write(dirs []string, out string) (string, error) {
 	runs, notes, err := readAll(dirs)

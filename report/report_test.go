@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -304,18 +305,31 @@ func TestRowsDifferByConfig(t *testing.T) {
 
 func TestMixturesAreWarnedOf(t *testing.T) {
 	er := fake{method: "er", title: "ER", memory: 500, seed: 1, level: 0.6, decay: 0.8}
-	kernel, numbers := er, er
+	kernel, numbers, convolution := er, er, er
 	kernel.seed, kernel.kernel = 2, "generic"
-	numbers.seed, numbers.numbers = 3, 2
-	st := newStudy([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c")}, nil)
+	numbers.seed, numbers.numbers, numbers.convolution = 3, 2, "-"
+	convolution.seed, convolution.convolution = 4, "direct"
+	st := newStudy([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c"), newRun(convolution.make(), "d")}, nil)
 	all := strings.Join(st.warnings, "\n")
-	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic"} {
+	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic", "convolutions direct, table and unknown"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning of %s in\n%s", want, all)
 		}
 	}
-	if len(st.rows) != 2 || len(st.rows[0].runs) != 2 || len(st.rows[1].runs) != 1 {
-		t.Error("runs of different numbers versions are averaged, or runs of different kernels are not")
+	if len(st.rows) != 2 || len(st.rows[0].runs) != 3 || len(st.rows[1].runs) != 1 {
+		t.Error("runs of different numbers versions are averaged, or runs of different kernels or convolutions are not")
+	}
+	table := st.provenanceTable()
+	at := slices.IndexFunc(table.Head, func(c column) bool { return c.Name == "convolution" })
+	if at < 0 {
+		t.Fatal("the table of provenance does not say the convolutions")
+	}
+	var said []string
+	for _, row := range table.Rows {
+		said = append(said, row[at].Text)
+	}
+	if d := cmp.Diff([]string{"table", "table", "unknown", "direct"}, said); d != "" {
+		t.Error(d)
 	}
 	if st := newStudy([]*run{newRun(er.make(), "a")}, nil); len(st.warnings) > 0 {
 		t.Errorf("one run, but warnings %v", st.warnings)

@@ -372,6 +372,9 @@ func (st *study) mixtures() []string {
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
 		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
 	}
+	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
+		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
+	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once): times do not compare.", andList(v)))
 	}

@@ -160,7 +160,8 @@ func sizeCell(n int64) cell {
 // provenanceTable groups the runs by what else their numbers depend on.
 func (st *study) provenanceTable() *table {
 	t := &table{ID: "provenance", Head: []column{
-		numCol("runs", "runs"), textCol("kernel", "kernel"), numCol("workers", "workers"), numCol("runs at once", "concurrency"),
+		numCol("runs", "runs"), textCol("kernel", "kernel"), textCol("convolution", "convolution"),
+		numCol("workers", "workers"), numCol("runs at once", "concurrency"),
 		numCol("numbers", "numbers"), textCol("revision", "revision"), textCol("Go", "go"), textCol("data", "stream"), textCol("data digest", "data_digest"),
 	}}
 	var order []string
@@ -169,7 +170,8 @@ func (st *study) provenanceTable() *table {
 		p := r.Provenance
 		digest := p.DataDigest
 		row := []cell{
-			textCell(orUnknown(p.Kernel)), textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
+			textCell(orUnknown(p.Kernel)), textCell(orUnknown(p.Convolution)),
+			textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
 			{Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)), textCell(orUnknown(r.Stream.Name)),
 			{Text: shorten(orUnknown(digest), 19), Raw: digest},
 		}
