@@ -38,11 +38,12 @@ def run_torch(script, size, threads, modes):
 
 def compare(args, size):
     """Medians over all rounds for one size."""
-    ours, torch, peaks, kernel = {"step": [], "evaluation": []}, {m: {"step": [], "evaluation": []} for m in args.modes}, [], ""
+    ours, torch = {"step": [], "evaluation": []}, {m: {"step": [], "evaluation": []} for m in args.modes}
+    peaks, kernel, convolution = [], "", ""
     for number in range(args.rounds):
         print(f"{size}x{size}: round {number + 1} of {args.rounds}", file=sys.stderr)
         report = run_ocl(args.ocl, size, args.threads, args.seconds)
-        kernel = report["kernel"]
+        kernel, convolution = report["kernel"], report.get("convolution", "direct")  # older programs had no other
         peaks.append(report["peak_gflops"])
         ours["step"].append(report["steps"][0]["ms"])
         ours["evaluation"].append(200e3 / report["evaluation"][0]["images_per_second"])
@@ -54,8 +55,8 @@ def compare(args, size):
         mine = statistics.median(ours[what])
         theirs = {m: statistics.median(torch[m][what]) for m in args.modes}
         best = min(theirs, key=theirs.get)
-        rows.append({"size": size, "what": what, "kernel": kernel, "threads": args.threads, "rounds": args.rounds,
-                     "peak_gflops": statistics.median(peaks), "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best,
+        rows.append({"size": size, "what": what, "kernel": kernel, "convolution": convolution,
+                     "threads": args.threads, "rounds": args.rounds, "peak_gflops": statistics.median(peaks), "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best,
                      "ratio": theirs[best] / mine})
     return rows
 
@@ -74,8 +75,8 @@ def main():
     rows = []
     for size in args.sizes:
         rows += compare(args, size)
-    print(f"kernel {rows[0]['kernel']}, {args.threads} threads, FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s, "
-          f"medians of {args.rounds} rounds\n")
+    print(f"kernel {rows[0]['kernel']}, convolution {rows[0]['convolution']}, {args.threads} threads, "
+          f"FMA peak {rows[0]['peak_gflops']:.1f} GFLOP/s, medians of {args.rounds} rounds\n")
     print("| size | what | ocl, ms | " + " | ".join(f"PyTorch {m}, ms" for m in args.modes) + " | fastest PyTorch / ocl |")
     print("|---|---" + "|---:" * (len(args.modes) + 2) + "|")
     for r in rows:

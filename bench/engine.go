@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ocl/internal/kernel"
+	"ocl/nn"
 )
 
 const (
@@ -43,13 +44,14 @@ type Options struct {
 
 // Report is what [Engine] measured: medians over all rounds. Shares are fractions of PeakGFLOPS.
 type Report struct {
-	Kernel     string       `json:"kernel"`
-	Workers    int          `json:"workers"`
-	PeakGFLOPS float64      `json:"peak_gflops"` // of all workers together; 0 where it cannot be measured
-	Steps      []Step       `json:"steps"`
-	Evaluation []Evaluation `json:"evaluation"`
-	AtOnce     []AtOnce     `json:"at_once,omitempty"`
-	Layers     []Layers     `json:"layers,omitempty"`
+	Kernel      string       `json:"kernel"`
+	Convolution string       `json:"convolution"` // algorithm, as nn.Convolution names it
+	Workers     int          `json:"workers"`
+	PeakGFLOPS  float64      `json:"peak_gflops"` // of all workers together; 0 where it cannot be measured
+	Steps       []Step       `json:"steps"`
+	Evaluation  []Evaluation `json:"evaluation"`
+	AtOnce      []AtOnce     `json:"at_once,omitempty"`
+	Layers      []Layers     `json:"layers,omitempty"`
 }
 
 // Step is a survey step: forward and backward on 10 incoming and, separately, on 10 replayed images, one SGD update.
@@ -160,7 +162,7 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: kernel.Active().Name, Workers: o.Workers, PeakGFLOPS: median(m.peak)}
+	rep := &Report{Kernel: kernel.Active().Name, Convolution: nn.Convolution(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {
 		step, eval := median(r.step), median(r.eval)
 		gflops := float64(r.net.FLOPs()) * 3 * 2 * batch / step / 1e9

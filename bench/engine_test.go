@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/internal/kernel"
+	"ocl/nn"
 	"ocl/tensor"
 )
 
@@ -41,6 +43,9 @@ func TestEngine(t *testing.T) {
 	if rounds != 1 || len(rep.Steps) != 1 || len(rep.Evaluation) != 1 || len(rep.AtOnce) != 1 || len(rep.Layers) != 1 {
 		t.Fatalf("%d rounds, report %+v; want one of everything", rounds, rep)
 	}
+	if rep.Kernel != kernel.Active().Name || rep.Convolution != nn.Convolution() {
+		t.Errorf("kernel %q, convolution %q; want those in use", rep.Kernel, rep.Convolution)
+	}
 	s, e := rep.Steps[0], rep.Evaluation[0]
 	// 6 × 10 forward passes of 54.6 million multiply-adds.
 	if flops := s.GFLOPS * s.MS * 1e6; !(math.Abs(flops/6.55e9-1) <= 0.01) {
@@ -69,7 +74,7 @@ func TestReportKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"kernel":"","workers":0,"peak_gflops":0,"steps":[{"size":0,"ms":0,"gflops":0,"peak_share":0}],` +
+	want := `{"kernel":"","convolution":"","workers":0,"peak_gflops":0,"steps":[{"size":0,"ms":0,"gflops":0,"peak_share":0}],` +
 		`"evaluation":[{"size":0,"images_per_second":0,"peak_share":0}]}`
 	if d := cmp.Diff(want, string(b)); d != "" {
 		t.Error(d)

@@ -33,10 +33,12 @@ func newBenchEngine() *cobra.Command {
 		Short: "Measure a training step and evaluation of the survey's network, as shares of the machine's FMA peak.",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
-  OCL_KERNEL=avx2 ocl bench engine --size 32 --json`,
+  OCL_KERNEL=avx2 ocl bench engine --size 32 --json
+  OCL_CONV=direct ocl bench engine --layers`,
 		Long: "A step is forward and backward on 10 incoming and, separately, on 10 replayed pictures, and one SGD update; an " +
 			"evaluation predicts 200 pictures. Peak, steps and evaluations alternate; medians are printed. Give the machine " +
-			"nothing else to do meanwhile.",
+			"nothing else to do meanwhile. OCL_KERNEL=avx512|avx2|generic chooses the kernels and OCL_CONV=direct|winograd the algorithm of " +
+			"convolutions, here and everywhere; unset, the faster ones are taken.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBench(opts, seconds); err != nil {
@@ -115,7 +117,7 @@ func (p *benchProgress) clear() {
 
 func printBench(w io.Writer, rep *bench.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kernel %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, plural(rep.Workers, "worker", "workers"), rep.PeakGFLOPS)
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution, plural(rep.Workers, "worker", "workers"), rep.PeakGFLOPS)
 	t := table{head: []string{"size", "step, ms", "GFLOP/s", "of peak", "evaluation, img/s", "of peak"},
 		right: []bool{true, true, true, true, true, true}}
 	for i, s := range rep.Steps {

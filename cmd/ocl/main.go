@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"ocl/internal/kernel"
+	"ocl/nn"
 )
 
 // Exit codes of the command.
@@ -43,7 +44,7 @@ func main() {
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
-	err := kernel.CheckEnvironment()
+	err := errors.Join(kernel.CheckEnvironment(), nn.CheckEnvironment())
 	if err != nil {
 		err = usage(err)
 	} else {

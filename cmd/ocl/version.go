@@ -9,24 +9,26 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/internal/kernel"
+	"ocl/nn"
 )
 
 // version is what `ocl version --json` prints.
 type version struct {
-	Version  string   `json:"version"`  // of the module, or "devel"
-	Revision string   `json:"revision"` // of the source, "" when unknown
-	Numbers  int      `json:"numbers"`  // rises with every change that moves a benchmark figure
-	Kernel   string   `json:"kernel"`   // kernel set in use
-	Kernels  []string `json:"kernels"`  // kernel sets this machine can run, fastest first
-	Go       string   `json:"go"`
-	Platform string   `json:"platform"`
+	Version     string   `json:"version"`     // of the module, or "devel"
+	Revision    string   `json:"revision"`    // of the source, "" when unknown
+	Numbers     int      `json:"numbers"`     // rises with every change that moves a benchmark figure
+	Kernel      string   `json:"kernel"`      // kernel set in use
+	Kernels     []string `json:"kernels"`     // kernel sets this machine can run, fastest first
+	Convolution string   `json:"convolution"` // algorithm of convolutions in use
+	Go          string   `json:"go"`
+	Platform    string   `json:"platform"`
 }
 
 func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, the source revision and the kernels this machine can run.",
+		Short: "Print the version, the source revision, the kernels this machine can run and the algorithm of convolutions.",
 		Example: `  ocl version
   ocl version --json`,
 		Args: exactly(),
@@ -39,8 +41,8 @@ func newVersion() *cobra.Command {
 			if revision == "" {
 				revision = "unknown"
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision  %s\nnumbers   %d\nkernel    %s, of %s\ngo        %s %s\n",
-				v.Version, revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Go, v.Platform)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
+				v.Version, revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
 			return err
 		},
 	}
@@ -49,8 +51,8 @@ func newVersion() *cobra.Command {
 }
 
 func readVersion() version {
-	v := version{Version: "devel", Numbers: result.Numbers, Kernel: kernel.Active().Name, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := version{Version: "devel", Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
 	}
