@@ -23,12 +23,12 @@ func winogradStep(n int) int {
 func tilesAlong(side, tile int) int { return (side + tile - 1) / tile }
 
 // winogradBlocks transforms weights [in][tap][out] for blocks of outputs: product j of input c lies at
-// w[b.w + (j·ins + c)·width + v].
-func winogradBlocks(s *kernel.Set, dst, w []float32, blocks []rowBlock, ins, outs int) {
+// dst[j·step + b.w + c·width + v].
+func winogradBlocks(s *kernel.Set, dst, w []float32, blocks []rowBlock, step, ins, outs int) {
 	for _, b := range blocks {
 		width := b.vecs * s.Lanes
 		a := kernel.WinogradWeights{U: dst[b.w:], W: w[b.first:], Rows: ins, Width: width,
-			Step: ins * width, URow: width, WRow: 9 * outs, WTap: outs}
+			Step: step, URow: width, WRow: 9 * outs, WTap: outs}
 		if b.first+width > outs { // the last block reaches beyond the outputs
 			a.W, a.WRow, a.WTap = paddedTaps(w, ins, outs, b.first, width), 9*width, width
 		}

@@ -44,7 +44,7 @@ func (u *winogradRows) packForward(w []float32) {
 		u.rowsUnit.packForward(w)
 		return
 	}
-	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, u.fwd.blocks, u.in.c, u.out.c)
+	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, u.fwd.blocks, u.fwd.wstep, u.in.c, u.out.c)
 }
 
 func (u *winogradRows) packBackward(w []float32) {
@@ -62,7 +62,7 @@ func (u *winogradRows) packBackward(w []float32) {
 			u.s.Transpose(u.mirrored[(8-tap)*width:], 9*width, w[(b.first*9+tap)*outs:], 9*outs, min(width, ins-b.first), outs)
 		}
 		u.s.WinogradWeights(&kernel.WinogradWeights{U: wb[b.w:], W: u.mirrored, Rows: outs, Width: width,
-			Step: outs * width, URow: width, WRow: 9 * width, WTap: width})
+			Step: u.bwd.wstep, URow: width, WRow: 9 * width, WTap: width})
 	}
 }
 
@@ -140,15 +140,17 @@ func everyStride(n, stride int) []int32 {
 	return v
 }
 
-// winogradRowsConv convolves a group of tiles at a time: transform, 24 products for each block of outputs, transform.
+// winogradRowsConv convolves a group of tiles at a time: transform, 24 products, transform. A product's inputs stay in the
+// first-level cache while the blocks of its weights pass by.
 type winogradRowsConv struct {
 	s        *kernel.Set
 	out, in  geom
 	depth    int // input channels, padded to whole vectors
-	width    int // of the widest block
+	width    int // output channels, padded to whole vectors
 	group    int // tiles
-	step     int // of transformed inputs, mstep of products
+	step     int // of transformed inputs, mstep of products, wstep of weights
 	mstep    int
+	wstep    int
 	blocks   []rowBlock
 	inPos    []int32
 	outPos   []int32
@@ -163,13 +165,13 @@ type winogradRowsConv struct {
 }
 
 func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRowsConv {
-	c := &winogradRowsConv{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: s.RowVecs * s.Lanes,
-		blocks: rowBlocks(s, out.c, kernel.WinogradProducts*in.c),
+	c := &winogradRowsConv{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
+		blocks: rowBlocks(s, out.c, in.c),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out, out.dump())}
 	c.group = winogradRowsBand / (4 * kernel.WinogradProducts * c.depth)
 	c.group = max(kernel.RowTile, min(c.group, in.n*tilesOf(in)))
 	padded := roundUp(c.group, kernel.RowTile)
-	c.step, c.mstep = winogradStep(padded*c.depth), winogradStep(padded*c.width)
+	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.c*c.width)
 	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
 	for range workers {
 		c.t = append(c.t, make([]float32, kernel.WinogradProducts*c.step))
@@ -178,9 +180,7 @@ func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRows
 	return c
 }
 
-func (c *winogradRowsConv) packed() int {
-	return roundUp(c.out.c, c.s.Lanes) * kernel.WinogradProducts * c.in.c
-}
+func (c *winogradRowsConv) packed() int { return kernel.WinogradProducts * c.wstep }
 
 func (c *winogradRowsConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
@@ -201,16 +201,17 @@ func (c *winogradRowsConv) do(worker, chunk int) {
 	c.s.WinogradRowsInput(&kernel.WinogradRows{T: t, X: c.src, Pos: c.inPos[lo*tileInputs : hi*tileInputs],
 		Step: c.step, Stride: c.depth, C: c.depth})
 	tiles := roundUp(hi-lo, kernel.RowTile)
-	for _, b := range c.blocks[part*len(c.blocks)/c.parts : (part+1)*len(c.blocks)/c.parts] {
-		width := b.vecs * c.s.Lanes
-		for j := range kernel.WinogradProducts {
-			c.s.Rows(&kernel.Rows{Out: m[j*c.mstep:], X: t[j*c.step:], W: c.w[b.w+j*c.in.c*width:],
+	blocks := c.blocks[part*len(c.blocks)/c.parts : (part+1)*len(c.blocks)/c.parts]
+	for j := range kernel.WinogradProducts {
+		for _, b := range blocks {
+			c.s.Rows(&kernel.Rows{Out: m[j*c.mstep+b.first:], X: t[j*c.step:], W: c.w[j*c.wstep+b.w:],
 				OutPos: c.tileM[:tiles], XPos: c.tileT[:tiles], TapX: oneTap, TapW: oneTap, C: c.in.c, Vecs: b.vecs})
 		}
-		f := finishFrom(c.finish, b.first, b.first)
-		c.s.WinogradRowsOutput(&kernel.WinogradRows{T: m, X: c.dst[b.first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
-			Step: c.mstep, Stride: c.width, C: width}, &f)
 	}
+	first, last := blocks[0].first, blocks[len(blocks)-1]
+	f := finishFrom(c.finish, first, first)
+	c.s.WinogradRowsOutput(&kernel.WinogradRows{T: m[first:], X: c.dst[first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
+		Step: c.mstep, Stride: c.width, C: last.first + last.vecs*c.s.Lanes - first}, &f)
 }
 
 // winogradRowsGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk takes the 24

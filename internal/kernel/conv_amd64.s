@@ -648,7 +648,7 @@ done22:
 	RET
 
 // func rows1AVX2(a *Rows)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -695,6 +695,7 @@ taps38:
 	JZ      skip40
 
 depth41:
+	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y5
 	VBROADCASTSS (R10)(R8*4), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -978,7 +979,7 @@ skip49:
 	RET
 
 // func rows2AVX2(a *Rows)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -1030,6 +1031,7 @@ taps61:
 	JZ      skip63
 
 depth64:
+	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Y10
 	VMOVUPS      32(R9), Y11
 	VBROADCASTSS (R10)(R8*4), Y12
@@ -2362,7 +2364,7 @@ done32:
 	RET
 
 // func rows1AVX512(a *Rows)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -2409,6 +2411,7 @@ taps48:
 	JZ      skip50
 
 depth51:
+	PREFETCHT0   2048(R9)
 	VMOVUPS      (R9), Z5
 	VBROADCASTSS (R10)(R8*4), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2692,7 +2695,7 @@ skip59:
 	RET
 
 // func rows2AVX512(a *Rows)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -2744,6 +2747,8 @@ taps71:
 	JZ      skip73
 
 depth74:
+	PREFETCHT0   2048(R9)
+	PREFETCHT0   2112(R9)
 	VMOVUPS      (R9), Z10
 	VMOVUPS      64(R9), Z11
 	VBROADCASTSS (R10)(R8*4), Z12
@@ -3128,7 +3133,7 @@ skip87:
 	RET
 
 // func rows3AVX512(a *Rows)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -3185,6 +3190,9 @@ taps99:
 	JZ      skip101
 
 depth102:
+	PREFETCHT0   2048(R9)
+	PREFETCHT0   2112(R9)
+	PREFETCHT0   2176(R9)
 	VMOVUPS      (R9), Z15
 	VMOVUPS      64(R9), Z16
 	VMOVUPS      128(R9), Z17
@@ -3670,7 +3678,7 @@ skip120:
 	RET
 
 // func rows4AVX512(a *Rows)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -3732,6 +3740,10 @@ taps132:
 	JZ      skip134
 
 depth135:
+	PREFETCHT0   2048(R9)
+	PREFETCHT0   2112(R9)
+	PREFETCHT0   2176(R9)
+	PREFETCHT0   2240(R9)
 	VMOVUPS      (R9), Z20
 	VMOVUPS      64(R9), Z21
 	VMOVUPS      128(R9), Z22
@@ -4318,7 +4330,7 @@ skip158:
 	RET
 
 // func rows5AVX512(a *Rows)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
@@ -4385,6 +4397,11 @@ taps170:
 	JZ      skip172
 
 depth173:
+	PREFETCHT0   2048(R9)
+	PREFETCHT0   2112(R9)
+	PREFETCHT0   2176(R9)
+	PREFETCHT0   2240(R9)
+	PREFETCHT0   2304(R9)
 	VMOVUPS      (R9), Z25
 	VMOVUPS      64(R9), Z26
 	VMOVUPS      128(R9), Z27

@@ -36,6 +36,8 @@ const (
 	cacheLine   = 64
 	depthUnroll = 4 // products of one output in a turn of the innermost loop
 	gradUnroll  = 2 // vectors of a row in a turn of PlanesGrad
+	// weightsAhead is how many bytes of weights before their use Rows asks for them.
+	weightsAhead = 2048
 )
 
 func (c *convolutions) label(name string) string {
@@ -395,6 +397,9 @@ func (c *convolutions) rows(vecs int) {
 	c.unless(depth, func() {
 		l := c.label("depth")
 		c.Label(l)
+		for at := 0; at < width; at += cacheLine { // the first tile's weights come from the third-level cache
+			c.PREFETCHT0(Mem{Base: w, Disp: weightsAhead + at})
+		}
 		for v := range vecs {
 			c.VMOVUPS(Mem{Base: w, Disp: v * c.bytes}, ws[v])
 		}
