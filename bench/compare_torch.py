@@ -56,8 +56,8 @@ def compare(args, size):
         theirs = {m: statistics.median(torch[m][what]) for m in args.modes}
         best = min(theirs, key=theirs.get)
         rows.append({"size": size, "what": what, "kernel": kernel, "convolution": convolution,
-                     "threads": args.threads, "rounds": args.rounds, "peak_gflops": statistics.median(peaks), "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best,
-                     "ratio": theirs[best] / mine})
+                     "threads": args.threads, "rounds": args.rounds, "peak_gflops": statistics.median(peaks),
+                     "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best, "ratio": theirs[best] / mine})
     return rows
 
 
