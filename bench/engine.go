@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ocl/internal/kernel"
-	"ocl/nn"
 )
 
 const (
@@ -162,7 +161,7 @@ type measured struct {
 }
 
 func (m *measured) report(o Options, rigs []*rig) *Report {
-	rep := &Report{Kernel: kernel.Active().Name, Convolution: nn.Convolution(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
+	rep := &Report{Kernel: kernel.Active().Name, Convolution: rigs[0].net.ConvolutionName(), Workers: o.Workers, PeakGFLOPS: median(m.peak)}
 	for _, r := range rigs {
 		step, eval := median(r.step), median(r.eval)
 		gflops := float64(r.net.FLOPs()) * 3 * 2 * batch / step / 1e9

@@ -19,7 +19,6 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/result"
-	"ocl/nn"
 )
 
 var long = flag.Bool("long", false, "kill runs at twenty instants instead of three")
@@ -257,7 +256,7 @@ func TestOthersRefused(t *testing.T) {
 		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0; this run has sha256:"},
 		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels; this run uses "},
 		{func(id *identity) { id.convolution = "abacus" }, `it was made with "abacus" convolutions; this run uses "` +
-			nn.Convolution() + `"; set OCL_CONV=abacus, or start again with --force`},
+			convolutionOf(t) + `"; set OCL_CONV=abacus, or start again with --force`},
 		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99; this program has "},
 		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "" }, "it was made with numbers version 1; this program has "},
 		{func(id *identity) { id.config = "{}" }, "it was made with another config"},
@@ -292,7 +291,7 @@ func TestOthersRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	convolution := `"convolution": "` + nn.Convolution() + `"`
+	convolution := `"convolution": "` + convolutionOf(t) + `"`
 	for _, tt := range []struct{ old, new, want string }{
 		{`"kernel": "`, `"kernel": "x`, "it was made with the x"},
 		{convolution, `"convolution": "abacus"`, `it was made with "abacus" convolutions`},
@@ -309,6 +308,13 @@ func TestOthersRefused(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", tt.new, err, tt.want)
 		}
 	}
+}
+
+// convolutionOf is the algorithm of the tests' network.
+func convolutionOf(t *testing.T) string {
+	t.Helper()
+	results := mustRun(t, tiny(), Options{})
+	return results[0].Provenance.Convolution
 }
 
 // What to set for the algorithm that a run was made with.

@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"os"
+
+	"ocl/internal/kernel"
 )
 
 // The algorithms of 3×3 convolutions of stride 1. Convolutions of other kinds have one algorithm.
@@ -24,10 +26,10 @@ var winogradTable = []struct {
 	{rows: false, channels: 16, set: map[string]winogradUse{"avx2": {true, true, true}, "avx512": {true, true, true}}},
 }
 
-// winogradFor decides for one convolution; maps below 4×4 pixels and, in planes, of odd or small width do not fit.
-func winogradFor(algorithm, set string, in, out geom, w window) (use winogradUse) {
-	lanes := map[string]int{"avx512": 16}[set]
-	if w != (window{9, 1}) || algorithm == direct || in.h < 4 || in.w < 4 || !in.rows && (in.w%2 != 0 || in.w < max(lanes, 8)) {
+// winogradFor decides for one convolution.
+func winogradFor(algorithm string, s *kernel.Set, in, out geom, w window) (use winogradUse) {
+	set := s.Name
+	if algorithm == direct || !winogradFits(s, in, out, w) {
 		return use
 	}
 	if algorithm == winograd {
@@ -42,6 +44,45 @@ func winogradFor(algorithm, set string, in, out geom, w window) (use winogradUse
 		}
 	}
 	return use
+}
+
+// winogradFits leaves out convolutions of other kinds, maps below 4×4 pixels, in planes those of odd width or narrower than a
+// vector, and so few channels that a product has hardly anything to sum.
+func winogradFits(s *kernel.Set, in, out geom, w window) bool {
+	return w == window{9, 1} && in.h >= 4 && in.w >= 4 && min(in.c, out.c) >= 8 &&
+		(in.rows || in.w%2 == 0 && in.w >= s.Lanes)
+}
+
+// ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
+// algorithm fits use it, "direct" where none does, "table" for both kinds.
+func (n *Network) ConvolutionName() string {
+	p := newPass(n, newPool(1), 1, true, &packs{})
+	uses, could := 0, 0
+	for _, c := range p.convs {
+		switch u := c.conv.(type) {
+		case *winogradRows:
+			could++
+			uses += u.use.count()
+		case *winogradPlanes:
+			could++
+			uses += u.use.count()
+		case *rowsUnit:
+			if winogradFits(n.set, u.in, u.out, u.w) {
+				could++
+			}
+		case *planesUnit:
+			if winogradFits(n.set, u.in, u.out, u.w) {
+				could++
+			}
+		}
+	}
+	switch uses {
+	case 0:
+		return direct
+	case 3 * could:
+		return winograd
+	}
+	return byTable
 }
 
 var (

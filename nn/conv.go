@@ -77,7 +77,7 @@ func room(v *[]float32, n int) []float32 {
 
 // newConv returns the convolution from in to out, both of one layout, by the given algorithm where there is a choice.
 func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, weights *packed) conv {
-	use := winogradFor(algorithm, s.Name, in, out, w)
+	use := winogradFor(algorithm, s, in, out, w)
 	if in.rows {
 		u := newRowsUnit(s, in, out, w, workers, weights)
 		if use != (winogradUse{}) {

@@ -67,9 +67,6 @@ func (n *Network) FLOPs() int64 { return n.flops }
 // KernelName is the kernel set that the network uses.
 func (n *Network) KernelName() string { return n.set.Name }
 
-// ConvolutionName is the algorithm of convolutions that the network uses; see [UseConvolution].
-func (n *Network) ConvolutionName() string { return n.algorithm }
-
 // Clone is a deep copy: it shares nothing that changes with n.
 func (n *Network) Clone() *Network {
 	c := *n

@@ -271,3 +271,40 @@ func TestParameterCounts(t *testing.T) {
 		t.Error("20×20 images: want an error, their last map is smaller than the pooling window")
 	}
 }
+
+// TestConvolutionName: what a result says of the algorithm is what the network does, not what was asked for.
+func TestConvolutionName(t *testing.T) {
+	residual := func(nf int) *nn.Network {
+		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: nf}, rng.New(1, "net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
+	}
+	perceptron, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		use  string
+		net  func() *nn.Network
+		want string
+	}{
+		{"direct", func() *nn.Network { return residual(20) }, "direct"},
+		{"winograd", func() *nn.Network { return residual(20) }, "winograd"},
+		{"table", func() *nn.Network { return residual(20) }, "winograd"},
+		{"table", func() *nn.Network { return residual(8) }, "table"},
+		{"winograd", func() *nn.Network { return residual(8) }, "winograd"},
+		{"winograd", func() *nn.Network { return perceptron }, "direct"},
+	} {
+		t.Run(c.use+" "+c.want, func(t *testing.T) {
+			useConvolution(t, c.use)
+			if got := c.net().ConvolutionName(); got != c.want {
+				t.Errorf("%s; want %s", got, c.want)
+			}
+		})
+	}
+	if err := nn.UseConvolution("fourier"); err == nil || nn.Convolution() == "fourier" {
+		t.Errorf("fourier: %v, %s in use; want an error", err, nn.Convolution())
+	}
+}

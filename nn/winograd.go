@@ -7,6 +7,16 @@ import (
 // winogradUse says which passes of a convolution Winograd's algorithm does; the direct kernels do the others.
 type winogradUse struct{ forward, input, weights bool }
 
+// count is the number of passes.
+func (u winogradUse) count() (n int) {
+	for _, by := range []bool{u.forward, u.input, u.weights} {
+		if by {
+			n++
+		}
+	}
+	return n
+}
+
 // winogradPad keeps the 24 arrays of products apart in the sets of the first-level cache.
 const winogradPad = 80
 
