@@ -104,6 +104,9 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	if len(o.Sizes) == 0 {
+		return nil, fmt.Errorf("%w: none given; want at least one", ErrSize)
+	}
 	var rigs []*rig
 	for _, size := range o.Sizes {
 		r, err := newRig(size, o.Workers)

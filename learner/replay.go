@@ -166,6 +166,8 @@ func (r *Replay) accumulate() (sum float64, correct int, err error) {
 		sum += r.passes[i].mean
 		correct += r.passes[i].correct
 	}
+	clear(r.passes) // batches belong to the caller
+	clear(r.images)
 	return sum, correct, nil
 }
 

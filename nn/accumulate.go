@@ -25,14 +25,19 @@ type accumulation struct {
 }
 
 // Accumulate runs a forward pass in Train mode and a backward pass for each batch [B,C,H,W] at the present parameters. It
-// adds the gradients of their losses, each summed for itself, to Grads in the order of the batches, and moves the running
-// statistics in that order. Batches run at once where there are workers for it: that takes less time than one after
-// the other with all workers, and gives the same bits. After an error of loss, which is returned, Grads are worth nothing.
+// adds the gradients of their losses to Grads in the order of the batches, from the second on each summed apart first, and
+// moves the running statistics in that order. Batches run at once where there are workers for it: that takes less time than
+// one after the other with all workers, and gives the same bits. No Backward may follow. After an error of loss, which is
+// returned, Grads and running statistics are worth nothing.
 func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossFunc) error {
 	most := 0
 	for _, x := range batches {
 		n.check(x)
 		most = max(most, x.Dim(0))
+	}
+	ws.last = nil
+	if len(batches) == 0 {
+		return nil
 	}
 	if len(batches) == 1 || ws.pool.workers < len(batches) {
 		return n.accumulateInTurn(ws, batches, loss, most)
@@ -120,6 +125,7 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 
 // makeLanes makes n lanes for batches of up to most images and shares the workers out.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
+	ws.belong(net)
 	if len(ws.lanes) != n {
 		ws.closeLanes()
 		for i := range n {
@@ -132,9 +138,12 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 	}
 	for _, l := range ws.lanes {
 		if l.pass == nil || l.pass.n < most {
+			profile := ws.profile.beside(n)
+			if l.pass != nil {
+				profile = l.pass.profile
+			}
 			l.pass = newPass(net, l.pool, most, false, &ws.packs)
-			l.pass.deferred = true
-			l.pass.profile = ws.profile.beside(n)
+			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}
 }

@@ -14,36 +14,25 @@ const (
 	winograd = "winograd" // F(4×2, 3×3) wherever it fits
 )
 
-// winogradTable says which passes are faster by Winograd's algorithm, as measured with `ocl bench engine --layers`
-// (docs/benchmarks.md). It is a table and not a timing at start-up, so that a run can be repeated bit for bit; plain Go uses
-// the column of avx2. The first row that fits a convolution holds.
-var winogradTable = []struct {
-	rows     bool
-	channels int // at least so many, input and output
-	set      map[string]winogradUse
-}{
-	{rows: true, channels: 32, set: map[string]winogradUse{"avx2": {true, true, true}, "avx512": {true, true, true}}},
-	{rows: false, channels: 16, set: map[string]winogradUse{"avx2": {true, true, true}, "avx512": {true, true, true}}},
+// winogradTable is the fewest channels, input and output, for which Winograd's algorithm is faster, as measured with `ocl bench
+// engine --layers` (docs/benchmarks.md). It is a table and not a timing at start-up, so that a run can be repeated bit for
+// bit; plain Go follows avx2.
+var winogradTable = map[string]struct{ planes, rows int }{
+	"avx2":    {16, 32},
+	"avx512":  {16, 32},
+	"generic": {16, 32},
 }
 
-// winogradFor decides for one convolution.
-func winogradFor(algorithm string, s *kernel.Set, in, out geom, w window) (use winogradUse) {
-	set := s.Name
+// byWinograd decides for one convolution.
+func byWinograd(algorithm string, s *kernel.Set, in, out geom, w window) bool {
 	if algorithm == direct || !winogradFits(s, in, out, w) {
-		return use
+		return false
 	}
-	if algorithm == winograd {
-		return winogradUse{true, true, true}
+	least := winogradTable[s.Name].planes
+	if in.rows {
+		least = winogradTable[s.Name].rows
 	}
-	if set == "generic" {
-		set = "avx2"
-	}
-	for _, row := range winogradTable {
-		if row.rows == in.rows && min(in.c, out.c) >= row.channels {
-			return row.set[set]
-		}
-	}
-	return use
+	return algorithm == winograd || min(in.c, out.c) >= least
 }
 
 // winogradFits leaves out convolutions of other kinds, maps below 4×4 pixels, in planes those of odd width or narrower than a
@@ -60,12 +49,9 @@ func (n *Network) ConvolutionName() string {
 	uses, could := 0, 0
 	for _, c := range p.convs {
 		switch u := c.conv.(type) {
-		case *winogradRows:
+		case *winogradRows, *winogradPlanes:
+			uses++
 			could++
-			uses += u.use.count()
-		case *winogradPlanes:
-			could++
-			uses += u.use.count()
 		case *rowsUnit:
 			if winogradFits(n.set, u.in, u.out, u.w) {
 				could++
@@ -79,7 +65,7 @@ func (n *Network) ConvolutionName() string {
 	switch uses {
 	case 0:
 		return direct
-	case 3 * could:
+	case could:
 		return winograd
 	}
 	return byTable
@@ -92,7 +78,9 @@ var (
 
 func init() {
 	if v := os.Getenv("OCL_CONV"); v != "" {
-		errAlgorithm = UseConvolution(v)
+		if err := UseConvolution(v); err != nil {
+			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w; unset it", err)
+		}
 	}
 }
 
@@ -103,7 +91,7 @@ func UseConvolution(name string) error {
 		algorithm = name
 		return nil
 	}
-	return fmt.Errorf("nn: OCL_CONV: %q is unknown; want direct or winograd; unset it to have the faster one of each layer", name)
+	return fmt.Errorf("%q is no algorithm of convolutions; want direct or winograd, or table for the faster one of each layer", name)
 }
 
 // CheckEnvironment returns an error when OCL_CONV names no algorithm.

@@ -75,19 +75,20 @@ func room(v *[]float32, n int) []float32 {
 	return *v
 }
 
-// newConv returns the convolution from in to out, both of one layout, by the given algorithm where there is a choice.
-func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, weights *packed) conv {
-	use := winogradFor(algorithm, s, in, out, w)
+// newConv returns the convolution from in to out, both of one layout, by the given algorithm where there is a choice. For
+// inference it has no gradients.
+func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, inference bool, weights *packed) conv {
+	fast := byWinograd(algorithm, s, in, out, w)
 	if in.rows {
 		u := newRowsUnit(s, in, out, w, workers, weights)
-		if use != (winogradUse{}) {
-			return newWinogradRows(u, use, workers)
+		if fast {
+			return newWinogradRows(u, workers, inference)
 		}
 		return u
 	}
 	u := newPlanesUnit(s, in, out, w, workers, weights)
-	if use != (winogradUse{}) {
-		return newWinogradPlanes(u, use, workers)
+	if fast {
+		return newWinogradPlanes(u, workers, inference)
 	}
 	return u
 }

@@ -45,22 +45,13 @@ func rowsGeom(c, h, w, n int) geom {
 // size is the number of floats of a buffer of this shape.
 func (g geom) size() int {
 	if g.rows {
-		return g.dump() + g.cs
+		return g.zeros() + g.cs
 	}
 	return (g.c+planesPad)*g.stride + tileSlack
 }
 
 // zeros is, in the rows layout, the index of a pixel of zeros behind the map.
 func (g geom) zeros() int { return g.n*g.h*g.w*g.cs + tileSlack }
-
-// dump is the index of a place that nobody reads, for pixels outside the map: in the rows layout one pixel, in the planes
-// layout a vector in every channel.
-func (g geom) dump() int {
-	if g.rows {
-		return g.zeros() + g.cs
-	}
-	return g.at(0, g.n, 0) + g.w + 2
-}
 
 // at is the index of pixel (y, 0) of an image's channel in the planes layout.
 func (g geom) at(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.row }

@@ -102,7 +102,9 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 type Workspace struct {
 	pool    *pool
 	packs   packs
+	made    *Network // whose kernels and algorithm the weights are packed for
 	train   *pass
+	last    *pass     // of the last Forward; nil after Accumulate
 	lanes   []*lane   // of Accumulate
 	sum     []float32 // gradient of one batch of Accumulate
 	eval    []*pass   // one a worker
@@ -144,6 +146,9 @@ func (ws *Workspace) EnableProfile() {
 // so that all times add up to that of the whole.
 func (ws *Workspace) Profile() []LayerTime {
 	all := newProfile(1)
+	if ws.profile == nil {
+		return nil
+	}
 	all.add(ws.profile)
 	for _, l := range ws.lanes {
 		all.add(l.pass.profile)
@@ -181,11 +186,31 @@ func (s *shared) do(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*sha
 // Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
-	return ws.trainFor(n, x.Dim(0)).forward(n, x, m)
+	ws.last = ws.trainFor(n, x.Dim(0))
+	return ws.last.forward(n, x, m)
+}
+
+// belong panics where a workspace made for one network is given another that packs its weights otherwise.
+func (ws *Workspace) belong(n *Network) {
+	if ws.made == nil {
+		ws.made = n
+	}
+	if ws.made.set != n.set || ws.made.algorithm != n.algorithm || len(ws.made.params) != len(n.params) {
+		panic("nn: a workspace serves networks of one shape, made with one kernel set and one algorithm of convolutions")
+	}
+}
+
+// lastForward is the pass that a backward pass follows.
+func (ws *Workspace) lastForward() *pass {
+	if ws.last == nil {
+		panic("nn: Backward and Features follow a Forward in the same workspace, with no Accumulate between")
+	}
+	return ws.last
 }
 
 // trainFor is the pass that a backward pass can follow, with room for so many images.
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
+	ws.belong(n)
 	if ws.train == nil || ws.train.n < images {
 		ws.train = newPass(n, ws.pool, images, false, &ws.packs)
 		ws.train.profile = ws.profile
@@ -202,7 +227,7 @@ func (n *Network) check(x *tensor.Tensor) {
 
 // Features returns the features [B,D] of the last Forward. They belong to the workspace.
 func (n *Network) Features(ws *Workspace) *tensor.Tensor {
-	p := ws.train
+	p := ws.lastForward()
 	f := p.featureOut
 	f.Shape[0] = p.images
 	f.Data = f.Data[:p.images*n.featureDim]
@@ -220,7 +245,7 @@ func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
 // BackwardInput is Backward and returns the gradient of the images [B,C,H,W], which belongs to the workspace.
 func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.Tensor {
 	n.backward(ws, dlogits, n.grads, nil, true)
-	p := ws.train
+	p := ws.last
 	if p.inputGrad == nil || p.inputGrad.Dim(0) != p.images {
 		p.inputGrad = tensor.New(p.images, n.c, n.h, n.w)
 	}
@@ -238,7 +263,7 @@ func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.T
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
 // [B,K]. The last Forward must have been in Eval mode: batch statistics tie samples together. Grads stay as they are.
 func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst []float32) {
-	if ws.train.mode != Eval {
+	if ws.lastForward().mode != Eval {
 		panic("nn: per-sample gradients need a forward pass in Eval mode")
 	}
 	if len(dst) != dlogits.Dim(0)*len(n.params) {
@@ -249,7 +274,7 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 }
 
 func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
-	p := ws.train
+	p := ws.lastForward()
 	d.CheckShape("gradient of the logits", p.images, n.classes)
 	p.dst, p.samples = dst, samples
 	p.backward(d, wantInput)
@@ -279,6 +304,7 @@ func (t *predictTask) do(worker, chunk int) {
 // on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.check(x)
+	ws.belong(n)
 	part := n.predictPart()
 	t := &ws.predict
 	if ws.eval == nil {

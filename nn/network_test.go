@@ -95,13 +95,20 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 	for _, c := range networks(t) {
 		batches := []*tensor.Tensor{c.x, c.x.Rows(1, 2), c.x.Rows(0, 2)}
 		start := c.net.Clone()
-		sum := slices.Clone(c.net.Grads())
+		for i := range start.Grads() { // Accumulate adds
+			start.Grads()[i] = float32(i % 7)
+		}
+		sum := slices.Clone(start.Grads())
 		ws := c.net.NewWorkspace(1)
 		defer ws.Close()
-		for _, x := range batches {
+		for i, x := range batches {
 			d := tensor.New(x.Dim(0), c.net.Classes())
 			objective(c.net.Forward(ws, x, nn.Train), d)
 			c.net.ZeroGrads()
+			if i == 0 { // the first batch adds where it computes
+				copy(c.net.Grads(), sum)
+				clear(sum)
+			}
 			c.net.Backward(ws, d)
 			for i, g := range c.net.Grads() {
 				sum[i] += g
@@ -124,7 +131,7 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 				}
 				return nil
 			})
-			if err != lost {
+			if !errors.Is(err, lost) {
 				t.Errorf("%s, %d workers: error %v, want that of the loss", c.name, workers, err)
 			}
 		}
@@ -133,7 +140,7 @@ func TestAccumulateIsPassByPass(t *testing.T) {
 
 func TestTrainingStepAllocatesNothing(t *testing.T) {
 	for _, workers := range []int{1, 2} {
-		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 8}, rng.New(1, "net"))
+		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 10}, rng.New(1, "net"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,4 +314,41 @@ func TestConvolutionName(t *testing.T) {
 	if err := nn.UseConvolution("fourier"); err == nil || nn.Convolution() == "fourier" {
 		t.Errorf("fourier: %v, %s in use; want an error", err, nn.Convolution())
 	}
+}
+
+// TestWorkspaceRefuses: what would give wrong numbers panics.
+func TestWorkspaceRefuses(t *testing.T) {
+	c := networks(t)[0]
+	ws := c.net.NewWorkspace(1)
+	defer ws.Close()
+	x, d := c.x, tensor.New(c.x.Dim(0), c.net.Classes())
+	refused := func(what string, call func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: want a panic", what)
+			}
+		}()
+		call()
+	}
+	refused("backward before forward", func() { c.net.Backward(ws, d) })
+	c.net.Forward(ws, x, nn.Train)
+	if err := c.net.Accumulate(ws, []*tensor.Tensor{x}, objectiveOf); err != nil {
+		t.Fatal(err)
+	}
+	refused("backward after Accumulate", func() { c.net.Backward(ws, d) })
+	refused("features after Accumulate", func() { c.net.Features(ws) })
+	if err := c.net.Accumulate(ws, nil, objectiveOf); err != nil {
+		t.Error(err)
+	}
+	other := "direct"
+	if c.net.ConvolutionName() == other {
+		other = "winograd"
+	}
+	useConvolution(t, other)
+	stranger, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 20}, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("a network of another algorithm", func() { stranger.Predict(ws, x) })
 }

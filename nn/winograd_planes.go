@@ -5,10 +5,8 @@ import "ocl/internal/kernel"
 const (
 	// winogradPlanesBand is the bytes of transformed inputs in a group of units.
 	winogradPlanesBand = 64 << 10
-	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient, winogradPlanesGradPart the vectors that are
-	// transformed at once.
+	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient.
 	winogradPlanesGradTiles = 320
-	winogradPlanesGradPart  = 40
 
 	unitInputs  = kernel.WinogradTileRows + 2 // rows
 	unitOutputs = kernel.WinogradTileRows
@@ -16,96 +14,80 @@ const (
 
 // winogradPlanes is a 3×3 convolution of stride 1 in the planes layout.
 type winogradPlanes struct {
-	*planesUnit
-	use      winogradUse
-	fwd, bwd *winogradPlanesConv
-	grad     *winogradPlanesGrad
-	taps     []float32 // weights with whole vectors of outputs, and transformed
-	products []float32
+	*planesUnit // for single images
+	fwd, bwd    *winogradPlanesConv
+	grad        *winogradPlanesGrad
+	taps        []float32 // weights with whole vectors of outputs, and transformed
+	products    []float32
 }
 
-func newWinogradPlanes(u *planesUnit, use winogradUse, workers int) *winogradPlanes {
-	w := &winogradPlanes{planesUnit: u, use: use}
-	if use.forward {
-		w.fwd = newWinogradPlanesConv(u.s, u.out, u.in, workers)
-	}
-	if use.input {
+func newWinogradPlanes(u *planesUnit, workers int, inference bool) *winogradPlanes {
+	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers)}
+	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers)
-	}
-	if use.weights {
-		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers)
+		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in)
 	}
 	return w
 }
 
-func (u *winogradPlanes) finishes() bool { return u.use.forward || u.planesUnit.finishes() }
+func (u *winogradPlanes) finishes() bool { return true }
 
 func (u *winogradPlanes) packForward(w []float32) {
-	if !u.use.forward {
-		u.planesUnit.packForward(w)
-		return
-	}
 	ins, outs := u.in.c, u.out.c
-	u.pack(room(&u.packed.forward, u.fwd.packed()), ins, outs, func(taps []float32, width int) {
-		for i := range ins * 9 {
-			copy(taps[i*width:], w[i*outs:][:outs])
-		}
-	})
+	taps, width := u.tapsFor(ins, outs)
+	for i := range ins * 9 {
+		copy(taps[i*width:], w[i*outs:][:outs])
+	}
+	u.pack(room(&u.packed.forward, u.fwd.packed()), ins, outs)
 }
 
 func (u *winogradPlanes) packBackward(w []float32) {
-	if !u.use.input {
-		u.planesUnit.packBackward(w)
-		return
-	}
 	ins, outs := u.in.c, u.out.c
-	u.pack(room(&u.packed.backward, u.bwd.packed()), outs, ins, func(taps []float32, width int) {
-		for tap := range 9 {
-			u.s.Transpose(taps[(8-tap)*width:], 9*width, w[tap*outs:], 9*outs, ins, outs)
-		}
-	})
+	taps, width := u.tapsFor(outs, ins)
+	for tap := range 9 {
+		u.s.Transpose(taps[(8-tap)*width:], 9*width, w[tap*outs:], 9*outs, ins, outs)
+	}
+	u.pack(room(&u.packed.backward, u.bwd.packed()), outs, ins)
 }
 
-// pack transforms weights and sorts them by blocks of outputs, [block][product][in][out of the block]. fill writes the
-// weights as [in][tap][width].
-func (u *winogradPlanes) pack(dst []float32, ins, outs int, fill func(taps []float32, width int)) {
-	width := roundUp(outs, u.s.Lanes)
-	if len(u.taps) != ins*9*width {
-		u.taps = make([]float32, ins*9*width)
-		u.products = make([]float32, kernel.WinogradProducts*ins*width)
+// tapsFor is room for weights [in][tap][width], the outputs being padded to whole vectors.
+func (u *winogradPlanes) tapsFor(ins, outs int) (taps []float32, width int) {
+	width = roundUp(outs, u.s.Lanes)
+	most := max(u.in.c*roundUp(u.out.c, u.s.Lanes), u.out.c*roundUp(u.in.c, u.s.Lanes))
+	taps = room(&u.taps, 9*most)[:ins*9*width]
+	if width > outs {
+		clear(taps)
 	}
-	fill(u.taps, width)
-	u.s.WinogradWeights(&kernel.WinogradWeights{U: u.products, W: u.taps, Rows: ins, Width: width,
+	return taps, width
+}
+
+// pack transforms the weights in taps and sorts them by blocks of outputs, [block][product][in][out of the block].
+func (u *winogradPlanes) pack(dst []float32, ins, outs int) {
+	width := roundUp(outs, u.s.Lanes)
+	products := room(&u.products, kernel.WinogradProducts*len(u.taps)/9)
+	u.s.WinogradWeights(&kernel.WinogradWeights{U: products, W: u.taps, Rows: ins, Width: width,
 		Step: ins * width, URow: width, WRow: 9 * width, WTap: width})
 	po := u.s.PlanesOut
 	for first := 0; first < outs; first += po {
 		n := min(po, outs-first)
 		for i := range kernel.WinogradProducts * ins {
-			copy(dst[:n], u.products[i*width+first:])
+			copy(dst[:n], products[i*width+first:])
 			dst = dst[po:]
 		}
 	}
 }
 
 func (u *winogradPlanes) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	if !u.use.forward {
-		u.planesUnit.forward(p, z, x, images, f)
-		return
-	}
 	u.fwd.run(p, z, x, u.packed.forward, images, f)
 }
 
 func (u *winogradPlanes) input(p *pool, dx, dz []float32, images int, res []float32) {
-	if !u.use.input {
-		u.planesUnit.input(p, dx, dz, images, res)
-		return
-	}
 	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 // weights leaves single images, which have few positions, to the direct kernels.
 func (u *winogradPlanes) weights(p *pool, dw, dz, x []float32, first, limit int) {
-	if !u.use.weights || first > 0 || limit == 1 {
+	if first > 0 || limit == 1 {
 		u.planesUnit.weights(p, dw, dz, x, first, limit)
 		return
 	}
@@ -113,36 +95,33 @@ func (u *winogradPlanes) weights(p *pool, dw, dz, x []float32, first, limit int)
 }
 
 // winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a tile.
-// The last unit of a row lies as far right as it can and overlaps its neighbour. What fills the last pairs is the last unit
-// again, all of it skipped.
+// Where a vector does not divide a row, its last unit lies as far right as it can and overlaps its neighbour; both are a
+// pair, and all such pairs come first, so that no two workers write to one place. What fills the last pairs is the last
+// unit again, all of it skipped.
 type winogradUnits struct {
-	vecs    int     // even
-	in, out []int32 // rows of each unit
-	grad    []int32 // as out, but rows outside the map are zeros
-	skip    []int32
+	vecs int     // even
+	in   []int32 // rows of each unit
+	out  []int32 // a row outside the map is written where the unit's first row goes, before it
+	grad []int32 // a row outside the map is zeros
+	skip []int32
 }
 
 func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
 	u := &winogradUnits{}
-	for img := range images {
-		for y := 0; y < out.h; y += kernel.WinogradTileRows {
-			for x := 0; x < out.w; x += s.Lanes {
-				at := min(x, out.w-s.Lanes)
-				for r := range unitInputs { // a border of zeros lies above and below the map
-					u.in = append(u.in, int32(in.at(0, img, min(y-1+r, in.h))+at))
-				}
-				for r := range unitOutputs {
-					to, from := out.dump(), out.at(0, img, out.h)+at
-					if y+r < out.h {
-						from = out.at(0, img, y+r) + at
-						to = from
-					}
-					u.out, u.grad = append(u.out, int32(to)), append(u.grad, int32(from))
-				}
-				u.skip = append(u.skip, int32(x-at))
-			}
-		}
+	whole := out.w / s.Lanes * s.Lanes // columns in units side by side
+	apart := whole
+	if whole < out.w {
+		apart -= s.Lanes // without the last, which is overlapped
+		u.each(out, images, func(img, y int) {
+			u.add(s, in, out, img, y, apart, 0)
+			u.add(s, in, out, img, y, out.w-s.Lanes, whole-(out.w-s.Lanes))
+		})
 	}
+	u.each(out, images, func(img, y int) {
+		for x := 0; x < apart; x += s.Lanes {
+			u.add(s, in, out, img, y, x, 0)
+		}
+	})
 	for len(u.skip)%4 != 0 {
 		u.in = append(u.in, u.in[len(u.in)-unitInputs:]...)
 		u.out = append(u.out, u.out[len(u.out)-unitOutputs:]...)
@@ -151,6 +130,31 @@ func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
 	}
 	u.vecs = len(u.skip) / 2
 	return u
+}
+
+// each visits the rows of tiles of all images.
+func (u *winogradUnits) each(out geom, images int, visit func(img, y int)) {
+	for img := range images {
+		for y := 0; y < out.h; y += kernel.WinogradTileRows {
+			visit(img, y)
+		}
+	}
+}
+
+// add appends the unit of a row of tiles that begins at column x; of its columns skip belong to its neighbour.
+func (u *winogradUnits) add(s *kernel.Set, in, out geom, img, y, x, skip int) {
+	for r := range unitInputs { // a border of zeros lies above and below the map
+		u.in = append(u.in, int32(in.at(0, img, min(y-1+r, in.h))+x))
+	}
+	for r := range unitOutputs {
+		row := out.at(0, img, min(y+r, out.h)) + x
+		u.grad = append(u.grad, int32(row))
+		if y+r >= out.h {
+			row = out.at(0, img, y) + x
+		}
+		u.out = append(u.out, int32(row))
+	}
+	u.skip = append(u.skip, int32(skip))
 }
 
 // winogradPlanesConv convolves a group of units at a time: transform, 24 products for each block of outputs, transform.
@@ -247,6 +251,7 @@ type winogradPlanesGrad struct {
 	list   *winogradUnits
 	column int
 	lo, hi int // vectors
+	part   int // vectors that are transformed at once
 	phase  int
 }
 
@@ -259,7 +264,7 @@ const (
 	winogradPoints  = kernel.WinogradProducts / winogradColumns // of a column
 )
 
-func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int) *winogradPlanesGrad {
+func newWinogradPlanesGrad(s *kernel.Set, out, in geom) *winogradPlanesGrad {
 	g := &winogradPlanesGrad{s: s, out: out, in: in, units: map[int]*winogradUnits{}}
 	perImage := tilesAlong(out.h, kernel.WinogradTileRows) * ((out.w + s.Lanes - 1) / s.Lanes) // units
 	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.n, 4)/2)
@@ -290,7 +295,8 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
 			g.hi = min(g.lo+g.block, g.list.vecs)
 			g.phase = winogradTransform
-			p.run(g, (g.hi-g.lo+winogradPlanesGradPart-1)/winogradPlanesGradPart)
+			g.part = max(4, (g.hi-g.lo+p.workers-1)/p.workers)
+			p.run(g, (g.hi-g.lo+g.part-1)/g.part)
 			g.phase = winogradMultiply
 			p.run(g, winogradPoints*g.oGroups)
 		}
@@ -312,8 +318,8 @@ func (g *winogradPlanesGrad) do(_, chunk int) {
 		g.s.LaneSums(g.flat[j*g.pairs:][:g.pairs], g.sums[chunk*g.pairs*g.s.Lanes:])
 		return
 	}
-	at := chunk * winogradPlanesGradPart
-	lo, hi := g.lo+at, min(g.lo+at+winogradPlanesGradPart, g.hi)
+	at := chunk * g.part
+	lo, hi := g.lo+at, min(g.lo+at+g.part, g.hi)
 	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: g.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 		XStride: g.in.stride, Step: g.xstep, Stride: g.stride, C: g.in.c, Column: g.column})
 	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: g.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],

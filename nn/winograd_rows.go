@@ -18,95 +18,74 @@ var oneTap = []int32{0}
 
 // winogradRows is a 3×3 convolution of stride 1 in the channel-last layout.
 type winogradRows struct {
-	*rowsUnit
-	use      winogradUse
-	fwd, bwd *winogradRowsConv
-	grad     *winogradRowsGrad
-	mirrored []float32 // weights of one block, as the input's gradient wants them
+	*rowsUnit // for single images
+	fwd, bwd  *winogradRowsConv
+	grad      *winogradRowsGrad
+	edge      []float32 // taps of a last block that reaches beyond the outputs
+	mirrored  []float32 // taps of a block, as the input's gradient wants them
 }
 
-func newWinogradRows(u *rowsUnit, use winogradUse, workers int) *winogradRows {
-	w := &winogradRows{rowsUnit: u, use: use}
-	if use.forward {
-		w.fwd = newWinogradRowsConv(u.s, u.out, u.in, workers)
-	}
-	if use.input {
+func newWinogradRows(u *rowsUnit, workers int, inference bool) *winogradRows {
+	w := &winogradRows{rowsUnit: u, fwd: newWinogradRowsConv(u.s, u.out, u.in, workers)}
+	if !inference {
 		w.bwd = newWinogradRowsConv(u.s, u.in, u.out, workers)
-	}
-	if use.weights {
 		w.grad = newWinogradRowsGrad(u.s, u.out, u.in, workers)
 	}
 	return w
 }
 
 func (u *winogradRows) packForward(w []float32) {
-	if !u.use.forward {
-		u.rowsUnit.packForward(w)
-		return
-	}
-	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, u.fwd.blocks, u.fwd.wstep, u.in.c, u.out.c)
+	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.c, u.out.c)
 }
 
 func (u *winogradRows) packBackward(w []float32) {
-	if !u.use.input {
-		u.rowsUnit.packBackward(w)
-		return
-	}
 	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.c, u.out.c
+	most := u.bwd.blocks[0].vecs * u.s.Lanes
 	for _, b := range u.bwd.blocks {
 		width := b.vecs * u.s.Lanes
-		if n := outs * 9 * width; len(u.mirrored) != n {
-			u.mirrored = make([]float32, n)
+		taps := room(&u.mirrored, outs*9*most)[:outs*9*width]
+		if b.first+width > ins {
+			clear(taps)
 		}
 		for tap := range 9 {
-			u.s.Transpose(u.mirrored[(8-tap)*width:], 9*width, w[(b.first*9+tap)*outs:], 9*outs, min(width, ins-b.first), outs)
+			u.s.Transpose(taps[(8-tap)*width:], 9*width, w[(b.first*9+tap)*outs:], 9*outs, min(width, ins-b.first), outs)
 		}
-		u.s.WinogradWeights(&kernel.WinogradWeights{U: wb[b.w:], W: u.mirrored, Rows: outs, Width: width,
+		u.s.WinogradWeights(&kernel.WinogradWeights{U: wb[b.w:], W: taps, Rows: outs, Width: width,
 			Step: u.bwd.wstep, URow: width, WRow: 9 * width, WTap: width})
 	}
 }
 
 func (u *winogradRows) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	if !u.use.forward {
-		u.rowsUnit.forward(p, z, x, images, f)
-		return
-	}
 	u.fwd.run(p, z, x, u.packed.forward, images, f)
 }
 
 func (u *winogradRows) input(p *pool, dx, dz []float32, images int, res []float32) {
-	if !u.use.input {
-		u.rowsUnit.input(p, dx, dz, images, res)
-		return
-	}
 	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 // weights leaves single images, which have few positions, to the direct kernels.
 func (u *winogradRows) weights(p *pool, dw, dz, x []float32, first, limit int) {
-	if !u.use.weights || first > 0 || limit == 1 {
+	if first > 0 || limit == 1 {
 		u.rowsUnit.weights(p, dw, dz, x, first, limit)
 		return
 	}
 	u.grad.run(p, dw, dz, x, limit)
 }
 
-// winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first output on;
-// pixels outside the map lie at outside.
-func winogradPixels(g geom, rows, cols, top, left int, outside int32) []int32 {
+// winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first output on.
+// Of pixels outside the map outside says where, given the tile's first output.
+func winogradPixels(g geom, rows, cols, top, left int, outside func(first int) int) []int32 {
 	var pos []int32
 	for img := range g.n {
-		for ty := range tilesAlong(g.h, kernel.WinogradTileRows) {
-			for tx := range tilesAlong(g.w, kernel.WinogradTileCols) {
-				for r := range rows {
-					for c := range cols {
-						y, x := ty*kernel.WinogradTileRows+top+r, tx*kernel.WinogradTileCols+left+c
-						if y < 0 || y >= g.h || x < 0 || x >= g.w {
-							pos = append(pos, outside)
-							continue
-						}
-						pos = append(pos, int32(g.pos(img, y, x)))
+		for ty := 0; ty < g.h; ty += kernel.WinogradTileRows {
+			for tx := 0; tx < g.w; tx += kernel.WinogradTileCols {
+				for k := range rows * cols {
+					y, x := ty+top+k/cols, tx+left+k%cols
+					if y < 0 || y >= g.h || x < 0 || x >= g.w {
+						pos = append(pos, int32(outside(g.pos(img, ty, tx))))
+						continue
 					}
+					pos = append(pos, int32(g.pos(img, y, x)))
 				}
 			}
 		}
@@ -114,11 +93,19 @@ func winogradPixels(g geom, rows, cols, top, left int, outside int32) []int32 {
 	return pos
 }
 
-// winogradInputs and winogradOutputs list the pixels of whole tiles; outputs outside the map lie at outside.
-func winogradInputs(g geom) []int32 { return winogradPixels(g, 6, 4, -1, -1, int32(g.zeros())) }
+// winogradInputs lists the inputs of all tiles, and winogradGradients their outputs' gradients: zeros outside the map.
+func winogradInputs(g geom) []int32 {
+	return winogradPixels(g, unitInputs, winogradColumns, -1, -1, func(int) int { return g.zeros() })
+}
 
-func winogradOutputs(g geom, outside int) []int32 {
-	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, int32(outside))
+func winogradGradients(g geom) []int32 {
+	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(int) int { return g.zeros() })
+}
+
+// winogradOutputs lists the outputs of all tiles. What lies outside the map is written where the tile's first output goes,
+// before it.
+func winogradOutputs(g geom) []int32 {
+	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(first int) int { return first })
 }
 
 const (
@@ -144,7 +131,7 @@ func everyStride(n, stride int) []int32 {
 // first-level cache while the blocks of its weights pass by.
 type winogradRowsConv struct {
 	s        *kernel.Set
-	out, in  geom
+	in       geom
 	depth    int // input channels, padded to whole vectors
 	width    int // output channels, padded to whole vectors
 	group    int // tiles
@@ -165,9 +152,9 @@ type winogradRowsConv struct {
 }
 
 func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRowsConv {
-	c := &winogradRowsConv{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
+	c := &winogradRowsConv{s: s, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
 		blocks: rowBlocks(s, out.c, in.c),
-		inPos:  winogradInputs(in), outPos: winogradOutputs(out, out.dump())}
+		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
 	c.group = winogradRowsBand / (4 * kernel.WinogradProducts * c.depth)
 	c.group = max(kernel.RowTile, min(c.group, in.n*tilesOf(in)))
 	padded := roundUp(c.group, kernel.RowTile)
@@ -239,7 +226,7 @@ type winogradRowsGrad struct {
 
 func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int) *winogradRowsGrad {
 	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
-		blocks: rowBlocks(s, out.c, 0), inPos: winogradInputs(in), outPos: winogradOutputs(out, out.zeros())}
+		blocks: rowBlocks(s, out.c, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
 	g.block = min(winogradRowsGradTiles, in.n*tilesOf(in))
 	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.RowTile), winogradStep(g.block*g.width)
 	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)

@@ -19,8 +19,9 @@ func (s *Set) WinogradRowsGradient(a *WinogradRows) {
 	}
 }
 
-// WinogradRowsOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X, even for the pixels outside the map:
-// they go to a place that nobody reads. A nil f stores the sums. See [WinogradRows].
+// WinogradRowsOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to first: those
+// outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). A nil f stores the
+// sums. See [WinogradRows].
 func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
 	if s.checkWinogradRows(a, WinogradTileRows*WinogradTileCols) {
 		s.winogradRowsOutput(a, checkFinish(f, a.C))
@@ -54,9 +55,9 @@ func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 	s.winogradPlanesGradient(a)
 }
 
-// WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X, even for rows outside the map: they
-// go to a place that nobody reads. Units that overlap must write the same values, so f.Res is not X there. A nil f stores
-// the sums. See [WinogradPlanes].
+// WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Rows are stored last to first: those
+// outside the map may go where the unit's first row goes, which replaces them. Units that overlap write the same values.
+// f.Res is not X in either case. A nil f stores the sums. See [WinogradPlanes].
 func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 	if s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
 		s.winogradPlanesOutput(a, checkFinish(f, a.C))

@@ -40,8 +40,7 @@ type WinogradRows struct {
 //
 // so that eight lanes hold tiles 0, 1 of the first unit, 0, 1 of the second, 2, 3 of the first and 2, 3 of the second. It is
 // what shuffles inside the quarters of a vector give; products take all lanes alike. Rows outside the map point at a row of
-// zeros that every channel has (Input, Gradient) or at one that nobody reads (Output). Where units are odd in number the
-// last one's neighbour is such rows alone, or hidden by Skip.
+// zeros that every channel has (Input, Gradient), or at the unit's first row (Output).
 type WinogradPlanes struct {
 	T       []float32
 	X       []float32

@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // The plain-Go transforms: the specification of the vector ones. They serve the tiles one by one. Products by powers of two
 // are exact, so that it does not matter whether a compiler fuses them into a sum.
 
@@ -154,7 +156,7 @@ func winogradRowsOutputGeneric(a *WinogradRows, f *Finish) {
 			var t winogradIn
 			t.gather(a.T[q*a.Stride+c:], a.Step)
 			y := t.output()
-			for k, p := range a.Pos[q*n:][:n] {
+			for k, p := range slices.Backward(a.Pos[q*n:][:n]) {
 				at := int(p) + c
 				a.X[at] = f.finish(y[k/WinogradTileCols][k%WinogradTileCols], c, at)
 			}
@@ -210,7 +212,7 @@ func winogradPlanesOutputGeneric(s *Set, a *WinogradPlanes, f *Finish) {
 			var t winogradIn
 			t.gather(a.T[c*a.Stride+i:], a.Step)
 			y := t.output()
-			for r, p := range a.Pos[(i/s.Lanes*2+unit)*n:][:n] {
+			for r, p := range slices.Backward(a.Pos[(i/s.Lanes*2+unit)*n:][:n]) {
 				for k, sum := range y[r] {
 					at := int(p) + c*a.XStride + column + k
 					a.X[at] = f.finish(sum, c, at)

@@ -152,7 +152,7 @@ func (w *winograd) planesOutput(f finish) {
 		}
 	}, func(t, pos reg.GPVirtual) {
 		y := w.loadOutput(t)
-		for i := range winogradOutRows {
+		for i := winogradOutRows - 1; i >= 0; i-- { // the first row last
 			first, second := w.vec(), w.vec() // columns in order: the undoing of shuffled
 			w.VUNPCKLPS(y[1][i], y[0][i], first)
 			w.VUNPCKHPS(y[1][i], y[0][i], second)

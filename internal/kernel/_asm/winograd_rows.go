@@ -91,12 +91,10 @@ func (w *winograd) rowsOutput(f finish) {
 			to.scale = w.load(indexed(w.finishArray("Scale"), at, 1, 0))
 			to.shift = w.load(indexed(w.finishArray("Shift"), at, 1, 0))
 		}
-		for i := range winogradOutRows {
-			for k := range y {
-				index := w.offset(pos, i*winogradOutCols+k)
-				w.LEAQ(Mem{Base: at, Index: index, Scale: floatBytes}, index)
-				w.put(to, y[k][i], base, index, 1)
-			}
+		for p := winogradOutRows*winogradOutCols - 1; p >= 0; p-- { // the first pixel last
+			index := w.offset(pos, p)
+			w.LEAQ(Mem{Base: at, Index: index, Scale: floatBytes}, index)
+			w.put(to, y[p%winogradOutCols][p/winogradOutCols], base, index, 1)
 		}
 	})
 }
