@@ -113,13 +113,13 @@ func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
 	if whole < out.w {
 		apart -= s.Lanes // without the last, which is overlapped
 		u.each(out, images, func(img, y int) {
-			u.add(s, in, out, img, y, apart, 0)
-			u.add(s, in, out, img, y, out.w-s.Lanes, whole-(out.w-s.Lanes))
+			u.add(in, out, img, y, apart, 0)
+			u.add(in, out, img, y, out.w-s.Lanes, whole-(out.w-s.Lanes))
 		})
 	}
 	u.each(out, images, func(img, y int) {
 		for x := 0; x < apart; x += s.Lanes {
-			u.add(s, in, out, img, y, x, 0)
+			u.add(in, out, img, y, x, 0)
 		}
 	})
 	for len(u.skip)%4 != 0 {
@@ -142,7 +142,7 @@ func (u *winogradUnits) each(out geom, images int, visit func(img, y int)) {
 }
 
 // add appends the unit of a row of tiles that begins at column x; of its columns skip belong to its neighbour.
-func (u *winogradUnits) add(s *kernel.Set, in, out geom, img, y, x, skip int) {
+func (u *winogradUnits) add(in, out geom, img, y, x, skip int) {
 	for r := range unitInputs { // a border of zeros lies above and below the map
 		u.in = append(u.in, int32(in.at(0, img, min(y-1+r, in.h))+x))
 	}
