@@ -128,6 +128,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 	ws.belong(net)
 	if len(ws.lanes) != n {
 		ws.closeLanes()
+		ws.train = nil // of a first step without memory: lanes take its place
 		for i := range n {
 			l := &lane{pool: newPool(ws.pool.workers / n)}
 			if i > 0 {

@@ -77,18 +77,18 @@ func room(v *[]float32, n int) []float32 {
 
 // newConv returns the convolution from in to out, both of one layout, by the given algorithm where there is a choice. For
 // inference it has no gradients.
-func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, inference bool, weights *packed) conv {
+func newConv(s *kernel.Set, algorithm string, in, out geom, w window, workers int, inference bool, weights *packed, mem scratch) conv {
 	fast := byWinograd(algorithm, s, in, out, w)
 	if in.rows {
 		u := newRowsUnit(s, in, out, w, workers, weights)
 		if fast {
-			return newWinogradRows(u, workers, inference)
+			return newWinogradRows(u, workers, inference, mem)
 		}
 		return u
 	}
 	u := newPlanesUnit(s, in, out, w, workers, weights)
 	if fast {
-		return newWinogradPlanes(u, workers, inference)
+		return newWinogradPlanes(u, workers, inference, mem)
 	}
 	return u
 }

@@ -128,7 +128,7 @@ func TestWinogradRounding(t *testing.T) {
 			var errors [2][3]float64
 			for i, algorithm := range []string{direct, winograd} {
 				p := newPool(1)
-				u := newConv(s, algorithm, sh, sh, window{9, 1}, 1, false, &packed{})
+				u := newConv(s, algorithm, sh, sh, window{9, 1}, 1, false, &packed{}, scratch{})
 				u.packForward(weights)
 				u.packBackward(weights)
 				out, got := make([]float32, sh.size()), make([]float32, len(weights))
@@ -216,7 +216,7 @@ func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, rows bool, 
 	}
 	z, dx, dw := convolveExactly(win, x, dz, weights)
 
-	u := newConv(s, algorithm, in, out, win, 2, false, &packed{})
+	u := newConv(s, algorithm, in, out, win, 2, false, &packed{}, scratch{})
 	if algorithm == winograd {
 		_, inRows := u.(*winogradRows)
 		if _, inPlanes := u.(*winogradPlanes); !inRows && !inPlanes {

@@ -20,7 +20,7 @@ func (p *pass) conv(in, out geom, w window, ref convRef) conv {
 	if i == len(p.packs.units) {
 		p.packs.units = append(p.packs.units, &packed{})
 	}
-	c := newConv(p.set, p.algorithm, in, out, w, p.pool.workers, p.inference, p.packs.units[i])
+	c := newConv(p.set, p.algorithm, in, out, w, p.pool.workers, p.inference, p.packs.units[i], p.scratch)
 	p.convs = append(p.convs, boundConv{c, ref})
 	return c
 }

@@ -28,10 +28,11 @@ type pass struct {
 	dlogits     []float32
 	outGeom     geom
 
-	convs []boundConv
-	norms []*norm
-	packs *packs
-	job   packJob
+	convs   []boundConv
+	scratch scratch
+	norms   []*norm
+	packs   *packs
+	job     packJob
 
 	// the current batch
 	net      *Network
@@ -45,7 +46,7 @@ type pass struct {
 }
 
 func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
-	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs}
+	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
 	g := planesGeom(net.c, net.h, net.w, n)
 	for _, l := range net.layers {
 		var st state

@@ -1,8 +1,22 @@
 package nn
 
 import (
+	"fmt"
+
 	"ocl/internal/kernel"
 )
+
+// scratch is what the convolutions of a pass work in, one after the other: nothing in it outlasts a call. Shared by role and
+// size it stays in the caches.
+type scratch map[string][]float32
+
+func (s scratch) floats(role string, n int) []float32 {
+	key := fmt.Sprint(role, " ", n)
+	if s[key] == nil {
+		s[key] = make([]float32, n)
+	}
+	return s[key]
+}
 
 // winogradPad keeps the 24 arrays of products apart in the sets of the first-level cache.
 const winogradPad = 80

@@ -1,6 +1,10 @@
 package nn
 
-import "ocl/internal/kernel"
+import (
+	"fmt"
+
+	"ocl/internal/kernel"
+)
 
 const (
 	// winogradPlanesBand is the bytes of transformed inputs in a group of units.
@@ -21,11 +25,11 @@ type winogradPlanes struct {
 	products    []float32
 }
 
-func newWinogradPlanes(u *planesUnit, workers int, inference bool) *winogradPlanes {
-	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers)}
+func newWinogradPlanes(u *planesUnit, workers int, inference bool, mem scratch) *winogradPlanes {
+	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
-		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers)
-		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in)
+		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
+		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, mem)
 	}
 	return w
 }
@@ -175,16 +179,16 @@ type winogradPlanesConv struct {
 	total, span int // groups in all and in a chunk
 }
 
-func newWinogradPlanesConv(s *kernel.Set, out, in geom, workers int) *winogradPlanesConv {
+func newWinogradPlanesConv(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradPlanesConv {
 	c := &winogradPlanesConv{s: s, out: out, in: in, blocks: (out.c + s.PlanesOut - 1) / s.PlanesOut,
 		units: map[int]*winogradUnits{}}
 	c.group = max(2, winogradPlanesBand/(4*kernel.WinogradProducts*in.c*s.Lanes)/2*2)
 	c.stride = c.group * s.Lanes
 	c.step = winogradStep(max(in.c, s.PlanesOut) * c.stride)
 	c.off = everyStride(in.c, c.stride)
-	for range workers {
-		c.t = append(c.t, make([]float32, kernel.WinogradProducts*c.step))
-		c.m = append(c.m, make([]float32, kernel.WinogradProducts*c.step))
+	for worker := range workers {
+		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
+		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.step))
 	}
 	return c
 }
@@ -264,7 +268,7 @@ const (
 	winogradPoints  = kernel.WinogradProducts / winogradColumns // of a column
 )
 
-func newWinogradPlanesGrad(s *kernel.Set, out, in geom) *winogradPlanesGrad {
+func newWinogradPlanesGrad(s *kernel.Set, out, in geom, mem scratch) *winogradPlanesGrad {
 	g := &winogradPlanesGrad{s: s, out: out, in: in, units: map[int]*winogradUnits{}}
 	perImage := tilesAlong(out.h, kernel.WinogradTileRows) * ((out.w + s.Lanes - 1) / s.Lanes) // units
 	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.n, 4)/2)
@@ -276,11 +280,11 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in geom) *winogradPlanesGrad {
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
 	g.pairs = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
 	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
-	g.tx = make([]float32, winogradPoints*g.xstep)
-	g.ty = make([]float32, winogradPoints*g.ystep)
-	g.sums = make([]float32, winogradPoints*g.pairs*s.Lanes)
-	g.flat = make([]float32, kernel.WinogradProducts*g.pairs)
-	g.taps = make([]float32, 9*g.pairs)
+	g.tx = mem.floats("tx", winogradPoints*g.xstep)
+	g.ty = mem.floats("ty", winogradPoints*g.ystep)
+	g.sums = mem.floats("sums", winogradPoints*g.pairs*s.Lanes)
+	g.flat = mem.floats("flat", kernel.WinogradProducts*g.pairs)
+	g.taps = mem.floats("taps", 9*g.pairs)
 	return g
 }
 

@@ -1,6 +1,10 @@
 package nn
 
-import "ocl/internal/kernel"
+import (
+	"fmt"
+
+	"ocl/internal/kernel"
+)
 
 const (
 	// winogradRowsBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level cache while
@@ -25,11 +29,11 @@ type winogradRows struct {
 	mirrored  []float32 // taps of a block, as the input's gradient wants them
 }
 
-func newWinogradRows(u *rowsUnit, workers int, inference bool) *winogradRows {
-	w := &winogradRows{rowsUnit: u, fwd: newWinogradRowsConv(u.s, u.out, u.in, workers)}
+func newWinogradRows(u *rowsUnit, workers int, inference bool, mem scratch) *winogradRows {
+	w := &winogradRows{rowsUnit: u, fwd: newWinogradRowsConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
-		w.bwd = newWinogradRowsConv(u.s, u.in, u.out, workers)
-		w.grad = newWinogradRowsGrad(u.s, u.out, u.in, workers)
+		w.bwd = newWinogradRowsConv(u.s, u.in, u.out, workers, mem)
+		w.grad = newWinogradRowsGrad(u.s, u.out, u.in, workers, mem)
 	}
 	return w
 }
@@ -151,7 +155,7 @@ type winogradRowsConv struct {
 	parts    int // of the blocks of a group
 }
 
-func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRowsConv {
+func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradRowsConv {
 	c := &winogradRowsConv{s: s, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
 		blocks: rowBlocks(s, out.c, in.c),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
@@ -160,9 +164,9 @@ func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int) *winogradRows
 	padded := roundUp(c.group, kernel.RowTile)
 	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.c*c.width)
 	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
-	for range workers {
-		c.t = append(c.t, make([]float32, kernel.WinogradProducts*c.step))
-		c.m = append(c.m, make([]float32, kernel.WinogradProducts*c.mstep))
+	for worker := range workers {
+		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
+		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.mstep))
 	}
 	return c
 }
@@ -224,20 +228,20 @@ type winogradRowsGrad struct {
 	multiply  bool
 }
 
-func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int) *winogradRowsGrad {
+func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradRowsGrad {
 	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
 		blocks: rowBlocks(s, out.c, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
 	g.block = min(winogradRowsGradTiles, in.n*tilesOf(in))
 	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.RowTile), winogradStep(g.block*g.width)
 	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)
-	g.tx = make([]float32, kernel.WinogradProducts*g.xstep)
-	g.ty = make([]float32, kernel.WinogradProducts*g.ystep)
+	g.tx = mem.floats("tx", kernel.WinogradProducts*g.xstep)
+	g.ty = mem.floats("ty", kernel.WinogradProducts*g.ystep)
 	inputs := winogradRowsInputs * kernel.RowTile
 	g.parts = (in.c + inputs - 1) / inputs
 	g.sumStep = winogradStep(inputs * s.RowVecs * s.Lanes)
-	for range workers {
-		g.sums = append(g.sums, make([]float32, kernel.WinogradProducts*g.sumStep))
-		g.edge = append(g.edge, make([]float32, inputs*9*s.RowVecs*s.Lanes))
+	for worker := range workers {
+		g.sums = append(g.sums, mem.floats(fmt.Sprint("sums", worker), kernel.WinogradProducts*g.sumStep))
+		g.edge = append(g.edge, mem.floats(fmt.Sprint("edge", worker), inputs*9*s.RowVecs*s.Lanes))
 	}
 	return g
 }
