@@ -79,7 +79,7 @@ var (
 func init() {
 	if v := os.Getenv("OCL_CONV"); v != "" {
 		if err := UseConvolution(v); err != nil {
-			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w; unset it", err)
+			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w; unset it to have the faster one of each layer", err)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func UseConvolution(name string) error {
 		algorithm = name
 		return nil
 	}
-	return fmt.Errorf("%q is no algorithm of convolutions; want direct or winograd, or table for the faster one of each layer", name)
+	return fmt.Errorf("%q is unknown; want direct, winograd or table", name)
 }
 
 // CheckEnvironment returns an error when OCL_CONV names no algorithm.
