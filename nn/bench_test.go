@@ -58,3 +58,16 @@ func BenchmarkPredict(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkProbe is the scoring of MIR's candidates: a forward pass of 50 images in training mode, on two workers.
+func BenchmarkProbe(b *testing.B) {
+	net := survey(b, 32)
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	x := images(50, 3, 32, 32, 1)
+	net.Forward(ws, x, nn.Probe)
+	for b.Loop() {
+		net.Forward(ws, x, nn.Probe)
+	}
+	b.ReportMetric(float64(net.FLOPs())*50*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
