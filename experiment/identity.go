@@ -22,22 +22,22 @@ type identity struct {
 func (id identity) accept(made identity) error {
 	switch {
 	case made.data != id.data:
-		return fmt.Errorf("it was made with data %s; this run has %s; give the same data, or start again with --force", made.data, id.data)
+		return fmt.Errorf("it was made with data %s; this run has %s; give the same data, or start again with --out and --force, without --resume", made.data, id.data)
 	case made.numbers != id.numbers: // before what can be set: that alone would not help
-		return fmt.Errorf("it was made with numbers version %d; this program has %d; use the program that made it, or start again with --force",
+		return fmt.Errorf("it was made with numbers version %d; this program has %d; use the program that made it, or start again with --out and --force, without --resume",
 			made.numbers, id.numbers)
 	case made.kernel != id.kernel:
-		return fmt.Errorf("it was made with the %s kernels; this run uses %s; set OCL_KERNEL=%s, or start again with --force",
+		return fmt.Errorf("it was made with the %s kernels; this run uses %s; set OCL_KERNEL=%s, or start again with --out and --force, without --resume",
 			made.kernel, id.kernel, made.kernel)
 	case made.convolution != id.convolution:
 		set := "set OCL_CONV=" + made.convolution
 		if made.convolution == unsetConvolution {
 			set = "unset OCL_CONV"
 		}
-		return fmt.Errorf("it was made with %q convolutions; this run uses %q; %s, or start again with --force",
+		return fmt.Errorf("it was made with %q convolutions; this run uses %q; %s, or start again with --out and --force, without --resume",
 			made.convolution, id.convolution, set)
 	case made.config != id.config:
-		return fmt.Errorf("it was made with another config; want that of this run; use another --out, or start again with --force")
+		return fmt.Errorf("it was made with another config; want that of this run; use another --out, or start again with --out and --force, without --resume")
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func TestOthersRefused(t *testing.T) {
 		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0; this run has sha256:"},
 		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels; this run uses "},
 		{func(id *identity) { id.convolution = "abacus" }, `it was made with "abacus" convolutions; this run uses "` +
-			convolutionOf(t) + `"; set OCL_CONV=abacus, or start again with --force`},
+			convolutionOf(t) + `"; set OCL_CONV=abacus, or start again with --out and --force`},
 		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99; this program has "},
 		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "" }, "it was made with numbers version 1; this program has "},
 		{func(id *identity) { id.config = "{}" }, "it was made with another config"},

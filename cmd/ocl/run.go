@@ -37,7 +37,7 @@ func newRun() *cobra.Command {
   ocl run --data cifar100 --data-dir DIR --tasks 20 --memory 5000 --protocol survey
   ocl run --config exp.yaml --set optimizer.lr=0.05 --dry-run
   ocl run --resume runs/er1k`,
-		Long: "Without flags it learns the built-in glyphs in 10 tasks with Finetune and ER side by side, in under two minutes on two cores. " +
+		Long: "Without flags it learns the built-in glyphs in 10 tasks with Finetune and ER on the same stream, in under two minutes on two cores. " +
 			"Ctrl-C ends it with what was measured so far; --resume continues.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
