@@ -10,7 +10,7 @@ const (
 	// winogradPlanesBand is the bytes of transformed inputs in a group of units.
 	winogradPlanesBand = 64 << 10
 	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient.
-	winogradPlanesGradTiles = 320
+	winogradPlanesGradTiles = 128
 
 	unitInputs  = kernel.WinogradTileRows + 2 // rows
 	unitOutputs = kernel.WinogradTileRows
@@ -217,9 +217,11 @@ func (c *winogradPlanesConv) do(worker, chunk int) {
 // convolve computes all outputs of vectors [lo, hi).
 func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	t, m, po := c.t[worker], c.m[worker], c.s.PlanesOut
-	for k := range winogradColumns {
-		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[k*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c, Column: k})
+	for pair := range kernel.WinogradPair(kernel.WinogradPairs) {
+		columns := pair.Columns()
+		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c,
+			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step})
 	}
 	n := c.in.c * po
 	for b := range c.blocks {
@@ -233,8 +235,8 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	}
 }
 
-// winogradPlanesGrad is the gradient of the weights, a column of points after the other, so that what is multiplied lies in
-// the second-level cache: both maps of a block of units are transformed; the sums of the six products stay apart by lane
+// winogradPlanesGrad is the gradient of the weights, a pair of columns of points after the other, so that what is multiplied lies in
+// the second-level cache: both maps of a block of units are transformed; the sums of the twelve products stay apart by lane
 // until the last block. All 24 are transformed back in the order in which they lie.
 type winogradPlanesGrad struct {
 	s            *kernel.Set
@@ -244,16 +246,16 @@ type winogradPlanesGrad struct {
 	xstep, ystep int
 	off          []int32 // padded to a multiple of GradIn by repeating the last
 	oGroups      int
-	pairs        int // of inputs and outputs in whole tiles, padded to whole groups of lanes
+	weights      int // of one tap, in whole tiles, padded to whole groups of lanes
 	units        map[int]*winogradUnits
 	tx, ty       []float32
-	sums         []float32 // [product of the column][pair][lane]
-	flat         []float32 // [product][pair]
-	taps         []float32 // [tap][pair]
+	sums         []float32 // [product of the columns][weight][lane]
+	flat         []float32 // [product][weight]
+	taps         []float32 // [tap][weight]
 
 	y, x   []float32
 	list   *winogradUnits
-	column int
+	pair   kernel.WinogradPair
 	lo, hi int // vectors
 	part   int // vectors that are transformed at once
 	phase  int
@@ -265,7 +267,6 @@ const (
 	winogradReduce
 
 	winogradColumns = kernel.WinogradTileCols + 2
-	winogradPoints  = kernel.WinogradProducts / winogradColumns // of a column
 )
 
 func newWinogradPlanesGrad(s *kernel.Set, out, in geom, mem scratch) *winogradPlanesGrad {
@@ -278,13 +279,13 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in geom, mem scratch) *winogradPl
 		g.off = append(g.off, g.off[len(g.off)-1])
 	}
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
-	g.pairs = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
+	g.weights = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
 	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
-	g.tx = mem.floats("tx", winogradPoints*g.xstep)
-	g.ty = mem.floats("ty", winogradPoints*g.ystep)
-	g.sums = mem.floats("sums", winogradPoints*g.pairs*s.Lanes)
-	g.flat = mem.floats("flat", kernel.WinogradProducts*g.pairs)
-	g.taps = mem.floats("taps", 9*g.pairs)
+	g.tx = mem.floats("tx", kernel.WinogradPairProducts*g.xstep)
+	g.ty = mem.floats("ty", kernel.WinogradPairProducts*g.ystep)
+	g.sums = mem.floats("sums", kernel.WinogradPairProducts*g.weights*s.Lanes)
+	g.flat = mem.floats("flat", kernel.WinogradProducts*g.weights)
+	g.taps = mem.floats("taps", 9*g.weights)
 	return g
 }
 
@@ -295,20 +296,20 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
 		g.units[images] = g.list
 	}
-	for g.column = range winogradColumns {
+	for g.pair = range kernel.WinogradPair(kernel.WinogradPairs) {
 		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
 			g.hi = min(g.lo+g.block, g.list.vecs)
 			g.phase = winogradTransform
 			g.part = max(4, (g.hi-g.lo+p.workers-1)/p.workers)
 			p.run(g, (g.hi-g.lo+g.part-1)/g.part)
 			g.phase = winogradMultiply
-			p.run(g, winogradPoints*g.oGroups)
+			p.run(g, kernel.WinogradPairProducts*g.oGroups)
 		}
 		g.phase = winogradReduce
-		p.run(g, winogradPoints)
+		p.run(g, kernel.WinogradPairProducts)
 	}
 	clear(g.taps)
-	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.pairs, Step: g.pairs, WTap: g.pairs})
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights, WTap: g.weights})
 	g.scatter(dst)
 }
 
@@ -318,23 +319,23 @@ func (g *winogradPlanesGrad) do(_, chunk int) {
 		g.product(chunk/g.oGroups, chunk%g.oGroups)
 		return
 	case winogradReduce:
-		j := winogradColumns*chunk + g.column
-		g.s.LaneSums(g.flat[j*g.pairs:][:g.pairs], g.sums[chunk*g.pairs*g.s.Lanes:])
+		j := winogradColumns*(chunk/2) + g.pair.Columns()[chunk%2]
+		g.s.LaneSums(g.flat[j*g.weights:][:g.weights], g.sums[chunk*g.weights*g.s.Lanes:])
 		return
 	}
 	at := chunk * g.part
 	lo, hi := g.lo+at, min(g.lo+at+g.part, g.hi)
 	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: g.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-		XStride: g.in.stride, Step: g.xstep, Stride: g.stride, C: g.in.c, Column: g.column})
+		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.c, Pair: g.pair, PairStep: g.xstep})
 	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: g.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
-		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: g.ystep, Stride: g.stride, C: g.out.c,
-		Column: g.column})
+		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.c,
+		Pair: g.pair, PairStep: g.ystep})
 }
 
-// product adds the products of point m of the column, for a group of outputs, to their sums.
+// product adds product m of the two columns, for a group of outputs, to their sums.
 func (g *winogradPlanesGrad) product(m, o int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: g.sums[m*g.pairs*g.s.Lanes+o*group:][:group], Y: g.ty, X: g.tx, Off: g.off,
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: g.sums[m*g.weights*g.s.Lanes+o*group:][:group], Y: g.ty, X: g.tx, Off: g.off,
 		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
 		Images: 1, Rows: 1, Vecs: g.hi - g.lo, Write: g.lo == 0})
 }
@@ -343,7 +344,7 @@ func (g *winogradPlanesGrad) product(m, o int) {
 func (g *winogradPlanesGrad) scatter(dst []float32) {
 	mo, ni := g.s.GradOut, g.s.GradIn
 	for tap := range 9 {
-		from := g.taps[tap*g.pairs:]
+		from := g.taps[tap*g.weights:]
 		for o := range g.oGroups {
 			outs := min(mo, g.out.c-o*mo)
 			for c := range g.in.c {

@@ -28,7 +28,7 @@ func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
 	}
 }
 
-// WinogradPlanesInput computes a column of T = Bᵀ X B, X being the input map with its borders of zeros. See
+// WinogradPlanesInput computes a pair of columns of T = Bᵀ X B, X being the input map with its borders of zeros. See
 // [WinogradPlanes].
 func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
 	if s.checkWinogradPlanes(a, winogradInRows, winogradInRows) {
@@ -36,7 +36,7 @@ func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
 	}
 }
 
-// WinogradPlanesGradient computes a column of T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
+// WinogradPlanesGradient computes a pair of columns of T = A X Aᵀ, X being the gradient of the output. Rows outside the map are zeros that the
 // caller keeps somewhere in X. See [WinogradPlanes].
 func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 	if !s.checkWinogradPlanes(a, WinogradTileRows, winogradInRows) {
@@ -93,8 +93,8 @@ func (s *Set) checkWinogradRows(a *WinogradRows, n int) bool {
 
 // checkWinogradPlanes tells whether there is work, in units of n rows.
 func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n, products int) bool {
-	if a.Column < 0 || a.Column >= winogradInCols {
-		panic("kernel: winograd planes: Column is not between 0 and 3")
+	if a.Pair != WinogradOuter && a.Pair != WinogradInner {
+		panic("kernel: winograd planes: Pair is neither outer nor inner")
 	}
 	if len(a.Pos)%(2*n) != 0 {
 		panic("kernel: winograd planes: Pos holds no whole pairs of units")
@@ -103,7 +103,7 @@ func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n, products int) bool {
 	if vecs == 0 || a.C <= 0 {
 		return false
 	}
-	enough(len(a.T), (products-1)*a.Step+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
+	enough(len(a.T), (products-1)*a.Step+a.PairStep+(a.C-1)*a.Stride+vecs*s.Lanes, "kernel: winograd planes: products end beyond T")
 	return true
 }
 

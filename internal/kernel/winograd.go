@@ -50,7 +50,33 @@ type WinogradPlanes struct {
 	Step    int
 	Stride  int
 	C       int
-	Column  int // 0 to 3; not of Output
+
+	// Input and Gradient compute two columns of the products: those of point i along y lie at i·Step, and the second
+	// column's PairStep after the first's.
+	Pair     WinogradPair
+	PairStep int
+}
+
+// WinogradPair is two columns of the products of a tile whose transforms share what they load.
+type WinogradPair int
+
+const (
+	WinogradOuter WinogradPair = iota // columns 0 and 3
+	WinogradInner                     // columns 1 and 2
+)
+
+// WinogradPairs is the number of pairs, WinogradPairProducts that of a pair's products.
+const (
+	WinogradPairs        = 2
+	WinogradPairProducts = WinogradProducts / WinogradPairs
+)
+
+// Columns is the columns of a pair.
+func (p WinogradPair) Columns() [2]int {
+	if p == WinogradOuter {
+		return [2]int{0, 3}
+	}
+	return [2]int{1, 2}
 }
 
 // WinogradWeights describes the transform of the weights of Rows inputs by Width outputs: for 0 ≤ r < Rows and

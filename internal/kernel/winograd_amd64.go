@@ -52,26 +52,16 @@ func (s *Set) winogradRowsOutput(a *WinogradRows, f *Finish) {
 func (s *Set) winogradPlanesInput(a *WinogradPlanes) {
 	switch s.isa {
 	case avx512:
-		switch a.Column {
-		case 0:
-			winogradPlanesInput0AVX512(a)
-		case 1:
-			winogradPlanesInput1AVX512(a)
-		case 2:
-			winogradPlanesInput2AVX512(a)
-		case 3:
-			winogradPlanesInput3AVX512(a)
+		if a.Pair == WinogradOuter {
+			winogradPlanesInputOuterAVX512(a)
+		} else {
+			winogradPlanesInputInnerAVX512(a)
 		}
 	case avx2:
-		switch a.Column {
-		case 0:
-			winogradPlanesInput0AVX2(a)
-		case 1:
-			winogradPlanesInput1AVX2(a)
-		case 2:
-			winogradPlanesInput2AVX2(a)
-		case 3:
-			winogradPlanesInput3AVX2(a)
+		if a.Pair == WinogradOuter {
+			winogradPlanesInputOuterAVX2(a)
+		} else {
+			winogradPlanesInputInnerAVX2(a)
 		}
 	default:
 		winogradPlanesInputGeneric(s, a)
@@ -81,26 +71,16 @@ func (s *Set) winogradPlanesInput(a *WinogradPlanes) {
 func (s *Set) winogradPlanesGradient(a *WinogradPlanes) {
 	switch s.isa {
 	case avx512:
-		switch a.Column {
-		case 0:
-			winogradPlanesGradient0AVX512(a)
-		case 1:
-			winogradPlanesGradient1AVX512(a)
-		case 2:
-			winogradPlanesGradient2AVX512(a)
-		case 3:
-			winogradPlanesGradient3AVX512(a)
+		if a.Pair == WinogradOuter {
+			winogradPlanesGradientOuterAVX512(a)
+		} else {
+			winogradPlanesGradientInnerAVX512(a)
 		}
 	case avx2:
-		switch a.Column {
-		case 0:
-			winogradPlanesGradient0AVX2(a)
-		case 1:
-			winogradPlanesGradient1AVX2(a)
-		case 2:
-			winogradPlanesGradient2AVX2(a)
-		case 3:
-			winogradPlanesGradient3AVX2(a)
+		if a.Pair == WinogradOuter {
+			winogradPlanesGradientOuterAVX2(a)
+		} else {
+			winogradPlanesGradientInnerAVX2(a)
 		}
 	default:
 		winogradPlanesGradientGeneric(s, a)

@@ -486,91 +486,58 @@ next4:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInput0AVX2(a *WinogradPlanes)
+// func winogradPlanesInputOuterAVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesInput0AVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInputOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
 	LEAQ  (AX)(AX*2), CX
 	LEAQ  (AX)(AX*4), DX
 	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
+	MOVQ  136(BX), BX
+	SHLQ  $0x02, BX
 	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
+	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
+	MOVQ  48(DI), DI
+	MOVQ  a+0(FP), R8
+	MOVQ  56(R8), R8
+	LEAQ  (DI)(R8*4), DI
+	MOVQ  DI, (SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  (DI), DI
+	MOVQ  DI, 8(SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  120(DI), DI
+	MOVQ  DI, 16(SP)
+	TESTQ DI, DI
 	JZ    skip5
 
 counted6:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next7:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y0
-	VMOVUPS      4(BX)(R8*4), Y1
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	VSUBPS       Y1, Y0, Y0
-	VSUBPS       Y3, Y2, Y2
-	VSHUFPS      $0x88, Y2, Y0, Y0
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y1
-	VMOVUPS      4(BX)(R8*4), Y2
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	VSUBPS       Y2, Y1, Y1
-	VSUBPS       Y4, Y3, Y3
-	VSHUFPS      $0x88, Y3, Y1, Y1
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	VSUBPS       Y3, Y2, Y2
-	VSUBPS       Y5, Y4, Y4
-	VSHUFPS      $0x88, Y4, Y2, Y2
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y6, Y5, Y5
-	VSHUFPS      $0x88, Y5, Y3, Y3
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y6
-	VMOVUPS      4(BX)(R8*4), Y7
-	VSUBPS       Y5, Y4, Y4
-	VSUBPS       Y7, Y6, Y6
-	VSHUFPS      $0x88, Y6, Y4, Y4
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y7
-	VMOVUPS      4(BX)(R8*4), Y8
-	VSUBPS       Y6, Y5, Y5
-	VSUBPS       Y8, Y7, Y7
-	VSHUFPS      $0x88, Y7, Y5, Y5
+	MOVLQSX      (R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSUBPS       4(SI)(R9*4), Y0, Y0
+	MOVLQSX      4(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y1
+	VSUBPS       4(SI)(R9*4), Y1, Y1
+	MOVLQSX      8(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y2
+	VSUBPS       4(SI)(R9*4), Y2, Y2
+	MOVLQSX      12(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y3
+	VSUBPS       4(SI)(R9*4), Y3, Y3
+	MOVLQSX      16(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y4
+	VSUBPS       4(SI)(R9*4), Y4, Y4
+	MOVLQSX      20(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y5
+	VSUBPS       4(SI)(R9*4), Y5, Y5
 	VFMADD132PS  winograd<>+32(SB), Y4, Y0
 	VFNMADD231PS winograd<>+64(SB), Y2, Y0
 	VFMADD231PS  winograd<>+32(SB), Y1, Y5
@@ -586,24 +553,76 @@ next7:
 	VADDPS       Y3, Y3, Y3
 	VADDPS       Y3, Y4, Y6
 	VSUBPS       Y3, Y4, Y4
-	VMOVUPS      Y0, (SI)
-	VMOVUPS      Y1, (SI)(AX*1)
-	VMOVUPS      Y2, (SI)(AX*2)
-	VMOVUPS      Y6, (SI)(CX*1)
-	VMOVUPS      Y4, (SI)(AX*4)
-	VMOVUPS      Y5, (SI)(DX*1)
-	ADDQ         $0x00000020, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
+	MOVLQSX      24(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y3
+	VSUBPS       4(SI)(R9*4), Y3, Y3
+	MOVLQSX      28(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y7
+	VSUBPS       4(SI)(R9*4), Y7, Y7
+	MOVLQSX      32(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y8
+	VSUBPS       4(SI)(R9*4), Y8, Y8
+	MOVLQSX      36(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y9
+	VSUBPS       4(SI)(R9*4), Y9, Y9
+	MOVLQSX      40(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y10
+	VSUBPS       4(SI)(R9*4), Y10, Y10
+	MOVLQSX      44(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Y11
+	VSUBPS       4(SI)(R9*4), Y11, Y11
+	VFMADD132PS  winograd<>+32(SB), Y10, Y3
+	VFNMADD231PS winograd<>+64(SB), Y8, Y3
+	VFMADD231PS  winograd<>+32(SB), Y7, Y11
+	VFNMADD231PS winograd<>+64(SB), Y9, Y11
+	VMOVAPS      Y10, Y12
+	VFNMADD231PS winograd<>+32(SB), Y8, Y12
+	VMOVAPS      Y9, Y13
+	VFNMADD231PS winograd<>+32(SB), Y7, Y13
+	VSUBPS       Y8, Y10, Y10
+	VSUBPS       Y7, Y9, Y9
+	VADDPS       Y13, Y12, Y7
+	VSUBPS       Y13, Y12, Y8
+	VADDPS       Y9, Y9, Y9
+	VADDPS       Y9, Y10, Y12
+	VSUBPS       Y9, Y10, Y10
+	VSHUFPS      $0x88, Y3, Y0, Y9
+	VMOVUPS      Y9, (DI)
+	VSHUFPS      $0x88, Y7, Y1, Y9
+	VMOVUPS      Y9, (DI)(AX*1)
+	VSHUFPS      $0x88, Y8, Y2, Y9
+	VMOVUPS      Y9, (DI)(AX*2)
+	VSHUFPS      $0x88, Y12, Y6, Y9
+	VMOVUPS      Y9, (DI)(CX*1)
+	VSHUFPS      $0x88, Y10, Y4, Y9
+	VMOVUPS      Y9, (DI)(AX*4)
+	VSHUFPS      $0x88, Y11, Y5, Y9
+	VMOVUPS      Y9, (DI)(DX*1)
+	LEAQ         (DI)(BX*1), R9
+	VSHUFPS      $0xdd, Y3, Y0, Y0
+	VMOVUPS      Y0, (R9)
+	VSHUFPS      $0xdd, Y7, Y1, Y0
+	VMOVUPS      Y0, (R9)(AX*1)
+	VSHUFPS      $0xdd, Y8, Y2, Y0
+	VMOVUPS      Y0, (R9)(AX*2)
+	VSHUFPS      $0xdd, Y12, Y6, Y0
+	VMOVUPS      Y0, (R9)(CX*1)
+	VSHUFPS      $0xdd, Y10, Y4, Y0
+	VMOVUPS      Y0, (R9)(AX*4)
+	VSHUFPS      $0xdd, Y11, Y5, Y0
+	VMOVUPS      Y0, (R9)(DX*1)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000030, R8
+	CMPQ         R8, (SP)
 	JNE          next7
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, SI
+	MOVQ         a+0(FP), DI
+	MOVQ         112(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted6
 
@@ -611,100 +630,127 @@ skip5:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradient0AVX2(a *WinogradPlanes)
+// func winogradPlanesGradientOuterAVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesGradient0AVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradientOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
 	LEAQ  (AX)(AX*2), CX
 	LEAQ  (AX)(AX*4), DX
 	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
+	MOVQ  136(BX), BX
+	SHLQ  $0x02, BX
 	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
+	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
+	MOVQ  48(DI), DI
+	MOVQ  a+0(FP), R8
+	MOVQ  56(R8), R8
+	LEAQ  (DI)(R8*4), DI
+	MOVQ  DI, (SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  (DI), DI
+	MOVQ  DI, 8(SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  120(DI), DI
+	MOVQ  DI, 16(SP)
+	TESTQ DI, DI
 	JZ    skip8
 
 counted9:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ 72(DI), DI
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
 
 next10:
-	XORQ    R9, R9
 	XORQ    R10, R10
-	TESTQ   SI, SI
+	XORQ    R11, R11
+	TESTQ   DI, DI
 	JZ      skip11
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
+	MOVLQSX (DI), R10
 	NEGQ    R10
-	ADDQ    $0x08, SI
+	MOVLQSX 4(DI), R11
+	NEGQ    R11
+	ADDQ    $0x08, DI
 
 skip11:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Y0
-	VMOVUPS     (R11)(R10*4), Y1
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y2
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y3
-	VSHUFPS     $0x88, Y3, Y2, Y2
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y3
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y4
-	VSHUFPS     $0x88, Y4, Y3, Y3
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y4
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y5
-	VSHUFPS     $0x88, Y5, Y4, Y4
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y0
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y1
-	VSHUFPS     $0x88, Y1, Y0, Y0
-	VADDPS      Y4, Y2, Y1
-	VADDPS      Y0, Y3, Y5
-	VFMADD132PS winograd<>+32(SB), Y2, Y4
+	LEAQ        winogradcolumns<>+64(SB), R12
+	VMOVUPS     (R12)(R10*4), Y0
+	VMOVUPS     (R12)(R11*4), Y1
+	MOVLQSX     (R9), R10
+	MOVLQSX     16(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y2
+	VANDPS      (SI)(R11*4), Y1, Y3
+	VSHUFPS     $0x88, Y3, Y2, Y4
+	VSHUFPS     $0xdd, Y3, Y2, Y2
+	VXORPS      winogradnegate<>+0(SB), Y2, Y2
+	MOVLQSX     4(R9), R10
+	MOVLQSX     20(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y3
+	VANDPS      (SI)(R11*4), Y1, Y5
+	VSHUFPS     $0x88, Y5, Y3, Y6
+	VSHUFPS     $0xdd, Y5, Y3, Y3
+	VXORPS      winogradnegate<>+0(SB), Y3, Y3
+	MOVLQSX     8(R9), R10
+	MOVLQSX     24(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y5
+	VANDPS      (SI)(R11*4), Y1, Y7
+	VSHUFPS     $0x88, Y7, Y5, Y8
+	VSHUFPS     $0xdd, Y7, Y5, Y5
+	VXORPS      winogradnegate<>+0(SB), Y5, Y5
+	MOVLQSX     12(R9), R10
+	MOVLQSX     28(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y0
+	VANDPS      (SI)(R11*4), Y1, Y1
+	VSHUFPS     $0x88, Y1, Y0, Y7
+	VSHUFPS     $0xdd, Y1, Y0, Y0
+	VXORPS      winogradnegate<>+0(SB), Y0, Y0
+	VADDPS      Y8, Y4, Y1
+	VADDPS      Y7, Y6, Y9
+	VFMADD132PS winograd<>+32(SB), Y4, Y8
+	VADDPS      Y6, Y6, Y6
+	VFMADD231PS winograd<>+96(SB), Y7, Y6
+	VADDPS      Y9, Y1, Y10
+	VSUBPS      Y9, Y1, Y1
+	VADDPS      Y6, Y8, Y9
+	VSUBPS      Y6, Y8, Y8
+	VMOVUPS     Y4, (R8)
+	VMOVUPS     Y10, (R8)(AX*1)
+	VMOVUPS     Y1, (R8)(AX*2)
+	VMOVUPS     Y9, (R8)(CX*1)
+	VMOVUPS     Y8, (R8)(AX*4)
+	VMOVUPS     Y7, (R8)(DX*1)
+	VADDPS      Y5, Y2, Y1
+	VADDPS      Y0, Y3, Y4
+	VFMADD132PS winograd<>+32(SB), Y2, Y5
 	VADDPS      Y3, Y3, Y3
 	VFMADD231PS winograd<>+96(SB), Y0, Y3
-	VADDPS      Y5, Y1, Y6
-	VSUBPS      Y5, Y1, Y1
-	VADDPS      Y3, Y4, Y5
-	VSUBPS      Y3, Y4, Y4
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, (DI)(AX*1)
-	VMOVUPS     Y1, (DI)(AX*2)
-	VMOVUPS     Y5, (DI)(CX*1)
-	VMOVUPS     Y4, (DI)(AX*4)
-	VMOVUPS     Y0, (DI)(DX*1)
-	ADDQ        $0x00000020, DI
+	VADDPS      Y4, Y1, Y6
+	VSUBPS      Y4, Y1, Y1
+	VADDPS      Y3, Y5, Y4
+	VSUBPS      Y3, Y5, Y5
+	LEAQ        (R8)(BX*1), R10
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     Y6, (R10)(AX*1)
+	VMOVUPS     Y1, (R10)(AX*2)
+	VMOVUPS     Y4, (R10)(CX*1)
+	VMOVUPS     Y5, (R10)(AX*4)
+	VMOVUPS     Y0, (R10)(DX*1)
 	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, (SP)
 	JNE         next10
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
+	MOVQ        a+0(FP), DI
+	MOVQ        96(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, SI
+	MOVQ        a+0(FP), DI
+	MOVQ        112(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted9
 
@@ -712,124 +758,155 @@ skip8:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInput1AVX2(a *WinogradPlanes)
+// func winogradPlanesInputInnerAVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesInput1AVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInputInnerAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
 	LEAQ  (AX)(AX*2), CX
 	LEAQ  (AX)(AX*4), DX
 	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
+	MOVQ  136(BX), BX
+	SHLQ  $0x02, BX
 	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
+	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
+	MOVQ  48(DI), DI
+	MOVQ  a+0(FP), R8
+	MOVQ  56(R8), R8
+	LEAQ  (DI)(R8*4), DI
+	MOVQ  DI, (SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  (DI), DI
+	MOVQ  DI, 8(SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  120(DI), DI
+	MOVQ  DI, 16(SP)
+	TESTQ DI, DI
 	JZ    skip12
 
 counted13:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next14:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y0
-	VMOVUPS      4(BX)(R8*4), Y1
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	VSHUFPS      $0xdd, Y2, Y0, Y0
-	VSHUFPS      $0x88, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y1
-	VMOVUPS      4(BX)(R8*4), Y2
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	VSHUFPS      $0xdd, Y3, Y1, Y1
-	VSHUFPS      $0x88, Y4, Y2, Y2
-	VADDPS       Y2, Y1, Y1
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	VSHUFPS      $0xdd, Y4, Y2, Y2
-	VSHUFPS      $0x88, Y5, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	VSHUFPS      $0xdd, Y5, Y3, Y3
-	VSHUFPS      $0x88, Y6, Y4, Y4
-	VADDPS       Y4, Y3, Y3
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y6
-	VMOVUPS      4(BX)(R8*4), Y7
-	VSHUFPS      $0xdd, Y6, Y4, Y4
-	VSHUFPS      $0x88, Y7, Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y7
-	VMOVUPS      4(BX)(R8*4), Y8
-	VSHUFPS      $0xdd, Y7, Y5, Y5
-	VSHUFPS      $0x88, Y8, Y6, Y6
-	VADDPS       Y6, Y5, Y5
-	VFMADD132PS  winograd<>+32(SB), Y4, Y0
-	VFNMADD231PS winograd<>+64(SB), Y2, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y5
-	VFNMADD231PS winograd<>+64(SB), Y3, Y5
-	VMOVAPS      Y4, Y6
-	VFNMADD231PS winograd<>+32(SB), Y2, Y6
-	VMOVAPS      Y3, Y7
-	VFNMADD231PS winograd<>+32(SB), Y1, Y7
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y1, Y3, Y3
-	VADDPS       Y7, Y6, Y1
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y3, Y3, Y3
-	VADDPS       Y3, Y4, Y6
-	VSUBPS       Y3, Y4, Y4
-	VMOVUPS      Y0, (SI)
-	VMOVUPS      Y1, (SI)(AX*1)
-	VMOVUPS      Y2, (SI)(AX*2)
-	VMOVUPS      Y6, (SI)(CX*1)
-	VMOVUPS      Y4, (SI)(AX*4)
-	VMOVUPS      Y5, (SI)(DX*1)
-	ADDQ         $0x00000020, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
+	MOVLQSX      (R8), R9
+	MOVLQSX      24(R8), R10
+	MOVLQSX      (R8), R11
+	MOVLQSX      24(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y1
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y1, Y1
+	VADDPS       Y1, Y0, Y2
+	VSUBPS       Y0, Y1, Y1
+	MOVLQSX      4(R8), R9
+	MOVLQSX      28(R8), R10
+	MOVLQSX      4(R8), R11
+	MOVLQSX      28(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y3
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y3, Y3
+	VADDPS       Y3, Y0, Y4
+	VSUBPS       Y0, Y3, Y3
+	MOVLQSX      8(R8), R9
+	MOVLQSX      32(R8), R10
+	MOVLQSX      8(R8), R11
+	MOVLQSX      32(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y5
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y5, Y5
+	VADDPS       Y5, Y0, Y6
+	VSUBPS       Y0, Y5, Y5
+	MOVLQSX      12(R8), R9
+	MOVLQSX      36(R8), R10
+	MOVLQSX      12(R8), R11
+	MOVLQSX      36(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y7
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y7, Y7
+	VADDPS       Y7, Y0, Y8
+	VSUBPS       Y0, Y7, Y7
+	MOVLQSX      16(R8), R9
+	MOVLQSX      40(R8), R10
+	MOVLQSX      16(R8), R11
+	MOVLQSX      40(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y9
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y9, Y9
+	VADDPS       Y9, Y0, Y10
+	VSUBPS       Y0, Y9, Y9
+	MOVLQSX      20(R8), R9
+	MOVLQSX      44(R8), R10
+	MOVLQSX      20(R8), R11
+	MOVLQSX      44(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Y0
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Y0, Y0
+	VMOVUPS      4(SI)(R11*4), Y11
+	VSHUFPS      $0x88, 4(SI)(R12*4), Y11, Y11
+	VADDPS       Y11, Y0, Y12
+	VSUBPS       Y0, Y11, Y11
+	VFMADD132PS  winograd<>+32(SB), Y10, Y2
+	VFNMADD231PS winograd<>+64(SB), Y6, Y2
+	VFMADD231PS  winograd<>+32(SB), Y4, Y12
+	VFNMADD231PS winograd<>+64(SB), Y8, Y12
+	VMOVAPS      Y10, Y0
+	VFNMADD231PS winograd<>+32(SB), Y6, Y0
+	VMOVAPS      Y8, Y13
+	VFNMADD231PS winograd<>+32(SB), Y4, Y13
+	VSUBPS       Y6, Y10, Y10
+	VSUBPS       Y4, Y8, Y8
+	VADDPS       Y13, Y0, Y4
+	VSUBPS       Y13, Y0, Y6
+	VADDPS       Y8, Y8, Y8
+	VADDPS       Y8, Y10, Y0
+	VSUBPS       Y8, Y10, Y10
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y4, (DI)(AX*1)
+	VMOVUPS      Y6, (DI)(AX*2)
+	VMOVUPS      Y0, (DI)(CX*1)
+	VMOVUPS      Y10, (DI)(AX*4)
+	VMOVUPS      Y12, (DI)(DX*1)
+	VFMADD132PS  winograd<>+32(SB), Y9, Y1
+	VFNMADD231PS winograd<>+64(SB), Y5, Y1
+	VFMADD231PS  winograd<>+32(SB), Y3, Y11
+	VFNMADD231PS winograd<>+64(SB), Y7, Y11
+	VMOVAPS      Y9, Y0
+	VFNMADD231PS winograd<>+32(SB), Y5, Y0
+	VMOVAPS      Y7, Y2
+	VFNMADD231PS winograd<>+32(SB), Y3, Y2
+	VSUBPS       Y5, Y9, Y9
+	VSUBPS       Y3, Y7, Y7
+	VADDPS       Y2, Y0, Y3
+	VSUBPS       Y2, Y0, Y5
+	VADDPS       Y7, Y7, Y7
+	VADDPS       Y7, Y9, Y0
+	VSUBPS       Y7, Y9, Y9
+	LEAQ         (DI)(BX*1), R9
+	VMOVUPS      Y1, (R9)
+	VMOVUPS      Y3, (R9)(AX*1)
+	VMOVUPS      Y5, (R9)(AX*2)
+	VMOVUPS      Y0, (R9)(CX*1)
+	VMOVUPS      Y9, (R9)(AX*4)
+	VMOVUPS      Y11, (R9)(DX*1)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000030, R8
+	CMPQ         R8, (SP)
 	JNE          next14
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, SI
+	MOVQ         a+0(FP), DI
+	MOVQ         112(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted13
 
@@ -837,576 +914,135 @@ skip12:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradient1AVX2(a *WinogradPlanes)
+// func winogradPlanesGradientInnerAVX2(a *WinogradPlanes)
 // Requires: AVX, FMA3
-TEXT ·winogradPlanesGradient1AVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradientInnerAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
 	SHLQ  $0x02, AX
 	LEAQ  (AX)(AX*2), CX
 	LEAQ  (AX)(AX*4), DX
 	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
+	MOVQ  136(BX), BX
+	SHLQ  $0x02, BX
 	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
+	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
+	MOVQ  48(DI), DI
+	MOVQ  a+0(FP), R8
+	MOVQ  56(R8), R8
+	LEAQ  (DI)(R8*4), DI
+	MOVQ  DI, (SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  (DI), DI
+	MOVQ  DI, 8(SP)
+	MOVQ  a+0(FP), DI
+	MOVQ  120(DI), DI
+	MOVQ  DI, 16(SP)
+	TESTQ DI, DI
 	JZ    skip15
 
 counted16:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ 72(DI), DI
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
 
 next17:
-	XORQ    R9, R9
 	XORQ    R10, R10
-	TESTQ   SI, SI
+	XORQ    R11, R11
+	TESTQ   DI, DI
 	JZ      skip18
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
+	MOVLQSX (DI), R10
 	NEGQ    R10
-	ADDQ    $0x08, SI
+	MOVLQSX 4(DI), R11
+	NEGQ    R11
+	ADDQ    $0x08, DI
 
 skip18:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Y0
-	VMOVUPS     (R11)(R10*4), Y1
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y2
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y3
+	LEAQ        winogradcolumns<>+64(SB), R12
+	VMOVUPS     (R12)(R10*4), Y0
+	VMOVUPS     (R12)(R11*4), Y1
+	MOVLQSX     (R9), R10
+	MOVLQSX     16(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y2
+	VANDPS      (SI)(R11*4), Y1, Y3
 	VSHUFPS     $0x88, Y3, Y2, Y4
 	VSHUFPS     $0xdd, Y3, Y2, Y2
-	VADDPS      Y2, Y4, Y2
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y3
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y4
-	VSHUFPS     $0x88, Y4, Y3, Y5
-	VSHUFPS     $0xdd, Y4, Y3, Y3
-	VADDPS      Y3, Y5, Y3
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y4
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y5
-	VSHUFPS     $0x88, Y5, Y4, Y6
-	VSHUFPS     $0xdd, Y5, Y4, Y4
-	VADDPS      Y4, Y6, Y4
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y0
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y1
-	VSHUFPS     $0x88, Y1, Y0, Y5
+	VADDPS      Y2, Y4, Y3
+	VSUBPS      Y2, Y4, Y4
+	MOVLQSX     4(R9), R10
+	MOVLQSX     20(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y2
+	VANDPS      (SI)(R11*4), Y1, Y5
+	VSHUFPS     $0x88, Y5, Y2, Y6
+	VSHUFPS     $0xdd, Y5, Y2, Y2
+	VADDPS      Y2, Y6, Y5
+	VSUBPS      Y2, Y6, Y6
+	MOVLQSX     8(R9), R10
+	MOVLQSX     24(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y2
+	VANDPS      (SI)(R11*4), Y1, Y7
+	VSHUFPS     $0x88, Y7, Y2, Y8
+	VSHUFPS     $0xdd, Y7, Y2, Y2
+	VADDPS      Y2, Y8, Y7
+	VSUBPS      Y2, Y8, Y8
+	MOVLQSX     12(R9), R10
+	MOVLQSX     28(R9), R11
+	VANDPS      (SI)(R10*4), Y0, Y0
+	VANDPS      (SI)(R11*4), Y1, Y1
+	VSHUFPS     $0x88, Y1, Y0, Y2
 	VSHUFPS     $0xdd, Y1, Y0, Y0
-	VADDPS      Y0, Y5, Y0
-	VADDPS      Y4, Y2, Y1
-	VADDPS      Y0, Y3, Y5
-	VFMADD132PS winograd<>+32(SB), Y2, Y4
-	VADDPS      Y3, Y3, Y3
-	VFMADD231PS winograd<>+96(SB), Y0, Y3
-	VADDPS      Y5, Y1, Y6
-	VSUBPS      Y5, Y1, Y1
-	VADDPS      Y3, Y4, Y5
-	VSUBPS      Y3, Y4, Y4
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, (DI)(AX*1)
-	VMOVUPS     Y1, (DI)(AX*2)
-	VMOVUPS     Y5, (DI)(CX*1)
-	VMOVUPS     Y4, (DI)(AX*4)
-	VMOVUPS     Y0, (DI)(DX*1)
-	ADDQ        $0x00000020, DI
+	VADDPS      Y0, Y2, Y1
+	VSUBPS      Y0, Y2, Y2
+	VADDPS      Y7, Y3, Y0
+	VADDPS      Y1, Y5, Y9
+	VFMADD132PS winograd<>+32(SB), Y3, Y7
+	VADDPS      Y5, Y5, Y5
+	VFMADD231PS winograd<>+96(SB), Y1, Y5
+	VADDPS      Y9, Y0, Y10
+	VSUBPS      Y9, Y0, Y0
+	VADDPS      Y5, Y7, Y9
+	VSUBPS      Y5, Y7, Y7
+	VMOVUPS     Y3, (R8)
+	VMOVUPS     Y10, (R8)(AX*1)
+	VMOVUPS     Y0, (R8)(AX*2)
+	VMOVUPS     Y9, (R8)(CX*1)
+	VMOVUPS     Y7, (R8)(AX*4)
+	VMOVUPS     Y1, (R8)(DX*1)
+	VADDPS      Y8, Y4, Y0
+	VADDPS      Y2, Y6, Y1
+	VFMADD132PS winograd<>+32(SB), Y4, Y8
+	VADDPS      Y6, Y6, Y6
+	VFMADD231PS winograd<>+96(SB), Y2, Y6
+	VADDPS      Y1, Y0, Y3
+	VSUBPS      Y1, Y0, Y0
+	VADDPS      Y6, Y8, Y1
+	VSUBPS      Y6, Y8, Y8
+	LEAQ        (R8)(BX*1), R10
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y3, (R10)(AX*1)
+	VMOVUPS     Y0, (R10)(AX*2)
+	VMOVUPS     Y1, (R10)(CX*1)
+	VMOVUPS     Y8, (R10)(AX*4)
+	VMOVUPS     Y2, (R10)(DX*1)
 	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, (SP)
 	JNE         next17
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
+	MOVQ        a+0(FP), DI
+	MOVQ        96(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, SI
+	MOVQ        a+0(FP), DI
+	MOVQ        112(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted16
 
 skip15:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesInput2AVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3
-TEXT ·winogradPlanesInput2AVX2(SB), NOSPLIT, $24-8
-	MOVQ  a+0(FP), AX
-	MOVQ  104(AX), AX
-	SHLQ  $0x02, AX
-	LEAQ  (AX)(AX*2), CX
-	LEAQ  (AX)(AX*4), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
-	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
-	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
-	JZ    skip19
-
-counted20:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
-
-next21:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y0
-	VMOVUPS      4(BX)(R8*4), Y1
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	VSHUFPS      $0xdd, Y2, Y0, Y0
-	VSHUFPS      $0x88, Y3, Y1, Y1
-	VSUBPS       Y0, Y1, Y0
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y1
-	VMOVUPS      4(BX)(R8*4), Y2
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	VSHUFPS      $0xdd, Y3, Y1, Y1
-	VSHUFPS      $0x88, Y4, Y2, Y2
-	VSUBPS       Y1, Y2, Y1
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	VSHUFPS      $0xdd, Y4, Y2, Y2
-	VSHUFPS      $0x88, Y5, Y3, Y3
-	VSUBPS       Y2, Y3, Y2
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	VSHUFPS      $0xdd, Y5, Y3, Y3
-	VSHUFPS      $0x88, Y6, Y4, Y4
-	VSUBPS       Y3, Y4, Y3
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y6
-	VMOVUPS      4(BX)(R8*4), Y7
-	VSHUFPS      $0xdd, Y6, Y4, Y4
-	VSHUFPS      $0x88, Y7, Y5, Y5
-	VSUBPS       Y4, Y5, Y4
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y7
-	VMOVUPS      4(BX)(R8*4), Y8
-	VSHUFPS      $0xdd, Y7, Y5, Y5
-	VSHUFPS      $0x88, Y8, Y6, Y6
-	VSUBPS       Y5, Y6, Y5
-	VFMADD132PS  winograd<>+32(SB), Y4, Y0
-	VFNMADD231PS winograd<>+64(SB), Y2, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y5
-	VFNMADD231PS winograd<>+64(SB), Y3, Y5
-	VMOVAPS      Y4, Y6
-	VFNMADD231PS winograd<>+32(SB), Y2, Y6
-	VMOVAPS      Y3, Y7
-	VFNMADD231PS winograd<>+32(SB), Y1, Y7
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y1, Y3, Y3
-	VADDPS       Y7, Y6, Y1
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y3, Y3, Y3
-	VADDPS       Y3, Y4, Y6
-	VSUBPS       Y3, Y4, Y4
-	VMOVUPS      Y0, (SI)
-	VMOVUPS      Y1, (SI)(AX*1)
-	VMOVUPS      Y2, (SI)(AX*2)
-	VMOVUPS      Y6, (SI)(CX*1)
-	VMOVUPS      Y4, (SI)(AX*4)
-	VMOVUPS      Y5, (SI)(DX*1)
-	ADDQ         $0x00000020, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
-	JNE          next21
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
-	DECQ         16(SP)
-	JNZ          counted20
-
-skip19:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesGradient2AVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3
-TEXT ·winogradPlanesGradient2AVX2(SB), NOSPLIT, $24-8
-	MOVQ  a+0(FP), AX
-	MOVQ  104(AX), AX
-	SHLQ  $0x02, AX
-	LEAQ  (AX)(AX*2), CX
-	LEAQ  (AX)(AX*4), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
-	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
-	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
-	JZ    skip22
-
-counted23:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
-
-next24:
-	XORQ    R9, R9
-	XORQ    R10, R10
-	TESTQ   SI, SI
-	JZ      skip25
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
-	NEGQ    R10
-	ADDQ    $0x08, SI
-
-skip25:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Y0
-	VMOVUPS     (R11)(R10*4), Y1
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y2
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y3
-	VSHUFPS     $0x88, Y3, Y2, Y4
-	VSHUFPS     $0xdd, Y3, Y2, Y2
-	VSUBPS      Y2, Y4, Y2
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y3
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y4
-	VSHUFPS     $0x88, Y4, Y3, Y5
-	VSHUFPS     $0xdd, Y4, Y3, Y3
-	VSUBPS      Y3, Y5, Y3
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y4
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y5
-	VSHUFPS     $0x88, Y5, Y4, Y6
-	VSHUFPS     $0xdd, Y5, Y4, Y4
-	VSUBPS      Y4, Y6, Y4
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y0
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y1
-	VSHUFPS     $0x88, Y1, Y0, Y5
-	VSHUFPS     $0xdd, Y1, Y0, Y0
-	VSUBPS      Y0, Y5, Y0
-	VADDPS      Y4, Y2, Y1
-	VADDPS      Y0, Y3, Y5
-	VFMADD132PS winograd<>+32(SB), Y2, Y4
-	VADDPS      Y3, Y3, Y3
-	VFMADD231PS winograd<>+96(SB), Y0, Y3
-	VADDPS      Y5, Y1, Y6
-	VSUBPS      Y5, Y1, Y1
-	VADDPS      Y3, Y4, Y5
-	VSUBPS      Y3, Y4, Y4
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, (DI)(AX*1)
-	VMOVUPS     Y1, (DI)(AX*2)
-	VMOVUPS     Y5, (DI)(CX*1)
-	VMOVUPS     Y4, (DI)(AX*4)
-	VMOVUPS     Y0, (DI)(DX*1)
-	ADDQ        $0x00000020, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
-	JNE         next24
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
-	DECQ        16(SP)
-	JNZ         counted23
-
-skip22:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesInput3AVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3
-TEXT ·winogradPlanesInput3AVX2(SB), NOSPLIT, $24-8
-	MOVQ  a+0(FP), AX
-	MOVQ  104(AX), AX
-	SHLQ  $0x02, AX
-	LEAQ  (AX)(AX*2), CX
-	LEAQ  (AX)(AX*4), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
-	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
-	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
-	JZ    skip26
-
-counted27:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
-
-next28:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y0
-	VMOVUPS      4(BX)(R8*4), Y1
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	VSUBPS       Y1, Y0, Y0
-	VSUBPS       Y3, Y2, Y2
-	VSHUFPS      $0xdd, Y2, Y0, Y0
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y1
-	VMOVUPS      4(BX)(R8*4), Y2
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	VSUBPS       Y2, Y1, Y1
-	VSUBPS       Y4, Y3, Y3
-	VSHUFPS      $0xdd, Y3, Y1, Y1
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y2
-	VMOVUPS      4(BX)(R8*4), Y3
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	VSUBPS       Y3, Y2, Y2
-	VSUBPS       Y5, Y4, Y4
-	VSHUFPS      $0xdd, Y4, Y2, Y2
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y3
-	VMOVUPS      4(BX)(R8*4), Y4
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	VSUBPS       Y4, Y3, Y3
-	VSUBPS       Y6, Y5, Y5
-	VSHUFPS      $0xdd, Y5, Y3, Y3
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y4
-	VMOVUPS      4(BX)(R8*4), Y5
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y6
-	VMOVUPS      4(BX)(R8*4), Y7
-	VSUBPS       Y5, Y4, Y4
-	VSUBPS       Y7, Y6, Y6
-	VSHUFPS      $0xdd, Y6, Y4, Y4
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y5
-	VMOVUPS      4(BX)(R8*4), Y6
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Y7
-	VMOVUPS      4(BX)(R8*4), Y8
-	VSUBPS       Y6, Y5, Y5
-	VSUBPS       Y8, Y7, Y7
-	VSHUFPS      $0xdd, Y7, Y5, Y5
-	VFMADD132PS  winograd<>+32(SB), Y4, Y0
-	VFNMADD231PS winograd<>+64(SB), Y2, Y0
-	VFMADD231PS  winograd<>+32(SB), Y1, Y5
-	VFNMADD231PS winograd<>+64(SB), Y3, Y5
-	VMOVAPS      Y4, Y6
-	VFNMADD231PS winograd<>+32(SB), Y2, Y6
-	VMOVAPS      Y3, Y7
-	VFNMADD231PS winograd<>+32(SB), Y1, Y7
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y1, Y3, Y3
-	VADDPS       Y7, Y6, Y1
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y3, Y3, Y3
-	VADDPS       Y3, Y4, Y6
-	VSUBPS       Y3, Y4, Y4
-	VMOVUPS      Y0, (SI)
-	VMOVUPS      Y1, (SI)(AX*1)
-	VMOVUPS      Y2, (SI)(AX*2)
-	VMOVUPS      Y6, (SI)(CX*1)
-	VMOVUPS      Y4, (SI)(AX*4)
-	VMOVUPS      Y5, (SI)(DX*1)
-	ADDQ         $0x00000020, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
-	JNE          next28
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
-	DECQ         16(SP)
-	JNZ          counted27
-
-skip26:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesGradient3AVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3
-TEXT ·winogradPlanesGradient3AVX2(SB), NOSPLIT, $24-8
-	MOVQ  a+0(FP), AX
-	MOVQ  104(AX), AX
-	SHLQ  $0x02, AX
-	LEAQ  (AX)(AX*2), CX
-	LEAQ  (AX)(AX*4), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  24(BX), BX
-	MOVQ  a+0(FP), SI
-	MOVQ  48(SI), SI
-	MOVQ  a+0(FP), DI
-	MOVQ  56(DI), DI
-	LEAQ  (SI)(DI*4), SI
-	MOVQ  SI, (SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  (SI), SI
-	MOVQ  SI, 8(SP)
-	MOVQ  a+0(FP), SI
-	MOVQ  120(SI), SI
-	MOVQ  SI, 16(SP)
-	TESTQ SI, SI
-	JZ    skip29
-
-counted30:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
-
-next31:
-	XORQ    R9, R9
-	XORQ    R10, R10
-	TESTQ   SI, SI
-	JZ      skip32
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
-	NEGQ    R10
-	ADDQ    $0x08, SI
-
-skip32:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Y0
-	VMOVUPS     (R11)(R10*4), Y1
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y2
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y3
-	VSHUFPS     $0xdd, Y3, Y2, Y2
-	VXORPS      winogradnegate<>+0(SB), Y2, Y2
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y3
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y4
-	VSHUFPS     $0xdd, Y4, Y3, Y3
-	VXORPS      winogradnegate<>+0(SB), Y3, Y3
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y4
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y5
-	VSHUFPS     $0xdd, Y5, Y4, Y4
-	VXORPS      winogradnegate<>+0(SB), Y4, Y4
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Y0, Y0
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Y1, Y1
-	VSHUFPS     $0xdd, Y1, Y0, Y0
-	VXORPS      winogradnegate<>+0(SB), Y0, Y0
-	VADDPS      Y4, Y2, Y1
-	VADDPS      Y0, Y3, Y5
-	VFMADD132PS winograd<>+32(SB), Y2, Y4
-	VADDPS      Y3, Y3, Y3
-	VFMADD231PS winograd<>+96(SB), Y0, Y3
-	VADDPS      Y5, Y1, Y6
-	VSUBPS      Y5, Y1, Y1
-	VADDPS      Y3, Y4, Y5
-	VSUBPS      Y3, Y4, Y4
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, (DI)(AX*1)
-	VMOVUPS     Y1, (DI)(AX*2)
-	VMOVUPS     Y5, (DI)(CX*1)
-	VMOVUPS     Y4, (DI)(AX*4)
-	VMOVUPS     Y0, (DI)(DX*1)
-	ADDQ        $0x00000020, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
-	JNE         next31
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
-	DECQ        16(SP)
-	JNZ         counted30
-
-skip29:
 	VZEROUPPER
 	RET
 
@@ -1434,7 +1070,7 @@ TEXT ·winogradRowsOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), BX
 
-next33:
+next19:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -1442,7 +1078,7 @@ next33:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next34:
+next20:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y0
@@ -1528,14 +1164,14 @@ next34:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next34
+	JNE         next20
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next33
+	JNE         next19
 	VZEROUPPER
 	RET
 
@@ -1564,14 +1200,14 @@ TEXT ·winogradPlanesOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(BX), BX
 	MOVQ  BX, 16(SP)
 	TESTQ BX, BX
-	JZ    skip35
+	JZ    skip21
 
-counted36:
+counted22:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next37:
+next23:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y0
@@ -1657,7 +1293,7 @@ next37:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next37
+	JNE         next23
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1667,9 +1303,9 @@ next37:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted36
+	JNZ         counted22
 
-skip35:
+skip21:
 	VZEROUPPER
 	RET
 
@@ -1698,7 +1334,7 @@ TEXT ·winogradRowsOutputScaleAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next38:
+next24:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -1706,7 +1342,7 @@ next38:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next39:
+next25:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y1
@@ -1814,14 +1450,14 @@ next39:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next39
+	JNE         next25
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next38
+	JNE         next24
 	VZEROUPPER
 	RET
 
@@ -1853,9 +1489,9 @@ TEXT ·winogradPlanesOutputScaleAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip40
+	JZ           skip26
 
-counted41:
+counted27:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -1868,7 +1504,7 @@ counted41:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next42:
+next28:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y3
@@ -1970,7 +1606,7 @@ next42:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next42
+	JNE         next28
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1980,9 +1616,9 @@ next42:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted41
+	JNZ         counted27
 
-skip40:
+skip26:
 	VZEROUPPER
 	RET
 
@@ -2013,7 +1649,7 @@ TEXT ·winogradRowsOutputScaleResAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next43:
+next29:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -2021,7 +1657,7 @@ next43:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next44:
+next30:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Y1
@@ -2137,14 +1773,14 @@ next44:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, DI
 	CMPQ        R8, 16(SP)
-	JNE         next44
+	JNE         next30
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next43
+	JNE         next29
 	VZEROUPPER
 	RET
 
@@ -2178,9 +1814,9 @@ TEXT ·winogradPlanesOutputScaleResAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip45
+	JZ           skip31
 
-counted46:
+counted32:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -2193,7 +1829,7 @@ counted46:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next47:
+next33:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y3
@@ -2303,7 +1939,7 @@ next47:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next47
+	JNE         next33
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -2314,9 +1950,9 @@ next47:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted46
+	JNZ         counted32
 
-skip45:
+skip31:
 	VZEROUPPER
 	RET
 
@@ -2344,9 +1980,9 @@ TEXT ·winogradWeightsAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip48
+	JZ    skip34
 
-counted49:
+counted35:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -2357,7 +1993,7 @@ counted49:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next50:
+next36:
 	VMOVUPS     (DI), Y0
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Y1
@@ -2469,7 +2105,7 @@ next50:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        SI, 32(SP)
-	JNE         next50
+	JNE         next36
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -2479,9 +2115,9 @@ next50:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted49
+	JNZ         counted35
 
-skip48:
+skip34:
 	VZEROUPPER
 	RET
 
@@ -2509,9 +2145,9 @@ TEXT ·winogradWeightsGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip51
+	JZ    skip37
 
-counted52:
+counted38:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -2522,7 +2158,7 @@ counted52:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next53:
+next39:
 	VMOVUPS      (SI), Y0
 	VMOVUPS      (SI)(CX*1), Y1
 	VMOVUPS      (SI)(CX*2), Y2
@@ -2640,7 +2276,7 @@ next53:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	CMPQ         SI, 32(SP)
-	JNE          next53
+	JNE          next39
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -2650,9 +2286,9 @@ next53:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted52
+	JNZ          counted38
 
-skip51:
+skip37:
 	VZEROUPPER
 	RET
 
@@ -2990,9 +2626,9 @@ next4:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInput0AVX512(a *WinogradPlanes)
+// func winogradPlanesInputOuterAVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512F
-TEXT ·winogradPlanesInput0AVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -3001,82 +2637,49 @@ TEXT ·winogradPlanesInput0AVX512(SB), NOSPLIT, $24-8
 	LEAQ         (AX)(AX*2), CX
 	LEAQ         (AX)(AX*4), DX
 	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
+	MOVQ         136(BX), BX
+	SHLQ         $0x02, BX
 	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
+	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
+	MOVQ         48(DI), DI
+	MOVQ         a+0(FP), R8
+	MOVQ         56(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         DI, (SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         (DI), DI
+	MOVQ         DI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         120(DI), DI
+	MOVQ         DI, 16(SP)
+	TESTQ        DI, DI
 	JZ           skip5
 
 counted6:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next7:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z2
-	VMOVUPS      4(BX)(R8*4), Z3
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	VSUBPS       Z3, Z2, Z2
-	VSUBPS       Z5, Z4, Z4
-	VSHUFPS      $0x88, Z4, Z2, Z2
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z3
-	VMOVUPS      4(BX)(R8*4), Z4
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	VSUBPS       Z4, Z3, Z3
-	VSUBPS       Z6, Z5, Z5
-	VSHUFPS      $0x88, Z5, Z3, Z3
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	VSUBPS       Z5, Z4, Z4
-	VSUBPS       Z7, Z6, Z6
-	VSHUFPS      $0x88, Z6, Z4, Z4
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	VSUBPS       Z6, Z5, Z5
-	VSUBPS       Z8, Z7, Z7
-	VSHUFPS      $0x88, Z7, Z5, Z5
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z8
-	VMOVUPS      4(BX)(R8*4), Z9
-	VSUBPS       Z7, Z6, Z6
-	VSUBPS       Z9, Z8, Z8
-	VSHUFPS      $0x88, Z8, Z6, Z6
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z9
-	VMOVUPS      4(BX)(R8*4), Z10
-	VSUBPS       Z8, Z7, Z7
-	VSUBPS       Z10, Z9, Z9
-	VSHUFPS      $0x88, Z9, Z7, Z7
+	MOVLQSX      (R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSUBPS       4(SI)(R9*4), Z2, Z2
+	MOVLQSX      4(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z3
+	VSUBPS       4(SI)(R9*4), Z3, Z3
+	MOVLQSX      8(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z4
+	VSUBPS       4(SI)(R9*4), Z4, Z4
+	MOVLQSX      12(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z5
+	VSUBPS       4(SI)(R9*4), Z5, Z5
+	MOVLQSX      16(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z6
+	VSUBPS       4(SI)(R9*4), Z6, Z6
+	MOVLQSX      20(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z7
+	VSUBPS       4(SI)(R9*4), Z7, Z7
 	VFMADD132PS  Z0, Z6, Z2
 	VFNMADD231PS Z1, Z4, Z2
 	VFMADD231PS  Z0, Z3, Z7
@@ -3092,24 +2695,76 @@ next7:
 	VADDPS       Z5, Z5, Z5
 	VADDPS       Z5, Z6, Z8
 	VSUBPS       Z5, Z6, Z6
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, (SI)(AX*1)
-	VMOVUPS      Z4, (SI)(AX*2)
-	VMOVUPS      Z8, (SI)(CX*1)
-	VMOVUPS      Z6, (SI)(AX*4)
-	VMOVUPS      Z7, (SI)(DX*1)
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
+	MOVLQSX      24(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z5
+	VSUBPS       4(SI)(R9*4), Z5, Z5
+	MOVLQSX      28(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z9
+	VSUBPS       4(SI)(R9*4), Z9, Z9
+	MOVLQSX      32(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z10
+	VSUBPS       4(SI)(R9*4), Z10, Z10
+	MOVLQSX      36(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z11
+	VSUBPS       4(SI)(R9*4), Z11, Z11
+	MOVLQSX      40(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z12
+	VSUBPS       4(SI)(R9*4), Z12, Z12
+	MOVLQSX      44(R8), R9
+	VMOVUPS      -4(SI)(R9*4), Z13
+	VSUBPS       4(SI)(R9*4), Z13, Z13
+	VFMADD132PS  Z0, Z12, Z5
+	VFNMADD231PS Z1, Z10, Z5
+	VFMADD231PS  Z0, Z9, Z13
+	VFNMADD231PS Z1, Z11, Z13
+	VMOVAPS      Z12, Z14
+	VFNMADD231PS Z0, Z10, Z14
+	VMOVAPS      Z11, Z15
+	VFNMADD231PS Z0, Z9, Z15
+	VSUBPS       Z10, Z12, Z12
+	VSUBPS       Z9, Z11, Z11
+	VADDPS       Z15, Z14, Z9
+	VSUBPS       Z15, Z14, Z10
+	VADDPS       Z11, Z11, Z11
+	VADDPS       Z11, Z12, Z14
+	VSUBPS       Z11, Z12, Z12
+	VSHUFPS      $0x88, Z5, Z2, Z11
+	VMOVUPS      Z11, (DI)
+	VSHUFPS      $0x88, Z9, Z3, Z11
+	VMOVUPS      Z11, (DI)(AX*1)
+	VSHUFPS      $0x88, Z10, Z4, Z11
+	VMOVUPS      Z11, (DI)(AX*2)
+	VSHUFPS      $0x88, Z14, Z8, Z11
+	VMOVUPS      Z11, (DI)(CX*1)
+	VSHUFPS      $0x88, Z12, Z6, Z11
+	VMOVUPS      Z11, (DI)(AX*4)
+	VSHUFPS      $0x88, Z13, Z7, Z11
+	VMOVUPS      Z11, (DI)(DX*1)
+	LEAQ         (DI)(BX*1), R9
+	VSHUFPS      $0xdd, Z5, Z2, Z2
+	VMOVUPS      Z2, (R9)
+	VSHUFPS      $0xdd, Z9, Z3, Z2
+	VMOVUPS      Z2, (R9)(AX*1)
+	VSHUFPS      $0xdd, Z10, Z4, Z2
+	VMOVUPS      Z2, (R9)(AX*2)
+	VSHUFPS      $0xdd, Z14, Z8, Z2
+	VMOVUPS      Z2, (R9)(CX*1)
+	VSHUFPS      $0xdd, Z12, Z6, Z2
+	VMOVUPS      Z2, (R9)(AX*4)
+	VSHUFPS      $0xdd, Z13, Z7, Z2
+	VMOVUPS      Z2, (R9)(DX*1)
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000030, R8
+	CMPQ         R8, (SP)
 	JNE          next7
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, SI
+	MOVQ         a+0(FP), DI
+	MOVQ         112(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted6
 
@@ -3117,9 +2772,9 @@ skip5:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradient0AVX512(a *WinogradPlanes)
+// func winogradPlanesGradientOuterAVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradPlanesGradient0AVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradientOuterAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+96(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -3128,91 +2783,118 @@ TEXT ·winogradPlanesGradient0AVX512(SB), NOSPLIT, $24-8
 	LEAQ         (AX)(AX*2), CX
 	LEAQ         (AX)(AX*4), DX
 	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
+	MOVQ         136(BX), BX
+	SHLQ         $0x02, BX
 	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
+	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
+	MOVQ         48(DI), DI
+	MOVQ         a+0(FP), R8
+	MOVQ         56(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         DI, (SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         (DI), DI
+	MOVQ         DI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         120(DI), DI
+	MOVQ         DI, 16(SP)
+	TESTQ        DI, DI
 	JZ           skip8
 
 counted9:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ 72(DI), DI
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
 
 next10:
-	XORQ    R9, R9
 	XORQ    R10, R10
-	TESTQ   SI, SI
+	XORQ    R11, R11
+	TESTQ   DI, DI
 	JZ      skip11
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
+	MOVLQSX (DI), R10
 	NEGQ    R10
-	ADDQ    $0x08, SI
+	MOVLQSX 4(DI), R11
+	NEGQ    R11
+	ADDQ    $0x08, DI
 
 skip11:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Z2
-	VMOVUPS     (R11)(R10*4), Z3
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z4
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z5
-	VSHUFPS     $0x88, Z5, Z4, Z4
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z5
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z6
-	VSHUFPS     $0x88, Z6, Z5, Z5
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z6
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z7
-	VSHUFPS     $0x88, Z7, Z6, Z6
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z2
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z3
-	VSHUFPS     $0x88, Z3, Z2, Z2
-	VADDPS      Z6, Z4, Z3
-	VADDPS      Z2, Z5, Z7
-	VFMADD132PS Z0, Z4, Z6
+	LEAQ        winogradcolumns<>+64(SB), R12
+	VMOVUPS     (R12)(R10*4), Z2
+	VMOVUPS     (R12)(R11*4), Z3
+	MOVLQSX     (R9), R10
+	MOVLQSX     16(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z4
+	VANDPS      (SI)(R11*4), Z3, Z5
+	VSHUFPS     $0x88, Z5, Z4, Z6
+	VSHUFPS     $0xdd, Z5, Z4, Z4
+	VXORPS      winogradnegate<>+0(SB), Z4, Z4
+	MOVLQSX     4(R9), R10
+	MOVLQSX     20(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z5
+	VANDPS      (SI)(R11*4), Z3, Z7
+	VSHUFPS     $0x88, Z7, Z5, Z8
+	VSHUFPS     $0xdd, Z7, Z5, Z5
+	VXORPS      winogradnegate<>+0(SB), Z5, Z5
+	MOVLQSX     8(R9), R10
+	MOVLQSX     24(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z7
+	VANDPS      (SI)(R11*4), Z3, Z9
+	VSHUFPS     $0x88, Z9, Z7, Z10
+	VSHUFPS     $0xdd, Z9, Z7, Z7
+	VXORPS      winogradnegate<>+0(SB), Z7, Z7
+	MOVLQSX     12(R9), R10
+	MOVLQSX     28(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z2
+	VANDPS      (SI)(R11*4), Z3, Z3
+	VSHUFPS     $0x88, Z3, Z2, Z9
+	VSHUFPS     $0xdd, Z3, Z2, Z2
+	VXORPS      winogradnegate<>+0(SB), Z2, Z2
+	VADDPS      Z10, Z6, Z3
+	VADDPS      Z9, Z8, Z11
+	VFMADD132PS Z0, Z6, Z10
+	VADDPS      Z8, Z8, Z8
+	VFMADD231PS Z1, Z9, Z8
+	VADDPS      Z11, Z3, Z12
+	VSUBPS      Z11, Z3, Z3
+	VADDPS      Z8, Z10, Z11
+	VSUBPS      Z8, Z10, Z10
+	VMOVUPS     Z6, (R8)
+	VMOVUPS     Z12, (R8)(AX*1)
+	VMOVUPS     Z3, (R8)(AX*2)
+	VMOVUPS     Z11, (R8)(CX*1)
+	VMOVUPS     Z10, (R8)(AX*4)
+	VMOVUPS     Z9, (R8)(DX*1)
+	VADDPS      Z7, Z4, Z3
+	VADDPS      Z2, Z5, Z6
+	VFMADD132PS Z0, Z4, Z7
 	VADDPS      Z5, Z5, Z5
 	VFMADD231PS Z1, Z2, Z5
-	VADDPS      Z7, Z3, Z8
-	VSUBPS      Z7, Z3, Z3
-	VADDPS      Z5, Z6, Z7
-	VSUBPS      Z5, Z6, Z6
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z8, (DI)(AX*1)
-	VMOVUPS     Z3, (DI)(AX*2)
-	VMOVUPS     Z7, (DI)(CX*1)
-	VMOVUPS     Z6, (DI)(AX*4)
-	VMOVUPS     Z2, (DI)(DX*1)
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
+	VADDPS      Z6, Z3, Z8
+	VSUBPS      Z6, Z3, Z3
+	VADDPS      Z5, Z7, Z6
+	VSUBPS      Z5, Z7, Z7
+	LEAQ        (R8)(BX*1), R10
+	VMOVUPS     Z4, (R10)
+	VMOVUPS     Z8, (R10)(AX*1)
+	VMOVUPS     Z3, (R10)(AX*2)
+	VMOVUPS     Z6, (R10)(CX*1)
+	VMOVUPS     Z7, (R10)(AX*4)
+	VMOVUPS     Z2, (R10)(DX*1)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, (SP)
 	JNE         next10
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
+	MOVQ        a+0(FP), DI
+	MOVQ        96(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, SI
+	MOVQ        a+0(FP), DI
+	MOVQ        112(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted9
 
@@ -3220,9 +2902,9 @@ skip8:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesInput1AVX512(a *WinogradPlanes)
+// func winogradPlanesInputInnerAVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512F
-TEXT ·winogradPlanesInput1AVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesInputInnerAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -3231,115 +2913,146 @@ TEXT ·winogradPlanesInput1AVX512(SB), NOSPLIT, $24-8
 	LEAQ         (AX)(AX*2), CX
 	LEAQ         (AX)(AX*4), DX
 	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
+	MOVQ         136(BX), BX
+	SHLQ         $0x02, BX
 	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
+	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
+	MOVQ         48(DI), DI
+	MOVQ         a+0(FP), R8
+	MOVQ         56(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         DI, (SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         (DI), DI
+	MOVQ         DI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         120(DI), DI
+	MOVQ         DI, 16(SP)
+	TESTQ        DI, DI
 	JZ           skip12
 
 counted13:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
+	MOVQ a+0(FP), DI
+	MOVQ 48(DI), R8
+	MOVQ 8(SP), DI
 
 next14:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z2
-	VMOVUPS      4(BX)(R8*4), Z3
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	VSHUFPS      $0xdd, Z4, Z2, Z2
-	VSHUFPS      $0x88, Z5, Z3, Z3
-	VADDPS       Z3, Z2, Z2
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z3
-	VMOVUPS      4(BX)(R8*4), Z4
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	VSHUFPS      $0xdd, Z5, Z3, Z3
-	VSHUFPS      $0x88, Z6, Z4, Z4
-	VADDPS       Z4, Z3, Z3
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	VSHUFPS      $0xdd, Z6, Z4, Z4
-	VSHUFPS      $0x88, Z7, Z5, Z5
-	VADDPS       Z5, Z4, Z4
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	VSHUFPS      $0xdd, Z7, Z5, Z5
-	VSHUFPS      $0x88, Z8, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z8
-	VMOVUPS      4(BX)(R8*4), Z9
-	VSHUFPS      $0xdd, Z8, Z6, Z6
-	VSHUFPS      $0x88, Z9, Z7, Z7
-	VADDPS       Z7, Z6, Z6
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z9
-	VMOVUPS      4(BX)(R8*4), Z10
-	VSHUFPS      $0xdd, Z9, Z7, Z7
-	VSHUFPS      $0x88, Z10, Z8, Z8
-	VADDPS       Z8, Z7, Z7
-	VFMADD132PS  Z0, Z6, Z2
-	VFNMADD231PS Z1, Z4, Z2
-	VFMADD231PS  Z0, Z3, Z7
-	VFNMADD231PS Z1, Z5, Z7
-	VMOVAPS      Z6, Z8
-	VFNMADD231PS Z0, Z4, Z8
-	VMOVAPS      Z5, Z9
-	VFNMADD231PS Z0, Z3, Z9
-	VSUBPS       Z4, Z6, Z6
-	VSUBPS       Z3, Z5, Z5
-	VADDPS       Z9, Z8, Z3
-	VSUBPS       Z9, Z8, Z4
-	VADDPS       Z5, Z5, Z5
-	VADDPS       Z5, Z6, Z8
-	VSUBPS       Z5, Z6, Z6
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, (SI)(AX*1)
-	VMOVUPS      Z4, (SI)(AX*2)
-	VMOVUPS      Z8, (SI)(CX*1)
-	VMOVUPS      Z6, (SI)(AX*4)
-	VMOVUPS      Z7, (SI)(DX*1)
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
+	MOVLQSX      (R8), R9
+	MOVLQSX      24(R8), R10
+	MOVLQSX      (R8), R11
+	MOVLQSX      24(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z3
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z3, Z3
+	VADDPS       Z3, Z2, Z4
+	VSUBPS       Z2, Z3, Z3
+	MOVLQSX      4(R8), R9
+	MOVLQSX      28(R8), R10
+	MOVLQSX      4(R8), R11
+	MOVLQSX      28(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z5
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z5, Z5
+	VADDPS       Z5, Z2, Z6
+	VSUBPS       Z2, Z5, Z5
+	MOVLQSX      8(R8), R9
+	MOVLQSX      32(R8), R10
+	MOVLQSX      8(R8), R11
+	MOVLQSX      32(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z7
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z7, Z7
+	VADDPS       Z7, Z2, Z8
+	VSUBPS       Z2, Z7, Z7
+	MOVLQSX      12(R8), R9
+	MOVLQSX      36(R8), R10
+	MOVLQSX      12(R8), R11
+	MOVLQSX      36(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z9
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z9, Z9
+	VADDPS       Z9, Z2, Z10
+	VSUBPS       Z2, Z9, Z9
+	MOVLQSX      16(R8), R9
+	MOVLQSX      40(R8), R10
+	MOVLQSX      16(R8), R11
+	MOVLQSX      40(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z11
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z11, Z11
+	VADDPS       Z11, Z2, Z12
+	VSUBPS       Z2, Z11, Z11
+	MOVLQSX      20(R8), R9
+	MOVLQSX      44(R8), R10
+	MOVLQSX      20(R8), R11
+	MOVLQSX      44(R8), R12
+	VMOVUPS      -4(SI)(R9*4), Z2
+	VSHUFPS      $0xdd, -4(SI)(R10*4), Z2, Z2
+	VMOVUPS      4(SI)(R11*4), Z13
+	VSHUFPS      $0x88, 4(SI)(R12*4), Z13, Z13
+	VADDPS       Z13, Z2, Z14
+	VSUBPS       Z2, Z13, Z13
+	VFMADD132PS  Z0, Z12, Z4
+	VFNMADD231PS Z1, Z8, Z4
+	VFMADD231PS  Z0, Z6, Z14
+	VFNMADD231PS Z1, Z10, Z14
+	VMOVAPS      Z12, Z2
+	VFNMADD231PS Z0, Z8, Z2
+	VMOVAPS      Z10, Z15
+	VFNMADD231PS Z0, Z6, Z15
+	VSUBPS       Z8, Z12, Z12
+	VSUBPS       Z6, Z10, Z10
+	VADDPS       Z15, Z2, Z6
+	VSUBPS       Z15, Z2, Z8
+	VADDPS       Z10, Z10, Z10
+	VADDPS       Z10, Z12, Z2
+	VSUBPS       Z10, Z12, Z12
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z6, (DI)(AX*1)
+	VMOVUPS      Z8, (DI)(AX*2)
+	VMOVUPS      Z2, (DI)(CX*1)
+	VMOVUPS      Z12, (DI)(AX*4)
+	VMOVUPS      Z14, (DI)(DX*1)
+	VFMADD132PS  Z0, Z11, Z3
+	VFNMADD231PS Z1, Z7, Z3
+	VFMADD231PS  Z0, Z5, Z13
+	VFNMADD231PS Z1, Z9, Z13
+	VMOVAPS      Z11, Z2
+	VFNMADD231PS Z0, Z7, Z2
+	VMOVAPS      Z9, Z4
+	VFNMADD231PS Z0, Z5, Z4
+	VSUBPS       Z7, Z11, Z11
+	VSUBPS       Z5, Z9, Z9
+	VADDPS       Z4, Z2, Z5
+	VSUBPS       Z4, Z2, Z7
+	VADDPS       Z9, Z9, Z9
+	VADDPS       Z9, Z11, Z2
+	VSUBPS       Z9, Z11, Z11
+	LEAQ         (DI)(BX*1), R9
+	VMOVUPS      Z3, (R9)
+	VMOVUPS      Z5, (R9)(AX*1)
+	VMOVUPS      Z7, (R9)(AX*2)
+	VMOVUPS      Z2, (R9)(CX*1)
+	VMOVUPS      Z11, (R9)(AX*4)
+	VMOVUPS      Z13, (R9)(DX*1)
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000030, R8
+	CMPQ         R8, (SP)
 	JNE          next14
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, SI
+	MOVQ         a+0(FP), DI
+	MOVQ         112(DI), DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted13
 
@@ -3347,9 +3060,9 @@ skip12:
 	VZEROUPPER
 	RET
 
-// func winogradPlanesGradient1AVX512(a *WinogradPlanes)
+// func winogradPlanesGradientInnerAVX512(a *WinogradPlanes)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradPlanesGradient1AVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradPlanesGradientInnerAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+96(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -3358,575 +3071,126 @@ TEXT ·winogradPlanesGradient1AVX512(SB), NOSPLIT, $24-8
 	LEAQ         (AX)(AX*2), CX
 	LEAQ         (AX)(AX*4), DX
 	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
+	MOVQ         136(BX), BX
+	SHLQ         $0x02, BX
 	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
+	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
+	MOVQ         48(DI), DI
+	MOVQ         a+0(FP), R8
+	MOVQ         56(R8), R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         DI, (SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         (DI), DI
+	MOVQ         DI, 8(SP)
+	MOVQ         a+0(FP), DI
+	MOVQ         120(DI), DI
+	MOVQ         DI, 16(SP)
+	TESTQ        DI, DI
 	JZ           skip15
 
 counted16:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
 	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+	MOVQ 72(DI), DI
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
 
 next17:
-	XORQ    R9, R9
 	XORQ    R10, R10
-	TESTQ   SI, SI
+	XORQ    R11, R11
+	TESTQ   DI, DI
 	JZ      skip18
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
+	MOVLQSX (DI), R10
 	NEGQ    R10
-	ADDQ    $0x08, SI
+	MOVLQSX 4(DI), R11
+	NEGQ    R11
+	ADDQ    $0x08, DI
 
 skip18:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Z2
-	VMOVUPS     (R11)(R10*4), Z3
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z4
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z5
+	LEAQ        winogradcolumns<>+64(SB), R12
+	VMOVUPS     (R12)(R10*4), Z2
+	VMOVUPS     (R12)(R11*4), Z3
+	MOVLQSX     (R9), R10
+	MOVLQSX     16(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z4
+	VANDPS      (SI)(R11*4), Z3, Z5
 	VSHUFPS     $0x88, Z5, Z4, Z6
 	VSHUFPS     $0xdd, Z5, Z4, Z4
-	VADDPS      Z4, Z6, Z4
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z5
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z6
-	VSHUFPS     $0x88, Z6, Z5, Z7
-	VSHUFPS     $0xdd, Z6, Z5, Z5
-	VADDPS      Z5, Z7, Z5
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z6
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z7
-	VSHUFPS     $0x88, Z7, Z6, Z8
-	VSHUFPS     $0xdd, Z7, Z6, Z6
-	VADDPS      Z6, Z8, Z6
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z2
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z3
-	VSHUFPS     $0x88, Z3, Z2, Z7
+	VADDPS      Z4, Z6, Z5
+	VSUBPS      Z4, Z6, Z6
+	MOVLQSX     4(R9), R10
+	MOVLQSX     20(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z4
+	VANDPS      (SI)(R11*4), Z3, Z7
+	VSHUFPS     $0x88, Z7, Z4, Z8
+	VSHUFPS     $0xdd, Z7, Z4, Z4
+	VADDPS      Z4, Z8, Z7
+	VSUBPS      Z4, Z8, Z8
+	MOVLQSX     8(R9), R10
+	MOVLQSX     24(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z4
+	VANDPS      (SI)(R11*4), Z3, Z9
+	VSHUFPS     $0x88, Z9, Z4, Z10
+	VSHUFPS     $0xdd, Z9, Z4, Z4
+	VADDPS      Z4, Z10, Z9
+	VSUBPS      Z4, Z10, Z10
+	MOVLQSX     12(R9), R10
+	MOVLQSX     28(R9), R11
+	VANDPS      (SI)(R10*4), Z2, Z2
+	VANDPS      (SI)(R11*4), Z3, Z3
+	VSHUFPS     $0x88, Z3, Z2, Z4
 	VSHUFPS     $0xdd, Z3, Z2, Z2
-	VADDPS      Z2, Z7, Z2
-	VADDPS      Z6, Z4, Z3
-	VADDPS      Z2, Z5, Z7
-	VFMADD132PS Z0, Z4, Z6
-	VADDPS      Z5, Z5, Z5
-	VFMADD231PS Z1, Z2, Z5
-	VADDPS      Z7, Z3, Z8
-	VSUBPS      Z7, Z3, Z3
-	VADDPS      Z5, Z6, Z7
-	VSUBPS      Z5, Z6, Z6
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z8, (DI)(AX*1)
-	VMOVUPS     Z3, (DI)(AX*2)
-	VMOVUPS     Z7, (DI)(CX*1)
-	VMOVUPS     Z6, (DI)(AX*4)
-	VMOVUPS     Z2, (DI)(DX*1)
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
+	VADDPS      Z2, Z4, Z3
+	VSUBPS      Z2, Z4, Z4
+	VADDPS      Z9, Z5, Z2
+	VADDPS      Z3, Z7, Z11
+	VFMADD132PS Z0, Z5, Z9
+	VADDPS      Z7, Z7, Z7
+	VFMADD231PS Z1, Z3, Z7
+	VADDPS      Z11, Z2, Z12
+	VSUBPS      Z11, Z2, Z2
+	VADDPS      Z7, Z9, Z11
+	VSUBPS      Z7, Z9, Z9
+	VMOVUPS     Z5, (R8)
+	VMOVUPS     Z12, (R8)(AX*1)
+	VMOVUPS     Z2, (R8)(AX*2)
+	VMOVUPS     Z11, (R8)(CX*1)
+	VMOVUPS     Z9, (R8)(AX*4)
+	VMOVUPS     Z3, (R8)(DX*1)
+	VADDPS      Z10, Z6, Z2
+	VADDPS      Z4, Z8, Z3
+	VFMADD132PS Z0, Z6, Z10
+	VADDPS      Z8, Z8, Z8
+	VFMADD231PS Z1, Z4, Z8
+	VADDPS      Z3, Z2, Z5
+	VSUBPS      Z3, Z2, Z2
+	VADDPS      Z8, Z10, Z3
+	VSUBPS      Z8, Z10, Z10
+	LEAQ        (R8)(BX*1), R10
+	VMOVUPS     Z6, (R10)
+	VMOVUPS     Z5, (R10)(AX*1)
+	VMOVUPS     Z2, (R10)(AX*2)
+	VMOVUPS     Z3, (R10)(CX*1)
+	VMOVUPS     Z10, (R10)(AX*4)
+	VMOVUPS     Z4, (R10)(DX*1)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, (SP)
 	JNE         next17
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
+	MOVQ        a+0(FP), DI
+	MOVQ        96(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, SI
+	MOVQ        a+0(FP), DI
+	MOVQ        112(DI), DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
 	JNZ         counted16
 
 skip15:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesInput2AVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512F
-TEXT ·winogradPlanesInput2AVX512(SB), NOSPLIT, $24-8
-	VBROADCASTSS winograd<>+32(SB), Z0
-	VBROADCASTSS winograd<>+64(SB), Z1
-	MOVQ         a+0(FP), AX
-	MOVQ         104(AX), AX
-	SHLQ         $0x02, AX
-	LEAQ         (AX)(AX*2), CX
-	LEAQ         (AX)(AX*4), DX
-	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
-	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
-	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
-	JZ           skip19
-
-counted20:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
-
-next21:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z2
-	VMOVUPS      4(BX)(R8*4), Z3
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	VSHUFPS      $0xdd, Z4, Z2, Z2
-	VSHUFPS      $0x88, Z5, Z3, Z3
-	VSUBPS       Z2, Z3, Z2
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z3
-	VMOVUPS      4(BX)(R8*4), Z4
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	VSHUFPS      $0xdd, Z5, Z3, Z3
-	VSHUFPS      $0x88, Z6, Z4, Z4
-	VSUBPS       Z3, Z4, Z3
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	VSHUFPS      $0xdd, Z6, Z4, Z4
-	VSHUFPS      $0x88, Z7, Z5, Z5
-	VSUBPS       Z4, Z5, Z4
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	VSHUFPS      $0xdd, Z7, Z5, Z5
-	VSHUFPS      $0x88, Z8, Z6, Z6
-	VSUBPS       Z5, Z6, Z5
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z8
-	VMOVUPS      4(BX)(R8*4), Z9
-	VSHUFPS      $0xdd, Z8, Z6, Z6
-	VSHUFPS      $0x88, Z9, Z7, Z7
-	VSUBPS       Z6, Z7, Z6
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z9
-	VMOVUPS      4(BX)(R8*4), Z10
-	VSHUFPS      $0xdd, Z9, Z7, Z7
-	VSHUFPS      $0x88, Z10, Z8, Z8
-	VSUBPS       Z7, Z8, Z7
-	VFMADD132PS  Z0, Z6, Z2
-	VFNMADD231PS Z1, Z4, Z2
-	VFMADD231PS  Z0, Z3, Z7
-	VFNMADD231PS Z1, Z5, Z7
-	VMOVAPS      Z6, Z8
-	VFNMADD231PS Z0, Z4, Z8
-	VMOVAPS      Z5, Z9
-	VFNMADD231PS Z0, Z3, Z9
-	VSUBPS       Z4, Z6, Z6
-	VSUBPS       Z3, Z5, Z5
-	VADDPS       Z9, Z8, Z3
-	VSUBPS       Z9, Z8, Z4
-	VADDPS       Z5, Z5, Z5
-	VADDPS       Z5, Z6, Z8
-	VSUBPS       Z5, Z6, Z6
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, (SI)(AX*1)
-	VMOVUPS      Z4, (SI)(AX*2)
-	VMOVUPS      Z8, (SI)(CX*1)
-	VMOVUPS      Z6, (SI)(AX*4)
-	VMOVUPS      Z7, (SI)(DX*1)
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
-	JNE          next21
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
-	DECQ         16(SP)
-	JNZ          counted20
-
-skip19:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesGradient2AVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradPlanesGradient2AVX512(SB), NOSPLIT, $24-8
-	VBROADCASTSS winograd<>+32(SB), Z0
-	VBROADCASTSS winograd<>+96(SB), Z1
-	MOVQ         a+0(FP), AX
-	MOVQ         104(AX), AX
-	SHLQ         $0x02, AX
-	LEAQ         (AX)(AX*2), CX
-	LEAQ         (AX)(AX*4), DX
-	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
-	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
-	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
-	JZ           skip22
-
-counted23:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
-
-next24:
-	XORQ    R9, R9
-	XORQ    R10, R10
-	TESTQ   SI, SI
-	JZ      skip25
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
-	NEGQ    R10
-	ADDQ    $0x08, SI
-
-skip25:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Z2
-	VMOVUPS     (R11)(R10*4), Z3
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z4
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z5
-	VSHUFPS     $0x88, Z5, Z4, Z6
-	VSHUFPS     $0xdd, Z5, Z4, Z4
-	VSUBPS      Z4, Z6, Z4
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z5
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z6
-	VSHUFPS     $0x88, Z6, Z5, Z7
-	VSHUFPS     $0xdd, Z6, Z5, Z5
-	VSUBPS      Z5, Z7, Z5
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z6
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z7
-	VSHUFPS     $0x88, Z7, Z6, Z8
-	VSHUFPS     $0xdd, Z7, Z6, Z6
-	VSUBPS      Z6, Z8, Z6
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z2
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z3
-	VSHUFPS     $0x88, Z3, Z2, Z7
-	VSHUFPS     $0xdd, Z3, Z2, Z2
-	VSUBPS      Z2, Z7, Z2
-	VADDPS      Z6, Z4, Z3
-	VADDPS      Z2, Z5, Z7
-	VFMADD132PS Z0, Z4, Z6
-	VADDPS      Z5, Z5, Z5
-	VFMADD231PS Z1, Z2, Z5
-	VADDPS      Z7, Z3, Z8
-	VSUBPS      Z7, Z3, Z3
-	VADDPS      Z5, Z6, Z7
-	VSUBPS      Z5, Z6, Z6
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z8, (DI)(AX*1)
-	VMOVUPS     Z3, (DI)(AX*2)
-	VMOVUPS     Z7, (DI)(CX*1)
-	VMOVUPS     Z6, (DI)(AX*4)
-	VMOVUPS     Z2, (DI)(DX*1)
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
-	JNE         next24
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
-	DECQ        16(SP)
-	JNZ         counted23
-
-skip22:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesInput3AVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512F
-TEXT ·winogradPlanesInput3AVX512(SB), NOSPLIT, $24-8
-	VBROADCASTSS winograd<>+32(SB), Z0
-	VBROADCASTSS winograd<>+64(SB), Z1
-	MOVQ         a+0(FP), AX
-	MOVQ         104(AX), AX
-	SHLQ         $0x02, AX
-	LEAQ         (AX)(AX*2), CX
-	LEAQ         (AX)(AX*4), DX
-	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
-	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
-	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
-	JZ           skip26
-
-counted27:
-	MOVQ a+0(FP), SI
-	MOVQ 48(SI), DI
-	MOVQ 8(SP), SI
-
-next28:
-	MOVLQSX      (DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z2
-	VMOVUPS      4(BX)(R8*4), Z3
-	MOVLQSX      24(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	VSUBPS       Z3, Z2, Z2
-	VSUBPS       Z5, Z4, Z4
-	VSHUFPS      $0xdd, Z4, Z2, Z2
-	MOVLQSX      4(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z3
-	VMOVUPS      4(BX)(R8*4), Z4
-	MOVLQSX      28(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	VSUBPS       Z4, Z3, Z3
-	VSUBPS       Z6, Z5, Z5
-	VSHUFPS      $0xdd, Z5, Z3, Z3
-	MOVLQSX      8(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z4
-	VMOVUPS      4(BX)(R8*4), Z5
-	MOVLQSX      32(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	VSUBPS       Z5, Z4, Z4
-	VSUBPS       Z7, Z6, Z6
-	VSHUFPS      $0xdd, Z6, Z4, Z4
-	MOVLQSX      12(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z5
-	VMOVUPS      4(BX)(R8*4), Z6
-	MOVLQSX      36(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	VSUBPS       Z6, Z5, Z5
-	VSUBPS       Z8, Z7, Z7
-	VSHUFPS      $0xdd, Z7, Z5, Z5
-	MOVLQSX      16(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z6
-	VMOVUPS      4(BX)(R8*4), Z7
-	MOVLQSX      40(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z8
-	VMOVUPS      4(BX)(R8*4), Z9
-	VSUBPS       Z7, Z6, Z6
-	VSUBPS       Z9, Z8, Z8
-	VSHUFPS      $0xdd, Z8, Z6, Z6
-	MOVLQSX      20(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z7
-	VMOVUPS      4(BX)(R8*4), Z8
-	MOVLQSX      44(DI), R8
-	VMOVUPS      -4(BX)(R8*4), Z9
-	VMOVUPS      4(BX)(R8*4), Z10
-	VSUBPS       Z8, Z7, Z7
-	VSUBPS       Z10, Z9, Z9
-	VSHUFPS      $0xdd, Z9, Z7, Z7
-	VFMADD132PS  Z0, Z6, Z2
-	VFNMADD231PS Z1, Z4, Z2
-	VFMADD231PS  Z0, Z3, Z7
-	VFNMADD231PS Z1, Z5, Z7
-	VMOVAPS      Z6, Z8
-	VFNMADD231PS Z0, Z4, Z8
-	VMOVAPS      Z5, Z9
-	VFNMADD231PS Z0, Z3, Z9
-	VSUBPS       Z4, Z6, Z6
-	VSUBPS       Z3, Z5, Z5
-	VADDPS       Z9, Z8, Z3
-	VSUBPS       Z9, Z8, Z4
-	VADDPS       Z5, Z5, Z5
-	VADDPS       Z5, Z6, Z8
-	VSUBPS       Z5, Z6, Z6
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, (SI)(AX*1)
-	VMOVUPS      Z4, (SI)(AX*2)
-	VMOVUPS      Z8, (SI)(CX*1)
-	VMOVUPS      Z6, (SI)(AX*4)
-	VMOVUPS      Z7, (SI)(DX*1)
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000030, DI
-	CMPQ         DI, (SP)
-	JNE          next28
-	MOVQ         a+0(FP), SI
-	MOVQ         96(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, BX
-	MOVQ         a+0(FP), SI
-	MOVQ         112(SI), SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, 8(SP)
-	DECQ         16(SP)
-	JNZ          counted27
-
-skip26:
-	VZEROUPPER
-	RET
-
-// func winogradPlanesGradient3AVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradPlanesGradient3AVX512(SB), NOSPLIT, $24-8
-	VBROADCASTSS winograd<>+32(SB), Z0
-	VBROADCASTSS winograd<>+96(SB), Z1
-	MOVQ         a+0(FP), AX
-	MOVQ         104(AX), AX
-	SHLQ         $0x02, AX
-	LEAQ         (AX)(AX*2), CX
-	LEAQ         (AX)(AX*4), DX
-	MOVQ         a+0(FP), BX
-	MOVQ         24(BX), BX
-	MOVQ         a+0(FP), SI
-	MOVQ         48(SI), SI
-	MOVQ         a+0(FP), DI
-	MOVQ         56(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	MOVQ         SI, (SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         (SI), SI
-	MOVQ         SI, 8(SP)
-	MOVQ         a+0(FP), SI
-	MOVQ         120(SI), SI
-	MOVQ         SI, 16(SP)
-	TESTQ        SI, SI
-	JZ           skip29
-
-counted30:
-	MOVQ a+0(FP), SI
-	MOVQ 72(SI), SI
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
-
-next31:
-	XORQ    R9, R9
-	XORQ    R10, R10
-	TESTQ   SI, SI
-	JZ      skip32
-	MOVLQSX (SI), R9
-	NEGQ    R9
-	MOVLQSX 4(SI), R10
-	NEGQ    R10
-	ADDQ    $0x08, SI
-
-skip32:
-	LEAQ        winogradcolumns<>+64(SB), R11
-	VMOVUPS     (R11)(R9*4), Z2
-	VMOVUPS     (R11)(R10*4), Z3
-	MOVLQSX     (R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z4
-	MOVLQSX     16(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z5
-	VSHUFPS     $0xdd, Z5, Z4, Z4
-	VXORPS      winogradnegate<>+0(SB), Z4, Z4
-	MOVLQSX     4(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z5
-	MOVLQSX     20(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z6
-	VSHUFPS     $0xdd, Z6, Z5, Z5
-	VXORPS      winogradnegate<>+0(SB), Z5, Z5
-	MOVLQSX     8(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z6
-	MOVLQSX     24(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z7
-	VSHUFPS     $0xdd, Z7, Z6, Z6
-	VXORPS      winogradnegate<>+0(SB), Z6, Z6
-	MOVLQSX     12(R8), R9
-	VANDPS      (BX)(R9*4), Z2, Z2
-	MOVLQSX     28(R8), R9
-	VANDPS      (BX)(R9*4), Z3, Z3
-	VSHUFPS     $0xdd, Z3, Z2, Z2
-	VXORPS      winogradnegate<>+0(SB), Z2, Z2
-	VADDPS      Z6, Z4, Z3
-	VADDPS      Z2, Z5, Z7
-	VFMADD132PS Z0, Z4, Z6
-	VADDPS      Z5, Z5, Z5
-	VFMADD231PS Z1, Z2, Z5
-	VADDPS      Z7, Z3, Z8
-	VSUBPS      Z7, Z3, Z3
-	VADDPS      Z5, Z6, Z7
-	VSUBPS      Z5, Z6, Z6
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z8, (DI)(AX*1)
-	VMOVUPS     Z3, (DI)(AX*2)
-	VMOVUPS     Z7, (DI)(CX*1)
-	VMOVUPS     Z6, (DI)(AX*4)
-	VMOVUPS     Z2, (DI)(DX*1)
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000020, R8
-	CMPQ        R8, (SP)
-	JNE         next31
-	MOVQ        a+0(FP), SI
-	MOVQ        96(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, BX
-	MOVQ        a+0(FP), SI
-	MOVQ        112(SI), SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, 8(SP)
-	DECQ        16(SP)
-	JNZ         counted30
-
-skip29:
 	VZEROUPPER
 	RET
 
@@ -3957,7 +3221,7 @@ TEXT ·winogradRowsOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next33:
+next19:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -3965,7 +3229,7 @@ next33:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next34:
+next20:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z3
@@ -4051,14 +3315,14 @@ next34:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next34
+	JNE         next20
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next33
+	JNE         next19
 	VZEROUPPER
 	RET
 
@@ -4090,14 +3354,14 @@ TEXT ·winogradPlanesOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(BX), BX
 	MOVQ         BX, 16(SP)
 	TESTQ        BX, BX
-	JZ           skip35
+	JZ           skip21
 
-counted36:
+counted22:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next37:
+next23:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z3
@@ -4183,7 +3447,7 @@ next37:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next37
+	JNE         next23
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -4193,9 +3457,9 @@ next37:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted36
+	JNZ         counted22
 
-skip35:
+skip21:
 	VZEROUPPER
 	RET
 
@@ -4227,7 +3491,7 @@ TEXT ·winogradRowsOutputScaleAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next38:
+next24:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -4235,7 +3499,7 @@ next38:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next39:
+next25:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z4
@@ -4343,14 +3607,14 @@ next39:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next39
+	JNE         next25
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next38
+	JNE         next24
 	VZEROUPPER
 	RET
 
@@ -4385,9 +3649,9 @@ TEXT ·winogradPlanesOutputScaleAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip40
+	JZ           skip26
 
-counted41:
+counted27:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -4400,7 +3664,7 @@ counted41:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next42:
+next28:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z6
@@ -4502,7 +3766,7 @@ next42:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next42
+	JNE         next28
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -4512,9 +3776,9 @@ next42:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted41
+	JNZ         counted27
 
-skip40:
+skip26:
 	VZEROUPPER
 	RET
 
@@ -4548,7 +3812,7 @@ TEXT ·winogradRowsOutputScaleResAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next43:
+next29:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -4556,7 +3820,7 @@ next43:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next44:
+next30:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Z4
@@ -4672,14 +3936,14 @@ next44:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, DI
 	CMPQ        R8, 16(SP)
-	JNE         next44
+	JNE         next30
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next43
+	JNE         next29
 	VZEROUPPER
 	RET
 
@@ -4716,9 +3980,9 @@ TEXT ·winogradPlanesOutputScaleResAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip45
+	JZ           skip31
 
-counted46:
+counted32:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -4731,7 +3995,7 @@ counted46:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next47:
+next33:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z6
@@ -4841,7 +4105,7 @@ next47:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next47
+	JNE         next33
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -4852,9 +4116,9 @@ next47:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted46
+	JNZ         counted32
 
-skip45:
+skip31:
 	VZEROUPPER
 	RET
 
@@ -4888,9 +4152,9 @@ TEXT ·winogradWeightsAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip48
+	JZ           skip34
 
-counted49:
+counted35:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -4901,7 +4165,7 @@ counted49:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next50:
+next36:
 	VMOVUPS     (DI), Z6
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Z7
@@ -5013,7 +4277,7 @@ next50:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	CMPQ        SI, 32(SP)
-	JNE         next50
+	JNE         next36
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -5023,9 +4287,9 @@ next50:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted49
+	JNZ         counted35
 
-skip48:
+skip34:
 	VZEROUPPER
 	RET
 
@@ -5058,9 +4322,9 @@ TEXT ·winogradWeightsGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip51
+	JZ           skip37
 
-counted52:
+counted38:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -5071,7 +4335,7 @@ counted52:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next53:
+next39:
 	VMOVUPS      (SI), Z5
 	VMOVUPS      (SI)(CX*1), Z6
 	VMOVUPS      (SI)(CX*2), Z7
@@ -5189,7 +4453,7 @@ next53:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	CMPQ         SI, 32(SP)
-	JNE          next53
+	JNE          next39
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -5199,8 +4463,8 @@ next53:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted52
+	JNZ          counted38
 
-skip51:
+skip37:
 	VZEROUPPER
 	RET

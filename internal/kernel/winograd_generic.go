@@ -164,10 +164,12 @@ func winogradRowsOutputGeneric(a *WinogradRows, f *Finish) {
 	}
 }
 
-// scatterColumn writes the products of one column of a tile.
-func (t *winogradIn) scatterColumn(dst []float32, column, step int) {
+// scatterPair writes the products of two columns of a tile.
+func (t *winogradIn) scatterPair(dst []float32, a *WinogradPlanes) {
 	for i := range t {
-		dst[i*step] = t[i][column]
+		for k, column := range a.Pair.Columns() {
+			dst[i*a.Step+k*a.PairStep] = t[i][column]
+		}
 	}
 }
 
@@ -181,7 +183,7 @@ func winogradPlanesInputGeneric(s *Set, a *WinogradPlanes) {
 				copy(d[r][:], a.X[int(p)+c*a.XStride+column-1:])
 			}
 			t := d.input()
-			t.scatterColumn(a.T[c*a.Stride+i:], a.Column, a.Step)
+			t.scatterPair(a.T[c*a.Stride+i:], a)
 		}
 	}
 }
@@ -199,7 +201,7 @@ func winogradPlanesGradientGeneric(s *Set, a *WinogradPlanes) {
 				}
 			}
 			t := y.gradient()
-			t.scatterColumn(a.T[c*a.Stride+i:], a.Column, a.Step)
+			t.scatterPair(a.T[c*a.Stride+i:], a)
 		}
 	}
 }

@@ -14,45 +14,25 @@ func winogradRowsInputAVX2(a *WinogradRows)
 //go:noescape
 func winogradRowsGradientAVX2(a *WinogradRows)
 
-// winogradPlanesInput0AVX2 is winogradPlanesInputGeneric for column 0, with vectors along tiles.
+// winogradPlanesInputOuterAVX2 is winogradPlanesInputGeneric for columns 0 and 3, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInput0AVX2(a *WinogradPlanes)
+func winogradPlanesInputOuterAVX2(a *WinogradPlanes)
 
-// winogradPlanesGradient0AVX2 is winogradPlanesGradientGeneric for column 0, with vectors along tiles.
+// winogradPlanesGradientOuterAVX2 is winogradPlanesGradientGeneric for columns 0 and 3, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradient0AVX2(a *WinogradPlanes)
+func winogradPlanesGradientOuterAVX2(a *WinogradPlanes)
 
-// winogradPlanesInput1AVX2 is winogradPlanesInputGeneric for column 1, with vectors along tiles.
+// winogradPlanesInputInnerAVX2 is winogradPlanesInputGeneric for columns 1 and 2, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInput1AVX2(a *WinogradPlanes)
+func winogradPlanesInputInnerAVX2(a *WinogradPlanes)
 
-// winogradPlanesGradient1AVX2 is winogradPlanesGradientGeneric for column 1, with vectors along tiles.
+// winogradPlanesGradientInnerAVX2 is winogradPlanesGradientGeneric for columns 1 and 2, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradient1AVX2(a *WinogradPlanes)
-
-// winogradPlanesInput2AVX2 is winogradPlanesInputGeneric for column 2, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesInput2AVX2(a *WinogradPlanes)
-
-// winogradPlanesGradient2AVX2 is winogradPlanesGradientGeneric for column 2, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesGradient2AVX2(a *WinogradPlanes)
-
-// winogradPlanesInput3AVX2 is winogradPlanesInputGeneric for column 3, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesInput3AVX2(a *WinogradPlanes)
-
-// winogradPlanesGradient3AVX2 is winogradPlanesGradientGeneric for column 3, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesGradient3AVX2(a *WinogradPlanes)
+func winogradPlanesGradientInnerAVX2(a *WinogradPlanes)
 
 // winogradRowsOutputAVX2 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
 //
@@ -104,45 +84,25 @@ func winogradRowsInputAVX512(a *WinogradRows)
 //go:noescape
 func winogradRowsGradientAVX512(a *WinogradRows)
 
-// winogradPlanesInput0AVX512 is winogradPlanesInputGeneric for column 0, with vectors along tiles.
+// winogradPlanesInputOuterAVX512 is winogradPlanesInputGeneric for columns 0 and 3, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInput0AVX512(a *WinogradPlanes)
+func winogradPlanesInputOuterAVX512(a *WinogradPlanes)
 
-// winogradPlanesGradient0AVX512 is winogradPlanesGradientGeneric for column 0, with vectors along tiles.
+// winogradPlanesGradientOuterAVX512 is winogradPlanesGradientGeneric for columns 0 and 3, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradient0AVX512(a *WinogradPlanes)
+func winogradPlanesGradientOuterAVX512(a *WinogradPlanes)
 
-// winogradPlanesInput1AVX512 is winogradPlanesInputGeneric for column 1, with vectors along tiles.
+// winogradPlanesInputInnerAVX512 is winogradPlanesInputGeneric for columns 1 and 2, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesInput1AVX512(a *WinogradPlanes)
+func winogradPlanesInputInnerAVX512(a *WinogradPlanes)
 
-// winogradPlanesGradient1AVX512 is winogradPlanesGradientGeneric for column 1, with vectors along tiles.
+// winogradPlanesGradientInnerAVX512 is winogradPlanesGradientGeneric for columns 1 and 2, with vectors along tiles.
 //
 //go:noescape
-func winogradPlanesGradient1AVX512(a *WinogradPlanes)
-
-// winogradPlanesInput2AVX512 is winogradPlanesInputGeneric for column 2, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesInput2AVX512(a *WinogradPlanes)
-
-// winogradPlanesGradient2AVX512 is winogradPlanesGradientGeneric for column 2, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesGradient2AVX512(a *WinogradPlanes)
-
-// winogradPlanesInput3AVX512 is winogradPlanesInputGeneric for column 3, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesInput3AVX512(a *WinogradPlanes)
-
-// winogradPlanesGradient3AVX512 is winogradPlanesGradientGeneric for column 3, with vectors along tiles.
-//
-//go:noescape
-func winogradPlanesGradient3AVX512(a *WinogradPlanes)
+func winogradPlanesGradientInnerAVX512(a *WinogradPlanes)
 
 // winogradRowsOutputAVX512 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
 //

@@ -247,13 +247,14 @@ func testPlanesTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, left 
 	want.check(t, fmt.Sprintf("channels=%d pairs=%d shift=%d skip=%t", channels, pairs, shift, skip), out, before)
 }
 
-// allColumns computes all 24 products by a transform that computes those of one column.
+// allColumns computes all 24 products by a transform that computes those of a pair of columns.
 func allColumns(transform func(*WinogradPlanes)) func(*WinogradPlanes) {
 	return func(a *WinogradPlanes) {
-		for k := range winogradInCols {
-			column := *a
-			column.T, column.Step, column.Column = a.T[k*a.Step:], winogradInCols*a.Step, k
-			transform(&column)
+		for pair := range WinogradPair(WinogradPairs) {
+			half, columns := *a, pair.Columns()
+			half.T, half.Step, half.Pair = a.T[columns[0]*a.Step:], winogradInCols*a.Step, pair
+			half.PairStep = (columns[1] - columns[0]) * a.Step
+			transform(&half)
 		}
 	}
 }
@@ -392,7 +393,8 @@ func TestWinogradRefuses(t *testing.T) {
 			"rows, Relu":      func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Relu: true}) },
 			"rows, Res":       func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Res: x}) },
 			"planes, T":       func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n-1], X: x, Pos: pos, C: 1}) },
-			"planes, column":  func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 1, Column: 4}) },
+			"planes, pair":    func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 1, Pair: 2}) },
+			"planes, step":    func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n], X: x, Pos: pos, C: 1, PairStep: n}) },
 			"planes, channel": func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 2, Stride: 99}) },
 			"planes, Pos":     func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos[:6], C: 1}) },
 			"planes, odd":     func() { s.WinogradPlanesOutput(&WinogradPlanes{T: x, X: x, Pos: pos[:12], C: 1}, nil) },

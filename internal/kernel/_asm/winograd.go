@@ -34,9 +34,9 @@ func winogradKernels(g *generator) {
 		w := &winograd{convolutions: c}
 		w.rowsInput()
 		w.rowsGradient()
-		for column := range winogradInCols {
-			w.planesInput(column)
-			w.planesGradient(column)
+		for _, p := range []pair{outer, inner} {
+			w.planesInput(p)
+			w.planesGradient(p)
 		}
 		for f := sums; f <= scaledRes; f++ {
 			w.rowsOutput(f)
@@ -54,6 +54,18 @@ const (
 	avx2Lanes         = 8
 	maxLanes          = 16
 )
+
+// pair is two columns of a tile's products whose transforms share what they load: kernel.WinogradPair.
+type pair int
+
+const (
+	outer pair = iota // columns 0 and 3
+	inner             // columns 1 and 2
+)
+
+func (p pair) suffix() string { return [...]string{"Outer", "Inner"}[p] }
+
+func (p pair) doc() string { return [...]string{"columns 0 and 3", "columns 1 and 2"}[p] }
 
 // winogradFactors lie in memory as whole AVX2 vectors, which are then operands: there are few registers.
 var winogradFactors = []float32{2, 4, 5, 8, 1. / 2, 1. / 4, 1. / 6, -1. / 6, 1. / 12, 1. / 24}
@@ -129,13 +141,6 @@ func (w *winograd) loadSteps() {
 	w.step = w.scaled(w.field("Step"))
 	w.step4, w.step12, w.step20 = w.copyOf(w.step), w.GP64(), w.GP64()
 	w.SHLQ(Imm(2), w.step4)
-	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
-	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 4}, w.step20)
-}
-
-// loadColumnSteps is loadSteps where Step is the distance of the points of one column: that is column 0.
-func (w *winograd) loadColumnSteps() {
-	w.step4, w.step12, w.step20 = w.scaled(w.field("Step")), w.GP64(), w.GP64()
 	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
 	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 4}, w.step20)
 }

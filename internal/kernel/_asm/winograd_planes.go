@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -34,54 +32,77 @@ const (
 )
 
 // shuffled is the even or odd lanes of two units' columns, in the lane order of kernel.WinogradPlanes.
-func (w *winograd) shuffled(lanes uint64, first, second reg.VecVirtual) reg.VecVirtual {
+func (w *winograd) shuffled(lanes uint64, first reg.VecVirtual, second Op) reg.VecVirtual {
 	r := w.vec()
 	w.VSHUFPS(Imm(lanes), second, first, r)
 	return r
 }
 
-func (w *winograd) planesInput(column int) {
-	w.start(fmt.Sprint("winogradPlanesInput", column), "func(a *WinogradPlanes)",
-		fmt.Sprintf("is winogradPlanesInputGeneric for column %d, with vectors along tiles.", column), 4, 5)
-	w.loadColumnSteps()
+// loadPairSteps is loadSteps for the two columns of a pair: Step is the distance of the points of a column, and the second
+// column begins where secondColumn says.
+func (w *winograd) loadPairSteps() {
+	w.step4, w.step12, w.step20 = w.scaled(w.field("Step")), w.GP64(), w.GP64()
+	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 2}, w.step12)
+	w.LEAQ(Mem{Base: w.step4, Index: w.step4, Scale: 4}, w.step20)
+	w.step = w.scaled(w.field("PairStep"))
+}
+
+// unitRow is row i of both units of a pair, at columns disp and on.
+func (w *winograd) unitRow(x, pos reg.GPVirtual, rows, i, disp int) (units [2]Mem) {
+	for u := range units {
+		units[u] = indexed(x, w.offset(pos, u*rows+i), floatBytes, disp*floatBytes)
+	}
+	return units
+}
+
+func (w *winograd) planesInput(p pair) {
+	w.start("winogradPlanesInput"+p.suffix(), "func(a *WinogradPlanes)",
+		"is winogradPlanesInputGeneric for "+p.doc()+", with vectors along tiles.", 4, 5)
+	w.loadPairSteps()
 	x := w.base("X")
-	w.pairs(winogradInRows, func() {}, func(t, pos reg.GPVirtual) {
-		d := make([]reg.VecVirtual, winogradInRows)
-		for i := range d {
-			// The columns from -1 and those from 1 on, of both units: inputs 0 and 1, and 2 and 3, of all tiles.
-			var left, right [2]reg.VecVirtual
-			for u := range left {
+	// The columns from -1 and those from 1 on, of both units: inputs 0 and 1, and 2 and 3, of all tiles.
+	body := map[pair]func(t, pos reg.GPVirtual){outer: func(t, pos reg.GPVirtual) {
+		var units [2][]reg.VecVirtual // left less right: 0 less 2 in even lanes and 1 less 3 in odd ones
+		for u := range units {
+			for i := range winogradInRows {
 				at := w.offset(pos, u*winogradInRows+i)
-				left[u], right[u] = w.load(indexed(x, at, floatBytes, -floatBytes)), w.load(indexed(x, at, floatBytes, floatBytes))
+				d := w.load(indexed(x, at, floatBytes, -floatBytes))
+				w.VSUBPS(indexed(x, at, floatBytes, floatBytes), d, d)
+				units[u] = append(units[u], d)
 			}
-			switch column {
-			case 0, 3: // 0 less 2, and 1 less 3
-				for u := range left {
-					w.VSUBPS(right[u], left[u], left[u])
-				}
-				lanes := map[int]uint64{0: evenLanes, 3: oddLanes}[column]
-				d[i] = w.shuffled(lanes, left[0], left[1])
-			default:
-				d1, d2 := w.shuffled(oddLanes, left[0], left[1]), w.shuffled(evenLanes, right[0], right[1])
-				if column == 1 {
-					w.VADDPS(d2, d1, d1)
-				} else {
-					w.VSUBPS(d1, d2, d1)
-				}
-				d[i] = d1
-			}
+			units[u] = w.inputY(units[u])
 		}
-		w.storeColumn(t, 0, w.inputY(d))
-	}, func() {
+		w.storeShuffled(t, 0, evenLanes, units)
+		w.storeShuffled(t, 1, oddLanes, units)
+	}, inner: func(t, pos reg.GPVirtual) {
+		var sums, differences []reg.VecVirtual // of 1 and 2
+		for i := range winogradInRows {
+			left, right := w.unitRow(x, pos, winogradInRows, i, -1), w.unitRow(x, pos, winogradInRows, i, 1)
+			d1, d2 := w.shuffled(oddLanes, w.load(left[0]), left[1]), w.shuffled(evenLanes, w.load(right[0]), right[1])
+			sums = append(sums, w.sum(d1, d2))
+			w.VSUBPS(d1, d2, d2)
+			differences = append(differences, d2)
+		}
+		w.storeColumn(t, 0, w.inputY(sums))
+		w.storeColumn(t, 1, w.inputY(differences))
+	}}[p]
+	w.pairs(winogradInRows, func() {}, body, func() {
 		stride := w.scaled(w.field("XStride"))
 		w.ADDQ(stride, x)
 	})
 }
 
-func (w *winograd) planesGradient(column int) {
-	w.start(fmt.Sprint("winogradPlanesGradient", column), "func(a *WinogradPlanes)",
-		fmt.Sprintf("is winogradPlanesGradientGeneric for column %d, with vectors along tiles.", column), 4, 8)
-	w.loadColumnSteps()
+// storeShuffled writes column k of a pair, some lanes of both units' columns of points.
+func (w *winograd) storeShuffled(t reg.GPVirtual, k int, lanes uint64, units [2][]reg.VecVirtual) {
+	for i, m := range w.column(t, k) {
+		w.VMOVUPS(w.shuffled(lanes, units[0][i], units[1][i]), m)
+	}
+}
+
+func (w *winograd) planesGradient(p pair) {
+	w.start("winogradPlanesGradient"+p.suffix(), "func(a *WinogradPlanes)",
+		"is winogradPlanesGradientGeneric for "+p.doc()+", with vectors along tiles.", 4, 8)
+	w.loadPairSteps()
 	x, skip := w.base("X"), w.GP64()
 	w.pairs(winogradOutRows, func() {
 		w.Load(w.Dereference(w.Param("a")).Field("Skip").Base(), skip)
@@ -103,26 +124,25 @@ func (w *winograd) planesGradient(column int) {
 		for u, h := range hidden {
 			masks[u] = w.load(indexed(middle, h, floatBytes, 0))
 		}
-		y := make([]reg.VecVirtual, winogradOutRows)
-		for i := range y {
-			var units [2]reg.VecVirtual
-			for u := range units {
-				units[u] = w.vec()
-				w.VANDPS(indexed(x, w.offset(pos, u*winogradOutRows+i), floatBytes, 0), masks[u], units[u])
+		var first, second []reg.VecVirtual
+		for i := range winogradOutRows {
+			units := [2]reg.VecVirtual{w.vec(), w.vec()}
+			for u, row := range w.unitRow(x, pos, winogradOutRows, i, 0) {
+				w.VANDPS(row, masks[u], units[u])
 			}
-			switch column {
-			case 0:
-				y[i] = w.shuffled(evenLanes, units[0], units[1])
-			case 1:
-				y[i] = w.sum(w.shuffled(evenLanes, units[0], units[1]), w.shuffled(oddLanes, units[0], units[1]))
-			case 2:
-				y[i] = w.difference(w.shuffled(evenLanes, units[0], units[1]), w.shuffled(oddLanes, units[0], units[1]))
-			case 3:
-				y[i] = w.shuffled(oddLanes, units[0], units[1])
-				w.VXORPS(static(winogradNegate, 0), y[i], y[i])
+			even, odd := w.shuffled(evenLanes, units[0], units[1]), w.shuffled(oddLanes, units[0], units[1])
+			switch p {
+			case outer:
+				w.VXORPS(static(winogradNegate, 0), odd, odd)
+				first, second = append(first, even), append(second, odd)
+			case inner:
+				first = append(first, w.sum(even, odd))
+				w.VSUBPS(odd, even, even)
+				second = append(second, even)
 			}
 		}
-		w.storeColumn(t, 0, w.gradientY(y))
+		w.storeColumn(t, 0, w.gradientY(first))
+		w.storeColumn(t, 1, w.gradientY(second))
 	}, func() {
 		stride := w.scaled(w.field("XStride"))
 		w.ADDQ(stride, x)

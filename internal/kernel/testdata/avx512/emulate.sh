@@ -19,13 +19,13 @@ if [ ! -f vmlinuz ]; then
 	cp unpacked/boot/vmlinuz-* vmlinuz
 fi
 
-rm -rf root iso
-mkdir -p root/{proc,dev,tmp,dir} iso
-(cd "$root" && CGO_ENABLED=0 go build -ldflags='-s -w' -o "$dir/root/init" "$here/init.go")
-(cd "$root" && CGO_ENABLED=0 go test -c -ldflags='-s -w' -o "$dir/root/test" "$pkg")
-[ ! -d "$root/$pkg/testdata" ] || cp -r "$root/$pkg/testdata" root/dir/
-echo "${*:--test.v -test.short -test.timeout=0}" >root/args
-(cd root && find . | cpio -o -H newc --quiet | gzip -1 >../iso/initrd.gz)
+rm -rf rootfs iso
+mkdir -p rootfs/{proc,dev,tmp,dir} iso
+(cd "$root" && CGO_ENABLED=0 go build -ldflags='-s -w' -o "$dir/rootfs/init" "$here/init.go")
+(cd "$root" && CGO_ENABLED=0 go test -c -ldflags='-s -w' -o "$dir/rootfs/test" "$pkg")
+[ ! -d "$root/$pkg/testdata" ] || cp -r "$root/$pkg/testdata" rootfs/dir/
+echo "${*:--test.v -test.short -test.timeout=0}" >rootfs/args
+(cd rootfs && find . | cpio -o -H newc --quiet | gzip -1 >../iso/initrd.gz)
 cp vmlinuz /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 iso/
 # Bochs 2.7 reports a size of the compacted XSAVE area that Linux refuses, and Linux then hides AVX: 321 and 323 are the
 # features XSAVEC and XSAVES, and without them the plain area is used.
