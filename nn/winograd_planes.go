@@ -10,7 +10,7 @@ const (
 	// winogradPlanesBand is the bytes of transformed inputs in a group of units.
 	winogradPlanesBand = 64 << 10
 	// winogradPlanesGradTiles is the most tiles of a block of a weight gradient.
-	winogradPlanesGradTiles = 128
+	winogradPlanesGradTiles = 320
 
 	unitInputs  = kernel.WinogradTileRows + 2 // rows
 	unitOutputs = kernel.WinogradTileRows
@@ -217,11 +217,15 @@ func (c *winogradPlanesConv) do(worker, chunk int) {
 // convolve computes all outputs of vectors [lo, hi).
 func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	t, m, po := c.t[worker], c.m[worker], c.s.PlanesOut
+	var next []int32
+	if n := hi + hi - lo; n <= c.list.vecs {
+		next = c.list.in[2*hi*unitInputs : 2*n*unitInputs]
+	}
 	for pair := range kernel.WinogradPair(kernel.WinogradPairs) {
 		columns := pair.Columns()
 		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c,
-			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step})
+			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step, Next: next})
 	}
 	n := c.in.c * po
 	for b := range c.blocks {

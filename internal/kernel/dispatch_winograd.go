@@ -32,6 +32,9 @@ func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
 // [WinogradPlanes].
 func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
 	if s.checkWinogradPlanes(a, winogradInRows, winogradInRows) {
+		if a.Next != nil && len(a.Next) < len(a.Pos) {
+			panic("kernel: winograd planes: Next is shorter than Pos")
+		}
 		s.winogradPlanesInput(a)
 	}
 }

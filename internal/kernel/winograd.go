@@ -55,6 +55,7 @@ type WinogradPlanes struct {
 	// column's PairStep after the first's.
 	Pair     WinogradPair
 	PairStep int
+	Next     []int32 // Input of the outer pair: Pos of the call after this one, whose rows are asked for; nil: none
 }
 
 // WinogradPair is two columns of the products of a tile whose transforms share what they load.

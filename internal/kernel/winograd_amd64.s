@@ -487,7 +487,7 @@ next4:
 	RET
 
 // func winogradPlanesInputOuterAVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·winogradPlanesInputOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), AX
 	MOVQ  104(AX), AX
@@ -500,44 +500,70 @@ TEXT ·winogradPlanesInputOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), SI
 	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  48(DI), DI
-	MOVQ  a+0(FP), R8
-	MOVQ  56(R8), R8
-	LEAQ  (DI)(R8*4), DI
-	MOVQ  DI, (SP)
+	MOVQ  48(DI), R8
 	MOVQ  a+0(FP), DI
-	MOVQ  (DI), DI
-	MOVQ  DI, 8(SP)
-	MOVQ  a+0(FP), DI
-	MOVQ  120(DI), DI
-	MOVQ  DI, 16(SP)
+	MOVQ  144(DI), DI
 	TESTQ DI, DI
 	JZ    skip5
+	SUBQ  R8, DI
 
-counted6:
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+skip5:
+	MOVQ  a+0(FP), R8
+	MOVQ  48(R8), R8
+	MOVQ  a+0(FP), R9
+	MOVQ  56(R9), R9
+	LEAQ  (R8)(R9*4), R8
+	MOVQ  R8, (SP)
+	MOVQ  a+0(FP), R8
+	MOVQ  (R8), R8
+	MOVQ  R8, 8(SP)
+	MOVQ  a+0(FP), R8
+	MOVQ  120(R8), R8
+	MOVQ  R8, 16(SP)
+	TESTQ R8, R8
+	JZ    skip6
 
-next7:
-	MOVLQSX      (R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y0
-	VSUBPS       4(SI)(R9*4), Y0, Y0
-	MOVLQSX      4(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y1
-	VSUBPS       4(SI)(R9*4), Y1, Y1
-	MOVLQSX      8(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y2
-	VSUBPS       4(SI)(R9*4), Y2, Y2
-	MOVLQSX      12(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y3
-	VSUBPS       4(SI)(R9*4), Y3, Y3
-	MOVLQSX      16(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y4
-	VSUBPS       4(SI)(R9*4), Y4, Y4
-	MOVLQSX      20(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y5
-	VSUBPS       4(SI)(R9*4), Y5, Y5
+counted7:
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
+
+next8:
+	LEAQ         (R9)(DI*1), R10
+	MOVLQSX      8(R10), R11
+	MOVLQSX      32(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      12(R10), R11
+	MOVLQSX      36(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      16(R10), R11
+	MOVLQSX      40(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      20(R10), R11
+	MOVLQSX      44(R10), R10
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R10*4)
+	MOVLQSX      (R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y0
+	VSUBPS       4(SI)(R10*4), Y0, Y0
+	MOVLQSX      4(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y1
+	VSUBPS       4(SI)(R10*4), Y1, Y1
+	MOVLQSX      8(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y2
+	VSUBPS       4(SI)(R10*4), Y2, Y2
+	MOVLQSX      12(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y3
+	VSUBPS       4(SI)(R10*4), Y3, Y3
+	MOVLQSX      16(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y4
+	VSUBPS       4(SI)(R10*4), Y4, Y4
+	MOVLQSX      20(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y5
+	VSUBPS       4(SI)(R10*4), Y5, Y5
 	VFMADD132PS  winograd<>+32(SB), Y4, Y0
 	VFNMADD231PS winograd<>+64(SB), Y2, Y0
 	VFMADD231PS  winograd<>+32(SB), Y1, Y5
@@ -553,24 +579,24 @@ next7:
 	VADDPS       Y3, Y3, Y3
 	VADDPS       Y3, Y4, Y6
 	VSUBPS       Y3, Y4, Y4
-	MOVLQSX      24(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y3
-	VSUBPS       4(SI)(R9*4), Y3, Y3
-	MOVLQSX      28(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y7
-	VSUBPS       4(SI)(R9*4), Y7, Y7
-	MOVLQSX      32(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y8
-	VSUBPS       4(SI)(R9*4), Y8, Y8
-	MOVLQSX      36(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y9
-	VSUBPS       4(SI)(R9*4), Y9, Y9
-	MOVLQSX      40(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y10
-	VSUBPS       4(SI)(R9*4), Y10, Y10
-	MOVLQSX      44(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Y11
-	VSUBPS       4(SI)(R9*4), Y11, Y11
+	MOVLQSX      24(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y3
+	VSUBPS       4(SI)(R10*4), Y3, Y3
+	MOVLQSX      28(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y7
+	VSUBPS       4(SI)(R10*4), Y7, Y7
+	MOVLQSX      32(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y8
+	VSUBPS       4(SI)(R10*4), Y8, Y8
+	MOVLQSX      36(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y9
+	VSUBPS       4(SI)(R10*4), Y9, Y9
+	MOVLQSX      40(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y10
+	VSUBPS       4(SI)(R10*4), Y10, Y10
+	MOVLQSX      44(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Y11
+	VSUBPS       4(SI)(R10*4), Y11, Y11
 	VFMADD132PS  winograd<>+32(SB), Y10, Y3
 	VFNMADD231PS winograd<>+64(SB), Y8, Y3
 	VFMADD231PS  winograd<>+32(SB), Y7, Y11
@@ -587,46 +613,46 @@ next7:
 	VADDPS       Y9, Y10, Y12
 	VSUBPS       Y9, Y10, Y10
 	VSHUFPS      $0x88, Y3, Y0, Y9
-	VMOVUPS      Y9, (DI)
+	VMOVUPS      Y9, (R8)
 	VSHUFPS      $0x88, Y7, Y1, Y9
-	VMOVUPS      Y9, (DI)(AX*1)
+	VMOVUPS      Y9, (R8)(AX*1)
 	VSHUFPS      $0x88, Y8, Y2, Y9
-	VMOVUPS      Y9, (DI)(AX*2)
+	VMOVUPS      Y9, (R8)(AX*2)
 	VSHUFPS      $0x88, Y12, Y6, Y9
-	VMOVUPS      Y9, (DI)(CX*1)
+	VMOVUPS      Y9, (R8)(CX*1)
 	VSHUFPS      $0x88, Y10, Y4, Y9
-	VMOVUPS      Y9, (DI)(AX*4)
+	VMOVUPS      Y9, (R8)(AX*4)
 	VSHUFPS      $0x88, Y11, Y5, Y9
-	VMOVUPS      Y9, (DI)(DX*1)
-	LEAQ         (DI)(BX*1), R9
+	VMOVUPS      Y9, (R8)(DX*1)
+	LEAQ         (R8)(BX*1), R10
 	VSHUFPS      $0xdd, Y3, Y0, Y0
-	VMOVUPS      Y0, (R9)
+	VMOVUPS      Y0, (R10)
 	VSHUFPS      $0xdd, Y7, Y1, Y0
-	VMOVUPS      Y0, (R9)(AX*1)
+	VMOVUPS      Y0, (R10)(AX*1)
 	VSHUFPS      $0xdd, Y8, Y2, Y0
-	VMOVUPS      Y0, (R9)(AX*2)
+	VMOVUPS      Y0, (R10)(AX*2)
 	VSHUFPS      $0xdd, Y12, Y6, Y0
-	VMOVUPS      Y0, (R9)(CX*1)
+	VMOVUPS      Y0, (R10)(CX*1)
 	VSHUFPS      $0xdd, Y10, Y4, Y0
-	VMOVUPS      Y0, (R9)(AX*4)
+	VMOVUPS      Y0, (R10)(AX*4)
 	VSHUFPS      $0xdd, Y11, Y5, Y0
-	VMOVUPS      Y0, (R9)(DX*1)
-	ADDQ         $0x00000020, DI
-	ADDQ         $0x00000030, R8
-	CMPQ         R8, (SP)
-	JNE          next7
-	MOVQ         a+0(FP), DI
-	MOVQ         96(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, SI
-	MOVQ         a+0(FP), DI
-	MOVQ         112(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, 8(SP)
+	VMOVUPS      Y0, (R10)(DX*1)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000030, R9
+	CMPQ         R9, (SP)
+	JNE          next8
+	MOVQ         a+0(FP), R8
+	MOVQ         96(R8), R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, SI
+	MOVQ         a+0(FP), R8
+	MOVQ         112(R8), R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, 8(SP)
 	DECQ         16(SP)
-	JNZ          counted6
+	JNZ          counted7
 
-skip5:
+skip6:
 	VZEROUPPER
 	RET
 
@@ -656,27 +682,27 @@ TEXT ·winogradPlanesGradientOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(DI), DI
 	MOVQ  DI, 16(SP)
 	TESTQ DI, DI
-	JZ    skip8
+	JZ    skip9
 
-counted9:
+counted10:
 	MOVQ a+0(FP), DI
 	MOVQ 72(DI), DI
 	MOVQ a+0(FP), R8
 	MOVQ 48(R8), R9
 	MOVQ 8(SP), R8
 
-next10:
+next11:
 	XORQ    R10, R10
 	XORQ    R11, R11
 	TESTQ   DI, DI
-	JZ      skip11
+	JZ      skip12
 	MOVLQSX (DI), R10
 	NEGQ    R10
 	MOVLQSX 4(DI), R11
 	NEGQ    R11
 	ADDQ    $0x08, DI
 
-skip11:
+skip12:
 	LEAQ        winogradcolumns<>+64(SB), R12
 	VMOVUPS     (R12)(R10*4), Y0
 	VMOVUPS     (R12)(R11*4), Y1
@@ -742,7 +768,7 @@ skip11:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	CMPQ        R9, (SP)
-	JNE         next10
+	JNE         next11
 	MOVQ        a+0(FP), DI
 	MOVQ        96(DI), DI
 	SHLQ        $0x02, DI
@@ -752,9 +778,9 @@ skip11:
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted9
+	JNZ         counted10
 
-skip8:
+skip9:
 	VZEROUPPER
 	RET
 
@@ -784,14 +810,14 @@ TEXT ·winogradPlanesInputInnerAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(DI), DI
 	MOVQ  DI, 16(SP)
 	TESTQ DI, DI
-	JZ    skip12
+	JZ    skip13
 
-counted13:
+counted14:
 	MOVQ a+0(FP), DI
 	MOVQ 48(DI), R8
 	MOVQ 8(SP), DI
 
-next14:
+next15:
 	MOVLQSX      (R8), R9
 	MOVLQSX      24(R8), R10
 	MOVLQSX      (R8), R11
@@ -898,7 +924,7 @@ next14:
 	ADDQ         $0x00000020, DI
 	ADDQ         $0x00000030, R8
 	CMPQ         R8, (SP)
-	JNE          next14
+	JNE          next15
 	MOVQ         a+0(FP), DI
 	MOVQ         96(DI), DI
 	SHLQ         $0x02, DI
@@ -908,9 +934,9 @@ next14:
 	SHLQ         $0x02, DI
 	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
-	JNZ          counted13
+	JNZ          counted14
 
-skip12:
+skip13:
 	VZEROUPPER
 	RET
 
@@ -940,27 +966,27 @@ TEXT ·winogradPlanesGradientInnerAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(DI), DI
 	MOVQ  DI, 16(SP)
 	TESTQ DI, DI
-	JZ    skip15
+	JZ    skip16
 
-counted16:
+counted17:
 	MOVQ a+0(FP), DI
 	MOVQ 72(DI), DI
 	MOVQ a+0(FP), R8
 	MOVQ 48(R8), R9
 	MOVQ 8(SP), R8
 
-next17:
+next18:
 	XORQ    R10, R10
 	XORQ    R11, R11
 	TESTQ   DI, DI
-	JZ      skip18
+	JZ      skip19
 	MOVLQSX (DI), R10
 	NEGQ    R10
 	MOVLQSX 4(DI), R11
 	NEGQ    R11
 	ADDQ    $0x08, DI
 
-skip18:
+skip19:
 	LEAQ        winogradcolumns<>+64(SB), R12
 	VMOVUPS     (R12)(R10*4), Y0
 	VMOVUPS     (R12)(R11*4), Y1
@@ -1030,7 +1056,7 @@ skip18:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	CMPQ        R9, (SP)
-	JNE         next17
+	JNE         next18
 	MOVQ        a+0(FP), DI
 	MOVQ        96(DI), DI
 	SHLQ        $0x02, DI
@@ -1040,9 +1066,9 @@ skip18:
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted16
+	JNZ         counted17
 
-skip15:
+skip16:
 	VZEROUPPER
 	RET
 
@@ -1070,7 +1096,7 @@ TEXT ·winogradRowsOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), BX
 
-next19:
+next20:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -1078,7 +1104,7 @@ next19:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next20:
+next21:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y0
@@ -1164,14 +1190,14 @@ next20:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next20
+	JNE         next21
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next19
+	JNE         next20
 	VZEROUPPER
 	RET
 
@@ -1200,14 +1226,14 @@ TEXT ·winogradPlanesOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ  120(BX), BX
 	MOVQ  BX, 16(SP)
 	TESTQ BX, BX
-	JZ    skip21
+	JZ    skip22
 
-counted22:
+counted23:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next23:
+next24:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y0
@@ -1293,7 +1319,7 @@ next23:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next23
+	JNE         next24
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1303,9 +1329,9 @@ next23:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted22
+	JNZ         counted23
 
-skip21:
+skip22:
 	VZEROUPPER
 	RET
 
@@ -1334,7 +1360,7 @@ TEXT ·winogradRowsOutputScaleAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next24:
+next25:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -1342,7 +1368,7 @@ next24:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next25:
+next26:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y1
@@ -1450,14 +1476,14 @@ next25:
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, SI
 	CMPQ        DI, 16(SP)
-	JNE         next25
+	JNE         next26
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next24
+	JNE         next25
 	VZEROUPPER
 	RET
 
@@ -1489,9 +1515,9 @@ TEXT ·winogradPlanesOutputScaleAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip26
+	JZ           skip27
 
-counted27:
+counted28:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -1504,7 +1530,7 @@ counted27:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next28:
+next29:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Y3
@@ -1606,7 +1632,7 @@ next28:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next28
+	JNE         next29
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -1616,9 +1642,9 @@ next28:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted27
+	JNZ         counted28
 
-skip26:
+skip27:
 	VZEROUPPER
 	RET
 
@@ -1649,7 +1675,7 @@ TEXT ·winogradRowsOutputScaleResAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next29:
+next30:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -1657,7 +1683,7 @@ next29:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next30:
+next31:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Y1
@@ -1773,14 +1799,14 @@ next30:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, DI
 	CMPQ        R8, 16(SP)
-	JNE         next30
+	JNE         next31
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next29
+	JNE         next30
 	VZEROUPPER
 	RET
 
@@ -1814,9 +1840,9 @@ TEXT ·winogradPlanesOutputScaleResAVX2(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip31
+	JZ           skip32
 
-counted32:
+counted33:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -1829,7 +1855,7 @@ counted32:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next33:
+next34:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Y3
@@ -1939,7 +1965,7 @@ next33:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next33
+	JNE         next34
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -1950,9 +1976,9 @@ next33:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted32
+	JNZ         counted33
 
-skip31:
+skip32:
 	VZEROUPPER
 	RET
 
@@ -1980,9 +2006,9 @@ TEXT ·winogradWeightsAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip34
+	JZ    skip35
 
-counted35:
+counted36:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -1993,7 +2019,7 @@ counted35:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next36:
+next37:
 	VMOVUPS     (DI), Y0
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Y1
@@ -2105,7 +2131,7 @@ next36:
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        SI, 32(SP)
-	JNE         next36
+	JNE         next37
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -2115,9 +2141,9 @@ next36:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted35
+	JNZ         counted36
 
-skip34:
+skip35:
 	VZEROUPPER
 	RET
 
@@ -2145,9 +2171,9 @@ TEXT ·winogradWeightsGradAVX2(SB), NOSPLIT, $40-8
 	MOVQ  48(SI), SI
 	MOVQ  SI, 24(SP)
 	TESTQ SI, SI
-	JZ    skip37
+	JZ    skip38
 
-counted38:
+counted39:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -2158,7 +2184,7 @@ counted38:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next39:
+next40:
 	VMOVUPS      (SI), Y0
 	VMOVUPS      (SI)(CX*1), Y1
 	VMOVUPS      (SI)(CX*2), Y2
@@ -2276,7 +2302,7 @@ next39:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	CMPQ         SI, 32(SP)
-	JNE          next39
+	JNE          next40
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -2286,9 +2312,9 @@ next39:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted38
+	JNZ          counted39
 
-skip37:
+skip38:
 	VZEROUPPER
 	RET
 
@@ -2627,7 +2653,7 @@ next4:
 	RET
 
 // func winogradPlanesInputOuterAVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
@@ -2642,44 +2668,70 @@ TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), SI
 	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         48(DI), DI
-	MOVQ         a+0(FP), R8
-	MOVQ         56(R8), R8
-	LEAQ         (DI)(R8*4), DI
-	MOVQ         DI, (SP)
+	MOVQ         48(DI), R8
 	MOVQ         a+0(FP), DI
-	MOVQ         (DI), DI
-	MOVQ         DI, 8(SP)
-	MOVQ         a+0(FP), DI
-	MOVQ         120(DI), DI
-	MOVQ         DI, 16(SP)
+	MOVQ         144(DI), DI
 	TESTQ        DI, DI
 	JZ           skip5
+	SUBQ         R8, DI
 
-counted6:
-	MOVQ a+0(FP), DI
-	MOVQ 48(DI), R8
-	MOVQ 8(SP), DI
+skip5:
+	MOVQ  a+0(FP), R8
+	MOVQ  48(R8), R8
+	MOVQ  a+0(FP), R9
+	MOVQ  56(R9), R9
+	LEAQ  (R8)(R9*4), R8
+	MOVQ  R8, (SP)
+	MOVQ  a+0(FP), R8
+	MOVQ  (R8), R8
+	MOVQ  R8, 8(SP)
+	MOVQ  a+0(FP), R8
+	MOVQ  120(R8), R8
+	MOVQ  R8, 16(SP)
+	TESTQ R8, R8
+	JZ    skip6
 
-next7:
-	MOVLQSX      (R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z2
-	VSUBPS       4(SI)(R9*4), Z2, Z2
-	MOVLQSX      4(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z3
-	VSUBPS       4(SI)(R9*4), Z3, Z3
-	MOVLQSX      8(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z4
-	VSUBPS       4(SI)(R9*4), Z4, Z4
-	MOVLQSX      12(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z5
-	VSUBPS       4(SI)(R9*4), Z5, Z5
-	MOVLQSX      16(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z6
-	VSUBPS       4(SI)(R9*4), Z6, Z6
-	MOVLQSX      20(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z7
-	VSUBPS       4(SI)(R9*4), Z7, Z7
+counted7:
+	MOVQ a+0(FP), R8
+	MOVQ 48(R8), R9
+	MOVQ 8(SP), R8
+
+next8:
+	LEAQ         (R9)(DI*1), R10
+	MOVLQSX      8(R10), R11
+	MOVLQSX      32(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      12(R10), R11
+	MOVLQSX      36(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      16(R10), R11
+	MOVLQSX      40(R10), R12
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R12*4)
+	MOVLQSX      20(R10), R11
+	MOVLQSX      44(R10), R10
+	PREFETCHT0   (SI)(R11*4)
+	PREFETCHT0   (SI)(R10*4)
+	MOVLQSX      (R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z2
+	VSUBPS       4(SI)(R10*4), Z2, Z2
+	MOVLQSX      4(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z3
+	VSUBPS       4(SI)(R10*4), Z3, Z3
+	MOVLQSX      8(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z4
+	VSUBPS       4(SI)(R10*4), Z4, Z4
+	MOVLQSX      12(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z5
+	VSUBPS       4(SI)(R10*4), Z5, Z5
+	MOVLQSX      16(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z6
+	VSUBPS       4(SI)(R10*4), Z6, Z6
+	MOVLQSX      20(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z7
+	VSUBPS       4(SI)(R10*4), Z7, Z7
 	VFMADD132PS  Z0, Z6, Z2
 	VFNMADD231PS Z1, Z4, Z2
 	VFMADD231PS  Z0, Z3, Z7
@@ -2695,24 +2747,24 @@ next7:
 	VADDPS       Z5, Z5, Z5
 	VADDPS       Z5, Z6, Z8
 	VSUBPS       Z5, Z6, Z6
-	MOVLQSX      24(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z5
-	VSUBPS       4(SI)(R9*4), Z5, Z5
-	MOVLQSX      28(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z9
-	VSUBPS       4(SI)(R9*4), Z9, Z9
-	MOVLQSX      32(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z10
-	VSUBPS       4(SI)(R9*4), Z10, Z10
-	MOVLQSX      36(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z11
-	VSUBPS       4(SI)(R9*4), Z11, Z11
-	MOVLQSX      40(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z12
-	VSUBPS       4(SI)(R9*4), Z12, Z12
-	MOVLQSX      44(R8), R9
-	VMOVUPS      -4(SI)(R9*4), Z13
-	VSUBPS       4(SI)(R9*4), Z13, Z13
+	MOVLQSX      24(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z5
+	VSUBPS       4(SI)(R10*4), Z5, Z5
+	MOVLQSX      28(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z9
+	VSUBPS       4(SI)(R10*4), Z9, Z9
+	MOVLQSX      32(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z10
+	VSUBPS       4(SI)(R10*4), Z10, Z10
+	MOVLQSX      36(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z11
+	VSUBPS       4(SI)(R10*4), Z11, Z11
+	MOVLQSX      40(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z12
+	VSUBPS       4(SI)(R10*4), Z12, Z12
+	MOVLQSX      44(R9), R10
+	VMOVUPS      -4(SI)(R10*4), Z13
+	VSUBPS       4(SI)(R10*4), Z13, Z13
 	VFMADD132PS  Z0, Z12, Z5
 	VFNMADD231PS Z1, Z10, Z5
 	VFMADD231PS  Z0, Z9, Z13
@@ -2729,46 +2781,46 @@ next7:
 	VADDPS       Z11, Z12, Z14
 	VSUBPS       Z11, Z12, Z12
 	VSHUFPS      $0x88, Z5, Z2, Z11
-	VMOVUPS      Z11, (DI)
+	VMOVUPS      Z11, (R8)
 	VSHUFPS      $0x88, Z9, Z3, Z11
-	VMOVUPS      Z11, (DI)(AX*1)
+	VMOVUPS      Z11, (R8)(AX*1)
 	VSHUFPS      $0x88, Z10, Z4, Z11
-	VMOVUPS      Z11, (DI)(AX*2)
+	VMOVUPS      Z11, (R8)(AX*2)
 	VSHUFPS      $0x88, Z14, Z8, Z11
-	VMOVUPS      Z11, (DI)(CX*1)
+	VMOVUPS      Z11, (R8)(CX*1)
 	VSHUFPS      $0x88, Z12, Z6, Z11
-	VMOVUPS      Z11, (DI)(AX*4)
+	VMOVUPS      Z11, (R8)(AX*4)
 	VSHUFPS      $0x88, Z13, Z7, Z11
-	VMOVUPS      Z11, (DI)(DX*1)
-	LEAQ         (DI)(BX*1), R9
+	VMOVUPS      Z11, (R8)(DX*1)
+	LEAQ         (R8)(BX*1), R10
 	VSHUFPS      $0xdd, Z5, Z2, Z2
-	VMOVUPS      Z2, (R9)
+	VMOVUPS      Z2, (R10)
 	VSHUFPS      $0xdd, Z9, Z3, Z2
-	VMOVUPS      Z2, (R9)(AX*1)
+	VMOVUPS      Z2, (R10)(AX*1)
 	VSHUFPS      $0xdd, Z10, Z4, Z2
-	VMOVUPS      Z2, (R9)(AX*2)
+	VMOVUPS      Z2, (R10)(AX*2)
 	VSHUFPS      $0xdd, Z14, Z8, Z2
-	VMOVUPS      Z2, (R9)(CX*1)
+	VMOVUPS      Z2, (R10)(CX*1)
 	VSHUFPS      $0xdd, Z12, Z6, Z2
-	VMOVUPS      Z2, (R9)(AX*4)
+	VMOVUPS      Z2, (R10)(AX*4)
 	VSHUFPS      $0xdd, Z13, Z7, Z2
-	VMOVUPS      Z2, (R9)(DX*1)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000030, R8
-	CMPQ         R8, (SP)
-	JNE          next7
-	MOVQ         a+0(FP), DI
-	MOVQ         96(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, SI
-	MOVQ         a+0(FP), DI
-	MOVQ         112(DI), DI
-	SHLQ         $0x02, DI
-	ADDQ         DI, 8(SP)
+	VMOVUPS      Z2, (R10)(DX*1)
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x00000030, R9
+	CMPQ         R9, (SP)
+	JNE          next8
+	MOVQ         a+0(FP), R8
+	MOVQ         96(R8), R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, SI
+	MOVQ         a+0(FP), R8
+	MOVQ         112(R8), R8
+	SHLQ         $0x02, R8
+	ADDQ         R8, 8(SP)
 	DECQ         16(SP)
-	JNZ          counted6
+	JNZ          counted7
 
-skip5:
+skip6:
 	VZEROUPPER
 	RET
 
@@ -2800,27 +2852,27 @@ TEXT ·winogradPlanesGradientOuterAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(DI), DI
 	MOVQ         DI, 16(SP)
 	TESTQ        DI, DI
-	JZ           skip8
+	JZ           skip9
 
-counted9:
+counted10:
 	MOVQ a+0(FP), DI
 	MOVQ 72(DI), DI
 	MOVQ a+0(FP), R8
 	MOVQ 48(R8), R9
 	MOVQ 8(SP), R8
 
-next10:
+next11:
 	XORQ    R10, R10
 	XORQ    R11, R11
 	TESTQ   DI, DI
-	JZ      skip11
+	JZ      skip12
 	MOVLQSX (DI), R10
 	NEGQ    R10
 	MOVLQSX 4(DI), R11
 	NEGQ    R11
 	ADDQ    $0x08, DI
 
-skip11:
+skip12:
 	LEAQ        winogradcolumns<>+64(SB), R12
 	VMOVUPS     (R12)(R10*4), Z2
 	VMOVUPS     (R12)(R11*4), Z3
@@ -2886,7 +2938,7 @@ skip11:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000020, R9
 	CMPQ        R9, (SP)
-	JNE         next10
+	JNE         next11
 	MOVQ        a+0(FP), DI
 	MOVQ        96(DI), DI
 	SHLQ        $0x02, DI
@@ -2896,9 +2948,9 @@ skip11:
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted9
+	JNZ         counted10
 
-skip8:
+skip9:
 	VZEROUPPER
 	RET
 
@@ -2930,14 +2982,14 @@ TEXT ·winogradPlanesInputInnerAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(DI), DI
 	MOVQ         DI, 16(SP)
 	TESTQ        DI, DI
-	JZ           skip12
+	JZ           skip13
 
-counted13:
+counted14:
 	MOVQ a+0(FP), DI
 	MOVQ 48(DI), R8
 	MOVQ 8(SP), DI
 
-next14:
+next15:
 	MOVLQSX      (R8), R9
 	MOVLQSX      24(R8), R10
 	MOVLQSX      (R8), R11
@@ -3044,7 +3096,7 @@ next14:
 	ADDQ         $0x00000040, DI
 	ADDQ         $0x00000030, R8
 	CMPQ         R8, (SP)
-	JNE          next14
+	JNE          next15
 	MOVQ         a+0(FP), DI
 	MOVQ         96(DI), DI
 	SHLQ         $0x02, DI
@@ -3054,9 +3106,9 @@ next14:
 	SHLQ         $0x02, DI
 	ADDQ         DI, 8(SP)
 	DECQ         16(SP)
-	JNZ          counted13
+	JNZ          counted14
 
-skip12:
+skip13:
 	VZEROUPPER
 	RET
 
@@ -3088,27 +3140,27 @@ TEXT ·winogradPlanesGradientInnerAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(DI), DI
 	MOVQ         DI, 16(SP)
 	TESTQ        DI, DI
-	JZ           skip15
+	JZ           skip16
 
-counted16:
+counted17:
 	MOVQ a+0(FP), DI
 	MOVQ 72(DI), DI
 	MOVQ a+0(FP), R8
 	MOVQ 48(R8), R9
 	MOVQ 8(SP), R8
 
-next17:
+next18:
 	XORQ    R10, R10
 	XORQ    R11, R11
 	TESTQ   DI, DI
-	JZ      skip18
+	JZ      skip19
 	MOVLQSX (DI), R10
 	NEGQ    R10
 	MOVLQSX 4(DI), R11
 	NEGQ    R11
 	ADDQ    $0x08, DI
 
-skip18:
+skip19:
 	LEAQ        winogradcolumns<>+64(SB), R12
 	VMOVUPS     (R12)(R10*4), Z2
 	VMOVUPS     (R12)(R11*4), Z3
@@ -3178,7 +3230,7 @@ skip18:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000020, R9
 	CMPQ        R9, (SP)
-	JNE         next17
+	JNE         next18
 	MOVQ        a+0(FP), DI
 	MOVQ        96(DI), DI
 	SHLQ        $0x02, DI
@@ -3188,9 +3240,9 @@ skip18:
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted16
+	JNZ         counted17
 
-skip15:
+skip16:
 	VZEROUPPER
 	RET
 
@@ -3221,7 +3273,7 @@ TEXT ·winogradRowsOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next19:
+next20:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -3229,7 +3281,7 @@ next19:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next20:
+next21:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z3
@@ -3315,14 +3367,14 @@ next20:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next20
+	JNE         next21
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next19
+	JNE         next20
 	VZEROUPPER
 	RET
 
@@ -3354,14 +3406,14 @@ TEXT ·winogradPlanesOutputAVX512(SB), NOSPLIT, $24-8
 	MOVQ         120(BX), BX
 	MOVQ         BX, 16(SP)
 	TESTQ        BX, BX
-	JZ           skip21
+	JZ           skip22
 
-counted22:
+counted23:
 	MOVQ a+0(FP), BX
 	MOVQ 48(BX), SI
 	MOVQ 8(SP), BX
 
-next23:
+next24:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z3
@@ -3447,7 +3499,7 @@ next23:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next23
+	JNE         next24
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -3457,9 +3509,9 @@ next23:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 8(SP)
 	DECQ        16(SP)
-	JNZ         counted22
+	JNZ         counted23
 
-skip21:
+skip22:
 	VZEROUPPER
 	RET
 
@@ -3491,7 +3543,7 @@ TEXT ·winogradRowsOutputScaleAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), BX
 	MOVQ         48(BX), BX
 
-next24:
+next25:
 	MOVQ 8(SP), SI
 	XORQ DI, DI
 	MOVQ a+0(FP), R8
@@ -3499,7 +3551,7 @@ next24:
 	SHLQ $0x02, R8
 	MOVQ R8, 16(SP)
 
-next25:
+next26:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z4
@@ -3607,14 +3659,14 @@ next25:
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, SI
 	CMPQ        DI, 16(SP)
-	JNE         next25
+	JNE         next26
 	MOVQ        a+0(FP), SI
 	MOVQ        80(SI), SI
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	ADDQ        $0x00000020, BX
 	CMPQ        BX, (SP)
-	JNE         next24
+	JNE         next25
 	VZEROUPPER
 	RET
 
@@ -3649,9 +3701,9 @@ TEXT ·winogradPlanesOutputScaleAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(BX), BX
 	MOVQ         BX, 24(SP)
 	TESTQ        BX, BX
-	JZ           skip26
+	JZ           skip27
 
-counted27:
+counted28:
 	MOVQ         (SP), BX
 	MOVQ         f+8(FP), SI
 	MOVQ         (SI), SI
@@ -3664,7 +3716,7 @@ counted27:
 	MOVQ         48(BX), SI
 	MOVQ         16(SP), BX
 
-next28:
+next29:
 	MOVQ        BX, DI
 	LEAQ        (AX)(AX*2), R8
 	VMOVUPS     (DI)(AX*1), Z6
@@ -3766,7 +3818,7 @@ next28:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, 8(SP)
-	JNE         next28
+	JNE         next29
 	MOVQ        a+0(FP), BX
 	MOVQ        96(BX), BX
 	SHLQ        $0x02, BX
@@ -3776,9 +3828,9 @@ next28:
 	SHLQ        $0x02, BX
 	ADDQ        BX, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted27
+	JNZ         counted28
 
-skip26:
+skip27:
 	VZEROUPPER
 	RET
 
@@ -3812,7 +3864,7 @@ TEXT ·winogradRowsOutputScaleResAVX512(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), SI
 	MOVQ         48(SI), SI
 
-next29:
+next30:
 	MOVQ 8(SP), DI
 	XORQ R8, R8
 	MOVQ a+0(FP), R9
@@ -3820,7 +3872,7 @@ next29:
 	SHLQ $0x02, R9
 	MOVQ R9, 16(SP)
 
-next30:
+next31:
 	MOVQ        DI, R9
 	LEAQ        (AX)(AX*2), R10
 	VMOVUPS     (R9)(AX*1), Z4
@@ -3936,14 +3988,14 @@ next30:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, DI
 	CMPQ        R8, 16(SP)
-	JNE         next30
+	JNE         next31
 	MOVQ        a+0(FP), DI
 	MOVQ        80(DI), DI
 	SHLQ        $0x02, DI
 	ADDQ        DI, 8(SP)
 	ADDQ        $0x00000020, SI
 	CMPQ        SI, (SP)
-	JNE         next29
+	JNE         next30
 	VZEROUPPER
 	RET
 
@@ -3980,9 +4032,9 @@ TEXT ·winogradPlanesOutputScaleResAVX512(SB), NOSPLIT, $32-20
 	MOVQ         120(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip31
+	JZ           skip32
 
-counted32:
+counted33:
 	MOVQ         (SP), SI
 	MOVQ         f+8(FP), DI
 	MOVQ         (DI), DI
@@ -3995,7 +4047,7 @@ counted32:
 	MOVQ         48(SI), DI
 	MOVQ         16(SP), SI
 
-next33:
+next34:
 	MOVQ        SI, R8
 	LEAQ        (AX)(AX*2), R9
 	VMOVUPS     (R8)(AX*1), Z6
@@ -4105,7 +4157,7 @@ next33:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000020, DI
 	CMPQ        DI, 8(SP)
-	JNE         next33
+	JNE         next34
 	MOVQ        a+0(FP), SI
 	MOVQ        96(SI), SI
 	SHLQ        $0x02, SI
@@ -4116,9 +4168,9 @@ next33:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 16(SP)
 	DECQ        24(SP)
-	JNZ         counted32
+	JNZ         counted33
 
-skip31:
+skip32:
 	VZEROUPPER
 	RET
 
@@ -4152,9 +4204,9 @@ TEXT ·winogradWeightsAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip34
+	JZ           skip35
 
-counted35:
+counted36:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -4165,7 +4217,7 @@ counted35:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next36:
+next37:
 	VMOVUPS     (DI), Z6
 	LEAQ        (DI)(R8*1), R10
 	VMOVUPS     (R10), Z7
@@ -4277,7 +4329,7 @@ next36:
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	CMPQ        SI, 32(SP)
-	JNE         next36
+	JNE         next37
 	MOVQ        a+0(FP), SI
 	MOVQ        72(SI), SI
 	SHLQ        $0x02, SI
@@ -4287,9 +4339,9 @@ next36:
 	SHLQ        $0x02, SI
 	ADDQ        SI, 8(SP)
 	DECQ        24(SP)
-	JNZ         counted35
+	JNZ         counted36
 
-skip34:
+skip35:
 	VZEROUPPER
 	RET
 
@@ -4322,9 +4374,9 @@ TEXT ·winogradWeightsGradAVX512(SB), NOSPLIT, $40-8
 	MOVQ         48(SI), SI
 	MOVQ         SI, 24(SP)
 	TESTQ        SI, SI
-	JZ           skip37
+	JZ           skip38
 
-counted38:
+counted39:
 	MOVQ a+0(FP), SI
 	MOVQ 88(SI), R8
 	SHLQ $0x02, R8
@@ -4335,7 +4387,7 @@ counted38:
 	ADDQ 16(SP), R10
 	MOVQ R10, 32(SP)
 
-next39:
+next40:
 	VMOVUPS      (SI), Z5
 	VMOVUPS      (SI)(CX*1), Z6
 	VMOVUPS      (SI)(CX*2), Z7
@@ -4453,7 +4505,7 @@ next39:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	CMPQ         SI, 32(SP)
-	JNE          next39
+	JNE          next40
 	MOVQ         a+0(FP), SI
 	MOVQ         72(SI), SI
 	SHLQ         $0x02, SI
@@ -4463,8 +4515,8 @@ next39:
 	SHLQ         $0x02, SI
 	ADDQ         SI, 8(SP)
 	DECQ         24(SP)
-	JNZ          counted38
+	JNZ          counted39
 
-skip37:
+skip38:
 	VZEROUPPER
 	RET

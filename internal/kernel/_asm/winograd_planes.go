@@ -60,8 +60,21 @@ func (w *winograd) planesInput(p pair) {
 		"is winogradPlanesInputGeneric for "+p.doc()+", with vectors along tiles.", 4, 5)
 	w.loadPairSteps()
 	x := w.base("X")
+	ahead := w.GP64() // from Pos to Next, bytes
+	if p == outer {
+		at := w.base("Pos")
+		w.MOVQ(w.base("Next"), ahead)
+		w.unless(ahead, func() { w.SUBQ(at, ahead) })
+	}
 	// The columns from -1 and those from 1 on, of both units: inputs 0 and 1, and 2 and 3, of all tiles.
 	body := map[pair]func(t, pos reg.GPVirtual){outer: func(t, pos reg.GPVirtual) {
+		next := w.GP64()
+		w.LEAQ(Mem{Base: pos, Index: ahead, Scale: 1}, next)
+		for i := 2; i < winogradInRows; i++ { // the first two are the last of the units above
+			for _, row := range w.unitRow(x, next, winogradInRows, i, 0) {
+				w.PREFETCHT0(row)
+			}
+		}
 		var units [2][]reg.VecVirtual // left less right: 0 less 2 in even lanes and 1 less 3 in odd ones
 		for u := range units {
 			for i := range winogradInRows {
