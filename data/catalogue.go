@@ -21,6 +21,10 @@ type Info struct {
 	Citation string
 	Example  string // a command that works when the data are there
 
+	// MinSize and MaxSize bound the side in pixels, and MaxPerClass the pictures a class of each half, that a [Spec] may ask
+	// of a data set the program draws; all 0 for one read from files.
+	MinSize, MaxSize, MaxPerClass int
+
 	open func(Spec) (*Set, error)
 }
 

@@ -31,7 +31,8 @@ var glyphsInfo = Info{
 	Licence:  "Apache-2.0 as this program; the Go fonts are under a BSD licence",
 	Citation: "none; name this program and its version",
 	Example:  "ocl run --data glyphs",
-	open:     openGlyphs,
+	MinSize:  glyphMinSize, MaxSize: glyphMaxSize, MaxPerClass: glyphMaxPerClass,
+	open: openGlyphs,
 }
 
 // glyphClasses are the characters, one class each: Latin letters and digits, Greek, Cyrillic. Left out is what could only

@@ -141,7 +141,11 @@ func TestValidate(t *testing.T) {
 		{"no folder", func(c *Config) { c.Data.Name = "cifar100" }, "config: data.dir: not given"},
 		{"folder for built-in", func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: \"x\"; want no folder, glyphs is built in"},
 		{"size", func(c *Config) { c.Data.Size = 3 }, "config: data.size: 3; want a whole number from 8"},
+		{"too large", func(c *Config) { c.Data.Size = 513 }, "config: data.size: 513; want a whole number from 8 to 512"},
 		{"images", func(c *Config) { c.Data.TrainPerClass = -1 }, "config: data.train_per_class: -1"},
+		{"too many images", func(c *Config) { c.Data.TestPerClass = 10001 }, "config: data.test_per_class: 10001; want a whole number from 1 to 10000"},
+		{"images in files", func(c *Config) { c.Data = DataConfig{Name: "npz", Dir: "x", TrainPerClass: 5} }, "config: data.train_per_class: 5; want 0, the pictures of npz are in files"},
+		{"size in files", func(c *Config) { c.Data = DataConfig{Name: "npz", Dir: "x", Size: -1} }, "config: data.size: -1; want 0"},
 		{"tasks", func(c *Config) { c.Stream.Tasks = 0 }, "config: stream.tasks: 0; want a whole number from 1"},
 		{"tasks of survey", func(c *Config) { c.Stream.Tasks, c.Protocol = 2, "survey" }, "config: stream.tasks: 2; want at least 3 under protocol survey"},
 		{"batch", func(c *Config) { c.Stream.Batch = 0 }, "config: stream.batch: 0"},
@@ -193,6 +197,16 @@ func TestValidate(t *testing.T) {
 	c.Stream.Batch, c.Runs, c.Protocol, c.Data.Name = 0, 0, "", ""
 	if n := strings.Count(c.Validate().Error(), "config: "); n != 4 {
 		t.Errorf("%d of 4 faults told: %v", n, c.Validate())
+	}
+	for _, d := range []DataConfig{
+		{Name: "glyphs", Size: 512, TrainPerClass: 10000, TestPerClass: 1},
+		{Name: "npz", Dir: "x", Size: 600}, // the file may well be of that size
+	} {
+		c = Default()
+		c.Data = d
+		if err := c.Validate(); err != nil {
+			t.Errorf("%+v: %v", d, err)
+		}
 	}
 	c = Default()
 	c.Methods = []string{"finetune"}

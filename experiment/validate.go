@@ -14,14 +14,12 @@ import (
 
 // Limits of a config. They catch slips of the keyboard, not ambition.
 const (
-	maxTasks   = 10_000
-	maxBatch   = 100_000
-	maxMemory  = 100_000_000
-	maxRuns    = 10_000
-	maxWidth   = 4_096
-	maxHidden  = 1_000_000
-	maxPicture = 4_096
-	maxSamples = 1_000_000
+	maxTasks  = 10_000
+	maxBatch  = 100_000
+	maxMemory = 100_000_000
+	maxRuns   = 10_000
+	maxWidth  = 4_096
+	maxHidden = 1_000_000
 )
 
 // Validate reports everything that is wrong with the config at once, one fault a line as `config: key: what was found;
@@ -61,14 +59,28 @@ func (c Config) checkData(f *faults) {
 	case !info.NeedsDir && d.Dir != "":
 		f.add("data.dir", fmt.Sprintf("%q", d.Dir), "want no folder, "+d.Name+" is built in", "take it away")
 	}
-	if d.Size != 0 {
-		whole(f, "data.size", d.Size, 8, maxPicture)
-	}
-	if d.TrainPerClass != 0 {
-		whole(f, "data.train_per_class", d.TrainPerClass, 1, maxSamples)
-	}
-	if d.TestPerClass != 0 {
-		whole(f, "data.test_per_class", d.TestPerClass, 1, maxSamples)
+	c.checkDrawn(info, f)
+}
+
+// checkDrawn holds what is asked of drawn pictures against what the data set can draw; 0 is its own. Pictures in files are
+// what they are: a size may be given if it is theirs, which only the files tell.
+func (c Config) checkDrawn(info data.Info, f *faults) {
+	d := c.Data
+	for _, v := range []struct {
+		key           string
+		asked, lo, hi int
+	}{
+		{"data.size", d.Size, info.MinSize, info.MaxSize},
+		{"data.train_per_class", d.TrainPerClass, 1, info.MaxPerClass},
+		{"data.test_per_class", d.TestPerClass, 1, info.MaxPerClass},
+	} {
+		switch {
+		case v.asked == 0:
+		case v.hi > 0:
+			whole(f, v.key, v.asked, v.lo, v.hi)
+		case v.asked < 0 || v.key != "data.size":
+			f.add(v.key, fmt.Sprint(v.asked), "want 0, the pictures of "+d.Name+" are in files", "take it away")
+		}
 	}
 }
 
