@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ocl/internal/kernel"
+	"ocl/nn/arch"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 	leastRounds = 3
 
 	// SmallestSize and LargestSize bound the side of an image in pixels: what the strides allow, and what fits in memory.
-	SmallestSize, LargestSize = 25, 512
+	SmallestSize, LargestSize = arch.LeastSide, 512
 )
 
 // Options say what [Engine] measures.

@@ -140,6 +140,7 @@ func TestValidate(t *testing.T) {
 		{"data set", func(c *Config) { c.Data.Name = "cifar10" }, `config: data.name: unknown data set "cifar10"`},
 		{"no folder", func(c *Config) { c.Data.Name = "cifar100" }, "config: data.dir: not given"},
 		{"folder for built-in", func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: \"x\"; want no folder, glyphs is built in"},
+		{"size for resnet18", func(c *Config) { c.Data.Size = 24 }, "config: data.size: 24; want at least 25 pixels a side for resnet18; use larger images (--size), or --network mlp"},
 		{"size", func(c *Config) { c.Data.Size = 3 }, "config: data.size: 3; want a whole number from 8"},
 		{"too large", func(c *Config) { c.Data.Size = 513 }, "config: data.size: 513; want a whole number from 8 to 512"},
 		{"images", func(c *Config) { c.Data.TrainPerClass = -1 }, "config: data.train_per_class: -1"},
@@ -199,6 +200,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("%d of 4 faults told: %v", n, c.Validate())
 	}
 	for _, d := range []DataConfig{
+		{Name: "glyphs", Size: 25},
 		{Name: "glyphs", Size: 512, TrainPerClass: 10000, TestPerClass: 1},
 		{Name: "npz", Dir: "x", Size: 600}, // the file may well be of that size
 	} {

@@ -9,6 +9,7 @@ import (
 	"ocl/data"
 	"ocl/internal/nearest"
 	"ocl/method"
+	"ocl/nn/arch"
 	"ocl/stream"
 )
 
@@ -191,6 +192,10 @@ func (c Config) checkTraining(f *faults) {
 	if oneOf(f, "network.name", c.Network.Name, "resnet18", "mlp") {
 		if c.Network.Name == "resnet18" {
 			whole(f, "network.width", c.Network.Width, 1, maxWidth)
+			if c.Data.Size != 0 && c.Data.Size < arch.LeastSide {
+				f.add("data.size", fmt.Sprint(c.Data.Size), fmt.Sprintf("want at least %d pixels a side for resnet18", arch.LeastSide),
+					"use larger images (--size), or --network mlp")
+			}
 		} else if len(c.Network.Hidden) == 0 {
 			f.add("network.hidden", "the list is empty", "want at least one hidden layer", "use 256 or 256,256")
 		}

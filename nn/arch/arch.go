@@ -24,9 +24,18 @@ func (c Config) check() error {
 	return nil
 }
 
+const (
+	stages   = 4 // of ResNet18; each but the first halves the sides of the map, rounding up
+	poolSide = 4 // of its average pooling
+
+	// LeastSide is the smallest side in pixels of the images that ResNet18 takes: its last map is poolSide wide.
+	LeastSide = (poolSide-1)<<(stages-1) + 1
+)
+
 // ResNet18 is the reduced ResNet-18 of the survey (§exp_setup, REFERENCE.md §2): a 3×3 stem of NF channels without
 // max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a linear
-// head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. It draws from src.
+// head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. Images with a side below [LeastSide] are
+// an error. It draws from src.
 func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -36,7 +45,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 	}
 	b := nn.NewBuilder(c.Channels, c.Height, c.Width, src)
 	b.Stem("conv1", "bn1", c.NF)
-	for stage := range 4 {
+	for stage := range stages {
 		for block := range 2 {
 			stride := 1
 			if stage > 0 && block == 0 {
@@ -45,8 +54,9 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 			b.Block(fmt.Sprintf("layer%d.%d", stage+1, block), c.NF<<stage, stride)
 		}
 	}
-	if err := b.AvgPool(4); err != nil {
-		return nil, fmt.Errorf("arch: resnet18: images of %d×%d are too small, use at least 25×25: %w", c.Height, c.Width, err)
+	if b.AvgPool(poolSide) != nil { // in terms of the images rather than of the last map
+		return nil, fmt.Errorf("arch: resnet18: images of %d×%d; want at least %d×%d; use larger ones, or an MLP (--network mlp)",
+			c.Height, c.Width, LeastSide, LeastSide)
 	}
 	b.Linear("linear", c.Classes, false)
 	return b.Build(), nil
