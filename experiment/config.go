@@ -44,7 +44,12 @@ type Config struct {
 	Runs      int                       `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
 
 	memoryGiven bool // the memory was chosen by a person, so methods without one are worth a word
+	numbers     int  // see Numbers
 }
+
+// Numbers is the numbers version (result.Numbers) of the result.json that the config was loaded from, 0 when it comes from
+// elsewhere. Where it is not the program's, the same run again may end in other figures.
+func (c Config) Numbers() int { return c.numbers }
 
 // DataConfig names the data set and where it lies.
 type DataConfig struct {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ocl/experiment/result"
 )
 
 var ignoreGiven = cmpopts.IgnoreUnexported(Config{})
@@ -231,6 +233,9 @@ func TestLoadResult(t *testing.T) {
 		}
 		if !reflect.DeepEqual(c.Methods, []string{j.Method}) || c.Seed != j.Seed || c.Runs != 1 {
 			t.Errorf("%s: methods %v, seed %d, runs %d", j.Folder, c.Methods, c.Seed, c.Runs)
+		}
+		if c.Numbers() != result.Numbers {
+			t.Errorf("%s: numbers version %d, want %d", j.Folder, c.Numbers(), result.Numbers)
 		}
 	}
 }

@@ -30,11 +30,16 @@ func Load(path string) (Config, error) {
 func Parse(name string, text []byte) (Config, error) {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
 		var head struct {
-			Format string          `json:"format"`
-			Config json.RawMessage `json:"config"`
+			Format     string          `json:"format"`
+			Config     json.RawMessage `json:"config"`
+			Provenance struct {
+				Numbers int `json:"numbers"`
+			} `json:"provenance"`
 		}
 		if json.Unmarshal(trimmed, &head) == nil && head.Format == result.Format {
-			return parseYAML(name, head.Config)
+			c, err := parseYAML(name, head.Config)
+			c.numbers = head.Provenance.Numbers
+			return c, err
 		}
 	}
 	return parseYAML(name, text)

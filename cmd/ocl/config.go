@@ -26,7 +26,7 @@ func newConfigShow() *cobra.Command {
   ocl config show --memory 1000 --set stream.class_order=given`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.config()
+			cfg, err := config.config(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

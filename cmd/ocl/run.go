@@ -70,7 +70,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	var cfg experiment.Config
 	if f.resume == "" {
 		var err error
-		if cfg, err = f.config.config(); err != nil {
+		if cfg, err = f.config.config(stderr); err != nil {
 			return err
 		}
 		if f.dryRun {

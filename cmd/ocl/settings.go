@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/experiment/result"
 	"ocl/method"
 )
 
@@ -123,8 +125,8 @@ func (v *settingValue) Set(s string) error {
 }
 
 // config resolves defaults, then the file, then the flags, then --set, and validates the outcome. What is wrong is wrong
-// usage, all of it at once.
-func (c *configFlags) config() (experiment.Config, error) {
+// usage, all of it at once. On notes it says when the file is a result that this program may not reach again.
+func (c *configFlags) config(notes io.Writer) (experiment.Config, error) {
 	cfg := experiment.Default()
 	if c.file != "" {
 		var err error
@@ -152,6 +154,9 @@ func (c *configFlags) config() (experiment.Config, error) {
 	}
 	if err := cfg.Validate(); err != nil {
 		faults = append(faults, err)
+	}
+	if n := cfg.Numbers(); n != 0 && n != result.Numbers && len(faults) == 0 {
+		fmt.Fprintf(notes, "%s: made with numbers version %d; this program has %d, so its figures may differ\n", c.file, n, result.Numbers)
 	}
 	return cfg, usage(errors.Join(faults...))
 }
