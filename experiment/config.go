@@ -64,12 +64,12 @@ type DataConfig struct {
 // StreamConfig says how the data become tasks and batches.
 type StreamConfig struct {
 	Tasks      int       `yaml:"tasks" json:"tasks"`
-	Batch      int       `yaml:"batch" json:"batch"`                   // b, samples in an incoming batch
-	ClassOrder any       `yaml:"class_order" json:"class_order"`       // random | given | list of all classes
-	DropLast   *bool     `yaml:"drop_last" json:"drop_last"`           // nil: by protocol (survey drops, standard learns)
-	Augment    bool      `yaml:"augment" json:"augment"`               // crop and flip
-	Mean       []float64 `yaml:"mean,omitempty" json:"mean,omitempty"` // normalisation, a value a channel
-	Std        []float64 `yaml:"std,omitempty" json:"std,omitempty"`
+	Batch      int       `yaml:"batch" json:"batch"`             // b, samples in an incoming batch
+	ClassOrder any       `yaml:"class_order" json:"class_order"` // random | given | list of all classes
+	DropLast   *bool     `yaml:"drop_last" json:"drop_last"`     // nil: by protocol (survey drops, standard learns)
+	Augment    bool      `yaml:"augment" json:"augment"`         // crop and flip
+	Mean       []float64 `yaml:"mean" json:"mean,omitempty"`     // normalisation, a value a channel
+	Std        []float64 `yaml:"std" json:"std,omitempty"`
 }
 
 // ReplayConfig holds what the replay methods share.
