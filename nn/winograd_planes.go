@@ -225,7 +225,7 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 		columns := pair.Columns()
 		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
 			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c,
-			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step, Next: next})
+			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step, Next: next, Out: c.dst})
 	}
 	n := c.in.c * po
 	for b := range c.blocks {

@@ -55,7 +55,11 @@ type WinogradPlanes struct {
 	// column's PairStep after the first's.
 	Pair     WinogradPair
 	PairStep int
-	Next     []int32 // Input of the outer pair: Pos of the call after this one, whose rows are asked for; nil: none
+
+	// Input of the outer pair asks the caches for what is wanted soon: the rows of the units of Next, a list as long as
+	// Pos, and those of the output, laid out as X, that the tiles will be written to; nil: nothing.
+	Next []int32
+	Out  []float32
 }
 
 // WinogradPair is two columns of the products of a tile whose transforms share what they load.

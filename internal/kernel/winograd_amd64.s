@@ -500,70 +500,89 @@ TEXT ·winogradPlanesInputOuterAVX2(SB), NOSPLIT, $24-8
 	MOVQ  a+0(FP), SI
 	MOVQ  24(SI), SI
 	MOVQ  a+0(FP), DI
-	MOVQ  48(DI), R8
+	MOVQ  168(DI), DI
+	MOVQ  DI, R8
+	MOVQ  a+0(FP), DI
+	MOVQ  48(DI), R9
 	MOVQ  a+0(FP), DI
 	MOVQ  144(DI), DI
 	TESTQ DI, DI
 	JZ    skip5
-	SUBQ  R8, DI
+	SUBQ  R9, DI
 
 skip5:
-	MOVQ  a+0(FP), R8
-	MOVQ  48(R8), R8
 	MOVQ  a+0(FP), R9
-	MOVQ  56(R9), R9
-	LEAQ  (R8)(R9*4), R8
-	MOVQ  R8, (SP)
-	MOVQ  a+0(FP), R8
-	MOVQ  (R8), R8
-	MOVQ  R8, 8(SP)
-	MOVQ  a+0(FP), R8
-	MOVQ  120(R8), R8
-	MOVQ  R8, 16(SP)
-	TESTQ R8, R8
+	MOVQ  48(R9), R9
+	MOVQ  a+0(FP), R10
+	MOVQ  56(R10), R10
+	LEAQ  (R9)(R10*4), R9
+	MOVQ  R9, (SP)
+	MOVQ  a+0(FP), R9
+	MOVQ  (R9), R9
+	MOVQ  R9, 8(SP)
+	MOVQ  a+0(FP), R9
+	MOVQ  120(R9), R9
+	MOVQ  R9, 16(SP)
+	TESTQ R9, R9
 	JZ    skip6
 
 counted7:
-	MOVQ a+0(FP), R8
-	MOVQ 48(R8), R9
-	MOVQ 8(SP), R8
+	MOVQ a+0(FP), R9
+	MOVQ 48(R9), R10
+	MOVQ 8(SP), R9
 
 next8:
-	LEAQ         (R9)(DI*1), R10
+	LEAQ         (R10)(DI*1), R11
+	MOVLQSX      8(R11), R12
+	MOVLQSX      32(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      12(R11), R12
+	MOVLQSX      36(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      16(R11), R12
+	MOVLQSX      40(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      20(R11), R12
+	MOVLQSX      44(R11), R11
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R11*4)
+	MOVLQSX      4(R10), R11
+	MOVLQSX      28(R10), R12
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      8(R10), R11
 	MOVLQSX      32(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      12(R10), R11
 	MOVLQSX      36(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      16(R10), R11
 	MOVLQSX      40(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
+	MOVLQSX      (R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y0
+	VSUBPS       4(SI)(R11*4), Y0, Y0
+	MOVLQSX      4(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y1
+	VSUBPS       4(SI)(R11*4), Y1, Y1
+	MOVLQSX      8(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y2
+	VSUBPS       4(SI)(R11*4), Y2, Y2
+	MOVLQSX      12(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y3
+	VSUBPS       4(SI)(R11*4), Y3, Y3
+	MOVLQSX      16(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y4
+	VSUBPS       4(SI)(R11*4), Y4, Y4
 	MOVLQSX      20(R10), R11
-	MOVLQSX      44(R10), R10
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R10*4)
-	MOVLQSX      (R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y0
-	VSUBPS       4(SI)(R10*4), Y0, Y0
-	MOVLQSX      4(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y1
-	VSUBPS       4(SI)(R10*4), Y1, Y1
-	MOVLQSX      8(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y2
-	VSUBPS       4(SI)(R10*4), Y2, Y2
-	MOVLQSX      12(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y3
-	VSUBPS       4(SI)(R10*4), Y3, Y3
-	MOVLQSX      16(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y4
-	VSUBPS       4(SI)(R10*4), Y4, Y4
-	MOVLQSX      20(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y5
-	VSUBPS       4(SI)(R10*4), Y5, Y5
+	VMOVUPS      -4(SI)(R11*4), Y5
+	VSUBPS       4(SI)(R11*4), Y5, Y5
 	VFMADD132PS  winograd<>+32(SB), Y4, Y0
 	VFNMADD231PS winograd<>+64(SB), Y2, Y0
 	VFMADD231PS  winograd<>+32(SB), Y1, Y5
@@ -579,24 +598,24 @@ next8:
 	VADDPS       Y3, Y3, Y3
 	VADDPS       Y3, Y4, Y6
 	VSUBPS       Y3, Y4, Y4
-	MOVLQSX      24(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y3
-	VSUBPS       4(SI)(R10*4), Y3, Y3
-	MOVLQSX      28(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y7
-	VSUBPS       4(SI)(R10*4), Y7, Y7
-	MOVLQSX      32(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y8
-	VSUBPS       4(SI)(R10*4), Y8, Y8
-	MOVLQSX      36(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y9
-	VSUBPS       4(SI)(R10*4), Y9, Y9
-	MOVLQSX      40(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y10
-	VSUBPS       4(SI)(R10*4), Y10, Y10
-	MOVLQSX      44(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Y11
-	VSUBPS       4(SI)(R10*4), Y11, Y11
+	MOVLQSX      24(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y3
+	VSUBPS       4(SI)(R11*4), Y3, Y3
+	MOVLQSX      28(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y7
+	VSUBPS       4(SI)(R11*4), Y7, Y7
+	MOVLQSX      32(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y8
+	VSUBPS       4(SI)(R11*4), Y8, Y8
+	MOVLQSX      36(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y9
+	VSUBPS       4(SI)(R11*4), Y9, Y9
+	MOVLQSX      40(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y10
+	VSUBPS       4(SI)(R11*4), Y10, Y10
+	MOVLQSX      44(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Y11
+	VSUBPS       4(SI)(R11*4), Y11, Y11
 	VFMADD132PS  winograd<>+32(SB), Y10, Y3
 	VFNMADD231PS winograd<>+64(SB), Y8, Y3
 	VFMADD231PS  winograd<>+32(SB), Y7, Y11
@@ -613,42 +632,43 @@ next8:
 	VADDPS       Y9, Y10, Y12
 	VSUBPS       Y9, Y10, Y10
 	VSHUFPS      $0x88, Y3, Y0, Y9
-	VMOVUPS      Y9, (R8)
+	VMOVUPS      Y9, (R9)
 	VSHUFPS      $0x88, Y7, Y1, Y9
-	VMOVUPS      Y9, (R8)(AX*1)
+	VMOVUPS      Y9, (R9)(AX*1)
 	VSHUFPS      $0x88, Y8, Y2, Y9
-	VMOVUPS      Y9, (R8)(AX*2)
+	VMOVUPS      Y9, (R9)(AX*2)
 	VSHUFPS      $0x88, Y12, Y6, Y9
-	VMOVUPS      Y9, (R8)(CX*1)
+	VMOVUPS      Y9, (R9)(CX*1)
 	VSHUFPS      $0x88, Y10, Y4, Y9
-	VMOVUPS      Y9, (R8)(AX*4)
+	VMOVUPS      Y9, (R9)(AX*4)
 	VSHUFPS      $0x88, Y11, Y5, Y9
-	VMOVUPS      Y9, (R8)(DX*1)
-	LEAQ         (R8)(BX*1), R10
+	VMOVUPS      Y9, (R9)(DX*1)
+	LEAQ         (R9)(BX*1), R11
 	VSHUFPS      $0xdd, Y3, Y0, Y0
-	VMOVUPS      Y0, (R10)
+	VMOVUPS      Y0, (R11)
 	VSHUFPS      $0xdd, Y7, Y1, Y0
-	VMOVUPS      Y0, (R10)(AX*1)
+	VMOVUPS      Y0, (R11)(AX*1)
 	VSHUFPS      $0xdd, Y8, Y2, Y0
-	VMOVUPS      Y0, (R10)(AX*2)
+	VMOVUPS      Y0, (R11)(AX*2)
 	VSHUFPS      $0xdd, Y12, Y6, Y0
-	VMOVUPS      Y0, (R10)(CX*1)
+	VMOVUPS      Y0, (R11)(CX*1)
 	VSHUFPS      $0xdd, Y10, Y4, Y0
-	VMOVUPS      Y0, (R10)(AX*4)
+	VMOVUPS      Y0, (R11)(AX*4)
 	VSHUFPS      $0xdd, Y11, Y5, Y0
-	VMOVUPS      Y0, (R10)(DX*1)
-	ADDQ         $0x00000020, R8
-	ADDQ         $0x00000030, R9
-	CMPQ         R9, (SP)
+	VMOVUPS      Y0, (R11)(DX*1)
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000030, R10
+	CMPQ         R10, (SP)
 	JNE          next8
-	MOVQ         a+0(FP), R8
-	MOVQ         96(R8), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, SI
-	MOVQ         a+0(FP), R8
-	MOVQ         112(R8), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 8(SP)
+	MOVQ         a+0(FP), R9
+	MOVQ         96(R9), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, SI
+	ADDQ         R9, R8
+	MOVQ         a+0(FP), R9
+	MOVQ         112(R9), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted7
 
@@ -2668,70 +2688,89 @@ TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), SI
 	MOVQ         24(SI), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         48(DI), R8
+	MOVQ         168(DI), DI
+	MOVQ         DI, R8
+	MOVQ         a+0(FP), DI
+	MOVQ         48(DI), R9
 	MOVQ         a+0(FP), DI
 	MOVQ         144(DI), DI
 	TESTQ        DI, DI
 	JZ           skip5
-	SUBQ         R8, DI
+	SUBQ         R9, DI
 
 skip5:
-	MOVQ  a+0(FP), R8
-	MOVQ  48(R8), R8
 	MOVQ  a+0(FP), R9
-	MOVQ  56(R9), R9
-	LEAQ  (R8)(R9*4), R8
-	MOVQ  R8, (SP)
-	MOVQ  a+0(FP), R8
-	MOVQ  (R8), R8
-	MOVQ  R8, 8(SP)
-	MOVQ  a+0(FP), R8
-	MOVQ  120(R8), R8
-	MOVQ  R8, 16(SP)
-	TESTQ R8, R8
+	MOVQ  48(R9), R9
+	MOVQ  a+0(FP), R10
+	MOVQ  56(R10), R10
+	LEAQ  (R9)(R10*4), R9
+	MOVQ  R9, (SP)
+	MOVQ  a+0(FP), R9
+	MOVQ  (R9), R9
+	MOVQ  R9, 8(SP)
+	MOVQ  a+0(FP), R9
+	MOVQ  120(R9), R9
+	MOVQ  R9, 16(SP)
+	TESTQ R9, R9
 	JZ    skip6
 
 counted7:
-	MOVQ a+0(FP), R8
-	MOVQ 48(R8), R9
-	MOVQ 8(SP), R8
+	MOVQ a+0(FP), R9
+	MOVQ 48(R9), R10
+	MOVQ 8(SP), R9
 
 next8:
-	LEAQ         (R9)(DI*1), R10
+	LEAQ         (R10)(DI*1), R11
+	MOVLQSX      8(R11), R12
+	MOVLQSX      32(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      12(R11), R12
+	MOVLQSX      36(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      16(R11), R12
+	MOVLQSX      40(R11), R13
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R13*4)
+	MOVLQSX      20(R11), R12
+	MOVLQSX      44(R11), R11
+	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (SI)(R11*4)
+	MOVLQSX      4(R10), R11
+	MOVLQSX      28(R10), R12
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      8(R10), R11
 	MOVLQSX      32(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      12(R10), R11
 	MOVLQSX      36(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
 	MOVLQSX      16(R10), R11
 	MOVLQSX      40(R10), R12
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R12*4)
+	PREFETCHT0   (R8)(R11*4)
+	PREFETCHT0   (R8)(R12*4)
+	MOVLQSX      (R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z2
+	VSUBPS       4(SI)(R11*4), Z2, Z2
+	MOVLQSX      4(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z3
+	VSUBPS       4(SI)(R11*4), Z3, Z3
+	MOVLQSX      8(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z4
+	VSUBPS       4(SI)(R11*4), Z4, Z4
+	MOVLQSX      12(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z5
+	VSUBPS       4(SI)(R11*4), Z5, Z5
+	MOVLQSX      16(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z6
+	VSUBPS       4(SI)(R11*4), Z6, Z6
 	MOVLQSX      20(R10), R11
-	MOVLQSX      44(R10), R10
-	PREFETCHT0   (SI)(R11*4)
-	PREFETCHT0   (SI)(R10*4)
-	MOVLQSX      (R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z2
-	VSUBPS       4(SI)(R10*4), Z2, Z2
-	MOVLQSX      4(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z3
-	VSUBPS       4(SI)(R10*4), Z3, Z3
-	MOVLQSX      8(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z4
-	VSUBPS       4(SI)(R10*4), Z4, Z4
-	MOVLQSX      12(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z5
-	VSUBPS       4(SI)(R10*4), Z5, Z5
-	MOVLQSX      16(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z6
-	VSUBPS       4(SI)(R10*4), Z6, Z6
-	MOVLQSX      20(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z7
-	VSUBPS       4(SI)(R10*4), Z7, Z7
+	VMOVUPS      -4(SI)(R11*4), Z7
+	VSUBPS       4(SI)(R11*4), Z7, Z7
 	VFMADD132PS  Z0, Z6, Z2
 	VFNMADD231PS Z1, Z4, Z2
 	VFMADD231PS  Z0, Z3, Z7
@@ -2747,24 +2786,24 @@ next8:
 	VADDPS       Z5, Z5, Z5
 	VADDPS       Z5, Z6, Z8
 	VSUBPS       Z5, Z6, Z6
-	MOVLQSX      24(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z5
-	VSUBPS       4(SI)(R10*4), Z5, Z5
-	MOVLQSX      28(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z9
-	VSUBPS       4(SI)(R10*4), Z9, Z9
-	MOVLQSX      32(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z10
-	VSUBPS       4(SI)(R10*4), Z10, Z10
-	MOVLQSX      36(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z11
-	VSUBPS       4(SI)(R10*4), Z11, Z11
-	MOVLQSX      40(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z12
-	VSUBPS       4(SI)(R10*4), Z12, Z12
-	MOVLQSX      44(R9), R10
-	VMOVUPS      -4(SI)(R10*4), Z13
-	VSUBPS       4(SI)(R10*4), Z13, Z13
+	MOVLQSX      24(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z5
+	VSUBPS       4(SI)(R11*4), Z5, Z5
+	MOVLQSX      28(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z9
+	VSUBPS       4(SI)(R11*4), Z9, Z9
+	MOVLQSX      32(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z10
+	VSUBPS       4(SI)(R11*4), Z10, Z10
+	MOVLQSX      36(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z11
+	VSUBPS       4(SI)(R11*4), Z11, Z11
+	MOVLQSX      40(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z12
+	VSUBPS       4(SI)(R11*4), Z12, Z12
+	MOVLQSX      44(R10), R11
+	VMOVUPS      -4(SI)(R11*4), Z13
+	VSUBPS       4(SI)(R11*4), Z13, Z13
 	VFMADD132PS  Z0, Z12, Z5
 	VFNMADD231PS Z1, Z10, Z5
 	VFMADD231PS  Z0, Z9, Z13
@@ -2781,42 +2820,43 @@ next8:
 	VADDPS       Z11, Z12, Z14
 	VSUBPS       Z11, Z12, Z12
 	VSHUFPS      $0x88, Z5, Z2, Z11
-	VMOVUPS      Z11, (R8)
+	VMOVUPS      Z11, (R9)
 	VSHUFPS      $0x88, Z9, Z3, Z11
-	VMOVUPS      Z11, (R8)(AX*1)
+	VMOVUPS      Z11, (R9)(AX*1)
 	VSHUFPS      $0x88, Z10, Z4, Z11
-	VMOVUPS      Z11, (R8)(AX*2)
+	VMOVUPS      Z11, (R9)(AX*2)
 	VSHUFPS      $0x88, Z14, Z8, Z11
-	VMOVUPS      Z11, (R8)(CX*1)
+	VMOVUPS      Z11, (R9)(CX*1)
 	VSHUFPS      $0x88, Z12, Z6, Z11
-	VMOVUPS      Z11, (R8)(AX*4)
+	VMOVUPS      Z11, (R9)(AX*4)
 	VSHUFPS      $0x88, Z13, Z7, Z11
-	VMOVUPS      Z11, (R8)(DX*1)
-	LEAQ         (R8)(BX*1), R10
+	VMOVUPS      Z11, (R9)(DX*1)
+	LEAQ         (R9)(BX*1), R11
 	VSHUFPS      $0xdd, Z5, Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VMOVUPS      Z2, (R11)
 	VSHUFPS      $0xdd, Z9, Z3, Z2
-	VMOVUPS      Z2, (R10)(AX*1)
+	VMOVUPS      Z2, (R11)(AX*1)
 	VSHUFPS      $0xdd, Z10, Z4, Z2
-	VMOVUPS      Z2, (R10)(AX*2)
+	VMOVUPS      Z2, (R11)(AX*2)
 	VSHUFPS      $0xdd, Z14, Z8, Z2
-	VMOVUPS      Z2, (R10)(CX*1)
+	VMOVUPS      Z2, (R11)(CX*1)
 	VSHUFPS      $0xdd, Z12, Z6, Z2
-	VMOVUPS      Z2, (R10)(AX*4)
+	VMOVUPS      Z2, (R11)(AX*4)
 	VSHUFPS      $0xdd, Z13, Z7, Z2
-	VMOVUPS      Z2, (R10)(DX*1)
-	ADDQ         $0x00000040, R8
-	ADDQ         $0x00000030, R9
-	CMPQ         R9, (SP)
+	VMOVUPS      Z2, (R11)(DX*1)
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000030, R10
+	CMPQ         R10, (SP)
 	JNE          next8
-	MOVQ         a+0(FP), R8
-	MOVQ         96(R8), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, SI
-	MOVQ         a+0(FP), R8
-	MOVQ         112(R8), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 8(SP)
+	MOVQ         a+0(FP), R9
+	MOVQ         96(R9), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, SI
+	ADDQ         R9, R8
+	MOVQ         a+0(FP), R9
+	MOVQ         112(R9), R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, 8(SP)
 	DECQ         16(SP)
 	JNZ          counted7
 

@@ -61,7 +61,9 @@ func (w *winograd) planesInput(p pair) {
 	w.loadPairSteps()
 	x := w.base("X")
 	ahead := w.GP64() // from Pos to Next, bytes
+	out := w.GP64()
 	if p == outer {
+		w.MOVQ(w.base("Out"), out)
 		at := w.base("Pos")
 		w.MOVQ(w.base("Next"), ahead)
 		w.unless(ahead, func() { w.SUBQ(at, ahead) })
@@ -72,6 +74,11 @@ func (w *winograd) planesInput(p pair) {
 		w.LEAQ(Mem{Base: pos, Index: ahead, Scale: 1}, next)
 		for i := 2; i < winogradInRows; i++ { // the first two are the last of the units above
 			for _, row := range w.unitRow(x, next, winogradInRows, i, 0) {
+				w.PREFETCHT0(row)
+			}
+		}
+		for i := range winogradOutRows {
+			for _, row := range w.unitRow(out, pos, winogradInRows, i+1, 0) {
 				w.PREFETCHT0(row)
 			}
 		}
@@ -102,6 +109,9 @@ func (w *winograd) planesInput(p pair) {
 	w.pairs(winogradInRows, func() {}, body, func() {
 		stride := w.scaled(w.field("XStride"))
 		w.ADDQ(stride, x)
+		if p == outer {
+			w.ADDQ(stride, out)
+		}
 	})
 }
 
