@@ -16,7 +16,7 @@ const (
 	glyphTexture    = 70    // amplitude of the ground's pattern, of 255
 	glyphClutter    = 4     // most shapes strewn over the ground
 	glyphBlur       = 120   // variance of the blur at 32×32, in 1/256 pixel²
-	glyphNoise      = 60    // standard deviation of the noise, of 255
+	glyphNoise      = 72    // standard deviation of the noise, of 255
 	glyphColourPlay = 30    // how far the colour runs across the ground or the character, of 255
 )
 
