@@ -276,16 +276,21 @@ func (g *winogradRowsGrad) do(worker, chunk int) {
 func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
 	const inputs = winogradRowsInputs * kernel.RowTile
 	sums, width := g.sums[worker], b.vecs*g.s.Lanes
-	lo, rows := part*inputs, min(inputs, g.in.c-part*inputs)
+	lo, rows, outs := part*inputs, min(inputs, g.in.c-part*inputs), g.out.c
+	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
+		Step: g.sumStep, URow: width, WRow: 9 * outs, WTap: outs}
+	whole := b.first+width <= outs
 	for j := range kernel.WinogradProducts {
+		if whole { // in passing, what the sums will be added to
+			ahead, first := a, j*rows/kernel.WinogradProducts
+			ahead.W, ahead.Rows = a.W[first*a.WRow:], (j+1)*rows/kernel.WinogradProducts-first
+			g.s.WinogradWeightsAhead(&ahead)
+		}
 		g.s.RowsGrad(&kernel.RowsGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
 			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
 			Tiles: (rows + kernel.RowTile - 1) / kernel.RowTile, Vecs: b.vecs, Write: true})
 	}
-	outs := g.out.c
-	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
-		Step: g.sumStep, URow: width, WRow: 9 * outs, WTap: outs}
-	if b.first+width <= outs {
+	if whole {
 		g.s.WinogradWeightsGrad(&a)
 		return
 	}

@@ -81,6 +81,13 @@ func (s *Set) WinogradWeightsGrad(a *WinogradWeights) {
 	}
 }
 
+// WinogradWeightsAhead asks the caches for the W of a WinogradWeightsGrad that follows soon. U is not used.
+func (s *Set) WinogradWeightsAhead(a *WinogradWeights) {
+	if a.Rows > 0 {
+		s.winogradWeightsAhead(a)
+	}
+}
+
 // checkWinogradRows tells whether there is work, in tiles of n pixels.
 func (s *Set) checkWinogradRows(a *WinogradRows, n int) bool {
 	if len(a.Pos)%n != 0 || a.C%s.Lanes != 0 {

@@ -123,6 +123,15 @@ func (s *Set) winogradWeights(a *WinogradWeights) {
 	}
 }
 
+func (s *Set) winogradWeightsAhead(a *WinogradWeights) {
+	switch s.isa {
+	case avx512:
+		winogradWeightsAheadAVX512(a)
+	case avx2:
+		winogradWeightsAheadAVX2(a)
+	}
+}
+
 func (s *Set) winogradWeightsGrad(a *WinogradWeights) {
 	switch s.isa {
 	case avx512:

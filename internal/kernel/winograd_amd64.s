@@ -2338,6 +2338,77 @@ skip38:
 	VZEROUPPER
 	RET
 
+// func winogradWeightsAheadAVX2(a *WinogradWeights)
+// Requires: AVX, MMX+
+TEXT ·winogradWeightsAheadAVX2(SB), NOSPLIT, $40-8
+	MOVQ  a+0(FP), AX
+	MOVQ  64(AX), AX
+	SHLQ  $0x02, AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), AX
+	MOVQ  a+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  AX, (SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  24(AX), AX
+	MOVQ  AX, 8(SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  56(AX), AX
+	SHLQ  $0x02, AX
+	MOVQ  AX, 16(SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  48(AX), AX
+	MOVQ  AX, 24(SP)
+	TESTQ AX, AX
+	JZ    skip41
+
+counted42:
+	MOVQ a+0(FP), AX
+	MOVQ 88(AX), DX
+	SHLQ $0x02, DX
+	MOVQ (SP), AX
+	MOVQ 8(SP), CX
+	LEAQ (DX)(DX*2), BX
+	MOVQ AX, SI
+	ADDQ 16(SP), SI
+	MOVQ SI, 32(SP)
+
+next43:
+	PREFETCHT0 (CX)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 (CX)(BX*1)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)(BX*1)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)(BX*1)
+	PREFETCHT0 (CX)(BX*2)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)(BX*2)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)(BX*2)
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	CMPQ       AX, 32(SP)
+	JNE        next43
+	MOVQ       a+0(FP), AX
+	MOVQ       72(AX), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, (SP)
+	MOVQ       a+0(FP), AX
+	MOVQ       80(AX), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, 8(SP)
+	DECQ       24(SP)
+	JNZ        counted42
+
+skip41:
+	VZEROUPPER
+	RET
+
 // func winogradRowsInputAVX512(a *WinogradRows)
 // Requires: AVX, AVX512F
 TEXT ·winogradRowsInputAVX512(SB), NOSPLIT, $24-8
@@ -4558,5 +4629,76 @@ next40:
 	JNZ          counted39
 
 skip38:
+	VZEROUPPER
+	RET
+
+// func winogradWeightsAheadAVX512(a *WinogradWeights)
+// Requires: AVX, MMX+
+TEXT ·winogradWeightsAheadAVX512(SB), NOSPLIT, $40-8
+	MOVQ  a+0(FP), AX
+	MOVQ  64(AX), AX
+	SHLQ  $0x02, AX
+	SHLQ  $0x02, AX
+	LEAQ  (AX)(AX*2), CX
+	LEAQ  (AX)(AX*4), AX
+	MOVQ  a+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  AX, (SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  24(AX), AX
+	MOVQ  AX, 8(SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  56(AX), AX
+	SHLQ  $0x02, AX
+	MOVQ  AX, 16(SP)
+	MOVQ  a+0(FP), AX
+	MOVQ  48(AX), AX
+	MOVQ  AX, 24(SP)
+	TESTQ AX, AX
+	JZ    skip41
+
+counted42:
+	MOVQ a+0(FP), AX
+	MOVQ 88(AX), DX
+	SHLQ $0x02, DX
+	MOVQ (SP), AX
+	MOVQ 8(SP), CX
+	LEAQ (DX)(DX*2), BX
+	MOVQ AX, SI
+	ADDQ 16(SP), SI
+	MOVQ SI, 32(SP)
+
+next43:
+	PREFETCHT0 (CX)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 (CX)(BX*1)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)(BX*1)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)(BX*1)
+	PREFETCHT0 (CX)(BX*2)
+	LEAQ       (CX)(DX*1), SI
+	PREFETCHT0 (SI)(BX*2)
+	LEAQ       (CX)(DX*2), SI
+	PREFETCHT0 (SI)(BX*2)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000040, CX
+	CMPQ       AX, 32(SP)
+	JNE        next43
+	MOVQ       a+0(FP), AX
+	MOVQ       72(AX), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, (SP)
+	MOVQ       a+0(FP), AX
+	MOVQ       80(AX), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, 8(SP)
+	DECQ       24(SP)
+	JNZ        counted42
+
+skip41:
 	VZEROUPPER
 	RET

@@ -12,3 +12,4 @@ func (s *Set) winogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 }
 func (s *Set) winogradWeights(a *WinogradWeights)     { winogradWeightsGeneric(a) }
 func (s *Set) winogradWeightsGrad(a *WinogradWeights) { winogradWeightsGradGeneric(a) }
+func (s *Set) winogradWeightsAhead(*WinogradWeights)  {}

@@ -74,6 +74,11 @@ func winogradWeightsAVX2(a *WinogradWeights)
 //go:noescape
 func winogradWeightsGradAVX2(a *WinogradWeights)
 
+// winogradWeightsAheadAVX2 asks the caches for the taps.
+//
+//go:noescape
+func winogradWeightsAheadAVX2(a *WinogradWeights)
+
 // winogradRowsInputAVX512 is winogradRowsInputGeneric with vectors along channels.
 //
 //go:noescape
@@ -143,3 +148,8 @@ func winogradWeightsAVX512(a *WinogradWeights)
 //
 //go:noescape
 func winogradWeightsGradAVX512(a *WinogradWeights)
+
+// winogradWeightsAheadAVX512 asks the caches for the taps.
+//
+//go:noescape
+func winogradWeightsAheadAVX512(a *WinogradWeights)

@@ -44,6 +44,7 @@ func winogradKernels(g *generator) {
 		}
 		w.weights()
 		w.weightsGrad()
+		w.weightsAhead()
 	}
 }
 

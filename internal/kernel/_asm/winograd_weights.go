@@ -107,6 +107,17 @@ func (w *winograd) weightsGrad() {
 	})
 }
 
+func (w *winograd) weightsAhead() {
+	w.start("winogradWeightsAhead", "func(a *WinogradWeights)", "asks the caches for the taps.")
+	w.rowsOfWeights(func(_ reg.GPVirtual, tap func(i, k int) Mem) {
+		for i := range winogradTaps {
+			for k := range winogradTaps {
+				w.PREFETCHT0(tap(i, k))
+			}
+		}
+	})
+}
+
 // weightsGradY is Gᵀ u.
 func (w *winograd) weightsGradY(u []reg.VecVirtual) []reg.VecVirtual {
 	sum := w.sum(u[1], u[2])
