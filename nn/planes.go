@@ -4,7 +4,8 @@ import "ocl/internal/kernel"
 
 // Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
 const (
-	planesBand     = 20 << 10 // input rows of all channels in a forward band
+	planesBand     = 20 << 10 // input rows of all channels in a forward band, unless a channel's are fewer than
+	planesRun      = 136      // positions: shorter runs are over before the caches have learned to ask for them ahead
 	planesGradArea = 1024     // positions of a weight-gradient block; a multiple of every vector
 	planesGradTaps = 90       // most values of k that meet a block of outputs' gradients while it is in the cache
 )
@@ -37,7 +38,7 @@ func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *plan
 		if out.w == s.Lanes {
 			unit = 2
 		}
-		c.rows = min(out.h, max(unit, (floats/out.row-2)/unit*unit))
+		c.rows = min(out.h, max((floats/out.row-2)/unit*unit, roundUp(planesRun/out.row, 2)))
 		c.bands = (out.h + c.rows - 1) / c.rows
 	} else {
 		c.rows = max(4, (floats-2*out.row)/vec)
