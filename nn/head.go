@@ -10,13 +10,14 @@ type poolState struct {
 	side    int
 	in, out geom // out: features as one pixel
 	oh, ow  int
+	sums    []float32 // of a window, one a channel
 	y, g    []float32
 }
 
 func (l poolLayer) bind(p *pass, in geom) (state, geom) {
 	oh, ow := in.h/l.side, in.w/l.side
 	out := rowsGeom(in.c*oh*ow, 1, 1, in.n)
-	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, y: p.buffer("features", out)}
+	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, sums: make([]float32, in.c), y: p.buffer("features", out)}
 	p.features = s.y
 	p.featureGeom = out
 	if !p.inference {
@@ -30,14 +31,15 @@ func (s *poolState) forward(p *pass, x []float32) []float32 {
 	for img := range p.images {
 		for oy := range s.oh {
 			for ox := range s.ow {
-				for c := range s.in.c {
-					var sum float32
-					for dy := range s.side {
-						for dx := range s.side {
-							sum += x[s.in.pos(img, oy*s.side+dy, ox*s.side+dx)+c]
-						}
+				clear(s.sums)
+				for k := range s.side * s.side {
+					for c, v := range x[s.in.pos(img, oy*s.side+k/s.side, ox*s.side+k%s.side):][:len(s.sums)] {
+						s.sums[c] += v
 					}
-					s.y[img*s.out.cs+(c*s.oh+oy)*s.ow+ox] = sum * scale
+				}
+				y := s.y[img*s.out.cs+oy*s.ow+ox:]
+				for c, v := range s.sums {
+					y[c*s.oh*s.ow] = v * scale
 				}
 			}
 		}

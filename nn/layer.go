@@ -99,7 +99,7 @@ type rowsState struct {
 }
 
 func (rowsLayer) bind(p *pass, in geom) (state, geom) {
-	out := rowsGeom(in.c, in.h, in.w, in.n)
+	out := rowsGeom(in.c, in.h, in.w, p.rowsN)
 	s := &rowsState{r: &relayout{s: p.set, planes: in, rows: out}, y: p.buffer("rows", out)}
 	if !p.inference {
 		s.g = p.gradient(in)
@@ -108,7 +108,7 @@ func (rowsLayer) bind(p *pass, in geom) (state, geom) {
 }
 
 func (s *rowsState) forward(p *pass, x []float32) []float32 {
-	s.r.run(p.pool, s.y, x, p.images, false)
+	s.r.run(p.pool, s.y[s.r.rows.pos(p.first, 0, 0):], x, p.images, false)
 	p.mark("to rows", "forward")
 	return s.y
 }

@@ -296,7 +296,7 @@ func (t *predictTask) do(worker, chunk int) {
 	row := t.x.RowLen()
 	v.Shape = append(v.Shape[:0], t.x.Shape...)
 	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
-	logits := t.ws.eval[worker].forward(t.net, v, Eval)
+	logits := t.ws.eval[worker].infer(t.net, v)
 	copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
 }
 
@@ -305,22 +305,22 @@ func (t *predictTask) do(worker, chunk int) {
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.check(x)
 	ws.belong(n)
-	part := n.predictPart()
 	t := &ws.predict
 	if ws.eval == nil {
 		serial := newPool(1)
 		for range ws.pool.workers {
-			ws.eval = append(ws.eval, newPass(n, serial, part, true, &ws.packs))
+			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), true, &ws.packs))
 		}
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
-	b := x.Dim(0)
+	b, first := x.Dim(0), ws.eval[0]
+	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
 	if ws.out == nil {
 		ws.out = tensor.New(0, n.classes)
 	}
 	ws.out.Shape[0] = b
 	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
-	ws.eval[0].pack(ws.pool, nil, n)
+	first.pack(ws.pool, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
@@ -330,8 +330,11 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	return ws.out
 }
 
-// predictPart is the number of images a worker predicts at once: a multiple of the position tile where maps are small,
-// few enough for the second-level cache.
+// rowsParts is how many parts of a batch layers of rows predict at once: half of the weights are theirs.
+const rowsParts = 4
+
+// predictPart is the number of images that layers of planes predict at once: a multiple of the position tile where maps are
+// small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
 	switch px := n.h * n.w; {
 	case px <= 48*48:

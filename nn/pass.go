@@ -15,6 +15,9 @@ type pass struct {
 	inference bool // buffers are shared between layers; there is no backward pass
 	states    []state
 	n         int
+	rowsN     int // images that layers of rows take at once: n, or more in inference
+	rowsFrom  int // the first such layer
+	first     int // of those, the image at which a part of n begins
 	buffers   map[string][]float32
 	parity    int // of the activation buffers, alternating in inference
 	gradients int // parity of the buffers of gradients
@@ -39,16 +42,25 @@ type pass struct {
 	mode     Mode
 	deferred bool // whoever runs the pass moves the running statistics
 	images   int
-	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
-	samples  []float32 // per-sample gradients [B,P], or nil
+	part     tensor.Tensor // the images of a part
+	dst      []float32     // gradients of the parameters [P]; nil while per-sample gradients are made
+	samples  []float32     // per-sample gradients [B,P], or nil
 
 	profile *profile
 }
 
+// newPass makes the states of all layers. Inference gives layers of planes n images at a time, as many as their caches
+// hold, and those of rows several times as many, since they read many more weights.
 func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
-	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
+	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, rowsN: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
 	g := planesGeom(net.c, net.h, net.w, n)
-	for _, l := range net.layers {
+	for i, l := range net.layers {
+		if _, ok := l.(rowsLayer); ok {
+			if inference {
+				s.rowsN = n * rowsParts
+			}
+			s.rowsFrom = i + 1
+		}
 		var st state
 		st, g = l.bind(s, g)
 		s.states = append(s.states, st)
@@ -57,9 +69,9 @@ func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
 	s.dlogits = make([]float32, g.size())
 	s.logits = tensor.New(0, net.classes)
 	s.featureOut = tensor.New(0, net.featureDim)
-	s.logits.Data = make([]float32, n*net.classes)
+	s.logits.Data = make([]float32, s.rowsN*net.classes)
 	s.dout = tensor.New(n, net.classes)
-	s.featureOut.Data = make([]float32, n*net.featureDim)
+	s.featureOut.Data = make([]float32, s.rowsN*net.featureDim)
 	return s
 }
 
@@ -117,6 +129,34 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 	if mode == Train && !p.deferred {
 		p.move()
 	}
+	return p.finish(a)
+}
+
+// infer returns the logits of up to rowsN images in inference. A row does not depend on the others.
+func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
+	all, row := x.Dim(0), x.RowLen()
+	var a []float32
+	for p.first = 0; p.first < all; p.first += p.n {
+		v := &p.part
+		n := min(p.n, all-p.first)
+		v.Shape = append(v.Shape[:0], x.Shape...)
+		v.Shape[0], v.Data = n, x.Data[p.first*row:(p.first+n)*row]
+		p.begin(net, v, Eval)
+		a = nil
+		for _, s := range p.states[:p.rowsFrom] {
+			a = s.forward(p, a)
+		}
+	}
+	p.images = all
+	for _, s := range p.states[p.rowsFrom:] {
+		a = s.forward(p, a)
+	}
+	return p.finish(a)
+}
+
+// finish copies the outputs of the last layer.
+func (p *pass) finish(a []float32) *tensor.Tensor {
+	net := p.net
 	p.logits.Shape[0] = p.images
 	p.logits.Data = p.logits.Data[:p.images*net.classes]
 	for img := range p.images {
