@@ -1,0 +1,33 @@
+package method
+
+import (
+	"ocl"
+	"ocl/learner"
+	"ocl/memory"
+)
+
+var er = Info{
+	Name:    "er",
+	Title:   "ER",
+	Summary: "Replay a few stored samples beside each incoming batch.",
+	Idea: "Keep a small memory in which every sample of the stream so far is equally likely to be (reservoir sampling). " +
+		"At each step draw a few stored samples at random and learn from them together with the incoming batch. " +
+		"No task boundaries are needed. " +
+		"Simple, cheap, and the base of most memory methods.",
+	Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
+	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
+	Traits:      Traits{UsesMemory: true},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
+	Expect: "Forgets much less than Finetune, the less the larger the memory. New classes are learned a little less well " +
+		"at first, because each step is shared with old ones.",
+	build: func(s Setup) (ocl.Learner, error) {
+		r := base(s)
+		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Retrieve = memory.Random{Size: s.ReplayBatch}
+		if s.Joint {
+			r.Step = learner.Joint{}
+		}
+		return r, nil
+	},
+}
