@@ -114,6 +114,7 @@ type Workspace struct {
 
 	accumulate accumulation
 	share      shared
+	vectors    vectorWork
 	adding     addition
 }
 
