@@ -18,9 +18,11 @@ var er = Info{
 	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
 	Traits:      Traits{UsesMemory: true},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	Paper:       grid(rates7, decays4),
+	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
-	Expect: "Forgets much less than Finetune, the less the larger the memory. New classes are learned a little less well " +
-		"at first, because each step is shared with old ones.",
+	Expect: "Forgets much less than Finetune, the less the larger the memory; new classes are learned a little less well at " +
+		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
 		r.Memory = memory.NewStore(s.Memory, s.Shape)

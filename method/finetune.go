@@ -15,9 +15,11 @@ var finetune = Info{
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
 	Citation:    "Mai et al., Online Continual Learning in Image Classification: An Empirical Survey, arXiv:2101.10423, 2021",
 	Settings:    []string{"replay.iterations"},
+	Paper:       grid(rates7, decays4), // ER's
+	Authors:     grid(rates7, decays4),
 	CostPerStep: "1",
-	Expect: "High accuracy on the task just learned and nearly none on all others, so the average accuracy is about the " +
-		"accuracy of one task divided by the number of tasks.",
+	Expect: "High accuracy on the task just learned and nearly none on all others, so the average is about that of one task " +
+		"divided by the number of tasks. CIFAR-100 in the survey: 3.7 % average accuracy.",
 	build: func(s Setup) (ocl.Learner, error) { return base(s), nil },
 }
 

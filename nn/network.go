@@ -115,6 +115,7 @@ type Workspace struct {
 
 	accumulate accumulation
 	share      shared
+	vectors    vectorWork
 	adding     addition
 }
 
