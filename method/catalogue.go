@@ -4,4 +4,7 @@ package method
 var catalogue = []Info{
 	er,
 	finetune,
+	gdumb,
+	icarl,
+	offline,
 }
