@@ -116,11 +116,8 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 // Predict implements [ocl.Learner]: the class of the largest logit, batch norm by its running statistics. Any number of
 // rows may be predicted at once.
 func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
-	if len(dst) != x.Dim(0) {
-		return fmt.Errorf("learner: predict: room for %d labels, want one for each of %d images", len(dst), x.Dim(0))
-	}
-	if len(dst) == 0 {
-		return nil
+	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
+		return err
 	}
 	logits := r.Net.Predict(r.WS, x)
 	for i := range dst {
