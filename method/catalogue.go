@@ -4,5 +4,7 @@ package method
 var catalogue = []Info{
 	agem,
 	er,
+	ewc,
 	finetune,
+	lwf,
 }
