@@ -152,13 +152,29 @@ type pass struct {
 // accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's. It returns the
 // sum of the mean losses and the number of counted rows whose label the network predicted.
 func (r *Replay) accumulate() (sum float64, correct int, err error) {
+	return r.finish(r.Net.Accumulate(r.WS, r.batches(), r.loss))
+}
+
+// accumulateApart is accumulate, but the gradient of pass i > 0 goes to parts[i-1] [P].
+func (r *Replay) accumulateApart(parts [][]float32) (sum float64, correct int, err error) {
+	return r.finish(r.Net.AccumulateApart(r.WS, r.batches(), parts, r.loss))
+}
+
+// batches is the images of the passes.
+func (r *Replay) batches() []*tensor.Tensor {
 	r.images = r.images[:0]
 	for i := range r.passes {
 		r.images = append(r.images, r.passes[i].X)
 	}
-	if err = r.Net.Accumulate(r.WS, r.images, r.loss); err != nil {
+	return r.images
+}
+
+// finish sums up the passes, unless they ended in an error.
+func (r *Replay) finish(err error) (float64, int, error) {
+	if err != nil {
 		return 0, 0, err
 	}
+	sum, correct := 0.0, 0
 	for i := range r.passes {
 		sum += r.passes[i].mean
 		correct += r.passes[i].correct

@@ -2,9 +2,12 @@ package method
 
 // catalogue is sorted by name. A new method is a file with its entry and one line here.
 var catalogue = []Info{
+	agem,
 	er,
+	ewc,
 	finetune,
 	gdumb,
 	icarl,
+	lwf,
 	offline,
 }
