@@ -10,10 +10,10 @@ var icarl = Info{
 	Name:    "icarl",
 	Title:   "iCaRL",
 	Summary: "Hold old classes by what the previous network said of them, and predict by class means.",
-	Idea: "Each class is a yes-or-no question (binary cross entropy): those of the task are trained on labels, old ones on the " +
-		"answers of the network as the last task left it, and replayed samples on those answers alone. Predictions ask no output " +
-		"layer: the class wins whose stored samples have the nearest mean feature. The original's choice of samples, herding, needs " +
-		"a whole class at once, so a reservoir takes its place.",
+	Idea: "Each class is a yes-or-no question: those of the task are trained on labels, old ones on the answers of the network as " +
+		"the last task left it, and replayed samples on those alone. To predict, no output is asked: the class wins whose stored " +
+		"samples have the nearest mean feature. Herding, the original's choice of samples, needs a whole class at once, so a " +
+		"reservoir takes its place.",
 	Formula: "θ ← θ − α·∇ 1/|B| Σ_{x∈B} Σ_k BCE(f_k(x), t_k), B = B_n ∪ B_M;  t_k = [y = k] for classes k of this task, " +
 		"σ(f'_k(x)) by the teacher f' for the others seen;  M ← Reservoir(B_n, M);  y* = argmin_y ‖φ(x) − μ_y‖, μ_y = mean φ(M_y)",
 	Citation: "Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017",
