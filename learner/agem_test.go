@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
+	"ocl/nn/arch"
 )
 
 // residualCase is what residual learns.
@@ -111,20 +113,62 @@ func product(x, y []float32) (sum float64) {
 	return sum
 }
 
+// boundaries are the learners that use task boundaries.
+var boundaries = map[string]func(*learner.Replay) ocl.Learner{
+	"A-GEM": func(r *learner.Replay) ocl.Learner {
+		c, h, w := r.Net.Input()
+		r.Memory = memory.NewStore(12, [3]int{c, h, w})
+		return learner.NewAGEM(r)
+	},
+	"EWC++": func(r *learner.Replay) ocl.Learner {
+		return learner.NewEWC(r, learner.EWCOptions{Lambda: 1, Alpha: 0.9, Every: 2})
+	},
+	"LwF":    func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, false) },
+	"LwF.MC": func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, true) },
+}
+
+// TestBoundariesContract is the contract on tasks of three and of two classes.
+func TestBoundariesContract(t *testing.T) {
+	for name, make := range boundaries {
+		t.Run(name, func(t *testing.T) {
+			c := learnertest.Case{Shape: shape, Classes: 5, New: func(t *testing.T, seed uint64) ocl.Learner {
+				net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 5, Hidden: []int{16}}, rng.New(seed, "network/init"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return make(learnerOf(t, net, 0.1))
+			}}
+			if name == "A-GEM" {
+				c.Capacity = 12
+			}
+			learnertest.Run(t, c)
+		})
+	}
+}
+
+// TestBoundariesForget: a learner that has seen two tasks and loads a state of the first one has no teacher and no anchor.
+func TestBoundariesForget(t *testing.T) {
+	batches := made.Batches(1, 8, 5)
+	for name, make := range boundaries {
+		whole, used := make(perceptron(t, 0.1)), make(perceptron(t, 0.1))
+		made.Learn(t, whole, batches, 0, 2)
+		state := learnertest.State(t, whole)
+		made.Learn(t, used, made.Batches(2, 8, 5), 0, 8)
+		if err := used.LoadState(state.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		want, got := made.Learn(t, whole, batches, 2, 8), made.Learn(t, used, batches, 2, 8)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: stats %v, want %v", name, got, want)
+		}
+		learnertest.CheckSame(t, name, learnertest.State(t, used), learnertest.State(t, whole))
+	}
+}
+
 // TestBoundariesAllocate: like ER, the learners that use task boundaries allocate nothing in a steady step.
 func TestBoundariesAllocate(t *testing.T) {
 	batches := residualCase.Batches(1, 8, 5)
-	for name, make := range map[string]func(*learner.Replay) ocl.Learner{
-		"A-GEM": func(r *learner.Replay) ocl.Learner {
-			r.Memory = memory.NewStore(12, residualCase.Shape)
-			return learner.NewAGEM(r)
-		},
-		"EWC++": func(r *learner.Replay) ocl.Learner {
-			return learner.NewEWC(r, learner.EWCOptions{Lambda: 1, Alpha: 0.9, Every: 2})
-		},
-		"LwF":    func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, false) },
-		"LwF.MC": func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, true) },
-	} {
+	for name, make := range boundaries {
 		l := make(residual(t))
 		residualCase.Learn(t, l, batches, 0, 6)
 		i, ctx := 0, context.Background()

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"ocl"
+	"ocl/internal/rng"
 	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/nn/arch"
 )
 
 // TestEWCIsFinetune with λ = 0, and in the first task.
@@ -22,8 +26,12 @@ func TestEWCIsFinetune(t *testing.T) {
 // TestEWCFisher follows the running average, the importance and the penalty by hand, in float64 (docs/deviations.md: EWC++).
 func TestEWCFisher(t *testing.T) {
 	for _, raw := range []bool{false, true} {
-		r := perceptron(t, 0.1)
-		o := learner.EWCOptions{Lambda: 0.5, Alpha: 0.75, Every: 3, Raw: raw}
+		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{2}}, rng.New(1, "network/init"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := learnerOf(t, net, 0.1)
+		o := learner.EWCOptions{Lambda: 2, Alpha: 0.75, Every: 3, Raw: raw}
 		e := learner.NewEWC(r, o)
 		strength := o.Lambda
 		if raw {
@@ -31,7 +39,7 @@ func TestEWCFisher(t *testing.T) {
 		}
 		n := len(r.Net.Params())
 		fisher, sum, weight, anchor := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		for task, length := range []int{7, 5} { // 7: the batch after the second refreshment counts in the next task
+		for task, length := range []int{7, 5, 4} { // 7: the batch after the second refreshment counts in the next task
 			if err := e.BeginTask(ocl.TaskInfo{Index: task}); err != nil {
 				t.Fatal(err)
 			}
@@ -60,6 +68,13 @@ func TestEWCFisher(t *testing.T) {
 			least, most := fisher[0], fisher[0]
 			for _, f := range fisher {
 				least, most = min(least, f), max(most, f)
+			}
+			importance := make([]float32, n)
+			if err := learnertest.State(t, e).Decoder().Float32s("ewc/weight", importance); err != nil {
+				t.Fatal(err)
+			}
+			if lo, hi := slices.Min(importance), slices.Max(importance); !raw && (lo != 0 || hi != 1) || !(least > 0) {
+				t.Errorf("task %d: importance from %v to %v, Fisher information from %v; want 0 to 1 from above 0", task+1, lo, hi, least)
 			}
 			for i, f := range fisher {
 				if weight[i] = f; !raw {

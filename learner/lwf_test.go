@@ -73,6 +73,9 @@ func TestLwFWeights(t *testing.T) {
 		teacher = end()
 		before = r.Net.Clone()
 		check(batches[3], 2./7, []ocl.Label{0, 1, 2, 3, 4}, learn(2, batches[3], 1, 5), before) // class 1 again
+		teacher = end()
+		before = r.Net.Clone()
+		check(batches[4], 1./8, []ocl.Label{0, 1, 2, 3, 4, 5}, learn(3, batches[4], 0), before)
 	}
 }
 
