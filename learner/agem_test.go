@@ -157,6 +157,7 @@ func TestBoundariesForget(t *testing.T) {
 		if err := used.LoadState(state.Decoder()); err != nil {
 			t.Fatal(err)
 		}
+		learnertest.CheckSame(t, name+", just loaded", learnertest.State(t, used), state)
 		want, got := made.Learn(t, whole, batches, 2, 8), made.Learn(t, used, batches, 2, 8)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: stats %v, want %v", name, got, want)
