@@ -115,6 +115,9 @@ type Workspace struct {
 	accumulate accumulation
 	share      shared
 	adding     addition
+	probe      probing
+	descending descent
+	cosines    cosines
 }
 
 // NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
@@ -128,6 +131,7 @@ func (ws *Workspace) Workers() int { return ws.pool.workers }
 // Close ends the workers; the workspace cannot be used any more.
 func (ws *Workspace) Close() {
 	ws.closeLanes()
+	ws.probe.close()
 	ws.pool.close()
 }
 
