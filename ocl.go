@@ -57,6 +57,8 @@ type StreamInfo struct {
 	Batch    int // b, samples in a full incoming batch
 	Tasks    []TaskInfo
 	Digest   string // "sha256:…" of the data behind the stream
+
+	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
 }
 
 // ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.

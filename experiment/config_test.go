@@ -157,6 +157,7 @@ func TestValidate(t *testing.T) {
 		{"option's method", func(c *Config) { c.Method = map[string]map[string]any{"e": {"x": 1}} }, "config: method.e: unknown method"},
 		{"memory", func(c *Config) { c.Memory = -1 }, "config: memory: -1; want a whole number from 0"},
 		{"er without memory", func(c *Config) { c.Memory = 0 }, "config: memory: 0, and er replays from memory; want at least 1 sample; use --method finetune"},
+		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},
 		{"memory without method", func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 1000 }, "config: memory: 1000, but finetune keeps no memory"},
 		{"memory given", func(c *Config) { c.Methods = []string{"finetune"}; _ = c.Set("memory", "500") }, "config: memory: 500, but finetune keeps no memory"},
 		{"replay batch", func(c *Config) { c.Replay.Batch = 0 }, "config: replay.batch: 0"},

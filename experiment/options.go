@@ -24,7 +24,15 @@ func (c Config) checkOptions(info method.Info, f *faults) {
 		case !ok:
 			f.add(key, "unknown option", "want one that `ocl methods "+info.Name+"` lists", nearest.Hint(name, names))
 		case info.CheckOptions(map[string]any{name: v}) != nil:
-			f.add(key, fmt.Sprint(v), "want "+o.Range, "correct the value")
+			f.add(key, fmt.Sprint(v), "want "+o.Wanted(), remedyOf(o, v))
 		}
 	}
+}
+
+// remedyOf is what to do about a value out of range.
+func remedyOf(o method.Option, v any) string {
+	if text, ok := v.(string); ok && len(o.Choices) > 0 {
+		return nearest.Hint(text, o.Choices)
+	}
+	return "correct the value"
 }

@@ -34,6 +34,9 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	if err := infoOf(j.Method).CheckStream(st.Info()); err != nil {
+		return Plan{}, err
+	}
 	net, err := newNetwork(st.Info(), c)
 	if err != nil {
 		return Plan{}, err
