@@ -22,6 +22,7 @@ type Network struct {
 	layers     []layer
 	list       []Param
 	stats      []Param // running statistics; Offset is into running
+	initial    []initial
 
 	params, grads []float32
 	running       []float32
@@ -114,6 +115,7 @@ type Workspace struct {
 
 	accumulate accumulation
 	share      shared
+	vectors    vectorWork
 	adding     addition
 	probe      probing
 	descending descent
@@ -286,11 +288,12 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 
 // predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.
 type predictTask struct {
-	net  *Network
-	ws   *Workspace
-	x    *tensor.Tensor
-	part int
-	view []tensor.Tensor // one a worker
+	net      *Network
+	ws       *Workspace
+	x        *tensor.Tensor
+	part     int
+	features bool
+	view     []tensor.Tensor // one a worker
 }
 
 func (t *predictTask) do(worker, chunk int) {
@@ -300,13 +303,29 @@ func (t *predictTask) do(worker, chunk int) {
 	row := t.x.RowLen()
 	v.Shape = append(v.Shape[:0], t.x.Shape...)
 	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
-	logits := t.ws.eval[worker].forward(t.net, v, Eval)
-	copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+	p := t.ws.eval[worker]
+	logits := p.forward(t.net, v, Eval)
+	if !t.features {
+		copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+		return
+	}
+	for img := range hi - lo {
+		copy(t.ws.out.Row(lo+img), p.features[img*p.featureGeom.cs:])
+	}
 }
 
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
 // on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	return n.predict(ws, x, false)
+}
+
+// PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
+func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	return n.predict(ws, x, true)
+}
+
+func (n *Network) predict(ws *Workspace, x *tensor.Tensor, features bool) *tensor.Tensor {
 	n.check(x)
 	ws.belong(n)
 	part := n.predictPart()
@@ -318,17 +337,20 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 		}
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
-	b := x.Dim(0)
-	if ws.out == nil {
-		ws.out = tensor.New(0, n.classes)
+	b, columns := x.Dim(0), n.classes
+	if features {
+		columns = n.featureDim
 	}
-	ws.out.Shape[0] = b
-	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
+	if ws.out == nil {
+		ws.out = tensor.New(0, columns)
+	}
+	ws.out.Shape[0], ws.out.Shape[1] = b, columns
+	ws.out.Data = slices.Grow(ws.out.Data[:0], b*columns)[:b*columns]
 	ws.eval[0].pack(ws.pool, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
-	t.net, t.ws, t.x, t.part = n, ws, x, part
+	t.net, t.ws, t.x, t.part, t.features = n, ws, x, part, features
 	ws.pool.run(t, (b+part-1)/part)
 	t.x = nil
 	return ws.out

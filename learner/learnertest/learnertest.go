@@ -96,6 +96,9 @@ func Run(t *testing.T, c Case) {
 	t.Run("predicts any number of rows, each by itself", c.predictRows)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
+	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
+		t.Run("prepares", c.prepares)
+	}
 	t.Run("copes with one sample a batch", c.single)
 	t.Run("copes with a batch of another size", c.sizes)
 	t.Run("save, load, continue equals continue", c.resumes)
@@ -128,14 +131,24 @@ func State(t *testing.T, s ocl.State) *checkpoint.Container {
 	return c
 }
 
-// Predict returns the labels predicted for x.
+// Predict returns the labels predicted for x, after preparing a learner that wants to be.
 func Predict(t *testing.T, l ocl.Learner, x *tensor.Tensor) []ocl.Label {
 	t.Helper()
+	prepare(t, l)
 	dst := make([]ocl.Label, x.Dim(0))
 	if err := l.Predict(dst, x); err != nil {
 		t.Fatal(err)
 	}
 	return dst
+}
+
+func prepare(t *testing.T, l ocl.Learner) {
+	t.Helper()
+	if p, ok := l.(ocl.Preparer); ok {
+		if err := p.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // CheckSame fails the test unless two states are equal bit for bit; it names the sections that differ.
@@ -201,6 +214,7 @@ func (c Case) predictIsPure(t *testing.T) {
 	test := c.Batches(2, 1, 23)[0].X
 	c.Learn(t, a, batches, 0, 3)
 	c.Learn(t, b, batches, 0, 3)
+	prepare(t, a)
 	before, image := State(t, a), test.Clone()
 	first := Predict(t, a, test)
 	CheckSame(t, "after Predict", State(t, a), before)
@@ -276,11 +290,53 @@ func (c Case) cancelled(t *testing.T) {
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
 }
 
+// prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled preparation
+// can be repeated; a second one changes nothing; a prepared learner predicts after a load without preparing again.
+func (c Case) prepares(t *testing.T) {
+	l := c.New(t, 1)
+	p := l.(ocl.Preparer)
+	test := c.Batches(2, 1, 23)[0].X
+	dst := make([]ocl.Label, 23)
+	if err := p.Prepare(context.Background()); err == nil {
+		t.Error("prepared before any batch; want an error")
+	}
+	if err := l.Predict(dst, test); err == nil {
+		t.Error("predicted before any batch; want an error")
+	}
+	batches := c.Batches(1, c.Steps, 5)
+	l, twin := c.New(t, 1), c.New(t, 1)
+	p = l.(ocl.Preparer)
+	c.Learn(t, l, batches, 0, c.Steps-1)
+	prepare(t, l)
+	c.Learn(t, l, batches, c.Steps-1, c.Steps)
+	c.Learn(t, twin, batches, 0, c.Steps)
+	if err := l.Predict(dst, test); err == nil {
+		t.Error("predicted by what was prepared before the last batch; want an error")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Prepare(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v, want one that wraps context.Canceled", err)
+	}
+	prepare(t, l)
+	prepare(t, twin)
+	CheckSame(t, "prepared once before and cancelled once", State(t, l), State(t, twin))
+	want := Predict(t, twin, test)
+	CheckSame(t, "prepared twice", State(t, twin), State(t, l))
+	loaded := c.New(t, 2)
+	if err := loaded.LoadState(State(t, l).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Predict(dst, test); err != nil || !slices.Equal(dst, want) {
+		t.Errorf("loaded: predictions %v (%v), want %v", dst, err, want)
+	}
+}
+
 func (c Case) single(t *testing.T) {
 	l := c.New(t, 1)
 	for i, s := range c.Learn(t, l, c.Batches(1, c.Steps, 1), 0, c.Steps) {
-		if s.Samples != 1 || s.Correct < 0 || s.Correct > 1 {
-			t.Errorf("step %d: %+v, want 1 sample and 0 or 1 correct", i, s)
+		if s.Samples != 1 || s.Correct < -1 || s.Correct > 1 {
+			t.Errorf("step %d: %+v, want 1 sample and 0 or 1 correct, or -1", i, s)
 		}
 	}
 }
