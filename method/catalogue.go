@@ -5,4 +5,6 @@ var catalogue = []Info{
 	agem,
 	er,
 	finetune,
+	gss,
+	mir,
 }
