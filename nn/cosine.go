@@ -69,8 +69,8 @@ func (c *cosines) room(workers, chunks int) {
 	if need := chunks * c.width(); len(c.sums) < need {
 		c.sums = make([]float64, need)
 	}
-	flat := roundUp(len(c.off)*c.set.GradOut, kernel.LaneGroup)
-	if len(c.flat) == workers && len(c.flat[0]) == flat {
+	flat := c.tiles()
+	if len(c.flat) == workers && len(c.flat[0]) >= flat {
 		return
 	}
 	c.lanes, c.flat = nil, nil
@@ -79,6 +79,9 @@ func (c *cosines) room(workers, chunks int) {
 		c.flat = append(c.flat, make([]float32, flat))
 	}
 }
+
+// tiles is the sums of one call of the kernel.
+func (c *cosines) tiles() int { return roundUp(len(c.off)*c.set.GradOut, kernel.LaneGroup) }
 
 func (c *cosines) width() int { return c.rowsA*c.rowsB + c.rowsA + c.rowsB }
 
@@ -107,7 +110,8 @@ func (c *cosines) do(worker, chunk int) {
 func (c *cosines) products(worker int, sums []float64, lo, hi int) {
 	s := c.set
 	vecs := (hi - lo) / s.Lanes
-	lanes, flat := c.lanes[worker], c.flat[worker]
+	flat := c.flat[worker][:c.tiles()]
+	lanes := c.lanes[worker]
 	g := kernel.PlanesGrad{Dst: lanes, X: c.b, Y: c.a, Off: c.off, XBase: lo, YStride: c.n, Images: 1, Rows: 1, Vecs: vecs, Write: true}
 	for first := 0; first < c.rowsA && vecs > 0; {
 		at, rows := min(first, c.rowsA-s.GradOut), s.GradOut
