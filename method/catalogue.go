@@ -4,7 +4,9 @@ package method
 var catalogue = []Info{
 	agem,
 	er,
+	ewc,
 	finetune,
 	gss,
+	lwf,
 	mir,
 }

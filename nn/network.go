@@ -127,6 +127,11 @@ func (n *Network) NewWorkspace(workers int) *Workspace {
 	return &Workspace{pool: newPool(workers)}
 }
 
+// Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
+// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
+// nor used by Accumulate.
+func (ws *Workspace) Beside() *Workspace { return &Workspace{pool: ws.pool} }
+
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.pool.workers }
 
