@@ -42,6 +42,13 @@ var gss = Info{
 	CostPerStep: "4 × Finetune by arithmetic, with batches of 10 and n = 10: ER and 20 gradients of single samples",
 	Expect: "Less than ER: diverse gradients keep odd samples rather than typical ones. " +
 		"CIFAR-100 in the survey: 7.7, 11.3 and 13.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	check: func(s Setup) error {
+		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
+			return errors.New("option subset: sample, but gate batch draws what it compares with once for the incoming batch; " +
+				"want subset batch with it; take one of the two options away")
+		}
+		return nil
+	},
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
 		r.Memory = memory.NewStore(s.Memory, s.Shape)
@@ -49,16 +56,11 @@ var gss = Info{
 		if s.Joint {
 			r.Step = learner.Joint{}
 		}
-		size, each := option[int](s, gssSize), option[string](s, gssSubset) == "sample"
-		if option[string](s, gssGate) == "sample" {
-			r.Update = &memory.GSS{Size: size, PerSample: each}
-			return r, nil
+		n := option[int](s, gssSize)
+		r.Update = &memory.GSS{Size: n, PerSample: option[string](s, gssSubset) == "sample"}
+		if option[string](s, gssGate) == "batch" {
+			r.Update = &memory.GSSBatch{Size: n}
 		}
-		if each {
-			return nil, errors.New("method: gss: option subset: sample with gate batch, which draws one set of batches for the incoming " +
-				"batch; want subset batch; take one of the two options away")
-		}
-		r.Update = &memory.GSSBatch{Size: size}
 		return r, nil
 	},
 }

@@ -32,15 +32,17 @@ var mir = Info{
 	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER and two forward passes of the candidates",
 	Expect: "As ER or a little better where the memory is large; it needs enough stored samples to choose from. " +
 		"CIFAR-100 in the survey: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
-	build: func(s Setup) (ocl.Learner, error) {
-		candidates := option[int](s, mirCandidates)
-		if candidates < s.ReplayBatch {
-			return nil, fmt.Errorf("method: mir: option candidates: %d is below replay.batch %d; want no fewer; use at least %d",
-				candidates, s.ReplayBatch, s.ReplayBatch)
+	check: func(s Setup) error {
+		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
+			return fmt.Errorf("option candidates: %d is below replay.batch %d; want as many to choose from; use at least %d",
+				c, s.ReplayBatch, s.ReplayBatch)
 		}
+		return nil
+	},
+	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
 		r.Memory = memory.NewStore(s.Memory, s.Shape)
-		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: candidates}
+		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates)}
 		r.Step = learner.LookAhead{}
 		return r, nil
 	},
