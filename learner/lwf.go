@@ -11,7 +11,7 @@ import (
 	"ocl/tensor"
 )
 
-// LwF is learning without forgetting (survey §methods): no memory, but a teacher, the network as the last task left it.
+// LwF is learning without forgetting (survey §methods, par: LwF): no memory, but a teacher, the network as the last task left it.
 // On each incoming batch
 //
 //	L(θ) = w·L_CE(θ) + (1 − w)·L_KD(θ),   w = |C_new| / (|C_old| + |C_new|)
