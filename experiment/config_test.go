@@ -163,6 +163,12 @@ func TestValidate(t *testing.T) {
 		{"er without memory", func(c *Config) { c.Memory = 0 }, "config: memory: 0, and er replays from memory; want at least 1 sample; use --method finetune"},
 		{"option out of range", func(c *Config) { _ = c.Set("method.ewc++.alpha", "1.5") }, "config: method.ewc++.alpha: 1.5; want a number from 0 to 1; correct the value"},
 		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},
+		{"options beside settings", func(c *Config) { c.Methods = []string{"mir"}; _ = c.Set("method.mir.candidates", "5") }, "config: method.mir: option candidates: 5 is below replay.batch 10"},
+		{"options beside each other", func(c *Config) {
+			c.Methods = []string{"gss"}
+			_ = c.Set("method.gss.subset", "sample")
+			_ = c.Set("method.gss.gate", "batch")
+		}, "config: method.gss: option subset: sample, but gate batch"},
 		{"memory without method", func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 1000 }, "config: memory: 1000, but finetune keeps no memory"},
 		{"memory given", func(c *Config) { c.Methods = []string{"finetune"}; _ = c.Set("memory", "500") }, "config: memory: 500, but finetune keeps no memory"},
 		{"replay batch", func(c *Config) { c.Replay.Batch = 0 }, "config: replay.batch: 0"},

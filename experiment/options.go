@@ -29,6 +29,17 @@ func (c Config) checkOptions(info method.Info, f *faults) {
 	}
 }
 
+// checkTogether holds the options of a method that runs against its settings, unless one is out of order by itself.
+func (c Config) checkTogether(info method.Info, f *faults) {
+	s := method.Setup{Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Options: c.Method[info.Name]}
+	if info.CheckOptions(s.Options) != nil {
+		return
+	}
+	if err := info.CheckTogether(s); err != nil {
+		f.list = append(f.list, fmt.Errorf("config: method.%s: %w", info.Name, err))
+	}
+}
+
 // remedyOf is what to do about a value out of range.
 func remedyOf(o method.Option, v any) string {
 	if text, ok := v.(string); ok && len(o.Choices) > 0 {

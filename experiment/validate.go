@@ -151,6 +151,7 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		if slices.Contains(info.Settings, "replay.batch") {
 			replays = append(replays, name)
 		}
+		c.checkTogether(info, f)
 	}
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)

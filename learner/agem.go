@@ -7,7 +7,7 @@ import (
 	"ocl/checkpoint"
 )
 
-// AGEM is averaged GEM (survey §methods): Replay with another line 4. From the second task on the replay batch is no batch
+// AGEM is averaged GEM (survey §methods, par: A-GEM): Replay with another line 4. From the second task on the replay batch is no batch
 // to learn, but a reference: a step must not raise its loss, to first order. With g the gradient of the incoming batch and
 // g_ref that of the replay batch, both by the learner's criterion,
 //

@@ -59,7 +59,7 @@ func TestAGEMProjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range slices.Concat(batches[20:30], batches[:10]) { // other classes than the memory has at first, and the same
-			stored := stored(t, r.Memory)
+			stored := stored(r.Memory)
 			g, mean := gradient(t, r.Net, b)
 			reference, meanStored := gradient(t, r.Net, stored)
 			s, err := a.Gradient(r, b)
@@ -92,18 +92,6 @@ func TestAGEMProjects(t *testing.T) {
 	if agreed == 0 || projected == 0 {
 		t.Errorf("%d steps agreed with their reference, %d did not; want some of each", agreed, projected)
 	}
-}
-
-// stored is all samples of a memory.
-func stored(t *testing.T, m *memory.Store) ocl.Batch {
-	t.Helper()
-	all := made.Batches(1, 1, m.Len())[0]
-	slots := make([]int, m.Len())
-	for i := range slots {
-		slots[i] = i
-	}
-	m.Gather(all.X, all.Y, slots)
-	return all
 }
 
 func product(x, y []float32) (sum float64) {

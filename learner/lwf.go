@@ -11,7 +11,7 @@ import (
 	"ocl/tensor"
 )
 
-// LwF is learning without forgetting (survey §methods): no memory, but a teacher, the network as the last task left it.
+// LwF is learning without forgetting (survey §methods, par: LwF): no memory, but a teacher, the network as the last task left it.
 // On each incoming batch
 //
 //	L(θ) = w·L_CE(θ) + (1 − w)·L_KD(θ),   w = |C_new| / (|C_old| + |C_new|)
@@ -87,7 +87,7 @@ func (l *LwF) teach() {
 func (l *LwF) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
 	if l.teacher != nil {
-		l.target = l.teacher.Forward(l.beside, b.X, nn.Eval)
+		l.target = l.teacher.Predict(l.beside, b.X)
 	}
 	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
 	s.Loss, s.Correct, err = r.finish(r.Net.Accumulate(r.WS, r.batches(), l.mixture))

@@ -38,6 +38,7 @@ type Replay struct {
 	Seed       uint64
 
 	retrieveEnv, updateEnv memory.Env
+	probe                  probe
 	steps                  int64 // batches observed
 	slots                  []int
 	replayed, joined       batch
@@ -61,6 +62,8 @@ func (r *Replay) prepare() {
 	}
 	r.retrieveEnv.Rand = rng.New(r.Seed, "memory/retrieve")
 	r.updateEnv.Rand = rng.New(r.Seed, "memory/update")
+	r.probe.r = r
+	r.retrieveEnv.Probe, r.updateEnv.Probe = &r.probe, &r.probe
 	if r.Retrieve == nil {
 		r.Retrieve = memory.Random{Size: DefaultReplayBatch}
 	}
@@ -212,7 +215,8 @@ func (r *Replay) MemoryBytes() int64 {
 	return r.Memory.Bytes()
 }
 
-// SaveState implements [ocl.State]: network, optimiser, memory, sources and the number of batches observed.
+// SaveState implements [ocl.State]: network, optimiser, memory with the state of its updater, sources and the number of
+// batches observed.
 func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	r.prepare()
 	e.Int64s("steps", r.steps)
@@ -231,7 +235,13 @@ func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	if err := saveBinary(e, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
 		return err
 	}
-	return saveBinary(e, "rng/update", r.updateEnv.Rand)
+	if err := saveBinary(e, "rng/update", r.updateEnv.Rand); err != nil {
+		return err
+	}
+	if s, ok := r.Update.(ocl.State); ok {
+		return s.SaveState(e.Sub("update"))
+	}
+	return nil
 }
 
 // LoadState implements [ocl.State].
@@ -255,5 +265,11 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 	if err := loadBinary(d, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
 		return err
 	}
-	return loadBinary(d, "rng/update", r.updateEnv.Rand)
+	if err := loadBinary(d, "rng/update", r.updateEnv.Rand); err != nil {
+		return err
+	}
+	if s, ok := r.Update.(ocl.State); ok {
+		return s.LoadState(d.Sub("update"))
+	}
+	return nil
 }

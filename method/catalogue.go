@@ -7,7 +7,9 @@ var catalogue = []Info{
 	ewc,
 	finetune,
 	gdumb,
+	gss,
 	icarl,
 	lwf,
+	mir,
 	offline,
 }

@@ -30,6 +30,7 @@ type Info struct {
 	CostPerStep    string   // relative to Finetune
 	Expect         string   // what a person will see, on CIFAR-100 among others
 
+	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
 	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
 	build    func(Setup) (ocl.Learner, error)
 }
@@ -103,7 +104,18 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 			return nil, fmt.Errorf("method: %s: %s: %d; want at least %d", i.Name, v.key, v.value, v.least)
 		}
 	}
+	if err := i.CheckTogether(s); err != nil {
+		return nil, fmt.Errorf("method: %s: %w", i.Name, err)
+	}
 	return i.build(s)
+}
+
+// CheckTogether says whether options and settings, each in order by itself, go together. The error begins with the option.
+func (i Info) CheckTogether(s Setup) error {
+	if i.check == nil {
+		return nil
+	}
+	return i.check(s)
 }
 
 // Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and

@@ -170,3 +170,34 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckTogether: options that are in order by themselves but not beside each other or the settings.
+func TestCheckTogether(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setup method.Setup
+		want  []string // parts of the error; none is no error
+	}{
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}}, []string{"candidates: 5", "replay.batch 10", "at least 10"}},
+		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample"}}, nil},
+		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
+		{"finetune", method.Setup{}, nil},
+	} {
+		info, err := method.Lookup(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = info.CheckTogether(c.setup)
+		if (err == nil) != (len(c.want) == 0) {
+			t.Errorf("%s, %v: error %v, want %q", c.name, c.setup.Options, err, c.want)
+		}
+		for _, part := range c.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s, %v: error %v, want one with %q", c.name, c.setup.Options, err, part)
+			}
+		}
+	}
+}

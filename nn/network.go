@@ -117,6 +117,9 @@ type Workspace struct {
 	share      shared
 	vectors    vectorWork
 	adding     addition
+	probe      probing
+	descending descent
+	cosines    cosines
 }
 
 // NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
@@ -135,6 +138,7 @@ func (ws *Workspace) Workers() int { return ws.pool.workers }
 // Close ends the workers; the workspace cannot be used any more.
 func (ws *Workspace) Close() {
 	ws.closeLanes()
+	ws.probe.close()
 	ws.pool.close()
 }
 

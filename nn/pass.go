@@ -138,9 +138,10 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	}
 }
 
-// convNorm writes y = relu?(norm(conv(x)) + res?): in inference by the convolution alone where it can, otherwise through z.
+// convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where it
+// can, otherwise through z.
 func (p *pass) convNorm(layer string, c conv, b *norm, y, z, x, res []float32) {
-	if p.inference && c.finishes() {
+	if p.inference && p.mode == Eval && c.finishes() {
 		c.forward(p.pool, y, x, p.images, b.finish(res))
 		p.mark(layer, "forward")
 		return
