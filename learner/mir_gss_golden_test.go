@@ -59,22 +59,9 @@ func (w within) check(t *testing.T, what string, got []float64) {
 	}
 }
 
-// splitmix is the output of splitmix64 for a state.
-func splitmix(z uint64) uint64 {
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// unit is number i of a stream, in [0,1).
-func unit(stream, i int) float64 {
-	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
-}
-
 // start is number i of parameter tensor p, the t-th, in PyTorch's order.
 func start(p nn.Param, t, i int) float32 {
-	v := 2*unit(t, i) - 1
+	v := 2*unit(uint64(t), i) - 1
 	switch {
 	case p.In > 0:
 		v /= math.Sqrt(float64(p.In * p.Taps))
@@ -123,7 +110,7 @@ func (g *trajectory) batch(step int) ocl.Batch {
 		for k, row := 0, b.X.Row(i); k < len(row); k++ {
 			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
 			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
-			row[k] = float32(0.5*unit(5000, square(y)) + 0.25*unit(3000+step, square(i)) + 0.25*unit(1000+step, i*len(row)+k))
+			row[k] = float32(0.5*unit(5000, square(y)) + 0.25*unit(uint64(3000+step), square(i)) + 0.25*unit(uint64(1000+step), i*len(row)+k))
 		}
 	}
 	return b
@@ -197,7 +184,7 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 		if !slices.Equal(seen.slots, want.Slots) {
 			t.Fatalf("step %d: slots %v replayed, want %v", i+1, seen.slots, want.Slots)
 		}
-		m := stored(r.Memory)
+		m := contents(r.Memory)
 		if m.Len() != len(want.Memory) {
 			t.Fatalf("step %d: %d stored, want %d", i+1, m.Len(), len(want.Memory))
 		}
