@@ -201,7 +201,7 @@ func TestGDumbAllocates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if allocs[1] != allocs[0] {
+		if !(allocs[1]-allocs[0] < 27) { // not even one for each of the further epochs
 			t.Errorf("original: %v: %v allocations in 30 epochs, %v in 3", original, allocs[1], allocs[0])
 		}
 	}

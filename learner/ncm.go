@@ -12,7 +12,7 @@ import (
 	"ocl/tensor"
 )
 
-// NCM is the nearest-class-mean classifier (survey §methods and §trick, eq:prototye): with the features φ of the network
+// NCM is the nearest-class-mean classifier (survey §trick_detail, eq:prototye): with the features φ of the network
 // and the stored samples M_y of class y,
 //
 //	μ_y = (1/|M_y|) Σ_{x∈M_y} φ(x)      y* = argmin_y ‖φ(x) − μ_y‖

@@ -160,7 +160,7 @@ func TestGreedyCost(t *testing.T) {
 		t.Errorf("%v allocations a batch (%v), want 0", n, err)
 	}
 	t.Logf("%v for a batch whose 10 samples all replace one", fastest)
-	if !(fastest <= 200*time.Microsecond) {
+	if !testing.Short() && !(fastest <= 200*time.Microsecond) { // short runs are also those of the race detector
 		t.Errorf("%v a batch, want at most 0.2 ms", fastest)
 	}
 }

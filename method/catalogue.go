@@ -6,7 +6,10 @@ var catalogue = []Info{
 	er,
 	ewc,
 	finetune,
+	gdumb,
 	gss,
+	icarl,
 	lwf,
 	mir,
+	offline,
 }

@@ -62,11 +62,13 @@ var changes = map[string]func(*method.Setup){
 // options are those that the contract's few batches need to differ from their defaults, by method.
 var options = map[string]map[string]any{
 	"ewc++": {"every": 1, "lambda": 10.0},
+	"gdumb": {"epochs": 8}, // 30 learn the few classes whatever the rest
 }
 
 // others is another value of each option of each method.
 var others = map[string]map[string]any{
 	"ewc++": {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
+	"gdumb": {"epochs": 3, "batch": 5, "clip": 0.1, "preset": "original", "update": "reservoir"},
 	"gss":   {"subset_size": 2, "subset": "sample", "gate": "batch"},
 	"lwf":   {"mc": true},
 	"mir":   {"candidates": 5},
@@ -95,7 +97,7 @@ func TestContract(t *testing.T) {
 					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
 					New: build(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 				}
-				if network.NF > 0 && !info.TaskBoundaries && len(info.Options) == 0 { // those need some batches a task, or to show an option
+				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" { // those need some batches a task, gss a full memory
 					c.Steps = 4 // plain Go takes its time
 				}
 				if info.UsesMemory {
@@ -109,6 +111,9 @@ func TestContract(t *testing.T) {
 					c.Vary[key] = build(info.Name, network, change)
 				}
 				for _, o := range info.Options {
+					if info.Offline {
+						continue // a stream reads them (experiment.TestOfflineOptions)
+					}
 					value, ok := others[info.Name][o.Name]
 					if !ok {
 						t.Fatalf("option %s: the contract test does not know another value", o.Name)

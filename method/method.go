@@ -30,8 +30,9 @@ type Info struct {
 	CostPerStep    string   // relative to Finetune
 	Expect         string   // what a person will see, on CIFAR-100 among others
 
-	check func(Setup) error // what options and settings must be to each other; nil is nothing
-	build func(Setup) (ocl.Learner, error)
+	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
+	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
+	build    func(Setup) (ocl.Learner, error)
 }
 
 // Traits are what the rest of the program needs to know of a method.
@@ -39,6 +40,8 @@ type Traits struct {
 	UsesMemory     bool   // it stores samples, Setup.Memory of them
 	TaskBoundaries bool   // it is told when a task begins and ends
 	StoredTasks    bool   // it needs to know which task a stored sample came from
+	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
+	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
 	Prediction     string // the rule; "" is the class of the largest logit
 }
 
@@ -113,6 +116,15 @@ func (i Info) CheckTogether(s Setup) error {
 		return nil
 	}
 	return i.check(s)
+}
+
+// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
+// backward through the network. Of the setup it looks at the options.
+func (i Info) Prepared(stored int, s Setup) int {
+	if i.prepared == nil {
+		return 0
+	}
+	return i.prepared(stored, s)
 }
 
 // CheckStream says whether a stream gives the method the supervisory signals that it uses.

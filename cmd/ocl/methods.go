@@ -78,6 +78,10 @@ func facts(info method.Info) []fact {
 	if len(info.Signals) > 0 {
 		signals = joinWords(info.Signals)
 	}
+	settings := "network and optimizer alone"
+	if len(info.Settings) > 0 {
+		settings = joinWords(info.Settings)
+	}
 	tuning := gridText(info.Paper)
 	if other := gridText(info.Authors); other != tuning {
 		tuning += "; by the authors' files: " + other
@@ -87,7 +91,7 @@ func facts(info method.Info) []fact {
 		{"memory", memory},
 		{"signals", signals},
 		{"predicts", info.Rule()},
-		{"settings", joinWords(info.Settings)},
+		{"settings", settings},
 		{"tuning", tuning},
 		{"cost", info.CostPerStep},
 		{"expect", info.Expect},

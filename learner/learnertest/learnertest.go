@@ -384,10 +384,10 @@ func (c Case) resumes(t *testing.T) {
 		if got := c.Learn(t, l, batches, cut, 2*c.Steps); !slices.Equal(got, want) {
 			t.Errorf("%s learner: stats %v, want %v", name, got, want)
 		}
-		CheckSame(t, name+" learner, at the end", State(t, l), State(t, whole))
 		if got := Predict(t, l, test); !slices.Equal(got, labels) {
 			t.Errorf("%s learner: predictions %v, want %v", name, got, labels)
 		}
+		CheckSame(t, name+" learner, at the end", State(t, l), State(t, whole))
 	}
 }
 
