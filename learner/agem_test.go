@@ -59,7 +59,7 @@ func TestAGEMProjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range slices.Concat(batches[20:30], batches[:10]) { // other classes than the memory has at first, and the same
-			stored := stored(r.Memory)
+			stored := contents(r.Memory)
 			g, mean := gradient(t, r.Net, b)
 			reference, meanStored := gradient(t, r.Net, stored)
 			s, err := a.Gradient(r, b)

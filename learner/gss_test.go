@@ -124,7 +124,7 @@ func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
 		r.Memory = memory.NewStore(30, shape)
 		batches := made.Batches(1, 6, 5)
 		learnertest.Observe(t, r, batches)
-		all := stored(r.Memory)
+		all := contents(r.Memory)
 		for i := range all.Y {
 			if b := batches[i/5]; all.Y[i] != b.Y[i%5] || !slices.Equal(all.X.Row(i), b.X.Row(i%5)) {
 				t.Fatalf("%s: slot %d does not hold sample %d", name, i, i)

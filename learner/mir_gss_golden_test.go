@@ -184,7 +184,7 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 		if !slices.Equal(seen.slots, want.Slots) {
 			t.Fatalf("step %d: slots %v replayed, want %v", i+1, seen.slots, want.Slots)
 		}
-		m := stored(r.Memory)
+		m := contents(r.Memory)
 		if m.Len() != len(want.Memory) {
 			t.Fatalf("step %d: %d stored, want %d", i+1, m.Len(), len(want.Memory))
 		}

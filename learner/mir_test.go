@@ -50,15 +50,15 @@ func (a *asking) Retrieve(dst []int, m *memory.Store, _ ocl.Batch, env memory.En
 	if a.before != nil {
 		a.before()
 	}
-	all := stored(m)
+	all := contents(m)
 	scores := make([]float64, all.Len())
 	err := env.Probe.Interference(scores, all)
 	a.scores = append(a.scores, scores)
 	return append(dst, 0, 1), err
 }
 
-// stored is a copy of all samples of a memory.
-func stored(m *memory.Store) ocl.Batch {
+// contents is a copy of all samples of a memory.
+func contents(m *memory.Store) ocl.Batch {
 	slots := make([]int, m.Len())
 	for i := range slots {
 		slots[i] = i
@@ -81,7 +81,7 @@ func TestInterference(t *testing.T) {
 	a.scores = nil
 	var want [][]float64
 	a.before = func() { // the network as it is between the incoming and the replayed pass
-		all := stored(r.Memory)
+		all := contents(r.Memory)
 		g, _ := gradient(t, r.Net, batches[3])
 		for i := range g {
 			if d := math.Abs(float64(g[i] - r.Net.Grads()[i])); !(d <= 1e-5) {
@@ -140,7 +140,7 @@ func TestMIRWithoutChoiceIsER(t *testing.T) {
 	for i, batch := range resized.Batches(1, 6, 5) {
 		batch := []ocl.Batch{batch}
 		x, y := learnertest.Observe(t, a, batch)[0], learnertest.Observe(t, b, batch)[0]
-		if p, q := stored(a.Memory), stored(b.Memory); !slices.Equal(p.Y, q.Y) || !slices.Equal(p.X.Data, q.X.Data) {
+		if p, q := contents(a.Memory), contents(b.Memory); !slices.Equal(p.Y, q.Y) || !slices.Equal(p.X.Data, q.X.Data) {
 			t.Fatalf("batch %d: the memories differ", i)
 		}
 		if x.Replay != y.Replay || x.Correct != y.Correct || !(math.Abs(x.Loss-y.Loss) <= 1e-4) {

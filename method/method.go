@@ -30,8 +30,8 @@ type Info struct {
 	CostPerStep    string   // relative to Finetune
 	Expect         string   // what a person will see, on CIFAR-100 among others
 
-	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
 	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
+	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
 	build    func(Setup) (ocl.Learner, error)
 }
 
