@@ -57,6 +57,8 @@ type StreamInfo struct {
 	Batch    int // b, samples in a full incoming batch
 	Tasks    []TaskInfo
 	Digest   string // "sha256:…" of the data behind the stream
+
+	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
 }
 
 // ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.
@@ -79,7 +81,7 @@ type Seeker interface {
 
 // StepStats is what one call of Observe tells its observers. Loss is the mean training loss of the step (the sum of the
 // incoming and the replayed mean loss under two passes); Correct counts the rows of the incoming batch whose label the
-// network predicted before the step.
+// network predicted before the step, -1 where the learner predicts nothing while it observes (GDumb).
 type StepStats struct {
 	Loss    float64
 	Correct int
@@ -109,6 +111,12 @@ type TaskAware interface {
 // Preparer learners work once before each evaluation, on the clock.
 type Preparer interface {
 	Prepare(ctx context.Context) error
+}
+
+// Watched learners tell how far a long Prepare is.
+type Watched interface {
+	// Watch makes Prepare call f after each of its steps, from its own goroutine; nil is nobody. It changes no number.
+	Watch(f func(done, total int))
 }
 
 // MemoryReporter learners tell how many stored samples each class has in memory.

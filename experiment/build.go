@@ -26,7 +26,7 @@ type run struct {
 	id     identity
 	plan   Plan
 
-	stream  *stream.Tasks
+	stream  view
 	net     *nn.Network
 	ws      *nn.Workspace
 	learner ocl.Learner
@@ -65,8 +65,12 @@ func (r *run) build() error {
 		numbers: result.Numbers, kernel: r.net.KernelName(), convolution: r.net.ConvolutionName(),
 	}
 	r.progress = newProgress(len(info.Tasks), info.Classes)
+	r.task = r.stream.Start()
 	r.plan = newPlan(r.stream, r.net, r.set, r.config)
 	r.every = r.interval()
+	if w, ok := r.learner.(ocl.Watched); ok {
+		w.Watch(r.ev.Preparing)
+	}
 	if r.Out != "" {
 		r.folder = filepath.Join(r.Out, r.job.Folder)
 	}
@@ -97,7 +101,17 @@ func defaultEval(s ocl.Scenario) string {
 	return EvalSeen
 }
 
-func newStream(set *data.Set, c Config) (*stream.Tasks, error) {
+// view is a stream as a run goes through it.
+type view interface {
+	ocl.Stream
+	ocl.Seeker
+	Start() int            // the first task that is learned
+	Original(task int) int // its place in the whole stream
+	Batches(task int) int  // that Train delivers
+}
+
+// newStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
+func newStream(set *data.Set, c Config) (view, error) {
 	keep, err := stream.Protocol(c.Protocol, c.Stream.Tasks)
 	if err != nil {
 		return nil, err
@@ -113,7 +127,17 @@ func newStream(set *data.Set, c Config) (*stream.Tasks, error) {
 	case []int:
 		o.Order, o.ClassOrder = stream.List, order
 	}
-	return stream.Split(set, o)
+	name := c.Methods[0]
+	if !infoOf(name).Offline {
+		return stream.Split(set, o)
+	}
+	o.DropLast = false // of a task: the view drops its own
+	tasks, err := stream.Split(set, o)
+	if err != nil {
+		return nil, err
+	}
+	options := c.Method[name]
+	return tasks.Offline(options[method.Epochs].(int), options[method.Batch].(int), *c.Stream.DropLast)
 }
 
 // newNetwork draws the parameters from the source "network/init" of the seed.

@@ -67,6 +67,9 @@ func TestParseFaults(t *testing.T) {
 		{"unknown method's option", "method:\n  err:\n    x: 1\n",
 			"config: x.yaml:2: method.err: unknown method \"err\"; want a key that `ocl config show` lists; did you mean er?"},
 		{"unknown option", "method:\n  er:\n    x: 1\n", "config: x.yaml:3: method.er.x: unknown option"},
+		{"misspelt option", "method:\n  ewc++:\n    lamda: 1\n",
+			"config: x.yaml:3: method.ewc++.lamda: unknown option; want one that `ocl methods ewc++` lists; did you mean method.ewc++.lambda?"},
+		{"fraction for a whole option", "method:\n  ewc++:\n    every: 1.5\n", "config: x.yaml:3: method.ewc++.every: found 1.5; want a whole number"},
 		{"bad list", "methods: [er, 3]\n", "config: x.yaml:1: methods: found [er, 3]; want a list, each text; correct the value"},
 		{"bad order", "stream:\n  class_order: 3\n", "x.yaml:2: stream.class_order: found 3; want random, given or a list of all classes"},
 		{"no mapping", "- a\n", "config: x.yaml:1: found"},
@@ -122,6 +125,7 @@ func TestSet(t *testing.T) {
 	}
 	for _, tt := range [][3]string{
 		{"optimizer.l", "1", "config: optimizer.l: unknown key; want a key that `ocl config show` lists; did you mean optimizer.lr?"},
+		{"method.lwf.mc", "maybe", "config: method.lwf.mc: found maybe; want true or false"},
 		{"runs", "many", "config: runs: found many; want a whole number; correct the value"},
 		{"runs", "", "config: runs: no value; want a whole number"},
 		{"data.dir", "[", "config: data.dir: \"[\" cannot be read"},
@@ -164,6 +168,14 @@ func TestValidate(t *testing.T) {
 		{"option's method", func(c *Config) { c.Method = map[string]map[string]any{"e": {"x": 1}} }, "config: method.e: unknown method"},
 		{"memory", func(c *Config) { c.Memory = -1 }, "config: memory: -1; want a whole number from 0"},
 		{"er without memory", func(c *Config) { c.Memory = 0 }, "config: memory: 0, and er replays from memory; want at least 1 sample; use --method finetune"},
+		{"option out of range", func(c *Config) { _ = c.Set("method.ewc++.alpha", "1.5") }, "config: method.ewc++.alpha: 1.5; want a number from 0 to 1; correct the value"},
+		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},
+		{"options beside settings", func(c *Config) { c.Methods = []string{"mir"}; _ = c.Set("method.mir.candidates", "5") }, "config: method.mir: option candidates: 5 is below replay.batch 10"},
+		{"options beside each other", func(c *Config) {
+			c.Methods = []string{"gss"}
+			_ = c.Set("method.gss.subset", "sample")
+			_ = c.Set("method.gss.gate", "batch")
+		}, "config: method.gss: option subset: sample, but gate batch"},
 		{"memory without method", func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 1000 }, "config: memory: 1000, but finetune keeps no memory"},
 		{"memory given", func(c *Config) { c.Methods = []string{"finetune"}; _ = c.Set("memory", "500") }, "config: memory: 500, but finetune keeps no memory"},
 		{"replay batch", func(c *Config) { c.Replay.Batch = 0 }, "config: replay.batch: 0"},

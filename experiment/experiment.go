@@ -35,6 +35,7 @@ type Events struct {
 	Begin        func(Job, ocl.StreamInfo, Plan)
 	TaskBegin    func(ocl.TaskInfo)
 	StepEnd      func(step int, s ocl.StepStats)
+	Preparing    func(done, total int) // steps of a preparation that takes long; only of learners that tell
 	Evaluated    func(row int, accuracy []*float64)
 	Checkpointed func(path string)
 	End          func(Job, error)
@@ -47,6 +48,7 @@ type Plan struct {
 	StepsDone     int // when resumed
 	TestSamples   int // samples predicted in all evaluations
 	FLOPsPerStep  int64
-	FLOPsPerImage int64 // of a prediction
-	MemoryBytes   int64 // estimated peak
+	FLOPsPerImage int64   // of a prediction
+	PrepareFLOPs  []int64 // before the evaluation after each task
+	MemoryBytes   int64   // estimated peak
 }

@@ -128,16 +128,18 @@ func (c *Config) setNode(where, key string, node ast.Node, f *faults) {
 	}
 	t := c.typeOf(key)
 	if t == nil {
-		found, remedy := "unknown key", nearest.Hint(key, Keys())
+		found, wanted, remedy := "unknown key", "want a key that `ocl config show` lists", nearest.Hint(key, Keys())
 		if rest, ok := strings.CutPrefix(key, "method."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			if info, err := method.Lookup(name); err != nil {
 				found, remedy = fmt.Sprintf("unknown method %q", name), nearest.Hint(name, methodNames())
 			} else if len(info.Options) == 0 {
 				found, remedy = "unknown option", name+" has no options, take it away"
+			} else {
+				found, wanted = "unknown option", "want one that `ocl methods "+name+"` lists"
 			}
 		}
-		f.add(at, found, "want a key that `ocl config show` lists", remedy)
+		f.add(at, found, wanted, remedy)
 		return
 	}
 	if node == nil || node.Type() == ast.NullType && t.Kind() != reflect.Pointer {

@@ -79,8 +79,10 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 		if err != nil {
 			return err
 		}
-		r.taskCorrect += stats.Correct
-		r.taskSamples += stats.Samples
+		if stats.Correct >= 0 { // the learner predicted before it learned
+			r.taskCorrect += stats.Correct
+			r.taskSamples += stats.Samples
+		}
 		if err := r.log.add(r.step, r.task, stats.Loss, r.taskCorrect, r.taskSamples); err != nil {
 			return err
 		}

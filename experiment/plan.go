@@ -2,11 +2,12 @@ package experiment
 
 import (
 	"path/filepath"
+	"slices"
 
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/method"
 	"ocl/nn"
-	"ocl/stream"
 )
 
 // Plans says what an experiment is going to do, a plan for each of [Jobs], without learning or writing anything. It
@@ -32,6 +33,9 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 	c := runConfig(x.config, j)
 	st, err := newStream(x.set, c)
 	if err != nil {
+		return Plan{}, err
+	}
+	if err := infoOf(j.Method).CheckStream(st.Info()); err != nil {
 		return Plan{}, err
 	}
 	net, err := newNetwork(st.Info(), c)
@@ -83,37 +87,62 @@ func (x *experimentRun) costs(jobs []Job, plans map[string]Plan) []float64 {
 	return costs
 }
 
-// FLOPs is the work of the whole run, tests included.
+// FLOPs is the work of the whole run, preparations and tests included.
 func (p Plan) FLOPs() float64 {
-	return float64(p.Steps)*float64(p.FLOPsPerStep) + float64(p.TestSamples)*float64(p.FLOPsPerImage)
+	all := float64(p.Steps)*float64(p.FLOPsPerStep) + float64(p.TestSamples)*float64(p.FLOPsPerImage)
+	for _, v := range p.PrepareFLOPs {
+		all += float64(v)
+	}
+	return all
 }
 
 // newPlan counts the steps and tests of one run.
-func newPlan(st *stream.Tasks, net *nn.Network, set *data.Set, c Config) Plan {
+func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 	p := Plan{FLOPsPerImage: net.FLOPs()}
+	info := infoOf(c.Methods[0])
 	tasks := st.Info().Tasks
+	p.PrepareFLOPs = make([]int64, len(tasks))
+	seen := 0
 	for t := range tasks {
 		p.Steps += st.Batches(t)
+		rows := 0 // evaluations that test task t
 		switch c.Eval {
 		case EvalAll:
-			p.TestSamples += len(tasks) * tasks[t].Test
+			rows = len(tasks) - st.Start()
 		case EvalFinal:
-			p.TestSamples += tasks[t].Test
+			rows = 1
 		default:
-			p.TestSamples += (len(tasks) - t) * tasks[t].Test
+			rows = len(tasks) - max(t, st.Start())
+		}
+		p.TestSamples += rows * tasks[t].Test
+		seen += tasks[t].Train
+		if t >= st.Start() && (c.Eval != EvalFinal || t == len(tasks)-1) {
+			images := info.Prepared(min(seen, c.Memory), method.Setup{Options: c.Method[info.Name]})
+			p.PrepareFLOPs[t] = 3 * net.FLOPs() * int64(images)
 		}
 	}
-	rows := int64(c.Stream.Batch)
-	if infoOf(c.Methods[0]).UsesMemory {
-		rows += int64(c.Replay.Batch)
-	}
 	// Forward, and backward with respect to weights and to inputs: three times the work of a prediction.
-	p.FLOPsPerStep = 3 * net.FLOPs() * rows * int64(c.Replay.Iterations)
+	p.FLOPsPerStep = 3 * net.FLOPs() * stepRows(info, st.Info().Batch, c.Replay)
 	image := int64(set.ImageLen())
 	parameters := int64(len(net.Params()))
 	p.MemoryBytes = baseBytes + int64(len(set.Train.X)+len(set.Test.X)) + int64(c.Memory)*image*4 +
-		parameters*4*parameterCopies + activationBytes(net, c)
+		parameters*4*parameterCopies + activationBytes(net, st.Info().Batch+c.Replay.Batch)
 	return p
+}
+
+// stepRows is the number of rows that a step of a method learns from, in all its iterations.
+func stepRows(info method.Info, batch int, replay ReplayConfig) int64 {
+	rows := int64(batch)
+	if info.Deferred {
+		return 0
+	}
+	if info.UsesMemory {
+		rows += int64(replay.Batch)
+	}
+	if slices.Contains(info.Settings, "replay.iterations") {
+		rows *= int64(replay.Iterations)
+	}
+	return rows
 }
 
 const (
@@ -124,7 +153,6 @@ const (
 
 // activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in
 // some hundreds of multiply-adds forward, as in the survey's network.
-func activationBytes(net *nn.Network, c Config) int64 {
-	rows := int64(max(c.Stream.Batch+c.Replay.Batch, testBatch/10))
-	return net.FLOPs() / 200 * 4 * rows * 4
+func activationBytes(net *nn.Network, rows int) int64 {
+	return net.FLOPs() / 200 * 4 * int64(max(rows, testBatch/10)) * 4
 }

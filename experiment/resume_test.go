@@ -19,6 +19,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/result"
+	"ocl/method"
 )
 
 var long = flag.Bool("long", false, "kill runs at twenty instants instead of three")
@@ -81,6 +82,37 @@ func TestInterruptedResumes(t *testing.T) {
 				t.Errorf("resumed after %d steps: %s", at, d)
 			}
 		})
+	}
+}
+
+// TestEveryMethodResumes at the end of the second task and in the middle of the third, whatever the method keeps besides its
+// network and memory.
+func TestEveryMethodResumes(t *testing.T) {
+	t.Parallel()
+	for _, info := range method.Catalogue() {
+		c := tiny()
+		c.Methods, c.Runs = []string{info.Name}, 1
+		if !info.UsesMemory {
+			c.Memory = DefaultMemory // what nobody chose
+		}
+		if err := c.Set("method.ewc++.every", "3"); err != nil { // a task is 12 steps
+			t.Fatal(err)
+		}
+		want := filepath.Join(t.TempDir(), "whole")
+		mustRun(t, c, Options{Out: want})
+		for _, at := range []int{24, 29} {
+			out := filepath.Join(t.TempDir(), "x")
+			ctx, o := stopAfter(at, Options{Out: out})
+			if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s: interrupted after %d steps: error %v", info.Name, at, err)
+			}
+			if _, err := Resume(context.Background(), out, Options{}); err != nil {
+				t.Fatalf("%s: %v", info.Name, err)
+			}
+			if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+				t.Errorf("%s, resumed after %d steps: %s", info.Name, at, d)
+			}
+		}
 	}
 }
 

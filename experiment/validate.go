@@ -30,8 +30,8 @@ func (c Config) Validate() error {
 	var f faults
 	c.checkData(&f)
 	c.checkStream(&f)
-	usesMemory := c.checkMethods(&f)
-	c.checkMemory(usesMemory, &f)
+	usesMemory, replays := c.checkMethods(&f)
+	c.checkMemory(usesMemory, replays, &f)
 	c.checkTraining(&f)
 	oneOf(&f, "protocol", c.Protocol, ProtocolStandard, ProtocolSurvey, ProtocolTuning)
 	if c.Eval != "" {
@@ -144,8 +144,8 @@ func (c Config) checkStream(f *faults) {
 	}
 }
 
-// checkMethods returns the methods of the list that use memory.
-func (c Config) checkMethods(f *faults) (usesMemory []string) {
+// checkMethods returns the methods of the list that use memory, and those that replay batches from it.
+func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 	if len(c.Methods) == 0 {
 		f.add("methods", "the list is empty", "want at least one method", "choose from `ocl methods`")
 	}
@@ -161,6 +161,10 @@ func (c Config) checkMethods(f *faults) (usesMemory []string) {
 		if info.UsesMemory {
 			usesMemory = append(usesMemory, name)
 		}
+		if slices.Contains(info.Settings, "replay.batch") {
+			replays = append(replays, name)
+		}
+		c.checkTogether(info, f)
 	}
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)
@@ -170,11 +174,11 @@ func (c Config) checkMethods(f *faults) (usesMemory []string) {
 		}
 		c.checkOptions(info, f)
 	}
-	return usesMemory
+	return usesMemory, replays
 }
 
 // checkMemory holds a memory size against the methods that would fill it.
-func (c Config) checkMemory(usesMemory []string, f *faults) {
+func (c Config) checkMemory(usesMemory, replays []string, f *faults) {
 	whole(f, "memory", c.Memory, 0, maxMemory)
 	switch {
 	case c.Memory == 0 && len(usesMemory) > 0:
@@ -183,6 +187,9 @@ func (c Config) checkMemory(usesMemory []string, f *faults) {
 	case len(usesMemory) == 0 && len(c.Methods) > 0 && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
 		f.add("memory", fmt.Sprintf("%d, but %s keeps no memory", c.Memory, strings.Join(c.Methods, ", ")),
 			"want no memory size, or a method that has a memory in the list", "take memory away or add a method, such as er")
+	case c.Memory > 0 && c.Replay.Batch > c.Memory && len(replays) > 0:
+		f.add("replay.batch", fmt.Sprintf("%d, above the %d samples of memory that %s replays from", c.Replay.Batch, c.Memory, strings.Join(replays, ", ")),
+			"want at most memory", "use a smaller --replay-batch or a larger --memory")
 	}
 }
 

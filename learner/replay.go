@@ -38,6 +38,7 @@ type Replay struct {
 	Seed       uint64
 
 	retrieveEnv, updateEnv memory.Env
+	probe                  probe
 	steps                  int64 // batches observed
 	slots                  []int
 	replayed, joined       batch
@@ -61,6 +62,8 @@ func (r *Replay) prepare() {
 	}
 	r.retrieveEnv.Rand = rng.New(r.Seed, "memory/retrieve")
 	r.updateEnv.Rand = rng.New(r.Seed, "memory/update")
+	r.probe.r = r
+	r.retrieveEnv.Probe, r.updateEnv.Probe = &r.probe, &r.probe
 	if r.Retrieve == nil {
 		r.Retrieve = memory.Random{Size: DefaultReplayBatch}
 	}
@@ -116,11 +119,8 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 // Predict implements [ocl.Learner]: the class of the largest logit, batch norm by its running statistics. Any number of
 // rows may be predicted at once.
 func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
-	if len(dst) != x.Dim(0) {
-		return fmt.Errorf("learner: predict: room for %d labels, want one for each of %d images", len(dst), x.Dim(0))
-	}
-	if len(dst) == 0 {
-		return nil
+	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
+		return err
 	}
 	logits := r.Net.Predict(r.WS, x)
 	for i := range dst {
@@ -155,13 +155,29 @@ type pass struct {
 // accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's. It returns the
 // sum of the mean losses and the number of counted rows whose label the network predicted.
 func (r *Replay) accumulate() (sum float64, correct int, err error) {
+	return r.finish(r.Net.Accumulate(r.WS, r.batches(), r.loss))
+}
+
+// accumulateApart is accumulate, but the gradient of pass i > 0 goes to parts[i-1] [P].
+func (r *Replay) accumulateApart(parts [][]float32) (sum float64, correct int, err error) {
+	return r.finish(r.Net.AccumulateApart(r.WS, r.batches(), parts, r.loss))
+}
+
+// batches is the images of the passes.
+func (r *Replay) batches() []*tensor.Tensor {
 	r.images = r.images[:0]
 	for i := range r.passes {
 		r.images = append(r.images, r.passes[i].X)
 	}
-	if err = r.Net.Accumulate(r.WS, r.images, r.loss); err != nil {
+	return r.images
+}
+
+// finish sums up the passes, unless they ended in an error.
+func (r *Replay) finish(err error) (float64, int, error) {
+	if err != nil {
 		return 0, 0, err
 	}
+	sum, correct := 0.0, 0
 	for i := range r.passes {
 		sum += r.passes[i].mean
 		correct += r.passes[i].correct
@@ -199,7 +215,8 @@ func (r *Replay) MemoryBytes() int64 {
 	return r.Memory.Bytes()
 }
 
-// SaveState implements [ocl.State]: network, optimiser, memory, sources and the number of batches observed.
+// SaveState implements [ocl.State]: network, optimiser, memory with the state of its updater, sources and the number of
+// batches observed.
 func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	r.prepare()
 	e.Int64s("steps", r.steps)
@@ -218,7 +235,13 @@ func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	if err := saveBinary(e, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
 		return err
 	}
-	return saveBinary(e, "rng/update", r.updateEnv.Rand)
+	if err := saveBinary(e, "rng/update", r.updateEnv.Rand); err != nil {
+		return err
+	}
+	if s, ok := r.Update.(ocl.State); ok {
+		return s.SaveState(e.Sub("update"))
+	}
+	return nil
 }
 
 // LoadState implements [ocl.State].
@@ -242,5 +265,11 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 	if err := loadBinary(d, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
 		return err
 	}
-	return loadBinary(d, "rng/update", r.updateEnv.Rand)
+	if err := loadBinary(d, "rng/update", r.updateEnv.Rand); err != nil {
+		return err
+	}
+	if s, ok := r.Update.(ocl.State); ok {
+		return s.LoadState(d.Sub("update"))
+	}
+	return nil
 }

@@ -23,5 +23,28 @@ type Retriever interface {
 
 // Env is what an Updater or Retriever may use besides its arguments. Rand is its own named source.
 type Env struct {
-	Rand *rng.Source
+	Rand  *rng.Source
+	Probe Probe
 }
+
+// Probe asks about the learner's network and leaves its parameters and running statistics alone. ℓ is the plain cross
+// entropy, whatever criterion the learner steps along.
+type Probe interface {
+	// Interference writes to dst, for each row of b, by how much the step that is under way would raise its loss if it went
+	// along the incoming batch's gradient alone: ℓ(f_θv(x), y) − ℓ(f_θ(x), y) with θ^v = θ − α·g and no weight decay. Batch
+	// norm is in training mode over b. Only a [Retriever] may ask, and it is an error where the learner retrieves before
+	// it knows g.
+	Interference(dst []float64, b ocl.Batch) error
+	// Cosines writes to dst[i·B+j] the cosine of the angle between the gradients ∇ℓ over all parameters of groups i of a and
+	// j of b, B of them; 0 where a gradient is. Batch norm is in evaluation mode. Only an [Updater] may ask.
+	Cosines(dst []float64, a, b Groups) error
+}
+
+// Groups are rows of a batch in groups of Size, which divides their number. The gradient of a group is that of its mean loss.
+type Groups struct {
+	ocl.Batch
+	Size int
+}
+
+// Count is the number of groups.
+func (g Groups) Count() int { return g.Len() / g.Size }

@@ -1,6 +1,9 @@
 package memory
 
-import "ocl"
+import (
+	"ocl"
+	"ocl/internal/rng"
+)
 
 // Random is random retrieval: Size of the filled slots, uniformly without replacement, or all of them when there are
 // fewer. Samples of the current task and of the incoming batch's classes are eligible. It draws one number a slot.
@@ -10,19 +13,24 @@ type Random struct {
 
 var _ Retriever = Random{}
 
-// Retrieve implements [Retriever]. The draw is Floyd's: as many numbers as slots, and no list of all slots.
+// Retrieve implements [Retriever].
 func (r Random) Retrieve(dst []int, m *Store, _ ocl.Batch, env Env) ([]int, error) {
+	return Sample(dst, m.Len(), r.Size, env.Rand), nil
+}
+
+// Sample appends to dst k of the numbers [0, n), uniformly without replacement, or all of them when there are fewer. The
+// draw is Floyd's: as many numbers as it chooses, and no list of all n.
+func Sample(dst []int, n, k int, src *rng.Source) []int {
 	start := len(dst)
-	length := m.Len()
-	for j := length - min(r.Size, length); j < length; j++ {
-		slot := env.Rand.IntN(j + 1)
+	for j := n - min(k, n); j < n; j++ {
+		chosen := src.IntN(j + 1)
 		for _, taken := range dst[start:] {
-			if taken == slot {
-				slot = j
+			if taken == chosen {
+				chosen = j
 				break
 			}
 		}
-		dst = append(dst, slot)
+		dst = append(dst, chosen)
 	}
-	return dst, nil
+	return dst
 }

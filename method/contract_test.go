@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"maps"
 	"testing"
 
 	"ocl"
@@ -34,6 +35,7 @@ func build(name string, network arch.Config, change func(*method.Setup)) func(*t
 			Memory: 12, ReplayBatch: 4, Iterations: 1,
 			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed,
 		}
+		s.Options = maps.Clone(options[name])
 		if change != nil {
 			change(&s)
 		}
@@ -57,7 +59,32 @@ var changes = map[string]func(*method.Setup){
 	"replay.joint":      func(s *method.Setup) { s.Joint = true },
 }
 
-// TestContract runs every method of the catalogue, with every setting it declares, on both networks.
+// options are those that the contract's few batches need to differ from their defaults, by method.
+var options = map[string]map[string]any{
+	"ewc++": {"every": 1, "lambda": 10.0},
+	"gdumb": {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
+}
+
+// others is another value of each option of each method.
+var others = map[string]map[string]any{
+	"ewc++": {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
+	"gdumb": {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
+	"gss":   {"subset_size": 2, "subset": "sample", "gate": "batch"},
+	"lwf":   {"mc": true},
+	"mir":   {"candidates": 5},
+}
+
+// with changes an option.
+func with(name string, value any) func(*method.Setup) {
+	return func(s *method.Setup) {
+		if s.Options == nil {
+			s.Options = map[string]any{}
+		}
+		s.Options[name] = value
+	}
+}
+
+// TestContract runs every method of the catalogue, with every setting and option it declares, on both networks.
 func TestContract(t *testing.T) {
 	networks := map[string]arch.Config{
 		"mlp":      {Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}},
@@ -70,7 +97,7 @@ func TestContract(t *testing.T) {
 					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
 					New: build(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 				}
-				if network.NF > 0 {
+				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" { // those need some batches a task, gss a full memory
 					c.Steps = 4 // plain Go takes its time
 				}
 				if info.UsesMemory {
@@ -82,6 +109,16 @@ func TestContract(t *testing.T) {
 						t.Fatalf("setting %s: the contract test does not know how to change it", key)
 					}
 					c.Vary[key] = build(info.Name, network, change)
+				}
+				for _, o := range info.Options {
+					if info.Offline {
+						continue // a stream reads them (experiment.TestOfflineOptions)
+					}
+					value, ok := others[info.Name][o.Name]
+					if !ok {
+						t.Fatalf("option %s: the contract test does not know another value", o.Name)
+					}
+					c.Vary[o.Name] = build(info.Name, network, with(o.Name, value))
 				}
 				learnertest.Run(t, c)
 			})

@@ -23,27 +23,34 @@ type Info struct {
 	Formula  string
 	Citation string
 	Traits
-	Signals     []string // supervisory signals used besides the labels of each batch (survey §3)
-	Settings    []string // keys of the config that it reads, beyond network and optimiser
-	Options     []Option // method.<Name>.<option>; only what no shared setting says
-	CostPerStep string   // relative to Finetune
-	Expect      string   // what a person will see
+	Signals        []string // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
+	Settings       []string // keys of the config that it reads, beyond network and optimiser
+	Options        []Option // method.<Name>.<option>; only what no shared setting says
+	Paper, Authors Grid     // what to try when tuning: the survey's table:hyper, and its authors' files
+	CostPerStep    string   // relative to Finetune
+	Expect         string   // what a person will see, on CIFAR-100 among others
 
-	build func(Setup) (ocl.Learner, error)
+	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
+	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
+	build    func(Setup) (ocl.Learner, error)
 }
 
 // Traits are what the rest of the program needs to know of a method.
 type Traits struct {
-	UsesMemory     bool // it stores samples, Setup.Memory of them
-	TaskBoundaries bool // it is told when a task begins and ends
+	UsesMemory     bool   // it stores samples, Setup.Memory of them
+	TaskBoundaries bool   // it is told when a task begins and ends
+	StoredTasks    bool   // it needs to know which task a stored sample came from
+	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
+	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
+	Prediction     string // the rule; "" is the class of the largest logit
 }
 
-// Option is a setting of one method alone. The type of a value is that of Default.
-type Option struct {
-	Name    string
-	Default any
-	Meaning string
-	Range   string // the values that make sense, for people
+// Rule is how the method predicts, in words.
+func (t Traits) Rule() string {
+	if t.Prediction == "" {
+		return "the class of the largest logit"
+	}
+	return t.Prediction
 }
 
 // Setup is what a method is built from. Net, WS and Opt belong to the learner afterwards.
@@ -59,6 +66,14 @@ type Setup struct {
 	Classes     int    // K
 	Seed        uint64
 	Options     map[string]any // by Option.Name; what is absent has its default
+}
+
+// option is the value of an option of the method that is being built.
+func option[T any](s Setup, o Option) T {
+	if v, ok := s.Options[o.Name]; ok {
+		return v.(T)
+	}
+	return o.Default.(T)
 }
 
 // Catalogue returns all methods, sorted by name.
@@ -89,17 +104,50 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 			return nil, fmt.Errorf("method: %s: %s: %d; want at least %d", i.Name, v.key, v.value, v.least)
 		}
 	}
+	if err := i.CheckTogether(s); err != nil {
+		return nil, fmt.Errorf("method: %s: %w", i.Name, err)
+	}
 	return i.build(s)
 }
 
-// CheckOptions says whether all options are the method's own and have the type of their default.
+// CheckTogether says whether options and settings, each in order by itself, go together. The error begins with the option.
+func (i Info) CheckTogether(s Setup) error {
+	if i.check == nil {
+		return nil
+	}
+	return i.check(s)
+}
+
+// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
+// backward through the network. Of the setup it looks at the options.
+func (i Info) Prepared(stored int, s Setup) int {
+	if i.prepared == nil {
+		return 0
+	}
+	return i.prepared(stored, s)
+}
+
+// CheckStream says whether a stream gives the method the supervisory signals that it uses.
+func (i Info) CheckStream(s ocl.StreamInfo) error {
+	if i.TaskBoundaries && s.NoBoundaries {
+		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end; want one that does; "+
+			"use another stream or a method without task boundaries, `ocl methods` tells which", i.Name, s.Name)
+	}
+	return nil
+}
+
+// CheckOptions says whether all options are the method's own, of the type of their default and in their range.
 func (i Info) CheckOptions(options map[string]any) error {
 	names := make([]string, len(i.Options))
 	for k, o := range i.Options {
 		names[k] = o.Name
 		v, ok := options[o.Name]
-		if ok && reflect.TypeOf(v) != reflect.TypeOf(o.Default) {
-			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Range)
+		switch {
+		case !ok:
+		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
+			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Wanted())
+		case !o.holds(v):
+			return fmt.Errorf("method: %s: option %s: %v; want %s; correct the value", i.Name, o.Name, v, o.Wanted())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(options)) {

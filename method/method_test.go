@@ -1,10 +1,12 @@
 package method_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"ocl"
 	"ocl/internal/rng"
 	"ocl/method"
 	"ocl/nn/arch"
@@ -28,8 +30,66 @@ func TestCatalogueIsSortedAndWhole(t *testing.T) {
 		if info.UsesMemory != slices.Contains(info.Settings, "memory") {
 			t.Errorf("%s: uses memory: %v, but its settings are %v", info.Name, info.UsesMemory, info.Settings)
 		}
+		if info.StoredTasks != slices.Contains(info.Signals, "tasks of stored samples") {
+			t.Errorf("%s: tasks of stored samples: %v, but its signals are %v", info.Name, info.StoredTasks, info.Signals)
+		}
+		if len(info.Authors) == 0 {
+			t.Errorf("%s: nothing to try when tuning", info.Name)
+		}
+		for _, g := range []method.Grid{info.Paper, info.Authors} {
+			checkGrid(t, info, g)
+		}
+		for _, o := range info.Options {
+			if o.Meaning == "" {
+				t.Errorf("%s: option %s: Meaning is empty", info.Name, o.Name)
+			}
+			if err := info.CheckOptions(map[string]any{o.Name: o.Default}); err != nil {
+				t.Errorf("%s: the default: %v", info.Name, err)
+			}
+		}
 		if info.TaskBoundaries != slices.Contains(info.Signals, "task boundaries") {
 			t.Errorf("%s: task boundaries: %v, but its signals are %v", info.Name, info.TaskBoundaries, info.Signals)
+		}
+	}
+}
+
+// checkGrid wants learning rates, and values of options that the method takes.
+func checkGrid(t *testing.T, info method.Info, g method.Grid) {
+	t.Helper()
+	rates := false
+	for _, a := range g {
+		if len(a.Values) == 0 {
+			t.Errorf("%s: tuning %s: no values", info.Name, a.Key)
+		}
+		rates = rates || a.Key == "optimizer.lr"
+		name, ok := strings.CutPrefix(a.Key, "method."+info.Name+".")
+		if !ok {
+			continue
+		}
+		for _, v := range a.Values {
+			if err := info.CheckOptions(map[string]any{name: v}); err != nil {
+				t.Errorf("tuning %s: %v", a.Key, err)
+			}
+		}
+	}
+	if len(g) > 0 && !rates {
+		t.Errorf("%s: a grid without learning rates", info.Name)
+	}
+}
+
+// TestBoundariesAreDeclared: who is told where tasks begin and end says so, so that the report says it too.
+func TestBoundariesAreDeclared(t *testing.T) {
+	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	for _, info := range method.Catalogue() {
+		if _, aware := build(info.Name, network, nil)(t, 1).(ocl.TaskAware); aware != info.TaskBoundaries {
+			t.Errorf("%s: task boundaries are declared: %v, but used: %v", info.Name, info.TaskBoundaries, aware)
+		}
+		err := info.CheckStream(ocl.StreamInfo{Name: "blurry", NoBoundaries: true})
+		if (err != nil) != info.TaskBoundaries || err != nil && !strings.Contains(err.Error(), info.Name+": stream blurry") {
+			t.Errorf("%s: a stream without boundaries: error %v", info.Name, err)
+		}
+		if err := info.CheckStream(ocl.StreamInfo{Name: "split"}); err != nil {
+			t.Errorf("%s: a stream with boundaries: %v", info.Name, err)
 		}
 	}
 }
@@ -48,7 +108,10 @@ func TestLookup(t *testing.T) {
 }
 
 func TestCheckOptions(t *testing.T) {
-	info := method.Info{Name: "x", Options: []method.Option{{Name: "candidates", Default: 50, Range: "1 or more"}, {Name: "subset", Default: "batch"}}}
+	info := method.Info{Name: "x", Options: []method.Option{
+		{Name: "candidates", Default: 50, Least: 1}, {Name: "subset", Default: "batch", Choices: []string{"batch", "sample"}},
+		{Name: "share", Default: 0.5, Most: 1}, {Name: "weight", Default: 1.0}, {Name: "raw", Default: false},
+	}}
 	for _, c := range []struct {
 		options map[string]any
 		want    string // part of the error; "" is none
@@ -56,8 +119,16 @@ func TestCheckOptions(t *testing.T) {
 		{nil, ""},
 		{map[string]any{"candidates": 20, "subset": "sample"}, ""},
 		{map[string]any{"candidate": 20}, "did you mean candidates?"},
-		{map[string]any{"candidates": "20"}, "want int, 1 or more"},
+		{map[string]any{"candidates": "20"}, "want int, a whole number, at least 1"},
 		{map[string]any{"candidates": nil}, "want int"},
+		{map[string]any{"candidates": 0}, "option candidates: 0; want a whole number, at least 1"},
+		{map[string]any{"share": 1.5}, "option share: 1.5; want a number from 0 to 1"},
+		{map[string]any{"share": -0.5}, "want a number from 0 to 1"},
+		{map[string]any{"share": math.NaN()}, "option share: NaN"},
+		{map[string]any{"weight": math.Inf(1)}, "option weight: +Inf; want a number, at least 0"},
+		{map[string]any{"weight": 1e9, "share": 1.0, "raw": true}, ""},
+		{map[string]any{"subset": "rows"}, "option subset: rows; want one of batch, sample"},
+		{map[string]any{"raw": 1}, "want bool, true or false"},
 	} {
 		err := info.CheckOptions(c.options)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -95,6 +166,37 @@ func TestNewRefuses(t *testing.T) {
 			change(&bad)
 			if _, err := info.New(bad); err == nil || !strings.Contains(err.Error(), info.Name+": ") || !strings.Contains(err.Error(), key) {
 				t.Errorf("%s: bad %s: error %v, want one that names the method and the key", info.Name, key, err)
+			}
+		}
+	}
+}
+
+// TestCheckTogether: options that are in order by themselves but not beside each other or the settings.
+func TestCheckTogether(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setup method.Setup
+		want  []string // parts of the error; none is no error
+	}{
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}}, []string{"candidates: 5", "replay.batch 10", "at least 10"}},
+		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample"}}, nil},
+		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
+		{"finetune", method.Setup{}, nil},
+	} {
+		info, err := method.Lookup(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = info.CheckTogether(c.setup)
+		if (err == nil) != (len(c.want) == 0) {
+			t.Errorf("%s, %v: error %v, want %q", c.name, c.setup.Options, err, c.want)
+		}
+		for _, part := range c.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s, %v: error %v, want one with %q", c.name, c.setup.Options, err, part)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"ocl/tensor"
 )
 
@@ -21,6 +23,7 @@ type accumulation struct {
 	net     *Network
 	ws      *Workspace
 	batches []*tensor.Tensor
+	parts   [][]float32 // of AccumulateApart
 	loss    LossFunc
 }
 
@@ -30,6 +33,19 @@ type accumulation struct {
 // one after the other with all workers, and gives the same bits. No Backward may follow. After an error of loss, which is
 // returned, Grads and running statistics are worth nothing.
 func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossFunc) error {
+	return n.accumulate(ws, batches, nil, loss)
+}
+
+// AccumulateApart is [Network.Accumulate] without its last additions: the gradient of batch i > 0 is written to parts[i-1]
+// [P] instead.
+func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
+	if len(parts) != max(0, len(batches)-1) {
+		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients, want one for each of %d batches but the first", len(parts), len(batches)))
+	}
+	return n.accumulate(ws, batches, parts, loss)
+}
+
+func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	most := 0
 	for _, x := range batches {
 		n.check(x)
@@ -40,13 +56,13 @@ func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossF
 		return nil
 	}
 	if len(batches) == 1 || ws.pool.workers < len(batches) {
-		return n.accumulateInTurn(ws, batches, loss, most)
+		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
 	first := ws.lanes[0].pass
 	first.pack(ws.pool, ws.profile, n)
 	first.packBackward(ws.pool, ws.profile, n, false)
-	ws.accumulate = accumulation{n, ws, batches, loss}
+	ws.accumulate = accumulation{n, ws, batches, parts, loss}
 	ws.pool.run(&ws.accumulate, len(batches))
 	ws.accumulate = accumulation{}
 	for i := range batches {
@@ -57,18 +73,25 @@ func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossF
 	for i := range batches {
 		l := ws.lanes[i]
 		l.pass.move()
-		if l.sum != nil {
+		if i > 0 && parts == nil {
 			ws.add(n, l.sum)
 		}
 	}
 	return nil
 }
 
-func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, loss LossFunc, most int) error {
+func (n *Network) accumulateInTurn(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc, most int) error {
 	p := ws.trainFor(n, most)
 	for i, x := range batches {
 		if i == 0 {
 			if err := p.accumulate(n, x, i, loss, n.grads); err != nil {
+				return err
+			}
+			continue
+		}
+		if parts != nil {
+			clear(parts[i-1])
+			if err := p.accumulate(n, x, i, loss, parts[i-1]); err != nil {
 				return err
 			}
 			continue
@@ -103,9 +126,12 @@ func (ws *Workspace) add(n *Network, sum []float32) {
 func (a *accumulation) do(_, batch int) {
 	l := a.ws.lanes[batch]
 	dst := a.net.grads
-	if l.sum != nil {
-		clear(l.sum)
+	if batch > 0 {
 		dst = l.sum
+		if a.parts != nil {
+			dst = a.parts[batch-1]
+		}
+		clear(dst)
 	}
 	l.err = l.pass.accumulate(a.net, a.batches[batch], batch, a.loss, dst)
 }
@@ -143,7 +169,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			l.pass = newPass(net, l.pool, most, false, &ws.packs)
+			l.pass = newPass(net, l.pool, most, 0, &ws.packs)
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}

@@ -17,10 +17,9 @@ const (
 // Builder puts a network together layer by layer; package arch uses it. Parameters are drawn as PyTorch draws them:
 // weights and biases from U(−1/√fan_in, 1/√fan_in), γ = 1, β = 0.
 type Builder struct {
-	net  *Network
-	src  *rng.Source
-	g    geom
-	fill []func() // initialisers, run once the vectors exist
+	net *Network
+	src *rng.Source
+	g   geom
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels.
@@ -33,7 +32,7 @@ func (b *Builder) param(name string, in, taps, out int) convRef {
 	p := Param{Name: name, Offset: b.total(), In: in, Taps: taps, Out: out}
 	n.list = append(n.list, p)
 	bound := 1 / math.Sqrt(float64(in*taps))
-	b.fill = append(b.fill, func() { b.uniform(p, bound) })
+	n.initial = append(n.initial, initial{p, bound, 0})
 	return convRef{name: name, at: p.Offset, size: p.Len()}
 }
 
@@ -45,20 +44,37 @@ func (b *Builder) total() int {
 	return last.Offset + last.Len()
 }
 
-func (b *Builder) uniform(p Param, bound float64) {
-	for i := range p.Len() {
-		b.net.params[p.Offset+i] = float32((2*b.src.Float64() - 1) * bound)
+// initial is how a parameter starts: drawn from U(−bound, bound), or at value where bound is 0.
+type initial struct {
+	Param
+	bound float64
+	value float32
+}
+
+// Init draws all parameters from src as a new network's are drawn, and sets the running statistics to means of 0 and
+// variances of 1. Gradients stay as they are.
+func (n *Network) Init(src *rng.Source) {
+	for _, p := range n.initial {
+		for i := range p.Len() {
+			n.params[p.Offset+i] = p.value
+			if p.bound > 0 {
+				n.params[p.Offset+i] = float32((2*src.Float64() - 1) * p.bound)
+			}
+		}
 	}
+	clear(n.running)
+	for i := 1; i < len(n.stats); i += 2 {
+		for j := range n.stats[i].Out {
+			n.running[n.stats[i].Offset+j] = 1
+		}
+	}
+	n.Changed()
 }
 
 func (b *Builder) vector(name string, n int, value float32) int {
 	p := Param{Name: name, Offset: b.total(), Out: n}
 	b.net.list = append(b.net.list, p)
-	b.fill = append(b.fill, func() {
-		for i := range n {
-			b.net.params[p.Offset+i] = value
-		}
-	})
+	b.net.initial = append(b.net.initial, initial{p, 0, value})
 	return p.Offset
 }
 
@@ -133,9 +149,7 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0}
 	l.w = b.param(name+".weight", in, 1, out)
 	l.bias = b.vector(name+".bias", out, 0)
-	p := b.net.list[len(b.net.list)-1]
-	bound := 1 / math.Sqrt(float64(in))
-	b.fill[len(b.fill)-1] = func() { b.uniform(p, bound) }
+	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
 	b.g = rowsGeom(out, 1, 1, 1)
@@ -152,14 +166,6 @@ func (b *Builder) Build() *Network {
 	if k := len(n.stats); k > 0 {
 		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)
 	}
-	for i := 1; i < len(n.stats); i += 2 {
-		for j := range n.stats[i].Out {
-			n.running[n.stats[i].Offset+j] = 1
-		}
-	}
-	for _, f := range b.fill {
-		f()
-	}
-	n.Changed()
+	n.Init(b.src)
 	return n
 }

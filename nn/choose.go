@@ -45,7 +45,7 @@ func winogradFits(s *kernel.Set, in, out geom, w window) bool {
 // ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
 // algorithm fits use it, "direct" where none does, "table" for both kinds.
 func (n *Network) ConvolutionName() string {
-	p := newPass(n, newPool(1), 1, true, &packs{})
+	p := newPass(n, newPool(1), 1, 1, &packs{})
 	uses, could := 0, 0
 	for _, c := range p.convs {
 		switch u := c.conv.(type) {

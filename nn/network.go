@@ -22,6 +22,7 @@ type Network struct {
 	layers     []layer
 	list       []Param
 	stats      []Param // running statistics; Offset is into running
+	initial    []initial
 
 	params, grads []float32
 	running       []float32
@@ -114,7 +115,11 @@ type Workspace struct {
 
 	accumulate accumulation
 	share      shared
+	vectors    vectorWork
 	adding     addition
+	probe      probing
+	descending descent
+	cosines    cosines
 }
 
 // NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
@@ -122,12 +127,18 @@ func (n *Network) NewWorkspace(workers int) *Workspace {
 	return &Workspace{pool: newPool(workers)}
 }
 
+// Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
+// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
+// nor used by Accumulate.
+func (ws *Workspace) Beside() *Workspace { return &Workspace{pool: ws.pool} }
+
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.pool.workers }
 
 // Close ends the workers; the workspace cannot be used any more.
 func (ws *Workspace) Close() {
 	ws.closeLanes()
+	ws.probe.close()
 	ws.pool.close()
 }
 
@@ -212,7 +223,7 @@ func (ws *Workspace) lastForward() *pass {
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.pool, images, false, &ws.packs)
+		ws.train = newPass(n, ws.pool, images, 0, &ws.packs)
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -282,11 +293,12 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 
 // predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.
 type predictTask struct {
-	net  *Network
-	ws   *Workspace
-	x    *tensor.Tensor
-	part int
-	view []tensor.Tensor // one a worker
+	net      *Network
+	ws       *Workspace
+	x        *tensor.Tensor
+	part     int
+	features bool
+	view     []tensor.Tensor // one a worker
 }
 
 func (t *predictTask) do(worker, chunk int) {
@@ -296,35 +308,54 @@ func (t *predictTask) do(worker, chunk int) {
 	row := t.x.RowLen()
 	v.Shape = append(v.Shape[:0], t.x.Shape...)
 	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
-	logits := t.ws.eval[worker].infer(t.net, v)
-	copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+	p := t.ws.eval[worker]
+	logits := p.infer(t.net, v)
+	if !t.features {
+		copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+		return
+	}
+	for img := range hi - lo {
+		copy(t.ws.out.Row(lo+img), p.features[img*p.featureGeom.cs:])
+	}
 }
 
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
 // on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	return n.predict(ws, x, false)
+}
+
+// PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
+func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
+	return n.predict(ws, x, true)
+}
+
+func (n *Network) predict(ws *Workspace, x *tensor.Tensor, features bool) *tensor.Tensor {
 	n.check(x)
 	ws.belong(n)
 	t := &ws.predict
 	if ws.eval == nil {
 		serial := newPool(1)
 		for range ws.pool.workers {
-			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), true, &ws.packs))
+			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), rowsParts, &ws.packs))
 		}
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
-	b, first := x.Dim(0), ws.eval[0]
+	b, columns, first := x.Dim(0), n.classes, ws.eval[0]
+	if features {
+		columns = n.featureDim
+	}
 	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
 	if ws.out == nil {
-		ws.out = tensor.New(0, n.classes)
+		ws.out = tensor.New(0, columns)
 	}
-	ws.out.Shape[0] = b
-	ws.out.Data = slices.Grow(ws.out.Data[:0], b*n.classes)[:b*n.classes]
+	ws.out.Shape[0], ws.out.Shape[1] = b, columns
+	ws.out.Data = slices.Grow(ws.out.Data[:0], b*columns)[:b*columns]
 	first.pack(ws.pool, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
-	t.net, t.ws, t.x, t.part = n, ws, x, part
+	t.net, t.ws, t.x, t.part, t.features = n, ws, x, part, features
 	ws.pool.run(t, (b+part-1)/part)
 	t.x = nil
 	return ws.out

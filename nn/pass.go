@@ -49,16 +49,14 @@ type pass struct {
 	profile *profile
 }
 
-// newPass makes the states of all layers. Inference gives layers of planes n images at a time, as many as their caches
-// hold, and those of rows several times as many, since they read many more weights.
-func newPass(net *Network, p *pool, n int, inference bool, packs *packs) *pass {
-	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: inference, n: n, rowsN: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
+// newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise it is
+// for inference, where layers of rows take that many times n images at once, since they read many more weights.
+func newPass(net *Network, p *pool, n, parts int, packs *packs) *pass {
+	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: parts > 0, n: n, rowsN: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
 	g := planesGeom(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
 		if _, ok := l.(rowsLayer); ok {
-			if inference {
-				s.rowsN = n * rowsParts
-			}
+			s.rowsN = n * max(parts, 1)
 			s.rowsFrom = i + 1
 		}
 		var st state
@@ -178,9 +176,10 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	}
 }
 
-// convNorm writes y = relu?(norm(conv(x)) + res?): in inference by the convolution alone where it can, otherwise through z.
+// convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where it
+// can, otherwise through z.
 func (p *pass) convNorm(layer string, c conv, b *norm, y, z, x, res []float32) {
-	if p.inference && c.finishes() {
+	if p.inference && p.mode == Eval && c.finishes() {
 		c.forward(p.pool, y, x, p.images, b.finish(res))
 		p.mark(layer, "forward")
 		return

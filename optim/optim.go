@@ -16,6 +16,10 @@ type Optimizer interface {
 	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64
+	// SetLR changes the learning rate from the next step on; a schedule sets it, and it is not part of the state.
+	SetLR(lr float64)
+	// Fresh is an optimiser with the same settings that has made no step.
+	Fresh() Optimizer
 	SaveState(*checkpoint.Encoder) error
 	LoadState(*checkpoint.Decoder) error
 }
@@ -33,7 +37,9 @@ type sgd struct {
 // NewSGD returns an optimiser with empty momentum.
 func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
 
-func (s *sgd) LR() float64 { return s.SGD.LR }
+func (s *sgd) LR() float64      { return s.SGD.LR }
+func (s *sgd) SetLR(lr float64) { s.SGD.LR = lr }
+func (s *sgd) Fresh() Optimizer { return NewSGD(s.SGD) }
 
 func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	if s.Momentum != 0 && s.m == nil {
@@ -77,7 +83,9 @@ type adam struct {
 // NewAdam returns an optimiser with empty moments.
 func NewAdam(c Adam) Optimizer { return &adam{Adam: c} }
 
-func (a *adam) LR() float64 { return a.Adam.LR }
+func (a *adam) LR() float64      { return a.Adam.LR }
+func (a *adam) SetLR(lr float64) { a.Adam.LR = lr }
+func (a *adam) Fresh() Optimizer { return NewAdam(a.Adam) }
 
 func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	if n := len(net.Params()); a.m == nil {

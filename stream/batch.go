@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"ocl"
@@ -82,10 +81,8 @@ func newAugmenter(set *data.Set) *augmenter {
 	return a
 }
 
-// begin takes the numbers of a task, counted in the whole stream.
-func (a *augmenter) begin(seed uint64, task int) {
-	a.base = rng.New(seed, fmt.Sprintf("stream/augment/%d", task)).Uint64()
-}
+// begin takes the numbers of what the source is named after, a task.
+func (a *augmenter) begin(seed uint64, source string) { a.base = rng.New(seed, source).Uint64() }
 
 // apply returns the changed picture; it is valid until the next call.
 func (a *augmenter) apply(pixels []uint8, place int) []uint8 {

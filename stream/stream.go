@@ -160,6 +160,9 @@ func (s *Tasks) Info() ocl.StreamInfo { return s.info }
 // Original is the 0-based place of a task in the whole stream, before Keep cut tasks away.
 func (s *Tasks) Original(task int) int { return s.first + task }
 
+// Start is the first task that is learned: task 0.
+func (s *Tasks) Start() int { return 0 }
+
 // Batches is the number of mini-batches that Train(task) delivers.
 func (s *Tasks) Batches(task int) int { return (len(s.train[task]) + s.opts.Batch - 1) / s.opts.Batch }
 
@@ -181,7 +184,7 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 			from = s.start
 		}
 		if s.augment != nil {
-			s.augment.begin(s.opts.Seed, s.Original(task))
+			s.augment.begin(s.opts.Seed, fmt.Sprintf("stream/augment/%d", s.Original(task)))
 		}
 		list, b := s.train[task], s.opts.Batch
 		for at := from * b; at < len(list); at += b {

@@ -35,17 +35,17 @@ func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config)
 	if err != nil {
 		return err
 	}
-	perStep := map[string]time.Duration{}
+	speeds := map[string]float64{}
 	var runs []planned
 	for i, job := range experiment.Jobs(cfg) {
 		p := plans[i]
-		if _, known := perStep[job.Method]; !known {
-			if perStep[job.Method], err = f.trial(ctx, cfg, job.Method); err != nil {
+		if _, known := speeds[job.Method]; !known {
+			if speeds[job.Method], err = f.speed(ctx, cfg, job.Method); err != nil {
 				return err
 			}
 		}
 		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
-			estimate(p, perStep[job.Method]).Seconds()})
+			p.FLOPs() / speeds[job.Method]})
 	}
 	if f.json {
 		return printJSON(w, runs)
@@ -72,20 +72,36 @@ func printPlan(w io.Writer, runs []planned) error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// estimate takes predictions to be as fast, by their floating-point operations, as steps.
-func estimate(p experiment.Plan, step time.Duration) time.Duration {
-	tests := float64(p.TestSamples) * float64(p.FLOPsPerImage) / max(float64(p.FLOPsPerStep), 1)
-	return time.Duration((float64(p.Steps) + tests) * float64(step))
-}
-
-// trial learns the beginning of the stream and returns the mean time of a step.
-func (f *runFlags) trial(ctx context.Context, cfg experiment.Config, name string) (time.Duration, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cfg.Methods, cfg.Runs, cfg.Eval = []string{name}, 1, experiment.EvalFinal
-	if info, err := method.Lookup(name); err == nil && !info.UsesMemory {
+// speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
+// their operations, as steps. Of a method whose steps do not train it is that of finetune.
+func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
+	cfg.Methods, cfg.Runs = []string{name}, 1
+	info, err := method.Lookup(name)
+	if err != nil {
+		return 0, err
+	}
+	if info.Deferred {
+		cfg.Methods = []string{"finetune"}
+	}
+	if info.Deferred || !info.UsesMemory {
 		cfg.Memory = 0
 	}
+	step, err := f.trial(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	plans, err := experiment.Plans(cfg, f.opts)
+	if err != nil {
+		return 0, err
+	}
+	return float64(plans[0].FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
+}
+
+// trial learns the beginning of the stream of the one method and returns the mean time of a step.
+func (f *runFlags) trial(ctx context.Context, cfg experiment.Config) (time.Duration, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cfg.Eval = experiment.EvalFinal
 	steps, begun, last := 0, time.Time{}, time.Time{}
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
 	opts.Events = func(experiment.Job) experiment.Events {

@@ -12,11 +12,13 @@ import (
 )
 
 func newMethods() *cobra.Command {
-	return &cobra.Command{
+	var markdown bool
+	cmd := &cobra.Command{
 		Use:   "methods [NAME]",
 		Short: "List the methods, or describe one: its formula, options, what it needs to know and its cost.",
 		Example: `  ocl methods
-  ocl methods er`,
+  ocl methods er
+  ocl methods --markdown > docs/methods.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exactly("one NAME or nothing")(cmd, args)
@@ -25,65 +27,161 @@ func newMethods() *cobra.Command {
 		},
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			write, infos := describeMethod, method.Catalogue()
+			if markdown {
+				write = describeInMarkdown
+			}
+			if len(args) > 0 {
+				info, err := method.Lookup(args[0])
+				if err != nil {
+					return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))
+				}
+				return write(cmd.OutOrStdout(), info)
+			}
+			if !markdown {
 				return listMethods(cmd.OutOrStdout())
 			}
-			info, err := method.Lookup(args[0])
-			if err != nil {
-				return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))
-			}
-			return describeMethod(cmd.OutOrStdout(), info)
+			return methodsPage(cmd.OutOrStdout(), infos)
 		},
 	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all methods, or the one, as the page docs/methods.md")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"markdown": ""})
+	return cmd
 }
 
 func listMethods(w io.Writer) error {
-	t := table{head: []string{"name", "method", "memory", "summary"}, right: make([]bool, 4)}
+	t := table{head: []string{"name", "method", "memory", "signals", "summary"}, right: make([]bool, 5)}
 	for _, info := range method.Catalogue() {
 		memory := "none"
 		if info.UsesMemory {
 			memory = "samples"
 		}
-		t.rows = append(t.rows, []string{info.Name, info.Title, memory, info.Summary})
+		signals := "none"
+		if len(info.Signals) > 0 {
+			signals = joinWords(info.Signals)
+		}
+		t.rows = append(t.rows, []string{info.Name, info.Title, memory, signals, info.Summary})
 	}
 	return t.write(w)
+}
+
+// fact is a line of what there is to say of a method.
+type fact struct{ name, text string }
+
+// facts are what is said of a method besides its idea and its options.
+func facts(info method.Info) []fact {
+	memory := "none"
+	if info.UsesMemory {
+		memory = "stores samples"
+	}
+	signals := "nothing but the stream"
+	if len(info.Signals) > 0 {
+		signals = joinWords(info.Signals)
+	}
+	settings := "network and optimizer alone"
+	if len(info.Settings) > 0 {
+		settings = joinWords(info.Settings)
+	}
+	tuning := gridText(info.Paper)
+	if other := gridText(info.Authors); other != tuning {
+		tuning += "; by the authors' files: " + other
+	}
+	return []fact{
+		{"update", info.Formula},
+		{"memory", memory},
+		{"signals", signals},
+		{"predicts", info.Rule()},
+		{"settings", settings},
+		{"tuning", tuning},
+		{"cost", info.CostPerStep},
+		{"expect", info.Expect},
+		{"citation", info.Citation},
+	}
+}
+
+// gridText writes a grid as "optimizer.lr 0.01, 0.1 · optimizer.weight_decay 0, 0.001".
+func gridText(g method.Grid) string {
+	if len(g) == 0 {
+		return "no grid"
+	}
+	var axes []string
+	for _, a := range g {
+		var values []string
+		for _, v := range a.Values {
+			values = append(values, defaultText(v))
+		}
+		axes = append(axes, a.Key+" "+joinWords(values))
+	}
+	return strings.Join(axes, " · ")
 }
 
 func describeMethod(w io.Writer, info method.Info) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", info.Name, info.Title)
 	for _, text := range []string{info.Summary, info.Idea} {
-		if text != "" {
-			fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
+		fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
+	}
+	for _, f := range facts(info) {
+		for _, line := range fold(f.text, plainWidth-12) {
+			fmt.Fprintf(&b, "%-10s  %s\n", f.name, line)
+			f.name = ""
 		}
 	}
-	field := func(name, text string) {
-		if text == "" {
-			return
-		}
-		for _, line := range fold(text, plainWidth-12) {
-			fmt.Fprintf(&b, "%-10s  %s\n", name, line)
-			name = ""
-		}
-	}
-	field("formula", info.Formula)
-	signals := "nothing but the stream"
-	if len(info.Signals) > 0 {
-		signals = joinWords(info.Signals)
-	}
-	field("signals", signals)
-	field("settings", joinWords(info.Settings))
-	field("cost", info.CostPerStep)
-	field("expect", info.Expect)
-	field("citation", info.Citation)
 	if len(info.Options) > 0 {
 		fmt.Fprintf(&b, "\nOptions, set by --set method.%s.NAME=VALUE:\n", info.Name)
 		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
 		for _, o := range info.Options {
-			t.rows = append(t.rows, []string{o.Name, fmt.Sprint(o.Default), o.Range, o.Meaning})
+			t.rows = append(t.rows, []string{o.Name, defaultText(o.Default), o.Wanted(), o.Meaning})
 		}
 		if err := t.write(&b); err != nil {
 			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// methodsPage writes docs/methods.md.
+func methodsPage(w io.Writer, infos []method.Info) error {
+	var b strings.Builder
+	fmt.Fprint(&b, "# Methods\n\nWhat `ocl methods NAME` says of each method. `ocl methods --markdown > docs/methods.md` writes this page;"+
+		"\na test keeps it current. Symbols are the survey's, α the learning rate (α_lr beside the α of EWC++); a tuning grid is the survey's table:hyper.\n\n"+
+		"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
+	for _, info := range infos {
+		f := facts(info)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", info.Name, anchor(info.Name), info.Title, f[1].text, f[2].text, f[3].text)
+	}
+	for _, info := range infos {
+		fmt.Fprintln(&b)
+		if err := describeInMarkdown(&b, info); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// anchor is where a heading can be linked to: letters and digits alone are kept.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, heading)
+}
+
+func describeInMarkdown(w io.Writer, info method.Info) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n\n", info.Name, info.Title, info.Summary, info.Idea)
+	fmt.Fprint(&b, "| | |\n|---|---|\n")
+	for _, f := range facts(info) {
+		fmt.Fprintf(&b, "| %s | %s |\n", f.name, strings.ReplaceAll(f.text, "|", `\|`))
+	}
+	if len(info.Options) > 0 {
+		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", info.Name)
+		for _, o := range info.Options {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, defaultText(o.Default), o.Wanted(), o.Meaning)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

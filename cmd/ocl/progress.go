@@ -237,6 +237,9 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 			})
 		},
 		StepEnd: func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(p.now(), step, s) }) },
+		Preparing: func(done, total int) {
+			locked(func() { r.preparing = float64(done) / float64(total) })
+		},
 		Evaluated: func(row int, accuracy []*float64) {
 			locked(func() {
 				r.evaluated(row, accuracy)

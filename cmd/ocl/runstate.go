@@ -25,7 +25,9 @@ type runState struct {
 	task, tasks int  // 1-based
 	open        bool // the task's end has not been told
 	step        int
-	tested      int // samples predicted so far
+	tested      int     // samples predicted so far
+	prepared    float64 // floating-point operations of the preparations that are done
+	preparing   float64 // share of the present preparation that is done; 0 where none is under way
 	loss        mean
 	running     mean // share of incoming rows predicted before learning them
 	seconds     mean // of a step, evaluations left out
@@ -59,7 +61,16 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 
 // work is what was done of the run so far. Evaluations before this process are not known and count as still to do.
 func (r *runState) work() float64 {
-	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage)
+	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage) +
+		r.prepared + r.preparing*r.prepareFLOPs()
+}
+
+// prepareFLOPs is the work of the preparation after the present task.
+func (r *runState) prepareFLOPs() float64 {
+	if r.task < 1 || r.task > len(r.plan.PrepareFLOPs) {
+		return 0
+	}
+	return float64(r.plan.PrepareFLOPs[r.task-1])
 }
 
 func (r *runState) taskBegin(t ocl.TaskInfo) {
@@ -74,8 +85,8 @@ func (r *runState) taskBegin(t ocl.TaskInfo) {
 
 func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
 	r.step = step
-	r.loss.add(s.Loss)
-	if s.Samples > 0 {
+	if s.Samples > 0 && s.Correct >= 0 { // otherwise the learner only stored
+		r.loss.add(s.Loss)
 		r.running.add(float64(s.Correct) / float64(s.Samples))
 	}
 	r.samples.add(float64(s.Samples))
@@ -89,6 +100,8 @@ func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
 }
 
 func (r *runState) evaluated(row int, accuracy []*float64) {
+	r.prepared += r.prepareFLOPs()
+	r.preparing = 0
 	sum, n := 0.0, 0
 	for j, a := range accuracy {
 		if a == nil {
@@ -115,6 +128,9 @@ func (r *runState) parts(rate string) []part {
 		parts = append(parts, part{fmt.Sprintf("task %d/%d", r.task, r.tasks), 0})
 	}
 	parts = append(parts, part{fmt.Sprintf("step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps))), 2})
+	if r.preparing > 0 {
+		parts = append(parts, part{"preparing " + percent(r.preparing), 1})
+	}
 	if r.loss.any {
 		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.loss.value), 4})
 	}

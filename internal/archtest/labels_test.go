@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	citation = regexp.MustCompile(`\b(eq|alg): ?[A-Za-z_]+`)
-	entry    = regexp.MustCompile(`^((?:eq|alg): ?\w+) +(\S+)$`)
+	citation = regexp.MustCompile(`\b(eq|alg|par): ?[A-Za-z_-]*[A-Za-z_]`)
+	entry    = regexp.MustCompile(`^((?:eq|alg|par): ?[\w-]+) +(\S+)$`)
 )
 
 // readLabels reads labels.txt: label to package, "-" where nothing implements it yet.

@@ -48,6 +48,42 @@ func (c Case) Batches(seed uint64, n, b int) []ocl.Batch {
 	return batches
 }
 
+// Learn feeds batches [lo, hi) of all, made by Batches, to a learner and fails the test on an error. A learner that uses
+// task boundaries is told where the two tasks begin and end.
+func (c Case) Learn(t *testing.T, l ocl.Learner, all []ocl.Batch, lo, hi int) []ocl.StepStats {
+	t.Helper()
+	aware, ok := l.(ocl.TaskAware)
+	if !ok {
+		return Observe(t, l, all[lo:hi])
+	}
+	var stats []ocl.StepStats
+	taskOf := func(i int) int { return 2 * i / len(all) }
+	for i := lo; i < hi; i++ {
+		if i == 0 || taskOf(i) != taskOf(i-1) {
+			if err := aware.BeginTask(c.task(taskOf(i))); err != nil {
+				t.Fatalf("batch %d: %v", i, err)
+			}
+		}
+		stats = append(stats, Observe(t, l, all[i:i+1])...)
+		if i == len(all)-1 || taskOf(i) != taskOf(i+1) {
+			if err := aware.EndTask(context.Background()); err != nil {
+				t.Fatalf("after batch %d: %v", i, err)
+			}
+		}
+	}
+	return stats
+}
+
+// task describes one of the two tasks of Batches.
+func (c Case) task(i int) ocl.TaskInfo {
+	info := ocl.TaskInfo{Index: i}
+	half := (c.Classes + 1) / 2
+	for k := i * half; k < min((i+1)*half, c.Classes); k++ {
+		info.Classes = append(info.Classes, ocl.Label(k))
+	}
+	return info
+}
+
 // Run checks the contract.
 func Run(t *testing.T, c Case) {
 	if c.Steps == 0 {
@@ -60,6 +96,9 @@ func Run(t *testing.T, c Case) {
 	t.Run("predicts any number of rows, each by itself", c.predictRows)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
+	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
+		t.Run("prepares", c.prepares)
+	}
 	t.Run("copes with one sample a batch", c.single)
 	t.Run("copes with a batch of another size", c.sizes)
 	t.Run("save, load, continue equals continue", c.resumes)
@@ -92,14 +131,24 @@ func State(t *testing.T, s ocl.State) *checkpoint.Container {
 	return c
 }
 
-// Predict returns the labels predicted for x.
+// Predict returns the labels predicted for x, after preparing a learner that wants to be.
 func Predict(t *testing.T, l ocl.Learner, x *tensor.Tensor) []ocl.Label {
 	t.Helper()
+	prepare(t, l)
 	dst := make([]ocl.Label, x.Dim(0))
 	if err := l.Predict(dst, x); err != nil {
 		t.Fatal(err)
 	}
 	return dst
+}
+
+func prepare(t *testing.T, l ocl.Learner) {
+	t.Helper()
+	if p, ok := l.(ocl.Preparer); ok {
+		if err := p.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // CheckSame fails the test unless two states are equal bit for bit; it names the sections that differ.
@@ -121,7 +170,7 @@ func CheckSame(t *testing.T, what string, got, want *checkpoint.Container) {
 func (c Case) repeats(t *testing.T) {
 	a, b := c.New(t, 1), c.New(t, 1)
 	batches := c.Batches(1, c.Steps, 5)
-	sa, sb := Observe(t, a, batches), Observe(t, b, batches)
+	sa, sb := c.Learn(t, a, batches, 0, c.Steps), c.Learn(t, b, batches, 0, c.Steps)
 	CheckSame(t, "second learner", State(t, b), State(t, a))
 	if !slices.Equal(sa, sb) {
 		t.Errorf("stats %v and %v", sa, sb)
@@ -131,8 +180,8 @@ func (c Case) repeats(t *testing.T) {
 func (c Case) seeds(t *testing.T) {
 	a, b := c.New(t, 1), c.New(t, 2)
 	batches := c.Batches(1, c.Steps, 5)
-	Observe(t, a, batches)
-	Observe(t, b, batches)
+	c.Learn(t, a, batches, 0, c.Steps)
+	c.Learn(t, b, batches, 0, c.Steps)
 	if State(t, a).Equal(State(t, b)) {
 		t.Error("seeds 1 and 2 lead to the same state; want the seed to matter")
 	}
@@ -140,14 +189,17 @@ func (c Case) seeds(t *testing.T) {
 
 func (c Case) leavesBatch(t *testing.T) {
 	kept, wiped := c.New(t, 1), c.New(t, 1)
-	for i, b := range c.Batches(1, c.Steps, 5) {
+	batches := c.Batches(1, c.Steps, 5)
+	copies := make([]ocl.Batch, c.Steps)
+	for i, b := range batches {
 		x, y := b.X.Clone(), slices.Clone(b.Y)
-		Observe(t, kept, []ocl.Batch{b})
+		c.Learn(t, kept, batches, i, i+1)
 		if !slices.Equal(b.X.Data, x.Data) || !slices.Equal(b.X.Shape, x.Shape) || !slices.Equal(b.Y, y) {
 			t.Fatalf("batch %d was changed", i)
 		}
 		// Batches are reused by streams: what was observed is overwritten before the next step.
-		Observe(t, wiped, []ocl.Batch{{X: x, Y: y}})
+		copies[i] = ocl.Batch{X: x, Y: y}
+		c.Learn(t, wiped, copies, i, i+1)
 		for k := range x.Data {
 			x.Data[k] = -1e6
 		}
@@ -160,8 +212,9 @@ func (c Case) predictIsPure(t *testing.T) {
 	a, b := c.New(t, 1), c.New(t, 1)
 	batches := c.Batches(1, c.Steps, 5)
 	test := c.Batches(2, 1, 23)[0].X
-	Observe(t, a, batches[:3])
-	Observe(t, b, batches[:3])
+	c.Learn(t, a, batches, 0, 3)
+	c.Learn(t, b, batches, 0, 3)
+	prepare(t, a)
 	before, image := State(t, a), test.Clone()
 	first := Predict(t, a, test)
 	CheckSame(t, "after Predict", State(t, a), before)
@@ -171,14 +224,14 @@ func (c Case) predictIsPure(t *testing.T) {
 	if !slices.Equal(test.Data, image.Data) {
 		t.Error("Predict changed its images")
 	}
-	Observe(t, a, batches[3:])
-	Observe(t, b, batches[3:])
+	c.Learn(t, a, batches, 3, c.Steps)
+	c.Learn(t, b, batches, 3, c.Steps)
 	CheckSame(t, "after Predict and further steps", State(t, a), State(t, b))
 }
 
 func (c Case) predictRows(t *testing.T) {
 	l := c.New(t, 1)
-	Observe(t, l, c.Batches(1, c.Steps, 5))
+	c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
 	x := c.Batches(2, 1, 37)[0].X
 	all := Predict(t, l, x)
 	for i, y := range all {
@@ -203,8 +256,9 @@ func (c Case) predictRows(t *testing.T) {
 func (c Case) capacity(t *testing.T) {
 	l := c.New(t, 1)
 	m, ok := l.(ocl.MemoryReporter)
-	for i, b := range c.Batches(1, c.Steps+c.Capacity/2, 5) {
-		Observe(t, l, []ocl.Batch{b})
+	batches := c.Batches(1, c.Steps+c.Capacity/2, 5)
+	for i := range batches {
+		c.Learn(t, l, batches, i, i+1)
 		stored := 0
 		if ok {
 			for label, n := range m.MemoryCounts() {
@@ -226,7 +280,7 @@ func (c Case) capacity(t *testing.T) {
 func (c Case) cancelled(t *testing.T) {
 	l := c.New(t, 1)
 	batches := c.Batches(1, 2, 5)
-	Observe(t, l, batches[:1])
+	c.Learn(t, l, batches, 0, 1)
 	before := State(t, l)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -236,20 +290,67 @@ func (c Case) cancelled(t *testing.T) {
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
 }
 
+// prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled preparation
+// can be repeated; a second one changes nothing; a prepared learner predicts after a load without preparing again.
+func (c Case) prepares(t *testing.T) {
+	l := c.New(t, 1)
+	p := l.(ocl.Preparer)
+	test := c.Batches(2, 1, 23)[0].X
+	dst := make([]ocl.Label, 23)
+	if err := p.Prepare(context.Background()); err == nil {
+		t.Error("prepared before any batch; want an error")
+	}
+	if err := l.Predict(dst, test); err == nil {
+		t.Error("predicted before any batch; want an error")
+	}
+	batches := c.Batches(1, c.Steps, 5)
+	l, twin := c.New(t, 1), c.New(t, 1)
+	p = l.(ocl.Preparer)
+	c.Learn(t, l, batches, 0, c.Steps-1)
+	prepare(t, l)
+	c.Learn(t, l, batches, c.Steps-1, c.Steps)
+	c.Learn(t, twin, batches, 0, c.Steps)
+	if err := l.Predict(dst, test); err == nil {
+		t.Error("predicted by what was prepared before the last batch; want an error")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Prepare(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v, want one that wraps context.Canceled", err)
+	}
+	prepare(t, l)
+	prepare(t, twin)
+	CheckSame(t, "prepared once before and cancelled once", State(t, l), State(t, twin))
+	want := Predict(t, twin, test)
+	CheckSame(t, "prepared twice", State(t, twin), State(t, l))
+	loaded := c.New(t, 2)
+	if err := loaded.LoadState(State(t, l).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Predict(dst, test); err != nil || !slices.Equal(dst, want) {
+		t.Errorf("loaded: predictions %v (%v), want %v", dst, err, want)
+	}
+}
+
 func (c Case) single(t *testing.T) {
 	l := c.New(t, 1)
-	for i, s := range Observe(t, l, c.Batches(1, c.Steps, 1)) {
-		if s.Samples != 1 || s.Correct < 0 || s.Correct > 1 {
-			t.Errorf("step %d: %+v, want 1 sample and 0 or 1 correct", i, s)
+	for i, s := range c.Learn(t, l, c.Batches(1, c.Steps, 1), 0, c.Steps) {
+		if s.Samples != 1 || s.Correct < -1 || s.Correct > 1 {
+			t.Errorf("step %d: %+v, want 1 sample and 0 or 1 correct, or -1", i, s)
 		}
 	}
 }
 
 func (c Case) sizes(t *testing.T) {
 	l := c.New(t, 1)
-	for _, n := range []int{5, 2, 9, 1} {
-		if s := Observe(t, l, c.Batches(uint64(n), 1, n))[0]; s.Samples != n {
-			t.Errorf("%d samples counted, want %d", s.Samples, n)
+	sizes := []int{5, 2, 9, 1}
+	batches := c.Batches(1, len(sizes), 9)
+	for i, n := range sizes {
+		batches[i] = ocl.Batch{X: batches[i].X.Rows(0, n), Y: batches[i].Y[:n]}
+	}
+	for i, s := range c.Learn(t, l, batches, 0, len(sizes)) {
+		if s.Samples != sizes[i] {
+			t.Errorf("%d samples counted, want %d", s.Samples, sizes[i])
 		}
 	}
 }
@@ -260,17 +361,17 @@ func (c Case) resumes(t *testing.T) {
 	whole := c.New(t, 1)
 	batches := c.Batches(1, 2*c.Steps, 5)
 	cut := c.Steps + 1
-	Observe(t, whole, batches[:cut])
+	c.Learn(t, whole, batches, 0, cut)
 	var file bytes.Buffer
 	if _, err := State(t, whole).WriteTo(&file); err != nil {
 		t.Fatal(err)
 	}
-	want := Observe(t, whole, batches[cut:])
+	want := c.Learn(t, whole, batches, cut, 2*c.Steps)
 	test := c.Batches(2, 1, 23)[0].X
 	labels := Predict(t, whole, test)
 
 	used := c.New(t, 1)
-	Observe(t, used, c.Batches(3, 2*c.Steps, 5))
+	c.Learn(t, used, c.Batches(3, 2*c.Steps, 5), 0, 2*c.Steps)
 	for name, l := range map[string]ocl.Learner{"fresh": c.New(t, 1), "used": used} {
 		saved, err := checkpoint.Parse(slices.Clone(file.Bytes()))
 		if err != nil {
@@ -280,13 +381,13 @@ func (c Case) resumes(t *testing.T) {
 			t.Fatalf("%s learner: %v", name, err)
 		}
 		CheckSame(t, name+" learner, just loaded", State(t, l), saved)
-		if got := Observe(t, l, batches[cut:]); !slices.Equal(got, want) {
+		if got := c.Learn(t, l, batches, cut, 2*c.Steps); !slices.Equal(got, want) {
 			t.Errorf("%s learner: stats %v, want %v", name, got, want)
 		}
-		CheckSame(t, name+" learner, at the end", State(t, l), State(t, whole))
 		if got := Predict(t, l, test); !slices.Equal(got, labels) {
 			t.Errorf("%s learner: predictions %v, want %v", name, got, labels)
 		}
+		CheckSame(t, name+" learner, at the end", State(t, l), State(t, whole))
 	}
 }
 
@@ -300,7 +401,7 @@ func (c Case) refuses(t *testing.T) {
 func (c Case) varies(t *testing.T, build func(*testing.T, uint64) ocl.Learner) {
 	a, b := c.New(t, 1), build(t, 1)
 	batches := c.Batches(1, c.Steps, 5)
-	losses := slices.Equal(Observe(t, a, batches), Observe(t, b, batches))
+	losses := slices.Equal(c.Learn(t, a, batches, 0, c.Steps), c.Learn(t, b, batches, 0, c.Steps))
 	test := c.Batches(2, 1, 200)[0].X
 	if losses && slices.Equal(Predict(t, a, test), Predict(t, b, test)) {
 		t.Error("all losses and predictions are the same")

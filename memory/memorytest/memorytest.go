@@ -3,6 +3,7 @@
 package memorytest
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -50,13 +51,49 @@ func Samples(t *testing.T, m *memory.Store) []int {
 	return slots
 }
 
-// Env returns an Env whose source is derived from seed.
-func Env(seed uint64) memory.Env { return memory.Env{Rand: rng.New(seed, "memorytest")} }
+// Env returns an Env whose source is derived from seed and whose probe is a [Probe].
+func Env(seed uint64) memory.Env {
+	return memory.Env{Rand: rng.New(seed, "memorytest"), Probe: Probe{}}
+}
 
-// Updater checks an Updater: one valid slot for each row, the store untouched, the same seed the same slots, capacity
-// kept, any batch size.
+// Probe answers as a network could, with made-up functions of the samples' numbers, see [Batch].
+type Probe struct{}
+
+// Interference implements [memory.Probe]: some of the values are equal.
+func (Probe) Interference(dst []float64, b ocl.Batch) error {
+	for i := range dst {
+		dst[i] = float64(int(b.X.Row(i)[0]) * 7 % 5)
+	}
+	return nil
+}
+
+// Cosines implements [memory.Probe]: the gradient of a group points where its mean number's radians do.
+func (Probe) Cosines(dst []float64, a, b memory.Groups) error {
+	for i := range a.Count() {
+		for j := range b.Count() {
+			dst[i*b.Count()+j] = math.Cos(mean(a, i) - mean(b, j))
+		}
+	}
+	return nil
+}
+
+func mean(g memory.Groups, group int) (mean float64) {
+	for i := range g.Size {
+		mean += float64(g.X.Row(group*g.Size + i)[0]) / float64(g.Size)
+	}
+	return mean
+}
+
+// Updater checks an Updater that keeps nothing between batches: see [Updaters].
 func Updater(t *testing.T, u memory.Updater) {
+	Updaters(t, func() memory.Updater { return u })
+}
+
+// Updaters checks the Updaters that build makes: one valid slot for each row, the store untouched, the same seed the same
+// slots, capacity kept, any batch size.
+func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
+		u, twinUpdater := build(), build()
 		m, twin := memory.NewStore(capacity, Shape), memory.NewStore(capacity, Shape)
 		env, twinEnv := Env(1), Env(1)
 		seen := 0
@@ -74,7 +111,7 @@ func Updater(t *testing.T, u memory.Updater) {
 			if !slices.Equal(before.Data, batch.X.Data) || m.Len() != length || m.Seen() != seen {
 				t.Fatalf("capacity %d, step %d: Update changed the batch or the store", capacity, step)
 			}
-			again, err := u.Update(nil, twin, batch, twinEnv)
+			again, err := twinUpdater.Update(nil, twin, batch, twinEnv)
 			if err != nil || !slices.Equal(again, slots[1:]) {
 				t.Fatalf("capacity %d, step %d: slots %v, with the same seed %v (%v)", capacity, step, slots[1:], again, err)
 			}

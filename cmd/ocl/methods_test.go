@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"ocl/method"
+)
+
+func TestMethodsPageIsCurrent(t *testing.T) {
+	page, err := os.ReadFile("../../docs/methods.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := methodsPage(&b, method.Catalogue()); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(page) {
+		t.Error("docs/methods.md is not what the catalogue says; run `go run ./cmd/ocl methods --markdown > docs/methods.md`")
+	}
+}
+
+// TestIdeasAreShort: `ocl methods NAME` tells the idea in at most four lines.
+func TestIdeasAreShort(t *testing.T) {
+	for _, info := range method.Catalogue() {
+		if lines := fold(info.Idea, plainWidth); len(lines) > 4 {
+			t.Errorf("%s: the idea takes %d lines of %d characters, want at most 4", info.Name, len(lines), plainWidth)
+		}
+	}
+}

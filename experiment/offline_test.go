@@ -1,0 +1,196 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ocl/experiment/result"
+)
+
+// offline is tiny with Offline beside ER, for few epochs.
+func offline() Config {
+	c := tiny()
+	c.Methods, c.Runs = []string{"er", "offline"}, 1
+	c.Method = map[string]map[string]any{"offline": {"epochs": 3, "batch": 32}}
+	return c
+}
+
+// Offline stands beside another method in one experiment: the same stream, its accuracies in the last row alone, and what
+// needs a history absent; the plan knows its steps.
+func TestOfflineBesideOthers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		eval, protocol string
+		tasks, steps   int
+	}{
+		{EvalSeen, ProtocolStandard, 5, 57}, // 600 pictures in batches of 32, three times
+		{EvalFinal, ProtocolStandard, 5, 57},
+		{EvalAll, ProtocolSurvey, 3, 33}, // 360 pictures; the incomplete batch is dropped
+	} {
+		c := offline()
+		c.Eval, c.Protocol = tt.eval, tt.protocol
+		results := mustRun(t, c, Options{})
+		er, off := results[0], results[1]
+		if d := cmp.Diff(er.Stream, off.Stream); d != "" {
+			t.Errorf("%s: the streams differ: %s", tt.eval, d)
+		}
+		for i, row := range off.Accuracy {
+			for j, v := range row {
+				if (v != nil) != (i == tt.tasks-1) {
+					t.Errorf("%s: accuracy[%d][%d] is %v", tt.eval, i, j, v)
+				}
+			}
+		}
+		m := off.Metrics
+		if m.AverageAccuracy == nil || m.AverageForgetting != nil || m.FWT != nil || m.LearningAccuracy != nil {
+			t.Errorf("%s: metrics %+v", tt.eval, m)
+		}
+		if off.Outcome != (result.Outcome{State: result.Finished, Step: tt.steps}) || off.Memory != nil {
+			t.Errorf("%s: outcome %+v, memory %v; want %d steps", tt.eval, off.Outcome, off.Memory, tt.steps)
+		}
+		plans, err := Plans(c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, tests := plans[1], 40*tt.tasks
+		if p.Steps != tt.steps || p.TestSamples != tests || p.FLOPsPerStep != 3*32*p.FLOPsPerImage {
+			t.Errorf("%s: plan %+v, want %d steps of 32 samples and %d tests", tt.eval, p, tt.steps, tests)
+		}
+	}
+}
+
+// Offline's options change how the stream is shown.
+func TestOfflineOptions(t *testing.T) {
+	t.Parallel()
+	c := offline()
+	c.Methods, c.Memory = []string{"offline"}, 0
+	base := comparable(t, mustRun(t, c, Options{}))[0]
+	for option, value := range map[string]int{"epochs": 4, "batch": 16} {
+		c := offline()
+		c.Methods, c.Memory = []string{"offline"}, 0
+		c.Method["offline"][option] = value
+		r := mustRun(t, c, Options{})
+		if comparable(t, r)[0] == base || r[0].Outcome.Step == 57 {
+			t.Errorf("%s %d changes nothing: %d steps", option, value, r[0].Outcome.Step)
+		}
+	}
+	for key, value := range map[string]string{"method.offline.epochs": "0", "method.offline.batch": "0"} {
+		c := offline()
+		if err := c.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), key+": 0") {
+			t.Errorf("%s: error %v", key, err)
+		}
+	}
+}
+
+// Stopped anywhere, an offline run, one of iCaRL and one of GDumb go on to the same bits.
+func TestOthersResume(t *testing.T) {
+	t.Parallel()
+	c := offline()
+	c.Methods = []string{"offline", "icarl", "gdumb"}
+	c.Method["gdumb"] = map[string]any{"epochs": 2}
+	want := filepath.Join(t.TempDir(), "whole")
+	mustRun(t, c, Options{Out: want})
+	for _, at := range []int{1, 18, 19, 20, 56, 57, 64, 69, 100, 130, 140} {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "x")
+			ctx, o := stopAfter(at, Options{Out: out})
+			if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+				t.Fatalf("interrupted after %d steps: error %v", at, err)
+			}
+			if _, err := Resume(context.Background(), out, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+				t.Errorf("resumed after %d steps: %s", at, d)
+			}
+		})
+	}
+}
+
+// GDumb trains when it is evaluated, on the clock of preparing, and tells how far it is; what it predicts after the last
+// task does not depend on the evaluations before. While it observes it has no running accuracy.
+func TestGDumbTrainsWhenEvaluated(t *testing.T) {
+	t.Parallel()
+	var last []*float64
+	for _, tt := range []struct {
+		eval string
+		want int // preparations
+	}{{EvalSeen, 5}, {EvalFinal, 1}} {
+		c := tiny()
+		c.Methods, c.Runs, c.Eval = []string{"gdumb"}, 1, tt.eval
+		c.Method = map[string]map[string]any{"gdumb": {"epochs": 4, "batch": 10}}
+		steps, ends := 0, 0
+		out := filepath.Join(t.TempDir(), "x")
+		r := mustRun(t, c, Options{Out: out, Events: func(Job) Events {
+			return Events{Preparing: func(done, total int) {
+				if steps++; done == total {
+					ends++
+				}
+			}}
+		}})[0]
+		if ends != tt.want || steps != 12*tt.want { // 3 batches of 30 samples in 4 epochs
+			t.Errorf("%s: %d preparations of %d steps in all, want %d of 12", tt.eval, ends, steps, tt.want)
+		}
+		if !(r.Seconds.Prepare > 0) || !(r.Seconds.Prepare > r.Seconds.Train) {
+			t.Errorf("%s: seconds %+v", tt.eval, r.Seconds)
+		}
+		if last != nil && !reflect.DeepEqual(r.Accuracy[4], last) {
+			t.Errorf("%s: another last row than with evaluations between", tt.eval)
+		}
+		last = r.Accuracy[4]
+		if rows := strings.Split(filesOf(t, out, c)[2], "\n"); rows[1] != "1,1,0," {
+			t.Errorf("steps.csv begins with %q", rows[1])
+		}
+		plans, err := Plans(c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trained := 0.0
+		for _, v := range plans[0].PrepareFLOPs {
+			trained += float64(v) / float64(3*plans[0].FLOPsPerImage)
+		}
+		if plans[0].FLOPsPerStep != 0 || trained != float64(120*tt.want) {
+			t.Errorf("%s: planned %d operations a step and %v images trained, want 0 and 30 samples 4 times an evaluation", tt.eval, plans[0].FLOPsPerStep, trained)
+		}
+	}
+}
+
+// A training that is stopped begins again when the run is resumed, with the same bits.
+func TestStoppedWhilePreparing(t *testing.T) {
+	t.Parallel()
+	c := tiny()
+	c.Methods, c.Runs = []string{"gdumb"}, 1
+	c.Method = map[string]map[string]any{"gdumb": {"epochs": 4, "batch": 10}}
+	want := filepath.Join(t.TempDir(), "whole")
+	mustRun(t, c, Options{Out: want})
+	out := filepath.Join(t.TempDir(), "x")
+	ctx, cancel := context.WithCancel(context.Background())
+	steps := 0
+	results, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
+		return Events{Preparing: func(int, int) {
+			if steps++; steps == 30 {
+				cancel()
+			}
+		}}
+	}})
+	if !errors.Is(err, context.Canceled) || len(results) != 1 || results[0].Outcome != (result.Outcome{State: result.Interrupted, Step: 36}) {
+		t.Fatalf("stopped in the third training: %+v, error %v", results, err)
+	}
+	if _, err := Resume(context.Background(), out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+		t.Error(d)
+	}
+}

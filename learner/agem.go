@@ -1,0 +1,90 @@
+package learner
+
+import (
+	"context"
+
+	"ocl"
+	"ocl/checkpoint"
+)
+
+// AGEM is averaged GEM (survey §methods, par: A-GEM): Replay with another line 4. From the second task on the replay batch is no batch
+// to learn, but a reference: a step must not raise its loss, to first order. With g the gradient of the incoming batch and
+// g_ref that of the replay batch, both by the learner's criterion,
+//
+//	g ← g − (g·g_ref / g_ref·g_ref) g_ref   where g·g_ref < 0
+//
+// over all parameters at once; otherwise g stays as it is. Both passes are in training mode, each with its own batch-norm
+// statistics; Loss is the sum of both means. In the first task, and with an empty memory, AGEM is Finetune. The memory is
+// filled from the first batch on, and samples of the current task may be in the reference.
+type AGEM struct {
+	*Replay
+
+	tasks     int64 // begun
+	reference []float32
+	apart     [][]float32
+}
+
+var (
+	_ ocl.Learner   = (*AGEM)(nil)
+	_ ocl.TaskAware = (*AGEM)(nil)
+	_ Stepper       = (*AGEM)(nil)
+)
+
+// NewAGEM makes r, a learner that was not used yet, an AGEM.
+func NewAGEM(r *Replay) *AGEM {
+	a := &AGEM{Replay: r, reference: make([]float32, len(r.Net.Params()))}
+	a.apart = [][]float32{a.reference}
+	r.Step = a
+	return a
+}
+
+// BeginTask implements [ocl.TaskAware].
+func (a *AGEM) BeginTask(ocl.TaskInfo) error {
+	a.tasks++
+	return nil
+}
+
+// EndTask implements [ocl.TaskAware]; nothing happens.
+func (a *AGEM) EndTask(context.Context) error { return nil }
+
+// Gradient implements [Stepper].
+func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
+	r.Net.ZeroGrads()
+	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
+	if a.tasks > 1 {
+		replay, err := r.retrieve(b)
+		if err != nil {
+			return s, err
+		}
+		if s.Replay = replay.Len(); s.Replay > 0 {
+			r.passes = append(r.passes, pass{Batch: replay})
+		}
+	}
+	if s.Replay == 0 {
+		s.Loss, s.Correct, err = r.accumulate()
+		return s, err
+	}
+	s.Loss, s.Correct, err = r.accumulateApart(a.apart)
+	if err != nil {
+		return s, err
+	}
+	g := r.Net.Grads()
+	if dot := r.WS.Dot(g, a.reference); dot < 0 {
+		r.WS.AddScaled(g, a.reference, float32(-dot/r.WS.Dot(a.reference, a.reference)))
+	}
+	return s, nil
+}
+
+// SaveState implements [ocl.State].
+func (a *AGEM) SaveState(e *checkpoint.Encoder) error {
+	e.Int64s("tasks", a.tasks)
+	return a.Replay.SaveState(e)
+}
+
+// LoadState implements [ocl.State].
+func (a *AGEM) LoadState(d *checkpoint.Decoder) error {
+	if err := d.Int64s("tasks", &a.tasks); err != nil {
+		return err
+	}
+	return a.Replay.LoadState(d)
+}

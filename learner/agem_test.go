@@ -1,0 +1,173 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/memory"
+	"ocl/nn/arch"
+)
+
+// residualCase is what residual learns.
+var residualCase = learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
+
+// sameAsFinetune wants a learner to do what Finetune does on the first n of 6 batches of two tasks, bit for bit.
+func sameAsFinetune(t *testing.T, what string, l ocl.Learner, of *learner.Replay, n int) {
+	t.Helper()
+	finetune := residual(t)
+	batches := residualCase.Batches(1, 6, 5)
+	got, want := residualCase.Learn(t, l, batches, 0, n), residualCase.Learn(t, finetune, batches, 0, n)
+	if !slices.Equal(got, want) || !slices.Equal(of.Net.Params(), finetune.Net.Params()) || !slices.Equal(of.Net.Running(), finetune.Net.Running()) {
+		t.Errorf("%s: stats %v, Finetune %v, or another network", what, got, want)
+	}
+}
+
+// TestAGEMIsFinetune without samples in memory, and in the first task.
+func TestAGEMIsFinetune(t *testing.T) {
+	r := residual(t)
+	sameAsFinetune(t, "no memory", learner.NewAGEM(r), r, 6)
+	r = residual(t)
+	r.Memory = memory.NewStore(0, residualCase.Shape)
+	sameAsFinetune(t, "empty memory", learner.NewAGEM(r), r, 6)
+	r = residual(t)
+	r.Memory = memory.NewStore(12, residualCase.Shape)
+	sameAsFinetune(t, "first task", learner.NewAGEM(r), r, 3)
+	if r.Memory.Len() != 12 {
+		t.Errorf("%d samples stored in the first task, want 12", r.Memory.Len())
+	}
+}
+
+// TestAGEMProjects: a step against the reference becomes orthogonal to it, any other stays as it is (docs/deviations.md:
+// A-GEM).
+func TestAGEMProjects(t *testing.T) {
+	agreed, projected := 0, 0
+	for _, lr := range []float64{0.001, 0.1} {
+		r := perceptron(t, lr)
+		r.Memory = memory.NewStore(10, shape)
+		r.Retrieve = memory.Random{Size: 10} // all of it
+		a := learner.NewAGEM(r)
+		batches := made.Batches(1, 40, 5)
+		made.Learn(t, a, batches, 0, 20)
+		if err := a.BeginTask(ocl.TaskInfo{Index: 1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range slices.Concat(batches[20:30], batches[:10]) { // other classes than the memory has at first, and the same
+			stored := contents(r.Memory)
+			g, mean := gradient(t, r.Net, b)
+			reference, meanStored := gradient(t, r.Net, stored)
+			s, err := a.Gradient(r, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Replay != 10 || !(math.Abs(s.Loss-mean-meanStored) <= 1e-5) {
+				t.Errorf("%d rows replayed at loss %v, want 10 at %v", s.Replay, s.Loss, mean+meanStored)
+			}
+			dot, square, size := product(g, reference), product(reference, reference), math.Sqrt(product(g, g)*product(reference, reference))
+			factor := 0.0
+			if dot >= 0 {
+				agreed++
+			} else {
+				projected++
+				factor = dot / square
+				if after := product(r.Net.Grads(), reference); !(math.Abs(after) <= 1e-6*size) {
+					t.Errorf("g·g_ref is %v after the projection, %v before", after, dot)
+				}
+			}
+			for i, v := range r.Net.Grads() {
+				// Replayed rows come in another order, so that g_ref rounds differently: some ulps of values up to 1.
+				if want := float64(g[i]) - factor*float64(reference[i]); factor == 0 && v != g[i] || !(math.Abs(float64(v)-want) <= 2e-6) {
+					t.Fatalf("g·g_ref %v: gradient %d is %v, want %v", dot, i, v, want)
+				}
+			}
+			r.Opt.Step(r.Net, r.WS)
+		}
+	}
+	if agreed == 0 || projected == 0 {
+		t.Errorf("%d steps agreed with their reference, %d did not; want some of each", agreed, projected)
+	}
+}
+
+func product(x, y []float32) (sum float64) {
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
+	}
+	return sum
+}
+
+// boundaries are the learners that use task boundaries.
+var boundaries = map[string]func(*learner.Replay) ocl.Learner{
+	"A-GEM": func(r *learner.Replay) ocl.Learner {
+		c, h, w := r.Net.Input()
+		r.Memory = memory.NewStore(12, [3]int{c, h, w})
+		return learner.NewAGEM(r)
+	},
+	"EWC++": func(r *learner.Replay) ocl.Learner {
+		return learner.NewEWC(r, learner.EWCOptions{Lambda: 1, Alpha: 0.9, Every: 2})
+	},
+	"LwF":    func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, false) },
+	"LwF.MC": func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, true) },
+}
+
+// TestBoundariesContract is the contract on tasks of three and of two classes.
+func TestBoundariesContract(t *testing.T) {
+	for name, make := range boundaries {
+		t.Run(name, func(t *testing.T) {
+			c := learnertest.Case{Shape: shape, Classes: 5, New: func(t *testing.T, seed uint64) ocl.Learner {
+				net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 5, Hidden: []int{16}}, rng.New(seed, "network/init"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return make(learnerOf(t, net, 0.1))
+			}}
+			if name == "A-GEM" {
+				c.Capacity = 12
+			}
+			learnertest.Run(t, c)
+		})
+	}
+}
+
+// TestBoundariesForget: a learner that has seen two tasks and loads a state of the first one has no teacher and no anchor.
+func TestBoundariesForget(t *testing.T) {
+	batches := made.Batches(1, 8, 5)
+	for name, make := range boundaries {
+		whole, used := make(perceptron(t, 0.1)), make(perceptron(t, 0.1))
+		made.Learn(t, whole, batches, 0, 2)
+		state := learnertest.State(t, whole)
+		made.Learn(t, used, made.Batches(2, 8, 5), 0, 8)
+		if err := used.LoadState(state.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		learnertest.CheckSame(t, name+", just loaded", learnertest.State(t, used), state)
+		want, got := made.Learn(t, whole, batches, 2, 8), made.Learn(t, used, batches, 2, 8)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: stats %v, want %v", name, got, want)
+		}
+		learnertest.CheckSame(t, name, learnertest.State(t, used), learnertest.State(t, whole))
+	}
+}
+
+// TestBoundariesAllocate: like ER, the learners that use task boundaries allocate nothing in a steady step.
+func TestBoundariesAllocate(t *testing.T) {
+	batches := residualCase.Batches(1, 8, 5)
+	for name, make := range boundaries {
+		l := make(residual(t))
+		residualCase.Learn(t, l, batches, 0, 6)
+		i, ctx := 0, context.Background()
+		var err error
+		if n := testing.AllocsPerRun(8, func() {
+			_, e := l.Observe(ctx, batches[6+i%2])
+			err = errors.Join(err, e)
+			i++
+		}); n != 0 || err != nil {
+			t.Errorf("%s: %v allocations a step (%v), want 0", name, n, err)
+		}
+	}
+}

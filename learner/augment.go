@@ -1,0 +1,94 @@
+package learner
+
+import (
+	"math"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/tensor"
+)
+
+// CosineRestarts is the schedule of the original GDumb (Prabhu et al. 2020): an epoch at a tenth of high, then cycles of
+// 1, 2, 4, … epochs, in each of which the rate falls along half a cosine from high towards low.
+func CosineRestarts(high, low float64) Schedule {
+	return func(epoch int) float64 {
+		if epoch == 0 {
+			return high / 10
+		}
+		at, length := epoch-1, 1
+		for at >= length {
+			at -= length
+			length *= 2
+		}
+		return low + (high-low)/2*(1+math.Cos(math.Pi*float64(at)/float64(length)))
+	}
+}
+
+// augmenter crops images after padding them with zeros by an eighth of the longer side, the usual 4 pixels at 32×32, and
+// mirrors them with probability ½.
+type augmenter struct{ image []float32 }
+
+// cropAndFlip changes each row of x [B,C,H,W]. It draws three numbers a row: the offsets y and x, and the mirror.
+func (a *augmenter) cropAndFlip(x *tensor.Tensor, src *rng.Source) {
+	c, h, w := x.Shape[1], x.Shape[2], x.Shape[3]
+	pad := (max(h, w) + 7) / 8
+	for i := range x.Shape[0] {
+		dy, dx, mirror := src.IntN(2*pad+1)-pad, src.IntN(2*pad+1)-pad, src.IntN(2) == 1
+		row := x.Row(i)
+		a.image = append(a.image[:0], row...)
+		clear(row)
+		for plane := range c {
+			from, to := a.image[plane*h*w:], row[plane*h*w:]
+			for y := max(0, -dy); y < min(h, h-dy); y++ {
+				for col := range w {
+					at := col + dx
+					if mirror {
+						at = w - 1 - col + dx
+					}
+					if at >= 0 && at < w {
+						to[y*w+col] = from[(y+dy)*w+at]
+					}
+				}
+			}
+		}
+	}
+}
+
+// mixture is the second half of a batch that was cut and mixed: row i holds a box of another row, whose label is y[i].
+type mixture struct {
+	share  float64 // of the image that is still its own
+	y      []ocl.Label
+	rows   []int
+	images []float32
+}
+
+// cut replaces a box of every row of b, the same in all, by that of a row drawn at random (CutMix, Yun et al. 2019, with
+// α = 1): the box has the sides √(1−λ) of the image for λ from U(0,1), a centre drawn from all pixels, and is cut off at
+// the border. It draws λ, the order of the rows, and the centre's x and y.
+func (m *mixture) cut(b *batch, src *rng.Source) {
+	n, c, h, w := b.x.Shape[0], b.x.Shape[1], b.x.Shape[2], b.x.Shape[3]
+	side := math.Sqrt(1 - src.Float64())
+	m.rows, m.y = m.rows[:0], m.y[:0]
+	for i := range n {
+		m.rows = append(m.rows, i)
+	}
+	src.Shuffle(n, func(i, j int) { m.rows[i], m.rows[j] = m.rows[j], m.rows[i] })
+	left, right := span(src.IntN(w), int(float64(w)*side), w)
+	top, bottom := span(src.IntN(h), int(float64(h)*side), h)
+	m.images = append(m.images[:0], b.x.Data...)
+	size := c * h * w
+	for i, other := range m.rows {
+		m.y = append(m.y, b.y[other])
+		for line := range c * h {
+			if y := line % h; y >= top && y < bottom {
+				copy(b.x.Data[i*size+line*w+left:i*size+line*w+right], m.images[other*size+line*w+left:])
+			}
+		}
+	}
+	m.share = 1 - float64((right-left)*(bottom-top))/float64(w*h)
+}
+
+// span is the interval of a length around a centre, cut off at 0 and end.
+func span(centre, length, end int) (from, to int) {
+	return max(0, centre-length/2), min(end, centre+length/2)
+}

@@ -1,0 +1,185 @@
+package learner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ocl"
+	"ocl/checkpoint"
+)
+
+// EWC is EWC++, elastic weight consolidation with one running Fisher information (survey §methods). From the second task
+// on it draws every parameter back to where the last task left it, the more the more the parameter mattered (eq:ewc, with
+// λ instead of λ/2, as the survey's authors have it):
+//
+//	L(θ) = L_B(θ) + λ Σ_j F̂_j (θ_j − θ*_j)²
+//
+// F_tmp adds up (∂L/∂θ)², of the whole loss of each step. Before step Every, 2·Every, … of a task it is folded into the
+// running average (eq:ewc_online) and starts again from 0; it goes on over the end of a task:
+//
+//	F ← α F_tmp/Every + (1 − α) F
+//
+// At a task's end θ* ← θ and F̂ ← (F − min F)/(max F − min F + 1e-32), minimum and maximum over all parameters together.
+// Raw is the survey's text: λ/2, F̂ = F, and Every is 1. Without memory and with λ = 0, EWC is [Replay] without memory.
+type EWC struct {
+	*Replay
+	EWCOptions
+
+	step     int64     // of the task
+	fisher   []float32 // F [P]
+	sum      []float32 // F_tmp [P]
+	weight   []float32 // F̂ [P]
+	anchor   []float32 // θ* [P]
+	anchored bool      // there are F̂ and θ*
+}
+
+// EWCOptions are the hyperparameters of EWC.
+type EWCOptions struct {
+	Lambda float64 // λ, 0 or more
+	Alpha  float64 // α, in [0,1]: the share of the newest batches in F
+	Every  int     // steps between two refreshments of F; at least 1
+	Raw    bool
+}
+
+var (
+	_ ocl.Learner   = (*EWC)(nil)
+	_ ocl.TaskAware = (*EWC)(nil)
+	_ Stepper       = (*EWC)(nil)
+)
+
+// NewEWC makes r, a learner that was not used yet, an EWC.
+func NewEWC(r *Replay, o EWCOptions) *EWC {
+	if o.Raw {
+		o.Every = 1
+	}
+	p := len(r.Net.Params())
+	e := &EWC{
+		Replay: r, EWCOptions: o,
+		fisher: make([]float32, p), sum: make([]float32, p), weight: make([]float32, p), anchor: make([]float32, p),
+	}
+	r.Step = e
+	return e
+}
+
+// BeginTask implements [ocl.TaskAware].
+func (e *EWC) BeginTask(ocl.TaskInfo) error {
+	e.step = 0
+	return nil
+}
+
+// Observe implements [ocl.Learner]. The penalty is part of the loss; where it explodes, the error names λ.
+func (e *EWC) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	s, err := e.Replay.Observe(ctx, b)
+	if errors.Is(err, ocl.ErrDiverged) {
+		err = fmt.Errorf("%w, or a smaller λ than %v", err, e.Lambda)
+	}
+	return s, err
+}
+
+// Gradient implements [Stepper].
+func (e *EWC) Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error) {
+	e.step++
+	if e.step%int64(e.Every) == 0 {
+		r.WS.Share((*refreshment)(e), len(e.fisher))
+	}
+	s, err := Summed{}.Gradient(r, b)
+	if err != nil {
+		return s, err
+	}
+	s.Loss += e.strength() * r.WS.ShareSum(e, len(e.fisher))
+	return s, nil
+}
+
+// strength is the factor of the penalty.
+func (e *EWC) strength() float64 {
+	if e.Raw {
+		return e.Lambda / 2
+	}
+	return e.Lambda
+}
+
+// Sum implements [nn.SumWork]: it adds the gradient of the penalty to the network's and the squares of the outcome to
+// F_tmp, and returns Σ F̂_j (θ_j − θ*_j)².
+func (e *EWC) Sum(lo, hi int) (penalty float64) {
+	g, sum := e.Net.Grads()[lo:hi], e.sum[lo:hi]
+	if e.anchored && e.Lambda > 0 {
+		theta, anchor, weight := e.Net.Params()[lo:hi], e.anchor[lo:hi], e.weight[lo:hi]
+		slope := float32(2 * e.strength())
+		for i, v := range theta {
+			d := v - anchor[i]
+			pull := float32(weight[i] * d)
+			penalty += float64(pull) * float64(d)
+			g[i] += float32(slope * pull)
+		}
+	}
+	for i, v := range g {
+		sum[i] += float32(v * v)
+	}
+	return penalty
+}
+
+// refreshment is the work that folds F_tmp into F.
+type refreshment EWC
+
+// Do implements [nn.Work].
+func (e *refreshment) Do(lo, hi int) {
+	sum, old, share := e.sum[lo:hi], float32(1-e.Alpha), float32(e.Alpha/float64(e.Every))
+	for i, f := range e.fisher[lo:hi] {
+		e.fisher[lo+i] = float32(old*f) + float32(share*sum[i])
+	}
+	clear(sum)
+}
+
+// EndTask implements [ocl.TaskAware].
+func (e *EWC) EndTask(context.Context) error {
+	copy(e.anchor, e.Net.Params())
+	copy(e.weight, e.fisher)
+	e.anchored = true
+	if e.Raw {
+		return nil
+	}
+	least, most := e.fisher[0], e.fisher[0]
+	for _, f := range e.fisher {
+		least, most = min(least, f), max(most, f) // NaN if any is
+	}
+	span := most - least + 1e-32
+	for i, f := range e.fisher {
+		e.weight[i] = (f - least) / span
+	}
+	return nil
+}
+
+// SaveState implements [ocl.State].
+func (e *EWC) SaveState(enc *checkpoint.Encoder) error {
+	enc.Int64s("ewc/step", e.step)
+	enc.Float32s("ewc/fisher", e.fisher)
+	enc.Float32s("ewc/sum", e.sum)
+	if e.anchored {
+		enc.Float32s("ewc/weight", e.weight)
+		enc.Float32s("ewc/anchor", e.anchor)
+	}
+	return e.Replay.SaveState(enc)
+}
+
+// LoadState implements [ocl.State].
+func (e *EWC) LoadState(d *checkpoint.Decoder) error {
+	if err := d.Int64s("ewc/step", &e.step); err != nil {
+		return err
+	}
+	if err := d.Float32s("ewc/fisher", e.fisher); err != nil {
+		return err
+	}
+	if err := d.Float32s("ewc/sum", e.sum); err != nil {
+		return err
+	}
+	if e.anchored = d.Len("ewc/weight") >= 0; e.anchored {
+		if err := d.Float32s("ewc/weight", e.weight); err != nil {
+			return err
+		}
+		if err := d.Float32s("ewc/anchor", e.anchor); err != nil {
+			return err
+		}
+	}
+	return e.Replay.LoadState(d)
+}

@@ -1,0 +1,263 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// GDumb is the greedy sampler and dumb learner (survey §methods): while it observes it only stores samples, by default so
+// that classes are balanced, and for a prediction it trains the network from scratch on the memory alone:
+//
+//	Observe:  M ← Greedy(B_n, M)
+//	Prepare:  θ ← fresh;  Epochs times, for B ⊂ M:  θ ← θ − α·clip(∇ℓ(B))
+//
+// A training passes over the memory in random order, in batches of Batch samples of which an incomplete last one is left
+// out, unless it is the only one. Its draws come from sources of Seed that are named after their use and the number of
+// samples seen ("gdumb/init/5000", "gdumb/order/5000", "gdumb/augment/5000"), so that what is predicted after a part of
+// the stream does not depend on how often it was asked before. The memory's update draws from "memory/update".
+//
+// Net and WS belong to the learner; Net's parameters are worth something between Prepare and the next Observe only. Set
+// the fields before the first call.
+type GDumb struct {
+	Net    *nn.Network
+	WS     *nn.Workspace
+	Opt    optim.Optimizer // its settings are those of each training; it makes no step itself
+	Memory *memory.Store
+	Update memory.Updater // nil is a memory.Greedy
+	Epochs int            // passes over the memory; 0 is 30
+	Batch  int            // samples a step; 0 is 16
+	Clip   float64        // most Euclidean norm of a step's gradient; 0 is 10
+	Rate   Schedule       // learning rate of each epoch; nil is that of Opt throughout
+	Crop   bool           // crop and flip the images at random
+	CutMix float64        // probability that a batch is cut and mixed
+	Seed   uint64
+
+	env      memory.Env
+	steps    int64
+	trained  bool // Net is trained on the memory as it is
+	watch    func(done, total int)
+	slots    []int
+	drawn    batch // of a training step
+	mixed    mixture
+	augment  augmenter
+	images   []*tensor.Tensor
+	loss     nn.LossFunc // evaluate
+	mean     float64     // what evaluate found
+	gradient tensor.Tensor
+}
+
+// Schedule is the learning rate of each epoch of a training, counted from 0.
+type Schedule func(epoch int) float64
+
+// The survey's settings of GDumb (§app:exp_detail).
+const (
+	gdumbEpochs = 30
+	gdumbBatch  = 16
+	gdumbClip   = 10
+)
+
+var (
+	_ ocl.Learner        = (*GDumb)(nil)
+	_ ocl.Preparer       = (*GDumb)(nil)
+	_ ocl.Watched        = (*GDumb)(nil)
+	_ ocl.MemoryReporter = (*GDumb)(nil)
+)
+
+// prepare fills the fields that were left to the survey's choice.
+func (g *GDumb) prepare() {
+	if g.loss != nil {
+		return
+	}
+	g.env.Rand = rng.New(g.Seed, "memory/update")
+	if g.Update == nil {
+		g.Update = &memory.Greedy{}
+	}
+	if g.Epochs == 0 {
+		g.Epochs = gdumbEpochs
+	}
+	if g.Batch == 0 {
+		g.Batch = gdumbBatch
+	}
+	if g.Clip == 0 {
+		g.Clip = gdumbClip
+	}
+	g.images = []*tensor.Tensor{&g.drawn.x}
+	g.loss = g.evaluate
+}
+
+// Observe implements [ocl.Learner]: it stores, and learns nothing. Loss is 0 and Correct -1. It looks at ctx once, before
+// it changes anything.
+func (g *GDumb) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	stats := ocl.StepStats{Samples: b.Len(), Correct: -1}
+	if err := ctx.Err(); err != nil || b.Len() == 0 {
+		return stats, err
+	}
+	g.prepare()
+	g.steps++
+	for i, y := range b.Y {
+		if y < 0 || int(y) >= g.Net.Classes() {
+			return stats, fmt.Errorf("learner: gdumb: step %d: row %d: label %d; want a class in [0, %d)", g.steps, i, y, g.Net.Classes())
+		}
+	}
+	var err error
+	if g.slots, err = g.Update.Update(g.slots[:0], g.Memory, b, g.env); err != nil {
+		return stats, fmt.Errorf("learner: gdumb: step %d: memory update: %w", g.steps, err)
+	}
+	g.Memory.Put(b, g.slots)
+	g.trained = false
+	return stats, nil
+}
+
+// Watch implements [ocl.Watched].
+func (g *GDumb) Watch(f func(done, total int)) { g.watch = f }
+
+// Prepare implements [ocl.Preparer]: it trains the network from scratch, unless that was done since the last batch. It
+// looks at ctx before each step and returns an error that wraps its error; the training then starts again next time. A
+// loss that is not a finite number is reported as ErrDiverged.
+func (g *GDumb) Prepare(ctx context.Context) error {
+	g.prepare()
+	if g.trained {
+		return nil
+	}
+	stored := g.Memory.Len()
+	if stored == 0 {
+		return fmt.Errorf("learner: gdumb: asked to predict before anything was stored; want samples to train on; observe a batch first")
+	}
+	source := func(use string) *rng.Source {
+		return rng.New(g.Seed, fmt.Sprintf("gdumb/%s/%d", use, g.Memory.Seen()))
+	}
+	order, augment := source("order"), source("augment")
+	g.Net.Init(source("init"))
+	opt := g.Opt.Fresh()
+	slots := make([]int, stored)
+	for i := range slots {
+		slots[i] = i
+	}
+	size := min(g.Batch, stored)
+	steps := stored / size
+	for epoch := range g.Epochs {
+		if g.Rate != nil {
+			opt.SetLR(g.Rate(epoch))
+		}
+		order.Shuffle(stored, func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
+		for i := range steps {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("learner: gdumb: training, epoch %d: %w", epoch+1, err)
+			}
+			if err := g.step(opt, slots[i*size:(i+1)*size], augment); err != nil {
+				return fmt.Errorf("learner: gdumb: training, epoch %d, step %d: %w", epoch+1, i+1, err)
+			}
+			if g.watch != nil {
+				g.watch(epoch*steps+i+1, g.Epochs*steps)
+			}
+		}
+	}
+	g.trained = true
+	return nil
+}
+
+// step is one step of a training, on the samples in slots.
+func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
+	c, h, w := g.Net.Input()
+	g.drawn.resize(len(slots), c, h, w)
+	g.Memory.Gather(&g.drawn.x, g.drawn.y, slots)
+	if g.Crop {
+		g.augment.cropAndFlip(&g.drawn.x, src)
+	}
+	g.mixed.share = 1
+	if g.CutMix > 0 && src.Float64() < g.CutMix {
+		g.mixed.cut(&g.drawn, src)
+	}
+	g.Net.ZeroGrads()
+	if err := g.Net.Accumulate(g.WS, g.images, g.loss); err != nil {
+		return err
+	}
+	if math.IsNaN(g.mean) || math.IsInf(g.mean, 0) {
+		return fmt.Errorf("%w: %v; use a smaller learning rate", ocl.ErrDiverged, g.mean)
+	}
+	optim.ClipNorm(g.Net, g.Clip)
+	opt.Step(g.Net, g.WS)
+	return nil
+}
+
+// evaluate is the mean cross entropy of a step; of a mixed batch, that of both labels by their share of the image.
+func (g *GDumb) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
+	if g.mean, err = (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: logits, Y: g.drawn.y}); err != nil || g.mixed.share == 1 {
+		return err
+	}
+	other := &g.gradient
+	other.Shape, other.Data = append(other.Shape[:0], d.Shape...), append(other.Data[:0], d.Data...)
+	mean, err := (loss.CrossEntropy{}).Eval(other, loss.Input{Logits: logits, Y: g.mixed.y})
+	if err != nil {
+		return err
+	}
+	share := g.mixed.share
+	g.mean = share*g.mean + (1-share)*mean
+	for i, v := range other.Data {
+		d.Data[i] = float32(share*float64(d.Data[i]) + (1-share)*float64(v))
+	}
+	return nil
+}
+
+// Predict implements [ocl.Learner]: the class of the largest logit of the network that Prepare trained.
+func (g *GDumb) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
+		return err
+	}
+	if !g.trained {
+		return fmt.Errorf("learner: gdumb: asked to predict without a network trained on the present memory; want Prepare after the last batch; call it first")
+	}
+	logits := g.Net.Predict(g.WS, x)
+	for i := range dst {
+		dst[i] = argmax(logits.Row(i))
+	}
+	return nil
+}
+
+// MemoryCounts implements [ocl.MemoryReporter].
+func (g *GDumb) MemoryCounts() map[ocl.Label]int { return g.Memory.Counts() }
+
+// MemoryBytes implements [ocl.MemoryReporter].
+func (g *GDumb) MemoryBytes() int64 { return g.Memory.Bytes() }
+
+// SaveState implements [ocl.State]: memory, source, and the network while it is trained on that memory.
+func (g *GDumb) SaveState(e *checkpoint.Encoder) error {
+	g.prepare()
+	e.Int64s("steps", g.steps)
+	if err := g.Memory.SaveState(e.Sub("memory")); err != nil {
+		return err
+	}
+	if err := saveBinary(e, "rng/update", g.env.Rand); err != nil || !g.trained {
+		return err
+	}
+	return g.Net.SaveState(e.Sub("net"))
+}
+
+// LoadState implements [ocl.State].
+func (g *GDumb) LoadState(d *checkpoint.Decoder) error {
+	g.prepare()
+	if err := d.Int64s("steps", &g.steps); err != nil {
+		return err
+	}
+	if err := g.Memory.LoadState(d.Sub("memory")); err != nil {
+		return err
+	}
+	if err := loadBinary(d, "rng/update", g.env.Rand); err != nil {
+		return err
+	}
+	net := d.Sub("net")
+	if g.trained = net.Len("params") >= 0; !g.trained {
+		return nil
+	}
+	return g.Net.LoadState(net)
+}

@@ -1,0 +1,208 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/memory"
+	"ocl/optim"
+)
+
+// gdumb is GDumb on the small perceptron.
+func gdumb(t *testing.T, capacity int) *learner.GDumb {
+	t.Helper()
+	r := perceptron(t, 0.1)
+	return &learner.GDumb{
+		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), Seed: 1,
+		Memory: memory.NewStore(capacity, shape),
+	}
+}
+
+// TestGDumbTrains holds a training to Finetune on the same samples: a fresh network, the memory in a random order each
+// epoch, whole batches only (docs/deviations.md: GDumb learner). With a clip that never acts the bits are Replay's.
+func TestGDumbTrains(t *testing.T) {
+	g := gdumb(t, 23)
+	g.Epochs, g.Batch, g.Clip = 4, 5, 1e30
+	var at [][2]int
+	g.Watch(func(done, total int) { at = append(at, [2]int{done, total}) })
+	learnertest.Observe(t, g, made.Batches(1, 8, 5))
+	if err := g.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if g.Memory.Len() != 23 || len(at) != 16 || at[0] != [2]int{1, 16} || at[15] != [2]int{16, 16} {
+		t.Errorf("%d samples stored; watched %v; want 23, and 16 steps of 4 whole batches in 4 epochs", g.Memory.Len(), at)
+	}
+	twin := perceptron(t, 0.1)
+	twin.Opt = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01})
+	twin.Net.Init(rng.New(1, "gdumb/init/40"))
+	order := rng.New(1, "gdumb/order/40")
+	slots := make([]int, 23)
+	for i := range slots {
+		slots[i] = i
+	}
+	for range 4 {
+		order.Shuffle(23, func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
+		for i := range 4 {
+			b := made.Batches(1, 1, 5)[0]
+			g.Memory.Gather(b.X, b.Y, slots[5*i:5*i+5])
+			learnertest.Observe(t, twin, []ocl.Batch{b})
+		}
+	}
+	if !slices.Equal(g.Net.Params(), twin.Net.Params()) {
+		t.Error("the trained network is not that of single steps on the memory")
+	}
+}
+
+// TestGDumbForgetsItsTraining: what is predicted after a part of the stream does not depend on how often it was asked before.
+func TestGDumbForgetsItsTraining(t *testing.T) {
+	a, b := gdumb(t, 12), gdumb(t, 12)
+	batches := made.Batches(1, 6, 5)
+	for i := range batches {
+		learnertest.Observe(t, a, batches[i:i+1])
+		learnertest.Predict(t, a, batches[0].X)
+	}
+	learnertest.Observe(t, b, batches)
+	learnertest.Predict(t, b, batches[0].X)
+	learnertest.CheckSame(t, "asked after every batch", learnertest.State(t, a), learnertest.State(t, b))
+}
+
+// TestGDumbClips: with a limit far below the gradients' norms all steps have that length.
+func TestGDumbClips(t *testing.T) {
+	g := gdumb(t, 16)
+	g.Opt, g.Clip, g.Epochs = optim.NewSGD(optim.SGD{LR: 1}), 1e-3, 1
+	learnertest.Observe(t, g, made.Batches(1, 4, 5))
+	if err := g.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	start := perceptron(t, 0.1).Net
+	start.Init(rng.New(1, "gdumb/init/20"))
+	sum := 0.0
+	for i, v := range g.Net.Params() {
+		d := float64(v) - float64(start.Params()[i])
+		sum += d * d
+	}
+	if !(math.Abs(math.Sqrt(sum)-1e-3) <= 1e-5) {
+		t.Errorf("one step moved the parameters by %v, want 1e-3", math.Sqrt(sum))
+	}
+}
+
+// TestGDumbUnasked: predicting before anything was seen is told, with the remedy; so is a label that no output has.
+func TestGDumbUnasked(t *testing.T) {
+	g := gdumb(t, 12)
+	if err := g.Prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "before anything was stored") {
+		t.Errorf("error %v", err)
+	}
+	b := made.Batches(1, 1, 5)[0]
+	if err := g.Predict(make([]ocl.Label, 5), b.X); err == nil || !strings.Contains(err.Error(), "call it first") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := g.Observe(context.Background(), relabelled(b, 6)); err == nil || !strings.Contains(err.Error(), "label 6") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestGDumbStops: a training ends between two steps when ctx does, and starts again whole; a NaN ends it as diverged.
+func TestGDumbStops(t *testing.T) {
+	g := gdumb(t, 12)
+	batches := made.Batches(1, 4, 5)
+	learnertest.Observe(t, g, batches)
+	ctx, cancel := context.WithCancel(context.Background())
+	steps := 0
+	g.Watch(func(done, total int) {
+		if steps++; done == 7 {
+			cancel()
+		}
+	})
+	if err := g.Prepare(ctx); !errors.Is(err, context.Canceled) || steps != 7 {
+		t.Errorf("cancelled in step 7: %d steps, error %v", steps, err)
+	}
+	g.Watch(nil)
+	twin := gdumb(t, 12)
+	learnertest.Observe(t, twin, batches)
+	if a, b := learnertest.Predict(t, g, batches[0].X), learnertest.Predict(t, twin, batches[0].X); !slices.Equal(a, b) || !slices.Equal(g.Net.Params(), twin.Net.Params()) {
+		t.Errorf("after an interruption %v, without %v", a, b)
+	}
+	bad := gdumb(t, 12)
+	bad.Opt = optim.NewSGD(optim.SGD{LR: 1e30})
+	learnertest.Observe(t, bad, batches)
+	if err := bad.Prepare(context.Background()); !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), "epoch ") {
+		t.Errorf("learning rate 1e30: error %v", err)
+	}
+}
+
+// TestGDumbOriginal: the original's schedule, crops and mixtures each change the training, and mixing keeps the loss finite.
+func TestGDumbOriginal(t *testing.T) {
+	params := map[string][]float32{}
+	for name, change := range map[string]func(*learner.GDumb){
+		"survey":  func(*learner.GDumb) {},
+		"crop":    func(g *learner.GDumb) { g.Crop = true },
+		"cut-mix": func(g *learner.GDumb) { g.CutMix = 0.5 },
+		"rate":    func(g *learner.GDumb) { g.Rate = learner.CosineRestarts(0.05, 0.0005) },
+	} {
+		g := gdumb(t, 40)
+		change(g)
+		learnertest.Observe(t, g, made.Batches(1, 8, 5))
+		if err := g.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		params[name] = slices.Clone(g.Net.Params())
+		for other, p := range params {
+			if other != name && slices.Equal(p, params[name]) {
+				t.Errorf("%s trains as %s does", name, other)
+			}
+		}
+	}
+}
+
+// TestCosineRestarts: an epoch at a tenth, then cycles of 1, 2, 4, … epochs that each begin at the top.
+func TestCosineRestarts(t *testing.T) {
+	rate := learner.CosineRestarts(0.05, 0.0005)
+	middle := (0.05 + 0.0005) / 2
+	for epoch, want := range map[int]float64{0: 0.005, 1: 0.05, 2: 0.05, 3: middle, 4: 0.05, 6: middle, 8: 0.05, 12: middle, 16: 0.05, 24: middle} {
+		if got := rate(epoch); !(math.Abs(got-want) <= 1e-15) {
+			t.Errorf("epoch %d: %v, want %v", epoch, got, want)
+		}
+	}
+	for epoch := range 30 {
+		if v := rate(epoch); !(v > 0.0005 && v <= 0.05) {
+			t.Errorf("epoch %d: %v", epoch, v)
+		}
+	}
+}
+
+// TestGDumbAllocates pins a training at no allocation a step: ten times the epochs allocate no more.
+func TestGDumbAllocates(t *testing.T) {
+	for _, original := range []bool{false, true} {
+		var allocs [2]float64
+		for i, epochs := range []int{3, 30} {
+			g := gdumb(t, 64)
+			g.Epochs = epochs
+			if original {
+				g.Crop, g.CutMix = true, 0.5
+			}
+			b := made.Batches(1, 16, 5)
+			learnertest.Observe(t, g, b)
+			k := 0
+			var err error
+			allocs[i] = testing.AllocsPerRun(3, func() {
+				_, e := g.Observe(context.Background(), b[k%16])
+				err = errors.Join(err, e, g.Prepare(context.Background()))
+				k++
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !(allocs[1]-allocs[0] < 27) { // not even one for each of the further epochs
+			t.Errorf("original: %v: %v allocations in 30 epochs, %v in 3", original, allocs[1], allocs[0])
+		}
+	}
+}

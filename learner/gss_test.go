@@ -1,0 +1,150 @@
+package learner_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// TestGSSVariantsContract runs the contract on those that the catalogue builds by options; a full memory replaces samples.
+func TestGSSVariantsContract(t *testing.T) {
+	for name, change := range variants {
+		t.Run(name, func(t *testing.T) {
+			learnertest.Run(t, learnertest.Case{
+				Shape: shape, Classes: 6, Capacity: 8,
+				New: func(t *testing.T, seed uint64) ocl.Learner {
+					r := perceptron(t, 0.1)
+					r.Seed, r.Memory, r.Step = seed, memory.NewStore(8, shape), learner.LookAhead{}
+					r.Retrieve = &memory.MIR{Size: 3, Candidates: 6}
+					change(r)
+					return r
+				},
+			})
+		})
+	}
+}
+
+// comparing is an updater that asks for the cosines of an incoming batch with others, and drops it.
+type comparing struct {
+	refs ocl.Batch
+	size int
+	got  []float64
+}
+
+func (c *comparing) Update(dst []int, _ *memory.Store, b ocl.Batch, env memory.Env) ([]int, error) {
+	in, refs := memory.Groups{Batch: b, Size: c.size}, memory.Groups{Batch: c.refs, Size: c.size}
+	c.got = make([]float64, in.Count()*refs.Count())
+	if err := env.Probe.Cosines(c.got, in, refs); err != nil {
+		return dst, err
+	}
+	return append(dst, slices.Repeat([]int{-1}, b.Len())...), nil
+}
+
+// TestCosinesAreOfOneByOneGradients: the cosines of a batched backward pass are those of gradients taken one by one, of
+// single samples and of the mean losses of groups, batch norm in evaluation mode, and asking changes neither parameters nor
+// running statistics.
+func TestCosinesAreOfOneByOneGradients(t *testing.T) {
+	for _, c := range []struct{ in, refs, size int }{{5, 4, 1}, {1, 1, 1}, {12, 23, 1}, {6, 9, 3}} {
+		r := mir(t, 2, 5, 3, 3)
+		learnertest.Observe(t, r, resized.Batches(1, 3, 5)) // running statistics move
+		u := &comparing{refs: resized.Batches(2, 1, c.refs)[0], size: c.size}
+		r.Update = u
+		in := resized.Batches(3, 1, c.in)[0]
+		twin := mir(t, 2, 5, 3, 3)
+		learnertest.Observe(t, twin, resized.Batches(1, 3, 5))
+		learnertest.Observe(t, r, []ocl.Batch{in})
+		learnertest.Observe(t, twin, []ocl.Batch{in})
+		if !slices.Equal(r.Net.Params(), twin.Net.Params()) || !slices.Equal(r.Net.Running(), twin.Net.Running()) {
+			t.Fatal("asking changed the network")
+		}
+		a, b := groupGradients(t, r.Net, in, c.size), groupGradients(t, r.Net, u.refs, c.size)
+		for i := range a {
+			for j := range b {
+				want := cosine(a[i], b[j])
+				if got := u.got[i*len(b)+j]; !(math.Abs(got-want) <= 1e-5) { // sums of 12,000 products in float32
+					t.Errorf("%+v: cosine %d, %d is %v, want %v", c, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// groupGradients are those of the mean loss of each group of size rows, found one after the other in evaluation mode.
+func groupGradients(t *testing.T, net *nn.Network, b ocl.Batch, size int) (all [][]float32) {
+	t.Helper()
+	net = net.Clone()
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	for lo := 0; lo < b.Len(); lo += size {
+		logits := net.Forward(ws, b.X.Rows(lo, lo+size), nn.Eval)
+		d := tensor.New(size, net.Classes())
+		for i := range size {
+			sum := 0.0
+			for _, z := range logits.Row(i) {
+				sum += math.Exp(float64(z))
+			}
+			for k, z := range logits.Row(i) {
+				d.Row(i)[k] = float32(math.Exp(float64(z)) / sum / float64(size))
+			}
+			d.Row(i)[b.Y[lo+i]] -= 1 / float32(size)
+		}
+		net.ZeroGrads()
+		net.Backward(ws, d)
+		all = append(all, slices.Clone(net.Grads()))
+	}
+	return all
+}
+
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// TestGSSKeepsEverythingWhileNotFull: a learner with GSS and room for the whole stream stores it in order.
+func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
+	for name, change := range variants {
+		if name == "mir" {
+			continue
+		}
+		r := perceptron(t, 0.1)
+		change(r)
+		r.Memory = memory.NewStore(30, shape)
+		batches := made.Batches(1, 6, 5)
+		learnertest.Observe(t, r, batches)
+		all := contents(r.Memory)
+		for i := range all.Y {
+			if b := batches[i/5]; all.Y[i] != b.Y[i%5] || !slices.Equal(all.X.Row(i), b.X.Row(i%5)) {
+				t.Fatalf("%s: slot %d does not hold sample %d", name, i, i)
+			}
+		}
+		if r.Memory.Len() != 30 {
+			t.Errorf("%s: %d stored of 30", name, r.Memory.Len())
+		}
+	}
+}
+
+// TestGSSLabelOutOfRange: a label that the network has no output for is an error, not a panic.
+func TestGSSLabelOutOfRange(t *testing.T) {
+	r := perceptron(t, 0.1)
+	gssOf(&memory.GSS{Size: 2})(r)
+	r.Memory = memory.NewStore(5, shape)
+	batches := made.Batches(1, 2, 5)
+	learnertest.Observe(t, r, batches[:1])
+	batches[1].Y[2] = 6
+	if _, err := r.Observe(context.Background(), batches[1]); err == nil {
+		t.Error("label 6 of 6 classes: no error")
+	}
+}

@@ -1,0 +1,350 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// ICaRL is iCaRL with reservoir sampling (survey §methods). Output k of the network belongs to the k-th class that
+// appeared. With σ the sigmoid, f_k those outputs, f' the teacher (the network as it was when the last task ended, in
+// evaluation mode) and C_t the classes of the current task, a step goes along the gradient of
+//
+//	1/|B| Σ_{x∈B} Σ_{k seen} BCE(f_k(x), t_k(x)),   t_k(x) = [y = k] for k in C_t, σ(f'_k(x)) otherwise
+//
+// over B = B_n ∪ B_M in one pass with common batch statistics. B_M is random among the slots that were filled when the
+// task began and not written since, so in a class-incremental stream the old classes are trained on the teacher alone;
+// where classes repeat (domain-incremental), replayed rows of the task's classes are trained on their labels too. In the
+// first task there is no teacher and nothing is replayed. It predicts by [NCM], whose means [ICaRL.Prepare] finds.
+//
+// It draws from the sources "memory/retrieve" and "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the
+// fields before the first call.
+type ICaRL struct {
+	Net         *nn.Network
+	WS          *nn.Workspace
+	Opt         optim.Optimizer
+	Memory      *memory.Store
+	ReplayBatch int // rows of B_M; all where fewer slots may be replayed
+	Seed        uint64
+
+	retrieve, update memory.Env
+	steps            int64
+	order            []ocl.Label // by output: the classes in the order in which they appeared
+	column           []int       // by class: its output, -1 before it appeared
+	current          []bool      // by class: it is one of the task's
+	teacher          *nn.Network // nil in the first task
+	earlier          []int       // slots that hold samples of earlier tasks, rising
+	ncm              NCM
+
+	slots   []int
+	both    batch         // B_n, then B_M
+	replay  tensor.Tensor // view of B_M
+	targets tensor.Tensor // t [B, classes seen]
+	images  []*tensor.Tensor
+	loss    nn.LossFunc // evaluate
+	mean    float64     // what evaluate found
+	correct int
+	rows    int // of B_n
+}
+
+var (
+	_ ocl.Learner        = (*ICaRL)(nil)
+	_ ocl.TaskAware      = (*ICaRL)(nil)
+	_ ocl.Preparer       = (*ICaRL)(nil)
+	_ ocl.MemoryReporter = (*ICaRL)(nil)
+)
+
+func (l *ICaRL) prepare() {
+	if l.loss != nil {
+		return
+	}
+	l.retrieve.Rand, l.update.Rand = rng.New(l.Seed, "memory/retrieve"), rng.New(l.Seed, "memory/update")
+	l.column, l.current = make([]int, l.Net.Classes()), make([]bool, l.Net.Classes())
+	for y := range l.column {
+		l.column[y] = -1
+	}
+	l.images = make([]*tensor.Tensor, 1)
+	l.loss = l.evaluate
+}
+
+// BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
+func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
+	l.prepare()
+	clear(l.current)
+	for _, y := range task.Classes {
+		if y < 0 || int(y) >= len(l.column) {
+			return fmt.Errorf("learner: icarl: task %d has class %d; want one in [0, %d); use a network with an output for each class",
+				task.Index+1, y, len(l.column))
+		}
+		l.current[y] = true
+		l.appear(y)
+	}
+	l.earlier = l.earlier[:0]
+	for slot := range l.Memory.Len() {
+		l.earlier = append(l.earlier, slot)
+	}
+	return nil
+}
+
+// appear gives a class its output.
+func (l *ICaRL) appear(y ocl.Label) {
+	if l.column[y] < 0 {
+		l.column[y] = len(l.order)
+		l.order = append(l.order, y)
+	}
+}
+
+// EndTask implements [ocl.TaskAware]: the network becomes the teacher.
+func (l *ICaRL) EndTask(context.Context) error {
+	if l.teacher == nil {
+		l.teacher = l.Net.Clone()
+	}
+	l.teacher.CopyFrom(l.Net)
+	return nil
+}
+
+// Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything. Correct counts the rows of b whose
+// output is the largest of the classes seen; predictions are by the class means. A label that is none of the current
+// task's is an error. After an error the learner must not be used further.
+func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	stats := ocl.StepStats{Samples: b.Len()}
+	if err := ctx.Err(); err != nil || b.Len() == 0 {
+		return stats, err
+	}
+	l.prepare()
+	l.steps++
+	for i, y := range b.Y {
+		if y < 0 || int(y) >= len(l.current) || !l.current[y] {
+			return stats, fmt.Errorf("learner: icarl: step %d: row %d has label %d, which is no class of the current task; "+
+				"want a task's classes before its batches; call BeginTask", l.steps, i, y)
+		}
+	}
+	l.ncm.Forget()
+	l.gather(b)
+	l.aim()
+	l.images[0] = &l.both.x
+	l.Net.ZeroGrads()
+	if err := l.Net.Accumulate(l.WS, l.images, l.loss); err != nil {
+		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
+	}
+	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.y)-b.Len()
+	if math.IsNaN(l.mean) || math.IsInf(l.mean, 0) {
+		return stats, fmt.Errorf("%w: %v at step %d; use a smaller learning rate", ocl.ErrDiverged, l.mean, l.steps)
+	}
+	l.Opt.Step(l.Net, l.WS)
+	return stats, l.store(b)
+}
+
+// gather puts B_n and then B_M into one batch.
+func (l *ICaRL) gather(b ocl.Batch) {
+	l.slots = l.slots[:0]
+	if l.teacher != nil {
+		l.slots = memory.Sample(l.slots, len(l.earlier), l.ReplayBatch, l.retrieve.Rand)
+	}
+	for i, k := range l.slots {
+		l.slots[i] = l.earlier[k]
+	}
+	l.rows = b.Len()
+	c, h, w := l.Net.Input()
+	l.both.resize(l.rows+len(l.slots), c, h, w)
+	copy(l.both.y, b.Y)
+	incoming := copy(l.both.x.Data, b.X.Data)
+	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.x.Data[incoming:]
+	l.Memory.Gather(&l.replay, l.both.y[l.rows:], l.slots)
+}
+
+// aim sets the targets of all rows.
+func (l *ICaRL) aim() {
+	rows, seen := len(l.both.y), len(l.order)
+	l.targets.Shape = append(l.targets.Shape[:0], rows, seen)
+	l.targets.Data = slices.Grow(l.targets.Data[:0], rows*seen)[:rows*seen]
+	var taught *tensor.Tensor
+	if l.teacher != nil {
+		taught = l.teacher.Predict(l.WS, &l.both.x)
+	}
+	for i, label := range l.both.y {
+		t := l.targets.Data[i*seen : (i+1)*seen]
+		for k, y := range l.order {
+			switch {
+			case !l.current[y]:
+				t[k] = float32(loss.Sigmoid(float64(taught.Row(i)[k])))
+			case y == label:
+				t[k] = 1
+			default:
+				t[k] = 0
+			}
+		}
+	}
+}
+
+// evaluate is the loss of the one pass.
+func (l *ICaRL) evaluate(_ int, logits, d *tensor.Tensor) error {
+	l.correct = 0
+	for i, y := range l.both.y[:l.rows] {
+		if int(argmax(logits.Row(i)[:len(l.order)])) == l.column[y] {
+			l.correct++
+		}
+	}
+	l.mean = loss.BCE(d, logits, &l.targets)
+	return nil
+}
+
+// store is MemoryUpdate; a slot that is written leaves those that may be replayed in this task.
+func (l *ICaRL) store(b ocl.Batch) (err error) {
+	if l.slots, err = (memory.Reservoir{}).Update(l.slots[:0], l.Memory, b, l.update); err != nil {
+		return fmt.Errorf("learner: icarl: step %d: memory update: %w", l.steps, err)
+	}
+	l.Memory.Put(b, l.slots)
+	for _, slot := range l.slots {
+		if at, found := slices.BinarySearch(l.earlier, slot); found {
+			l.earlier = slices.Delete(l.earlier, at, at+1)
+		}
+	}
+	return nil
+}
+
+// Prepare implements [ocl.Preparer]: it finds the class means of the memory's samples by the network as it is.
+func (l *ICaRL) Prepare(ctx context.Context) error {
+	if l.Memory.Len() == 0 {
+		return fmt.Errorf("learner: icarl: the memory is empty, so that there is no class mean; want a stored sample before a prediction; " +
+			"observe a batch first, with a memory of at least 1")
+	}
+	return l.ncm.Fit(ctx, l.Net, l.WS, l.Memory)
+}
+
+// Predict implements [ocl.Learner]: the class of the nearest mean. Observing another batch makes the means stale, so
+// Prepare comes before it.
+func (l *ICaRL) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
+		return err
+	}
+	if !l.ncm.Fitted() {
+		return fmt.Errorf("learner: icarl: no class means of the present network; want Prepare after the last batch; call it first")
+	}
+	l.ncm.Predict(dst, l.Net, l.WS, x)
+	return nil
+}
+
+// MemoryCounts implements [ocl.MemoryReporter].
+func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
+
+// MemoryBytes implements [ocl.MemoryReporter].
+func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
+
+// SaveState implements [ocl.State]: network, optimiser, memory, sources, teacher, the classes and what the means are.
+func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
+	l.prepare()
+	e.Int64s("steps", l.steps)
+	saveLabels(e, "classes", l.order)
+	var current []ocl.Label
+	for y, is := range l.current {
+		if is {
+			current = append(current, ocl.Label(y))
+		}
+	}
+	saveLabels(e, "current", current)
+	earlier := make([]int32, len(l.earlier))
+	for i, slot := range l.earlier {
+		earlier[i] = int32(slot)
+	}
+	e.Int32s("earlier", earlier)
+	for _, part := range []struct {
+		name  string
+		state ocl.State
+	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
+		if err := part.state.SaveState(e.Sub(part.name)); err != nil {
+			return err
+		}
+	}
+	if l.teacher != nil {
+		if err := l.teacher.SaveState(e.Sub("teacher")); err != nil {
+			return err
+		}
+	}
+	if err := l.ncm.SaveState(e.Sub("ncm")); err != nil {
+		return err
+	}
+	if err := saveBinary(e, "rng/retrieve", l.retrieve.Rand); err != nil {
+		return err
+	}
+	return saveBinary(e, "rng/update", l.update.Rand)
+}
+
+// LoadState implements [ocl.State].
+func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
+	l.prepare()
+	if err := d.Int64s("steps", &l.steps); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name  string
+		state ocl.State
+	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
+		if err := part.state.LoadState(d.Sub(part.name)); err != nil {
+			return err
+		}
+	}
+	if err := l.loadClasses(d); err != nil {
+		return err
+	}
+	l.teacher = nil
+	if d.Sub("teacher").Len("params") >= 0 {
+		l.teacher = l.Net.Clone()
+		if err := l.teacher.LoadState(d.Sub("teacher")); err != nil {
+			return err
+		}
+	}
+	if err := l.ncm.LoadState(d.Sub("ncm"), l.Net.FeatureDim()); err != nil {
+		return err
+	}
+	if err := loadBinary(d, "rng/retrieve", l.retrieve.Rand); err != nil {
+		return err
+	}
+	return loadBinary(d, "rng/update", l.update.Rand)
+}
+
+// loadClasses restores the classes' outputs, those of the current task, and the slots of earlier tasks.
+func (l *ICaRL) loadClasses(d *checkpoint.Decoder) error {
+	order, err := loadLabels(d, "classes")
+	if err != nil {
+		return err
+	}
+	current, err := loadLabels(d, "current")
+	if err != nil {
+		return err
+	}
+	earlier := make([]int32, max(0, d.Len("earlier")/4))
+	if err := d.Int32s("earlier", earlier); err != nil {
+		return err
+	}
+	for _, y := range slices.Concat(order, current) {
+		if y < 0 || int(y) >= len(l.column) {
+			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
+		}
+	}
+	for y := range l.column {
+		l.column[y] = -1
+	}
+	clear(l.current)
+	l.order, l.earlier = l.order[:0], l.earlier[:0]
+	for _, y := range order {
+		l.appear(y)
+	}
+	for _, y := range current {
+		l.current[y] = true
+	}
+	for _, slot := range earlier {
+		l.earlier = append(l.earlier, int(slot))
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// icarl is iCaRL on the small residual network, with an output for each of 6 classes.
+func icarl(t *testing.T, capacity, replay int) *learner.ICaRL {
+	t.Helper()
+	r := residual(t)
+	return &learner.ICaRL{
+		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1}), Seed: 1,
+		Memory: memory.NewStore(capacity, [3]int{3, 32, 32}), ReplayBatch: replay,
+	}
+}
+
+// images are the batches of the residual network's contract.
+var images = learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
+
+func begin(t *testing.T, l ocl.TaskAware, index int, classes ...ocl.Label) {
+	t.Helper()
+	if err := l.BeginTask(ocl.TaskInfo{Index: index, Classes: classes}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func end(t *testing.T, l ocl.TaskAware) {
+	t.Helper()
+	if err := l.EndTask(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// relabelled is a batch with other labels.
+func relabelled(b ocl.Batch, labels ...ocl.Label) ocl.Batch {
+	y := make([]ocl.Label, b.Len())
+	for i := range y {
+		y[i] = labels[i%len(labels)]
+	}
+	return ocl.Batch{X: b.X, Y: y}
+}
+
+// stepped is the parameters after one step along the gradient of the mean over rows of BCE, found apart from the learner.
+func stepped(net *nn.Network, x, targets *tensor.Tensor, lr float64) ([]float32, float64) {
+	net = net.Clone()
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	net.ZeroGrads()
+	logits := net.Forward(ws, x, nn.Train)
+	d := tensor.New(x.Dim(0), net.Classes())
+	mean := loss.BCE(d, logits, targets)
+	net.Backward(ws, d)
+	optim.NewSGD(optim.SGD{LR: lr}).Step(net, nil)
+	return net.Params(), mean
+}
+
+// TestICaRLFirstTask: with one task there is no teacher term and no replay. The loss is plain BCE on the outputs of the
+// classes seen, in the order in which the task names them.
+func TestICaRLFirstTask(t *testing.T) {
+	l := icarl(t, 50, 5)
+	begin(t, l, 0, 4, 1, 0)
+	column := map[ocl.Label]int{4: 0, 1: 1, 0: 2}
+	for i, b := range images.Batches(1, 3, 5) {
+		b = relabelled(b, 0, 4, 4, 1)
+		targets := tensor.New(5, 3)
+		for row, y := range b.Y {
+			targets.Row(row)[column[y]] = 1
+		}
+		want, mean := stepped(l.Net, b.X, targets, 0.1)
+		stats := learnertest.Observe(t, l, []ocl.Batch{b})[0]
+		if stats.Replay != 0 || stats.Loss != mean || !slices.Equal(l.Net.Params(), want) {
+			t.Errorf("step %d: %d rows replayed at loss %v, want none at %v, and a step along the gradient of BCE alone", i, stats.Replay, stats.Loss, mean)
+		}
+	}
+}
+
+// TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode, for incoming and
+// replayed rows alike; new outputs on the labels, which are none of theirs for replayed rows (docs/deviations.md: iCaRL).
+func TestICaRLTargets(t *testing.T) {
+	l := icarl(t, 3, 3)
+	batches := images.Batches(1, 3, 3)
+	begin(t, l, 0, 5, 2)
+	learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[0], 5, 2, 5)}) // fills slots 0 to 2, in order
+	end(t, l)
+	teacher := l.Net.Clone()
+	ws := teacher.NewWorkspace(1)
+	defer ws.Close()
+
+	begin(t, l, 1, 0, 3)
+	in := relabelled(batches[1], 3, 0, 3)
+	// All three slots are replayed, in an order that is drawn.
+	order := memory.Sample(nil, 3, 3, rng.New(1, "memory/retrieve"))
+	x := tensor.New(6, 3, 32, 32)
+	at := copy(x.Data, in.X.Data)
+	for _, slot := range order {
+		at += copy(x.Data[at:], batches[0].X.Row(slot))
+	}
+	targets := tensor.New(6, 4)
+	soft := teacher.Predict(ws, x)
+	for i := range 6 {
+		row := targets.Row(i)
+		for k := range 2 {
+			row[k] = float32(loss.Sigmoid(float64(soft.Row(i)[k])))
+		}
+		if i < 3 {
+			row[map[ocl.Label]int{0: 2, 3: 3}[in.Y[i]]] = 1
+		}
+	}
+	want, mean := stepped(l.Net, x, targets, 0.1)
+	stats := learnertest.Observe(t, l, []ocl.Batch{in})[0]
+	if stats.Replay != 3 || stats.Loss != mean || !slices.Equal(l.Net.Params(), want) {
+		t.Errorf("%d rows replayed at loss %v, want 3 at %v, and a step along the gradient of the definition", stats.Replay, stats.Loss, mean)
+	}
+}
+
+// TestICaRLReplaysEarlierTasksOnly: a slot that was written in the current task is not replayed before the next one, and
+// fewer rows than ReplayBatch are replayed where no more slots are left.
+func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
+	l := icarl(t, 6, 4)
+	batches := images.Batches(1, 30, 5)
+	begin(t, l, 0, 0, 1)
+	for _, b := range batches[:2] {
+		learnertest.Observe(t, l, []ocl.Batch{relabelled(b, 0, 1)})
+	}
+	end(t, l)
+	begin(t, l, 1, 2, 3)
+	for i, b := range batches[2:] {
+		old := 0
+		for y, n := range l.MemoryCounts() {
+			if y < 2 {
+				old += n
+			}
+		}
+		stats := learnertest.Observe(t, l, []ocl.Batch{relabelled(b, 2, 3)})[0]
+		if stats.Replay != min(old, 4) {
+			t.Fatalf("step %d: %d rows replayed, want %d: the memory holds %d of the first task", i, stats.Replay, min(old, 4), old)
+		}
+	}
+	if n := l.MemoryCounts(); n[0]+n[1] > 3 {
+		t.Fatalf("the memory still holds %v; the test wants most slots written in the second task", n)
+	}
+}
+
+// TestICaRLWhereClassesRepeat: in a domain-incremental stream the columns of the task's classes are trained on labels, for
+// replayed rows too, and the other seen columns on the teacher (docs/deviations.md: old and new when classes repeat).
+func TestICaRLWhereClassesRepeat(t *testing.T) {
+	l := icarl(t, 2, 2)
+	batches := images.Batches(1, 3, 2)
+	begin(t, l, 0, 0, 1, 2)
+	learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[0], 0, 2)})
+	end(t, l)
+	teacher := l.Net.Clone()
+	ws := teacher.NewWorkspace(1)
+	defer ws.Close()
+	begin(t, l, 1, 2, 1) // class 0 stays away
+	in := relabelled(batches[1], 1, 2)
+	order := memory.Sample(nil, 2, 2, rng.New(1, "memory/retrieve"))
+	x, y := tensor.New(4, 3, 32, 32), slices.Clone(in.Y)
+	at := copy(x.Data, in.X.Data)
+	for _, slot := range order {
+		at += copy(x.Data[at:], batches[0].X.Row(slot))
+		y = append(y, []ocl.Label{0, 2}[slot])
+	}
+	targets, soft := tensor.New(4, 3), teacher.Predict(ws, x)
+	for i, label := range y {
+		row := targets.Row(i)
+		if label > 0 {
+			row[label] = 1
+		}
+		row[0] = float32(loss.Sigmoid(float64(soft.Row(i)[0])))
+	}
+	want, mean := stepped(l.Net, x, targets, 0.1)
+	stats := learnertest.Observe(t, l, []ocl.Batch{in})[0]
+	if stats.Loss != mean || !slices.Equal(l.Net.Params(), want) {
+		t.Errorf("loss %v, want %v and a step along the gradient of the definition", stats.Loss, mean)
+	}
+	for task := 2; task < 9; task++ { // the survey's authors' code crashes where the label lists grow
+		end(t, l)
+		begin(t, l, task, 2, 1, 0)
+		learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[2], 1, 0)})
+	}
+	learnertest.Predict(t, l, batches[0].X)
+}
+
+// TestICaRLRefuses: a batch before its task, and a label of another task, are told.
+func TestICaRLRefuses(t *testing.T) {
+	b := images.Batches(1, 1, 4)[0]
+	l := icarl(t, 5, 2)
+	if _, err := l.Observe(context.Background(), b); err == nil || !strings.Contains(err.Error(), "call BeginTask") {
+		t.Errorf("a batch without a task: error %v", err)
+	}
+	begin(t, l, 0, 1, 2)
+	if _, err := l.Observe(context.Background(), relabelled(b, 2, 3)); err == nil || !strings.Contains(err.Error(), "row 1 has label 3") {
+		t.Errorf("a label of another task: error %v", err)
+	}
+	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{6}}); err == nil || !strings.Contains(err.Error(), "class 6") {
+		t.Errorf("class 6 of 6: error %v", err)
+	}
+}
+
+// TestICaRLAllocates pins a steady step at no allocation, with a teacher, a full memory and a whole replay batch.
+func TestICaRLAllocates(t *testing.T) {
+	l := icarl(t, 400, 5)
+	batches := images.Batches(1, 100, 5)
+	begin(t, l, 0, 0, 1, 2)
+	for _, b := range batches[:80] {
+		learnertest.Observe(t, l, []ocl.Batch{relabelled(b, 0, 1, 2)})
+	}
+	end(t, l)
+	begin(t, l, 1, 3, 4, 5)
+	for i := range batches {
+		batches[i] = relabelled(batches[i], 3, 4, 5)
+	}
+	learnertest.Observe(t, l, batches[80:85])
+	i, ctx := 0, context.Background()
+	var err error
+	if n := testing.AllocsPerRun(8, func() {
+		_, e := l.Observe(ctx, batches[85+i])
+		err = errors.Join(err, e)
+		i++
+	}); n != 0 || err != nil {
+		t.Errorf("%v allocations a step (%v), want 0", n, err)
+	}
+}
+
+// clouds is a store and images whose class can be told by NCM.
+func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
+	t.Helper()
+	c, h, w := net.Input()
+	m := memory.NewStore(len(labels), [3]int{c, h, w})
+	b := ocl.Batch{X: tensor.New(len(labels), c, h, w), Y: labels}
+	src := rng.New(1, "clouds")
+	slots := make([]int, len(labels))
+	for i := range labels {
+		slots[i] = i
+		for k := range b.X.Row(i) {
+			b.X.Row(i)[k] = float32(src.Float64())
+		}
+	}
+	m.Put(b, slots)
+	return m
+}
+
+// TestNCM holds means and predictions to the definition in float64; duplicating the memory changes nothing, and a class
+// without a sample is not predicted.
+func TestNCM(t *testing.T) {
+	for name, net := range map[string]*nn.Network{"mlp": perceptron(t, 0.1).Net, "resnet18": residual(t).Net} {
+		ws := net.NewWorkspace(1)
+		defer ws.Close()
+		labels := []ocl.Label{3, 1, 1, 3, 5, 1}
+		m := clouds(t, net, labels...)
+		c, h, w := net.Input()
+		x, y := tensor.New(6, c, h, w), make([]ocl.Label, 6)
+		m.Gather(x, y, []int{0, 1, 2, 3, 4, 5})
+		net.Forward(ws, x, nn.Eval)
+		unit := func(v []float64) []float64 {
+			sum := 0.0
+			for _, a := range v {
+				sum += a * a
+			}
+			for i := range v {
+				v[i] /= math.Sqrt(sum)
+			}
+			return v
+		}
+		features := func(row []float32) []float64 {
+			v := make([]float64, len(row))
+			for i, a := range row {
+				v[i] = float64(a)
+			}
+			return unit(v)
+		}
+		means := map[ocl.Label][]float64{}
+		for i, label := range labels {
+			if means[label] == nil {
+				means[label] = make([]float64, net.FeatureDim())
+			}
+			for k, a := range features(net.Features(ws).Row(i)) {
+				means[label][k] += a
+			}
+		}
+		for _, v := range means {
+			unit(v)
+		}
+		test := tensor.New(40, c, h, w)
+		src := rng.New(2, "clouds")
+		for i := range test.Data {
+			test.Data[i] = float32(src.Float64())
+		}
+		net.Forward(ws, test, nn.Eval)
+		want := make([]ocl.Label, 40)
+		found := map[ocl.Label]bool{}
+		for i := range want {
+			f, nearest := features(net.Features(ws).Row(i)), math.Inf(1)
+			for _, label := range []ocl.Label{1, 3, 5} {
+				d := 0.0
+				for k, a := range f {
+					d += (a - means[label][k]) * (a - means[label][k])
+				}
+				if d < nearest {
+					nearest, want[i] = d, label
+				}
+			}
+			found[want[i]] = true
+		}
+		if len(found) < 2 {
+			t.Fatalf("%s: only %v are predicted; the test wants several classes", name, found)
+		}
+		twice := memory.NewStore(12, [3]int{c, h, w})
+		twice.Put(ocl.Batch{X: x, Y: y}, []int{0, 1, 2, 3, 4, 5})
+		twice.Put(ocl.Batch{X: x, Y: y}, []int{6, 7, 8, 9, 10, 11})
+		got := make([]ocl.Label, 40)
+		for what, m := range map[string]*memory.Store{"once": m, "twice": twice} {
+			var ncm learner.NCM
+			if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
+				t.Fatal(err)
+			}
+			ncm.Predict(got, net, ws, test)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, each sample %s: %v, want %v", name, what, got, want)
+			}
+		}
+	}
+}
+
+// TestNCMManySamples: a memory larger than a batch of features gives the same means whatever the workers.
+func TestNCMManySamples(t *testing.T) {
+	net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := make([]ocl.Label, 450)
+	for i := range labels {
+		labels[i] = ocl.Label(i * i % 6)
+	}
+	m := clouds(t, net, labels...)
+	test := made.Batches(2, 1, 300)[0].X
+	var got [2][]ocl.Label
+	for i := range got {
+		ws := net.NewWorkspace(1 + 2*i)
+		defer ws.Close()
+		var ncm learner.NCM
+		if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
+			t.Fatal(err)
+		}
+		got[i] = make([]ocl.Label, 300)
+		ncm.Predict(got[i], net, ws, test)
+	}
+	if !slices.Equal(got[0], got[1]) {
+		t.Error("one and three workers predict differently")
+	}
+}

@@ -1,0 +1,209 @@
+package learner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// trajectory is a file of testdata/mir_gss.py, which says what is in it.
+type trajectory struct {
+	Format, Batch, Replay, Capacity, Stride, Classes, NF, Size int
+	Seed                                                       uint64
+	LR                                                         float64 `json:"lr"`
+	WeightDecay                                                float64 `json:"weight_decay"`
+	Scores                                                     within
+	Steps                                                      []struct {
+		Loss, Tol     float64
+		Slots, Memory []int
+	}
+	States []struct {
+		Step int
+		within
+	}
+}
+
+// within is numbers and how far ours may be from any of them.
+type within struct {
+	Values []float64
+	Tol    float64
+}
+
+func (w within) check(t *testing.T, what string, got []float64) {
+	t.Helper()
+	if len(got) != len(w.Values) {
+		t.Fatalf("%s: %d numbers, the file has %d", what, len(got), len(w.Values))
+	}
+	worst, where := 0.0, 0
+	for i, v := range got {
+		if d := math.Abs(v - w.Values[i]); !(d <= worst) {
+			worst, where = d, i
+		}
+	}
+	if !(worst <= w.Tol) {
+		t.Errorf("%s: number %d is %v, want %v ± %v", what, where, got[where], w.Values[where], w.Tol)
+	}
+}
+
+// start is number i of parameter tensor p, the t-th, in PyTorch's order.
+func start(p nn.Param, t, i int) float32 {
+	v := 2*unit(uint64(t), i) - 1
+	switch {
+	case p.In > 0:
+		v /= math.Sqrt(float64(p.In * p.Taps))
+	case p.Name == "linear.bias":
+		v *= 0.1
+	case strings.HasSuffix(p.Name, "weight"):
+		v = 0.3 + float64(0.03*v)
+	case strings.HasSuffix(p.Name, "bn2.bias"):
+		v *= 0.1
+	default:
+		v = 0.5 + float64(0.1*v)
+	}
+	return float32(v)
+}
+
+// learner is the case's, up to what the method adds.
+func (g *trajectory) learner(t *testing.T, workers int) *learner.Replay {
+	t.Helper()
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: g.Size, Width: g.Size, Classes: g.Classes, NF: g.NF}, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range net.Named() {
+		torch := make([]float32, p.Len())
+		for i := range torch {
+			torch[i] = start(p, k, i)
+		}
+		p.FromTorch(net.Params()[p.Offset:][:p.Len()], torch)
+	}
+	net.Changed()
+	ws := net.NewWorkspace(workers)
+	t.Cleanup(ws.Close)
+	return &learner.Replay{
+		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}), Seed: g.Seed,
+		Memory: memory.NewStore(g.Capacity, [3]int{3, g.Size, g.Size}),
+	}
+}
+
+// batch is the images and labels of a step: patterns in squares of 8 of the class and of the image, and a fine grain.
+func (g *trajectory) batch(step int) ocl.Batch {
+	b := ocl.Batch{X: tensor.New(g.Batch, 3, g.Size, g.Size), Y: make([]ocl.Label, g.Batch)}
+	n := g.Size / 8
+	for i := range b.Y {
+		y := int(splitmix(uint64(2000+step)<<32|uint64(i)) % uint64(g.Classes))
+		b.Y[i] = ocl.Label(y)
+		for k, row := 0, b.X.Row(i); k < len(row); k++ {
+			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
+			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
+			row[k] = float32(0.5*unit(5000, square(y)) + 0.25*unit(uint64(3000+step), square(i)) + 0.25*unit(uint64(1000+step), i*len(row)+k))
+		}
+	}
+	return b
+}
+
+// state is every stride-th element of each tensor of the network, as PyTorch orders them.
+func (g *trajectory) state(net *nn.Network) (all []float64) {
+	take := func(p nn.Param, flat []float32) {
+		torch := make([]float32, p.Len())
+		p.ToTorch(torch, flat[p.Offset:][:p.Len()])
+		for i := 0; i < len(torch); i += g.Stride {
+			all = append(all, float64(torch[i]))
+		}
+	}
+	for _, p := range net.Named() {
+		take(p, net.Params())
+		for _, s := range net.Statistics() { // behind the bias of its batch norm
+			if norm, ok := strings.CutSuffix(p.Name, "bias"); ok && strings.HasPrefix(s.Name, norm+"running") {
+				take(s, net.Running())
+			}
+		}
+	}
+	return all
+}
+
+// TestGoldenMIRAndGSS repeats twenty steps of an independent implementation in PyTorch with the same random numbers: losses,
+// replayed slots, the content of the memory, GSS's scores, parameters and running statistics.
+func TestGoldenMIRAndGSS(t *testing.T) {
+	for name, change := range map[string]func(*learner.Replay){
+		"mir": func(r *learner.Replay) {
+			r.Retrieve, r.Step = &memory.MIR{Size: 4, Candidates: 9}, learner.LookAhead{}
+		},
+		"gss":               func(r *learner.Replay) { r.Update = &memory.GSS{Size: 3} },
+		"gss-subset-sample": func(r *learner.Replay) { r.Update = &memory.GSS{Size: 3, PerSample: true} },
+		"gss-gate-batch":    func(r *learner.Replay) { r.Update = &memory.GSSBatch{Size: 1} },
+	} {
+		for _, workers := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(t *testing.T) {
+				text, err := os.ReadFile("testdata/" + name + ".json")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var g trajectory
+				if err := json.Unmarshal(text, &g); err != nil {
+					t.Fatal(err)
+				}
+				r := g.learner(t, workers)
+				change(r)
+				if r.Retrieve == nil {
+					r.Retrieve = memory.Random{Size: g.Replay}
+				}
+				g.repeat(t, r)
+			})
+		}
+	}
+}
+
+func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
+	if g.Format != 1 || len(g.Steps) != 20 || len(g.States) != 2 {
+		t.Fatalf("format %d, %d steps, %d states; want 1, 20, 2", g.Format, len(g.Steps), len(g.States))
+	}
+	seen := &recording{Retriever: r.Retrieve}
+	r.Retrieve = seen
+	var all []ocl.Batch
+	for i, want := range g.Steps {
+		all = append(all, g.batch(i))
+		stats := learnertest.Observe(t, r, all[i:])[0]
+		if !(math.Abs(stats.Loss-want.Loss) <= want.Tol) {
+			t.Errorf("step %d: loss %v, want %v ± %v", i+1, stats.Loss, want.Loss, want.Tol)
+		}
+		if !slices.Equal(seen.slots, want.Slots) {
+			t.Fatalf("step %d: slots %v replayed, want %v", i+1, seen.slots, want.Slots)
+		}
+		m := contents(r.Memory)
+		if m.Len() != len(want.Memory) {
+			t.Fatalf("step %d: %d stored, want %d", i+1, m.Len(), len(want.Memory))
+		}
+		for slot, id := range want.Memory {
+			if b := all[id/g.Batch]; !slices.Equal(m.X.Row(slot), b.X.Row(id%g.Batch)) || m.Y[slot] != b.Y[id%g.Batch] {
+				t.Fatalf("step %d: slot %d does not hold sample %d", i+1, slot, id)
+			}
+		}
+		for _, s := range g.States {
+			if s.Step == i+1 {
+				s.check(t, fmt.Sprintf("state after step %d", s.Step), g.state(r.Net))
+			}
+		}
+	}
+	if len(g.Scores.Values) > 0 {
+		scores := make([]float64, len(g.Scores.Values))
+		if err := learnertest.State(t, r).Decoder().Sub("update").Float64s("scores", scores); err != nil {
+			t.Fatal(err)
+		}
+		g.Scores.check(t, "scores", scores)
+	}
+}

@@ -1,0 +1,151 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// NCM is the nearest-class-mean classifier (survey §trick_detail, eq:prototye): with the features φ of the network
+// and the stored samples M_y of class y,
+//
+//	μ_y = (1/|M_y|) Σ_{x∈M_y} φ(x)      y* = argmin_y ‖φ(x) − μ_y‖
+//
+// where φ(x) and then μ_y are scaled to length 1. A class without a stored sample has no mean and is not predicted. Batch
+// norm uses its running statistics. It draws nothing. The zero value has no means.
+type NCM struct {
+	classes []ocl.Label // those with a mean, rising
+	means   []float32   // [len(classes),D]
+	sums    []float64   // [K,D], while fitting
+	counts  []int       // [K]
+	slots   []int
+	samples batch
+}
+
+// fitBatch is the number of stored samples whose features are found at once; it moves no number.
+const fitBatch = 200
+
+// Fit finds the means of the classes in memory by the network as it is. It looks at ctx between batches and returns an
+// error that wraps its error; the means from before are then kept. An empty memory leaves no means.
+func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
+	dim := net.FeatureDim()
+	if need := net.Classes() * dim; len(c.sums) != need {
+		c.sums, c.counts = make([]float64, need), make([]int, net.Classes())
+	}
+	clear(c.sums)
+	clear(c.counts)
+	channels, h, w := net.Input()
+	for from := 0; from < m.Len(); from += fitBatch {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("learner: class means: %w", err)
+		}
+		c.slots = c.slots[:0]
+		for slot := from; slot < min(from+fitBatch, m.Len()); slot++ {
+			c.slots = append(c.slots, slot)
+		}
+		c.samples.resize(len(c.slots), channels, h, w)
+		m.Gather(&c.samples.x, c.samples.y, c.slots)
+		features := net.PredictFeatures(ws, &c.samples.x)
+		for i, y := range c.samples.y {
+			f := features.Row(i)
+			scale := inverseLength(f)
+			sum := c.sums[int(y)*dim:][:dim]
+			for k, v := range f {
+				sum[k] += float64(v) * scale
+			}
+			c.counts[y]++
+		}
+	}
+	c.Forget()
+	for y, n := range c.counts {
+		if n == 0 {
+			continue
+		}
+		sum := c.sums[y*dim:][:dim]
+		length := 0.0
+		for _, v := range sum {
+			length += v * v
+		}
+		// The mean's length 1 makes the division by |M_y| idle. A class whose features are all 0 keeps a mean of 0.
+		scale := 0.0
+		if length > 0 {
+			scale = 1 / math.Sqrt(length)
+		}
+		c.classes = append(c.classes, ocl.Label(y))
+		for _, v := range sum {
+			c.means = append(c.means, float32(v*scale))
+		}
+	}
+	return nil
+}
+
+// inverseLength is 1/‖f‖, or 0 for the zero vector.
+func inverseLength(f []float32) float64 {
+	sum := 0.0
+	for _, v := range f {
+		sum += float64(v) * float64(v)
+	}
+	if sum == 0 {
+		return 0
+	}
+	return 1 / math.Sqrt(sum)
+}
+
+// Fitted tells whether there are means to predict by.
+func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
+
+// Forget drops the means: the network or the memory has changed.
+func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
+
+// Predict writes the class of the nearest mean for each row of x to dst, the lowest class where several are as near. It
+// panics without means.
+func (c *NCM) Predict(dst []ocl.Label, net *nn.Network, ws *nn.Workspace, x *tensor.Tensor) {
+	if !c.Fitted() {
+		panic("learner: NCM predicts without means; Fit comes first")
+	}
+	dim := net.FeatureDim()
+	features := net.PredictFeatures(ws, x)
+	for i := range dst {
+		f := features.Row(i)
+		scale := inverseLength(f)
+		nearest := math.Inf(1)
+		dst[i] = c.classes[0]
+		for j, y := range c.classes {
+			distance := 0.0
+			for k, mean := range c.means[j*dim:][:dim] {
+				d := float64(f[k])*scale - float64(mean)
+				distance += d * d
+			}
+			if distance < nearest {
+				nearest, dst[i] = distance, y
+			}
+		}
+	}
+}
+
+// SaveState writes the means, if there are any.
+func (c *NCM) SaveState(e *checkpoint.Encoder) error {
+	saveLabels(e, "classes", c.classes)
+	e.Float32s("means", c.means)
+	return nil
+}
+
+// LoadState restores what SaveState wrote for features of the given length.
+func (c *NCM) LoadState(d *checkpoint.Decoder, dim int) error {
+	classes, err := loadLabels(d, "classes")
+	if err != nil {
+		return err
+	}
+	means := make([]float32, len(classes)*dim)
+	if err := d.Float32s("means", means); err != nil {
+		return err
+	}
+	c.classes, c.means = classes, means
+	return nil
+}

@@ -1,0 +1,117 @@
+package learner
+
+import (
+	"errors"
+	"slices"
+
+	"ocl"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// probe answers what the retriever and the updater of a Replay ask about its network. It moves no parameter and no running
+// statistic, and its buffers are made when they are first needed.
+type probe struct {
+	r        *Replay
+	incoming bool // Net.Grads are those of the incoming batch alone
+
+	ahead    *nn.Network // θ^v
+	now      []float64   // losses at θ
+	view     tensor.Tensor
+	d        tensor.Tensor // gradient of logits
+	in, refs []float32     // gradients [·,P]
+	cosines  []float64     // with the references in refs
+}
+
+var _ memory.Probe = (*probe)(nil)
+
+// gradientsAtOnce is the number of groups whose gradients are taken at once and held beside those of the incoming batch: a
+// gradient of the survey's network takes 4.4 MB.
+const gradientsAtOnce = 10
+
+// Interference implements [memory.Probe]: the losses at θ and at θ^v are found in one forward pass each.
+func (p *probe) Interference(dst []float64, b ocl.Batch) error {
+	if !p.incoming {
+		return errors.New("the retriever asks for the interference of a step whose gradient is not known yet; " +
+			"want a stepper that runs the incoming batch first; use LookAhead")
+	}
+	net, ws := p.r.Net, p.r.WS
+	if p.ahead == nil {
+		p.ahead = net.Clone()
+	}
+	p.ahead.StepFrom(ws, net, p.r.Opt.LR())
+	now, then := net.ProbeBeside(ws, p.ahead, b.X)
+	p.now = slices.Grow(p.now[:0], len(dst))[:len(dst)]
+	if err := (loss.CrossEntropy{}).Rows(p.now, loss.Input{Logits: now, Y: b.Y}); err != nil {
+		return err
+	}
+	if err := (loss.CrossEntropy{}).Rows(dst, loss.Input{Logits: then, Y: b.Y}); err != nil {
+		return err
+	}
+	for i, l := range p.now {
+		dst[i] -= l
+	}
+	return nil
+}
+
+// Cosines implements [memory.Probe]. Gradients of single samples come from one backward pass for ten of them. It uses the
+// network's gradients where groups have several rows: an updater is asked after the step.
+func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
+	size, na, nb := len(p.r.Net.Params()), a.Count(), b.Count()
+	p.in = p.in[:0]
+	for lo := 0; lo < na; lo += gradientsAtOnce {
+		if err := p.gradients(&p.in, a, lo, min(lo+gradientsAtOnce, na)); err != nil {
+			return err
+		}
+	}
+	for lo := 0; lo < nb; lo += gradientsAtOnce {
+		hi := min(lo+gradientsAtOnce, nb)
+		p.refs = p.refs[:0]
+		if err := p.gradients(&p.refs, b, lo, hi); err != nil {
+			return err
+		}
+		p.cosines = slices.Grow(p.cosines[:0], na*(hi-lo))[:na*(hi-lo)]
+		p.r.WS.Cosines(p.cosines, p.in, p.refs, size)
+		for i := range na {
+			copy(dst[i*nb+lo:i*nb+hi], p.cosines[i*(hi-lo):])
+		}
+	}
+	return nil
+}
+
+// gradients appends those of groups [lo, hi) to dst. They are scaled by one factor: a mean over all rows at once.
+func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
+	if g.Size > 1 {
+		for ; lo < hi; lo++ {
+			if err := p.forward(g.Batch, lo*g.Size, (lo+1)*g.Size); err != nil {
+				return err
+			}
+			p.r.Net.ZeroGrads()
+			p.r.Net.Backward(p.r.WS, &p.d)
+			*dst = append(*dst, p.r.Net.Grads()...)
+		}
+		return nil
+	}
+	if err := p.forward(g.Batch, lo, hi); err != nil {
+		return err
+	}
+	n, size := len(*dst), (hi-lo)*len(p.r.Net.Params())
+	*dst = slices.Grow(*dst, size)[:n+size]
+	p.r.Net.BackwardPerSample(p.r.WS, &p.d, (*dst)[n:])
+	return nil
+}
+
+// forward runs rows [lo, hi) of b in evaluation mode and sets d to the gradient of their mean loss.
+func (p *probe) forward(b ocl.Batch, lo, hi int) error {
+	row := b.X.RowLen()
+	p.view.Shape = append(p.view.Shape[:0], b.X.Shape...)
+	p.view.Shape[0], p.view.Data = hi-lo, b.X.Data[lo*row:hi*row]
+	logits := p.r.Net.Forward(p.r.WS, &p.view, nn.Eval)
+	p.view.Data = nil // it belongs to the caller
+	p.d.Shape = append(p.d.Shape[:0], logits.Shape...)
+	p.d.Data = slices.Grow(p.d.Data[:0], logits.Len())[:logits.Len()]
+	_, err := loss.CrossEntropy{}.Eval(&p.d, loss.Input{Logits: logits, Y: b.Y[lo:hi]})
+	return err
+}

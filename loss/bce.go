@@ -1,0 +1,39 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+
+	"ocl/tensor"
+)
+
+// BCE is binary cross entropy on the first columns of the logits, iCaRL's loss: with targets t [B,k] in [0,1] and logits z
+// [B,K], k ≤ K, the mean over the B rows of
+//
+//	Σ_{j<k} −t_j·log σ(z_j) − (1−t_j)·log(1−σ(z_j))
+//
+// It writes the gradient (σ(z)−t)/B into d [B,K], which may be the logits themselves, and zeros into the columns from k on.
+// Sums are in float64. It allocates nothing.
+func BCE(d, logits, targets *tensor.Tensor) float64 {
+	rows, k := targets.Shape[0], targets.Shape[1]
+	if len(logits.Shape) != 2 || logits.Shape[0] != rows || logits.Shape[1] < k || d.Shape[0] != rows || d.Shape[1] != logits.Shape[1] {
+		panic(fmt.Sprintf("loss: BCE: logits %v, gradient %v, targets %v; want [B,K], [B,K], [B,k] with k ≤ K", logits.Shape, d.Shape, targets.Shape))
+	}
+	classes := logits.Shape[1]
+	mean := 1 / float64(rows)
+	loss := 0.0
+	for i := range rows {
+		zs, ds, ts := logits.Data[i*classes:(i+1)*classes], d.Data[i*classes:(i+1)*classes], targets.Data[i*k:(i+1)*k]
+		for j, t := range ts {
+			z, t := float64(zs[j]), float64(t)
+			// −log σ(z) = log(1 + e^−z), written so that no exponential overflows.
+			loss += (math.Max(z, 0) - z*t + math.Log1p(math.Exp(-math.Abs(z)))) * mean
+			ds[j] = float32((Sigmoid(z) - t) * mean)
+		}
+		clear(ds[k:])
+	}
+	return loss
+}
+
+// Sigmoid is σ(z) = 1/(1 + e^−z).
+func Sigmoid(z float64) float64 { return 1 / (1 + math.Exp(-z)) }

@@ -1,0 +1,141 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/tensor"
+)
+
+// GSS is GSS-Greedy (survey appendix A, alg:GSS; Aljundi et al. 2019), which keeps samples whose gradients point elsewhere
+// than those of others. A sample's score is its largest cosine with the gradients G of Size stored samples drawn at random,
+// plus 1:
+//
+//	c = max_i ⟨g, G_i⟩/(‖g‖·‖G_i‖) + 1
+//
+// While there is room a sample is appended with its score. Then a sample with c < 1 draws the slot i with probability
+// C_i/Σ_j C_j and takes it, and its score with it, with probability C_i/(C_i + c); any other sample is dropped. One subset is
+// drawn for each incoming batch and shared by its rows; a row that meets an empty memory has the cosine 0.1. It draws Size
+// numbers a subset and two for each row with c < 1 that finds the memory full. It belongs to one store.
+type GSS struct {
+	Size      int  // n, stored samples to compare with
+	PerSample bool // draw a subset for each row, as the algorithm does, from a memory that holds the rows before it
+
+	scores  scores // C
+	slots   []int
+	rows    rows
+	row     tensor.Tensor // view of one incoming row
+	cosines []float64
+}
+
+var (
+	_ Updater   = (*GSS)(nil)
+	_ ocl.State = (*GSS)(nil)
+)
+
+// noCosine is that of a sample that meets an empty memory, as in the authors' code.
+const noCosine = 0.1
+
+// Update implements [Updater].
+func (g *GSS) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
+	if err := g.scores.belong(m); err != nil {
+		return dst, err
+	}
+	start := len(dst)
+	var shared []float64 // cosines [B,n] with the one subset
+	if !g.PerSample {
+		g.slots = Sample(g.slots[:0], m.Len(), g.Size, env.Rand)
+		var err error
+		if shared, err = g.compare(b, g.rows.gather(m, g.slots), env); err != nil {
+			return dst, err
+		}
+	}
+	for j := range b.Len() {
+		n := len(shared) / b.Len()
+		cosines := shared[j*n : (j+1)*n]
+		if g.PerSample {
+			g.slots = Sample(g.slots[:0], len(g.scores), g.Size, env.Rand)
+			refs := g.rows.gatherWith(m, g.slots, b, dst[start:])
+			g.row.Shape = append(append(g.row.Shape[:0], 1), m.shape[:]...)
+			g.row.Data = b.X.Row(j)
+			var err error
+			if cosines, err = g.compare(ocl.Batch{X: &g.row, Y: b.Y[j : j+1]}, refs, env); err != nil {
+				return dst, err
+			}
+		}
+		c := noCosine + 1
+		if len(cosines) > 0 {
+			c = slices.Max(cosines) + 1
+		}
+		slot := -1
+		switch {
+		case len(g.scores) < m.Cap():
+			slot = len(g.scores)
+			g.scores = append(g.scores, c)
+		case c < 1 && m.Cap() > 0:
+			if i := g.scores.draw(env.Rand); env.Rand.Float64() < g.scores[i]/(g.scores[i]+c) {
+				slot, g.scores[i] = i, c
+			}
+		}
+		dst = append(dst, slot)
+	}
+	g.row.Data = nil // it belongs to the caller
+	return dst, nil
+}
+
+// compare returns the cosines [B,n] of the gradients of b and of refs, sample by sample.
+func (g *GSS) compare(b, refs ocl.Batch, env Env) ([]float64, error) {
+	g.cosines = slices.Grow(g.cosines[:0], b.Len()*refs.Len())[:b.Len()*refs.Len()]
+	if len(g.cosines) == 0 {
+		return nil, nil
+	}
+	return g.cosines, env.Probe.Cosines(g.cosines, Groups{b, 1}, Groups{refs, 1})
+}
+
+// SaveState implements [ocl.State].
+func (g *GSS) SaveState(e *checkpoint.Encoder) error { return g.scores.save(e) }
+
+// LoadState implements [ocl.State].
+func (g *GSS) LoadState(d *checkpoint.Decoder) error { return g.scores.load(d) }
+
+// scores holds one number for each filled slot of a store.
+type scores []float64
+
+// belong says whether the scores are those of m.
+func (s scores) belong(m *Store) error {
+	if len(s) != m.Len() {
+		return fmt.Errorf("memory: gss: %d scores and %d stored samples; want a store of its own that nobody else fills", len(s), m.Len())
+	}
+	return nil
+}
+
+// draw returns slot i with probability s[i]/Σ_j s[j]. It draws one number.
+func (s scores) draw(src *rng.Source) int {
+	total, chosen := 0.0, 0
+	for _, c := range s {
+		total += c
+	}
+	u := src.Float64() * total
+	for i, c := range s {
+		if c > 0 {
+			chosen = i // the last with any weight, should rounding leave some of u
+		}
+		if u -= c; u < 0 {
+			break
+		}
+	}
+	return chosen
+}
+
+func (s scores) save(e *checkpoint.Encoder) error {
+	e.Float64s("scores", s)
+	return nil
+}
+
+func (s *scores) load(d *checkpoint.Decoder) error {
+	*s = make(scores, max(0, d.Len("scores")/8))
+	return d.Float64s("scores", *s)
+}

@@ -1,0 +1,35 @@
+package method
+
+import (
+	"ocl"
+	"ocl/learner"
+	"ocl/memory"
+)
+
+var er = Info{
+	Name:    "er",
+	Title:   "ER",
+	Summary: "Replay a few stored samples beside each incoming batch.",
+	Idea: "Keep a small memory in which every sample of the stream so far is equally likely to be (reservoir sampling). " +
+		"At each step draw a few stored samples at random and learn from them together with the incoming batch. " +
+		"No task boundaries are needed. " +
+		"Simple, cheap, and the base of most memory methods.",
+	Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
+	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
+	Traits:      Traits{UsesMemory: true},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	Paper:       grid(rates7, decays4),
+	Authors:     grid(rates7, decays4),
+	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
+	Expect: "Forgets much less than Finetune, the less the larger the memory; new classes are learned a little less well at " +
+		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	build: func(s Setup) (ocl.Learner, error) {
+		r := base(s)
+		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Retrieve = memory.Random{Size: s.ReplayBatch}
+		if s.Joint {
+			r.Step = learner.Joint{}
+		}
+		return r, nil
+	},
+}

@@ -1,0 +1,43 @@
+package method
+
+import (
+	"ocl"
+	"ocl/learner"
+)
+
+var ewcLambda = Option{Name: "lambda", Default: 100.0, Meaning: "λ, weight of the penalty; 0 is Finetune"}
+
+var ewcAlpha = Option{Name: "alpha", Default: 0.9, Most: 1, Meaning: "α, share of the newest batches in the running Fisher information"}
+
+var ewcEvery = Option{Name: "every", Default: 50, Least: 1, Meaning: "steps between two updates of the running Fisher information; not with raw"}
+
+var ewcRaw = Option{Name: "raw", Default: false, Meaning: "the survey's text: λ/2, the Fisher information as it is, updated at every step"}
+
+var ewcAxis = Axis{"method.ewc++.lambda", []any{0.0, 100.0, 1000.0}}
+
+var ewc = Info{
+	Name:    "ewc++",
+	Title:   "EWC++",
+	Summary: "Hold back the parameters that mattered to earlier tasks.",
+	Idea: "Keep a running average of the squared gradients: it tells how much each parameter matters (Fisher information). " +
+		"At a task's end note it and the parameters, and from then on pull each parameter back to its noted value, the harder " +
+		"the more it mattered. No sample is stored.",
+	Formula: "θ ← θ − α_lr·∇(ℓ(B_n) + λ·Σ_j F̂_j·(θ_j − θ*_j)²);  F ← α·F_tmp + (1 − α)·F;  " +
+		"at a task's end θ* ← θ, F̂ ← (F − min F)/(max F − min F)",
+	Citation:    "Chaudhry et al., Riemannian Walk for Incremental Learning, ECCV 2018",
+	Traits:      Traits{TaskBoundaries: true},
+	Signals:     []string{"task boundaries"},
+	Settings:    []string{"replay.iterations"},
+	Options:     []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
+	Paper:       grid(rates4, decays2, ewcAxis),
+	Authors:     grid(rates4, decays2, ewcAxis),
+	CostPerStep: "1 × Finetune, and three passes over the parameters",
+	Expect: "No more than Finetune where all classes share one head; with a large λ and learning rate the penalty explodes and the " +
+		"run ends as diverged. CIFAR-100 in the survey: 3.7 % average accuracy.",
+	build: func(s Setup) (ocl.Learner, error) {
+		return learner.NewEWC(base(s), learner.EWCOptions{
+			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),
+			Every: option[int](s, ewcEvery), Raw: option[bool](s, ewcRaw),
+		}), nil
+	},
+}

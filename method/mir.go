@@ -1,0 +1,49 @@
+package method
+
+import (
+	"fmt"
+
+	"ocl"
+	"ocl/learner"
+	"ocl/memory"
+)
+
+var mirCandidates = Option{
+	Name: "candidates", Default: 50, Least: 1,
+	Meaning: "C, stored samples drawn at random at each step, of which those that the step harms most are replayed",
+	Range:   "a whole number, at least replay.batch",
+}
+
+var mir = Info{
+	Name:    "mir",
+	Title:   "MIR",
+	Summary: "Replay the stored samples that the coming step would harm most.",
+	Idea: "ER, but the samples to replay are chosen. Take the step that the incoming batch alone asks for on a copy of the network. " +
+		"Draw candidates from memory and see whose loss the step would raise most. " +
+		"Forget the copy and replay those beside the incoming batch.",
+	Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
+		"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
+	Citation:    "Aljundi et al., Online Continual Learning with Maximally Interfered Retrieval, NeurIPS 2019",
+	Traits:      Traits{UsesMemory: true},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
+	Options:     []Option{mirCandidates},
+	Paper:       grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+	Authors:     grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER and two forward passes of the candidates",
+	Expect: "As ER or a little better where the memory is large; it needs enough stored samples to choose from. " +
+		"CIFAR-100 in the survey: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	check: func(s Setup) error {
+		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
+			return fmt.Errorf("option candidates: %d is below replay.batch %d; want as many to choose from; use at least %d",
+				c, s.ReplayBatch, s.ReplayBatch)
+		}
+		return nil
+	},
+	build: func(s Setup) (ocl.Learner, error) {
+		r := base(s)
+		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates)}
+		r.Step = learner.LookAhead{}
+		return r, nil
+	},
+}

@@ -1,0 +1,70 @@
+package nn
+
+import "ocl/tensor"
+
+// probing runs two networks of one shape on the same images. Its passes are followed by no backward pass, so layers share
+// buffers: fifty images take the room of four of their activations.
+type probing struct {
+	nets   [2]*Network
+	passes [2]*pass
+	pools  [2]*pool
+	packs  packs // weights of the second network; those of the first are the workspace's
+	x      *tensor.Tensor
+}
+
+// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n and by other, a network of its shape, both in Probe
+// mode: normalised with the statistics of x, and no running statistics moved. The two passes run at once where there are two
+// workers; that gives the same bits. The results belong to the workspace and hold until its next use. No Backward may follow.
+func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
+	n.check(x)
+	ws.belong(n)
+	ws.belong(other)
+	ws.last = nil
+	p := &ws.probe
+	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
+		for i, packs := range []*packs{&ws.packs, &p.packs} {
+			if p.pools[i] == nil {
+				p.pools[i] = newPool(ws.pool.workers / 2)
+			}
+			p.passes[i] = newPass(n, p.pools[i], x.Dim(0), 1, packs)
+		}
+	}
+	p.nets, p.x = [2]*Network{n, other}, x
+	ws.pool.run(p, 2)
+	p.nets, p.x = [2]*Network{}, nil
+	return p.passes[0].logits, p.passes[1].logits
+}
+
+func (p *probing) do(_, i int) { p.passes[i].forward(p.nets[i], p.x, Probe) }
+
+func (p *probing) close() {
+	for _, pool := range p.pools {
+		if pool != nil {
+			pool.close()
+		}
+	}
+}
+
+// descent is the arguments of one StepFrom.
+type descent struct {
+	dst, src *Network
+	lr       float32
+}
+
+// Do implements [Work].
+func (d *descent) Do(lo, hi int) {
+	w := d.dst.params[lo:hi]
+	copy(w, d.src.params[lo:hi])
+	d.dst.set.SGD(w, d.src.grads[lo:hi], d.lr, 0)
+}
+
+// StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of its
+// shape, which stays as it is. Running statistics and gradients of n stay as they are too.
+func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
+	ws.belong(n)
+	ws.belong(src)
+	ws.descending = descent{n, src, float32(lr)}
+	ws.Share(&ws.descending, len(n.params))
+	ws.descending = descent{}
+	n.Changed()
+}

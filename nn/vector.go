@@ -1,0 +1,83 @@
+package nn
+
+import (
+	"fmt"
+
+	"ocl/internal/kernel"
+)
+
+// SumWork is work on each of a range of elements, independent of the others, that adds something up.
+type SumWork interface {
+	Sum(lo, hi int) float64 // over elements [lo, hi)
+}
+
+// vectorWork is the arguments of the work on flat vectors that is going on.
+type vectorWork struct {
+	sum summed
+	dot dot
+	add scaledAddition
+}
+
+// ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that it
+// does not depend on the number of workers.
+func (ws *Workspace) ShareSum(w SumWork, n int) float64 {
+	s := &ws.vectors.sum
+	parts := (n + shareSpan - 1) / shareSpan
+	if len(s.parts) < parts {
+		s.parts = make([]float64, parts)
+	}
+	s.work, s.n = w, n
+	ws.pool.run(s, parts)
+	s.work = nil
+	total := 0.0
+	for _, v := range s.parts[:parts] {
+		total += v
+	}
+	return total
+}
+
+type summed struct {
+	work  SumWork
+	n     int
+	parts []float64
+}
+
+func (s *summed) do(_, chunk int) {
+	s.parts[chunk] = s.work.Sum(chunk*shareSpan, min((chunk+1)*shareSpan, s.n))
+}
+
+// Dot returns Σ x·y of two vectors of one length, summed in float64, with all workers; it does not depend on their number.
+func (ws *Workspace) Dot(x, y []float32) float64 {
+	checkLengths("Dot", x, y)
+	ws.vectors.dot = dot{x, y}
+	sum := ws.ShareSum(&ws.vectors.dot, len(x))
+	ws.vectors.dot = dot{}
+	return sum
+}
+
+type dot struct{ x, y []float32 }
+
+// Sum implements [SumWork].
+func (d *dot) Sum(lo, hi int) float64 { return kernel.Active().Dot(d.x[lo:hi], d.y[lo:hi]) }
+
+// AddScaled adds a·x to y, a vector of the same length, with all workers.
+func (ws *Workspace) AddScaled(y, x []float32, a float32) {
+	checkLengths("AddScaled", y, x)
+	ws.vectors.add = scaledAddition{y, x, a}
+	ws.Share(&ws.vectors.add, len(y))
+	ws.vectors.add = scaledAddition{}
+}
+
+type scaledAddition struct {
+	y, x []float32
+	a    float32
+}
+
+// Do implements [Work].
+func (s *scaledAddition) Do(lo, hi int) { kernel.Active().Axpy(s.y[lo:hi], s.x[lo:hi], s.a) }
+
+func checkLengths(what string, x, y []float32) {
+	if len(x) != len(y) {
+		panic(fmt.Sprintf("nn: %s: %d and %d elements; want as many", what, len(x), len(y)))
+	}
+}

@@ -1,0 +1,63 @@
+package optim_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"ocl/optim"
+)
+
+// TestClipNorm: gradients above the limit are scaled to it, all by one factor; others stay.
+func TestClipNorm(t *testing.T) {
+	for _, size := range []float64{0.1, 1, 40} {
+		net := network(t)
+		gradients(net, 3)
+		sum := 0.0
+		for i := range net.Grads() {
+			net.Grads()[i] *= float32(size)
+			sum += float64(net.Grads()[i]) * float64(net.Grads()[i])
+		}
+		before, want := slices.Clone(net.Grads()), math.Sqrt(sum)
+		const limit = 2.0
+		if got := optim.ClipNorm(net, limit); !(math.Abs(got-want) <= 1e-12*want) {
+			t.Errorf("norm %v, want %v", got, want)
+		}
+		factor := min(1, limit/(want+1e-6))
+		if size == 40 && !(factor < 0.5) || size == 0.1 && factor != 1 {
+			t.Fatalf("size %v: factor %v; the test wants one norm above the limit and one below", size, factor)
+		}
+		for i, g := range net.Grads() {
+			if v := float64(before[i]) * factor; !(math.Abs(float64(g)-v) <= 1e-6*math.Abs(v)) {
+				t.Fatalf("size %v: gradient %d is %v, want %v", size, i, g, v)
+			}
+		}
+	}
+}
+
+// TestFresh: a fresh optimiser has the settings and no state; SetLR moves the next step and no other optimiser's.
+func TestFresh(t *testing.T) {
+	for _, c := range cases {
+		used := c.make()
+		warm := network(t)
+		for step := range 3 {
+			gradients(warm, step)
+			used.Step(warm, nil)
+		}
+		a, b := network(t), network(t)
+		gradients(a, 1)
+		gradients(b, 1)
+		fresh := used.Fresh()
+		fresh.Step(a, nil)
+		c.make().Step(b, nil)
+		if !slices.Equal(a.Params(), b.Params()) {
+			t.Errorf("%s: a fresh optimiser steps otherwise than a new one", c.name)
+		}
+		fresh.SetLR(0)
+		before := slices.Clone(a.Params())
+		fresh.Step(a, nil)
+		if fresh.LR() != 0 || used.LR() == 0 || !slices.Equal(a.Params(), before) {
+			t.Errorf("%s: learning rate set to 0: %v, and %v of the optimiser it came from", c.name, fresh.LR(), used.LR())
+		}
+	}
+}

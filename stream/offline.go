@@ -1,0 +1,127 @@
+package stream
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"ocl"
+	"ocl/internal/rng"
+)
+
+// Offline shows all tasks of a stream at once and several times, each epoch in a new order: what the survey's baseline of
+// the same name learns from (§exp_setup). No rule is bent for it: to a learner it is one long task, delivered once.
+//
+// It describes itself with the T tasks of the stream, so that its results stand beside those of other methods, and its test
+// sets are theirs. All training data come with the last task; a run starts there ([Offline.Start]) and fills the last row of
+// the accuracy matrix alone, the one after all tasks. The rows above stay unmeasured, and with them forgetting and transfer:
+// there is no time at which some tasks are learned and others are not.
+type Offline struct {
+	*Tasks
+	epochs, size int
+	dropLast     bool
+	all          []int32 // the pictures of all tasks, in the order of the data set
+	order        []int32 // those of an epoch, in the order of delivery
+	buf          *buffer
+	from         int // batch at which Train begins
+}
+
+var (
+	_ ocl.Stream = (*Offline)(nil)
+	_ ocl.Seeker = (*Offline)(nil)
+)
+
+// Offline returns a view of the stream that delivers all its training pictures epochs times in batches of the given size;
+// dropLast leaves out the incomplete last batch of each epoch. The order of epoch e comes from the source
+// "stream/offline/e" of the seed. The stream itself must not be ranged over any more, and must keep its incomplete batches.
+func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
+	o := &Offline{Tasks: s, epochs: epochs, size: batch, dropLast: dropLast}
+	for _, list := range s.train {
+		o.all = append(o.all, list...)
+	}
+	slices.Sort(o.all)
+	o.order = make([]int32, len(o.all))
+	if epochs < 1 || batch < 1 || dropLast && batch > len(o.all) {
+		return nil, fmt.Errorf("stream: offline: %d epochs in batches of %d; want at least 1 of each, and where incomplete batches are "+
+			"dropped no more than the %d training pictures in a batch; correct the options", epochs, batch, len(o.all))
+	}
+	o.buf = newBuffer(min(batch, len(o.all)), s.set)
+	return o, nil
+}
+
+// Info describes the stream; Batch is that of the view.
+func (o *Offline) Info() ocl.StreamInfo {
+	info := o.Tasks.Info()
+	info.Batch = o.size
+	return info
+}
+
+// Start is the last task.
+func (o *Offline) Start() int { return len(o.train) - 1 }
+
+// Batches is the number of mini-batches of all epochs for the last task, and 0 for the others.
+func (o *Offline) Batches(task int) int {
+	if task != o.Start() {
+		return 0
+	}
+	return o.epochs * o.perEpoch()
+}
+
+func (o *Offline) perEpoch() int {
+	if o.dropLast {
+		return len(o.all) / o.size
+	}
+	return (len(o.all) + o.size - 1) / o.size
+}
+
+// Train delivers the mini-batches of all epochs with the last task, once: again yields ocl.ErrConsumed, and so does any
+// other task. The batch and its tensor are reused for the next one.
+func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
+	return func(yield func(ocl.Batch, error) bool) {
+		if err := o.checkTask(task); err != nil {
+			yield(ocl.Batch{}, err)
+			return
+		}
+		if task != o.Start() || o.used[task] {
+			yield(ocl.Batch{}, fmt.Errorf("task %d of the offline view, whose data all come with task %d: %w", task+1, o.Start()+1, ocl.ErrConsumed))
+			return
+		}
+		o.used[task] = true
+		per := o.perEpoch()
+		for i := o.from; i < o.epochs*per; i++ {
+			if i == o.from || i%per == 0 {
+				o.shuffle(i / per)
+			}
+			at := i % per * o.size
+			if !yield(o.fill(o.buf, &o.set.Train, o.order[at:min(at+o.size, len(o.order))], at, o.augment), nil) {
+				return
+			}
+		}
+	}
+}
+
+// shuffle takes the order of an epoch.
+func (o *Offline) shuffle(epoch int) {
+	copy(o.order, o.all)
+	src := rng.New(o.opts.Seed, fmt.Sprintf("stream/offline/%d", epoch))
+	src.Shuffle(len(o.order), func(i, j int) { o.order[i], o.order[j] = o.order[j], o.order[i] })
+	if o.augment != nil {
+		o.augment.begin(o.opts.Seed, fmt.Sprintf("stream/augment/offline/%d", epoch))
+	}
+}
+
+// Seek makes Train start at the given batch of the last task, counted over all epochs. task may be the number of tasks:
+// nothing is left then.
+func (o *Offline) Seek(task, batch int) error {
+	last := o.Start()
+	if batch < 0 || task != last+1 && task != last || batch > 0 && (task != last || batch > o.Batches(last)) {
+		return fmt.Errorf("stream: seek: task %d, batch %d lies outside the offline view of %d batches in task %d; "+
+			"want the position of a checkpoint of this very stream", task, batch, o.Batches(last), last)
+	}
+	if task == last && o.used[last] {
+		return fmt.Errorf("stream: seek: task %d: %w", task+1, ocl.ErrConsumed)
+	}
+	o.used[last] = task > last
+	o.from = batch
+	return nil
+}
