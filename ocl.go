@@ -57,6 +57,8 @@ type StreamInfo struct {
 	Batch    int // b, samples in a full incoming batch
 	Tasks    []TaskInfo
 	Digest   string // "sha256:…" of the data behind the stream
+	// Pixels [C] are the values in X of 8-bit pixels, a rising table for each channel; nil is k/255.
+	Pixels [][256]float32
 
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
 }

@@ -158,7 +158,7 @@ func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c Config
 	return infoOf(name).New(method.Setup{
 		Net: net, WS: ws, Opt: newOptimizer(c.Optimizer), Memory: c.Memory,
 		ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
-		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes,
+		Shape: [3]int{info.Channels, info.Height, info.Width}, Pixels: info.Pixels, Classes: info.Classes,
 		Seed: c.Seed, Options: c.Method[name],
 	})
 }

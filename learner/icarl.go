@@ -39,11 +39,12 @@ type ICaRL struct {
 
 	retrieve, update memory.Env
 	steps            int64
-	order            []ocl.Label // by output: the classes in the order in which they appeared
-	column           []int       // by class: its output, -1 before it appeared
-	current          []bool      // by class: it is one of the task's
-	teacher          *nn.Network // nil in the first task
-	earlier          []int       // slots that hold samples of earlier tasks, rising
+	order            []ocl.Label   // by output: the classes in the order in which they appeared
+	column           []int         // by class: its output, -1 before it appeared
+	current          []bool        // by class: it is one of the task's
+	teacher          *nn.Network   // nil in the first task
+	beside           *nn.Workspace // the teacher's
+	earlier          []int         // slots that hold samples of earlier tasks, rising
 	ncm              NCM
 
 	slots   []int
@@ -74,6 +75,7 @@ func (l *ICaRL) prepare() {
 		l.column[y] = -1
 	}
 	l.images = make([]*tensor.Tensor, 1)
+	l.beside = l.WS.Beside()
 	l.loss = l.evaluate
 }
 
@@ -170,7 +172,7 @@ func (l *ICaRL) aim() {
 	l.targets.Data = slices.Grow(l.targets.Data[:0], rows*seen)[:rows*seen]
 	var taught *tensor.Tensor
 	if l.teacher != nil {
-		taught = l.teacher.Predict(l.WS, &l.both.x)
+		taught = l.teacher.Predict(l.beside, &l.both.x)
 	}
 	for i, label := range l.both.y {
 		t := l.targets.Data[i*seen : (i+1)*seen]

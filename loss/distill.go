@@ -74,15 +74,13 @@ func (k SigmoidDistillation) AddTo(d, z, teacher *tensor.Tensor, weight float64)
 	for i := range rows {
 		zs, ts, ds := z.Row(i), teacher.Row(i), d.Row(i)
 		for _, c := range k.Classes {
-			v, p := float64(zs[c]), sigmoid(float64(ts[c]))
+			v, p := float64(zs[c]), Sigmoid(float64(ts[c]))
 			loss += math.Max(v, 0) - v*p + math.Log1p(math.Exp(-math.Abs(v))) // −p·log σ(v) − (1−p)·log(1−σ(v)), without overflow
-			ds[c] += float32(weight * mean * (sigmoid(v) - p))
+			ds[c] += float32(weight * mean * (Sigmoid(v) - p))
 		}
 	}
 	return loss * mean
 }
-
-func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
 func checkDistilled(d, z, teacher *tensor.Tensor) int {
 	if len(z.Shape) != 2 {

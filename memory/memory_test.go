@@ -122,7 +122,7 @@ func TestStoreCountsAndClasses(t *testing.T) {
 	if got := memorytest.Samples(t, m); !slices.Equal(got, []int{8, 1, 3, 4, 5, 6, 7}) {
 		t.Fatalf("samples %v", got)
 	}
-	if m.Len() != 7 || m.Seen() != 9 || m.Cap() != 10 || m.Bytes() != 7*(6*4+4) {
+	if m.Len() != 7 || m.Seen() != 9 || m.Cap() != 10 || m.Bytes() != 7*4+6+6*6*4 { // sample 1 is of whole pixels
 		t.Errorf("len %d, seen %d, cap %d, %d bytes", m.Len(), m.Seen(), m.Cap(), m.Bytes())
 	}
 	counts, by := m.Counts(), m.ByClass()
@@ -144,6 +144,51 @@ func TestPutRefusesSlots(t *testing.T) {
 			}()
 			memory.NewStore(2, memorytest.Shape).Put(memorytest.Batch(0, 2), slots)
 		}()
+	}
+}
+
+// TestStoreKeepsBits puts images of 8-bit pixels, of other values and of both into the same slots, with and without normalised
+// pixels: what comes out has the bits of what went in, and takes a byte a value where it can.
+func TestStoreKeepsBits(t *testing.T) {
+	normalised := make([][256]float32, 2)
+	for c := range normalised {
+		for k := range normalised[c] {
+			normalised[c][k] = float32((float64(k)/255 - 0.4 - 0.1*float64(c)) / 0.27)
+		}
+	}
+	for name, table := range map[string][][256]float32{"fractions": nil, "normalised": normalised} {
+		shape := [3]int{2, 16, 8}
+		m := memory.NewStore(3, shape)
+		value := func(c, k int) float32 { return float32(k) / 255 }
+		if table != nil {
+			m.SetPixels(table)
+			value = func(c, k int) float32 { return table[c][k] }
+		}
+		pixels, others := tensor.New(1, 2, 16, 8), tensor.New(1, 2, 16, 8)
+		for i := range pixels.Data {
+			pixels.Data[i] = value(i/128, (i*7)%256)
+		}
+		copy(others.Data, pixels.Data)
+		others.Data[255] = math.Nextafter32(others.Data[255], 9)
+		zero := tensor.New(1, 2, 16, 8)
+		for i := range zero.Data {
+			zero.Data[i] = float32(math.Copysign(0, -1))
+		}
+		for i, c := range []struct {
+			x     *tensor.Tensor
+			slot  int
+			bytes int64
+		}{{pixels, 0, 260}, {others, 1, 260 + 1028}, {others, 0, 2 * 1028}, {zero, 2, 3 * 1028}, {pixels, 1, 260 + 2*1028}, {pixels, 0, 2*260 + 1028}, {pixels, 2, 3 * 260}} {
+			m.Put(ocl.Batch{X: c.x, Y: []ocl.Label{5}}, []int{c.slot})
+			x, y := tensor.New(1, 2, 16, 8), make([]ocl.Label, 1)
+			m.Gather(x, y, []int{c.slot})
+			if !sameBits(x.Data, c.x.Data) || y[0] != 5 {
+				t.Errorf("%s: put %d: other bits", name, i)
+			}
+			if m.Bytes() != c.bytes {
+				t.Errorf("%s: put %d: %d bytes, want %d", name, i, m.Bytes(), c.bytes)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"ocl"
@@ -10,23 +11,52 @@ import (
 )
 
 // Store is M: up to Cap samples in numbered slots, each an image [C,H,W] with its label. Slots [0, Len) are filled. A
-// sample is copied in and copied out, so no caller holds a view of the memory.
+// sample is copied in and copied out to the same bits, so no caller holds a view of the memory. An image of 8-bit pixels
+// takes a byte for each; one with any other value takes four.
 type Store struct {
-	shape [3]int // C, H, W
-	size  int    // C·H·W
-	rows  [][]float32
-	y     []ocl.Label
-	cap   int
-	seen  int
+	shape  [3]int // C, H, W
+	size   int    // C·H·W
+	values [][256]float32
+	slots  []stored // at least Len
+	free   []byte   // for the pixels of slots to come
+	code   []byte   // of the image that is being stored
+	wide   int      // filled slots that hold values
+	y      []ocl.Label
+	cap    int
+	seen   int
 }
 
-// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W]. Space is taken as slots fill.
+// stored is an image in a slot. Pixels keep their room while values are in use.
+type stored struct {
+	pixels []byte
+	values []float32 // nil where all are those of pixels
+}
+
+// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W] whose 8-bit pixels k have the values k/255.
+// Space is taken as slots fill.
 func NewStore(capacity int, shape [3]int) *Store {
 	size := shape[0] * shape[1] * shape[2]
 	if capacity < 0 || size <= 0 {
 		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v; want capacity ≥ 0 and positive extents", capacity, shape))
 	}
-	return &Store{shape: shape, size: size, cap: capacity}
+	return &Store{shape: shape, size: size, cap: capacity, code: make([]byte, size), values: slices.Repeat([][256]float32{fractions}, shape[0])}
+}
+
+// fractions are the values of 8-bit pixels where nothing normalises them.
+var fractions = func() (v [256]float32) {
+	for k := range v {
+		v[k] = float32(k) / 255
+	}
+	return v
+}()
+
+// SetPixels says which value an 8-bit pixel has in each channel [C], rising, as [ocl.StreamInfo] does, before anything is
+// stored.
+func (m *Store) SetPixels(values [][256]float32) {
+	if len(values) != m.shape[0] || len(m.y) > 0 {
+		panic(fmt.Sprintf("memory: SetPixels: %d channels and %d samples; want %d channels and an empty memory", len(values), len(m.y), m.shape[0]))
+	}
+	m.values = values
 }
 
 // Len is the number of filled slots.
@@ -45,7 +75,7 @@ func (m *Store) Shape() [3]int { return m.shape }
 func (m *Store) Label(slot int) ocl.Label { return m.y[slot] }
 
 // Bytes is the number of bytes of the stored images and labels.
-func (m *Store) Bytes() int64 { return int64(len(m.y)) * int64(4*m.size+4) }
+func (m *Store) Bytes() int64 { return int64(len(m.y))*int64(m.size+4) + int64(m.wide)*int64(3*m.size) }
 
 // Put stores row i of b in slots[i], in order, or drops it where slots[i] is -1; slot Len() is the next free one. All
 // rows count as seen. It panics if a slot is out of range: that is a bug in an Updater.
@@ -56,11 +86,14 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 		case slot == -1:
 			continue
 		case slot == len(m.y) && slot < m.cap:
-			m.grow()
+			m.y = append(m.y, 0)
+			if slot == len(m.slots) {
+				m.slots = append(m.slots, stored{})
+			}
 		case slot < 0 || slot >= len(m.y):
 			panic(fmt.Sprintf("memory: Put: slot %d for row %d; want -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
 		}
-		copy(m.rows[slot], b.X.Row(i))
+		m.write(&m.slots[slot], b.X.Row(i))
 		m.y[slot] = b.Y[i]
 	}
 	m.seen += len(slots)
@@ -73,24 +106,75 @@ func (m *Store) check(what string, x *tensor.Tensor, n int) {
 	}
 }
 
-// grow adds a filled slot. Rows are taken from blocks of up to 64, so that a filling memory seldom allocates.
-func (m *Store) grow() {
-	n := len(m.y)
-	if n == len(m.rows) {
-		block := min(64, m.cap-n)
-		data := make([]float32, block*m.size)
-		for i := range block {
-			m.rows = append(m.rows, data[i*m.size:(i+1)*m.size:(i+1)*m.size])
+// write stores an image.
+func (m *Store) write(s *stored, image []float32) {
+	if s.values != nil {
+		m.wide--
+	}
+	if m.encode(m.code, image) {
+		if s.pixels == nil {
+			s.pixels = m.room()
+		}
+		copy(s.pixels, m.code)
+		s.values = nil
+		return
+	}
+	m.wide++
+	if s.values == nil {
+		s.values = make([]float32, m.size)
+	}
+	copy(s.values, image)
+}
+
+// room is space for the pixels of one image, from blocks of up to 64, so that a filling memory seldom allocates.
+func (m *Store) room() []byte {
+	if len(m.free) == 0 {
+		m.free = make([]byte, min(64, max(1, m.cap-len(m.y)+1))*m.size)
+	}
+	p := m.free[:m.size:m.size]
+	m.free = m.free[m.size:]
+	return p
+}
+
+// encode writes the pixels whose values are those of the image, if there are such.
+func (m *Store) encode(pixels []byte, image []float32) bool {
+	plane := m.size / m.shape[0]
+	for c := range m.values {
+		v := &m.values[c]
+		scale := 255 / (v[255] - v[0])
+		from, to := image[c*plane:(c+1)*plane], pixels[c*plane:(c+1)*plane]
+		for i, x := range from {
+			k := (x-v[0])*scale + 0.5
+			if !(k >= 0 && k < 256) || math.Float32bits(v[byte(k)]) != math.Float32bits(x) {
+				return false
+			}
+			to[i] = byte(k)
 		}
 	}
-	m.y = append(m.y, 0)
+	return true
+}
+
+// read writes the image in a slot to dst.
+func (m *Store) read(dst []float32, s stored) {
+	if s.values != nil {
+		copy(dst, s.values)
+		return
+	}
+	plane := m.size / m.shape[0]
+	for c := range m.values {
+		v := &m.values[c]
+		to := dst[c*plane : (c+1)*plane]
+		for i, p := range s.pixels[c*plane:][:len(to)] {
+			to[i] = v[p]
+		}
+	}
 }
 
 // Gather copies the images in slots to x [len(slots),C,H,W] and their labels to y.
 func (m *Store) Gather(x *tensor.Tensor, y []ocl.Label, slots []int) {
 	m.check("Gather", x, len(slots))
 	for i, slot := range slots {
-		copy(x.Row(i), m.rows[:len(m.y)][slot])
+		m.read(x.Row(i), m.slots[:len(m.y)][slot])
 		y[i] = m.y[slot]
 	}
 }
@@ -113,8 +197,7 @@ func (m *Store) Counts() map[ocl.Label]int {
 	return counts
 }
 
-// SaveState writes the stored samples and the counter. Where all pixels are whole 255ths, as those of 8-bit images are,
-// a pixel takes one byte, otherwise four; either way loading gives the same bits.
+// SaveState writes the stored samples and the counter. Loading gives the same bits.
 func (m *Store) SaveState(e *checkpoint.Encoder) error {
 	e.Int64s("size", int64(m.cap), int64(len(m.y)), int64(m.seen))
 	labels := make([]int32, len(m.y))
@@ -122,15 +205,23 @@ func (m *Store) SaveState(e *checkpoint.Encoder) error {
 		labels[i] = int32(y)
 	}
 	e.Int32s("labels", labels)
-	if pixels, ok := m.pixels(); ok {
+	if m.wide == 0 {
+		pixels := make([]byte, 0, len(m.y)*m.size)
+		for _, s := range m.slots[:len(m.y)] {
+			pixels = append(pixels, s.pixels...)
+		}
 		e.Bytes("pixels", pixels)
 		return nil
 	}
-	e.Float32s("images", slices.Concat(m.rows[:len(m.y)]...))
+	values := make([]float32, len(m.y)*m.size)
+	for i, s := range m.slots[:len(m.y)] {
+		m.read(values[i*m.size:(i+1)*m.size], s)
+	}
+	e.Float32s("images", values)
 	return nil
 }
 
-// LoadState restores what SaveState wrote; the capacity and the shape must be the same.
+// LoadState restores what SaveState wrote; the capacity, the shape and the values of pixels must be the same.
 func (m *Store) LoadState(d *checkpoint.Decoder) error {
 	var capacity, length, seen int64
 	if err := d.Int64s("size", &capacity, &length, &seen); err != nil {
@@ -144,48 +235,32 @@ func (m *Store) LoadState(d *checkpoint.Decoder) error {
 	if err := d.Int32s("labels", labels); err != nil {
 		return err
 	}
-	values := make([]float32, int(length)*m.size)
+	slots := make([]stored, length)
 	if d.Len("pixels") >= 0 {
 		pixels, err := d.Bytes("pixels")
 		if err != nil {
 			return err
 		}
-		if len(pixels) != len(values) {
-			return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(values))
+		if len(pixels) != len(slots)*m.size {
+			return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(slots)*m.size)
 		}
-		for i, p := range pixels {
-			values[i] = fromByte[p]
+		for i := range slots {
+			slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
 		}
-	} else if err := d.Float32s("images", values); err != nil {
-		return err
+		m.slots, m.wide = slots, 0
+	} else {
+		values := make([]float32, len(slots)*m.size)
+		if err := d.Float32s("images", values); err != nil {
+			return err
+		}
+		m.slots, m.wide = slots, 0
+		for i := range slots {
+			m.write(&slots[i], values[i*m.size:(i+1)*m.size])
+		}
 	}
-	m.y, m.rows, m.seen = make([]ocl.Label, length), nil, int(seen)
+	m.y, m.seen = make([]ocl.Label, length), int(seen)
 	for i, y := range labels {
 		m.y[i] = ocl.Label(y)
-		m.rows = append(m.rows, values[i*m.size:(i+1)*m.size:(i+1)*m.size])
 	}
 	return nil
-}
-
-// fromByte holds the pixel values of 8-bit images, k/255.
-var fromByte = func() (v [256]float32) {
-	for k := range v {
-		v[k] = float32(k) / 255
-	}
-	return v
-}()
-
-// pixels returns the stored images as bytes, if every value is exactly one of fromByte.
-func (m *Store) pixels() ([]byte, bool) {
-	b := make([]byte, 0, len(m.y)*m.size)
-	for _, row := range m.rows[:len(m.y)] {
-		for _, x := range row {
-			k := x*255 + 0.5
-			if !(k >= 0 && k < 256 && fromByte[int(k)] == x) {
-				return nil, false
-			}
-			b = append(b, byte(k))
-		}
-	}
-	return b, true
 }

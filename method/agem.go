@@ -24,9 +24,10 @@ var agem = Info{
 	CostPerStep: "2 × Finetune when the reference has as many samples as come in; 1 in the first task",
 	Expect: "Little more than Finetune where classes come task by task: the stored samples steer a step, but are not learned. " +
 		"CIFAR-100 in the survey: 3.7, 3.6 and 3.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
-		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		return learner.NewAGEM(r), nil
 	},

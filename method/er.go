@@ -23,9 +23,10 @@ var er = Info{
 	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
 	Expect: "Forgets much less than Finetune, the less the larger the memory; new classes are learned a little less well at " +
 		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
-		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {
 			r.Step = learner.Joint{}

@@ -20,7 +20,8 @@ var finetune = Info{
 	CostPerStep: "1",
 	Expect: "High accuracy on the task just learned and nearly none on all others, so the average is about that of one task " +
 		"divided by the number of tasks. CIFAR-100 in the survey: 3.7 % average accuracy.",
-	build: func(s Setup) (ocl.Learner, error) { return base(s), nil },
+	passes: learn,
+	build:  func(s Setup) (ocl.Learner, error) { return base(s), nil },
 }
 
 // base is Finetune, and what every Replay starts from.

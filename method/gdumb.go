@@ -49,9 +49,10 @@ var gdumb = Info{
 	Expect: "The best of the survey where memory is large: the balance of classes is worth more than the samples not stored. " +
 		"CIFAR-100 in the survey: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	prepared: func(stored int, s Setup) int { return stored * option[int](s, gdumbEpochs) },
+	passes:   func(s Setup, _ int) []Pass { return learn(s, option[int](s, gdumbBatch)) },
 	build: func(s Setup) (ocl.Learner, error) {
 		g := &learner.GDumb{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(s.Memory, s.Shape), Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), Seed: s.Seed,
 			Epochs: option[int](s, gdumbEpochs), Batch: option[int](s, gdumbBatch), Clip: option[float64](s, gdumbClip),
 		}
 		if option[string](s, gdumbUpdate) == gdumbReservoir {

@@ -49,9 +49,12 @@ var gss = Info{
 		}
 		return nil
 	},
+	passes: func(s Setup, b int) []Pass {
+		return append(replay(s, b), Pass{Gradients, []int{b, option[int](s, gssSize)}})
+	},
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
-		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {
 			r.Step = learner.Joint{}

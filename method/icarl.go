@@ -3,7 +3,6 @@ package method
 import (
 	"ocl"
 	"ocl/learner"
-	"ocl/memory"
 )
 
 var icarl = Info{
@@ -30,9 +29,13 @@ var icarl = Info{
 		"which also holds back new ones. CIFAR-100 in the survey: 16.7, 19.2 and 18.8 % average accuracy with 1,000, 5,000 and " +
 		"10,000 samples.",
 	prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
+	passes: func(s Setup, b int) []Pass {
+		both := []int{b + s.ReplayBatch}
+		return []Pass{{Predict, both}, {Learn, both}}
+	},
 	build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(s.Memory, s.Shape), ReplayBatch: s.ReplayBatch, Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed,
 		}, nil
 	},
 }

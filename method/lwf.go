@@ -26,5 +26,6 @@ var lwf = Info{
 	CostPerStep: "4/3 × Finetune: the teacher's forward pass; 1 in the first task",
 	Expect: "Above Finetune and below replay with a large memory; forgets less, and learns new classes less well the more " +
 		"there are old ones. CIFAR-100 in the survey: 7.2 % average accuracy.",
-	build: func(s Setup) (ocl.Learner, error) { return learner.NewLwF(base(s), option[bool](s, lwfMC)), nil },
+	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
+	build:  func(s Setup) (ocl.Learner, error) { return learner.NewLwF(base(s), option[bool](s, lwfMC)), nil },
 }

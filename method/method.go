@@ -10,6 +10,7 @@ import (
 
 	"ocl"
 	"ocl/internal/nearest"
+	"ocl/memory"
 	"ocl/nn"
 	"ocl/optim"
 )
@@ -32,6 +33,7 @@ type Info struct {
 
 	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
 	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
+	passes   func(s Setup, b int) []Pass   // what Passes says
 	build    func(Setup) (ocl.Learner, error)
 }
 
@@ -58,12 +60,13 @@ type Setup struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
 	Opt         optim.Optimizer
-	Memory      int    // M, samples; 0 or more
-	ReplayBatch int    // rows replayed beside each incoming batch; at least 1
-	Iterations  int    // steps on each incoming batch; at least 1
-	Joint       bool   // one concatenated pass instead of two
-	Shape       [3]int // C, H, W
-	Classes     int    // K
+	Memory      int            // M, samples; 0 or more
+	ReplayBatch int            // rows replayed beside each incoming batch; at least 1
+	Iterations  int            // steps on each incoming batch; at least 1
+	Joint       bool           // one concatenated pass instead of two
+	Shape       [3]int         // C, H, W
+	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
+	Classes     int            // K
 	Seed        uint64
 	Options     map[string]any // by Option.Name; what is absent has its default
 }
@@ -74,6 +77,15 @@ func option[T any](s Setup, o Option) T {
 		return v.(T)
 	}
 	return o.Default.(T)
+}
+
+// store is an empty memory.
+func (s Setup) store() *memory.Store {
+	m := memory.NewStore(s.Memory, s.Shape)
+	if s.Pixels != nil {
+		m.SetPixels(s.Pixels)
+	}
+	return m
 }
 
 // Catalogue returns all methods, sorted by name.

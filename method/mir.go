@@ -39,9 +39,12 @@ var mir = Info{
 		}
 		return nil
 	},
+	passes: func(s Setup, b int) []Pass {
+		return []Pass{{Learn, []int{b}}, {Probe, []int{option[int](s, mirCandidates)}}, {Learn, []int{s.ReplayBatch}}}
+	},
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
-		r.Memory = memory.NewStore(s.Memory, s.Shape)
+		r.Memory = s.store()
 		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates)}
 		r.Step = learner.LookAhead{}
 		return r, nil

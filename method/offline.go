@@ -26,6 +26,7 @@ var offline = Info{
 	Authors:     grid([]any{0.001, 0.01, 0.1}, decays2),
 	CostPerStep: "1 for each sample, and each sample 70 times",
 	Expect:      "Far more than any online method reaches. CIFAR-100 in the survey: 49.7 % average accuracy.",
+	passes:      learn,
 	build: func(s Setup) (ocl.Learner, error) {
 		s.Iterations = 1
 		return base(s), nil

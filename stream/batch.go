@@ -31,8 +31,8 @@ func (s *Tasks) fill(buf *buffer, from *data.Split, list []int32, place int, aug
 			pixels = aug.apply(pixels, place+i)
 		}
 		row := buf.x.Data[i*size : (i+1)*size]
-		for c := range s.pixel {
-			value := &s.pixel[c]
+		for c := range s.info.Pixels {
+			value := &s.info.Pixels[c]
 			src, dst := pixels[c*plane:(c+1)*plane], row[c*plane:(c+1)*plane]
 			for p, v := range src {
 				dst[p] = value[v]

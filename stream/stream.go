@@ -53,7 +53,6 @@ type Tasks struct {
 	used    []bool // Train was ranged over
 	start   int    // batch at which startAt's Train begins, set by Seek
 	startAt int
-	pixel   [][256]float32 // [channel] value of a byte
 	batch   *buffer
 	spare   *buffer // for Test, nil while a Test is ranged over
 	augment *augmenter
@@ -81,10 +80,11 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 		opts.Keep.To = opts.Tasks
 	}
 	order := classOrder(set.Classes, opts)
-	s := &Tasks{set: set, opts: opts, first: opts.Keep.From, pixel: pixelValues(set.C, opts)}
+	s := &Tasks{set: set, opts: opts, first: opts.Keep.From}
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: ocl.ClassIncremental, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
+		Pixels: pixelValues(set.C, opts),
 	}
 	per := set.Classes / opts.Tasks
 	train, test := byClass(set.Classes, set.Train.Y), byClass(set.Classes, set.Test.Y)

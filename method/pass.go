@@ -1,0 +1,58 @@
+package method
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pass is work of the engine that a step of a method cannot do without.
+type Pass struct {
+	Work   Work
+	Images []int // in each batch; batches of one Pass do not depend on each other
+}
+
+// Work is a kind of pass.
+type Work string
+
+// Kinds of passes.
+const (
+	Learn     Work = "learn"     // forward and backward
+	Predict   Work = "predict"   // forward in evaluation mode
+	Probe     Work = "probe"     // forward by the network and by a copy whose weights are new, by the batch's own statistics
+	Gradients Work = "gradients" // forward in evaluation mode and backward to a gradient of each image
+)
+
+// String is such as "learn 10 + 10".
+func (p Pass) String() string {
+	return string(p.Work) + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Images), " ", " + "), "[]")
+}
+
+// Forwards is the arithmetic in forward passes of one image; a backward pass takes twice as much.
+func (p Pass) Forwards() int {
+	sum := 0
+	for _, n := range p.Images {
+		sum += n
+	}
+	switch p.Work {
+	case Predict:
+		return sum
+	case Probe:
+		return 2 * sum
+	}
+	return 3 * sum
+}
+
+// Passes are those of a step with a full memory, from the second task on, on b incoming samples: of a method that learns
+// when it prepares those of a step of that training, of one that learns offline those of a batch of its own size.
+func (i Info) Passes(s Setup, b int) []Pass { return i.passes(s, b) }
+
+// learn is the passes of a method that learns from the incoming batch alone.
+func learn(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }
+
+// replay is the passes of ER.
+func replay(s Setup, b int) []Pass {
+	if s.Joint {
+		return []Pass{{Learn, []int{b + s.ReplayBatch}}}
+	}
+	return []Pass{{Learn, []int{b, s.ReplayBatch}}}
+}
