@@ -1,6 +1,7 @@
 // Package bench measures the engine on the machine it runs on: the survey's training step, batched evaluation and the
 // machine's own FMA peak, all in one process and interleaved, so that shares of the peak mean something on a machine whose
-// clock moves. It knows nothing of methods, data sets or files. Start at [Engine].
+// clock moves; and what a step of each method costs beside its passes. It knows nothing of data sets or files. Start at
+// [Engine] and [Methods].
 package bench
 
 import (
@@ -136,17 +137,11 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 				return m.report(o, rigs), err
 			}
 		}
-		spent := time.Since(begin)
-		left := o.Budget - spent
-		if o.Rounds > 0 {
-			left = spent / time.Duration(round) * time.Duration(o.Rounds-round)
-		} else if round < leastRounds {
-			left = max(left, spent/time.Duration(round)*time.Duration(leastRounds-round))
-		}
+		left := remaining(time.Since(begin), o.Budget, round, o.Rounds)
 		if o.Round != nil {
-			o.Round(round, max(left, 0))
+			o.Round(round, left)
 		}
-		if o.Rounds > 0 && round >= o.Rounds || o.Rounds <= 0 && round >= leastRounds && left <= 0 {
+		if left <= 0 {
 			break
 		}
 	}
@@ -157,6 +152,15 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+// remaining is how long further rounds will take after so many were made in the time spent; 0 where they are enough.
+func remaining(spent, budget time.Duration, round, rounds int) time.Duration {
+	each := spent / time.Duration(round)
+	if rounds > 0 {
+		return each * time.Duration(max(rounds-round, 0))
+	}
+	return max(budget-spent, each*time.Duration(leastRounds-round), 0)
 }
 
 // measured holds the samples that belong to no size.

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/bench"
+	"ocl/internal/nearest"
+	"ocl/method"
 )
 
 func newBench() *cobra.Command {
@@ -16,9 +18,10 @@ func newBench() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure how fast this machine learns.",
 		Example: `  ocl bench engine
-  ocl bench engine --size 32 --layers`,
+  ocl bench engine --size 32 --layers
+  ocl bench methods --method er,mir`,
 	}
-	return group(cmd, newBenchEngine())
+	return group(cmd, newBenchEngine(), newBenchMethods())
 }
 
 func newBenchEngine() *cobra.Command {
@@ -74,6 +77,84 @@ func newBenchEngine() *cobra.Command {
 	return cmd
 }
 
+func newBenchMethods() *cobra.Command {
+	var (
+		opts    bench.MethodOptions
+		seconds float64
+		quiet   bool
+		asJSON  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "methods",
+		Short: "Measure what a step of each method costs, beside its passes through the network alone.",
+		Example: `  ocl bench methods
+  ocl bench methods --method er,mir,gss --memory 1000
+  ocl bench methods --json --quiet`,
+		Long: "A step is all that a method does with an incoming batch of 10 pictures of 32×32: of GDumb a step of its training, of " +
+			"Offline one of its batches. Options are those by default, replay batches have 10. First the memory is filled as a stream " +
+			"would fill it, which takes its time; then, in a second task, five steps and five times the passes alone (with an update of the " +
+			"parameters) take turns, and medians are printed. A pass \"learn 10 + 10\" is forward and backward on two batches, \"predict\" " +
+			"forward in evaluation mode, \"probe\" forward by two networks, \"gradients\" one gradient for each picture. Give the machine " +
+			"nothing else to do meanwhile.",
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkBenchMethods(opts, seconds); err != nil {
+				return err
+			}
+			opts.Budget = time.Duration(seconds * float64(time.Second))
+			show := &benchProgress{w: cmd.ErrOrStderr()}
+			if !quiet && isTerminal(show.w) {
+				opts.Progress = show.method
+			}
+			rep, err := bench.Methods(cmd.Context(), opts)
+			show.clear()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), rep)
+			}
+			return printBenchMethods(cmd.OutOrStdout(), rep)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
+	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
+	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads of the peak (default: one a processor)")
+	flags.Float64Var(&seconds, "seconds", 10, "how long to measure each method; at least three rounds are made")
+	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds of each method instead of a time (default: as many as --seconds allows)")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
+	annotate(flags, "Flags", map[string]string{"method": "NAME,...", "memory": "N", "workers": "N", "seconds": "S", "repeat": "N"})
+	return cmd
+}
+
+func checkBenchMethods(o bench.MethodOptions, seconds float64) error {
+	const help = "see `ocl bench methods --help`"
+	for _, c := range []struct {
+		flag string
+		ok   bool
+		want string
+	}{
+		{"method", len(o.Methods) > 0, "at least one method, such as er"},
+		{"memory", o.Memory >= 50, "at least 50"},
+		{"workers", o.Workers >= 0, "at least 1, or 0 for one a processor"},
+		{"seconds", seconds > 0, "more than 0"},
+		{"repeat", o.Rounds >= 0, "at least 1, or 0 to go by time"},
+	} {
+		if !c.ok {
+			return usage(fmt.Errorf("--%s: out of range; want %s; %s", c.flag, c.want, help))
+		}
+	}
+	for _, name := range o.Methods {
+		if _, err := method.Lookup(name); err != nil {
+			return usage(fmt.Errorf("--method: unknown method %q; %s; see `ocl methods`", name, nearest.Hint(name, methodNames())))
+		}
+	}
+	return nil
+}
+
 func checkBench(o bench.Options, seconds float64) error {
 	for _, c := range []struct {
 		flag string
@@ -106,6 +187,15 @@ type benchProgress struct {
 
 func (p *benchProgress) round(round int, left time.Duration) {
 	fmt.Fprintf(p.w, "\rround %d  %s left\x1b[K", round, duration(left))
+	p.shown = true
+}
+
+func (p *benchProgress) method(m bench.MethodProgress) {
+	if m.Filled >= 0 {
+		fmt.Fprintf(p.w, "\r%s: %s samples in memory\x1b[K", m.Method, thousands(int64(m.Filled)))
+	} else {
+		fmt.Fprintf(p.w, "\r%s: round %d  %s left\x1b[K", m.Method, m.Round, duration(m.Left))
+	}
 	p.shown = true
 }
 
@@ -144,6 +234,28 @@ func printBench(w io.Writer, rep *bench.Report) error {
 		if err := t.write(&b); err != nil {
 			return err
 		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
+		plural(rep.Workers, "worker", "workers"), rep.PeakGFLOPS, thousands(int64(rep.Memory)))
+	t := table{head: []string{"method", "step, ms", "passes alone, ms", "overhead", "passes"}, right: []bool{false, true, true, true, false}}
+	var notes []string
+	for _, m := range rep.Methods {
+		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS), percent(m.Overhead), strings.Join(m.Passes, ", ")})
+		if m.StoreMS > 0 {
+			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; its step is one of the training before an evaluation", m.Method, m.StoreMS))
+		}
+	}
+	if err := t.write(&b); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run a core.
+
+    results/methods.py DATA_DIR tune     the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
+    results/methods.py DATA_DIR run      every cell with the best of them -> results/cifar100/methods/*.json
+    results/methods.py table             the rows of docs/reproduction.md, from those files
+
+DATA_DIR holds cifar-100-binary. What is finished is kept and what was stopped goes on, so each may be run again at any
+time. --work DIR (default runs/methods) takes the experiments, --jobs N is how many at once, --only er,mir the methods.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / "results" / "cifar100" / "methods"
+SCORES = ROOT / "results" / "cifar100" / "tuning.csv"
+
+FOUR = [0.0001, 0.001, 0.01, 0.1]
+SEVEN = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
+RATES = {
+    "er": SEVEN, "agem": SEVEN, "icarl": SEVEN, "lwf": SEVEN, "ewc++": FOUR, "mir": FOUR, "gss": FOUR,
+    "gdumb": [0.001, 0.01, 0.1],
+}
+OPTIONS = {
+    "ewc++": ["--set", "method.ewc++.lambda=100"],
+    "mir": ["--set", "method.mir.candidates=50"],
+    "gss": ["--set", "method.gss.subset_size=10"],
+}
+WITHOUT_MEMORY = {"finetune", "ewc++", "lwf", "offline"}
+# The paper's average accuracy in per cent and its 95 % interval, tables tab:cifar100 and following, at 1,000, 5,000 and 10,000.
+NAMES = {"finetune": "Finetune", "offline": "Offline", "ewc++": "EWC++", "lwf": "LwF", "er": "ER", "mir": "MIR", "gss": "GSS",
+         "icarl": "iCaRL", "agem": "A-GEM", "gdumb": "GDumb"}
+
+
+def cells():
+    """The runs that the comparison asks for, those of several seeds first: method, memory, seed, evaluation."""
+    for seed in (1, 2, 3):
+        for method in ("finetune", "ewc++", "lwf"):
+            yield method, 0, seed, "final"
+        for method in ("gdumb", "icarl", "er", "agem", "mir", "gss"):
+            yield method, 5000, seed, "final"
+        for method in ("icarl", "er", "gdumb"):
+            yield method, 1000, seed, "final"
+    for memory in (10000, 1000):
+        for method in ("gdumb", "icarl", "er", "agem", "mir", "gss"):
+            if memory == 10000 or method in ("agem", "mir", "gss"):
+                yield method, memory, 1, "final"
+    yield "gdumb", 1000, 1, "seen"
+    yield "offline", 0, 1, "final"
+
+
+def decay(method):
+    return 0.000001 if method == "gdumb" else 0.0001
+
+
+def command(args, method, memory, seed, protocol, rate, evaluation):
+    line = [str(args.work / "ocl"), "run", "--data", "cifar100", "--data-dir", args.data, "--method", method, "--tasks", "20",
+            "--protocol", protocol, "--seed", str(seed), "--lr", str(rate),
+            "--weight-decay", f"{0 if method == 'offline' else decay(method):g}", "--eval", evaluation, "--workers", "1"]
+    if method not in WITHOUT_MEMORY:
+        line += ["--memory", str(memory)]
+    return line + OPTIONS.get(method, [])
+
+
+def run(args, name, line):
+    """Runs or continues an experiment and returns its result."""
+    out = args.work / name
+    with open(args.work / (name + ".log"), "w", encoding="utf-8") as log:
+        code = subprocess.run([*line, "--out", str(out)], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+    found = list(out.glob("*/result.json"))
+    if not found:
+        print(f"{name}: exit status {code}, see {args.work / (name + '.log')}", file=sys.stderr, flush=True)
+        return None
+    return json.loads(found[0].read_text())
+
+
+def several(args, work):
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for _ in pool.map(lambda w: w(), work):
+            pass
+
+
+def tune(args):
+    """Tries each rate once, with the first seed and M = 5,000, and keeps every score."""
+    def score(method, rate):
+        name = f"tuning-{method.replace('+', 'p')}-lr{rate:g}"
+        result = run(args, name, command(args, method, 5000, 1, "tuning", rate, "final"))
+        if result is None:
+            return
+        accuracy = result["metrics"].get("average_accuracy", math.nan) if result["outcome"]["state"] == "finished" else math.nan
+        add_score({"method": method, "lr": rate, "weight_decay": decay(method), "options": " ".join(OPTIONS.get(method, [])[1:]),
+                   "average_accuracy": accuracy, "outcome": result["outcome"]["state"], "revision": result["provenance"]["revision"][:7]})
+        print(f"{name}: {100 * accuracy:.1f} %", flush=True)
+
+    have = {(s["method"], float(s["lr"])) for s in scores()}
+    # The long ones first, so that no core waits for one of them at the end.
+    several(args, [lambda m=m, r=r: score(m, r) for m in sorted(RATES, key=lambda m: m not in ("gdumb", "gss", "mir")) if wanted(args, m)
+                   for r in RATES[m] if (m, r) not in have])
+
+
+def scores():
+    if not SCORES.exists():
+        return []
+    with open(SCORES, encoding="utf-8", newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def add_score(row):
+    all_rows = sorted([*scores(), row], key=lambda s: (s["method"], float(s["lr"])))
+    part = SCORES.with_suffix(".part")
+    with open(part, "w", encoding="utf-8", newline="") as f:
+        w = csv.DictWriter(f, list(row), lineterminator="\n")
+        w.writeheader()
+        w.writerows(all_rows)
+    os.replace(part, SCORES)
+
+
+def rate(method):
+    """The rate with the best score; Finetune uses ER's, Offline 0.1."""
+    if method == "offline":
+        return 0.1
+    mine = [s for s in scores() if s["method"] == {"finetune": "er"}.get(method, method) and s["outcome"] == "finished"]
+    return float(max(mine, key=lambda s: float(s["average_accuracy"]))["lr"]) if mine else None
+
+
+def file(method, memory, seed, evaluation):
+    return OUT / f"{method}-m{memory}-s{seed}{'' if evaluation == 'final' else '-' + evaluation}.json"
+
+
+def runs(args):
+    OUT.mkdir(parents=True, exist_ok=True)
+
+    def cell(method, memory, seed, evaluation):
+        to = file(method, memory, seed, evaluation)
+        if rate(method) is None:
+            print(f"{to.stem}: no rate is tuned yet; run `tune` first", file=sys.stderr)
+            return
+        result = run(args, to.stem, command(args, method, memory, seed, "survey", rate(method), evaluation))
+        if result is not None:
+            part = to.with_suffix(".part")
+            part.write_text(json.dumps(result, separators=(",", ":")) + "\n")
+            os.replace(part, to)
+            print(f"{to.stem}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
+
+    several(args, [lambda c=c: cell(*c) for c in cells() if wanted(args, c[0]) and not file(*c).exists()])
+
+
+def table(_):
+    quantile = {2: 12.706, 3: 4.303}
+    print("| method | M | ocl | seeds | seconds | hyperparameters |\n|---|---|---|---|---|---|")
+    done = {}
+    for method, memory, seed, evaluation in cells():
+        path = file(method, memory, seed, evaluation)
+        if path.exists():
+            done.setdefault((method, memory, evaluation), []).append((seed, json.loads(path.read_text())))
+    for method in NAMES:
+        for (name, memory, evaluation), results in sorted(done.items(), key=lambda item: item[0][1:]):
+            if name != method:
+                continue
+            values = [100 * r["metrics"]["average_accuracy"] for _, r in results]
+            n = len(values)
+            mean = f"{statistics.mean(values):.1f}"
+            if n > 1:
+                mean += f" ± {quantile[n] * statistics.stdev(values) / math.sqrt(n):.1f}"
+            seconds = statistics.median(sum(v for v in r["seconds"].values() if isinstance(v, (int, float))) for _, r in results)
+            o = results[0][1]["config"]["optimizer"]
+            settings = f"lr {o['lr']:g}, wd {o['weight_decay']:g}" + "".join(", " + w.split(".")[-1] for w in OPTIONS.get(method, [])[1:])
+            print(f"| {NAMES[method]}{' (--eval seen)' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {mean} | "
+                  f"{', '.join(f'{v:.1f}' for v in values)} | {seconds:.0f} | {settings} |")
+
+
+def wanted(args, method):
+    return not args.only or method in args.only.split(",")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("words", nargs="+", metavar="[DATA_DIR] tune|run|table")
+    p.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "methods")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--only", default="")
+    args = p.parse_args()
+    if args.words == ["table"]:
+        return table(args)
+    if len(args.words) != 2 or args.words[1] not in ("tune", "run"):
+        p.error("want DATA_DIR and tune or run, or table alone")
+    args.data = args.words[0]
+    args.work = args.work.resolve()
+    args.work.mkdir(parents=True, exist_ok=True)
+    if not (args.work / "ocl").exists():
+        subprocess.run(["go", "build", "-buildvcs=true", "-o", str(args.work / "ocl"), "./cmd/ocl"], cwd=ROOT, check=True)
+    {"tune": tune, "run": runs}[args.words[1]](args)
+
+
+if __name__ == "__main__":
+    main()
