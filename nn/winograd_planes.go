@@ -29,7 +29,7 @@ func newWinogradPlanes(u *planesUnit, workers int, inference bool, mem scratch) 
 	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
-		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, mem)
+		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)
 	}
 	return w
 }
@@ -241,7 +241,8 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 
 // winogradPlanesGrad is the gradient of the weights, a pair of columns of points after the other, so that what is multiplied lies in
 // the second-level cache: both maps of a block of units are transformed; the sums of the twelve products stay apart by lane
-// until the last block. All 24 are transformed back in the order in which they lie.
+// until the last block. All 24 are transformed back in the order in which they lie. Up to as many workers as there are pairs take
+// one each, which keeps what they transform in their own caches; more of them share each block's work.
 type winogradPlanesGrad struct {
 	s            *kernel.Set
 	out, in      geom
@@ -252,28 +253,36 @@ type winogradPlanesGrad struct {
 	oGroups      int
 	weights      int // of one tap, in whole tiles, padded to whole groups of lanes
 	units        map[int]*winogradUnits
-	tx, ty       []float32
-	sums         []float32 // [product of the columns][weight][lane]
-	flat         []float32 // [product][weight]
-	taps         []float32 // [tap][weight]
+	apart        []winogradSums // one a worker that takes a pair
+	flat         []float32      // [product][weight]
+	taps         []float32      // [tap][weight]
 
-	y, x   []float32
-	list   *winogradUnits
+	y, x  []float32
+	list  *winogradUnits
+	phase int
+	// of the block that workers share
 	pair   kernel.WinogradPair
 	lo, hi int // vectors
 	part   int // vectors that are transformed at once
-	phase  int
 }
 
+// winogradSums is what the gradient by one pair of columns needs.
+type winogradSums struct {
+	tx, ty []float32
+	sums   []float32 // [product of the columns][weight][lane]
+}
+
+// phases of winogradPlanesGrad
 const (
-	winogradTransform = iota
+	winogradPair = iota // all of a pair
+	winogradTransform
 	winogradMultiply
 	winogradReduce
 
 	winogradColumns = kernel.WinogradTileCols + 2
 )
 
-func newWinogradPlanesGrad(s *kernel.Set, out, in geom, mem scratch) *winogradPlanesGrad {
+func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradPlanesGrad {
 	g := &winogradPlanesGrad{s: s, out: out, in: in, units: map[int]*winogradUnits{}}
 	perImage := tilesAlong(out.h, kernel.WinogradTileRows) * ((out.w + s.Lanes - 1) / s.Lanes) // units
 	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.n, 4)/2)
@@ -285,9 +294,17 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in geom, mem scratch) *winogradPl
 	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
 	g.weights = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
 	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
-	g.tx = mem.floats("tx", kernel.WinogradPairProducts*g.xstep)
-	g.ty = mem.floats("ty", kernel.WinogradPairProducts*g.ystep)
-	g.sums = mem.floats("sums", kernel.WinogradPairProducts*g.weights*s.Lanes)
+	apart := workers
+	if workers > kernel.WinogradPairs {
+		apart = 1
+	}
+	for i := range apart {
+		g.apart = append(g.apart, winogradSums{
+			tx:   mem.floats(fmt.Sprint("tx", i), kernel.WinogradPairProducts*g.xstep),
+			ty:   mem.floats(fmt.Sprint("ty", i), kernel.WinogradPairProducts*g.ystep),
+			sums: mem.floats(fmt.Sprint("sums", i), kernel.WinogradPairProducts*g.weights*s.Lanes),
+		})
+	}
 	g.flat = mem.floats("flat", kernel.WinogradProducts*g.weights)
 	g.taps = mem.floats("taps", 9*g.weights)
 	return g
@@ -300,6 +317,19 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
 		g.units[images] = g.list
 	}
+	if p.workers <= kernel.WinogradPairs {
+		g.phase = winogradPair
+		p.run(g, kernel.WinogradPairs)
+	} else {
+		g.share(p)
+	}
+	clear(g.taps)
+	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights, WTap: g.weights})
+	g.scatter(dst)
+}
+
+// share does one pair after the other with all workers.
+func (g *winogradPlanesGrad) share(p *pool) {
 	for g.pair = range kernel.WinogradPair(kernel.WinogradPairs) {
 		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
 			g.hi = min(g.lo+g.block, g.list.vecs)
@@ -312,36 +342,59 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 		g.phase = winogradReduce
 		p.run(g, kernel.WinogradPairProducts)
 	}
-	clear(g.taps)
-	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights, WTap: g.weights})
-	g.scatter(dst)
 }
 
-func (g *winogradPlanesGrad) do(_, chunk int) {
+func (g *winogradPlanesGrad) do(worker, chunk int) {
 	switch g.phase {
+	case winogradPair:
+		g.whole(&g.apart[worker], kernel.WinogradPair(chunk))
+	case winogradTransform:
+		at := chunk * g.part
+		g.transform(&g.apart[0], g.pair, at, g.lo+at, min(g.lo+at+g.part, g.hi))
 	case winogradMultiply:
-		g.product(chunk/g.oGroups, chunk%g.oGroups)
-		return
+		g.product(&g.apart[0], chunk/g.oGroups, chunk%g.oGroups, g.lo, g.hi)
 	case winogradReduce:
-		j := winogradColumns*(chunk/2) + g.pair.Columns()[chunk%2]
-		g.s.LaneSums(g.flat[j*g.weights:][:g.weights], g.sums[chunk*g.weights*g.s.Lanes:])
-		return
+		g.reduce(&g.apart[0], g.pair, chunk)
 	}
-	at := chunk * g.part
-	lo, hi := g.lo+at, min(g.lo+at+g.part, g.hi)
-	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: g.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.c, Pair: g.pair, PairStep: g.xstep})
-	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: g.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
-		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.c,
-		Pair: g.pair, PairStep: g.ystep})
 }
 
-// product adds product m of the two columns, for a group of outputs, to their sums.
-func (g *winogradPlanesGrad) product(m, o int) {
+// whole does all of one pair.
+func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
+	for lo := 0; lo < g.list.vecs; lo += g.block {
+		hi := min(lo+g.block, g.list.vecs)
+		g.transform(a, pair, 0, lo, hi)
+		for m := range kernel.WinogradPairProducts {
+			for o := range g.oGroups {
+				g.product(a, m, o, lo, hi)
+			}
+		}
+	}
+	for m := range kernel.WinogradPairProducts {
+		g.reduce(a, pair, m)
+	}
+}
+
+// transform writes the columns of vectors [lo, hi) of both maps, from place at of the block on.
+func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair, at, lo, hi int) {
+	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
+		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.c, Pair: pair, PairStep: g.xstep})
+	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
+		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.c,
+		Pair: pair, PairStep: g.ystep})
+}
+
+// product adds product m of the two columns over the block [lo, hi), for a group of outputs, to their sums.
+func (g *winogradPlanesGrad) product(a *winogradSums, m, o, lo, hi int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: g.sums[m*g.weights*g.s.Lanes+o*group:][:group], Y: g.ty, X: g.tx, Off: g.off,
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums[m*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty, X: a.tx, Off: g.off,
 		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
-		Images: 1, Rows: 1, Vecs: g.hi - g.lo, Write: g.lo == 0})
+		Images: 1, Rows: 1, Vecs: hi - lo, Write: lo == 0})
+}
+
+// reduce adds up the lanes of product m of the two columns.
+func (g *winogradPlanesGrad) reduce(a *winogradSums, pair kernel.WinogradPair, m int) {
+	j := winogradColumns*(m/2) + pair.Columns()[m%2]
+	g.s.LaneSums(g.flat[j*g.weights:][:g.weights], a.sums[m*g.weights*g.s.Lanes:])
 }
 
 // scatter adds the gradients of the taps to the parameter's.
