@@ -3,6 +3,7 @@
 
     results/methods.py DATA_DIR tune     the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
     results/methods.py DATA_DIR run      every cell with the best of them -> results/cifar100/methods/*.json
+    results/methods.py DATA_DIR lambda   EWC++ with rising λ at two rates, and the step at which its loss is no number -> lambda.csv
     results/methods.py table             the rows of docs/reproduction.md, from those files
 
 DATA_DIR holds cifar-100-binary. What is finished is kept and what was stopped goes on, so each may be run again at any
@@ -36,7 +37,6 @@ OPTIONS = {
     "gss": ["--set", "method.gss.subset_size=10"],
 }
 WITHOUT_MEMORY = {"finetune", "ewc++", "lwf", "offline"}
-# The paper's average accuracy in per cent and its 95 % interval, tables tab:cifar100 and following, at 1,000, 5,000 and 10,000.
 NAMES = {"finetune": "Finetune", "offline": "Offline", "ewc++": "EWC++", "lwf": "LwF", "er": "ER", "mir": "MIR", "gss": "GSS",
          "icarl": "iCaRL", "agem": "A-GEM", "gdumb": "GDumb"}
 
@@ -178,27 +178,51 @@ def table(_):
                   f"{', '.join(f'{v:.1f}' for v in values)} | {seconds:.0f} | {settings} |")
 
 
+LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
+
+
+def sweep(args):
+    """The survey's explosion of the regularisation term: its gradient is 2·λ·F̂·(θ − θ*), and a step diverges where lr·λ·F̂ > 1."""
+    found = {}
+
+    def one(rate, strength):
+        name = f"lambda-{strength}-lr{rate:g}"
+        line = command(args, "ewc++", 0, 1, "survey", rate, "final")
+        line[line.index("method.ewc++.lambda=100")] = f"method.ewc++.lambda={strength}"
+        result = run(args, name, line)
+        if result is not None:
+            found[rate, strength] = [rate, strength, result["outcome"]["state"], result["outcome"]["step"],
+                                     result["metrics"].get("average_accuracy", ""), result["provenance"]["revision"][:7]]
+            print(name, *found[rate, strength][2:], flush=True)
+
+    several(args, [lambda r=r, v=v: one(r, v) for r in (0.1, 0.01) for v in reversed(LAMBDAS)])
+    with open(SCORES.with_name("lambda.csv"), "w", encoding="utf-8", newline="") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(["lr", "lambda", "outcome", "step", "average_accuracy", "revision"])
+        w.writerows(found[k] for k in sorted(found))
+
+
 def wanted(args, method):
     return not args.only or method in args.only.split(",")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("words", nargs="+", metavar="[DATA_DIR] tune|run|table")
+    p.add_argument("words", nargs="+", metavar="[DATA_DIR] tune|run|lambda|table")
     p.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "methods")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--only", default="")
     args = p.parse_args()
     if args.words == ["table"]:
         return table(args)
-    if len(args.words) != 2 or args.words[1] not in ("tune", "run"):
-        p.error("want DATA_DIR and tune or run, or table alone")
+    if len(args.words) != 2 or args.words[1] not in ("tune", "run", "lambda"):
+        p.error("want DATA_DIR and tune, run or lambda, or table alone")
     args.data = args.words[0]
     args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
     if not (args.work / "ocl").exists():
         subprocess.run(["go", "build", "-buildvcs=true", "-o", str(args.work / "ocl"), "./cmd/ocl"], cwd=ROOT, check=True)
-    {"tune": tune, "run": runs}[args.words[1]](args)
+    {"tune": tune, "run": runs, "lambda": sweep}[args.words[1]](args)
 
 
 if __name__ == "__main__":
