@@ -114,8 +114,8 @@ func Default() Config {
 	}
 }
 
-// Resolved returns a deep copy of c in which what depends on circumstances is filled in: drop_last by protocol, and
-// memory 0 where no method keeps one. Eval stays empty until the scenario of the stream is known; [Run] fills it in.
+// Resolved returns a deep copy of c in which what depends on circumstances is filled in: drop_last by protocol, the options of
+// the methods by their defaults, and memory 0 where no method keeps one. Eval stays empty until the scenario of the stream is known; [Run] fills it in.
 func (c Config) Resolved() Config {
 	c = c.withoutIdleMemory()
 	c.Methods, c.Classifiers = slices.Clone(c.Methods), slices.Clone(c.Classifiers)
@@ -129,13 +129,19 @@ func (c Config) Resolved() Config {
 		drop = *c.Stream.DropLast
 	}
 	c.Stream.DropLast = &drop
-	method := map[string]map[string]any{}
-	for name, options := range c.Method {
+	given := c.Method
+	c.Method = map[string]map[string]any{}
+	for name, options := range given {
 		if len(options) > 0 {
-			method[name] = maps.Clone(options)
+			c.Method[name] = maps.Clone(options)
 		}
 	}
-	c.Method = method
+	for _, name := range c.Methods {
+		if info, err := method.Lookup(name); err == nil && len(info.Options) > 0 {
+			c.Method[name] = info.Defaults()
+			maps.Copy(c.Method[name], given[name])
+		}
+	}
 	return c
 }
 

@@ -53,16 +53,8 @@ func sanitised(name string) string {
 func runConfig(c Config, j Job) Config {
 	c = c.Resolved()
 	c.Methods, c.Seed, c.Runs = []string{j.Method}, j.Seed, 1
-	options := map[string]any{}
-	if info, err := method.Lookup(j.Method); err == nil {
-		if !info.UsesMemory {
-			c.Memory = 0
-		}
-		for _, o := range info.Options {
-			options[o.Name] = o.Default
-		}
-	}
-	maps.Copy(options, c.Method[j.Method])
+	c = c.withoutIdleMemory()
+	options := c.Method[j.Method]
 	c.Method = nil
 	if len(options) > 0 {
 		c.Method = map[string]map[string]any{j.Method: options}

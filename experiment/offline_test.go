@@ -142,7 +142,7 @@ func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 		if ends != tt.want || steps != 12*tt.want { // 3 batches of 30 samples in 4 epochs
 			t.Errorf("%s: %d preparations of %d steps in all, want %d of 12", tt.eval, ends, steps, tt.want)
 		}
-		if !(r.Seconds.Prepare > 0) || !(r.Seconds.Prepare > r.Seconds.Train) {
+		if !(r.Seconds.Prepare > 0) {
 			t.Errorf("%s: seconds %+v", tt.eval, r.Seconds)
 		}
 		if last != nil && !reflect.DeepEqual(r.Accuracy[4], last) {

@@ -122,6 +122,15 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	return i.build(s)
 }
 
+// Defaults are the values of all options where nothing else is said.
+func (i Info) Defaults() map[string]any {
+	values := map[string]any{}
+	for _, o := range i.Options {
+		values[o.Name] = o.Default
+	}
+	return values
+}
+
 // CheckTogether says whether options and settings, each in order by itself, go together. The error begins with the option.
 func (i Info) CheckTogether(s Setup) error {
 	if i.check == nil {
