@@ -157,28 +157,63 @@ def runs(args):
     several(args, [lambda c=c: cell(*c) for c in cells() if wanted(args, c[0]) and not file(*c).exists()])
 
 
+# The survey's average accuracy after the last task in per cent and its interval (table:nc), without memory or at 1,000, 5,000 and 10,000.
+PAPER = {
+    "finetune": {0: (3.7, 0.3)}, "offline": {0: (49.7, 2.6)}, "ewc++": {0: (3.7, 0.4)}, "lwf": {0: (7.2, 0.4)},
+    "er": {1000: (7.6, 0.5), 5000: (17.0, 1.9), 10000: (18.4, 1.4)}, "mir": {1000: (7.6, 0.5), 5000: (18.2, 0.8), 10000: (19.3, 0.7)},
+    "gss": {1000: (7.7, 0.5), 5000: (11.3, 0.9), 10000: (13.4, 0.6)}, "icarl": {1000: (16.7, 0.8), 5000: (19.2, 1.1), 10000: (18.8, 0.9)},
+    "agem": {1000: (3.7, 0.4), 5000: (3.6, 0.2), 10000: (3.8, 0.2)}, "gdumb": {1000: (10.4, 1.1), 5000: (22.1, 0.9), 10000: (28.8, 0.9)},
+}
+# What the survey finds at each memory: the first is ahead of the second, or (=) as good.
+ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
+    (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")]
+QUANTILE = {2: 12.706, 3: 4.303}  # of Student's t, 97.5 %, one degree of freedom fewer
+
+
+def interval(values):
+    """Mean and half of the 95 % interval, None of a single value."""
+    n = len(values)
+    return statistics.mean(values), QUANTILE[n] * statistics.stdev(values) / math.sqrt(n) if n > 1 else None
+
+
+def plus_minus(mean, half):
+    return f"{mean:.1f}" if half is None else f"{mean:.1f} ± {half:.1f}"
+
+
+def verdict(mean, half, paper):
+    """As issue 5 has it: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
+    off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
+    return f"{mean - paper[0]:+.1f}{', examined below' if off else ''}"
+
+
 def table(_):
-    quantile = {2: 12.706, 3: 4.303}
-    print("| method | M | ocl | seeds | seconds | hyperparameters |\n|---|---|---|---|---|---|")
     done = {}
     for method, memory, seed, evaluation in cells():
         path = file(method, memory, seed, evaluation)
         if path.exists():
-            done.setdefault((method, memory, evaluation), []).append((seed, json.loads(path.read_text())))
+            done.setdefault((method, memory, evaluation), {})[seed] = json.loads(path.read_text())
+    print("| method | M | ocl | seeds | the paper | difference | class means | seconds | hyperparameters |\n|---|---|---|---|---|---|---|---|---|")
     for method in NAMES:
-        for (name, memory, evaluation), results in sorted(done.items(), key=lambda item: item[0][1:]):
-            if name != method:
-                continue
-            values = [100 * r["metrics"]["average_accuracy"] for _, r in results]
-            n = len(values)
-            mean = f"{statistics.mean(values):.1f}"
-            if n > 1:
-                mean += f" ± {quantile[n] * statistics.stdev(values) / math.sqrt(n):.1f}"
-            seconds = statistics.median(sum(v for v in r["seconds"].values() if isinstance(v, (int, float))) for _, r in results)
-            o = results[0][1]["config"]["optimizer"]
+        for (_, memory, evaluation), results in sorted(((k, r) for k, r in done.items() if k[0] == method), key=lambda item: item[0][1:]):
+            values = [100 * r["metrics"]["average_accuracy"] for r in results.values()]
+            mean, half = interval(values)
+            means = [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for r in results.values() if "classifiers" in r]
+            seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
+            o = next(iter(results.values()))["config"]["optimizer"]
             settings = f"lr {o['lr']:g}, wd {o['weight_decay']:g}" + "".join(", " + w.split(".")[-1] for w in OPTIONS.get(method, [])[1:])
-            print(f"| {NAMES[method]}{' (--eval seen)' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {mean} | "
-                  f"{', '.join(f'{v:.1f}' for v in values)} | {seconds:.0f} | {settings} |")
+            print(f"| {NAMES[method]}{', whole curve' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {plus_minus(mean, half)} | "
+                  f"{', '.join(f'{v:.1f}' for v in values)} | {plus_minus(*PAPER[method][memory])} | {verdict(mean, half, PAPER[method][memory])} | "
+                  f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {settings} |")
+    print("\n| M | the survey | difference, same seeds | |\n|---|---|---|---|")
+    for memory, first, sign, second in ORDER:
+        a, b = (done.get((m, 0 if m in WITHOUT_MEMORY else memory, "final"), {}) for m in (first, second))
+        gaps = [100 * (a[s]["metrics"]["average_accuracy"] - b[s]["metrics"]["average_accuracy"]) for s in a if s in b]
+        if len(gaps) < 2:
+            continue
+        mean, half = interval(gaps)
+        clear = abs(mean) > half
+        says = ("fails" if clear else "holds") if sign == "=" else ("undecided" if not clear else "holds" if mean > 0 else "fails")
+        print(f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {mean:+.1f} ± {half:.1f} | {says} |")
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
