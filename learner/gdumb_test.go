@@ -64,6 +64,9 @@ func TestGDumbTrains(t *testing.T) {
 // TestGDumbForgetsItsTraining: what is predicted after a part of the stream does not depend on how often it was asked before.
 func TestGDumbForgetsItsTraining(t *testing.T) {
 	a, b := gdumb(t, 12), gdumb(t, 12)
+	for _, g := range []*learner.GDumb{a, b} { // nothing of a training's optimiser is left for the next
+		g.Opt, g.Rate = optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.9}), learner.CosineRestarts(0.05, 0.0005)
+	}
 	batches := made.Batches(1, 6, 5)
 	for i := range batches {
 		learnertest.Observe(t, a, batches[i:i+1])

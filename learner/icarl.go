@@ -16,7 +16,7 @@ import (
 	"ocl/tensor"
 )
 
-// ICaRL is iCaRL with reservoir sampling (survey §methods). Output k of the network belongs to the k-th class that
+// ICaRL is iCaRL with reservoir sampling (survey §methods, par: iCaRL). Output k of the network belongs to the k-th class that
 // appeared. With σ the sigmoid, f_k those outputs, f' the teacher (the network as it was when the last task ended, in
 // evaluation mode) and C_t the classes of the current task, a step goes along the gradient of
 //

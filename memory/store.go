@@ -244,6 +244,7 @@ func (m *Store) LoadState(d *checkpoint.Decoder) error {
 		if len(pixels) != len(slots)*m.size {
 			return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(slots)*m.size)
 		}
+		pixels = slices.Clone(pixels) // those read belong to the decoder
 		for i := range slots {
 			slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
 		}

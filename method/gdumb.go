@@ -22,7 +22,8 @@ var (
 		Range: "a number, at least 1e-06", Least: 1e-6}
 	gdumbPreset = Option{Name: "preset", Default: gdumbSurvey, Choices: []string{gdumbSurvey, gdumbOriginal},
 		Meaning: "survey trains by the settings of optimizer, at a constant learning rate, on the images as they are; original as the " +
-			"method's own paper: SGD with momentum 0.9 and weight decay 1e-6, cosine restarts from 0.05 to 0.0005, crops, flips and cut-mix in half of the batches"}
+			"method's own paper, whatever optimizer says: SGD with momentum 0.9 and weight decay 1e-6, cosine restarts from 0.05 to 0.0005, crops, " +
+			"flips and cut-mix in half of the batches; epochs, batch and clip stay as they are set"}
 	gdumbUpdate = Option{Name: "update", Default: gdumbGreedy, Choices: []string{gdumbGreedy, gdumbReservoir},
 		Meaning: "how samples are chosen: greedy balances classes, and in a domain-incremental stream keeps the earliest; reservoir keeps each with the same probability"}
 )

@@ -14,7 +14,8 @@ var icarl = Info{
 		"samples have the nearest mean feature. Herding, the original's choice of samples, needs a whole class at once, so a " +
 		"reservoir takes its place.",
 	Formula: "θ ← θ − α·∇ 1/|B| Σ_{x∈B} Σ_k BCE(f_k(x), t_k), B = B_n ∪ B_M;  t_k = [y = k] for classes k of this task, " +
-		"σ(f'_k(x)) by the teacher f' for the others seen;  M ← Reservoir(B_n, M);  y* = argmin_y ‖φ(x) − μ_y‖, μ_y = mean φ(M_y)",
+		"σ(f'_k(x)) by the teacher f' for the others seen;  M ← Reservoir(B_n, M);  y* = argmin_y ‖φ(x) − μ_y‖, μ_y = mean φ(M_y), " +
+		"φ(x) and μ_y at length 1",
 	Citation: "Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017",
 	Traits: Traits{
 		UsesMemory: true, TaskBoundaries: true, StoredTasks: true,

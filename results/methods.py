@@ -20,6 +20,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "results" / "cifar100" / "methods"
@@ -72,12 +73,12 @@ def command(args, method, memory, seed, protocol, rate, evaluation):
 
 
 def run(args, name, line):
-    """Runs or continues an experiment and returns its result."""
+    """Runs or continues an experiment and returns its result; None where it did not come to its end, finished or diverged."""
     out = args.work / name
     with open(args.work / (name + ".log"), "w", encoding="utf-8") as log:
         code = subprocess.run([*line, "--out", str(out)], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
     found = list(out.glob("*/result.json"))
-    if not found:
+    if code != 0 or not found:  # what an earlier or interrupted run left is no result
         print(f"{name}: exit status {code}, see {args.work / (name + '.log')}", file=sys.stderr, flush=True)
         return None
     return json.loads(found[0].read_text())
@@ -114,22 +115,29 @@ def scores():
         return list(csv.DictReader(f))
 
 
+scoring = threading.Lock()
+
+
 def add_score(row):
-    all_rows = sorted([*scores(), row], key=lambda s: (s["method"], float(s["lr"])))
-    part = SCORES.with_suffix(".part")
-    with open(part, "w", encoding="utf-8", newline="") as f:
-        w = csv.DictWriter(f, list(row), lineterminator="\n")
-        w.writeheader()
-        w.writerows(all_rows)
-    os.replace(part, SCORES)
+    with scoring:
+        all_rows = sorted([*scores(), row], key=lambda s: (s["method"], float(s["lr"])))
+        part = SCORES.with_suffix(".part")
+        with open(part, "w", encoding="utf-8", newline="") as f:
+            w = csv.DictWriter(f, list(row), lineterminator="\n")
+            w.writeheader()
+            w.writerows(all_rows)
+        os.replace(part, SCORES)
 
 
 def rate(method):
-    """The rate with the best score; Finetune uses ER's, Offline 0.1."""
+    """The rate with the best score once all are tried; Finetune uses ER's, Offline 0.1."""
     if method == "offline":
         return 0.1
-    mine = [s for s in scores() if s["method"] == {"finetune": "er"}.get(method, method) and s["outcome"] == "finished"]
-    return float(max(mine, key=lambda s: float(s["average_accuracy"]))["lr"]) if mine else None
+    of = {"finetune": "er"}.get(method, method)
+    tried = [s for s in scores() if s["method"] == of]
+    if not set(RATES[of]) <= {float(s["lr"]) for s in tried}:
+        return None
+    return float(max((s for s in tried if s["outcome"] == "finished"), key=lambda s: float(s["average_accuracy"]))["lr"])
 
 
 def file(method, memory, seed, evaluation):
@@ -142,7 +150,7 @@ def runs(args):
     def cell(method, memory, seed, evaluation):
         to = file(method, memory, seed, evaluation)
         if rate(method) is None:
-            print(f"{to.stem}: no rate is tuned yet; run `tune` first", file=sys.stderr)
+            print(f"{to.stem}: not all rates are tried yet; run `tune` first", file=sys.stderr)
             return
         line = command(args, method, memory, seed, "survey", rate(method), evaluation)
         if method in ("er", "mir", "gss", "agem"):  # the same run also classifies by class means
@@ -167,6 +175,7 @@ PAPER = {
 # What the survey finds at each memory: the first is ahead of the second, or (=) as good.
 ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
     (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")]
+ALIKE = 1  # point: the most by which methods may differ that are as good as each other
 QUANTILE = {2: 12.706, 3: 4.303}  # of Student's t, 97.5 %, one degree of freedom fewer
 
 
@@ -178,6 +187,19 @@ def interval(values):
 
 def plus_minus(mean, half):
     return f"{mean:.1f}" if half is None else f"{mean:.1f} ± {half:.1f}"
+
+
+def accuracy(result):
+    """Average accuracy after the last task in per cent; None of a run that diverged, whatever it measured before."""
+    return None if result["outcome"]["state"] == "diverged" else 100 * result["metrics"]["average_accuracy"]
+
+
+def order(sign, mean, half):
+    """Holds, fails or undecided: first > second by whether 0 is outside the interval, first ≈ second by whether the interval is
+    inside or outside ALIKE to either side."""
+    if sign == "=":
+        return "holds" if abs(mean) + half <= ALIKE else "fails" if abs(mean) - half > ALIKE else "undecided"
+    return "undecided" if abs(mean) <= half else "holds" if mean > 0 else "fails"
 
 
 def verdict(mean, half, paper):
@@ -195,25 +217,28 @@ def table(_):
     print("| method | M | ocl | seeds | the paper | difference | class means | seconds | hyperparameters |\n|---|---|---|---|---|---|---|---|---|")
     for method in NAMES:
         for (_, memory, evaluation), results in sorted(((k, r) for k, r in done.items() if k[0] == method), key=lambda item: item[0][1:]):
-            values = [100 * r["metrics"]["average_accuracy"] for r in results.values()]
-            mean, half = interval(values)
-            means = [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for r in results.values() if "classifiers" in r]
+            values = [accuracy(r) for r in results.values()]
+            seeds = ", ".join(f"diverged at step {r['outcome']['step']:,}" if v is None else f"{v:.1f}" for v, r in zip(values, results.values()))
+            ours, difference = "–", "–, examined below"
+            if None not in values:
+                mean, half = interval(values)
+                ours, difference = plus_minus(mean, half), verdict(mean, half, PAPER[method][memory])
+            means = [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for v, r in zip(values, results.values()) if v is not None and "classifiers" in r]
             seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
             o = next(iter(results.values()))["config"]["optimizer"]
             settings = f"lr {o['lr']:g}, wd {o['weight_decay']:g}" + "".join(", " + w.split(".")[-1] for w in OPTIONS.get(method, [])[1:])
-            print(f"| {NAMES[method]}{', whole curve' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {plus_minus(mean, half)} | "
-                  f"{', '.join(f'{v:.1f}' for v in values)} | {plus_minus(*PAPER[method][memory])} | {verdict(mean, half, PAPER[method][memory])} | "
+            print(f"| {NAMES[method]}{', whole curve' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {ours} | "
+                  f"{seeds} | {plus_minus(*PAPER[method][memory])} | {difference} | "
                   f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {settings} |")
     print("\n| M | the survey | difference, same seeds | |\n|---|---|---|---|")
     for memory, first, sign, second in ORDER:
         a, b = (done.get((m, 0 if m in WITHOUT_MEMORY else memory, "final"), {}) for m in (first, second))
-        gaps = [100 * (a[s]["metrics"]["average_accuracy"] - b[s]["metrics"]["average_accuracy"]) for s in a if s in b]
+        pairs = [(accuracy(a[s]), accuracy(b[s])) for s in a if s in b]
+        gaps = [x - y for x, y in pairs if None not in (x, y)]
         if len(gaps) < 2:
             continue
         mean, half = interval(gaps)
-        clear = abs(mean) > half
-        says = ("fails" if clear else "holds") if sign == "=" else ("undecided" if not clear else "holds" if mean > 0 else "fails")
-        print(f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {mean:+.1f} ± {half:.1f} | {says} |")
+        print(f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {mean:+.1f} ± {half:.1f} | {order(sign, mean, half)} |")
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
