@@ -66,7 +66,7 @@ def decay(method):
 def command(args, method, memory, seed, protocol, rate, evaluation):
     line = [str(args.work / "ocl"), "run", "--data", "cifar100", "--data-dir", args.data, "--method", method, "--tasks", "20",
             "--protocol", protocol, "--seed", str(seed), "--lr", str(rate),
-            "--weight-decay", f"{0 if method == 'offline' else decay(method):g}", "--eval", evaluation, "--workers", "1"]
+            "--weight-decay", f"{decay(method):g}", "--eval", evaluation, "--workers", "1"]
     if method not in WITHOUT_MEMORY:
         line += ["--memory", str(memory)]
     return line + OPTIONS.get(method, [])
