@@ -36,7 +36,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 			Convolution: r.net.ConvolutionName(), Workers: r.workers, Concurrency: r.concurrency, Go: runtime.Version(), DataDigest: r.stream.Info().Digest,
 		},
 		Stream:  r.streamResult(),
-		Metrics: metricsOf(r.accuracy),
+		Metrics: metricsOf(r.measured[0].accuracy),
 		Seconds: r.seconds,
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.peak, peakResident()), Parameters: len(r.net.Params()),
@@ -47,10 +47,11 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	if res.Method.Options == nil {
 		res.Method.Options = map[string]any{}
 	}
-	for i := range r.accuracy {
-		res.Accuracy = append(res.Accuracy, nullable(r.accuracy[i]))
-		res.PerClass = append(res.PerClass, nullable(r.perClass[i]))
+	for i, row := range r.measured[0].accuracy {
+		res.Accuracy = append(res.Accuracy, nullable(row))
+		res.PerClass = append(res.PerClass, nullable(r.measured[0].perClass[i]))
 	}
+	res.Classifiers = r.classifierResults()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
 		res.Resources.MemoryBytes = m.MemoryBytes()
 		res.Memory = &result.Memory{Capacity: r.config.Memory, ClassCounts: r.counts}

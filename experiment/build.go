@@ -30,7 +30,8 @@ type run struct {
 	net     *nn.Network
 	ws      *nn.Workspace
 	learner ocl.Learner
-	labels  []ocl.Label // predictions, reused
+
+	classifiers classifiers
 
 	folder      string          // "" writes nothing
 	checkpoints *checkpoint.Dir // nil without folder
@@ -64,7 +65,10 @@ func (r *run) build() error {
 		config: r.config.canonical(), data: info.Digest,
 		numbers: result.Numbers, kernel: r.net.KernelName(), convolution: r.net.ConvolutionName(),
 	}
-	r.progress = newProgress(len(info.Tasks), info.Classes)
+	if r.classifiers, err = newClassifiers(r.config.Classifiers, r.learner); err != nil {
+		return err
+	}
+	r.progress = newProgress(len(r.config.Classifiers), len(info.Tasks), info.Classes)
 	r.task = r.stream.Start()
 	r.plan = newPlan(r.stream, r.net, r.set, r.config)
 	r.every = r.interval()

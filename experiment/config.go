@@ -30,18 +30,20 @@ const DefaultMemory = 500
 // file, then flags ([Default], [Load] or [Config.LoadFile], [Config.Set]); the resolved struct is saved with every
 // result. A Config may be copied; its maps and slices are then shared until [Config.Resolved] copies them.
 type Config struct {
-	Data      DataConfig                `yaml:"data" json:"data"`
-	Stream    StreamConfig              `yaml:"stream" json:"stream"`
-	Methods   []string                  `yaml:"methods" json:"methods"`                   // names of the catalogue
-	Method    map[string]map[string]any `yaml:"method,omitempty" json:"method,omitempty"` // method.<name>.<option>
-	Memory    int                       `yaml:"memory" json:"memory"`                     // M, samples; ignored by methods without memory
-	Replay    ReplayConfig              `yaml:"replay" json:"replay"`
-	Network   NetworkConfig             `yaml:"network" json:"network"`
-	Optimizer OptimizerConfig           `yaml:"optimizer" json:"optimizer"`
-	Protocol  string                    `yaml:"protocol" json:"protocol"` // standard | survey | tuning
-	Eval      string                    `yaml:"eval" json:"eval"`         // seen | all | final; "" = by scenario
-	Seed      uint64                    `yaml:"seed" json:"seed"`
-	Runs      int                       `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
+	Data    DataConfig                `yaml:"data" json:"data"`
+	Stream  StreamConfig              `yaml:"stream" json:"stream"`
+	Methods []string                  `yaml:"methods" json:"methods"`                   // names of the catalogue
+	Method  map[string]map[string]any `yaml:"method,omitempty" json:"method,omitempty"` // method.<name>.<option>
+	Memory  int                       `yaml:"memory" json:"memory"`                     // M, samples; ignored by methods without memory
+	// Classifiers are those whose predictions are evaluated: head, ncm. Accuracy and metrics are the first one's.
+	Classifiers []string        `yaml:"classifiers" json:"classifiers"`
+	Replay      ReplayConfig    `yaml:"replay" json:"replay"`
+	Network     NetworkConfig   `yaml:"network" json:"network"`
+	Optimizer   OptimizerConfig `yaml:"optimizer" json:"optimizer"`
+	Protocol    string          `yaml:"protocol" json:"protocol"` // standard | survey | tuning
+	Eval        string          `yaml:"eval" json:"eval"`         // seen | all | final; "" = by scenario
+	Seed        uint64          `yaml:"seed" json:"seed"`
+	Runs        int             `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
 
 	memoryGiven bool // the memory was chosen by a person, so methods without one are worth a word
 	numbers     int  // see Numbers
@@ -98,16 +100,17 @@ type OptimizerConfig struct {
 // Batch sizes, learning rate and network are those of the survey's experiments (§5).
 func Default() Config {
 	return Config{
-		Data:      DataConfig{Name: "glyphs"},
-		Stream:    StreamConfig{Tasks: 10, Batch: 10, ClassOrder: "random"},
-		Methods:   []string{"finetune", "er"},
-		Memory:    DefaultMemory,
-		Replay:    ReplayConfig{Batch: 10, Iterations: 1},
-		Network:   NetworkConfig{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
-		Optimizer: OptimizerConfig{Name: "sgd", LR: 0.1},
-		Protocol:  ProtocolStandard,
-		Seed:      1,
-		Runs:      1,
+		Data:        DataConfig{Name: "glyphs"},
+		Stream:      StreamConfig{Tasks: 10, Batch: 10, ClassOrder: "random"},
+		Methods:     []string{"finetune", "er"},
+		Memory:      DefaultMemory,
+		Classifiers: []string{ClassifierHead},
+		Replay:      ReplayConfig{Batch: 10, Iterations: 1},
+		Network:     NetworkConfig{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
+		Optimizer:   OptimizerConfig{Name: "sgd", LR: 0.1},
+		Protocol:    ProtocolStandard,
+		Seed:        1,
+		Runs:        1,
 	}
 }
 
@@ -115,7 +118,7 @@ func Default() Config {
 // memory 0 where no method keeps one. Eval stays empty until the scenario of the stream is known; [Run] fills it in.
 func (c Config) Resolved() Config {
 	c = c.withoutIdleMemory()
-	c.Methods = slices.Clone(c.Methods)
+	c.Methods, c.Classifiers = slices.Clone(c.Methods), slices.Clone(c.Classifiers)
 	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
 	c.Network.Hidden = append([]int{}, c.Network.Hidden...) // never nil: an empty list is written []
 	if order, ok := c.Stream.ClassOrder.([]int); ok {

@@ -45,6 +45,12 @@ func jsonKeys(t reflect.Type, prefix string) []string {
 			keys = append(keys, jsonKeys(ft, key+".")...)
 		case ft.Kind() == reflect.Pointer && ft.Elem().Kind() == reflect.Struct:
 			keys = append(keys, jsonKeys(ft.Elem(), key+".")...)
+		case ft == reflect.TypeFor[map[string]result.Classifier]():
+			for _, sub := range jsonKeys(ft.Elem(), key+".NAME.") {
+				if !strings.HasPrefix(sub, key+".NAME.metrics.") { // those of the run itself
+					keys = append(keys, sub)
+				}
+			}
 		case ft.Kind() == reflect.Slice && ft.Elem().Kind() == reflect.Struct:
 			keys = append(keys, jsonKeys(ft.Elem(), key+"[].")...)
 		}

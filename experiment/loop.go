@@ -153,60 +153,67 @@ func (r *run) evaluate(ctx context.Context) error {
 		}
 	}
 	r.phase = prepared
+	if err := r.fitClassifiers(ctx); err != nil {
+		return err
+	}
 	tests := len(tasks)
 	if r.config.Eval == EvalSeen {
 		tests = r.task + 1
 	}
-	row := newTally(r.stream.Info().Classes)
+	rows := make([]tally, len(r.measured))
+	for i := range rows {
+		rows[i] = newTally(r.stream.Info().Classes)
+	}
 	for j := range tests {
 		start := time.Now()
-		accuracy, err := r.test(ctx, j, row)
+		err := r.test(ctx, j, rows)
 		r.seconds.Test += time.Since(start).Seconds()
 		if err != nil {
 			return err
 		}
-		r.accuracy[r.task][j] = accuracy
 	}
-	row.into(r.perClass[r.task])
+	for i, row := range rows {
+		row.into(r.measured[i].perClass[r.task])
+	}
 	if r.ev.Evaluated != nil {
-		r.ev.Evaluated(r.task, nullable(r.accuracy[r.task]))
+		r.ev.Evaluated(r.task, nullable(r.measured[0].accuracy[r.task]))
 	}
 	return nil
 }
 
-// test is the accuracy on the test set of task j; its rows are counted by class too.
-func (r *run) test(ctx context.Context, j int, row *tally) (float64, error) {
-	right, all := 0, 0
+// test measures the accuracy of each classifier on the test set of task j; its rows are counted by class too.
+func (r *run) test(ctx context.Context, j int, rows []tally) error {
+	right, all := make([]int, len(rows)), 0
 	for b, err := range r.stream.Test(j) {
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if ctx.Err() != nil {
-			return 0, r.stopTest()
+			return r.stopTest()
 		}
-		r.labels = append(r.labels[:0], b.Y...)
-		if err := r.learner.Predict(r.labels, b.X); err != nil {
-			return 0, err
+		if err := r.classifiers.predict(r.learner, b.X); err != nil {
+			return err
 		}
-		for i, y := range b.Y {
-			row.all[y]++
-			if r.labels[i] == y {
-				row.right[y]++
-				right++
-			}
+		for i := range rows {
+			right[i] += rows[i].add(b.Y, r.classifiers.labels[i])
 		}
 		all += len(b.Y)
 	}
 	if all == 0 {
-		return 0, fmt.Errorf("the test set of task %d is empty; want at least one sample; use other data", j+1)
+		return fmt.Errorf("the test set of task %d is empty; want at least one sample; use other data", j+1)
 	}
-	return float64(right) / float64(all), nil
+	for i := range rows {
+		r.measured[i].accuracy[r.task][j] = float64(right[i]) / float64(all)
+	}
+	return nil
 }
 
 // stopTest saves the state without the row that is being measured; resuming measures it whole.
 func (r *run) stopTest() error {
-	for j := range r.accuracy[r.task] {
-		r.accuracy[r.task][j] = math.NaN()
+	for i := range r.measured {
+		for j := range r.measured[i].accuracy[r.task] {
+			r.measured[i].accuracy[r.task][j] = math.NaN()
+		}
 	}
 	return r.stop()
 }
@@ -222,7 +229,19 @@ func interruptedBy(ctx context.Context, err error) error {
 // tally counts test samples by class.
 type tally struct{ right, all []int }
 
-func newTally(classes int) *tally { return &tally{make([]int, classes), make([]int, classes)} }
+func newTally(classes int) tally { return tally{make([]int, classes), make([]int, classes)} }
+
+// add counts predictions of samples with the labels y and returns how many are right.
+func (t *tally) add(y, predicted []ocl.Label) (right int) {
+	for i, label := range y {
+		t.all[label]++
+		if predicted[i] == label {
+			t.right[label]++
+			right++
+		}
+	}
+	return right
+}
 
 // into writes the accuracy of each class that was tested.
 func (t *tally) into(dst []float64) {

@@ -117,8 +117,12 @@ func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 		p.TestSamples += rows * tasks[t].Test
 		seen += tasks[t].Train
 		if t >= st.Start() && (c.Eval != EvalFinal || t == len(tasks)-1) {
-			images := info.Prepared(min(seen, c.Memory), method.Setup{Options: c.Method[info.Name]})
+			stored := min(seen, c.Memory)
+			images := info.Prepared(stored, method.Setup{Options: c.Method[info.Name]})
 			p.PrepareFLOPs[t] = 3 * net.FLOPs() * int64(images)
+			if slices.Contains(c.Classifiers, ClassifierNCM) {
+				p.PrepareFLOPs[t] += net.FLOPs() * int64(stored)
+			}
 		}
 	}
 	// Forward, and backward with respect to weights and to inputs: three times the work of a prediction.

@@ -26,15 +26,24 @@ type progress struct {
 	step        int // learner steps taken
 	taskCorrect int // of the current task's incoming samples, predicted before they were learned
 	taskSamples int
-	accuracy    [][]float64   // [T][T], NaN where not evaluated
-	perClass    [][]float64   // [T][K], NaN where not evaluated
+	measured    []measured    // of each classifier
 	counts      []map[int]int // memory content after each task that ended
 	seconds     result.Seconds
 	peak        int64 // bytes
 }
 
-func newProgress(tasks, classes int) progress {
-	return progress{accuracy: unmeasured(tasks, tasks), perClass: unmeasured(tasks, classes)}
+// measured is what the evaluations found of one classifier.
+type measured struct {
+	accuracy [][]float64 // [T][T], NaN where not evaluated
+	perClass [][]float64 // [T][K], NaN where not evaluated
+}
+
+func newProgress(classifiers, tasks, classes int) progress {
+	p := progress{measured: make([]measured, classifiers)}
+	for i := range p.measured {
+		p.measured[i] = measured{unmeasured(tasks, tasks), unmeasured(tasks, classes)}
+	}
+	return p
 }
 
 func unmeasured(rows, cols int) [][]float64 {
@@ -51,9 +60,9 @@ func unmeasured(rows, cols int) [][]float64 {
 func (p *progress) save(e *checkpoint.Encoder) error {
 	e.Int64s("position", int64(p.task), int64(p.batch), int64(p.phase), int64(p.step),
 		int64(p.taskCorrect), int64(p.taskSamples), p.peak)
-	for i := range p.accuracy {
-		e.Float64s(fmt.Sprintf("accuracy/%d", i), p.accuracy[i])
-		e.Float64s(fmt.Sprintf("per-class/%d", i), p.perClass[i])
+	p.measured[0].save(e)
+	for i := range p.measured[1:] {
+		p.measured[i+1].save(e.Sub(fmt.Sprintf("classifiers/%d", i+1)))
 	}
 	e.Float64s("seconds", []float64{p.seconds.Train, p.seconds.Prepare, p.seconds.Test})
 	counts, err := json.Marshal(p.counts)
@@ -69,11 +78,11 @@ func (p *progress) load(d *checkpoint.Decoder) error {
 	}
 	p.task, p.batch, p.phase, p.step = int(task), int(batch), phase(ph), int(step)
 	p.taskCorrect, p.taskSamples = int(correct), int(samples)
-	for i := range p.accuracy {
-		if err := d.Float64s(fmt.Sprintf("accuracy/%d", i), p.accuracy[i]); err != nil {
-			return err
-		}
-		if err := d.Float64s(fmt.Sprintf("per-class/%d", i), p.perClass[i]); err != nil {
+	if err := p.measured[0].load(d); err != nil {
+		return err
+	}
+	for i := range p.measured[1:] {
+		if err := p.measured[i+1].load(d.Sub(fmt.Sprintf("classifiers/%d", i+1))); err != nil {
 			return err
 		}
 	}
@@ -87,4 +96,23 @@ func (p *progress) load(d *checkpoint.Decoder) error {
 		return err
 	}
 	return json.Unmarshal(counts, &p.counts)
+}
+
+func (m *measured) save(e *checkpoint.Encoder) {
+	for i := range m.accuracy {
+		e.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i])
+		e.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i])
+	}
+}
+
+func (m *measured) load(d *checkpoint.Decoder) error {
+	for i := range m.accuracy {
+		if err := d.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i]); err != nil {
+			return err
+		}
+		if err := d.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -32,6 +32,7 @@ func (c Config) Validate() error {
 	c.checkStream(&f)
 	usesMemory, replays := c.checkMethods(&f)
 	c.checkMemory(usesMemory, replays, &f)
+	c.checkClassifiers(c.withoutMemory(), &f)
 	c.checkTraining(&f)
 	oneOf(&f, "protocol", c.Protocol, ProtocolStandard, ProtocolSurvey, ProtocolTuning)
 	if c.Eval != "" {

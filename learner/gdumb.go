@@ -214,13 +214,15 @@ func (g *GDumb) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
+	return g.Decide(dst, nn.Outputs{Logits: g.Net.Predict(g.WS, x)})
+}
+
+// Decide implements [Open].
+func (g *GDumb) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !g.trained {
 		return fmt.Errorf("learner: gdumb: asked to predict without a network trained on the present memory; want Prepare after the last batch; call it first")
 	}
-	logits := g.Net.Predict(g.WS, x)
-	for i := range dst {
-		dst[i] = argmax(logits.Row(i))
-	}
+	largest(dst, o.Logits)
 	return nil
 }
 

@@ -247,10 +247,15 @@ func (l *ICaRL) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
+	return l.Decide(dst, nn.Outputs{Features: l.Net.PredictFeatures(l.WS, x)})
+}
+
+// Decide implements [Open].
+func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !l.ncm.Fitted() {
 		return fmt.Errorf("learner: icarl: no class means of the present network; want Prepare after the last batch; call it first")
 	}
-	l.ncm.Predict(dst, l.Net, l.WS, x)
+	l.ncm.Classify(dst, o.Features)
 	return nil
 }
 

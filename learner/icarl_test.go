@@ -331,7 +331,7 @@ func TestNCM(t *testing.T) {
 			if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 				t.Fatal(err)
 			}
-			ncm.Predict(got, net, ws, test)
+			ncm.Classify(got, net.PredictFeatures(ws, test))
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, each sample %s: %v, want %v", name, what, got, want)
 			}
@@ -360,7 +360,7 @@ func TestNCMManySamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		got[i] = make([]ocl.Label, 300)
-		ncm.Predict(got[i], net, ws, test)
+		ncm.Classify(got[i], net.PredictFeatures(ws, test))
 	}
 	if !slices.Equal(got[0], got[1]) {
 		t.Error("one and three workers predict differently")

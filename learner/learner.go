@@ -23,6 +23,13 @@ func argmax(logits []float32) ocl.Label {
 	return ocl.Label(best)
 }
 
+// largest sets dst to the classes of the largest logits [B,K].
+func largest(dst []ocl.Label, logits *tensor.Tensor) {
+	for i := range dst {
+		dst[i] = argmax(logits.Row(i))
+	}
+}
+
 // batch is a buffer of images and labels that grows and is used again.
 type batch struct {
 	x tensor.Tensor

@@ -103,14 +103,13 @@ func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
 // Forget drops the means: the network or the memory has changed.
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 
-// Predict writes the class of the nearest mean for each row of x to dst, the lowest class where several are as near. It
-// panics without means.
-func (c *NCM) Predict(dst []ocl.Label, net *nn.Network, ws *nn.Workspace, x *tensor.Tensor) {
+// Classify writes the class of the nearest mean for each row of features [B,D] to dst, the lowest class where several are as
+// near. It panics without means.
+func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
 	if !c.Fitted() {
-		panic("learner: NCM predicts without means; Fit comes first")
+		panic("learner: NCM classifies without means; Fit comes first")
 	}
-	dim := net.FeatureDim()
-	features := net.PredictFeatures(ws, x)
+	dim := features.RowLen()
 	for i := range dst {
 		f := features.Row(i)
 		scale := inverseLength(f)

@@ -134,10 +134,12 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
 		return err
 	}
-	logits := r.Net.Predict(r.WS, x)
-	for i := range dst {
-		dst[i] = argmax(logits.Row(i))
-	}
+	return r.Decide(dst, nn.Outputs{Logits: r.Net.Predict(r.WS, x)})
+}
+
+// Decide implements [Open]: the class of the largest logit.
+func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
+	largest(dst, o.Logits)
 	return nil
 }
 

@@ -109,7 +109,7 @@ type Workspace struct {
 	lanes   []*lane   // of Accumulate
 	sum     []float32 // gradient of one batch of Accumulate
 	eval    []*pass   // one a worker
-	out     *tensor.Tensor
+	out     Outputs
 	predict predictTask
 	profile *profile
 
@@ -293,12 +293,12 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 
 // predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.
 type predictTask struct {
-	net      *Network
-	ws       *Workspace
-	x        *tensor.Tensor
-	part     int
-	features bool
-	view     []tensor.Tensor // one a worker
+	net  *Network
+	ws   *Workspace
+	x    *tensor.Tensor
+	part int
+	out  Outputs         // nil is not wanted
+	view []tensor.Tensor // one a worker
 }
 
 func (t *predictTask) do(worker, chunk int) {
@@ -310,27 +310,64 @@ func (t *predictTask) do(worker, chunk int) {
 	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
 	p := t.ws.eval[worker]
 	logits := p.infer(t.net, v)
-	if !t.features {
-		copy(t.ws.out.Data[lo*t.net.classes:], logits.Data)
+	if t.out.Logits != nil {
+		copy(t.out.Logits.Data[lo*t.net.classes:], logits.Data)
+	}
+	if t.out.Features == nil {
 		return
 	}
 	for img := range hi - lo {
-		copy(t.ws.out.Row(lo+img), p.features[img*p.featureGeom.cs:])
+		copy(t.out.Features.Row(lo+img), p.features[img*p.featureGeom.cs:])
 	}
 }
+
+// Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
+type Outputs struct{ Logits, Features *tensor.Tensor }
 
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
 // on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	return n.predict(ws, x, false)
+	ws.predict.out.Logits = ws.out.logits(x.Dim(0), n.classes)
+	n.predict(ws, x)
+	return ws.out.Logits
 }
 
 // PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
 func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	return n.predict(ws, x, true)
+	ws.predict.out.Features = ws.out.features(x.Dim(0), n.featureDim)
+	n.predict(ws, x)
+	return ws.out.Features
 }
 
-func (n *Network) predict(ws *Workspace, x *tensor.Tensor, features bool) *tensor.Tensor {
+// PredictOutputs is Predict and PredictFeatures in one pass.
+func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
+	ws.predict.out = Outputs{ws.out.logits(x.Dim(0), n.classes), ws.out.features(x.Dim(0), n.featureDim)}
+	n.predict(ws, x)
+	return ws.out
+}
+
+func (o *Outputs) logits(b, columns int) *tensor.Tensor {
+	o.Logits = resized(o.Logits, b, columns)
+	return o.Logits
+}
+
+func (o *Outputs) features(b, columns int) *tensor.Tensor {
+	o.Features = resized(o.Features, b, columns)
+	return o.Features
+}
+
+// resized is t, or a new tensor, with the shape [b,columns] and any content.
+func resized(t *tensor.Tensor, b, columns int) *tensor.Tensor {
+	if t == nil {
+		t = tensor.New(0, columns)
+	}
+	t.Shape[0], t.Shape[1] = b, columns
+	t.Data = slices.Grow(t.Data[:0], b*columns)[:b*columns]
+	return t
+}
+
+// predict fills what ws.predict.out wants.
+func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	n.check(x)
 	ws.belong(n)
 	t := &ws.predict
@@ -341,24 +378,15 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor, features bool) *tenso
 		}
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
-	b, columns, first := x.Dim(0), n.classes, ws.eval[0]
-	if features {
-		columns = n.featureDim
-	}
+	b, first := x.Dim(0), ws.eval[0]
 	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
-	if ws.out == nil {
-		ws.out = tensor.New(0, columns)
-	}
-	ws.out.Shape[0], ws.out.Shape[1] = b, columns
-	ws.out.Data = slices.Grow(ws.out.Data[:0], b*columns)[:b*columns]
 	first.pack(ws.pool, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
-	t.net, t.ws, t.x, t.part, t.features = n, ws, x, part, features
+	t.net, t.ws, t.x, t.part = n, ws, x, part
 	ws.pool.run(t, (b+part-1)/part)
-	t.x = nil
-	return ws.out
+	t.x, t.out = nil, Outputs{}
 }
 
 // rowsParts is how many parts of a batch layers of rows predict at once: half of the weights are theirs.

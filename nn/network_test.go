@@ -180,6 +180,10 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 			if got := c.net.Predict(ws, c.x).Data; !slices.Equal(got, want) {
 				t.Errorf("%s: Predict differs from Forward in Eval mode", c.name)
 			}
+			features := slices.Clone(c.net.PredictFeatures(ws, c.x).Data)
+			if both := c.net.PredictOutputs(ws, c.x); !slices.Equal(both.Logits.Data, want) || !slices.Equal(both.Features.Data, features) {
+				t.Errorf("%s: PredictOutputs differs from Predict and PredictFeatures", c.name)
+			}
 			k := c.net.Classes()
 			if got := c.net.Predict(ws, c.x.Rows(1, 2)).Data; !slices.Equal(got, want[k:2*k]) {
 				t.Errorf("%s: the prediction of an image depends on its neighbours", c.name)

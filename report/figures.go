@@ -101,6 +101,9 @@ func (g *row) head() []cell {
 		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
 	}
 	raw := strings.Join(append([]string{g.method.Name}, g.method.Tricks...), "+")
+	if g.classifier != ownRule {
+		raw += "+" + g.classifier
+	}
 	if g.special != "" {
 		raw += ", " + g.special
 	}

@@ -75,7 +75,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
 // their operations, as steps. Of a method whose steps do not train it is that of finetune.
 func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
-	cfg.Methods, cfg.Runs = []string{name}, 1
+	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
 	info, err := method.Lookup(name)
 	if err != nil {
 		return 0, err

@@ -61,6 +61,8 @@ var settings = []setting{
 	{flag: "replay-batch", key: "replay.batch", group: groupMethod, value: "N", usage: "samples replayed beside each incoming batch"},
 	{flag: "iterations", key: "replay.iterations", group: groupMethod, value: "N", usage: "steps on each incoming batch"},
 	{flag: "joint", key: "replay.joint", group: groupMethod, usage: "one pass over incoming and replayed samples together instead of two"},
+	{flag: "classifiers", key: "classifiers", group: groupMethod, value: "NAME,...", list: true, complete: experiment.Classifiers,
+		usage: "what predicts, evaluated side by side: head (the method's own rule), ncm (nearest class mean of the memory); the first one is the run's accuracy"},
 
 	{flag: "network", key: "network.name", group: groupTraining, value: "NAME", usage: "resnet18 (reduced) or mlp", complete: words("mlp", "resnet18")},
 	{flag: "width", key: "network.width", group: groupTraining, value: "NF", usage: "maps of the first stage of resnet18"},

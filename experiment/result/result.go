@@ -31,10 +31,12 @@ type Result struct {
 	Accuracy   [][]*float64    `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
 	PerClass   [][]*float64    `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
 	Metrics    Metrics         `json:"metrics"`
-	Seconds    Seconds         `json:"seconds"`
-	Resources  Resources       `json:"resources"`
-	Memory     *Memory         `json:"memory,omitempty"`
-	Outcome    Outcome         `json:"outcome"`
+	// Classifiers are what the same run measured of further classifiers, by name; nil without.
+	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
+	Seconds     Seconds               `json:"seconds"`
+	Resources   Resources             `json:"resources"`
+	Memory      *Memory               `json:"memory,omitempty"`
+	Outcome     Outcome               `json:"outcome"`
 }
 
 // Method is what learned.
@@ -88,6 +90,12 @@ type Metrics struct {
 	FWT                        *float64 `json:"fwt,omitempty"`
 	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
 	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+}
+
+// Classifier is what a run measured of a classifier besides the first of its config.
+type Classifier struct {
+	Accuracy [][]*float64 `json:"accuracy"`
+	Metrics  Metrics      `json:"metrics"`
 }
 
 // Seconds splits the run time; time before an interruption counts.

@@ -1,4 +1,4 @@
-// Package learnertest is the contract of ocl.Learner as tests: one call to [Run] for each method. It knows no learner.
+// Package learnertest is the contract of ocl.Learner as tests: one call to [Run] for each method. It knows no learner by name.
 package learnertest
 
 import (
@@ -12,6 +12,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/internal/rng"
+	"ocl/learner"
 	"ocl/tensor"
 )
 
@@ -94,6 +95,7 @@ func Run(t *testing.T, c Case) {
 	t.Run("a batch is neither kept nor changed", c.leavesBatch)
 	t.Run("predict changes no state", c.predictIsPure)
 	t.Run("predicts any number of rows, each by itself", c.predictRows)
+	t.Run("shows what it predicts by", c.open)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
 	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
@@ -250,6 +252,41 @@ func (c Case) predictRows(t *testing.T) {
 	}
 	if got := Predict(t, l, x.Rows(0, 0)); len(got) != 0 {
 		t.Errorf("no rows: %v", got)
+	}
+}
+
+// open checks a learner.Open, which every learner with a memory is: deciding about what the network makes of images is
+// predicting them, and the parts are those that predict.
+func (c Case) open(t *testing.T) {
+	l, ok := c.New(t, 1).(learner.Open)
+	if !ok {
+		if c.Capacity > 0 {
+			t.Error("a learner with a memory is no learner.Open; want one, so that class means can be taken of the memory")
+		}
+		return
+	}
+	c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
+	x := c.Batches(2, 1, 37)[0].X
+	want := Predict(t, l, x)
+	p := l.Parts()
+	got := make([]ocl.Label, 37)
+	out := p.Net.PredictOutputs(p.WS, x)
+	if err := l.Decide(got, out); err != nil || !slices.Equal(got, want) {
+		t.Errorf("decides %v (%v), predicts %v", got, err, want)
+	}
+	for i, label := range want {
+		if row := out.Logits.Row(i); p.ByLogits && row[label] < slices.Max(row) {
+			t.Errorf("row %d: class %d is predicted, and it has not the largest logit", i, label)
+		}
+	}
+	stored := 0
+	if m, ok := l.(ocl.MemoryReporter); ok {
+		for _, n := range m.MemoryCounts() {
+			stored += n
+		}
+	}
+	if shown := p.Memory; (shown != nil) != (c.Capacity > 0) || shown != nil && shown.Len() != stored {
+		t.Errorf("the memory shown is not that of the %d samples counted", stored)
 	}
 }
 

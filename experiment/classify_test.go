@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ocl/experiment/result"
+	"ocl/method"
+)
+
+// withMemory lists the methods that keep a memory.
+func withMemory() []string {
+	var names []string
+	for _, info := range method.Catalogue() {
+		if info.UsesMemory {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// TestClassifiersSideBySide: of every method with a memory the head's numbers are the same bits with and without ncm, and those
+// of ncm the same as the second and as the only classifier; iCaRL's own rule is ncm.
+func TestClassifiersSideBySide(t *testing.T) {
+	t.Parallel()
+	c := tiny()
+	c.Methods, c.Runs = withMemory(), 1
+	numbers := func(names ...string) []*result.Result {
+		c.Classifiers = names
+		return mustRun(t, c, Options{})
+	}
+	head, both, ncm := numbers("head"), numbers("head", "ncm"), numbers("ncm")
+	for i, name := range c.Methods {
+		second := both[i].Classifiers["ncm"]
+		for _, d := range []string{
+			cmp.Diff(head[i].Accuracy, both[i].Accuracy), cmp.Diff(head[i].Metrics, both[i].Metrics), cmp.Diff(head[i].PerClass, both[i].PerClass),
+			cmp.Diff(ncm[i].Accuracy, second.Accuracy), cmp.Diff(ncm[i].Metrics, second.Metrics),
+		} {
+			if d != "" {
+				t.Errorf("%s: %s", name, d)
+			}
+		}
+		if len(both[i].Classifiers) != 1 || head[i].Classifiers != nil || ncm[i].Classifiers != nil {
+			t.Errorf("%s: classifiers %v, %v, %v", name, head[i].Classifiers, both[i].Classifiers, ncm[i].Classifiers)
+		}
+		if same := cmp.Equal(both[i].Accuracy, second.Accuracy); same != (name == "icarl") {
+			t.Errorf("%s: head and ncm have the same accuracies: %v", name, same)
+		}
+		if both[i].Seconds.Prepare <= 0 {
+			t.Errorf("%s: class means took %v seconds", name, both[i].Seconds.Prepare)
+		}
+	}
+}
+
+// TestClassifiersResume to the same bits, stopped in a task, between two and during an evaluation.
+func TestClassifiersResume(t *testing.T) {
+	t.Parallel()
+	c := tiny()
+	c.Methods, c.Runs, c.Classifiers = []string{"er", "gdumb"}, 1, []string{"ncm", "head"}
+	want := filepath.Join(t.TempDir(), "whole")
+	mustRun(t, c, Options{Out: want})
+	for _, at := range []int{17, 24, 77, 84} {
+		out := filepath.Join(t.TempDir(), "x")
+		ctx, o := stopAfter(at, Options{Out: out})
+		if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped after %d steps: %v", at, err)
+		}
+		if _, err := Resume(context.Background(), out, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+			t.Errorf("resumed after %d steps: %s", at, d)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "prepared")
+	ctx, cancel := context.WithCancel(context.Background())
+	prepared := 0
+	_, err := Run(ctx, c, Options{Out: out, Concurrency: 1, Events: func(j Job) Events {
+		return Events{Preparing: func(done, total int) {
+			if prepared++; prepared == 2*total { // gdumb's second training is over; its means come next
+				cancel()
+			}
+		}}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, err := Resume(context.Background(), out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+		t.Errorf("stopped before the class means: %s", d)
+	}
+}
+
+func TestClassifierFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		classifiers, methods []string
+		want                 string
+	}{
+		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm, and finetune, lwf has no memory"},
+		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers: unknown classifier "nmc"; want one of head, ncm; did you mean ncm?`},
+		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers: ncm is listed twice"},
+		{nil, []string{"er"}, "config: classifiers: the list is empty"},
+	} {
+		c := tiny()
+		c.Classifiers, c.Methods = tt.classifiers, tt.methods
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v for %v:\ngot  %v\nwant %s", tt.classifiers, tt.methods, err, tt.want)
+		}
+	}
+	c := tiny()
+	if err := c.Set("classifiers", "ncm,head"); err != nil || !slices.Equal(c.Classifiers, []string{"ncm", "head"}) {
+		t.Error(c.Classifiers, err)
+	}
+}

@@ -1,0 +1,41 @@
+package learner
+
+import (
+	"ocl"
+	"ocl/memory"
+	"ocl/nn"
+)
+
+// Open learners show what they predict by. An evaluation then finds by one pass over the test images what the learner
+// predicts, what another classifier predicts (survey §trick_detail) and why (§error_ana).
+type Open interface {
+	ocl.Learner
+	// Parts are for looking at between two calls of Observe, and to be left as they are.
+	Parts() Parts
+	// Decide is Predict for images that have gone through the network, batch norm by its running statistics. It reads of o
+	// what its rule is about, and wants the same of the learner as Predict.
+	Decide(dst []ocl.Label, o nn.Outputs) error
+}
+
+// Parts are what a learner predicts by.
+type Parts struct {
+	Net      *nn.Network
+	WS       *nn.Workspace
+	Memory   *memory.Store // nil without memory
+	ByLogits bool          // Decide is the class of the largest logit, and logit k is that of class k
+}
+
+var (
+	_ Open = (*Replay)(nil)
+	_ Open = (*GDumb)(nil)
+	_ Open = (*ICaRL)(nil)
+)
+
+// Parts implements [Open].
+func (r *Replay) Parts() Parts { return Parts{Net: r.Net, WS: r.WS, Memory: r.Memory, ByLogits: true} }
+
+// Parts implements [Open]. The network is worth something between Prepare and the next Observe only.
+func (g *GDumb) Parts() Parts { return Parts{Net: g.Net, WS: g.WS, Memory: g.Memory, ByLogits: true} }
+
+// Parts implements [Open].
+func (l *ICaRL) Parts() Parts { return Parts{Net: l.Net, WS: l.WS, Memory: l.Memory} }
