@@ -58,10 +58,11 @@ func LookupTrick(name string) (Trick, error) {
 		}
 		names[i] = t.Name
 	}
-	return Trick{}, fmt.Errorf("method: unknown trick %q; want one that `ocl methods --tricks` lists; %s", name, nearest.Hint(name, names))
+	return Trick{}, fmt.Errorf("unknown trick %q; want one that `ocl methods --tricks` lists; %s", name, nearest.Hint(name, names))
 }
 
-// ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks].
+// ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error
+// begins with what is wrong.
 func ParseTricks(text string) ([]string, error) {
 	if text == NoTrick {
 		return nil, nil
@@ -72,7 +73,7 @@ func ParseTricks(text string) ([]string, error) {
 			return nil, err
 		}
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("method: tricks %s: %s is there twice; want each trick once; take one away", text, name)
+			return nil, fmt.Errorf("%s: %s is there twice; want each trick once; take one away", text, name)
 		}
 		names = append(names, name)
 	}
