@@ -45,8 +45,8 @@ type Config struct {
 	Seed        uint64          `yaml:"seed" json:"seed"`
 	Runs        int             `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
 
-	// Tricks are those of each run of a method: none, or names joined by plus signs, such as lb+ncm. Nothing is none.
-	Tricks []string `yaml:"tricks,omitempty" json:"tricks,omitempty"`
+	// Tricks are those of each run of a method: none, or names joined by plus signs, such as lb+ncm.
+	Tricks []string `yaml:"tricks" json:"tricks"`
 
 	memoryGiven bool // the memory was chosen by a person, so methods without one are worth a word
 	numbers     int  // see Numbers
@@ -114,6 +114,7 @@ func Default() Config {
 		Protocol:    ProtocolStandard,
 		Seed:        1,
 		Runs:        1,
+		Tricks:      []string{method.NoTrick},
 	}
 }
 

@@ -65,10 +65,7 @@ func sanitised(name string) string {
 func runConfig(c Config, j Job) Config {
 	c = c.Resolved()
 	c.Methods, c.Seed, c.Runs = []string{j.Method}, j.Seed, 1
-	c.Tricks = nil
-	if len(j.Tricks) > 0 {
-		c.Tricks = []string{tricksText(j.Tricks)}
-	}
+	c.Tricks = []string{tricksText(j.Tricks)}
 	if (method.Setup{Tricks: j.Tricks}).Classified() {
 		c.Classifiers = []string{ClassifierNCM}
 	}

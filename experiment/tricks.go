@@ -11,9 +11,6 @@ import (
 // trickSets are the tricks of each run of a method: the names that Config.Tricks joins by plus signs, nil for none. What
 // is no list of tricks is left out; [Config.Validate] reports it.
 func (c Config) trickSets() [][]string {
-	if len(c.Tricks) == 0 {
-		return [][]string{nil}
-	}
 	var sets [][]string
 	for _, text := range c.Tricks {
 		if names, err := method.ParseTricks(text); err == nil {
@@ -23,22 +20,20 @@ func (c Config) trickSets() [][]string {
 	return sets
 }
 
-// resolvedTricks are c.Tricks with the names of each run in order, nil where no run has any.
+// resolvedTricks are c.Tricks with the names of each run in order.
 func (c Config) resolvedTricks() []string {
 	var texts []string
-	some := false
 	for _, names := range c.trickSets() {
 		texts = append(texts, tricksText(names))
-		some = some || len(names) > 0
-	}
-	if !some {
-		return nil
 	}
 	return texts
 }
 
 // checkTricks holds every method against every list of tricks; each pair that does not go together is a fault.
 func (c Config) checkTricks(f *faults) {
+	if len(c.Tricks) == 0 {
+		f.add("tricks", "the list is empty", "want at least "+method.NoTrick, "choose from `ocl methods --tricks`, or take the key away")
+	}
 	for _, text := range c.Tricks {
 		if _, err := method.ParseTricks(text); err != nil {
 			f.list = append(f.list, fmt.Errorf("config: tricks: %w", err))

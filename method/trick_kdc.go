@@ -7,7 +7,7 @@ import (
 
 var trickKDC = Trick{
 	Name:    "kdc",
-	Title:   "Knowledge distillation with classification loss",
+	Title:   "Distillation with labels",
 	Summary: "Learn what the network answered before the task beside the labels.",
 	Idea: "Keep a copy of the network as the last task left it, the teacher. Incoming and replayed samples are trained on their labels " +
 		"and on the teacher's softened answers; the more classes are old, the more the teacher counts.",

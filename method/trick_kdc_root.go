@@ -4,7 +4,7 @@ import "ocl/learner"
 
 var trickKDCRoot = Trick{
 	Name:    "kdc*",
-	Title:   "Knowledge distillation with classification loss, weighed by a root",
+	Title:   "Distillation with labels, by a root",
 	Summary: "kdc with more weight on the labels.",
 	Idea: "The trick kdc with the root of its λ: distillation alone no longer rules the loss once most classes are old. Quote the name in " +
 		"a shell: 'kdc*'.",

@@ -257,7 +257,7 @@ func (st *study) name() {
 			}
 			g.Label = unique(labels, g.Label)
 			slug := plainName(g.method.Name)
-			for _, t := range g.method.Tricks {
+			for _, t := range g.tricks() {
 				slug += "+" + t
 			}
 			if g.classifier != ownRule {
@@ -280,13 +280,18 @@ func (g *row) title() string {
 	if t == "" {
 		t = g.method.Name
 	}
-	for _, trick := range g.method.Tricks {
-		t += " + " + trick
+	for _, trick := range g.tricks() {
+		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
 	}
 	if c := classifierTitle(g.classifier); c != "" {
 		t += " + " + c
 	}
 	return t
+}
+
+// tricks are those of the method but for one that is the classifier, which is named by itself.
+func (g *row) tricks() []string {
+	return slices.DeleteFunc(slices.Clone(g.method.Tricks), func(t string) bool { return t == g.classifier })
 }
 
 // name is the title with what else tells the row from its twins; the memory has a column of its own in tables.

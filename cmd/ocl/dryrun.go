@@ -77,16 +77,17 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // their operations, as steps. Of a method whose steps do not train it is that of finetune.
 func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, job experiment.Job) (float64, error) {
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{job.Method}, 1, []string{experiment.ClassifierHead}
-	cfg.Tricks = nil
 	if len(job.Tricks) > 0 {
 		cfg.Tricks = []string{strings.Join(job.Tricks, "+")}
+	} else {
+		cfg.Tricks = []string{method.NoTrick}
 	}
 	info, err := method.Lookup(job.Method)
 	if err != nil {
 		return 0, err
 	}
 	if info.Deferred {
-		cfg.Methods, cfg.Tricks = []string{"finetune"}, nil
+		cfg.Methods, cfg.Tricks = []string{"finetune"}, []string{method.NoTrick}
 	}
 	if info.Deferred || !info.UsesMemory {
 		cfg.Memory = 0
