@@ -17,6 +17,7 @@ var (
 	_ ocl.Learner        = Bounded{}
 	_ ocl.TaskAware      = Bounded{}
 	_ ocl.MemoryReporter = Bounded{}
+	_ Open               = Bounded{}
 )
 
 // BeginTask implements [ocl.TaskAware].

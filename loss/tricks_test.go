@@ -100,6 +100,48 @@ func TestTricksAreCrossEntropy(t *testing.T) {
 	}
 }
 
+// TestPermutedClasses: with classes named otherwise, in logits, labels and sets, the loss is the same and the gradients are
+// those of the renamed classes.
+func TestPermutedClasses(t *testing.T) {
+	order := []ocl.Label{3, 0, 4, 1, 2}
+	rename := func(labels ...ocl.Label) (named []ocl.Label) {
+		for _, y := range labels {
+			named = append(named, order[y])
+		}
+		return named
+	}
+	columns := func(z *tensor.Tensor) *tensor.Tensor {
+		named := tensor.New(z.Shape...)
+		for i := range z.Shape[0] {
+			for k, v := range z.Row(i) {
+				named.Row(i)[order[k]] = v
+			}
+		}
+		return named
+	}
+	z, _ := random(7, 5, 3)
+	teacher, _ := random(7, 5, 2)
+	in := loss.Input{Logits: z, Y: []ocl.Label{4, 0, 2, 1, 0, 0, 2}, Old: []ocl.Label{0, 1, 2}, New: []ocl.Label{3, 4}, Share: 0.4, Teacher: teacher}
+	other := loss.Input{
+		Logits: columns(z), Y: rename(in.Y...), Old: rename(in.Old...), New: rename(in.New...), Share: 0.4, Teacher: columns(teacher),
+	}
+	slices.Sort(other.Old)
+	slices.Sort(other.New)
+	for name, c := range trickCriteria {
+		d, moved := tensor.New(7, 5), tensor.New(7, 5)
+		want, err := c.Eval(d, in)
+		got, err2 := c.Eval(moved, other)
+		if err != nil || err2 != nil || !(math.Abs(got-want) <= 1e-12) {
+			t.Errorf("%s: loss %v (%v), of renamed classes %v (%v)", name, want, err, got, err2)
+		}
+		for i, v := range columns(d).Data {
+			if !(math.Abs(float64(moved.Data[i]-v)) <= 1e-7) {
+				t.Errorf("%s: gradient %d is %v, want %v", name, i, moved.Data[i], v)
+			}
+		}
+	}
+}
+
 // TestTricksLeaveOthersAlone: no gradient for classes that a softmax does not go over.
 func TestTricksLeaveOthersAlone(t *testing.T) {
 	z, _ := random(2, 5, 3)
