@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"ocl"
@@ -40,13 +39,13 @@ func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config)
 	var runs []planned
 	for i, job := range experiment.Jobs(cfg) {
 		p := plans[i]
-		if _, known := speeds[job.Name()]; !known {
-			if speeds[job.Name()], err = f.speed(ctx, cfg, job); err != nil {
+		if _, known := speeds[job.Method]; !known {
+			if speeds[job.Method], err = f.speed(ctx, cfg, job.Method); err != nil {
 				return err
 			}
 		}
 		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
-			p.FLOPs() / speeds[job.Name()]})
+			p.FLOPs() / speeds[job.Method]})
 	}
 	if f.json {
 		return printJSON(w, runs)
@@ -74,20 +73,16 @@ func printPlan(w io.Writer, runs []planned) error {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
-// their operations, as steps. Of a method whose steps do not train it is that of finetune.
-func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, job experiment.Job) (float64, error) {
-	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{job.Method}, 1, []string{experiment.ClassifierHead}
-	if len(job.Tricks) > 0 {
-		cfg.Tricks = []string{strings.Join(job.Tricks, "+")}
-	} else {
-		cfg.Tricks = []string{method.NoTrick}
-	}
-	info, err := method.Lookup(job.Method)
+// their operations, as steps, and so is what tricks add. Of a method whose steps do not train it is that of finetune.
+func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
+	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
+	cfg.Tricks = []string{method.NoTrick}
+	info, err := method.Lookup(name)
 	if err != nil {
 		return 0, err
 	}
 	if info.Deferred {
-		cfg.Methods, cfg.Tricks = []string{"finetune"}, []string{method.NoTrick}
+		cfg.Methods = []string{"finetune"}
 	}
 	if info.Deferred || !info.UsesMemory {
 		cfg.Memory = 0
