@@ -75,7 +75,7 @@ func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	rep := &MethodsReport{Kernel: kernel.Active().Name, Workers: o.Workers, Memory: o.Memory}
 	m := &measured{}
 	for _, name := range o.Methods {
-		r, err := newMethodRig(name, o)
+		r, err := newMethodRig(name, nil, o)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ type methodRig struct {
 	whole, alone, store []float64 // seconds
 }
 
-func newMethodRig(name string, o MethodOptions) (*methodRig, error) {
+func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, error) {
 	info, err := method.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -140,6 +140,7 @@ func newMethodRig(name string, o MethodOptions) (*methodRig, error) {
 	r.setup = method.Setup{
 		Net: own, WS: own.NewWorkspace(o.Workers), Opt: optim.NewSGD(optim.SGD{LR: rate}), Memory: o.Memory, ReplayBatch: batch,
 		Iterations: 1, Shape: [3]int{3, methodSize, methodSize}, Classes: classes, Seed: 1,
+		Tricks: tricks,
 	}
 	if r.learner, err = info.New(r.setup); err != nil {
 		r.close()

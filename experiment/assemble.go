@@ -28,8 +28,8 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	res := &result.Result{
 		Format: result.Format, Version: result.Version, Config: config,
 		Method: result.Method{
-			Name: info.Name, Title: info.Title, Tricks: []string{},
-			Options: r.config.Method[info.Name], Signals: append([]string{}, info.Signals...), Citation: info.Citation,
+			Name: info.Name, Title: info.Title, Tricks: append([]string{}, r.job.Tricks...),
+			Options: r.config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.job.Tricks)...), Citation: info.Citation,
 		},
 		Provenance: result.Provenance{
 			Revision: r.revision(), Numbers: result.Numbers, Kernel: r.net.KernelName(),

@@ -159,12 +159,18 @@ func newNetwork(info ocl.StreamInfo, c Config) (*nn.Network, error) {
 
 func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c Config) (ocl.Learner, error) {
 	name := c.Methods[0]
-	return infoOf(name).New(method.Setup{
-		Net: net, WS: ws, Opt: newOptimizer(c.Optimizer), Memory: c.Memory,
-		ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
-		Shape: [3]int{info.Channels, info.Height, info.Width}, Pixels: info.Pixels, Classes: info.Classes,
-		Seed: c.Seed, Options: c.Method[name],
-	})
+	s := c.setup()
+	s.Net, s.WS, s.Opt = net, ws, newOptimizer(c.Optimizer)
+	s.Shape, s.Pixels, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Classes
+	return infoOf(name).New(s)
+}
+
+// setup is what the config of one run says of its method.
+func (c Config) setup() method.Setup {
+	return method.Setup{
+		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
+		Seed: c.Seed, Options: c.Method[c.Methods[0]], Tricks: c.trickSets()[0],
+	}
 }
 
 func newOptimizer(c OptimizerConfig) optim.Optimizer {

@@ -45,6 +45,9 @@ type Config struct {
 	Seed        uint64          `yaml:"seed" json:"seed"`
 	Runs        int             `yaml:"runs" json:"runs"` // seeds seed, seed+1, … for each method
 
+	// Tricks are those of each run of a method: none, or names joined by plus signs, such as lb+ncm.
+	Tricks []string `yaml:"tricks" json:"tricks"`
+
 	memoryGiven bool // the memory was chosen by a person, so methods without one are worth a word
 	numbers     int  // see Numbers
 }
@@ -111,6 +114,7 @@ func Default() Config {
 		Protocol:    ProtocolStandard,
 		Seed:        1,
 		Runs:        1,
+		Tricks:      []string{method.NoTrick},
 	}
 }
 
@@ -124,6 +128,7 @@ func (c Config) Resolved() Config {
 	if order, ok := c.Stream.ClassOrder.([]int); ok {
 		c.Stream.ClassOrder = slices.Clone(order)
 	}
+	c.Tricks = c.resolvedTricks()
 	drop := c.Protocol != ProtocolStandard
 	if c.Stream.DropLast != nil {
 		drop = *c.Stream.DropLast

@@ -2,15 +2,23 @@
 // deliberately knows no method by name. Start at [Config] and [Run].
 package experiment
 
-import "ocl"
+import (
+	"strings"
 
-// Job is one run of an experiment: one method, one seed.
+	"ocl"
+)
+
+// Job is one run of an experiment: one method with its tricks, one seed.
 type Job struct {
 	Index, Total int
 	Method       string
+	Tricks       []string // names; nil is none
 	Seed         uint64
 	Folder       string // its folder's name, such as "er-m5000-s3"; "" when nothing is written
 }
+
+// Name is the method with its tricks, such as "er+lb+ncm".
+func (j Job) Name() string { return strings.Join(append([]string{j.Method}, j.Tricks...), "+") }
 
 // Options are how an experiment is run; none of them moves a number.
 type Options struct {
@@ -49,6 +57,6 @@ type Plan struct {
 	TestSamples   int // samples predicted in all evaluations
 	FLOPsPerStep  int64
 	FLOPsPerImage int64   // of a prediction
-	PrepareFLOPs  []int64 // before the evaluation after each task
+	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
 	MemoryBytes   int64   // estimated peak
 }

@@ -10,37 +10,49 @@ import (
 )
 
 // Jobs lists the runs of an experiment in the order in which they start: seed by seed, and for each seed the methods in
-// the order of the config, so that an experiment that is stopped early leaves comparable runs.
+// the order of the config, each with all its tricks in that order, so that an experiment that is stopped early leaves
+// comparable runs.
 func Jobs(c Config) []Job {
 	var jobs []Job
+	sets := c.trickSets()
 	for i := range c.Runs {
 		for _, name := range c.Methods {
-			seed := c.Seed + uint64(i)
-			jobs = append(jobs, Job{
-				Index: len(jobs), Total: c.Runs * len(c.Methods),
-				Method: name, Seed: seed, Folder: folderName(c, name, seed),
-			})
+			for _, tricks := range sets {
+				j := Job{
+					Index: len(jobs), Total: c.Runs * len(c.Methods) * len(sets),
+					Method: name, Tricks: tricks, Seed: c.Seed + uint64(i),
+				}
+				j.Folder = folderName(c, j)
+				jobs = append(jobs, j)
+			}
 		}
 	}
 	return jobs
 }
 
-// folderName is <method>-m<capacity>-s<seed>, without -m where the method has no memory.
-func folderName(c Config, name string, seed uint64) string {
+// folderName is <method>_<trick>-m<capacity>-s<seed>, without -m where the method has no memory and with as many tricks as
+// there are.
+func folderName(c Config, j Job) string {
 	capacity := ""
-	if info, err := method.Lookup(name); err == nil && info.UsesMemory {
+	if info, err := method.Lookup(j.Method); err == nil && info.UsesMemory {
 		capacity = fmt.Sprintf("-m%d", c.Memory)
 	}
-	return fmt.Sprintf("%s%s-s%d", sanitised(name), capacity, seed)
+	name := sanitised(j.Method)
+	for _, t := range j.Tricks {
+		name += "_" + sanitised(t)
+	}
+	return fmt.Sprintf("%s%s-s%d", name, capacity, j.Seed)
 }
 
-// sanitised makes a method's name fit for a folder on every system: a plus sign becomes p (ewc++ is ewcpp), other
-// characters than letters, digits, dot, underscore and hyphen become hyphens.
+// sanitised makes a name fit for a folder on every system: a plus sign becomes p (ewc++ is ewcpp), an asterisk s (kdc* is
+// kdcs), other characters than letters, digits, dot, underscore and hyphen become hyphens.
 func sanitised(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '+':
 			return 'p'
+		case r == '*':
+			return 's'
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r >= 'A' && r <= 'Z', strings.ContainsRune("._-", r):
 			return r
 		}
@@ -48,12 +60,16 @@ func sanitised(name string) string {
 	}, name)
 }
 
-// runConfig is the resolved config of one job alone: one method, its options, its seed, and no memory where the method
-// has none. Running it again gives the same run.
+// runConfig is the resolved config of one job alone: one method, its tricks, its options, its seed, and no memory where the
+// method has none. Running it again gives the same run.
 func runConfig(c Config, j Job) Config {
 	c = c.Resolved()
 	c.Methods, c.Seed, c.Runs = []string{j.Method}, j.Seed, 1
 	c = c.withoutIdleMemory()
+	c.Tricks = []string{tricksText(j.Tricks)}
+	if (method.Setup{Tricks: j.Tricks}).Classified() {
+		c.Classifiers = []string{ClassifierNCM}
+	}
 	options := c.Method[j.Method]
 	c.Method = nil
 	if len(options) > 0 {

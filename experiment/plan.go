@@ -35,7 +35,7 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := infoOf(j.Method).CheckStream(st.Info()); err != nil {
+	if err := infoOf(j.Method).CheckStream(st.Info(), j.Tricks...); err != nil {
 		return Plan{}, err
 	}
 	net, err := newNetwork(st.Info(), c)
@@ -48,19 +48,19 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 	return newPlan(st, net, x.set, c), nil
 }
 
-// plansByMethod plans the first job of each method. Other seeds may deal classes of unequal size into other tasks and so
+// plansByMethod plans the first job of each method with its tricks, by [Job.Name]. Other seeds may deal classes of unequal size into other tasks and so
 // take a step more or less.
 func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
 	plans := map[string]Plan{}
 	for _, j := range jobs {
-		if _, known := plans[j.Method]; known {
+		if _, known := plans[j.Name()]; known {
 			continue
 		}
 		p, err := x.plan(j)
 		if err != nil {
 			return nil, err
 		}
-		plans[j.Method] = p
+		plans[j.Name()] = p
 	}
 	return plans, nil
 }
@@ -70,7 +70,7 @@ func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
 func (x *experimentRun) costs(jobs []Job, plans map[string]Plan) []float64 {
 	costs := make([]float64, len(jobs))
 	for i, j := range jobs {
-		p := plans[j.Method]
+		p := plans[j.Name()]
 		costs[i] = p.FLOPs()
 		if x.Out == "" {
 			continue
@@ -100,6 +100,7 @@ func (p Plan) FLOPs() float64 {
 func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 	p := Plan{FLOPsPerImage: net.FLOPs()}
 	info := infoOf(c.Methods[0])
+	setup := c.setup()
 	tasks := st.Info().Tasks
 	p.PrepareFLOPs = make([]int64, len(tasks))
 	seen := 0
@@ -124,9 +125,16 @@ func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 				p.PrepareFLOPs[t] += net.FLOPs() * int64(stored)
 			}
 		}
+		if t >= st.Start() && setup.Reviewed() {
+			p.PrepareFLOPs[t] += 3 * net.FLOPs() * int64(min(seen, c.Memory))
+		}
 	}
 	// Forward, and backward with respect to weights and to inputs: three times the work of a prediction.
-	p.FLOPsPerStep = 3 * net.FLOPs() * stepRows(info, st.Info().Batch, c.Replay)
+	rows := stepRows(info, st.Info().Batch, setup)
+	p.FLOPsPerStep = 3 * net.FLOPs() * rows
+	if setup.Taught() {
+		p.FLOPsPerStep += net.FLOPs() * rows
+	}
 	image := int64(set.ImageLen())
 	parameters := int64(len(net.Params()))
 	p.MemoryBytes = baseBytes + int64(len(set.Train.X)+len(set.Test.X)) + int64(c.Memory)*image*4 +
@@ -135,16 +143,16 @@ func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 }
 
 // stepRows is the number of rows that a step of a method learns from, in all its iterations.
-func stepRows(info method.Info, batch int, replay ReplayConfig) int64 {
+func stepRows(info method.Info, batch int, s method.Setup) int64 {
 	rows := int64(batch)
 	if info.Deferred {
 		return 0
 	}
 	if info.UsesMemory {
-		rows += int64(replay.Batch)
+		rows += int64(s.ReplayBatch)
 	}
 	if slices.Contains(info.Settings, "replay.iterations") {
-		rows *= int64(replay.Iterations)
+		rows *= int64(s.Steps())
 	}
 	return rows
 }

@@ -188,7 +188,7 @@ func (x *experimentRun) runJob(ctx context.Context, j Job) (res *result.Result, 
 		}
 		r.close()
 		if err != nil {
-			err = fmt.Errorf("experiment: %s, seed %d: task %d, step %d: %w", j.Method, j.Seed, r.task+1, r.step, err)
+			err = fmt.Errorf("experiment: %s, seed %d: task %d, step %d: %w", j.Name(), j.Seed, r.task+1, r.step, err)
 		}
 		if ev.End != nil {
 			ev.End(j, err)

@@ -34,6 +34,7 @@ func (c Config) Validate() error {
 	c.checkMemory(usesMemory, replays, &f)
 	c.checkClassifiers(c.withoutMemory(), &f)
 	c.checkTraining(&f)
+	c.checkTricks(&f)
 	oneOf(&f, "protocol", c.Protocol, ProtocolStandard, ProtocolSurvey, ProtocolTuning)
 	if c.Eval != "" {
 		oneOf(&f, "eval", c.Eval, EvalSeen, EvalAll, EvalFinal)

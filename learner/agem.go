@@ -39,13 +39,13 @@ func NewAGEM(r *Replay) *AGEM {
 }
 
 // BeginTask implements [ocl.TaskAware].
-func (a *AGEM) BeginTask(ocl.TaskInfo) error {
+func (a *AGEM) BeginTask(t ocl.TaskInfo) error {
 	a.tasks++
-	return nil
+	return a.beginTask(t)
 }
 
-// EndTask implements [ocl.TaskAware]; nothing happens.
-func (a *AGEM) EndTask(context.Context) error { return nil }
+// EndTask implements [ocl.TaskAware]; without a trick nothing happens.
+func (a *AGEM) EndTask(ctx context.Context) error { return a.endTask(ctx) }
 
 // Gradient implements [Stepper].
 func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {

@@ -36,12 +36,14 @@ type ICaRL struct {
 	Memory      *memory.Store
 	ReplayBatch int // rows of B_M; all where fewer slots may be replayed
 	Seed        uint64
+	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
 	retrieve, update memory.Env
 	steps            int64
 	order            []ocl.Label   // by output: the classes in the order in which they appeared
 	column           []int         // by class: its output, -1 before it appeared
 	current          []bool        // by class: it is one of the task's
+	outputs          []ocl.Label   // 0, 1, …
 	teacher          *nn.Network   // nil in the first task
 	beside           *nn.Workspace // the teacher's
 	earlier          []int         // slots that hold samples of earlier tasks, rising
@@ -77,6 +79,14 @@ func (l *ICaRL) prepare() {
 	l.images = make([]*tensor.Tensor, 1)
 	l.beside = l.WS.Beside()
 	l.loss = l.evaluate
+	if l.Review != nil {
+		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, l.Seed)
+		l.Review.column = func(y ocl.Label) ocl.Label { return ocl.Label(l.column[y]) }
+		l.Review.among = func() []ocl.Label { return l.outputs[:len(l.order)] }
+		for k := range l.column {
+			l.outputs = append(l.outputs, ocl.Label(k))
+		}
+	}
 }
 
 // BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
@@ -106,8 +116,15 @@ func (l *ICaRL) appear(y ocl.Label) {
 	}
 }
 
-// EndTask implements [ocl.TaskAware]: the network becomes the teacher.
-func (l *ICaRL) EndTask(context.Context) error {
+// EndTask implements [ocl.TaskAware]: the memory is reviewed, and then the network becomes the teacher. After an error that
+// wraps that of ctx it can be called again and goes on.
+func (l *ICaRL) EndTask(ctx context.Context) error {
+	if l.Review != nil {
+		l.ncm.Forget()
+		if err := l.Review.run(ctx); err != nil {
+			return err
+		}
+	}
 	if l.teacher == nil {
 		l.teacher = l.Net.Clone()
 	}
@@ -278,6 +295,11 @@ func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
 			return err
 		}
 	}
+	if l.Review != nil {
+		if err := l.Review.saveState(e.Sub("review")); err != nil {
+			return err
+		}
+	}
 	if err := l.ncm.SaveState(e.Sub("ncm")); err != nil {
 		return err
 	}
@@ -308,6 +330,11 @@ func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
 	if d.Sub("teacher").Len("params") >= 0 {
 		l.teacher = l.Net.Clone()
 		if err := l.teacher.LoadState(d.Sub("teacher")); err != nil {
+			return err
+		}
+	}
+	if l.Review != nil {
+		if err := l.Review.loadState(d.Sub("review")); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ import (
 //	M ← Update(B_n, M)               line 5, once a batch
 //
 // A nil field is the choice of ER, experience replay. Without memory Replay is Finetune. Rows of the current task are
-// replayed too, from the first step with a stored sample on. It draws from the sources "memory/retrieve" and
-// "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the fields before the first call.
+// replayed too, from the first step with a stored sample on. The survey's tricks (§trick_detail) are values of Criterion,
+// Iterations, Classes, Teacher and Review. It draws from the sources "memory/retrieve" and "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the fields before the first call.
 type Replay struct {
 	Net        *nn.Network
 	WS         *nn.Workspace
@@ -36,6 +36,12 @@ type Replay struct {
 	Criterion  loss.Criterion   // nil is loss.CrossEntropy; used by several goroutines at once
 	Iterations int              // steps on each incoming batch; 0 is 1
 	Seed       uint64
+
+	// What needs the boundaries of tasks; a Replay with one of them is used as [Bounded], unless it is part of a learner
+	// that is told of tasks anyway.
+	Classes *Classes // old and new classes, for Criterion; nil does not know them
+	Teacher *Teacher // its logits, for Criterion; nil is none
+	Review  *Review  // of the memory, at each task's end; nil is none
 
 	retrieveEnv, updateEnv memory.Env
 	probe                  probe
@@ -78,6 +84,12 @@ func (r *Replay) prepare() {
 	}
 	r.Iterations = max(r.Iterations, 1)
 	r.loss = r.evaluate
+	if r.Teacher != nil {
+		r.Teacher.ws = r.WS.Beside()
+	}
+	if r.Review != nil {
+		r.Review.belong(r.Net, r.WS, r.Opt, r.Memory, r.Seed)
+	}
 }
 
 // Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything, so that a batch is learned wholly
@@ -165,11 +177,14 @@ func (r *Replay) accumulateApart(parts [][]float32) (sum float64, correct int, e
 	return r.finish(r.Net.AccumulateApart(r.WS, r.batches(), parts, r.loss))
 }
 
-// batches is the images of the passes.
+// batches is the images of the passes, which the teacher has looked at.
 func (r *Replay) batches() []*tensor.Tensor {
 	r.images = r.images[:0]
 	for i := range r.passes {
 		r.images = append(r.images, r.passes[i].X)
+	}
+	if r.Teacher != nil {
+		r.Teacher.teach(r.images)
 	}
 	return r.images
 }
@@ -197,7 +212,14 @@ func (r *Replay) evaluate(i int, logits, d *tensor.Tensor) (err error) {
 			p.correct++
 		}
 	}
-	p.mean, err = r.Criterion.Eval(d, loss.Input{Logits: logits, Y: p.Y})
+	in := loss.Input{Logits: logits, Y: p.Y}
+	if r.Classes != nil {
+		in.Old, in.New, in.Share = r.Classes.old, r.Classes.current, r.Classes.share()
+	}
+	if r.Teacher != nil {
+		in.Teacher = r.Teacher.target(i)
+	}
+	p.mean, err = r.Criterion.Eval(d, in)
 	return err
 }
 
@@ -217,8 +239,8 @@ func (r *Replay) MemoryBytes() int64 {
 	return r.Memory.Bytes()
 }
 
-// SaveState implements [ocl.State]: network, optimiser, memory with the state of its updater, sources and the number of
-// batches observed.
+// SaveState implements [ocl.State]: network, optimiser, memory with the state of its updater, sources, the number of batches
+// observed, and what is known of tasks.
 func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	r.prepare()
 	e.Int64s("steps", r.steps)
@@ -227,6 +249,19 @@ func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 	}
 	if err := r.Opt.SaveState(e.Sub("opt")); err != nil {
 		return err
+	}
+	if r.Classes != nil {
+		r.Classes.saveState(e.Sub("classes"))
+	}
+	if r.Teacher != nil {
+		if err := r.Teacher.saveState(e.Sub("teacher")); err != nil {
+			return err
+		}
+	}
+	if r.Review != nil {
+		if err := r.Review.saveState(e.Sub("review")); err != nil {
+			return err
+		}
 	}
 	if r.Memory == nil {
 		return nil
@@ -257,6 +292,21 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 	}
 	if err := r.Opt.LoadState(d.Sub("opt")); err != nil {
 		return err
+	}
+	if r.Classes != nil {
+		if err := r.Classes.loadState(d.Sub("classes")); err != nil {
+			return err
+		}
+	}
+	if r.Teacher != nil {
+		if err := r.Teacher.loadState(d.Sub("teacher"), r.Net); err != nil {
+			return err
+		}
+	}
+	if r.Review != nil {
+		if err := r.Review.loadState(d.Sub("review")); err != nil {
+			return err
+		}
 	}
 	if r.Memory == nil {
 		return nil

@@ -12,20 +12,25 @@ import (
 
 // Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own.
 type Criterion interface {
-	// Eval writes dL/dlogits into d [B,K], which may be the logits themselves, and returns the mean loss over the B rows
-	// (0 when B is 0). Logits that are not finite give a loss that is not finite, and no error.
+	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). Logits that are not
+	// finite give a loss that is not finite, and no error.
 	Eval(d *tensor.Tensor, in Input) (float64, error)
 }
 
-// Input is what a criterion may look at: the logits [B,K] of a batch and its labels, len(Y) == B.
+// Input is what a criterion may look at: the logits [B,K] of a batch and its labels, len(Y) == B, and what a learner that
+// is told of tasks knows besides. Lists of classes rise.
 type Input struct {
 	Logits *tensor.Tensor
 	Y      []ocl.Label
+
+	Old, New []ocl.Label    // C_old and C_new: the classes of earlier tasks, and those of this one
+	Share    float64        // |C_new| / (|C_old| + |C_new|), a class counted once for every task it occurs in
+	Teacher  *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
 }
 
 // CrossEntropy is the mean over rows of −log softmax(z)_y, over all K outputs: K is known from the first step and nothing
-// is masked. Sums are in float64, the gradient (softmax(z) − onehot(y))/B is rounded to float32 once. It allocates
-// nothing. A label outside [0, K) is an error.
+// is masked. Sums are in float64, the gradient (softmax(z) − onehot(y))/B is rounded to float32 once. The gradient
+// may take the place of the logits. It allocates nothing. A label outside [0, K) is an error.
 type CrossEntropy struct{}
 
 var _ Criterion = CrossEntropy{}
@@ -33,10 +38,7 @@ var _ Criterion = CrossEntropy{}
 // Eval implements [Criterion].
 func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	z := in.Logits
-	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {
-		panic(fmt.Sprintf("loss: CrossEntropy: logits %v, gradient %v, %d labels; want [B,K], [B,K], B", z.Shape, d.Shape, len(in.Y)))
-	}
-	rows, classes := z.Shape[0], z.Shape[1]
+	rows, classes := in.check("CrossEntropy", d)
 	mean := 1 / float64(rows)
 	loss := 0.0
 	for i, y := range in.Y {
@@ -60,4 +62,13 @@ func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
 		ds[y] = float32((math.Exp(zy-largest)/sum - 1) * mean)
 	}
 	return loss, nil
+}
+
+// check returns B and K; it panics where logits, gradient and labels do not fit together.
+func (in Input) check(name string, d *tensor.Tensor) (rows, classes int) {
+	z := in.Logits
+	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {
+		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels; want [B,K], [B,K], B", name, z.Shape, d.Shape, len(in.Y)))
+	}
+	return z.Shape[0], z.Shape[1]
 }

@@ -2,6 +2,7 @@ package method_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"ocl"
@@ -124,6 +125,56 @@ func TestContract(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTrickContract runs every method with every trick that it takes on a perceptron, and one method with each trick and with
+// several on the residual network. The trick must change something, unless it is only read where predictions are evaluated.
+func TestTrickContract(t *testing.T) {
+	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}
+	contract := func(name string, network arch.Config, list ...string) {
+		label := "mlp"
+		if network.NF > 0 {
+			label = "resnet18"
+		}
+		info, err := method.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(info.With(list)+"/"+label, func(t *testing.T) {
+			with := func(list []string) func(*testing.T, uint64) ocl.Learner {
+				return build(name, network, func(s *method.Setup) { s.Tricks = list })
+			}
+			c := learnertest.Case{
+				Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, New: with(list),
+				Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
+			}
+			if info.UsesMemory {
+				c.Capacity = 12
+			}
+			for i, trick := range list {
+				if trick != "ncm" {
+					c.Vary[trick] = with(slices.Delete(slices.Clone(list), i, i+1))
+				}
+			}
+			learnertest.Run(t, c)
+		})
+	}
+	for _, info := range method.Catalogue() {
+		for _, trick := range method.Tricks() {
+			if _, refused := info.Refuses[trick.Name]; !refused {
+				contract(info.Name, mlp, trick.Name)
+			}
+		}
+	}
+	if testing.Short() {
+		return
+	}
+	for i, trick := range method.Tricks() {
+		contract([]string{"er", "mir", "agem"}[i%3], resnet, trick.Name)
+	}
+	contract("mir", resnet, "kdc*", "lb", "mi", "rv")
+	contract("icarl", resnet, "rv")
 }
 
 // TestSettingsNotDeclared: what a method does not declare changes nothing.

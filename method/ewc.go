@@ -34,7 +34,8 @@ var ewc = Info{
 	CostPerStep: "1 × Finetune, and three passes over the parameters",
 	Expect: "No more than Finetune where all classes share one head; with a large λ and learning rate the penalty explodes and the " +
 		"run ends as diverged. CIFAR-100 in the survey: 3.7 % average accuracy.",
-	passes: learn,
+	Refuses: withoutMemory,
+	passes:  learn,
 	build: func(s Setup) (ocl.Learner, error) {
 		return learner.NewEWC(base(s), learner.EWCOptions{
 			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),

@@ -13,18 +13,28 @@ var finetune = Info{
 		"The network follows the newest task and overwrites what it knew. " +
 		"It shows how much there is to forget: a method that does not beat it does not help.",
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
-	Citation:    "Mai et al., Online Continual Learning in Image Classification: An Empirical Survey, arXiv:2101.10423, 2021",
+	Citation:    surveyCitation,
 	Settings:    []string{"replay.iterations"},
 	Paper:       grid(rates7, decays4), // ER's
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "1",
 	Expect: "High accuracy on the task just learned and nearly none on all others, so the average is about that of one task " +
 		"divided by the number of tasks. CIFAR-100 in the survey: 3.7 % average accuracy.",
-	passes: learn,
-	build:  func(s Setup) (ocl.Learner, error) { return base(s), nil },
+	Refuses: withoutMemory,
+	passes:  learn,
+	build:   func(s Setup) (ocl.Learner, error) { return base(s), nil },
 }
 
-// base is Finetune, and what every Replay starts from.
+// surveyCitation is that of the survey.
+const surveyCitation = "Mai et al., Online Continual Learning in Image Classification: An Empirical Survey, arXiv:2101.10423, 2021"
+
+// base is Finetune, and what every Replay starts from: tricks have changed it already.
 func base(s Setup) *learner.Replay {
-	return &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Iterations: s.Iterations, Seed: s.Seed}
+	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Iterations: s.Steps(), Review: s.review(), Seed: s.Seed}
+	for _, t := range chosen(s.Tricks) {
+		if t.change != nil {
+			t.change(r)
+		}
+	}
+	return r
 }

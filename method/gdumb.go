@@ -49,6 +49,14 @@ var gdumb = Info{
 		"pays for 150,000 (`--eval final` trains once)",
 	Expect: "The best of the survey where memory is large: the balance of classes is worth more than the samples not stored. " +
 		"CIFAR-100 in the survey: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	Refuses: map[string]string{
+		"kdc":  "it trains from scratch, so that there is nothing to distil",
+		"kdc*": "it trains from scratch, so that there is nothing to distil",
+		"lb":   "it learns from a memory with all classes in balance, and not from incoming batches",
+		"mi":   "it makes no step on an incoming batch",
+		"rv":   "it learns from nothing but the memory, many times",
+		"ss":   "it learns all classes anew and at once, so that none is old",
+	},
 	prepared: func(stored int, s Setup) int { return stored * option[int](s, gdumbEpochs) },
 	passes:   func(s Setup, _ int) []Pass { return learn(s, option[int](s, gdumbBatch)) },
 	build: func(s Setup) (ocl.Learner, error) {

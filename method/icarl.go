@@ -29,6 +29,14 @@ var icarl = Info{
 	Expect: "The best of the survey where memory is small, and little better with more of it: old classes are held by the teacher, " +
 		"which also holds back new ones. CIFAR-100 in the survey: 16.7, 19.2 and 18.8 % average accuracy with 1,000, 5,000 and " +
 		"10,000 samples.",
+	Refuses: map[string]string{
+		"kdc":  "it distils old classes by a teacher of its own",
+		"kdc*": "it distils old classes by a teacher of its own",
+		"lb":   "each class is a yes-or-no question to it, and " + takesLabels,
+		"mi":   "it makes one step on a batch, as its authors do",
+		"ncm":  "it predicts by nearest class mean already",
+		"ss":   "each class is a yes-or-no question to it, and " + takesLabels,
+	},
 	prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
 	passes: func(s Setup, b int) []Pass {
 		both := []int{b + s.ReplayBatch}
@@ -36,7 +44,7 @@ var icarl = Info{
 	},
 	build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed, Review: s.review(),
 		}, nil
 	},
 }

@@ -26,6 +26,14 @@ var lwf = Info{
 	CostPerStep: "4/3 × Finetune: the teacher's forward pass; 1 in the first task",
 	Expect: "Above Finetune and below replay with a large memory; forgets less, and learns new classes less well the more " +
 		"there are old ones. CIFAR-100 in the survey: 7.2 % average accuracy.",
+	Refuses: map[string]string{
+		"kdc":  "it is this mixture already, on incoming samples alone",
+		"kdc*": "it is the mixture of kdc, on incoming samples alone",
+		"lb":   "its loss is tied to a teacher over all outputs; " + takesLabels,
+		"ncm":  withoutMemory["ncm"],
+		"rv":   withoutMemory["rv"],
+		"ss":   withoutMemory["ss"],
+	},
 	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
 	build:  func(s Setup) (ocl.Learner, error) { return learner.NewLwF(base(s), option[bool](s, lwfMC)), nil },
 }

@@ -10,6 +10,7 @@ import (
 
 	"ocl"
 	"ocl/internal/nearest"
+	"ocl/learner"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/optim"
@@ -24,12 +25,13 @@ type Info struct {
 	Formula  string
 	Citation string
 	Traits
-	Signals        []string // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
-	Settings       []string // keys of the config that it reads, beyond network and optimiser
-	Options        []Option // method.<Name>.<option>; only what no shared setting says
-	Paper, Authors Grid     // what to try when tuning: the survey's table:hyper, and its authors' files
-	CostPerStep    string   // relative to Finetune
-	Expect         string   // what a person will see, on CIFAR-100 among others
+	Signals        []string          // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
+	Settings       []string          // keys of the config that it reads, beyond network and optimiser
+	Options        []Option          // method.<Name>.<option>; only what no shared setting says
+	Paper, Authors Grid              // what to try when tuning: the survey's table:hyper, and its authors' files
+	CostPerStep    string            // relative to Finetune
+	Expect         string            // what a person will see, on CIFAR-100 among others
+	Refuses        map[string]string // by name of a trick, why the method does not take it; it takes all others
 
 	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
 	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
@@ -69,6 +71,7 @@ type Setup struct {
 	Classes     int            // K
 	Seed        uint64
 	Options     map[string]any // by Option.Name; what is absent has its default
+	Tricks      []string       // names of Tricks, as ParseTricks orders them
 }
 
 // option is the value of an option of the method that is being built.
@@ -119,7 +122,14 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if err := i.CheckTogether(s); err != nil {
 		return nil, fmt.Errorf("method: %s: %w", i.Name, err)
 	}
-	return i.build(s)
+	if err := i.CheckTricks(s.Tricks); err != nil {
+		return nil, fmt.Errorf("method: %w", err)
+	}
+	l, err := i.build(s)
+	if r, plain := l.(*learner.Replay); plain && s.bounded() {
+		return learner.Bounded{Replay: r}, err
+	}
+	return l, err
 }
 
 // Defaults are the values of all options where nothing else is said.
@@ -148,13 +158,13 @@ func (i Info) Prepared(stored int, s Setup) int {
 	return i.prepared(stored, s)
 }
 
-// CheckStream says whether a stream gives the method the supervisory signals that it uses.
-func (i Info) CheckStream(s ocl.StreamInfo) error {
+// CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses.
+func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end; want one that does; "+
 			"use another stream or a method without task boundaries, `ocl methods` tells which", i.Name, s.Name)
 	}
-	return nil
+	return i.checkTrickStream(s, tricks)
 }
 
 // CheckOptions says whether all options are the method's own, of the type of their default and in their range.

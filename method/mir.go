@@ -14,6 +14,8 @@ var mirCandidates = Option{
 	Range:   "a whole number, at least replay.batch",
 }
 
+const mirCitation = "Aljundi et al., Online Continual Learning with Maximally Interfered Retrieval, NeurIPS 2019"
+
 var mir = Info{
 	Name:    "mir",
 	Title:   "MIR",
@@ -23,7 +25,7 @@ var mir = Info{
 		"Forget the copy and replay those beside the incoming batch.",
 	Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
 		"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
-	Citation:    "Aljundi et al., Online Continual Learning with Maximally Interfered Retrieval, NeurIPS 2019",
+	Citation:    mirCitation,
 	Traits:      Traits{UsesMemory: true},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
 	Options:     []Option{mirCandidates},

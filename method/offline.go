@@ -16,7 +16,7 @@ var offline = Info{
 		"It shows what the network can learn from these data at all. Its one row of accuracies is that after all tasks; there is " +
 		"nothing to forget on the way.",
 	Formula:  "epochs times, for B of all tasks in random order: θ ← θ − α·∇ℓ(B)",
-	Citation: finetune.Citation,
+	Citation: surveyCitation,
 	Traits:   Traits{Offline: true},
 	Signals:  []string{"all tasks at once"},
 	Options: []Option{
@@ -26,9 +26,21 @@ var offline = Info{
 	Authors:     grid([]any{0.001, 0.01, 0.1}, decays2),
 	CostPerStep: "1 for each sample, and each sample 70 times",
 	Expect:      "Far more than any online method reaches. CIFAR-100 in the survey: 49.7 % average accuracy.",
-	passes:      learn,
+	Refuses: map[string]string{
+		"kdc":  allAtOnce,
+		"kdc*": allAtOnce,
+		"lb":   allAtOnce,
+		"mi":   allAtOnce,
+		"ncm":  withoutMemory["ncm"],
+		"rv":   withoutMemory["rv"],
+		"ss":   allAtOnce,
+	},
+	passes: learn,
 	build: func(s Setup) (ocl.Learner, error) {
 		s.Iterations = 1
 		return base(s), nil
 	},
 }
+
+// allAtOnce is why Offline refuses what is done for classes that come one after the other.
+const allAtOnce = "it learns all classes at once, in many epochs, as the bound that methods and tricks are held against"

@@ -2,6 +2,7 @@ package method
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +45,22 @@ func (p Pass) Forwards() int {
 
 // Passes are those of a step with a full memory, from the second task on, on b incoming samples: of a method that learns
 // when it prepares those of a step of that training, of one that learns offline those of a batch of its own size.
-func (i Info) Passes(s Setup, b int) []Pass { return i.passes(s, b) }
+func (i Info) Passes(s Setup, b int) []Pass {
+	once := i.passes(s, b)
+	if s.Taught() {
+		var taught []Pass
+		for _, p := range once {
+			if p.Work == Learn {
+				taught = append(taught, Pass{Predict, p.Images})
+			}
+		}
+		once = append(taught, once...)
+	}
+	if r := s.Steps(); r > 1 && slices.Contains(i.Settings, "replay.iterations") {
+		return slices.Repeat(once, r)
+	}
+	return once
+}
 
 // learn is the passes of a method that learns from the incoming batch alone.
 func learn(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }

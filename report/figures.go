@@ -100,7 +100,10 @@ func (g *row) head() []cell {
 	if g.memory >= 0 {
 		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
 	}
-	raw := strings.Join(append([]string{g.method.Name}, g.method.Tricks...), "+")
+	raw := strings.Join(append([]string{g.method.Name}, g.tricks()...), "+")
+	if g.classifier != ownRule {
+		raw += "+" + g.classifier
+	}
 	if g.special != "" {
 		raw += ", " + g.special
 	}

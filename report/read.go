@@ -32,6 +32,9 @@ type run struct {
 	seed   uint64
 	memory int // capacity in samples; -1 for a method without memory
 	matrix metric.Matrix
+
+	classifier string // whose predictions accuracy and metrics are of
+	beside     bool   // measured beside the run's first classifier: the run itself is another one here
 }
 
 // parse reads one result from r. name stands for the file in errors. It never panics, whatever the bytes are.
@@ -115,6 +118,9 @@ func check(r *result.Result) error {
 	if err := checkMatrix("accuracy_per_class", r.PerClass, tasks, classes); err != nil {
 		return err
 	}
+	if err := checkClassifiers(r.Classifiers, tasks); err != nil {
+		return err
+	}
 	if m := r.Memory; m != nil {
 		if m.Capacity < 0 {
 			return fmt.Errorf("memory.capacity is %d; want 0 or more", m.Capacity)
@@ -195,6 +201,7 @@ func newRun(res *result.Result, folder string) *run {
 	if res.Memory != nil {
 		r.memory = res.Memory.Capacity
 	}
+	r.classifier = primary(r.config)
 	r.matrix = r.fullMatrix()
 	return r
 }

@@ -31,18 +31,19 @@ type setting struct {
 
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
 type row struct {
-	Label    string // "ER, memory 5,000": differs from all other rows of the setting
-	Short    string // "ER 5k", or "ER" where the setting has one memory size: for pictures
-	special  string // "optimizer.lr 0.05": what else tells it from its twins
-	slug     string // "er-m5000": names figures and tables
-	method   result.Method
-	memory   int
-	style    style
-	width    float64 // of its line in pixels: a larger memory draws a thicker line
-	setting  *setting
-	runs     []*run // by seed
-	finished []*run
-	config   map[string]string // flattened, what is averaged over left out
+	Label      string // "ER, memory 5,000": differs from all other rows of the setting
+	Short      string // "ER 5k", or "ER" where the setting has one memory size: for pictures
+	special    string // "optimizer.lr 0.05": what else tells it from its twins
+	slug       string // "er-m5000": names figures and tables
+	method     result.Method
+	classifier string // such as ncm
+	memory     int
+	style      style
+	width      float64 // of its line in pixels: a larger memory draws a thicker line
+	setting    *setting
+	runs       []*run // by seed
+	finished   []*run
+	config     map[string]string // flattened, what is averaged over left out
 }
 
 // averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form.
@@ -77,6 +78,7 @@ func rowConfig(r *run) map[string]string {
 	for k, v := range r.Method.Options {
 		flatten(k, v, flat)
 	}
+	flat["classifiers"] = r.classifier
 	flat["tricks"] = strings.Join(r.Method.Tricks, "+")
 	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
 	return flat
@@ -102,7 +104,11 @@ func settingKey(r *run) string {
 func newStudy(runs []*run, notes []string) *study {
 	st := &study{notes: notes}
 	rows, settings := map[string]*row{}, map[string]*setting{}
+	var all []*run
 	for _, r := range runs {
+		all = append(all, r.byClassifier()...)
+	}
+	for _, r := range all {
 		cfg := rowConfig(r)
 		key := keyOf(r, cfg)
 		g := rows[key]
@@ -113,7 +119,7 @@ func newStudy(runs []*run, notes []string) *study {
 				settings[settingKey(r)] = s
 				st.settings = append(st.settings, s)
 			}
-			g = &row{method: r.Method, memory: r.memory, style: styleOf(r.Method.Name), setting: s, config: cfg}
+			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, style: styleOf(r.Method.Name), setting: s, config: cfg}
 			rows[key] = g
 			s.rows = append(s.rows, g)
 		}
@@ -123,7 +129,9 @@ func newStudy(runs []*run, notes []string) *study {
 			continue
 		}
 		g.runs = append(g.runs, r)
-		st.runs = append(st.runs, r)
+		if !r.beside {
+			st.runs = append(st.runs, r)
+		}
 	}
 	for _, s := range st.settings {
 		s.finish()
@@ -249,8 +257,11 @@ func (st *study) name() {
 			}
 			g.Label = unique(labels, g.Label)
 			slug := plainName(g.method.Name)
-			for _, t := range g.method.Tricks {
+			for _, t := range g.tricks() {
 				slug += "+" + t
+			}
+			if g.classifier != ownRule {
+				slug += "+" + g.classifier
 			}
 			if g.memory >= 0 {
 				slug += fmt.Sprintf("-m%d", g.memory)
@@ -263,16 +274,24 @@ func (st *study) name() {
 	}
 }
 
-// title is the method's title with its tricks.
+// title is the method's title with its tricks and a classifier that is not its own.
 func (g *row) title() string {
 	t := g.method.Title
 	if t == "" {
 		t = g.method.Name
 	}
-	for _, trick := range g.method.Tricks {
-		t += " + " + trick
+	for _, trick := range g.tricks() {
+		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
+	}
+	if c := classifierTitle(g.classifier); c != "" {
+		t += " + " + c
 	}
 	return t
+}
+
+// tricks are those of the method but for one that is the classifier, which is named by itself.
+func (g *row) tricks() []string {
+	return slices.DeleteFunc(slices.Clone(g.method.Tricks), func(t string) bool { return t == g.classifier })
 }
 
 // name is the title with what else tells the row from its twins; the memory has a column of its own in tables.

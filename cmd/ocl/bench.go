@@ -80,6 +80,8 @@ func newBenchEngine() *cobra.Command {
 func newBenchMethods() *cobra.Command {
 	var (
 		opts    bench.MethodOptions
+		tricks  []string
+		steps   int
 		seconds float64
 		quiet   bool
 		asJSON  bool
@@ -89,13 +91,15 @@ func newBenchMethods() *cobra.Command {
 		Short: "Measure what a step of each method costs, beside its passes through the network alone.",
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
+  ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,rv'
   ocl bench methods --json --quiet`,
 		Long: "A step is all that a method does with an incoming batch of 10 pictures of 32×32: of GDumb a step of its training, of " +
 			"Offline one of its batches. Options are those by default, replay batches have 10. First the memory is filled as a stream " +
 			"would fill it, which takes its time; then, in a second task, five steps and five times the passes alone (with an update of the " +
 			"parameters) take turns, and medians are printed. A pass \"learn 10 + 10\" is forward and backward on two batches, \"predict\" " +
-			"forward in evaluation mode, \"probe\" forward by two networks, \"gradients\" one gradient for each picture. Give the machine " +
-			"nothing else to do meanwhile.",
+			"forward in evaluation mode, \"probe\" forward by two networks, \"gradients\" one gradient for each picture. With --trick each trick of one method (--method, by " +
+			"default er) takes turns of a task's steps with the method as it is, and the median ratio is printed beside the one that the passes " +
+			"make; rv's turn has the review of the memory at the task's end. Give the machine nothing else to do meanwhile.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBenchMethods(opts, seconds); err != nil {
@@ -105,6 +109,12 @@ func newBenchMethods() *cobra.Command {
 			show := &benchProgress{w: cmd.ErrOrStderr()}
 			if !quiet && isTerminal(show.w) {
 				opts.Progress = show.method
+			}
+			if cmd.Flags().Changed("trick") {
+				if !cmd.Flags().Changed("method") {
+					opts.Methods = []string{"er"}
+				}
+				return benchTricks(cmd, opts, tricks, steps, show, asJSON)
 			}
 			rep, err := bench.Methods(cmd.Context(), opts)
 			show.clear()
@@ -120,13 +130,15 @@ func newBenchMethods() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
+	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each measured beside the one method as it is; + combines")
 	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
 	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads of the peak (default: one a processor)")
-	flags.Float64Var(&seconds, "seconds", 10, "how long to measure each method; at least three rounds are made")
-	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds of each method instead of a time (default: as many as --seconds allows)")
+	flags.Float64Var(&seconds, "seconds", 10, "how long to measure each method; at least three rounds are made; not with --trick")
+	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds of each method instead of a time (default: as many as --seconds allows; 9 with --trick)")
+	flags.IntVar(&steps, "steps", 250, "steps of a turn with --trick")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
-	annotate(flags, "Flags", map[string]string{"method": "NAME,...", "memory": "N", "workers": "N", "seconds": "S", "repeat": "N"})
+	annotate(flags, "Flags", map[string]string{"method": "NAME,...", "trick": "NAME,...", "steps": "N", "memory": "N", "workers": "N", "seconds": "S", "repeat": "N"})
 	return cmd
 }
 

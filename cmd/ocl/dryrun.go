@@ -73,9 +73,10 @@ func printPlan(w io.Writer, runs []planned) error {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
-// their operations, as steps. Of a method whose steps do not train it is that of finetune.
+// their operations, as steps, and so is what tricks add. Of a method whose steps do not train it is that of finetune.
 func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
+	cfg.Tricks = []string{method.NoTrick}
 	info, err := method.Lookup(name)
 	if err != nil {
 		return 0, err

@@ -12,12 +12,14 @@ import (
 )
 
 func newMethods() *cobra.Command {
-	var markdown bool
+	var markdown, tricks bool
 	cmd := &cobra.Command{
 		Use:   "methods [NAME]",
-		Short: "List the methods, or describe one: its formula, options, what it needs to know and its cost.",
+		Short: "List the methods or the tricks, or describe one: its formula, options, what it needs to know and its cost.",
 		Example: `  ocl methods
   ocl methods er
+  ocl methods --tricks
+  ocl methods --tricks rv
   ocl methods --markdown > docs/methods.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -27,6 +29,9 @@ func newMethods() *cobra.Command {
 		},
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if tricks {
+				return printTricks(cmd.OutOrStdout(), args, markdown)
+			}
 			write, infos := describeMethod, method.Catalogue()
 			if markdown {
 				write = describeInMarkdown
@@ -44,8 +49,9 @@ func newMethods() *cobra.Command {
 			return methodsPage(cmd.OutOrStdout(), infos)
 		},
 	}
+	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe tricks instead: what --trick of `ocl run` takes")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all methods, or the one, as the page docs/methods.md")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"markdown": ""})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
 	return cmd
 }
 
@@ -157,6 +163,7 @@ func methodsPage(w io.Writer, infos []method.Info) error {
 			return err
 		}
 	}
+	tricksInMarkdown(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

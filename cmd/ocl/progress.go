@@ -213,7 +213,7 @@ func rateText(active []*runState) string {
 
 // events are the observers of one run.
 func (p *progress) events(job experiment.Job) experiment.Events {
-	r := &runState{name: fmt.Sprintf("%s s%d", job.Method, job.Seed), number: job.Index + 1}
+	r := &runState{name: fmt.Sprintf("%s s%d", job.Name(), job.Seed), number: job.Index + 1}
 	locked := func(f func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -57,6 +57,8 @@ var settings = []setting{
 
 	{flag: "method", key: "methods", group: groupMethod, value: "NAME,...", list: true,
 		usage: "methods, all with the same seeds and streams; `ocl methods` shows them", complete: methodNames},
+	{flag: "trick", key: "tricks", group: groupMethod, value: "NAME,...", list: true, complete: trickNames,
+		usage: "tricks of each method, a run for each; + combines, as in none,ncm,lb+rv; `ocl methods --tricks` shows them"},
 	{flag: "memory", key: "memory", group: groupMethod, value: "M", usage: "samples in memory; methods without memory ignore it"},
 	{flag: "replay-batch", key: "replay.batch", group: groupMethod, value: "N", usage: "samples replayed beside each incoming batch"},
 	{flag: "iterations", key: "replay.iterations", group: groupMethod, value: "N", usage: "steps on each incoming batch"},
@@ -222,6 +224,15 @@ func methodNames() []string {
 	var names []string
 	for _, info := range method.Catalogue() {
 		names = append(names, info.Name)
+	}
+	return names
+}
+
+// trickNames are what --trick takes, one at a time.
+func trickNames() []string {
+	names := []string{method.NoTrick}
+	for _, t := range method.Tricks() {
+		names = append(names, t.Name)
 	}
 	return names
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/bench"
+	"ocl/method"
+)
+
+// benchTricks measures tricks of the one method.
+func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, steps int, show *benchProgress, asJSON bool) error {
+	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress}
+	if len(o.Methods) != 1 {
+		return usage(fmt.Errorf("--trick: found it with %d methods; want one; give one --method", len(o.Methods)))
+	}
+	if steps < 1 {
+		return usage(fmt.Errorf("--steps: found %d; want at least 1; correct the number", steps))
+	}
+	opts.Method = o.Methods[0]
+	info, err := method.Lookup(opts.Method)
+	if err != nil {
+		return usage(err)
+	}
+	if info.Deferred || info.Offline {
+		return usage(fmt.Errorf("--trick: found it with %s, whose steps no trick changes; want a method that learns step by step; use er", info.Name))
+	}
+	for _, text := range texts {
+		names, err := method.ParseTricks(text)
+		if err == nil {
+			err = info.CheckTricks(names)
+		}
+		if err != nil {
+			return usage(fmt.Errorf("--trick: %w", err))
+		}
+		opts.Tricks = append(opts.Tricks, names)
+	}
+	rep, err := bench.Tricks(cmd.Context(), opts)
+	show.clear()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), rep)
+	}
+	return printBenchTricks(cmd.OutOrStdout(), rep)
+}
+
+func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s\n\n", rep.Kernel, rep.Convolution,
+		plural(rep.Workers, "worker", "workers"), thousands(int64(rep.Memory)), plural(rep.Rounds, "turn", "turns"), plural(rep.Steps, "step", "steps"))
+	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"}, right: []bool{false, true, true, true, true}}
+	t.rows = append(t.rows, []string{rep.Method, fmt.Sprintf("%.1f", rep.MS), "–", "1", "1"})
+	for _, c := range rep.Tricks {
+		end := "–"
+		if c.EndMS > 0 {
+			end = fmt.Sprintf("%.0f", c.EndMS)
+		}
+		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end, fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
+	}
+	if err := t.write(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ocl/internal/nearest"
+	"ocl/method"
+)
+
+// printTricks lists the tricks, or describes those called names.
+func printTricks(w io.Writer, names []string, markdown bool) error {
+	var b strings.Builder
+	switch {
+	case len(names) == 0 && markdown:
+		tricksInMarkdown(&b)
+	case len(names) == 0:
+		if err := listTricks(&b); err != nil {
+			return err
+		}
+	default:
+		t, err := method.LookupTrick(names[0])
+		if err != nil {
+			return usage(fmt.Errorf("unknown trick %q; %s; see `ocl methods --tricks`", names[0], nearest.Hint(names[0], trickNames()[1:])))
+		}
+		if markdown {
+			trickInMarkdown(&b, t)
+		} else {
+			describeTrick(&b, t)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func listTricks(w io.Writer) error {
+	t := table{head: []string{"name", "trick", "methods", "summary"}, right: make([]bool, 4)}
+	for _, trick := range method.Tricks() {
+		takes, _ := takers(trick)
+		t.rows = append(t.rows, []string{trick.Name, trick.Title, joinWords(takes), trick.Summary})
+	}
+	return t.write(w)
+}
+
+func signalsText(signals []string) string {
+	if len(signals) == 0 {
+		return "none"
+	}
+	return joinWords(signals)
+}
+
+// takers are the methods that take a trick, and the refusals of the others as "names: reason".
+func takers(t method.Trick) (takes, refusals []string) {
+	var reasons []string
+	refusers := map[string][]string{} // by reason
+	for _, info := range method.Catalogue() {
+		reason, refused := info.Refuses[t.Name]
+		if !refused {
+			takes = append(takes, info.Name)
+			continue
+		}
+		if refusers[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		refusers[reason] = append(refusers[reason], info.Name)
+	}
+	for _, reason := range reasons {
+		refusals = append(refusals, joinWords(refusers[reason])+": "+reason)
+	}
+	return takes, refusals
+}
+
+// trickFacts are what is said of a trick besides its idea.
+func trickFacts(t method.Trick) []fact {
+	takes, refusals := takers(t)
+	list := []fact{
+		{"update", t.Formula},
+		{"signals", signalsText(t.Signals)},
+		{"methods", joinWords(takes)},
+		{"refused by", strings.Join(refusals, "; ")},
+	}
+	for _, other := range method.Tricks() {
+		reason, excluded := t.Excludes[other.Name]
+		if !excluded {
+			reason, excluded = other.Excludes[t.Name]
+		}
+		if excluded {
+			list = append(list, fact{"not with", other.Name + ": " + reason})
+		}
+	}
+	return append(list, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation})
+}
+
+func describeTrick(b *strings.Builder, t method.Trick) {
+	fmt.Fprintf(b, "%s: %s\n\n", t.Name, t.Title)
+	for _, text := range []string{t.Summary, t.Idea} {
+		fmt.Fprintf(b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
+	}
+	for _, f := range trickFacts(t) {
+		for _, line := range fold(f.text, plainWidth-12) {
+			fmt.Fprintf(b, "%-10s  %s\n", f.name, line)
+			f.name = ""
+		}
+	}
+}
+
+// tricksInMarkdown is the section of docs/methods.md on tricks.
+func tricksInMarkdown(b *strings.Builder) {
+	fmt.Fprint(b, "\n# Tricks\n\nChanges that most replay methods take, one or several joined by plus signs: `--trick none,ncm,lb+rv` runs every method of "+
+		"`--method`\nthree times. `ocl methods --tricks NAME` says the same; a pair that does not go together is refused with its reason before anything runs.\n\n"+
+		"| name | trick | signals | methods |\n|---|---|---|---|\n")
+	for _, t := range method.Tricks() {
+		takes, _ := takers(t)
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s |\n", cell(t.Name), trickAnchor(t), t.Title, signalsText(t.Signals), joinWords(takes))
+	}
+	for _, t := range method.Tricks() {
+		fmt.Fprintln(b)
+		trickInMarkdown(b, t)
+	}
+}
+
+func trickInMarkdown(b *strings.Builder, t method.Trick) {
+	fmt.Fprintf(b, "## Trick %s\n\n%s: %s\n\n%s\n\n| | |\n|---|---|\n", cell(t.Name), t.Title, t.Summary, cell(t.Idea))
+	for _, f := range trickFacts(t) {
+		fmt.Fprintf(b, "| %s | %s |\n", f.name, cell(f.text))
+	}
+}
+
+// trickAnchor is where the heading of a trick can be linked to; of two that are one without their signs the later has a number.
+func trickAnchor(t method.Trick) string {
+	at := "trick-" + anchor(t.Name)
+	if at != "trick-"+t.Name {
+		at += "-1"
+	}
+	return at
+}
+
+// cell is text with the signs of Markdown escaped.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
+}

@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ocl/method"
+)
+
+// trickSets are the tricks of each run of a method: the names that Config.Tricks joins by plus signs, nil for none. What
+// is no list of tricks is left out; [Config.Validate] reports it.
+func (c Config) trickSets() [][]string {
+	var sets [][]string
+	for _, text := range c.Tricks {
+		if names, err := method.ParseTricks(text); err == nil {
+			sets = append(sets, names)
+		}
+	}
+	return sets
+}
+
+// resolvedTricks are c.Tricks with the names of each run in order.
+func (c Config) resolvedTricks() []string {
+	var texts []string
+	for _, names := range c.trickSets() {
+		texts = append(texts, tricksText(names))
+	}
+	return texts
+}
+
+// checkTricks holds every method against every list of tricks; each pair that does not go together is a fault.
+func (c Config) checkTricks(f *faults) {
+	if len(c.Tricks) == 0 {
+		f.add("tricks", "the list is empty", "want at least "+method.NoTrick, "choose from `ocl methods --tricks`, or take the key away")
+	}
+	for _, text := range c.Tricks {
+		if _, err := method.ParseTricks(text); err != nil {
+			f.list = append(f.list, fmt.Errorf("config: tricks: %w", err))
+		}
+	}
+	sets := c.trickSets()
+	for i, names := range sets {
+		if slices.ContainsFunc(sets[:i], func(other []string) bool { return slices.Equal(other, names) }) {
+			f.add("tricks", tricksText(names)+" is listed twice", "want each list of tricks once", "take one away")
+			continue
+		}
+		for _, name := range c.Methods {
+			info, err := method.Lookup(name)
+			if err != nil {
+				continue // reported with the methods
+			}
+			if err := info.CheckTricks(names); err != nil {
+				f.list = append(f.list, fmt.Errorf("config: tricks: %w", err))
+			}
+		}
+	}
+}
+
+// tricksText is how Config.Tricks writes tricks.
+func tricksText(names []string) string {
+	if len(names) == 0 {
+		return method.NoTrick
+	}
+	return strings.Join(names, "+")
+}

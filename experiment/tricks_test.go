@@ -1,0 +1,187 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ocl/experiment/result"
+	"ocl/method"
+)
+
+// tricked is tiny with ER and A-GEM, each with some tricks.
+func tricked(tricks ...string) Config {
+	c := tiny()
+	c.Methods, c.Tricks, c.Runs = []string{"er", "agem"}, tricks, 1
+	return c
+}
+
+func TestJobsOfAGrid(t *testing.T) {
+	c := tricked("none", "rv+lb", "kdc*")
+	c.Runs = 2
+	var got []string
+	for _, j := range Jobs(c) {
+		got = append(got, j.Name()+" "+j.Folder)
+		if j.Total != 12 {
+			t.Errorf("%s: %d runs in all, want 12", j.Name(), j.Total)
+		}
+	}
+	want := []string{
+		"er er-m30-s1", "er+lb+rv er_lb_rv-m30-s1", "er+kdc* er_kdcs-m30-s1",
+		"agem agem-m30-s1", "agem+lb+rv agem_lb_rv-m30-s1", "agem+kdc* agem_kdcs-m30-s1",
+	}
+	if !slices.Equal(got[:6], want) || !strings.HasSuffix(got[6], "er-m30-s2") {
+		t.Errorf("jobs %v, want %v and those of seed 2", got, want)
+	}
+}
+
+func TestRefusedGrids(t *testing.T) {
+	for _, tt := range []struct {
+		methods, tricks string
+		want            []string // parts of the error; none is no error
+	}{
+		{"er, agem", "none, lb, kdc+lb", nil},
+		{"er, gdumb, icarl", "none, rv, lb", []string{"gdumb with rv: ", "gdumb with lb: ", "icarl with lb: "}},
+		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
+		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"; want one that`, "did you mean kdc?"}},
+		{"er", "rv+lb, lb+rv", []string{"lb+rv is listed twice"}},
+		{"er", "none, none", []string{"none is listed twice"}},
+		{"er", "", []string{"config: tricks: the list is empty"}},
+	} {
+		c := tiny()
+		for key, value := range map[string]string{"methods": tt.methods, "tricks": tt.tricks} {
+			if err := c.Set(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := c.Validate()
+		if (err == nil) != (len(tt.want) == 0) {
+			t.Errorf("%s with %s: error %v, want %q", tt.methods, tt.tricks, err, tt.want)
+		}
+		for _, part := range tt.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s with %s: error %v, want one with %q", tt.methods, tt.tricks, err, part)
+			}
+		}
+		if err != nil && len(strings.Split(err.Error(), "\n")) != max(1, len(tt.want)-strings.Count(strings.Join(tt.want, ""), "did you")) {
+			t.Errorf("%s with %s: error %v, want one line for each pair", tt.methods, tt.tricks, err)
+		}
+	}
+}
+
+// Results say what was asked for, and which signals it uses; their configs do the same again.
+func TestTricksInResults(t *testing.T) {
+	t.Parallel()
+	results := mustRun(t, tricked("none", "ncm", "mi", "lb", "ss", "kdc", "kdc*", "rv"), Options{})
+	for _, r := range results {
+		name := r.Method.Name + "+" + strings.Join(r.Method.Tricks, "+")
+		told := r.Method.Name == "agem" || slices.ContainsFunc(r.Method.Tricks, func(n string) bool { return slices.Contains([]string{"ss", "kdc", "kdc*", "rv"}, n) })
+		if slices.Contains(r.Method.Signals, "task boundaries") != told {
+			t.Errorf("%s: signals %v", name, r.Method.Signals)
+		}
+		c, err := Parse("result.json", mustEncode(t, r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := method.NoTrick
+		if len(r.Method.Tricks) > 0 {
+			want = r.Method.Tricks[0]
+		}
+		classifier := ClassifierHead
+		if want == "ncm" {
+			classifier = ClassifierNCM
+		}
+		if !slices.Equal(c.Tricks, []string{want}) || !slices.Equal(c.Classifiers, []string{classifier}) {
+			t.Errorf("%s: config with tricks %v and classifiers %v", name, c.Tricks, c.Classifiers)
+		}
+	}
+}
+
+func mustEncode(t *testing.T, r *result.Result) []byte {
+	t.Helper()
+	text, err := result.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The trick ncm is the classifier ncm of a run that is otherwise the same.
+func TestTrickNCMIsTheClassifier(t *testing.T) {
+	t.Parallel()
+	c := tricked("none")
+	c.Classifiers = Classifiers()
+	both, trick := mustRun(t, c, Options{}), mustRun(t, tricked("ncm"), Options{})
+	for i, r := range trick {
+		if d := cmp.Diff(both[i].Classifiers[ClassifierNCM].Accuracy, r.Accuracy); d != "" {
+			t.Errorf("%s: %s", r.Method.Name, d)
+		}
+	}
+}
+
+// looks is a context that ends after so many looks at it, wherever they come from.
+type looks struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (l *looks) Err() error {
+	if l.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A run that is stopped anywhere, at a task's end before, in and after the review, goes on to the same bits.
+func TestReviewResumes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"er", "agem", "icarl"} {
+		c := tricked("rv")
+		if name != "icarl" {
+			c.Tricks = []string{"kdc+rv+ss"}
+		}
+		c.Methods = []string{name}
+		want := filepath.Join(t.TempDir(), "whole")
+		mustRun(t, c, Options{Out: want})
+		for _, at := range []int64{10, 13, 14, 15, 16, 17, 31, 32, 33, 34, 36} { // 14 to 16 and 31 to 34 are in reviews
+			out := filepath.Join(t.TempDir(), "x")
+			ctx := &looks{Context: context.Background()}
+			ctx.left.Store(at)
+			if _, err := Run(ctx, c, Options{Out: out, Concurrency: 1}); !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s: interrupted after %d looks: error %v", name, at, err)
+			}
+			if _, err := Resume(context.Background(), out, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+				t.Errorf("%s: resumed after %d looks: %s", name, at, d)
+			}
+		}
+	}
+}
+
+// What a plan counts: a teacher's passes, iterations, and reviews at task ends.
+func TestPlanCountsTricks(t *testing.T) {
+	t.Parallel()
+	plans, err := Plans(tricked("none", "kdc", "mi", "rv", "ncm"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, image := plans[0], plans[0].FLOPsPerImage
+	for i, want := range []int64{60, 80, 300, 60, 60} {
+		if got := plans[i].FLOPsPerStep; got != want*image {
+			t.Errorf("plan %d: %d floating-point operations a step, want %d", i, got, want*image)
+		}
+	}
+	for task := range plain.PrepareFLOPs {
+		if got, want := plans[3].PrepareFLOPs[task]-plain.PrepareFLOPs[task], 3*30*image; got != want {
+			t.Errorf("task %d: %d floating-point operations of a review, want %d", task+1, got, want)
+		}
+	}
+}

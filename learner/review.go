@@ -1,0 +1,144 @@
+package learner
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// Review is the review trick (survey §trick_detail): at every task's end, the last too, one pass over all of the memory in
+// random order, in batches of Batch samples of which the last may be smaller,
+//
+//	θ ← θ − α/10·∇ℓ(B)
+//
+// with ℓ the plain cross entropy, batch norm in training mode, and α/10 for gradient and weight decay alike. It draws from
+// the source "review" of the learner's seed. An empty memory changes nothing.
+type Review struct {
+	Batch int // 0 is DefaultReplayBatch
+
+	net    *nn.Network
+	ws     *nn.Workspace
+	opt    optim.Optimizer
+	memory *memory.Store
+	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
+	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
+
+	rand   *rng.Source
+	left   []int32 // slots to review before the task has ended
+	begun  bool    // left is that of this task's end
+	slots  []int
+	drawn  batch
+	images []*tensor.Tensor
+	loss   nn.LossFunc // evaluate
+	mean   float64     // what evaluate found
+}
+
+// reviewSlowdown is how many times smaller the learning rate of a review is than that of training.
+const reviewSlowdown = 10
+
+// belong gives the review the parts of its learner.
+func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, seed uint64) {
+	v.net, v.ws, v.opt, v.memory = net, ws, opt, m
+	v.rand = rng.New(seed, "review")
+	if v.Batch == 0 {
+		v.Batch = DefaultReplayBatch
+	}
+	v.images = []*tensor.Tensor{&v.drawn.x}
+	v.loss = v.evaluate
+}
+
+// run reviews the memory. It looks at ctx before each step and returns an error that wraps its error; called again it goes
+// on with what is left. A loss that is not a finite number is reported as ErrDiverged.
+func (v *Review) run(ctx context.Context) error {
+	if !v.begun {
+		v.left = v.left[:0]
+		for slot := range v.memory.Len() {
+			v.left = append(v.left, int32(slot))
+		}
+		v.rand.Shuffle(len(v.left), func(i, j int) { v.left[i], v.left[j] = v.left[j], v.left[i] })
+		v.begun = true
+	}
+	rate := v.opt.LR()
+	v.opt.SetLR(rate / reviewSlowdown)
+	defer v.opt.SetLR(rate)
+	for len(v.left) > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("learner: review: %d of %d samples are left: %w", len(v.left), v.memory.Len(), err)
+		}
+		n := min(v.Batch, len(v.left))
+		if err := v.step(v.left[:n]); err != nil {
+			return err
+		}
+		v.left = v.left[n:]
+	}
+	v.begun = false
+	return nil
+}
+
+// step is one step, on the samples in slots.
+func (v *Review) step(slots []int32) error {
+	v.slots = v.slots[:0]
+	for _, slot := range slots {
+		v.slots = append(v.slots, int(slot))
+	}
+	c, h, w := v.net.Input()
+	v.drawn.resize(len(v.slots), c, h, w)
+	v.memory.Gather(&v.drawn.x, v.drawn.y, v.slots)
+	if v.column != nil {
+		for i, y := range v.drawn.y {
+			v.drawn.y[i] = v.column(y)
+		}
+	}
+	v.net.ZeroGrads()
+	if err := v.net.Accumulate(v.ws, v.images, v.loss); err != nil {
+		return fmt.Errorf("learner: review: %w", err)
+	}
+	if math.IsNaN(v.mean) || math.IsInf(v.mean, 0) {
+		return fmt.Errorf("%w: %v in the review at the task's end; use a smaller learning rate", ocl.ErrDiverged, v.mean)
+	}
+	v.opt.Step(v.net, v.ws)
+	return nil
+}
+
+func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
+	in := loss.Input{Logits: logits, Y: v.drawn.y}
+	if v.among == nil {
+		v.mean, err = loss.CrossEntropy{}.Eval(d, in)
+		return err
+	}
+	in.New = v.among()
+	v.mean, err = loss.Separated{}.Eval(d, in)
+	return err
+}
+
+func (v *Review) saveState(e *checkpoint.Encoder) error {
+	begun := int64(0)
+	if v.begun {
+		begun = 1
+	}
+	e.Int64s("begun", begun)
+	e.Int32s("left", v.left)
+	return saveBinary(e, "rng", v.rand)
+}
+
+func (v *Review) loadState(d *checkpoint.Decoder) error {
+	var begun int64
+	if err := d.Int64s("begun", &begun); err != nil {
+		return err
+	}
+	v.begun = begun == 1
+	v.left = make([]int32, max(0, d.Len("left")/4))
+	if err := d.Int32s("left", v.left); err != nil {
+		return err
+	}
+	return loadBinary(d, "rng", v.rand)
+}

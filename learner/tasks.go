@@ -1,0 +1,152 @@
+package learner
+
+import (
+	"context"
+	"slices"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// Bounded is a [Replay] that is told where tasks begin and end, because its Classes, Teacher or Review need it.
+type Bounded struct{ *Replay }
+
+var (
+	_ ocl.Learner        = Bounded{}
+	_ ocl.TaskAware      = Bounded{}
+	_ ocl.MemoryReporter = Bounded{}
+	_ Open               = Bounded{}
+)
+
+// BeginTask implements [ocl.TaskAware].
+func (b Bounded) BeginTask(t ocl.TaskInfo) error { return b.beginTask(t) }
+
+// EndTask implements [ocl.TaskAware].
+func (b Bounded) EndTask(ctx context.Context) error { return b.endTask(ctx) }
+
+// beginTask tells the parts of r that use boundaries.
+func (r *Replay) beginTask(t ocl.TaskInfo) error {
+	if r.Classes != nil {
+		r.Classes.begin(t.Classes)
+	}
+	return nil
+}
+
+// endTask reviews, then counts the task's classes as old, then lets the network be the teacher. After an error that wraps
+// that of ctx it can be called again and goes on.
+func (r *Replay) endTask(ctx context.Context) error {
+	r.prepare()
+	if r.Review != nil {
+		if err := r.Review.run(ctx); err != nil {
+			return err
+		}
+	}
+	if r.Classes != nil {
+		r.Classes.end()
+	}
+	if r.Teacher != nil {
+		r.Teacher.copy(r.Net)
+	}
+	return nil
+}
+
+// Classes are those of the task and of the tasks before it, as criteria look at them. The zero value is before any task.
+type Classes struct {
+	old, current       []ocl.Label // rising
+	oldCount, newCount int64       // |C_old| and |C_new|, a class counted once for every task it occurs in
+}
+
+func (c *Classes) begin(classes []ocl.Label) {
+	c.current = append(c.current[:0], classes...)
+	slices.Sort(c.current)
+	c.newCount = int64(len(classes))
+}
+
+func (c *Classes) end() {
+	c.old = append(c.old, c.current...)
+	slices.Sort(c.old)
+	c.old = slices.Compact(c.old)
+	c.oldCount += c.newCount
+}
+
+// share is |C_new| / (|C_old| + |C_new|).
+func (c *Classes) share() float64 { return float64(c.newCount) / float64(c.oldCount+c.newCount) }
+
+func (c *Classes) saveState(e *checkpoint.Encoder) {
+	saveLabels(e, "old", c.old)
+	saveLabels(e, "current", c.current)
+	e.Int64s("counts", c.oldCount, c.newCount)
+}
+
+func (c *Classes) loadState(d *checkpoint.Decoder) (err error) {
+	if c.old, err = loadLabels(d, "old"); err != nil {
+		return err
+	}
+	if c.current, err = loadLabels(d, "current"); err != nil {
+		return err
+	}
+	return d.Int64s("counts", &c.oldCount, &c.newCount)
+}
+
+// Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF). Its batch norm goes by the
+// running statistics. The zero value is before the end of the first task: it teaches nothing.
+type Teacher struct {
+	net     *nn.Network     // nil before the end of the first task
+	ws      *nn.Workspace   // beside the learner's
+	targets []tensor.Tensor // its logits, by pass
+}
+
+// copy makes net the teacher.
+func (t *Teacher) copy(net *nn.Network) {
+	if t.net == nil {
+		t.net = net.Clone()
+	}
+	t.net.CopyFrom(net)
+}
+
+// teach finds the teacher's logits for each of some batches of images, and keeps them. Without a teacher it does nothing.
+func (t *Teacher) teach(batches []*tensor.Tensor) {
+	if t.net == nil {
+		return
+	}
+	for len(t.targets) < len(batches) {
+		t.targets = append(t.targets, tensor.Tensor{})
+	}
+	for i, x := range batches {
+		logits, to := t.net.Predict(t.ws, x), &t.targets[i]
+		to.Shape, to.Data = append(to.Shape[:0], logits.Shape...), append(to.Data[:0], logits.Data...)
+	}
+}
+
+// target is the teacher's logits of a batch, nil without a teacher.
+func (t *Teacher) target(i int) *tensor.Tensor {
+	if t.net == nil {
+		return nil
+	}
+	return &t.targets[i]
+}
+
+func (t *Teacher) saveState(e *checkpoint.Encoder) error {
+	if t.net == nil {
+		e.Int64s("taught", 0)
+		return nil
+	}
+	e.Int64s("taught", 1)
+	return t.net.SaveState(e)
+}
+
+// loadState restores a teacher of the shape of net.
+func (t *Teacher) loadState(d *checkpoint.Decoder, net *nn.Network) error {
+	var taught int64
+	if err := d.Int64s("taught", &taught); err != nil {
+		return err
+	}
+	t.net = nil
+	if taught == 0 {
+		return nil
+	}
+	t.net = net.Clone()
+	return t.net.LoadState(d)
+}

@@ -1,0 +1,342 @@
+package learner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/learner/learnertest"
+	"ocl/loss"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// replaying is ER on the residual network.
+func replaying(t *testing.T, capacity int) *learner.Replay {
+	t.Helper()
+	r := residual(t)
+	r.Memory, r.Retrieve = memory.NewStore(capacity, residualCase.Shape), memory.Random{Size: 4}
+	return r
+}
+
+// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit.
+func TestFirstTaskOfTricksIsER(t *testing.T) {
+	for name, change := range map[string]func(*learner.Replay){
+		"kdc": func(r *learner.Replay) {
+			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{}
+		},
+		"kdc*": func(r *learner.Replay) {
+			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Root: true}
+		},
+		"rv":        func(r *learner.Replay) { r.Review = &learner.Review{Batch: 4} },
+		"mi, r = 1": func(r *learner.Replay) { r.Iterations = 1 },
+	} {
+		er, r := replaying(t, 12), replaying(t, 12)
+		change(r)
+		batches := residualCase.Batches(1, 8, 5)
+		want := residualCase.Learn(t, er, batches, 0, 3) // of 4 in the first task
+		got := residualCase.Learn(t, learner.Bounded{Replay: r}, batches, 0, 3)
+		if !slices.Equal(got, want) || !slices.Equal(er.Net.Params(), r.Net.Params()) || !slices.Equal(er.Net.Running(), r.Net.Running()) {
+			t.Errorf("%s: stats %v, ER %v, or another network", name, got, want)
+		}
+	}
+}
+
+// TestTeacherIsInEvaluationMode: distilling moves no running statistic that plain steps would not, whatever the teacher saw,
+// and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch alike.
+func TestTeacherIsInEvaluationMode(t *testing.T) {
+	for _, root := range []bool{false, true} {
+		r := replaying(t, 12)
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Root: root}
+		l := learner.Bounded{Replay: r}
+		batches := residualCase.Batches(1, 8, 5)
+		residualCase.Learn(t, l, batches, 0, 4)
+		teacher := r.Net.Clone()
+		residualCase.Learn(t, l, batches, 4, 6)
+		before, retrieved := r.Net.Clone(), &recorder{Retriever: r.Retrieve}
+		r.Retrieve = retrieved
+		stored := memory.NewStore(12, residualCase.Shape)
+		if err := stored.LoadState(learnertest.State(t, r.Memory).Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		got := residualCase.Learn(t, l, batches, 6, 7)[0]
+		replayed := ocl.Batch{X: tensor.New(4, 3, 32, 32), Y: make([]ocl.Label, 4)}
+		stored.Gather(replayed.X, replayed.Y, retrieved.slots)
+		weight := 0.5 // three new classes and three old ones
+		if root {
+			weight = math.Sqrt(0.5)
+		}
+		want := 0.0
+		ws := before.NewWorkspace(1)
+		for _, b := range []ocl.Batch{batches[6], replayed} {
+			target := teacher.Predict(ws, b.X).Clone()
+			z := before.Forward(ws, b.X, nn.Probe)
+			d := tensor.New(b.Len(), 6)
+			ce, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: z, Y: b.Y})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += weight*ce + (1-weight)*loss.Distillation{T: 2}.AddTo(d, z, target, 1)
+		}
+		ws.Close()
+		if !(math.Abs(got.Loss-want) <= 1e-5) {
+			t.Errorf("root %v: loss %v, want %v", root, got.Loss, want)
+		}
+	}
+}
+
+// TestReview: one pass over all of the memory in batches of which the last is smaller, each sample once, at a tenth of the
+// learning rate for gradient and weight decay, batch norm by the batch; then the rate is as before (docs/deviations.md: review).
+func TestReview(t *testing.T) {
+	r := replaying(t, 11)
+	r.Opt = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01})
+	r.Criterion = loss.Labels{} // not the review's
+	r.Review = &learner.Review{Batch: 4}
+	l := learner.Bounded{Replay: r}
+	batches := residualCase.Batches(1, 8, 5)
+	residualCase.Learn(t, l, batches, 0, 3)
+	learnertest.Observe(t, l, batches[3:4]) // the fourth, without the task's end
+	before := r.Net.Clone()
+	if err := l.EndTask(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+
+	order := make([]int, 11)
+	for i := range order {
+		order[i] = i
+	}
+	rng.New(1, "review").Shuffle(11, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	ws := before.NewWorkspace(1)
+	defer ws.Close()
+	opt := optim.NewSGD(optim.SGD{LR: 0.01, WeightDecay: 0.01})
+	for _, slots := range [][]int{order[:4], order[4:8], order[8:]} {
+		x, y, d := tensor.New(len(slots), 3, 32, 32), make([]ocl.Label, len(slots)), tensor.New(len(slots), 6)
+		r.Memory.Gather(x, y, slots)
+		before.ZeroGrads()
+		z := before.Forward(ws, x, nn.Train)
+		if _, err := (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: z, Y: y}); err != nil {
+			t.Fatal(err)
+		}
+		before.Backward(ws, d)
+		opt.Step(before, ws)
+	}
+	if !slices.Equal(before.Params(), r.Net.Params()) || !slices.Equal(before.Running(), r.Net.Running()) {
+		t.Error("another network than after three steps at a tenth of the rate")
+	}
+	if got := r.Opt.LR(); got != 0.1 {
+		t.Errorf("learning rate %v after the review, want 0.1", got)
+	}
+}
+
+// TestReviewOfNothing changes nothing.
+func TestReviewOfNothing(t *testing.T) {
+	r := replaying(t, 0)
+	r.Review = &learner.Review{}
+	l := learner.Bounded{Replay: r}
+	learnertest.Observe(t, l, residualCase.Batches(1, 2, 5))
+	before := r.Net.Clone()
+	if err := l.EndTask(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before.Params(), r.Net.Params()) || !slices.Equal(before.Running(), r.Net.Running()) {
+		t.Error("the review of an empty memory changed the network")
+	}
+}
+
+// stopping is a context that ends after so many looks at it.
+type stopping struct {
+	context.Context
+	left int
+}
+
+func (s *stopping) Err() error {
+	if s.left--; s.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestReviewIsInterrupted in the middle, saved, loaded by another learner and gone on with, which ends as if it had not been;
+// so does the same learner when it goes on by itself. ER, A-GEM and iCaRL.
+func TestReviewIsInterrupted(t *testing.T) {
+	for name, build := range map[string]func() ocl.Learner{
+		"er": func() ocl.Learner {
+			r := replaying(t, 11)
+			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{}
+			r.Review = &learner.Review{Batch: 4}
+			return learner.Bounded{Replay: r}
+		},
+		"agem": func() ocl.Learner {
+			r := replaying(t, 11)
+			r.Review = &learner.Review{Batch: 4}
+			return learner.NewAGEM(r)
+		},
+		"icarl": func() ocl.Learner {
+			r := residual(t)
+			return &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(11, residualCase.Shape),
+				ReplayBatch: 4, Seed: 1, Review: &learner.Review{Batch: 4}}
+		},
+	} {
+		batches := residualCase.Batches(1, 8, 5)
+		upTo := func(l ocl.Learner) ocl.TaskAware { // without the end of the first task
+			residualCase.Learn(t, l, batches, 0, 3)
+			learnertest.Observe(t, l, batches[3:4])
+			return l.(ocl.TaskAware)
+		}
+		whole, cut := build(), build()
+		if err := upTo(whole).EndTask(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := upTo(cut).EndTask(&stopping{context.Background(), 2}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: error %v, want one that wraps context.Canceled", name, err)
+		}
+		saved := learnertest.State(t, cut)
+		loaded := build()
+		if err := loaded.LoadState(saved.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		learnertest.CheckSame(t, name+", loaded", learnertest.State(t, loaded), saved)
+		if learnertest.State(t, whole).Equal(saved) {
+			t.Errorf("%s: cut after two of three steps and yet whole", name)
+		}
+		for what, l := range map[string]ocl.Learner{"loaded": loaded, "gone on": cut} {
+			if err := l.(ocl.TaskAware).EndTask(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			learnertest.CheckSame(t, name+", "+what+" and ended", learnertest.State(t, l), learnertest.State(t, whole))
+		}
+	}
+}
+
+// TestICaRLReview: the softmax goes over the outputs of the classes seen, each class by its own output; the weights of other
+// outputs move by weight decay alone, here none.
+func TestICaRLReview(t *testing.T) {
+	r := residual(t)
+	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape), ReplayBatch: 4, Seed: 1,
+		Review: &learner.Review{Batch: 12}}
+	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{5, 1}}); err != nil { // outputs 0 and 1
+		t.Fatal(err)
+	}
+	b := residualCase.Batches(1, 1, 5)[0]
+	for i := range b.Y {
+		b.Y[i] = []ocl.Label{5, 1}[i%2]
+	}
+	learnertest.Observe(t, l, []ocl.Batch{b})
+	before := r.Net.Clone()
+	if err := l.EndTask(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	ws := before.NewWorkspace(1)
+	defer ws.Close()
+	x, y, d := tensor.New(5, 3, 32, 32), make([]ocl.Label, 5), tensor.New(5, 6)
+	order := []int{0, 1, 2, 3, 4}
+	rng.New(1, "review").Shuffle(5, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	l.Memory.Gather(x, y, order)
+	z := before.Forward(ws, x, nn.Train)
+	for i, label := range y { // by hand: a softmax over two columns
+		a, c := math.Exp(float64(z.Row(i)[0])), math.Exp(float64(z.Row(i)[1]))
+		p := [2]float64{a / (a + c), c / (a + c)}
+		p[map[ocl.Label]int{5: 0, 1: 1}[label]]--
+		d.Row(i)[0], d.Row(i)[1] = float32(p[0]/5), float32(p[1]/5)
+	}
+	before.ZeroGrads()
+	before.Backward(ws, d)
+	optim.NewSGD(optim.SGD{LR: 0.01}).Step(before, ws)
+	for i, v := range r.Net.Params() {
+		if want := before.Params()[i]; !(math.Abs(float64(v-want)) <= 1e-6) {
+			t.Fatalf("parameter %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
+// TestHeadGradient is why a softmax is biased towards new classes (survey §biased_fc, eq: logit): the head's row of class i
+// receives (p_i − 1{i = y})·φ(x), positive times a feature that is not negative for every class but the sample's own.
+func TestHeadGradient(t *testing.T) {
+	r := residual(t)
+	b := residualCase.Batches(1, 1, 1)[0]
+	z := r.Net.Forward(r.WS, b.X, nn.Eval).Clone()
+	features := r.Net.Features(r.WS).Clone()
+	d := tensor.New(1, 6)
+	if _, err := (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: z, Y: b.Y}); err != nil {
+		t.Fatal(err)
+	}
+	r.Net.ZeroGrads()
+	r.Net.Forward(r.WS, b.X, nn.Eval)
+	r.Net.Backward(r.WS, d)
+	sum := 0.0
+	for _, v := range z.Data {
+		sum += math.Exp(float64(v))
+	}
+	checked := 0
+	for _, p := range r.Net.Named() {
+		if p.Name != "linear.weight" {
+			continue
+		}
+		rows := make([]float32, p.Len())
+		p.ToTorch(rows, r.Net.Grads()[p.Offset:p.Offset+p.Len()])
+		for i, v := range z.Data {
+			factor := math.Exp(float64(v)) / sum
+			if ocl.Label(i) == b.Y[0] {
+				factor--
+			}
+			for k, f := range features.Row(0) {
+				got, want := float64(rows[i*features.RowLen()+k]), factor*float64(f)
+				if !(math.Abs(got-want) <= 1e-6) || f > 0 && (got > 0) != (ocl.Label(i) != b.Y[0]) {
+					t.Errorf("row %d, feature %d: gradient %v, want %v", i, k, got, want)
+				}
+				checked++
+			}
+		}
+	}
+	if want := 6 * r.Net.FeatureDim(); checked != want {
+		t.Errorf("%d numbers checked, want %d", checked, want)
+	}
+}
+
+// TestTricksAllocateNothing in steady state, with a teacher beside two batches at once.
+func TestTricksAllocateNothing(t *testing.T) {
+	batches := residualCase.Batches(1, 8, 5)
+	for _, workers := range []int{1, 2} {
+		r := replaying(t, 12)
+		ws := r.Net.NewWorkspace(workers)
+		defer ws.Close()
+		r.WS = ws
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Labels: loss.Labels{}}
+		l := learner.Bounded{Replay: r}
+		residualCase.Learn(t, l, batches, 0, 6)
+		i := 0
+		var err error
+		if n := testing.AllocsPerRun(8, func() {
+			_, e := l.Observe(context.Background(), batches[6+i%2])
+			err = errors.Join(err, e)
+			i++
+		}); n != 0 || err != nil {
+			t.Errorf("%d workers: %v allocations a step (%v), want 0", workers, n, err)
+		}
+	}
+}
+
+// TestTricksWorkers: no number of workers moves a bit of a run with teacher and review.
+func TestTricksWorkers(t *testing.T) {
+	run := func(workers int) string {
+		r := replaying(t, 11)
+		ws := r.Net.NewWorkspace(workers)
+		defer ws.Close()
+		r.WS = ws
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Labels: loss.Separated{}, Root: true}
+		r.Review = &learner.Review{Batch: 4}
+		stats := residualCase.Learn(t, learner.Bounded{Replay: r}, residualCase.Batches(1, 6, 5), 0, 6)
+		return fmt.Sprint(stats, r.Net.Params(), r.Net.Running())
+	}
+	if run(1) != run(3) {
+		t.Error("3 workers lead to other numbers than one")
+	}
+}

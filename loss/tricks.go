@@ -1,0 +1,138 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ocl"
+	"ocl/tensor"
+)
+
+// Labels is the labels trick (survey §trick_detail): [CrossEntropy] over the outputs of the classes C_cur that occur in the
+// batch alone,
+//
+//	L = mean over rows of −log(e^{z_y} / Σ_{j∈C_cur} e^{z_j})
+//
+// so the logits of other classes get no gradient. With all classes in the batch it is CrossEntropy, bit for bit. It
+// allocates nothing for batches of up to 256 rows.
+type Labels struct{}
+
+// Separated is separated softmax (survey §trick_detail): a row of an old class is judged by a softmax over the old classes,
+// a row of a new one by a softmax over the new classes,
+//
+//	L = mean over rows of −log(e^{z_y} / Σ_{j∈C} e^{z_j}),   C = C_old or C_new, the one that y is in
+//
+// Where one of the two is empty it is cross entropy over the other. A label in neither is an error. It allocates nothing.
+type Separated struct{}
+
+// Distilled mixes the loss of labels with that of a teacher (survey §trick_detail, KDC; §methods, LwF):
+//
+//	L = λ·L_labels + (1 − λ)·L_KD,   λ = |C_new| / (|C_old| + |C_new|), or its root
+//
+// L_KD is [Distillation] at [Temperature], over all outputs. Without a teacher, in the first task, L is L_labels. It
+// allocates no more than L_labels.
+type Distilled struct {
+	Labels  Criterion // nil is CrossEntropy
+	Root    bool      // λ is the root of the share: KDC*
+	Sigmoid bool      // L_KD is SigmoidDistillation on C_old
+}
+
+// Temperature is T of the distillation (survey §app:impl_detail).
+const Temperature = 2
+
+var (
+	_ Criterion = Labels{}
+	_ Criterion = Separated{}
+	_ Criterion = Distilled{}
+)
+
+// Eval implements [Criterion].
+func (Labels) Eval(d *tensor.Tensor, in Input) (float64, error) {
+	rows, _ := in.check("Labels", d)
+	var room [256]ocl.Label
+	set := append(room[:0], in.Y...)
+	slices.Sort(set)
+	set = slices.Compact(set)
+	loss, mean := 0.0, 1/float64(rows)
+	for i, y := range in.Y {
+		if y < 0 || int(y) >= in.Logits.Shape[1] {
+			return 0, fmt.Errorf("loss: row %d: label %d; want a class in [0, %d)", i, y, in.Logits.Shape[1])
+		}
+	}
+	for i, y := range in.Y {
+		loss += among(d.Row(i), in.Logits.Row(i), set, y, mean)
+	}
+	return loss, nil
+}
+
+// Eval implements [Criterion].
+func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
+	rows, _ := in.check("Separated", d)
+	loss, mean := 0.0, 1/float64(rows)
+	for i, y := range in.Y {
+		set := in.New
+		if _, found := slices.BinarySearch(set, y); !found {
+			set = in.Old
+			if _, found := slices.BinarySearch(set, y); !found {
+				return 0, fmt.Errorf("loss: row %d: label %d is neither an old class nor one of this task; "+
+					"want the classes of a task before its samples; call BeginTask", i, y)
+			}
+		}
+		loss += among(d.Row(i), in.Logits.Row(i), set, y, mean)
+	}
+	return loss, nil
+}
+
+// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them. It writes the gradient to d,
+// which may be z, and zeros for the other classes.
+func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
+	largest := math.Inf(-1)
+	for _, k := range set {
+		largest = math.Max(largest, float64(z[k])) // NaN if any is
+	}
+	sum := 0.0
+	for _, k := range set {
+		sum += math.Exp(float64(z[k]) - largest)
+	}
+	zy := float64(z[y])
+	next := 0
+	for _, k := range set {
+		clear(d[next:k])
+		d[k] = float32(math.Exp(float64(z[k])-largest) / sum * weight)
+		next = int(k) + 1
+	}
+	clear(d[next:])
+	d[y] = float32((math.Exp(zy-largest)/sum - 1) * weight)
+	return (math.Log(sum) + largest - zy) * weight
+}
+
+// Eval implements [Criterion].
+func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
+	labels := c.Labels
+	if labels == nil {
+		labels = CrossEntropy{}
+	}
+	if in.Teacher == nil {
+		return labels.Eval(d, in)
+	}
+	in.check("Distilled", d)
+	if len(d.Data) > 0 && &d.Data[0] == &in.Logits.Data[0] {
+		panic("loss: Distilled reads the logits twice; want another tensor for the gradient")
+	}
+	mean, err := labels.Eval(d, in)
+	if err != nil || len(in.Y) == 0 {
+		return 0, err
+	}
+	w := in.Share
+	if c.Root {
+		w = math.Sqrt(w)
+	}
+	for i, v := range d.Data {
+		d.Data[i] = float32(w) * v
+	}
+	if c.Sigmoid {
+		return w*mean + (1-w)*SigmoidDistillation{Classes: in.Old}.AddTo(d, in.Logits, in.Teacher, 1-w), nil
+	}
+	return w*mean + (1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w), nil
+}

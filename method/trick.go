@@ -1,0 +1,197 @@
+package method
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/internal/nearest"
+	"ocl/learner"
+)
+
+// Trick describes a change to a method that most methods of a kind can take (survey §trick_detail).
+type Trick struct {
+	Name     string // as on the command line
+	Title    string
+	Summary  string // one sentence
+	Idea     string // a few sentences
+	Formula  string
+	Citation string
+	Signals  []string // supervisory signals used besides those of the method
+	Cost     string   // relative to the method without it
+	Expect   string   // what a person will see
+
+	TaskBoundaries bool              // it is told when a task begins and ends
+	ClassesOnce    bool              // it makes no sense where a class occurs in several tasks
+	Teaches        bool              // a teacher predicts all rows of a step
+	Reviews        bool              // the memory is learned once at each task's end
+	Classifies     bool              // it changes the classifier alone: "ncm" is then the first of the config's classifiers
+	Excludes       map[string]string // by name of another trick, why the two do not go together; one of the two says so
+
+	change func(r *learner.Replay) // nil where a Replay stays as it is
+}
+
+// tricks is sorted by name. A new trick is a file with its entry and one line here.
+var tricks = []Trick{
+	trickKDC,
+	trickKDCRoot,
+	trickLabels,
+	trickIterations,
+	trickNCM,
+	trickReview,
+	trickSeparated,
+}
+
+// NoTrick is how a list of tricks names a method as it is.
+const NoTrick = "none"
+
+// Tricks returns all tricks, sorted by name.
+func Tricks() []Trick { return slices.Clone(tricks) }
+
+// LookupTrick returns the trick called name. The error names the nearest one.
+func LookupTrick(name string) (Trick, error) {
+	names := make([]string, len(tricks))
+	for i, t := range tricks {
+		if t.Name == name {
+			return t, nil
+		}
+		names[i] = t.Name
+	}
+	return Trick{}, fmt.Errorf("unknown trick %q; want one that `ocl methods --tricks` lists; %s", name, nearest.Hint(name, names))
+}
+
+// ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error
+// begins with what is wrong.
+func ParseTricks(text string) ([]string, error) {
+	if text == NoTrick {
+		return nil, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(text, "+") {
+		if _, err := LookupTrick(name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(names, name) {
+			return nil, fmt.Errorf("%s: %s is there twice; want each trick once; take one away", text, name)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// With is the method's name with tricks, such as er+lb+ncm.
+func (i Info) With(names []string) string {
+	return strings.Join(append([]string{i.Name}, names...), "+")
+}
+
+// SignalsWith are the supervisory signals that the method uses with tricks.
+func (i Info) SignalsWith(names []string) []string {
+	all := slices.Clone(i.Signals)
+	for _, t := range chosen(names) {
+		for _, s := range t.Signals {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// CheckTricks says whether the method takes tricks of the catalogue, and takes them together. The error begins with the
+// method and the tricks, such as "er with kdc and kdc*".
+func (i Info) CheckTricks(names []string) error {
+	list := chosen(names)
+	for _, t := range list {
+		if reason, refused := i.Refuses[t.Name]; refused {
+			return fmt.Errorf("%s with %s: %s; want a method that takes the trick; take one of the two away", i.Name, t.Name, reason)
+		}
+	}
+	for _, t := range list {
+		for _, other := range list {
+			if reason, excluded := t.Excludes[other.Name]; excluded {
+				return fmt.Errorf("%s with %s and %s: %s; want one of them; take the other away", i.Name, t.Name, other.Name, reason)
+			}
+		}
+	}
+	return nil
+}
+
+// checkStream says whether a stream gives tricks the supervisory signals that they use.
+func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
+	for _, t := range chosen(names) {
+		if t.TaskBoundaries && s.NoBoundaries {
+			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick works at their ends; "+
+				"want a stream that does; use another stream or take the trick away", i.Name, t.Name, s.Name)
+		}
+		if t.ClassesOnce && s.Scenario == ocl.DomainIncremental {
+			return fmt.Errorf("method: %s with %s: the classes of stream %s are in several tasks, so none is old or new; "+
+				"want a class-incremental stream; use another stream or take the trick away", i.Name, t.Name, s.Name)
+		}
+	}
+	return nil
+}
+
+// Steps is the number of steps on each incoming batch, that of the trick mi included.
+func (s Setup) Steps() int {
+	if slices.Contains(s.Tricks, iterationsName) && s.Iterations <= 1 {
+		return surveyIterations
+	}
+	return s.Iterations
+}
+
+// Taught says whether a teacher predicts all rows of a step because of a trick.
+func (s Setup) Taught() bool {
+	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Teaches })
+}
+
+// Reviewed says whether the memory is learned once more at each task's end.
+func (s Setup) Reviewed() bool {
+	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Reviews })
+}
+
+// Classified says whether a trick replaces the classifier by the nearest class mean.
+func (s Setup) Classified() bool {
+	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Classifies })
+}
+
+// review is the trick of that name for a learner, nil without it.
+func (s Setup) review() *learner.Review {
+	if !s.Reviewed() {
+		return nil
+	}
+	return &learner.Review{Batch: s.ReplayBatch}
+}
+
+// bounded says whether a trick is told where tasks begin and end.
+func (s Setup) bounded() bool {
+	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.TaskBoundaries })
+}
+
+// chosen are the tricks called names, which are in the catalogue.
+func chosen(names []string) []Trick {
+	var list []Trick
+	for _, t := range tricks {
+		if slices.Contains(names, t.Name) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Reasons of methods for their refusals.
+const (
+	takesLabels   = "the trick changes the softmax over which labels are judged"
+	needsMemory   = "it keeps no memory"
+	distilsMemory = "it keeps no memory, and the trick distils on incoming and stored samples; without memory that is lwf"
+)
+
+// withoutMemory is what a method refuses that learns by softmax from incoming batches alone.
+var withoutMemory = map[string]string{
+	"kdc":  distilsMemory,
+	"kdc*": distilsMemory,
+	"ncm":  needsMemory + " to take class means of",
+	"rv":   needsMemory + " to review",
+	"ss":   needsMemory + ", so that no sample of an old class is ever judged",
+}

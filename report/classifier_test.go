@@ -1,0 +1,71 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"ocl/experiment/result"
+)
+
+// sideBySide is a made-up run of ER that also measured ncm, at factor times the head's accuracies.
+func sideBySide(seed uint64, factor float64) *result.Result {
+	r := fake{method: "er", title: "ER", memory: 500, seed: seed, tasks: 4, perTask: 2, level: 0.4, decay: 0.7}.make()
+	c := result.Classifier{Metrics: r.Metrics}
+	for _, row := range r.Accuracy {
+		var other []*float64
+		for _, v := range row {
+			if v != nil {
+				w := *v * factor
+				v = &w
+			}
+			other = append(other, v)
+		}
+		c.Accuracy = append(c.Accuracy, other)
+	}
+	mean := *r.Metrics.AverageAccuracy * factor
+	c.Metrics.AverageAccuracy = &mean
+	r.Classifiers = map[string]result.Classifier{"ncm": c}
+	var config map[string]any
+	_ = json.Unmarshal(r.Config, &config)
+	config["classifiers"] = []string{"head", "ncm"}
+	r.Config, _ = json.Marshal(config)
+	return r
+}
+
+// A run with two classifiers is two rows, and one measured with the head alone counts among the head's.
+func TestClassifierRows(t *testing.T) {
+	alone := fake{method: "er", title: "ER", memory: 500, seed: 3, tasks: 4, perTask: 2, level: 0.4, decay: 0.7}.make()
+	results := []*result.Result{sideBySide(1, 1.5), sideBySide(2, 1.5), alone}
+	var runs []*run
+	for _, r := range results {
+		runs = append(runs, newRun(r, ""))
+	}
+	st := newStudy(runs, nil)
+	if len(st.rows) != 2 || len(st.runs) != 3 {
+		t.Fatalf("%d rows of %d runs, want 2 of 3", len(st.rows), len(st.runs))
+	}
+	own, ncm := st.rows[0], st.rows[1]
+	if own.Label != "ER, memory 500" || ncm.Label != "ER + NCM, memory 500" || len(own.runs) != 3 || len(ncm.runs) != 2 {
+		t.Errorf("%s of %d runs and %s of %d", own.Label, len(own.runs), ncm.Label, len(ncm.runs))
+	}
+	if a, b := own.runs[0].matrix[3][0], ncm.runs[0].matrix[3][0]; b != 1.5*a {
+		t.Errorf("accuracies %v and %v, want the second half as large again", a, b)
+	}
+	var text bytes.Buffer
+	if err := Table(&text, results, TableOptions{}); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+}
+
+func TestClassifierFaults(t *testing.T) {
+	r := sideBySide(1, 100)
+	b, err := result.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parse("x", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), "classifiers.ncm.accuracy[0][0]") {
+		t.Errorf("an accuracy above 1: %v", err)
+	}
+}
