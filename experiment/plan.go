@@ -129,32 +129,16 @@ func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
 			p.PrepareFLOPs[t] += 3 * net.FLOPs() * int64(min(seen, c.Memory))
 		}
 	}
-	// Forward, and backward with respect to weights and to inputs: three times the work of a prediction.
-	rows := stepRows(info, st.Info().Batch, setup)
-	p.FLOPsPerStep = 3 * net.FLOPs() * rows
-	if setup.Taught() {
-		p.FLOPsPerStep += net.FLOPs() * rows
+	if !info.Deferred {
+		for _, pass := range info.Passes(setup, st.Info().Batch) {
+			p.FLOPsPerStep += net.FLOPs() * int64(pass.Forwards())
+		}
 	}
 	image := int64(set.ImageLen())
 	parameters := int64(len(net.Params()))
-	p.MemoryBytes = baseBytes + int64(len(set.Train.X)+len(set.Test.X)) + int64(c.Memory)*image*4 +
+	p.MemoryBytes = baseBytes + int64(len(set.Train.X)+len(set.Test.X)) + int64(c.Memory)*image +
 		parameters*4*parameterCopies + activationBytes(net, st.Info().Batch+c.Replay.Batch)
 	return p
-}
-
-// stepRows is the number of rows that a step of a method learns from, in all its iterations.
-func stepRows(info method.Info, batch int, s method.Setup) int64 {
-	rows := int64(batch)
-	if info.Deferred {
-		return 0
-	}
-	if info.UsesMemory {
-		rows += int64(s.ReplayBatch)
-	}
-	if slices.Contains(info.Settings, "replay.iterations") {
-		rows *= int64(s.Steps())
-	}
-	return rows
 }
 
 const (

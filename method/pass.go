@@ -56,10 +56,18 @@ func (i Info) Passes(s Setup, b int) []Pass {
 		}
 		once = append(taught, once...)
 	}
-	if r := s.Steps(); r > 1 && slices.Contains(i.Settings, "replay.iterations") {
-		return slices.Repeat(once, r)
+	if !slices.Contains(i.Settings, "replay.iterations") {
+		return once
 	}
-	return once
+	var all []Pass
+	for n := range max(1, s.Steps()) {
+		for _, p := range once {
+			if n == 0 || p.Work != Gradients { // the memory is updated once
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // learn is the passes of a method that learns from the incoming batch alone.
