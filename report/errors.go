@@ -11,7 +11,10 @@ import (
 )
 
 // maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
-const maxConfusions = 6
+const maxConfusions = 4
+
+// maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
+const maxPanelRows = 6
 
 // maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is a picture.
 const maxTableClasses = 20
@@ -129,7 +132,7 @@ func meanCount(e estimate) string {
 // errorsSection is what a page says of the errors of a setting.
 type errorsSection struct {
 	Panels      []*figure // the four of fig:trick_motivation
-	More        []*figure // the first two of them by the other definition
+	More        []*figure // the first two of them by the other definition, beside the page
 	Predictions *figure
 	Tasks       gallery
 	Classes     gallery
@@ -243,6 +246,7 @@ func (s *setting) panel(p panel) *figure {
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	var drawn []*row
+	more := 0
 	var without []string
 	for _, g := range s.analysed() {
 		pair := [2]series{{Label: g.Short + ", new", Style: g.style, Width: g.width}, {Label: g.Short + ", old", Style: g.style, Width: g.width, Hollow: true}}
@@ -272,6 +276,10 @@ func (s *setting) panel(p panel) *figure {
 			without = append(without, g.Short)
 			continue
 		}
+		if len(drawn) == maxPanelRows {
+			more++
+			continue
+		}
 		drawn = append(drawn, g)
 		f.Lines.Series = append(f.Lines.Series, pair[0])
 		if _, _, ok := pair[1].endOf(); ok {
@@ -292,11 +300,21 @@ func (s *setting) panel(p panel) *figure {
 	if runs > 1 {
 		f.Caption += " Intervals are in the CSV."
 	}
+	f.Caption += csvHas(more)
+	f.Lines.Sparse = more > 0
 	if len(without) > 0 {
 		f.Caption += " " + andList(without) + ": the classifier does not predict by logits."
 	}
 	f.Alt = s.alt(f, upper(p.ylabel)+" of new and of old classes after each task")
 	return f
+}
+
+// csvHas says how many rows are not drawn.
+func csvHas(more int) string {
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The CSV has %s more.", count(more, "row"))
 }
 
 // ratioTitle says whose errors on old classes go to new ones most, and whose least.
@@ -374,13 +392,15 @@ func (s *setting) predictionsFigure() *figure {
 	if len(f.Lines.Series) == 0 {
 		return nil
 	}
+	more := max(0, len(f.Lines.Series)-maxPanelRows)
+	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
 	f.Lines.scale(0)
 	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },
 		func(g *row, v float64) string {
 			return fmt.Sprintf("%s takes %s %% of the test images for the newest task", g.Short, percent(v))
 		},
 		func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "", "No predictions were counted")
-	f.Caption = "Test images of all tasks taken for a class of each task after the last one; without a bias each task has its part of the test images. " + upper(s.measured())
+	f.Caption = "Test images of all tasks taken for a class of each task after the last one; without a bias each task has its part of the test images. " + upper(s.measured()) + csvHas(more)
 	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")
 	return f
 }
@@ -421,7 +441,6 @@ func (g *row) taskConfusion() *figure {
 	})
 	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
 		RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v, Missing: "not measured", Whose: g.Label,
-		Say: func(i, j int) string { return "of task " + names[i] + ", taken for " + cols[j] },
 	}}
 	f.Title = g.confusionTitle(v)
 	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
@@ -496,7 +515,6 @@ func (g *row) classConfusion() *figure {
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
 		RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
-		Say: func(i, j int) string { return "of class " + names[i] + ", taken for " + names[j] },
 	}}
 	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
 	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))

@@ -31,6 +31,7 @@ type lines struct {
 	XOffset        int // added to printed x: the first task's number minus 1
 	YMin, YMax     float64
 	Step           float64 // between the marks of the y axis
+	Sparse         bool    // few marks and no values on hover, where the page has many lines
 	Plain          bool    // values are no per cent: as many digits as they need
 	Series         []series
 }
@@ -51,7 +52,7 @@ type heat struct {
 	RowLabel, ColLabel string
 	Rows, Cols         []string
 	V                  [][]float64
-	Say                func(i, j int) string // the cell in words, without its value
+	Say                func(i, j int) string // the cell in words, without its value; nil where the number in it must do
 	Missing            string                // what an empty cell means
 	Whose              string                // the row's label
 	Image              bool                  // a picture on the page too: too many cells for a table

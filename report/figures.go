@@ -10,7 +10,7 @@ import (
 
 // maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
 // tables of all rows are written all the same.
-const maxHeats = 12
+const maxHeats = 10
 
 // Heat maps of more tasks or classes than this are not drawn: their cells would be smaller than a pixel, and the page
 // larger than 1 MB.

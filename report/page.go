@@ -99,7 +99,9 @@ func newPage(st *study) (*page, []*figure, []*table) {
 }
 
 // Large says that the heat maps are too wide to stand side by side.
-func (g gallery) Large() bool { return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 }
+func (g gallery) Large() bool {
+	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
+}
 
 // gallery builds a figure for each row; the first maxHeats, in the order of the tables, are drawn.
 func (s *setting) gallery(why string, build func(*row) *figure) gallery {
@@ -238,6 +240,10 @@ func (f *figure) heatTable() string {
 		for j, v := range row {
 			if math.IsNaN(v) {
 				b.WriteString(`<td>·</td>`)
+				continue
+			}
+			if h.Say == nil {
+				fmt.Fprintf(&b, `<td class=h%d>%.0f</td>`, heatStep(v), 100*v)
 				continue
 			}
 			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, heatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)

@@ -223,7 +223,7 @@ const manySeries = 12
 
 // draw draws band, single runs, mean and markers.
 func (s *series) draw(b *strings.Builder, fr frame) {
-	many := len(fr.l.Series) > manySeries
+	many := fr.l.Sparse || len(fr.l.Series) > manySeries
 	for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
 		if len(part) < 2 {
 			i := part[0]
