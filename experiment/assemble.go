@@ -51,7 +51,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		res.Accuracy = append(res.Accuracy, nullable(row))
 		res.PerClass = append(res.PerClass, nullable(r.measured[0].perClass[i]))
 	}
-	res.Classifiers = r.classifierResults()
+	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), r.measured[0].analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
 		res.Resources.MemoryBytes = m.MemoryBytes()
 		res.Memory = &result.Memory{Capacity: r.config.Memory, ClassCounts: r.counts}

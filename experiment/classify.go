@@ -97,8 +97,14 @@ func (c *classifiers) fit(ctx context.Context) error {
 	return nil
 }
 
-// predict sets the labels of all classifiers for the images x, by one pass through the network where the learner shows it.
-func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) error {
+// byLogits tells whether classifier i predicts the class of the largest logit.
+func (c *classifiers) byLogits(i int) bool {
+	return c.names[i] == ClassifierHead && c.open != nil && c.open.Parts().ByLogits
+}
+
+// predict sets the labels of all classifiers for the images x, by one pass through the network where the learner shows it. It
+// returns the logits [B,K] of that pass, nil without.
+func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.Tensor, err error) {
 	var out nn.Outputs
 	if c.open != nil {
 		p := c.open.Parts()
@@ -109,7 +115,6 @@ func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) error {
 			c.labels[i] = make([]ocl.Label, x.Dim(0))
 		}
 		c.labels[i] = c.labels[i][:x.Dim(0)]
-		var err error
 		switch {
 		case name == ClassifierNCM:
 			c.ncm.Classify(c.labels[i], out.Features)
@@ -119,10 +124,10 @@ func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) error {
 			err = l.Predict(c.labels[i], x)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return out.Logits, nil
 }
 
 // fitClassifiers is fit, on the clock. The learner is prepared by then, so the state is saved when ctx ends.
@@ -144,7 +149,7 @@ func (r *run) classifierResults() map[string]result.Classifier {
 	others := map[string]result.Classifier{}
 	for i, name := range r.classifiers.names[1:] {
 		m := &r.measured[i+1]
-		c := result.Classifier{Metrics: metricsOf(m.accuracy)}
+		c := result.Classifier{Metrics: metricsOf(m.accuracy), ErrorAnalysis: m.analysis()}
 		for _, row := range m.accuracy {
 			c.Accuracy = append(c.Accuracy, nullable(row))
 		}

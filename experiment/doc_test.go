@@ -47,7 +47,8 @@ func jsonKeys(t reflect.Type, prefix string) []string {
 			keys = append(keys, jsonKeys(ft.Elem(), key+".")...)
 		case ft == reflect.TypeFor[map[string]result.Classifier]():
 			for _, sub := range jsonKeys(ft.Elem(), key+".NAME.") {
-				if !strings.HasPrefix(sub, key+".NAME.metrics.") { // those of the run itself
+				rest := strings.TrimPrefix(sub, key+".NAME.")
+				if !strings.Contains(rest, ".") { // below that those of the run itself
 					keys = append(keys, sub)
 				}
 			}

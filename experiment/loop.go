@@ -160,20 +160,18 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.config.Eval == EvalSeen {
 		tests = r.task + 1
 	}
-	rows := make([]tally, len(r.measured))
-	for i := range rows {
-		rows[i] = newTally(r.stream.Info().Classes)
-	}
+	counts := r.newEvaluations()
 	for j := range tests {
 		start := time.Now()
-		err := r.test(ctx, j, rows)
+		err := r.test(ctx, j, counts)
 		r.seconds.Test += time.Since(start).Seconds()
 		if err != nil {
 			return err
 		}
 	}
-	for i, row := range rows {
-		row.into(r.measured[i].perClass[r.task])
+	for i := range counts {
+		counts[i].into(r.measured[i].perClass[r.task])
+		r.analyse(&r.measured[i], &counts[i])
 	}
 	if r.ev.Evaluated != nil {
 		r.ev.Evaluated(r.task, nullable(r.measured[0].accuracy[r.task]))
@@ -181,9 +179,9 @@ func (r *run) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// test measures the accuracy of each classifier on the test set of task j; its rows are counted by class too.
-func (r *run) test(ctx context.Context, j int, rows []tally) error {
-	right, all := make([]int, len(rows)), 0
+// test measures the accuracy of each classifier on the test set of task j; its samples are counted by class too.
+func (r *run) test(ctx context.Context, j int, counts []evaluation) error {
+	right, all := make([]int, len(counts)), 0
 	for b, err := range r.stream.Test(j) {
 		if err != nil {
 			return err
@@ -191,18 +189,19 @@ func (r *run) test(ctx context.Context, j int, rows []tally) error {
 		if ctx.Err() != nil {
 			return r.stopTest()
 		}
-		if err := r.classifiers.predict(r.learner, b.X); err != nil {
+		logits, err := r.classifiers.predict(r.learner, b.X)
+		if err != nil {
 			return err
 		}
-		for i := range rows {
-			right[i] += rows[i].add(b.Y, r.classifiers.labels[i])
+		for i := range counts {
+			right[i] += counts[i].add(b.Y, r.classifiers.labels[i], logits)
 		}
 		all += len(b.Y)
 	}
 	if all == 0 {
 		return fmt.Errorf("the test set of task %d is empty; want at least one sample; use other data", j+1)
 	}
-	for i := range rows {
+	for i := range counts {
 		r.measured[i].accuracy[r.task][j] = float64(right[i]) / float64(all)
 	}
 	return nil

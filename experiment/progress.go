@@ -7,6 +7,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/experiment/result"
+	"ocl/metric"
 )
 
 // phase says how far a run is within its current task.
@@ -36,12 +37,15 @@ type progress struct {
 type measured struct {
 	accuracy [][]float64 // [T][T], NaN where not evaluated
 	perClass [][]float64 // [T][K], NaN where not evaluated
+
+	errors    []result.TaskErrors // after each task that was evaluated; empty without error analysis
+	confusion metric.Confusion    // after the last of them
 }
 
 func newProgress(classifiers, tasks, classes int) progress {
 	p := progress{measured: make([]measured, classifiers)}
 	for i := range p.measured {
-		p.measured[i] = measured{unmeasured(tasks, tasks), unmeasured(tasks, classes)}
+		p.measured[i] = measured{accuracy: unmeasured(tasks, tasks), perClass: unmeasured(tasks, classes)}
 	}
 	return p
 }
@@ -60,9 +64,13 @@ func unmeasured(rows, cols int) [][]float64 {
 func (p *progress) save(e *checkpoint.Encoder) error {
 	e.Int64s("position", int64(p.task), int64(p.batch), int64(p.phase), int64(p.step),
 		int64(p.taskCorrect), int64(p.taskSamples), p.peak)
-	p.measured[0].save(e)
+	if err := p.measured[0].save(e); err != nil {
+		return err
+	}
 	for i := range p.measured[1:] {
-		p.measured[i+1].save(e.Sub(fmt.Sprintf("classifiers/%d", i+1)))
+		if err := p.measured[i+1].save(e.Sub(fmt.Sprintf("classifiers/%d", i+1))); err != nil {
+			return err
+		}
 	}
 	e.Float64s("seconds", []float64{p.seconds.Train, p.seconds.Prepare, p.seconds.Test})
 	counts, err := json.Marshal(p.counts)
@@ -98,11 +106,14 @@ func (p *progress) load(d *checkpoint.Decoder) error {
 	return json.Unmarshal(counts, &p.counts)
 }
 
-func (m *measured) save(e *checkpoint.Encoder) {
+func (m *measured) save(e *checkpoint.Encoder) error {
 	for i := range m.accuracy {
 		e.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i])
 		e.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i])
 	}
+	errors, err := json.Marshal(result.ErrorAnalysis{Tasks: m.errors, Confusion: m.confusion})
+	e.Bytes("errors", errors)
+	return err
 }
 
 func (m *measured) load(d *checkpoint.Decoder) error {
@@ -114,5 +125,12 @@ func (m *measured) load(d *checkpoint.Decoder) error {
 			return err
 		}
 	}
-	return nil
+	text, err := d.Bytes("errors")
+	if err != nil {
+		return err
+	}
+	var a result.ErrorAnalysis
+	err = json.Unmarshal(text, &a)
+	m.errors, m.confusion = a.Tasks, a.Confusion
+	return err
 }

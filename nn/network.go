@@ -58,6 +58,19 @@ func (n *Network) Classes() int { return n.classes }
 // FeatureDim is D, the number of features before the head.
 func (n *Network) FeatureDim() int { return n.featureDim }
 
+// HeadRow copies the weights [D] of logit k to dst and returns its bias: logit k is their product with the features, plus the
+// bias.
+func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
+	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
+	if len(dst) != w.In || k < 0 || k >= n.classes {
+		panic(fmt.Sprintf("nn: HeadRow: %d values of logit %d; want %d of one in [0, %d)", len(dst), k, w.In, n.classes))
+	}
+	for i := range dst {
+		dst[i] = n.params[w.Offset+i*w.Out+k]
+	}
+	return n.params[b.Offset+k]
+}
+
 // Input is the shape of an image: channels, height and width in pixels.
 func (n *Network) Input() (c, h, w int) { return n.c, n.h, n.w }
 

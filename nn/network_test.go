@@ -192,6 +192,28 @@ func TestPredictIsForwardInEvalMode(t *testing.T) {
 	})
 }
 
+// TestHeadRow: logits are the product of the head's rows with the features.
+func TestHeadRow(t *testing.T) {
+	for _, c := range networks(t) {
+		ws := c.net.NewWorkspace(1)
+		defer ws.Close()
+		out := c.net.PredictOutputs(ws, c.x)
+		row := make([]float32, c.net.FeatureDim())
+		for k := range c.net.Classes() {
+			bias := c.net.HeadRow(row, k)
+			for i := range c.x.Dim(0) {
+				want := float64(bias)
+				for d, w := range row {
+					want += float64(w) * float64(out.Features.Row(i)[d])
+				}
+				if got := float64(out.Logits.Row(i)[k]); !(math.Abs(got-want) <= 1e-4*(1+math.Abs(want))) {
+					t.Fatalf("%s: logit %d of image %d is %v, want %v", c.name, k, i, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {

@@ -30,6 +30,7 @@ func (r *run) byClassifier() []*run {
 		c := r.Classifiers[name]
 		res := *r.Result
 		res.Accuracy, res.PerClass, res.Metrics, res.Classifiers = c.Accuracy, nil, c.Metrics, nil
+		res.ErrorAnalysis = c.ErrorAnalysis
 		o := *r
 		o.Result, o.classifier, o.beside = &res, name, true
 		o.matrix = o.fullMatrix()
@@ -39,9 +40,13 @@ func (r *run) byClassifier() []*run {
 }
 
 // checkClassifiers holds what is measured of further classifiers to the shape of the accuracy matrix.
-func checkClassifiers(classifiers map[string]result.Classifier, tasks int) error {
+func checkClassifiers(classifiers map[string]result.Classifier, tasks, classes int) error {
 	for _, name := range slices.Sorted(maps.Keys(classifiers)) {
-		if err := checkMatrix("classifiers."+name+".accuracy", classifiers[name].Accuracy, tasks, tasks); err != nil {
+		at := "classifiers." + name
+		if err := checkMatrix(at+".accuracy", classifiers[name].Accuracy, tasks, tasks); err != nil {
+			return err
+		}
+		if err := checkErrors(at+".error_analysis", classifiers[name].ErrorAnalysis, tasks, classes); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,12 @@ func TestClassifierRows(t *testing.T) {
 	st := newStudy(runs, nil)
 	if len(st.rows) != 2 || len(st.runs) != 3 {
 		t.Fatalf("%d rows of %d runs, want 2 of 3", len(st.rows), len(st.runs))
+	}
+	trick := sideBySide(4, 1.5)
+	trick.Method.Tricks, trick.Classifiers = []string{"ncm"}, nil
+	trick.Config = []byte(strings.Replace(string(trick.Config), `["head","ncm"]`, `["ncm"]`, 1))
+	if st := newStudy(append(slices.Clone(runs), newRun(trick, "")), nil); len(st.rows) != 2 || len(st.rows[1].runs) != 3 {
+		t.Errorf("a run with the trick ncm does not count among those classified by ncm: %d rows, the second one of %d runs", len(st.rows), len(st.rows[1].runs))
 	}
 	own, ncm := st.rows[0], st.rows[1]
 	if own.Label != "ER, memory 500" || ncm.Label != "ER + NCM, memory 500" || len(own.runs) != 3 || len(ncm.runs) != 2 {

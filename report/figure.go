@@ -1,6 +1,9 @@
 package report
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // figure is the description of one picture: it feeds the page, the SVG and PNG files and the CSV, so that all of them
 // show the same data under the same title. Exactly one of Lines, Heat and Bars is set.
@@ -28,10 +31,12 @@ type lines struct {
 	XOffset        int // added to printed x: the first task's number minus 1
 	YMin, YMax     float64
 	Step           float64 // between the marks of the y axis
+	Sparse         bool    // few marks and no values on hover, where the page has many lines
+	Plain          bool    // values are no per cent: as many digits as they need
 	Series         []series
 }
 
-// series is one method in a line chart. Values are per cent or points; NaN is a gap.
+// series is one method in a line chart. Values are per cent or points, or plain; NaN is a gap.
 type series struct {
 	Label  string
 	Style  style
@@ -39,6 +44,7 @@ type series struct {
 	Y      []float64   // at x = 1, 2, …
 	Half   []float64   // half widths of the intervals, NaN without
 	Single [][]float64 // the runs behind the mean, drawn thin
+	Hollow bool        // the second of two lines of a method: thinner, with hollow marks
 }
 
 // heat is a matrix of fractions in [0,1], NaN where not evaluated.
@@ -46,9 +52,10 @@ type heat struct {
 	RowLabel, ColLabel string
 	Rows, Cols         []string
 	V                  [][]float64
-	Say                func(i, j int) string // the cell in words, without its value
+	Say                func(i, j int) string // the cell in words, without its value; nil where the number in it must do
 	Missing            string                // what an empty cell means
 	Whose              string                // the row's label
+	Image              bool                  // a picture on the page too: too many cells for a table
 }
 
 // bars are stacked horizontal bars.
@@ -96,6 +103,49 @@ func (l *lines) scale(floor float64) (cut bool) {
 	l.Step = step
 	l.YMin, l.YMax = math.Floor(lo/step+1e-9)*step, math.Ceil(hi/step-1e-9)*step
 	return ilo < l.YMin || ihi > l.YMax
+}
+
+// scaleFreely fixes the y axis around 0 and all values, with as much of their intervals as a tenth of the axis holds.
+func (l *lines) scaleFreely() {
+	lo, hi, ilo, ihi := 0.0, 0.0, 0.0, 0.0
+	for _, s := range l.Series {
+		for i, y := range s.Y {
+			if math.IsNaN(y) {
+				continue
+			}
+			lo, hi = math.Min(lo, y), math.Max(hi, y)
+			if h := at1(s.Half, i); !math.IsNaN(h) {
+				ilo, ihi = math.Min(ilo, y-h), math.Max(ihi, y+h)
+			}
+		}
+	}
+	room := (hi - lo) / 10
+	lo, hi = math.Min(lo, math.Max(ilo, lo-room)), math.Max(hi, math.Min(ihi, hi+room))
+	if lo == hi {
+		hi = 1
+	}
+	l.Step = tickStep(hi-lo, 5)
+	l.YMin, l.YMax = math.Floor(lo/l.Step+1e-9)*l.Step, math.Ceil(hi/l.Step-1e-9)*l.Step
+}
+
+// tickText is a mark of the y axis with the digits that tell it from the next.
+func (l *lines) tickText(t float64) string {
+	digits := max(1, int(math.Ceil(-math.Log10(l.Step)-1e-9)))
+	p := math.Pow(10, float64(digits))
+	return strconv.FormatFloat(math.Round(t*p)/p+0, 'f', -1, 64) // adding zero turns -0 into 0
+}
+
+// text is a value with its half width, as the chart means it.
+func (l *lines) text(y, half float64) string {
+	switch {
+	case math.IsNaN(y):
+		return "not measured"
+	case !l.Plain:
+		return estimateText(y, half)
+	case math.IsNaN(half):
+		return significant(y)
+	}
+	return significant(y) + " ± " + significant(half)
 }
 
 // crowded says that so many methods share the picture that single runs would hide the means, and bands are drawn fainter.

@@ -10,7 +10,7 @@ import (
 
 // maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
 // tables of all rows are written all the same.
-const maxHeats = 12
+const maxHeats = 10
 
 // Heat maps of more tasks or classes than this are not drawn: their cells would be smaller than a pixel, and the page
 // larger than 1 MB.
@@ -29,15 +29,28 @@ func (s *setting) id(kind string) string {
 
 // measured says in a caption what the numbers are of.
 func (s *setting) measured() string {
-	seeds := map[uint64]bool{}
-	low, high := math.MaxInt, 0
+	text, low, high := s.scope()
+	switch {
+	case high == 1:
+		text += ", so no interval"
+	case low == high:
+		text += " with 95 % Student-t intervals"
+	default:
+		text += ", with 95 % Student-t intervals where there are two or more"
+	}
+	if high > 1 && len(s.rows) <= crowd {
+		text += ", single runs thin"
+	}
+	return text + "."
+}
+
+// scope is the setting's name with its memories and its fewest and most runs a method.
+func (s *setting) scope() (text string, low, high int) {
+	low = math.MaxInt
 	for _, g := range s.rows {
 		low, high = min(low, len(g.counted())), max(high, len(g.counted()))
-		for _, r := range g.counted() {
-			seeds[r.seed] = true
-		}
 	}
-	text := s.Name
+	text = s.Name
 	if len(s.memories) > 0 {
 		var m []string
 		for _, v := range s.memories {
@@ -47,16 +60,13 @@ func (s *setting) measured() string {
 	}
 	switch {
 	case high == 1:
-		text += "; 1 run a method, so no interval"
+		text += "; 1 run a method"
 	case low == high:
-		text += fmt.Sprintf("; means of %d runs a method with 95 %% Student-t intervals", high)
+		text += fmt.Sprintf("; means of %d runs a method", high)
 	default:
-		text += fmt.Sprintf("; means of %d to %d runs a method, with 95 %% Student-t intervals where there are two or more", low, high)
+		text += fmt.Sprintf("; means of %d to %d runs a method", low, high)
 	}
-	if high > 1 && len(s.rows) <= crowd {
-		text += ", single runs thin"
-	}
-	return text + "."
+	return text, low, high
 }
 
 // of says the same of one row.

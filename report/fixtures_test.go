@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ocl/experiment/result"
+	"ocl/metric"
 )
 
 // fake describes a made-up run.
@@ -29,6 +30,7 @@ type fake struct {
 	convolution    string // "" is table, "-" not recorded
 	numbers        int
 	concurrency    int
+	errors         bool // with error analysis
 }
 
 // make builds the result; the same fake gives the same result.
@@ -108,6 +110,9 @@ func (f fake) make() *result.Result {
 			r.Memory.ClassCounts = append(r.Memory.ClassCounts, counts)
 		}
 	}
+	if f.errors {
+		r.ErrorAnalysis = f.analysis(r)
+	}
 	x := newRun(r, "")
 	mean := func(n int, of func(int) float64) *float64 {
 		s := 0.0
@@ -132,6 +137,47 @@ func (f fake) make() *result.Result {
 		r.Outcome.Reason = "the loss is not a finite number"
 	}
 	return r
+}
+
+// analysis is an error analysis in which a quarter of the old samples that are wrong stay among the old classes; of each class
+// seen 100 samples were tested.
+func (f fake) analysis(r *result.Result) *result.ErrorAnalysis {
+	a := &result.ErrorAnalysis{}
+	var tasks [][]int
+	for _, t := range r.Stream.Tasks {
+		tasks = append(tasks, t.Classes)
+	}
+	value := func(v float64) *float64 { return &v }
+	for i := range f.through {
+		c := metric.NewConfusion(r.Stream.Classes)
+		for j, classes := range tasks[:i+1] {
+			for k, y := range classes {
+				right := int(math.Round(100 * *r.Accuracy[i][j]))
+				c[y][y] += right
+				c[y][tasks[(j+1)%(i+1)][k]] += (100 - right) / 4
+				c[y][tasks[i][(k+1)%len(classes)]] += 100 - right - (100-right)/4
+			}
+		}
+		g := metric.Groups(tasks, i, r.Stream.Classes)
+		e := c.Errors(g)
+		t := result.TaskErrors{
+			Task: i, New: e.New, Old: e.Old, NewAsOld: e.NewAsOld, NewAsNew: e.NewAsNew, OldAsOld: e.OldAsOld, OldAsNew: e.OldAsNew,
+			NewAsOldOfSamples: value(e.NewAsOldOfSamples()), NewAsOldOfErrors: value(e.NewAsOldOfErrors()), Confusion: c.ByTask(tasks, i),
+		}
+		t.Predictions = metric.Predictions(t.Confusion)
+		if i > 0 {
+			t.OldAsNewOfSamples, t.OldAsNewOfErrors = value(e.OldAsNewOfSamples()), value(e.OldAsNewOfErrors())
+		}
+		if f.method != "icarl" {
+			t.Logits = &result.Logits{NewOwn: value(3), NewAll: value(2.5)}
+			t.Head = &result.Head{NewWeight: value(0.01 / float64(i+1)), NewBias: value(0.02)}
+			if i > 0 {
+				t.Logits.OldOwn, t.Logits.OldAll, t.Head.OldWeight, t.Head.OldBias = value(-1), value(-2), value(-0.002), value(-0.01)
+			}
+		}
+		a.Tasks, a.Confusion = append(a.Tasks, t), c
+	}
+	return a
 }
 
 // folder is the name of the run's folder.

@@ -27,6 +27,7 @@ type page struct {
 	Results   *table
 	Settings  []pageSetting
 	Metrics   *table
+	Errors    *table // nil where no run has an error analysis
 	Signals   *table
 	Runs      *table
 	Origin    *table
@@ -46,6 +47,7 @@ type pageSetting struct {
 	Matrix   gallery
 	Classes  gallery
 	Memory   gallery
+	Errors   *errorsSection // nil without error analysis
 }
 
 // gallery is a figure for each row; Missing says for which rows there is none, and Rest are those that are only tables.
@@ -60,7 +62,7 @@ type gallery struct {
 func newPage(st *study) (*page, []*figure, []*table) {
 	p := &page{
 		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
-		Results: st.resultsTable(), Metrics: st.metricsTable(), Signals: st.signalsTable(),
+		Results: st.resultsTable(), Metrics: st.metricsTable(), Errors: st.errorsTable(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
 	}
 	var all []*figure
@@ -72,6 +74,14 @@ func newPage(st *study) (*page, []*figure, []*table) {
 		if s.tasks() > 1 {
 			ps.Forget = s.forgettingFigure()
 			all = append(all, ps.Forget)
+		}
+		if ps.Errors = s.errors(); ps.Errors != nil {
+			all = append(all, ps.Errors.figures()...)
+			for _, g := range []gallery{ps.Errors.Tasks, ps.Errors.Classes} {
+				for _, f := range g.Rest {
+					rest = append(rest, f.table())
+				}
+			}
 		}
 		ps.Matrix = s.gallery(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure)
 		ps.Classes = s.gallery(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure)
@@ -89,17 +99,24 @@ func newPage(st *study) (*page, []*figure, []*table) {
 }
 
 // Large says that the heat maps are too wide to stand side by side.
-func (g gallery) Large() bool { return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 }
+func (g gallery) Large() bool {
+	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
+}
 
 // gallery builds a figure for each row; the first maxHeats, in the order of the tables, are drawn.
 func (s *setting) gallery(why string, build func(*row) *figure) gallery {
+	return s.galleryOf(maxHeats, why, build)
+}
+
+// galleryOf is gallery for another number of figures.
+func (s *setting) galleryOf(most int, why string, build func(*row) *figure) gallery {
 	var out gallery
 	var missing []string
 	for _, g := range s.rows {
 		switch f := build(g); {
 		case f == nil:
 			missing = append(missing, g.Label)
-		case len(out.Figures) < maxHeats:
+		case len(out.Figures) < most:
 			out.Figures = append(out.Figures, f)
 		default:
 			out.Rest = append(out.Rest, f)
@@ -168,7 +185,10 @@ func glue(s string) string {
 // Symbols draws every swatch that the tables of the page use, once.
 func (p *page) Symbols() template.HTML {
 	used := map[string]bool{}
-	for _, t := range []*table{p.Results, p.Metrics, p.Signals, p.Runs} {
+	for _, t := range []*table{p.Results, p.Metrics, p.Errors, p.Signals, p.Runs} {
+		if t == nil {
+			continue
+		}
 		for _, row := range t.Rows {
 			for _, c := range row {
 				used[c.Mark] = true
@@ -199,6 +219,9 @@ func swatchOf(class string) string {
 // heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover.
 func (f *figure) heatTable() string {
 	h := f.Heat
+	if h.Image {
+		return f.heatImage()
+	}
 	var b strings.Builder
 	size := "big"
 	if len(h.Cols) > 12 {
@@ -217,6 +240,10 @@ func (f *figure) heatTable() string {
 		for j, v := range row {
 			if math.IsNaN(v) {
 				b.WriteString(`<td>·</td>`)
+				continue
+			}
+			if h.Say == nil {
+				fmt.Fprintf(&b, `<td class=h%d>%.0f</td>`, heatStep(v), 100*v)
 				continue
 			}
 			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, heatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)

@@ -120,7 +120,7 @@ func (l *lines) plot(p *plot.Plot) {
 		xt = append(xt, plot.Tick{Value: float64(t), Label: fmt.Sprint(t + l.XOffset)})
 	}
 	for _, t := range l.yTicks() {
-		yt = append(yt, plot.Tick{Value: t, Label: num(t)})
+		yt = append(yt, plot.Tick{Value: t, Label: l.tickText(t)})
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = xt, yt
 	p.X.Min, p.X.Max = 1, math.Max(float64(l.XMax), 1.0001)
@@ -204,10 +204,10 @@ func (lp linesPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, d := range s.Style.dash {
 			dash = append(dash, vg.Length(d)*0.75)
 		}
-		stroke(s.Y, draw.LineStyle{Color: col, Width: vg.Length(s.Width) * 0.8, Dashes: dash})
+		stroke(s.Y, draw.LineStyle{Color: col, Width: vg.Length(s.ink()) * 0.8, Dashes: dash})
 		for k, y := range s.Y {
 			if !math.IsNaN(y) {
-				c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: 2.4, Shape: s.Style.marker.glyph()}, vg.Point{X: tx(float64(k + 1)), Y: ty(y)})
+				s.glyph(&c, vg.Point{X: tx(float64(k + 1)), Y: ty(y)})
 			}
 		}
 		if _, y, ok := s.endOf(); ok {
@@ -221,8 +221,17 @@ func (lp linesPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 		x, y, _ := s.endOf()
 		pos := vg.Point{X: right + 16, Y: vg.Length(-at[k])}
 		c.StrokeLine2(draw.LineStyle{Color: gridColor, Width: 0.5}, tx(float64(x))+4, ty(y), pos.X-6, pos.Y)
-		c.DrawGlyph(draw.GlyphStyle{Color: parseHex(s.Style.light), Radius: 2.4, Shape: s.Style.marker.glyph()}, vg.Point{X: pos.X - 3, Y: pos.Y})
+		s.glyph(&c, vg.Point{X: pos.X - 3, Y: pos.Y})
 		c.FillText(label(9, inkColor, draw.XLeft, draw.YCenter), vg.Point{X: pos.X + 3, Y: pos.Y}, s.Label)
+	}
+}
+
+// glyph draws the series' mark.
+func (s *series) glyph(c *draw.Canvas, at vg.Point) {
+	shape := s.Style.marker.glyph()
+	c.DrawGlyph(draw.GlyphStyle{Color: parseHex(s.Style.light), Radius: 2.4, Shape: shape}, at)
+	if s.Hollow {
+		c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: 1.5, Shape: shape}, at)
 	}
 }
 
@@ -295,6 +304,11 @@ type heatPlotter struct {
 // Plot implements plot.Plotter.
 func (hp heatPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
+	if hp.h.Image {
+		x0, x1 := tx(-0.5), tx(float64(len(hp.h.Cols))-0.5)
+		y0, y1 := ty(0.5-float64(len(hp.h.Rows))), ty(0.5)
+		c.FillPolygon(heatColor(0, false), []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+	}
 	for i, row := range hp.h.V {
 		for j, v := range row {
 			x0, x1 := tx(float64(j)-0.48), tx(float64(j)+0.48)
@@ -303,6 +317,9 @@ func (hp heatPlotter) Plot(c draw.Canvas, p *plot.Plot) {
 			if math.IsNaN(v) {
 				c.FillText(label(8, mutedColor, draw.XCenter, draw.YCenter), mid, "·")
 				continue
+			}
+			if hp.h.Image && heatStep(v) == 0 {
+				continue // the ground has its colour
 			}
 			col := heatColor(heatStep(v), false)
 			c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})

@@ -118,7 +118,10 @@ func check(r *result.Result) error {
 	if err := checkMatrix("accuracy_per_class", r.PerClass, tasks, classes); err != nil {
 		return err
 	}
-	if err := checkClassifiers(r.Classifiers, tasks); err != nil {
+	if err := checkClassifiers(r.Classifiers, tasks, classes); err != nil {
+		return err
+	}
+	if err := checkErrors("error_analysis", r.ErrorAnalysis, tasks, classes); err != nil {
 		return err
 	}
 	if m := r.Memory; m != nil {

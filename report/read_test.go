@@ -139,6 +139,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"outcome":{"state":"finished"}}`))
 	f.Add([]byte(`{"format":"ocl-result","version":1,"config":[1],"method":{"name":"er"},"stream":{"scenario":"domain-incremental","tasks":[{},{}]},"accuracy":[[0.5],null],"memory":{"class_counts":[null]},"outcome":{"state":"diverged"}}`))
 	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"classes":3,"tasks":[{"index":4},{"index":5}]},"accuracy":[null,[null,1]],"accuracy_per_class":[[],[1]],"outcome":{"state":"interrupted"}}`))
+	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"classes":3,"tasks":[{"classes":[1,1]},{"index":5,"classes":[2]}]},"error_analysis":{"tasks":[{"task":1,"confusion":[[1]],"predictions":null,"logits":{"new_own":1e308,"old_own":-1e308},"head":{}}],"confusion":[[],[0,1]]},"outcome":{"state":"finished"}}`))
+	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"tasks":[{},{}]},"classifiers":{"":{"accuracy":[[1]],"error_analysis":{"tasks":null}},"x":{"error_analysis":{"tasks":[{}]}}},"outcome":{"state":"finished"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		res, err := parse("result.json", bytes.NewReader(b))
 		if err != nil {

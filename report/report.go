@@ -36,6 +36,9 @@ func Write(dirs []string, out string) (string, error) {
 	w.folder("figures")
 	w.folder("tables")
 	tables := append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...)
+	if p.Errors != nil {
+		tables = append(tables, p.Errors)
+	}
 	for _, f := range figures {
 		if w.err != nil {
 			break

@@ -152,11 +152,22 @@ func (r *run) shared() bool { return r.Provenance.Concurrency > 1 }
 
 // meanMatrix is the entry-wise mean of a matrix over the counted runs, rows × cols, NaN where no run has the entry.
 func (g *row) meanMatrix(rows, cols int, of func(*run) [][]*float64) [][]float64 {
+	var matrices [][][]*float64
+	for _, r := range g.counted() {
+		matrices = append(matrices, of(r))
+	}
 	out := make([][]float64, rows)
 	for i := range out {
 		out[i] = make([]float64, cols)
 		for j := range out[i] {
-			out[i][j] = g.over(func(r *run) float64 { return at(of(r), i, j) }).mean
+			sum, n := 0.0, 0
+			for _, m := range matrices {
+				if v := at(m, i, j); !math.IsNaN(v) {
+					sum += v
+					n++
+				}
+			}
+			out[i][j] = sum / float64(n) // NaN for none
 		}
 	}
 	return out

@@ -79,7 +79,8 @@ func rowConfig(r *run) map[string]string {
 		flatten(k, v, flat)
 	}
 	flat["classifiers"] = r.classifier
-	flat["tricks"] = strings.Join(r.Method.Tricks, "+")
+	// A trick that is a classifier is that classifier, as if it had been named.
+	flat["tricks"] = strings.Join(slices.DeleteFunc(slices.Clone(r.Method.Tricks), func(t string) bool { return t == r.classifier }), "+")
 	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
 	return flat
 }

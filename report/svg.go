@@ -81,7 +81,7 @@ func (l *lines) inline(b *strings.Builder, f *figure, lay layout) {
 			class = "grid zero"
 		}
 		fmt.Fprintf(b, `<path class="%s" d="M%s %sH%s"/><text class="ax e" x="%s" y="%s">%s</text>`,
-			class, num(fr.x0), num(y), num(fr.x1), num(fr.x0-6), num(y+lay.font*0.35), num(t))
+			class, num(fr.x0), num(y), num(fr.x1), num(fr.x0-6), num(y+lay.font*0.35), l.tickText(t))
 	}
 	for _, t := range l.xTicks(int((fr.x1 - fr.x0) / (2.6 * lay.font))) {
 		fmt.Fprintf(b, `<text class="ax m" x="%s" y="%s">%d</text>`, num(fr.x(float64(t))), num(fr.y1+1.5*lay.font), t+l.XOffset)
@@ -92,6 +92,9 @@ func (l *lines) inline(b *strings.Builder, f *figure, lay layout) {
 		class := "s m-" + s.Style.class
 		if l.crowded() {
 			class += " crowd"
+		}
+		if s.Hollow {
+			class += " hollow"
 		}
 		fmt.Fprintf(b, `<g class="%s" data-s="%s">`, class, html.EscapeString(s.Label))
 		s.draw(b, fr)
@@ -151,14 +154,26 @@ func (l *lines) legend(b *strings.Builder, lay layout) {
 	fmt.Fprintf(b, `<ul class="legend %s">`, lay.class)
 	for i := range l.Series {
 		s := &l.Series[i]
-		fmt.Fprintf(b, `<li data-s="%s">%s%s</li>`, html.EscapeString(s.Label), swatch(s.Style, s.Width), html.EscapeString(s.Label))
+		fmt.Fprintf(b, `<li data-s="%s">%s%s</li>`, html.EscapeString(s.Label), swatch(s), html.EscapeString(s.Label))
 	}
 	b.WriteString(`</ul>`)
 }
 
 // swatch is a short piece of a method's line with its marker.
-func swatch(s style, width float64) string {
-	return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true">%s</svg>`, s.class, swatchPaths(s, width))
+func swatch(s *series) string {
+	class := "sw m-" + s.Style.class
+	if s.Hollow {
+		class += " hollow"
+	}
+	return fmt.Sprintf(`<svg class="%s" aria-hidden="true">%s</svg>`, class, swatchPaths(s.Style, s.ink()))
+}
+
+// ink is the width of a series' line in pixels.
+func (s *series) ink() float64 {
+	if s.Hollow {
+		return 0.55 * s.Width
+	}
+	return s.Width
 }
 
 // swatchPaths is what a swatch of 34 × 12 pixels draws.
@@ -208,7 +223,7 @@ const manySeries = 12
 
 // draw draws band, single runs, mean and markers.
 func (s *series) draw(b *strings.Builder, fr frame) {
-	many := len(fr.l.Series) > manySeries
+	many := fr.l.Sparse || len(fr.l.Series) > manySeries
 	for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
 		if len(part) < 2 {
 			i := part[0]
@@ -232,7 +247,7 @@ func (s *series) draw(b *strings.Builder, fr frame) {
 		}
 	}
 	if d := linePath(s.Y, fr); d != "" {
-		fmt.Fprintf(b, `<path class="ln" stroke-width="%s"%s d="%s"><title>%s</title></path>`, num(s.Width), dashAttr(s.Style.dash), d, html.EscapeString(s.Label))
+		fmt.Fprintf(b, `<path class="ln" stroke-width="%s"%s d="%s"><title>%s</title></path>`, num(s.ink()), dashAttr(s.Style.dash), d, html.EscapeString(s.Label))
 	}
 	last, _, _ := s.endOf()
 	for i, y := range s.Y {
@@ -241,7 +256,7 @@ func (s *series) draw(b *strings.Builder, fr frame) {
 		}
 		fmt.Fprintf(b, `<path class="mk" d="M%s %s%s"`, num(fr.x(float64(i+1))), num(fr.y(y)), s.Style.marker.path(3))
 		if !many {
-			fmt.Fprintf(b, `><title>%s, %d: %s</title></path>`, html.EscapeString(s.Label), i+1+fr.l.XOffset, estimateText(y, at1(s.Half, i)))
+			fmt.Fprintf(b, `><title>%s, %d: %s</title></path>`, html.EscapeString(s.Label), i+1+fr.l.XOffset, fr.l.text(y, at1(s.Half, i)))
 		} else {
 			b.WriteString(`/>`)
 		}

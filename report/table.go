@@ -72,9 +72,7 @@ func (t *table) csvBytes() []byte {
 func (t *table) markdown() []byte {
 	var show []int
 	width := map[int]int{}
-	clean := func(s string) string {
-		return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
-	}
+	clean := strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace
 	for i, h := range t.Head {
 		if h.Hidden {
 			continue

@@ -50,6 +50,15 @@ func percent(v float64) string {
 	return s
 }
 
+// significant prints a number with three significant digits.
+func significant(v float64) string {
+	if v == 0 || math.Abs(v) >= 1000 {
+		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	return strconv.FormatFloat(v, 'f', min(digits, 9), 64)
+}
+
 // duration prints seconds for people: 4.2 is "4.2s", 160 is "2m40s", 9000 is "2h30m".
 func duration(seconds float64) string {
 	switch {

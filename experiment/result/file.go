@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 )
 
 // ErrVersion says that a result file was written in a format or version that this program does not read.
@@ -51,11 +52,17 @@ func Parse(text []byte) (*Result, error) {
 	return r, nil
 }
 
-// Encode is the text of a result.json: indented JSON with a final newline.
+// numbers matches an indented JSON array of numbers and nulls. No string matches: JSON writes no line breaks into one.
+var numbers = regexp.MustCompile(`\[\n[-+0-9.eEnul,\s]*\]`)
+
+// Encode is the text of a result.json: indented JSON, each list of numbers on one line, with a final newline.
 func Encode(r *Result) ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("result: a value is not a finite number or does not marshal: %w", err)
 	}
+	b = numbers.ReplaceAllFunc(b, func(list []byte) []byte {
+		return append(append([]byte{'['}, bytes.Join(bytes.Fields(list[1:len(list)-1]), []byte{' '})...), ']')
+	})
 	return append(b, '\n'), nil
 }

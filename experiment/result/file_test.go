@@ -45,6 +45,9 @@ func TestEncodeParse(t *testing.T) {
 			t.Errorf("%s is written though it is undefined", want)
 		}
 	}
+	if !strings.Contains(string(first), "[0.5, null]") {
+		t.Errorf("a row of numbers is not on one line:\n%s", first)
+	}
 	if !strings.Contains(string(first), `"7": 1`) || !strings.Contains(string(first), "null") {
 		t.Errorf("memory or missing accuracies are written otherwise than documented:\n%s", first)
 	}

@@ -33,10 +33,12 @@ type Result struct {
 	Metrics    Metrics         `json:"metrics"`
 	// Classifiers are what the same run measured of further classifiers, by name; nil without.
 	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
-	Seconds     Seconds               `json:"seconds"`
-	Resources   Resources             `json:"resources"`
-	Memory      *Memory               `json:"memory,omitempty"`
-	Outcome     Outcome               `json:"outcome"`
+	// ErrorAnalysis is that of class-incremental streams, nil elsewhere.
+	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
+	Seconds       Seconds        `json:"seconds"`
+	Resources     Resources      `json:"resources"`
+	Memory        *Memory        `json:"memory,omitempty"`
+	Outcome       Outcome        `json:"outcome"`
 }
 
 // Method is what learned.
@@ -94,8 +96,56 @@ type Metrics struct {
 
 // Classifier is what a run measured of a classifier besides the first of its config.
 type Classifier struct {
-	Accuracy [][]*float64 `json:"accuracy"`
-	Metrics  Metrics      `json:"metrics"`
+	Accuracy      [][]*float64   `json:"accuracy"`
+	Metrics       Metrics        `json:"metrics"`
+	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
+}
+
+// ErrorAnalysis says where the errors of a classifier go (docs/error-analysis.md).
+type ErrorAnalysis struct {
+	Tasks     []TaskErrors `json:"tasks"`     // after each task that was evaluated
+	Confusion [][]int      `json:"confusion"` // after the last of them: [class][predicted class], samples
+}
+
+// TaskErrors is the error analysis after a task. Shares are fractions in [0,1]; what is undefined is nil.
+type TaskErrors struct {
+	Task        int `json:"task"`
+	New         int `json:"new"` // test samples
+	Old         int `json:"old"`
+	NewAsOld    int `json:"new_as_old"` // e(n,o)
+	NewAsNew    int `json:"new_as_new"` // e(n,n)
+	NewAsUnseen int `json:"new_as_unseen"`
+	OldAsOld    int `json:"old_as_old"` // e(o,o)
+	OldAsNew    int `json:"old_as_new"` // e(o,n)
+	OldAsUnseen int `json:"old_as_unseen"`
+
+	NewAsOldOfSamples *float64 `json:"new_as_old_of_samples,omitempty"` // er(n,o)
+	OldAsNewOfSamples *float64 `json:"old_as_new_of_samples,omitempty"` // er(o,n)
+	NewAsOldOfErrors  *float64 `json:"new_as_old_of_errors,omitempty"`
+	OldAsNewOfErrors  *float64 `json:"old_as_new_of_errors,omitempty"`
+
+	// Logits and Head are nil where the classifier does not predict by logits.
+	Logits *Logits `json:"logits,omitempty"`
+	Head   *Head   `json:"head,omitempty"`
+
+	Confusion   [][]int `json:"confusion"`   // [task of the samples][task of the predicted class], last column: classes not yet seen
+	Predictions []int   `json:"predictions"` // sums of its columns
+}
+
+// Logits are mean logits of the classes in a group, on the samples of that group and on all.
+type Logits struct {
+	NewOwn *float64 `json:"new_own,omitempty"`
+	OldOwn *float64 `json:"old_own,omitempty"`
+	NewAll *float64 `json:"new_all,omitempty"`
+	OldAll *float64 `json:"old_all,omitempty"`
+}
+
+// Head are means over the rows of the network's head that belong to the classes in a group.
+type Head struct {
+	NewWeight *float64 `json:"new_weight,omitempty"`
+	OldWeight *float64 `json:"old_weight,omitempty"`
+	NewBias   *float64 `json:"new_bias,omitempty"`
+	OldBias   *float64 `json:"old_bias,omitempty"`
 }
 
 // Seconds splits the run time; time before an interruption counts.

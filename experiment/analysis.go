@@ -1,0 +1,122 @@
+package experiment
+
+import (
+	"math"
+
+	"ocl"
+	"ocl/experiment/result"
+	"ocl/metric"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// maxConfusion is the most classes of an error analysis: a confusion has a count for each two of them.
+const maxConfusion = 1_000
+
+// evaluation is what one evaluation counts of one classifier.
+type evaluation struct {
+	tally
+	confusion metric.Confusion // nil without error analysis
+	logits    *metric.Logits   // nil without, and where the classifier does not predict by logits
+}
+
+// newEvaluations are empty ones of all classifiers, after task r.task.
+func (r *run) newEvaluations() []evaluation {
+	info := r.stream.Info()
+	all := make([]evaluation, len(r.measured))
+	for i := range all {
+		all[i].tally = newTally(info.Classes)
+		if info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
+			continue
+		}
+		all[i].confusion = metric.NewConfusion(info.Classes)
+		if r.classifiers.byLogits(i) {
+			all[i].logits = metric.NewLogits(metric.Groups(classesOf(info), r.task, info.Classes))
+		}
+	}
+	return all
+}
+
+// add counts a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
+func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right int) {
+	for i, label := range y {
+		if e.confusion != nil {
+			e.confusion.Add(int(label), int(predicted[i]))
+		}
+		if e.logits != nil {
+			e.logits.Add(int(label), logits.Row(i))
+		}
+	}
+	return e.tally.add(y, predicted)
+}
+
+// analyse adds what an evaluation says of the errors after task r.task.
+func (r *run) analyse(m *measured, e *evaluation) {
+	if e.confusion == nil {
+		return
+	}
+	tasks := classesOf(r.stream.Info())
+	groups := metric.Groups(tasks, r.task, len(e.confusion))
+	errors := e.confusion.Errors(groups)
+	t := result.TaskErrors{
+		Task: r.task, New: errors.New, Old: errors.Old,
+		NewAsOld: errors.NewAsOld, NewAsNew: errors.NewAsNew, NewAsUnseen: errors.NewAsUnseen,
+		OldAsOld: errors.OldAsOld, OldAsNew: errors.OldAsNew, OldAsUnseen: errors.OldAsUnseen,
+		NewAsOldOfSamples: finite(errors.NewAsOldOfSamples()), OldAsNewOfSamples: finite(errors.OldAsNewOfSamples()),
+		NewAsOldOfErrors: finite(errors.NewAsOldOfErrors()), OldAsNewOfErrors: finite(errors.OldAsNewOfErrors()),
+		Confusion: e.confusion.ByTask(tasks, r.task),
+	}
+	t.Predictions = metric.Predictions(t.Confusion)
+	if l := e.logits; l != nil {
+		t.Logits = &result.Logits{
+			NewOwn: finite(l.Own(metric.New)), OldOwn: finite(l.Own(metric.Old)),
+			NewAll: finite(l.All(metric.New)), OldAll: finite(l.All(metric.Old)),
+		}
+		t.Head = headOf(r.classifiers.open.Parts().Net, groups)
+	}
+	m.errors = append(m.errors, t)
+	m.confusion = e.confusion
+}
+
+// headOf is the mean weight and bias of the head's rows by the group of their class.
+func headOf(net *nn.Network, groups []metric.Group) *result.Head {
+	weights, biases := make([]float64, len(groups)), make([]float64, len(groups))
+	row := make([]float32, net.FeatureDim())
+	for k := range groups {
+		biases[k] = float64(net.HeadRow(row, k))
+		for _, w := range row {
+			weights[k] += float64(w) / float64(len(row))
+		}
+	}
+	return &result.Head{
+		NewWeight: finite(metric.GroupMean(weights, groups, metric.New)), OldWeight: finite(metric.GroupMean(weights, groups, metric.Old)),
+		NewBias: finite(metric.GroupMean(biases, groups, metric.New)), OldBias: finite(metric.GroupMean(biases, groups, metric.Old)),
+	}
+}
+
+// classesOf are the classes of each task.
+func classesOf(info ocl.StreamInfo) [][]int {
+	tasks := make([][]int, len(info.Tasks))
+	for i, t := range info.Tasks {
+		for _, k := range t.Classes {
+			tasks[i] = append(tasks[i], int(k))
+		}
+	}
+	return tasks
+}
+
+// analysis is the error analysis of a classifier for result.json, nil without one.
+func (m *measured) analysis() *result.ErrorAnalysis {
+	if len(m.errors) == 0 {
+		return nil
+	}
+	return &result.ErrorAnalysis{Tasks: m.errors, Confusion: m.confusion}
+}
+
+// finite is v for result.json, nil where it is undefined.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,601 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/experiment/result"
+)
+
+// maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
+const maxConfusions = 4
+
+// maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
+const maxPanelRows = 6
+
+// maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is a picture.
+const maxTableClasses = 20
+
+// errorsAfter is the error analysis after task i (0-based), nil where there is none.
+func (r *run) errorsAfter(i int) *result.TaskErrors {
+	if r.ErrorAnalysis == nil {
+		return nil
+	}
+	for k := range r.ErrorAnalysis.Tasks {
+		if t := &r.ErrorAnalysis.Tasks[k]; t.Task == i {
+			return t
+		}
+	}
+	return nil
+}
+
+// lastErrors is the error analysis after the last task that was evaluated, nil where there is none.
+func (r *run) lastErrors() *result.TaskErrors {
+	if r.ErrorAnalysis == nil || len(r.ErrorAnalysis.Tasks) == 0 {
+		return nil
+	}
+	return &r.ErrorAnalysis.Tasks[len(r.ErrorAnalysis.Tasks)-1]
+}
+
+// analysed are the rows with an error analysis.
+func (s *setting) analysed() []*row {
+	var rows []*row
+	for _, g := range s.rows {
+		if slices.ContainsFunc(g.counted(), func(r *run) bool { return r.lastErrors() != nil }) {
+			rows = append(rows, g)
+		}
+	}
+	return rows
+}
+
+// atEnd is the estimate of a value of the last error analysis of each run; nil is not measured.
+func (g *row) atEnd(of func(*result.TaskErrors) *float64) estimate {
+	return g.over(func(r *run) float64 {
+		if t := r.lastErrors(); t != nil {
+			return orNaN(of(t))
+		}
+		return math.NaN()
+	})
+}
+
+// errorCounts are the columns of the table that are counts.
+var errorCounts = []struct {
+	text, name string
+	of         func(*result.TaskErrors) int
+}{
+	{"e(n,o)", "new_as_old", func(t *result.TaskErrors) int { return t.NewAsOld }},
+	{"e(n,n)", "new_as_new", func(t *result.TaskErrors) int { return t.NewAsNew }},
+	{"e(o,o)", "old_as_old", func(t *result.TaskErrors) int { return t.OldAsOld }},
+	{"e(o,n)", "old_as_new", func(t *result.TaskErrors) int { return t.OldAsNew }},
+	{"unseen", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen + t.OldAsUnseen }},
+}
+
+// errorShares are those that are shares.
+var errorShares = []struct {
+	text, name string
+	of         func(*result.TaskErrors) *float64
+}{
+	{"er(n,o) of errors, %", "new_as_old_of_errors", newAsOldOfErrors},
+	{"er(o,n) of errors, %", "old_as_new_of_errors", oldAsNewOfErrors},
+	{"er(n,o) of samples, %", "new_as_old_of_samples", newAsOldOfSamples},
+	{"er(o,n) of samples, %", "old_as_new_of_samples", oldAsNewOfSamples},
+}
+
+func newAsOldOfErrors(t *result.TaskErrors) *float64  { return t.NewAsOldOfErrors }
+func oldAsNewOfErrors(t *result.TaskErrors) *float64  { return t.OldAsNewOfErrors }
+func newAsOldOfSamples(t *result.TaskErrors) *float64 { return t.NewAsOldOfSamples }
+func oldAsNewOfSamples(t *result.TaskErrors) *float64 { return t.OldAsNewOfSamples }
+
+// errorsTable is the survey's table:trick_motivation for all rows; nil where no run has an error analysis.
+func (st *study) errorsTable() *table {
+	t := &table{ID: "errors", Title: "Where the errors go after the last task", Head: append([]column{}, rowHead...)}
+	for _, c := range errorCounts {
+		t.Head = append(t.Head, numCol(c.text, c.name))
+	}
+	for _, c := range errorShares {
+		t.Head = append(t.Head, numCol(c.text, c.name), hidden(c.name+"_half_width_95"))
+	}
+	for _, s := range st.settings {
+		for _, g := range s.analysed() {
+			row := g.head()
+			for _, c := range errorCounts {
+				e := g.atEnd(func(t *result.TaskErrors) *float64 { n := float64(c.of(t)); return &n })
+				row = append(row, numCell(meanCount(e), e.mean))
+			}
+			for _, c := range errorShares {
+				e := g.atEnd(c.of)
+				row = append(row, numCell(e.text("no errors"), e.mean), numCell("1 run", e.half))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// meanCount is a mean of counts: whole for one run.
+func meanCount(e estimate) string {
+	switch {
+	case e.n == 0:
+		return "not measured"
+	case e.n == 1 || e.mean == math.Trunc(e.mean):
+		return thousands(int64(e.mean))
+	}
+	return thousands(int64(math.Round(e.mean)))
+}
+
+// errorsSection is what a page says of the errors of a setting.
+type errorsSection struct {
+	Panels      []*figure // the four of fig:trick_motivation
+	More        []*figure // the first two of them by the other definition, beside the page
+	Predictions *figure
+	Tasks       gallery
+	Classes     gallery
+}
+
+// errors builds the section; nil without error analysis.
+func (s *setting) errors() *errorsSection {
+	if len(s.analysed()) == 0 {
+		return nil
+	}
+	out := &errorsSection{Predictions: s.predictionsFigure()}
+	for i, p := range panels {
+		if f := s.panel(p); f != nil && i < 4 {
+			out.Panels = append(out.Panels, f)
+		} else if f != nil {
+			out.More = append(out.More, f)
+		}
+	}
+	out.Tasks = s.galleryOf(maxConfusions, "no error analysis", (*row).taskConfusion)
+	out.Classes = s.galleryOf(maxConfusions, "no error analysis", (*row).classConfusion)
+	return out
+}
+
+// figures are all those that are drawn.
+func (e *errorsSection) figures() []*figure {
+	all := append(slices.Clone(e.Panels), e.More...)
+	if e.Predictions != nil {
+		all = append(all, e.Predictions)
+	}
+	return append(append(all, e.Tasks.Figures...), e.Classes.Figures...)
+}
+
+// panel is a line chart with two values of each row, one of the new and one of the old classes, after each task.
+type panel struct {
+	kind, ylabel     string
+	newName, oldName string // columns of the CSV
+	percent          bool
+	newOf, oldOf     func(*result.TaskErrors) *float64
+	caption          string
+	title            func(*setting, []*row) string
+}
+
+// panels are the four of the survey's figure, in its order, then the first two by the other definition.
+var panels = []panel{
+	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, newAsOldOfErrors, oldAsNewOfErrors,
+		"Error ratios as the survey's table has them: of the misclassified test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
+		(*setting).ratioTitle},
+	{"logits", "mean logit", "new_logit_own", "old_logit_own", false,
+		logit(func(l *result.Logits) *float64 { return l.NewOwn }), logit(func(l *result.Logits) *float64 { return l.OldOwn }),
+		"Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes.",
+		gapTitle("mean logit", func(t *result.TaskErrors) (*float64, *float64) {
+			if t.Logits == nil {
+				return nil, nil
+			}
+			return t.Logits.NewOwn, t.Logits.OldOwn
+		})},
+	{"head-weights", "mean weight", "new_weight", "old_weight", false,
+		headValue(func(h *result.Head) *float64 { return h.NewWeight }), headValue(func(h *result.Head) *float64 { return h.OldWeight }),
+		"Mean weight of the rows of the last layer that belong to new and to old classes.",
+		gapTitle("mean weight", func(t *result.TaskErrors) (*float64, *float64) {
+			if t.Head == nil {
+				return nil, nil
+			}
+			return t.Head.NewWeight, t.Head.OldWeight
+		})},
+	{"head-biases", "mean bias", "new_bias", "old_bias", false,
+		headValue(func(h *result.Head) *float64 { return h.NewBias }), headValue(func(h *result.Head) *float64 { return h.OldBias }),
+		"Mean bias of the last layer's logits of new and of old classes.",
+		gapTitle("mean bias", func(t *result.TaskErrors) (*float64, *float64) {
+			if t.Head == nil {
+				return nil, nil
+			}
+			return t.Head.NewBias, t.Head.OldBias
+		})},
+	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, newAsOldOfSamples, oldAsNewOfSamples,
+		"Error ratios as the survey's text defines them: of all test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
+		(*setting).sampleRatioTitle},
+	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false,
+		logit(func(l *result.Logits) *float64 { return l.NewAll }), logit(func(l *result.Logits) *float64 { return l.OldAll }),
+		"Mean logit of the new and of the old classes, both on the test images of all classes seen so far.",
+		gapTitle("mean logit on all images", func(t *result.TaskErrors) (*float64, *float64) {
+			if t.Logits == nil {
+				return nil, nil
+			}
+			return t.Logits.NewAll, t.Logits.OldAll
+		})},
+}
+
+func logit(of func(*result.Logits) *float64) func(*result.TaskErrors) *float64 {
+	return func(t *result.TaskErrors) *float64 {
+		if t.Logits == nil {
+			return nil
+		}
+		return of(t.Logits)
+	}
+}
+
+func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64 {
+	return func(t *result.TaskErrors) *float64 {
+		if t.Head == nil {
+			return nil
+		}
+		return of(t.Head)
+	}
+}
+
+// panel draws one; nil where no row has a value.
+func (s *setting) panel(p panel) *figure {
+	n := s.tasks()
+	f := &figure{ID: s.id(p.kind), Lines: &lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMax: max(n, 1), Plain: !p.percent}}
+	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
+		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
+	var drawn []*row
+	more := 0
+	var without []string
+	for _, g := range s.analysed() {
+		pair := [2]series{{Label: g.Short + ", new", Style: g.style, Width: g.width}, {Label: g.Short + ", old", Style: g.style, Width: g.width, Hollow: true}}
+		found := false
+		for i := range n {
+			cells := append(g.head(), textCell(strconv.Itoa(i+1)))
+			runs := 0
+			for k, of := range []func(*result.TaskErrors) *float64{p.newOf, p.oldOf} {
+				e := g.over(func(r *run) float64 {
+					if t := r.errorsAfter(i); t != nil {
+						return orNaN(of(t))
+					}
+					return math.NaN()
+				})
+				factor := 1.0
+				if p.percent {
+					factor = 100
+				}
+				pair[k].Y = append(pair[k].Y, factor*e.mean)
+				cells = append(cells, numCell(f.Lines.text(factor*e.mean, factor*e.half), e.mean), numCell("1 run", e.half))
+				runs = max(runs, e.n)
+			}
+			found = found || runs > 0
+			f.Data.Rows = append(f.Data.Rows, append(cells, textCell(strconv.Itoa(runs))))
+		}
+		if !found {
+			without = append(without, g.Short)
+			continue
+		}
+		if len(drawn) == maxPanelRows {
+			more++
+			continue
+		}
+		drawn = append(drawn, g)
+		f.Lines.Series = append(f.Lines.Series, pair[0])
+		if _, _, ok := pair[1].endOf(); ok {
+			f.Lines.Series = append(f.Lines.Series, pair[1])
+		}
+	}
+	if len(drawn) == 0 {
+		return nil
+	}
+	if p.percent {
+		f.Lines.scale(0)
+	} else {
+		f.Lines.scaleFreely()
+	}
+	f.Title = p.title(s, drawn)
+	scope, _, runs := s.scope()
+	f.Caption = p.caption + " Filled marks: new classes; hollow marks on a thinner line: old ones. " + upper(scope) + "."
+	if runs > 1 {
+		f.Caption += " Intervals are in the CSV."
+	}
+	f.Caption += csvHas(more)
+	f.Lines.Sparse = more > 0
+	if len(without) > 0 {
+		f.Caption += " " + andList(without) + ": the classifier does not predict by logits."
+	}
+	f.Alt = s.alt(f, upper(p.ylabel)+" of new and of old classes after each task")
+	return f
+}
+
+// csvHas says how many rows are not drawn.
+func csvHas(more int) string {
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The CSV has %s more.", count(more, "row"))
+}
+
+// ratioTitle says whose errors on old classes go to new ones most, and whose least.
+func (s *setting) ratioTitle(rows []*row) string {
+	return extremes(rows, oldAsNewOfErrors, func(g *row, v float64) string {
+		return fmt.Sprintf("%s %% of %s's errors on old classes go to new ones", percent(v), g.Short)
+	}, func(g *row, v float64) string { return fmt.Sprintf("%s %% of %s's", percent(v), g.Short) }, "At the end ", "There are no errors on old classes")
+}
+
+// sampleRatioTitle says the same of all images of old classes.
+func (s *setting) sampleRatioTitle(rows []*row) string {
+	return extremes(rows, oldAsNewOfSamples, func(g *row, v float64) string {
+		return fmt.Sprintf("%s takes %s %% of the images of old classes for new ones", g.Short, percent(v))
+	}, func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "At the end ", "No image of an old class was tested")
+}
+
+// extremes names the rows with the largest and the smallest value at the end.
+func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least func(*row, float64) string, before, none string) string {
+	var hi, lo *row
+	value := func(g *row) float64 { return g.atEnd(of).mean }
+	for _, g := range rows {
+		if math.IsNaN(value(g)) {
+			continue
+		}
+		if hi == nil || value(g) > value(hi) {
+			hi = g
+		}
+		if lo == nil || value(g) < value(lo) {
+			lo = g
+		}
+	}
+	if hi == nil {
+		return none
+	}
+	text := before + most(hi, value(hi))
+	if lo != hi {
+		text += ", " + least(lo, value(lo))
+	}
+	return text
+}
+
+// gapTitle says for whom a value of the new classes stands highest above that of the old ones at the end.
+func gapTitle(what string, of func(*result.TaskErrors) (newer, older *float64)) func(*setting, []*row) string {
+	gap := func(t *result.TaskErrors) *float64 {
+		a, b := of(t)
+		if a == nil || b == nil {
+			return nil
+		}
+		d := *a - *b
+		return &d
+	}
+	return func(_ *setting, rows []*row) string {
+		return extremes(rows, gap, func(g *row, v float64) string {
+			side := "above"
+			if v < 0 {
+				side = "below"
+			}
+			return fmt.Sprintf("%s's %s of new classes ends %s %s that of old ones", g.Short, what, significant(math.Abs(v)), side)
+		}, func(g *row, v float64) string {
+			side := "above"
+			if v < 0 {
+				side = "below"
+			}
+			return fmt.Sprintf("%s's %s %s", g.Short, significant(math.Abs(v)), side)
+		}, "", "The "+what+" of new classes; there are no old ones")
+	}
+}
+
+// predictionsFigure is how many of the last evaluation's predictions go to each task; nil where there are none.
+func (s *setting) predictionsFigure() *figure {
+	n := s.tasks()
+	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "predictions", n, s.firstTask()-1, func(r *run, i int) float64 {
+		return share(r.lastErrors(), i)
+	})
+	if len(f.Lines.Series) == 0 {
+		return nil
+	}
+	more := max(0, len(f.Lines.Series)-maxPanelRows)
+	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
+	f.Lines.scale(0)
+	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },
+		func(g *row, v float64) string {
+			return fmt.Sprintf("%s takes %s %% of the test images for the newest task", g.Short, percent(v))
+		},
+		func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "", "No predictions were counted")
+	f.Caption = "Test images of all tasks taken for a class of each task after the last one; without a bias each task has its part of the test images. " + upper(s.measured()) + csvHas(more)
+	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")
+	return f
+}
+
+// share is the part of the predictions that go to task i, NaN where they were not counted.
+func share(t *result.TaskErrors, i int) float64 {
+	if t == nil || i >= len(t.Predictions) || i > t.Task {
+		return math.NaN()
+	}
+	sum := 0
+	for _, n := range t.Predictions {
+		sum += n
+	}
+	if sum == 0 {
+		return math.NaN()
+	}
+	return float64(t.Predictions[i]) / float64(sum)
+}
+
+// taskConfusion is the confusion task by task at the end; nil where there is none.
+func (g *row) taskConfusion() *figure {
+	last := -1
+	for _, r := range g.counted() {
+		if t := r.lastErrors(); t != nil {
+			last = max(last, t.Task)
+		}
+	}
+	if last < 0 || last >= maxHeatTasks {
+		return nil
+	}
+	names := g.setting.taskNames()[:last+1]
+	cols := append(slices.Clone(names), "unseen")
+	v := g.meanMatrix(last+1, last+2, func(r *run) [][]*float64 {
+		if t := r.lastErrors(); t != nil && t.Task == last {
+			return rowShares(t.Confusion)
+		}
+		return nil
+	})
+	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
+		RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v, Missing: "not measured", Whose: g.Label,
+	}}
+	f.Title = g.confusionTitle(v)
+	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images were taken for. %s.", len(names), len(cols), f.Title)
+	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
+	return f
+}
+
+// rowShares divides the counts of each row by their sum.
+func rowShares(counts [][]int) [][]*float64 {
+	out := make([][]*float64, len(counts))
+	for i, row := range counts {
+		sum := 0
+		for _, n := range row {
+			sum += n
+		}
+		out[i] = make([]*float64, len(row))
+		for j, n := range row {
+			if sum > 0 {
+				v := float64(n) / float64(sum)
+				out[i][j] = &v
+			}
+		}
+	}
+	return out
+}
+
+// confusionTitle says how many images of earlier tasks are taken for the last one.
+func (g *row) confusionTitle(v [][]float64) string {
+	last := len(v) - 1
+	if last == 0 {
+		return fmt.Sprintf("%s: %s %% of the images of the one task are taken for it", g.Short, percent(v[0][0]))
+	}
+	sum := 0.0
+	for _, row := range v[:last] {
+		sum += row[last] / float64(last)
+	}
+	return fmt.Sprintf("%s takes %s %% of the images of earlier tasks for the last one", g.Short, percent(sum))
+}
+
+// classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there is none.
+func (g *row) classConfusion() *figure {
+	st := g.setting.stream
+	var order []int // of one run; runs with other seeds may have another
+	for _, t := range st.Tasks {
+		order = append(order, t.Classes...)
+	}
+	n := len(order)
+	if n == 0 || n > maxHeatClasses {
+		return nil
+	}
+	v := g.meanMatrix(n, n, (*run).confusionInOrder)
+	found, never := false, 0
+	for j := range n {
+		sum := 0.0
+		for i := range n {
+			if !math.IsNaN(v[i][j]) {
+				found = true
+				sum += v[i][j]
+			}
+		}
+		if sum == 0 {
+			never++
+		}
+	}
+	if !found {
+		return nil
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
+		RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
+	}}
+	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
+	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images were taken for, classes in the order in which they came. %s.", n, n, f.Title)
+	f.Data = g.longTable(f, "of_class", "taken_for_class", "share")
+	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
+	return f
+}
+
+// confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of their tasks.
+func (r *run) confusionInOrder() [][]*float64 {
+	if r.ErrorAnalysis == nil {
+		return nil
+	}
+	var order []int
+	for _, t := range r.Stream.Tasks {
+		order = append(order, t.Classes...)
+	}
+	shares := rowShares(r.ErrorAnalysis.Confusion)
+	out := make([][]*float64, len(order))
+	for i, y := range order {
+		out[i] = make([]*float64, len(order))
+		for j, k := range order {
+			if y < len(shares) && k < len(shares[y]) {
+				out[i][j] = shares[y][k]
+			}
+		}
+	}
+	return out
+}
+
+// checkErrors holds an error analysis to its shape.
+func checkErrors(name string, a *result.ErrorAnalysis, tasks, classes int) error {
+	if a == nil {
+		return nil
+	}
+	if len(a.Tasks) > tasks {
+		return fmt.Errorf("%s.tasks has %d entries; want at most %d, one a task", name, len(a.Tasks), tasks)
+	}
+	for i, t := range a.Tasks {
+		at := fmt.Sprintf("%s.tasks[%d]", name, i)
+		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
+			return fmt.Errorf("%s.task is %d; want tasks below %d, rising", at, t.Task, tasks)
+		}
+		if err := checkCounts(at+".confusion", t.Confusion, t.Task+1, t.Task+2); err != nil {
+			return err
+		}
+		if err := checkCounts(at+".predictions", [][]int{t.Predictions}, 1, t.Task+2); err != nil {
+			return err
+		}
+		for _, s := range errorShares {
+			if v := s.of(&t); v != nil && !(*v >= 0 && *v <= 1) {
+				return fmt.Errorf("%s.%s is %g; want a fraction in [0,1]", at, s.name, *v)
+			}
+		}
+		for _, s := range errorCounts {
+			if v := s.of(&t); v < 0 {
+				return fmt.Errorf("%s: %s is %d; want 0 or more", at, s.name, v)
+			}
+		}
+	}
+	return checkCounts(name+".confusion", a.Confusion, classes, classes)
+}
+
+// checkCounts holds a matrix of counts to at most rows × cols.
+func checkCounts(name string, m [][]int, rows, cols int) error {
+	if len(m) > rows {
+		return fmt.Errorf("%s has %d rows; want at most %d", name, len(m), rows)
+	}
+	for i, row := range m {
+		if len(row) > cols {
+			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
+		}
+		for j, n := range row {
+			if n < 0 || n > maxCount {
+				return fmt.Errorf("%s[%d][%d] is %d; want a count of samples", name, i, j, n)
+			}
+		}
+	}
+	return nil
+}
+
+// maxCount bounds what a result may claim to have counted, so that sums do not overflow.
+const maxCount = 1_000_000_000

@@ -1,0 +1,41 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+)
+
+// heatImage draws a heat map of many cells as a picture inside the page, a pixel a cell, in light and in dark colours: a table
+// would be larger than all the rest.
+func (f *figure) heatImage() string {
+	h := f.Heat
+	return fmt.Sprintf(`<p class="note">%s ↓, %s →</p><picture><source media="(prefers-color-scheme:dark)" srcset="%s"/><img class="pixels" src="%s" alt="%s"/></picture>`,
+		html.EscapeString(h.RowLabel), html.EscapeString(h.ColLabel), h.dataURI(true), h.dataURI(false), html.EscapeString(f.Alt))
+}
+
+// dataURI is the PNG of the cells; those without a value are clear.
+func (h *heat) dataURI(dark bool) string {
+	palette := color.Palette{color.Transparent}
+	for step := range heatSteps {
+		palette = append(palette, heatColor(step, dark))
+	}
+	img := image.NewPaletted(image.Rect(0, 0, len(h.Cols), len(h.Rows)), palette)
+	for i, row := range h.V {
+		for j, v := range row {
+			if !math.IsNaN(v) {
+				img.SetColorIndex(j, i, uint8(heatStep(v)+1))
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		panic("report: a picture in memory cannot be written: " + err.Error())
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+}
