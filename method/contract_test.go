@@ -93,6 +93,9 @@ func TestContract(t *testing.T) {
 	}
 	for _, info := range method.Catalogue() {
 		for name, network := range networks {
+			if testing.Short() && network.NF > 0 && !slices.Contains([]string{"er", "gss", "icarl"}, info.Name) {
+				continue // plain Go takes its time; these three use every kind of pass but MIR's probe
+			}
 			t.Run(info.Name+"/"+name, func(t *testing.T) {
 				c := learnertest.Case{
 					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
