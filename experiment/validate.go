@@ -168,6 +168,8 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		}
 		c.checkTogether(info, f)
 	}
+	c.checkRead("replay.joint", c.Replay.Joint, c.Replay.Joint, f)
+	c.checkRead("replay.iterations", c.Replay.Iterations, c.Replay.Iterations > 1, f)
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)
 		if err != nil {
@@ -179,12 +181,32 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 	return usesMemory, replays
 }
 
+// checkRead adds a fault where a setting of replay that changes something is read by no method of the list.
+func (c Config) checkRead(key string, value any, changes bool, f *faults) {
+	if !changes || len(c.Methods) == 0 {
+		return
+	}
+	var readers []string
+	for _, info := range method.Catalogue() {
+		if slices.Contains(info.Settings, key) {
+			readers = append(readers, info.Name)
+		}
+	}
+	for _, name := range c.Methods {
+		if _, err := method.Lookup(name); err != nil || slices.Contains(readers, name) {
+			return
+		}
+	}
+	f.add(key, fmt.Sprintf("%v, but %s does not read it", value, strings.Join(c.Methods, ", ")),
+		"want a method that does in the list: "+strings.Join(readers, ", "), "take it away or add one of them")
+}
+
 // checkMemory holds a memory size against the methods that would fill it.
 func (c Config) checkMemory(usesMemory, replays []string, f *faults) {
 	whole(f, "memory", c.Memory, 0, maxMemory)
 	switch {
 	case c.Memory == 0 && len(usesMemory) > 0:
-		f.add("memory", fmt.Sprintf("0, and %s replays from memory", strings.Join(usesMemory, ", ")),
+		f.add("memory", fmt.Sprintf("0, and %s learns from stored samples", strings.Join(usesMemory, ", ")),
 			"want at least 1 sample", "use --method finetune, which is replay without memory, or set --memory")
 	case len(usesMemory) == 0 && len(c.Methods) > 0 && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
 		f.add("memory", fmt.Sprintf("%d, but %s keeps no memory", c.Memory, strings.Join(c.Methods, ", ")),
