@@ -205,7 +205,7 @@ def order(sign, mean, half):
 def verdict(mean, half, paper):
     """As issue 5 has it: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
     off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
-    return f"{mean - paper[0]:+.1f}{', examined below' if off else ''}"
+    return f"{mean - paper[0]:+.1f}{', to be examined' if off else ''}"
 
 
 def table(_):
@@ -219,7 +219,7 @@ def table(_):
         for (_, memory, evaluation), results in sorted(((k, r) for k, r in done.items() if k[0] == method), key=lambda item: item[0][1:]):
             values = [accuracy(r) for r in results.values()]
             seeds = ", ".join(f"diverged at step {r['outcome']['step']:,}" if v is None else f"{v:.1f}" for v, r in zip(values, results.values()))
-            ours, difference = "–", "–, examined below"
+            ours, difference = "–", "–, to be examined"
             if None not in values:
                 mean, half = interval(values)
                 ours, difference = plus_minus(mean, half), verdict(mean, half, PAPER[method][memory])
