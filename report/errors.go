@@ -5,19 +5,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ocl/experiment/result"
 )
 
-// maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
-const maxConfusions = 4
-
 // maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
 const maxPanelRows = 6
-
-// maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is a picture.
-const maxTableClasses = 20
 
 // errorsAfter is the error analysis after task i (0-based), nil where there is none.
 func (r *run) errorsAfter(i int) *result.TaskErrors {
@@ -118,13 +111,10 @@ func (st *study) errorsTable() *table {
 	return t
 }
 
-// meanCount is a mean of counts: whole for one run.
+// meanCount is a mean of counts, rounded.
 func meanCount(e estimate) string {
-	switch {
-	case e.n == 0:
+	if e.n == 0 {
 		return "not measured"
-	case e.n == 1 || e.mean == math.Trunc(e.mean):
-		return thousands(int64(e.mean))
 	}
 	return thousands(int64(math.Round(e.mean)))
 }
@@ -172,53 +162,33 @@ type panel struct {
 	percent          bool
 	newOf, oldOf     func(*result.TaskErrors) *float64
 	caption          string
-	title            func(*setting, []*row) string
+	title            func(panel, []*row) string
 }
 
 // panels are the four of the survey's figure, in its order, then the first two by the other definition.
 var panels = []panel{
 	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, newAsOldOfErrors, oldAsNewOfErrors,
 		"Error ratios as the survey's table has them: of the misclassified test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
-		(*setting).ratioTitle},
+		ratioTitle},
 	{"logits", "mean logit", "new_logit_own", "old_logit_own", false,
 		logit(func(l *result.Logits) *float64 { return l.NewOwn }), logit(func(l *result.Logits) *float64 { return l.OldOwn }),
 		"Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes.",
-		gapTitle("mean logit", func(t *result.TaskErrors) (*float64, *float64) {
-			if t.Logits == nil {
-				return nil, nil
-			}
-			return t.Logits.NewOwn, t.Logits.OldOwn
-		})},
+		gapTitle("mean logit")},
 	{"head-weights", "mean weight", "new_weight", "old_weight", false,
 		headValue(func(h *result.Head) *float64 { return h.NewWeight }), headValue(func(h *result.Head) *float64 { return h.OldWeight }),
 		"Mean weight of the rows of the last layer that belong to new and to old classes.",
-		gapTitle("mean weight", func(t *result.TaskErrors) (*float64, *float64) {
-			if t.Head == nil {
-				return nil, nil
-			}
-			return t.Head.NewWeight, t.Head.OldWeight
-		})},
+		gapTitle("mean weight")},
 	{"head-biases", "mean bias", "new_bias", "old_bias", false,
 		headValue(func(h *result.Head) *float64 { return h.NewBias }), headValue(func(h *result.Head) *float64 { return h.OldBias }),
 		"Mean bias of the last layer's logits of new and of old classes.",
-		gapTitle("mean bias", func(t *result.TaskErrors) (*float64, *float64) {
-			if t.Head == nil {
-				return nil, nil
-			}
-			return t.Head.NewBias, t.Head.OldBias
-		})},
+		gapTitle("mean bias")},
 	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, newAsOldOfSamples, oldAsNewOfSamples,
 		"Error ratios as the survey's text defines them: of all test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
-		(*setting).sampleRatioTitle},
+		sampleRatioTitle},
 	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false,
 		logit(func(l *result.Logits) *float64 { return l.NewAll }), logit(func(l *result.Logits) *float64 { return l.OldAll }),
 		"Mean logit of the new and of the old classes, both on the test images of all classes seen so far.",
-		gapTitle("mean logit on all images", func(t *result.TaskErrors) (*float64, *float64) {
-			if t.Logits == nil {
-				return nil, nil
-			}
-			return t.Logits.NewAll, t.Logits.OldAll
-		})},
+		gapTitle("mean logit on all images")},
 }
 
 func logit(of func(*result.Logits) *float64) func(*result.TaskErrors) *float64 {
@@ -294,7 +264,7 @@ func (s *setting) panel(p panel) *figure {
 	} else {
 		f.Lines.scaleFreely()
 	}
-	f.Title = p.title(s, drawn)
+	f.Title = p.title(p, drawn)
 	scope, _, runs := s.scope()
 	f.Caption = p.caption + " Filled marks: new classes; hollow marks on a thinner line: old ones. " + upper(scope) + "."
 	if runs > 1 {
@@ -318,15 +288,15 @@ func csvHas(more int) string {
 }
 
 // ratioTitle says whose errors on old classes go to new ones most, and whose least.
-func (s *setting) ratioTitle(rows []*row) string {
-	return extremes(rows, oldAsNewOfErrors, func(g *row, v float64) string {
+func ratioTitle(p panel, rows []*row) string {
+	return extremes(rows, p.oldOf, func(g *row, v float64) string {
 		return fmt.Sprintf("%s %% of %s's errors on old classes go to new ones", percent(v), g.Short)
 	}, func(g *row, v float64) string { return fmt.Sprintf("%s %% of %s's", percent(v), g.Short) }, "At the end ", "There are no errors on old classes")
 }
 
 // sampleRatioTitle says the same of all images of old classes.
-func (s *setting) sampleRatioTitle(rows []*row) string {
-	return extremes(rows, oldAsNewOfSamples, func(g *row, v float64) string {
+func sampleRatioTitle(p panel, rows []*row) string {
+	return extremes(rows, p.oldOf, func(g *row, v float64) string {
 		return fmt.Sprintf("%s takes %s %% of the images of old classes for new ones", g.Short, percent(v))
 	}, func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "At the end ", "No image of an old class was tested")
 }
@@ -357,28 +327,26 @@ func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least fun
 }
 
 // gapTitle says for whom a value of the new classes stands highest above that of the old ones at the end.
-func gapTitle(what string, of func(*result.TaskErrors) (newer, older *float64)) func(*setting, []*row) string {
-	gap := func(t *result.TaskErrors) *float64 {
-		a, b := of(t)
-		if a == nil || b == nil {
-			return nil
+func gapTitle(what string) func(panel, []*row) string {
+	apart := func(v float64) string {
+		if v < 0 {
+			return significant(-v) + " below"
 		}
-		d := *a - *b
-		return &d
+		return significant(v) + " above"
 	}
-	return func(_ *setting, rows []*row) string {
+	return func(p panel, rows []*row) string {
+		gap := func(t *result.TaskErrors) *float64 {
+			newer, older := p.newOf(t), p.oldOf(t)
+			if newer == nil || older == nil {
+				return nil
+			}
+			d := *newer - *older
+			return &d
+		}
 		return extremes(rows, gap, func(g *row, v float64) string {
-			side := "above"
-			if v < 0 {
-				side = "below"
-			}
-			return fmt.Sprintf("%s's %s of new classes ends %s %s that of old ones", g.Short, what, significant(math.Abs(v)), side)
+			return fmt.Sprintf("%s's %s of new classes ends %s that of old ones", g.Short, what, apart(v))
 		}, func(g *row, v float64) string {
-			side := "above"
-			if v < 0 {
-				side = "below"
-			}
-			return fmt.Sprintf("%s's %s %s", g.Short, significant(math.Abs(v)), side)
+			return fmt.Sprintf("%s's %s", g.Short, apart(v))
 		}, "", "The "+what+" of new classes; there are no old ones")
 	}
 }
@@ -419,183 +387,3 @@ func share(t *result.TaskErrors, i int) float64 {
 	}
 	return float64(t.Predictions[i]) / float64(sum)
 }
-
-// taskConfusion is the confusion task by task at the end; nil where there is none.
-func (g *row) taskConfusion() *figure {
-	last := -1
-	for _, r := range g.counted() {
-		if t := r.lastErrors(); t != nil {
-			last = max(last, t.Task)
-		}
-	}
-	if last < 0 || last >= maxHeatTasks {
-		return nil
-	}
-	names := g.setting.taskNames()[:last+1]
-	cols := append(slices.Clone(names), "unseen")
-	v := g.meanMatrix(last+1, last+2, func(r *run) [][]*float64 {
-		if t := r.lastErrors(); t != nil && t.Task == last {
-			return rowShares(t.Confusion)
-		}
-		return nil
-	})
-	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
-		RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v, Missing: "not measured", Whose: g.Label,
-	}}
-	f.Title = g.confusionTitle(v)
-	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images were taken for. %s.", len(names), len(cols), f.Title)
-	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
-	return f
-}
-
-// rowShares divides the counts of each row by their sum.
-func rowShares(counts [][]int) [][]*float64 {
-	out := make([][]*float64, len(counts))
-	for i, row := range counts {
-		sum := 0
-		for _, n := range row {
-			sum += n
-		}
-		out[i] = make([]*float64, len(row))
-		for j, n := range row {
-			if sum > 0 {
-				v := float64(n) / float64(sum)
-				out[i][j] = &v
-			}
-		}
-	}
-	return out
-}
-
-// confusionTitle says how many images of earlier tasks are taken for the last one.
-func (g *row) confusionTitle(v [][]float64) string {
-	last := len(v) - 1
-	if last == 0 {
-		return fmt.Sprintf("%s: %s %% of the images of the one task are taken for it", g.Short, percent(v[0][0]))
-	}
-	sum := 0.0
-	for _, row := range v[:last] {
-		sum += row[last] / float64(last)
-	}
-	return fmt.Sprintf("%s takes %s %% of the images of earlier tasks for the last one", g.Short, percent(sum))
-}
-
-// classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there is none.
-func (g *row) classConfusion() *figure {
-	st := g.setting.stream
-	var order []int // of one run; runs with other seeds may have another
-	for _, t := range st.Tasks {
-		order = append(order, t.Classes...)
-	}
-	n := len(order)
-	if n == 0 || n > maxHeatClasses {
-		return nil
-	}
-	v := g.meanMatrix(n, n, (*run).confusionInOrder)
-	found, never := false, 0
-	for j := range n {
-		sum := 0.0
-		for i := range n {
-			if !math.IsNaN(v[i][j]) {
-				found = true
-				sum += v[i][j]
-			}
-		}
-		if sum == 0 {
-			never++
-		}
-	}
-	if !found {
-		return nil
-	}
-	names := make([]string, n)
-	for i := range names {
-		names[i] = strconv.Itoa(i + 1)
-	}
-	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
-		RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
-	}}
-	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
-	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images were taken for, classes in the order in which they came. %s.", n, n, f.Title)
-	f.Data = g.longTable(f, "of_class", "taken_for_class", "share")
-	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
-	return f
-}
-
-// confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of their tasks.
-func (r *run) confusionInOrder() [][]*float64 {
-	if r.ErrorAnalysis == nil {
-		return nil
-	}
-	var order []int
-	for _, t := range r.Stream.Tasks {
-		order = append(order, t.Classes...)
-	}
-	shares := rowShares(r.ErrorAnalysis.Confusion)
-	out := make([][]*float64, len(order))
-	for i, y := range order {
-		out[i] = make([]*float64, len(order))
-		for j, k := range order {
-			if y < len(shares) && k < len(shares[y]) {
-				out[i][j] = shares[y][k]
-			}
-		}
-	}
-	return out
-}
-
-// checkErrors holds an error analysis to its shape.
-func checkErrors(name string, a *result.ErrorAnalysis, tasks, classes int) error {
-	if a == nil {
-		return nil
-	}
-	if len(a.Tasks) > tasks {
-		return fmt.Errorf("%s.tasks has %d entries; want at most %d, one a task", name, len(a.Tasks), tasks)
-	}
-	for i, t := range a.Tasks {
-		at := fmt.Sprintf("%s.tasks[%d]", name, i)
-		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
-			return fmt.Errorf("%s.task is %d; want tasks below %d, rising", at, t.Task, tasks)
-		}
-		if err := checkCounts(at+".confusion", t.Confusion, t.Task+1, t.Task+2); err != nil {
-			return err
-		}
-		if err := checkCounts(at+".predictions", [][]int{t.Predictions}, 1, t.Task+2); err != nil {
-			return err
-		}
-		for _, s := range errorShares {
-			if v := s.of(&t); v != nil && !(*v >= 0 && *v <= 1) {
-				return fmt.Errorf("%s.%s is %g; want a fraction in [0,1]", at, s.name, *v)
-			}
-		}
-		for _, s := range errorCounts {
-			if v := s.of(&t); v < 0 {
-				return fmt.Errorf("%s: %s is %d; want 0 or more", at, s.name, v)
-			}
-		}
-	}
-	return checkCounts(name+".confusion", a.Confusion, classes, classes)
-}
-
-// checkCounts holds a matrix of counts to at most rows × cols.
-func checkCounts(name string, m [][]int, rows, cols int) error {
-	if len(m) > rows {
-		return fmt.Errorf("%s has %d rows; want at most %d", name, len(m), rows)
-	}
-	for i, row := range m {
-		if len(row) > cols {
-			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
-		}
-		for j, n := range row {
-			if n < 0 || n > maxCount {
-				return fmt.Errorf("%s[%d][%d] is %d; want a count of samples", name, i, j, n)
-			}
-		}
-	}
-	return nil
-}
-
-// maxCount bounds what a result may claim to have counted, so that sums do not overflow.
-const maxCount = 1_000_000_000

@@ -24,6 +24,9 @@ const (
 	maxClasses = 100_000
 )
 
+// maxCount bounds what a result may claim to have counted, so that sums do not overflow.
+const maxCount = 1_000_000_000
+
 // run is one result and the folder it was read from.
 type run struct {
 	*result.Result
@@ -288,4 +291,55 @@ func runFolders(dir string) (folders, pending []string, err error) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+// checkErrors holds an error analysis to its shape.
+func checkErrors(name string, a *result.ErrorAnalysis, tasks, classes int) error {
+	if a == nil {
+		return nil
+	}
+	if len(a.Tasks) > tasks {
+		return fmt.Errorf("%s.tasks has %d entries; want at most %d, one a task", name, len(a.Tasks), tasks)
+	}
+	for i, t := range a.Tasks {
+		at := fmt.Sprintf("%s.tasks[%d]", name, i)
+		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
+			return fmt.Errorf("%s.task is %d; want tasks below %d, rising", at, t.Task, tasks)
+		}
+		if err := checkCounts(at+".confusion", t.Confusion, t.Task+1, t.Task+2); err != nil {
+			return err
+		}
+		if err := checkCounts(at+".predictions", [][]int{t.Predictions}, 1, t.Task+2); err != nil {
+			return err
+		}
+		for _, s := range errorShares {
+			if v := s.of(&t); v != nil && !(*v >= 0 && *v <= 1) {
+				return fmt.Errorf("%s.%s is %g; want a fraction in [0,1]", at, s.name, *v)
+			}
+		}
+		for _, s := range errorCounts {
+			if v := s.of(&t); v < 0 {
+				return fmt.Errorf("%s: %s is %d; want 0 or more", at, s.name, v)
+			}
+		}
+	}
+	return checkCounts(name+".confusion", a.Confusion, classes, classes)
+}
+
+// checkCounts holds a matrix of counts to at most rows × cols.
+func checkCounts(name string, m [][]int, rows, cols int) error {
+	if len(m) > rows {
+		return fmt.Errorf("%s has %d rows; want at most %d", name, len(m), rows)
+	}
+	for i, row := range m {
+		if len(row) > cols {
+			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
+		}
+		for j, n := range row {
+			if n < 0 || n > maxCount {
+				return fmt.Errorf("%s[%d][%d] is %d; want a count of samples", name, i, j, n)
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
+const maxConfusions = 4
+
+// maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is a picture.
+const maxTableClasses = 20
+
+// taskConfusion is the confusion task by task at the end; nil where there is none.
+func (g *row) taskConfusion() *figure {
+	last := -1
+	for _, r := range g.counted() {
+		if t := r.lastErrors(); t != nil {
+			last = max(last, t.Task)
+		}
+	}
+	if last < 0 || last >= maxHeatTasks {
+		return nil
+	}
+	names := g.setting.taskNames()[:last+1]
+	cols := append(slices.Clone(names), "unseen")
+	v := g.meanMatrix(last+1, last+2, func(r *run) [][]*float64 {
+		if t := r.lastErrors(); t != nil && t.Task == last {
+			return rowShares(t.Confusion)
+		}
+		return nil
+	})
+	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
+		RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v, Missing: "not measured", Whose: g.Label,
+	}}
+	f.Title = g.confusionTitle(v)
+	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images were taken for. %s.", len(names), len(cols), f.Title)
+	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
+	return f
+}
+
+// rowShares divides the counts of each row by their sum.
+func rowShares(counts [][]int) [][]*float64 {
+	out := make([][]*float64, len(counts))
+	for i, row := range counts {
+		sum := 0
+		for _, n := range row {
+			sum += n
+		}
+		out[i] = make([]*float64, len(row))
+		for j, n := range row {
+			if sum > 0 {
+				v := float64(n) / float64(sum)
+				out[i][j] = &v
+			}
+		}
+	}
+	return out
+}
+
+// confusionTitle says how many images of earlier tasks are taken for the last one.
+func (g *row) confusionTitle(v [][]float64) string {
+	last := len(v) - 1
+	if last == 0 {
+		return fmt.Sprintf("%s: %s %% of the images of the one task are taken for it", g.Short, percent(v[0][0]))
+	}
+	sum := 0.0
+	for _, row := range v[:last] {
+		sum += row[last] / float64(last)
+	}
+	return fmt.Sprintf("%s takes %s %% of the images of earlier tasks for the last one", g.Short, percent(sum))
+}
+
+// classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there is none.
+func (g *row) classConfusion() *figure {
+	st := g.setting.stream
+	var order []int // of one run; runs with other seeds may have another
+	for _, t := range st.Tasks {
+		order = append(order, t.Classes...)
+	}
+	n := len(order)
+	if n == 0 || n > maxHeatClasses {
+		return nil
+	}
+	v := g.meanMatrix(n, n, (*run).confusionInOrder)
+	found, never := false, 0
+	for j := range n {
+		sum := 0.0
+		for i := range n {
+			if !math.IsNaN(v[i][j]) {
+				found = true
+				sum += v[i][j]
+			}
+		}
+		if sum == 0 {
+			never++
+		}
+	}
+	if !found {
+		return nil
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
+		RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
+	}}
+	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
+	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images were taken for, classes in the order in which they came. %s.", n, n, f.Title)
+	f.Data = g.longTable(f, "of_class", "taken_for_class", "share")
+	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
+	return f
+}
+
+// confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of their tasks.
+func (r *run) confusionInOrder() [][]*float64 {
+	if r.ErrorAnalysis == nil {
+		return nil
+	}
+	var order []int
+	for _, t := range r.Stream.Tasks {
+		order = append(order, t.Classes...)
+	}
+	shares := rowShares(r.ErrorAnalysis.Confusion)
+	out := make([][]*float64, len(order))
+	for i, y := range order {
+		out[i] = make([]*float64, len(order))
+		for j, k := range order {
+			if y < len(shares) && k < len(shares[y]) {
+				out[i][j] = shares[y][k]
+			}
+		}
+	}
+	return out
+}
