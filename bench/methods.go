@@ -148,7 +148,7 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	}
 	size := batch
 	if info.Offline {
-		size = info.Passes(r.setup, offlineBatch(info))[0].Images[0]
+		size = info.Defaults()[method.Batch].(int)
 	}
 	src := rng.New(1, "bench/images")
 	for t := range r.tasks {
@@ -168,16 +168,6 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 		}
 	}
 	return r, nil
-}
-
-// offlineBatch is the default size of the batches of a method that learns offline.
-func offlineBatch(info method.Info) int {
-	for _, o := range info.Options {
-		if o.Name == method.Batch {
-			return o.Default.(int)
-		}
-	}
-	panic("bench: a method that learns offline has no option " + method.Batch)
 }
 
 func (r *methodRig) close() {
