@@ -2,9 +2,12 @@
 """Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run a core.
 
     results/methods.py DATA_DIR tune     the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
-    results/methods.py DATA_DIR run      every cell with the best of them -> results/cifar100/methods/*.json
+    results/methods.py DATA_DIR run      every method with the best of them -> results/cifar100/methods/*.json
+    results/methods.py DATA_DIR tricks   ER, MIR and A-GEM with the tricks of table:trick_cifar -> results/cifar100/tricks/*.json
+    results/methods.py DATA_DIR errors   their error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json
+    results/methods.py DATA_DIR examine  what disagrees, with one thing changed -> results/cifar100/examined/*.json
     results/methods.py DATA_DIR lambda   EWC++ with rising λ at a rate of 0.1, and the step at which its loss is no number -> lambda.csv
-    results/methods.py table             the rows of docs/reproduction.md, from those files
+    results/methods.py table             the tables of docs/reproduction.md, from those files
 
 DATA_DIR holds cifar-100-binary. What is finished is kept and what was stopped goes on, so each may be run again at any
 time. --work DIR (default runs/methods) takes the experiments, --jobs N is how many at once, --only er,mir the methods.
@@ -13,6 +16,7 @@ time. --work DIR (default runs/methods) takes the experiments, --jobs N is how m
 import argparse
 import concurrent.futures
 import csv
+import dataclasses
 import json
 import math
 import os
@@ -23,8 +27,8 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "results" / "cifar100" / "methods"
-SCORES = ROOT / "results" / "cifar100" / "tuning.csv"
+OUT = ROOT / "results" / "cifar100"
+SCORES = OUT / "tuning.csv"
 
 FOUR = [0.0001, 0.001, 0.01, 0.1]
 SEVEN = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
@@ -42,21 +46,74 @@ NAMES = {"finetune": "Finetune", "offline": "Offline", "ewc++": "EWC++", "lwf": 
          "icarl": "iCaRL", "agem": "A-GEM", "gdumb": "GDumb"}
 
 
-def cells():
-    """The runs that the comparison asks for, those of several seeds first: method, memory, seed, evaluation."""
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One run: of a method with a memory of some samples and a trick. changed is what an examination changes: options and their values."""
+    folder: str
+    method: str
+    memory: int
+    seed: int
+    trick: str = "none"
+    evaluation: str = "final"
+    protocol: str = "survey"
+    changed: tuple = ()
+
+    @property
+    def name(self):
+        return "-".join([self.method + ("" if self.trick == "none" else "+" + self.trick.replace("*", "star")), f"m{self.memory}",
+                         *[f"{option.strip('-').split('.')[-1]}{value}" for option, value in self.changed], f"s{self.seed}",
+                         *([] if self.evaluation == "final" else [self.evaluation])])
+
+    @property
+    def file(self):
+        return OUT / self.folder / (self.name + ".json")
+
+    def read(self):
+        return json.loads(self.file.read_text()) if self.file.exists() else None
+
+
+def methods():
+    """The comparison of all methods, runs of several seeds first."""
     for seed in (1, 2, 3):
         for method in ("finetune", "ewc++", "lwf"):
-            yield method, 0, seed, "final"
+            yield Cell("methods", method, 0, seed)
         for method in ("gdumb", "icarl", "er", "agem", "mir", "gss"):
-            yield method, 5000, seed, "final"
+            yield Cell("methods", method, 5000, seed)
         for method in ("icarl", "er", "gdumb"):
-            yield method, 1000, seed, "final"
+            yield Cell("methods", method, 1000, seed)
     for memory in (10000, 1000):
         for method in ("gdumb", "icarl", "er", "agem", "mir", "gss"):
             if memory == 10000 or method in ("agem", "mir", "gss"):
-                yield method, memory, 1, "final"
-    yield "gdumb", 1000, 1, "seen"
-    yield "offline", 0, 1, "final"
+                yield Cell("methods", method, memory, 1)
+    yield Cell("methods", "gdumb", 1000, 1, evaluation="seen")
+    yield Cell("methods", "offline", 0, 1)
+
+
+def tricks():
+    """The rows of table:trick_cifar that are no plain run and no other classifier of one."""
+    for seed in (1, 2, 3):
+        for method in ("er", "mir"):
+            yield Cell("tricks", method, 5000, seed, "rv")
+        for trick in ("lb", "kdc", "kdc*", "ss"):
+            yield Cell("tricks", "er", 5000, seed, trick)
+            if seed == 1:
+                yield Cell("tricks", "mir", 5000, seed, trick)
+        if seed == 1:
+            yield Cell("tricks", "agem", 5000, seed, "rv")
+            yield Cell("tricks", "er", 5000, seed, "mi")
+    for memory in (10000, 1000):
+        for method in ("mir", "er"):
+            yield Cell("tricks", method, memory, 1, "rv")
+
+
+def errors():
+    for method in ("agem", "er", "mir"):
+        yield Cell("errors", method, 5000, 1, protocol="standard", evaluation="seen")
+
+
+def examined():
+    for seed in (1, 2):
+        yield Cell("examined", "lwf", 0, seed, changed=(("--lr", "0.1"),))
 
 
 def decay(method):
@@ -140,29 +197,27 @@ def rate(method):
     return float(max((s for s in tried if s["outcome"] == "finished"), key=lambda s: float(s["average_accuracy"]))["lr"])
 
 
-def file(method, memory, seed, evaluation):
-    return OUT / f"{method}-m{memory}-s{seed}{'' if evaluation == 'final' else '-' + evaluation}.json"
-
-
-def runs(args):
-    OUT.mkdir(parents=True, exist_ok=True)
-
-    def cell(method, memory, seed, evaluation):
-        to = file(method, memory, seed, evaluation)
-        if rate(method) is None:
-            print(f"{to.stem}: not all rates are tried yet; run `tune` first", file=sys.stderr)
+def make(args, cells):
+    def one(cell):
+        if rate(cell.method) is None:
+            print(f"{cell.name}: not all rates are tried yet; run `tune` first", file=sys.stderr)
             return
-        line = command(args, method, memory, seed, "survey", rate(method), evaluation)
-        if method in ("er", "mir", "gss", "agem"):  # the same run also classifies by class means
+        line = command(args, cell.method, cell.memory, cell.seed, cell.protocol, rate(cell.method), cell.evaluation)
+        if cell.method in ("er", "mir", "gss", "agem"):  # the same run also classifies by class means
             line += ["--classifiers", "head,ncm"]
-        result = run(args, to.stem, line)
+        if cell.trick != "none":
+            line += ["--trick", cell.trick]
+        for option, value in cell.changed:  # the last of an option counts
+            line += [option, value]
+        result = run(args, cell.name if cell.folder == "methods" else f"{cell.folder}-{cell.name}", line)
         if result is not None:
-            part = to.with_suffix(".part")
+            cell.file.parent.mkdir(parents=True, exist_ok=True)
+            part = cell.file.with_suffix(".part")
             part.write_text(json.dumps(result, separators=(",", ":")) + "\n")
-            os.replace(part, to)
-            print(f"{to.stem}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
+            os.replace(part, cell.file)
+            print(f"{cell.name}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
 
-    several(args, [lambda c=c: cell(*c) for c in cells() if wanted(args, c[0]) and not file(*c).exists()])
+    several(args, [lambda c=c: one(c) for c in cells if wanted(args, c.method) and not c.file.exists()])
 
 
 # The survey's average accuracy after the last task in per cent and its interval (table:nc), without memory or at 1,000, 5,000 and 10,000.
@@ -172,6 +227,18 @@ PAPER = {
     "gss": {1000: (7.7, 0.5), 5000: (11.3, 0.9), 10000: (13.4, 0.6)}, "icarl": {1000: (16.7, 0.8), 5000: (19.2, 1.1), 10000: (18.8, 0.9)},
     "agem": {1000: (3.7, 0.4), 5000: (3.6, 0.2), 10000: (3.8, 0.2)}, "gdumb": {1000: (10.4, 1.1), 5000: (22.1, 0.9), 10000: (28.8, 0.9)},
 }
+# table:trick_cifar, by method and trick, at 1,000, 5,000 and 10,000.
+TRICKED = {m: {t: dict(zip((1000, 5000, 10000), zip(v[::2], v[1::2]))) for t, v in rows.items()} for m, rows in {
+    "er": {"none": (7.6, 0.5, 17.0, 1.9, 18.4, 1.4), "lb": (14.0, 2.0, 19.0, 2.6, 20.4, 1.2), "kdc": (11.7, 0.8, 10.9, 1.9, 11.9, 2.2),
+           "kdc*": (12.6, 0.5, 21.2, 1.1, 24.2, 1.9), "mi": (8.6, 0.5, 19.7, 0.9, 26.4, 1.2), "ss": (12.3, 2.1, 20.9, 1.0, 23.1, 1.2),
+           "ncm": (14.6, 0.7, 27.6, 1.0, 31.0, 1.0), "rv": (12.0, 0.8, 26.9, 2.8, 32.0, 5.3)},
+    "mir": {"none": (7.6, 0.5, 18.2, 0.8, 19.3, 0.7), "lb": (15.1, 0.6, 21.1, 0.8, 22.5, 0.9), "kdc": (12.0, 0.5, 12.3, 0.7, 11.8, 0.6),
+            "kdc*": (12.4, 0.5, 20.7, 0.8, 23.2, 1.2), "mi": (8.5, 0.4, 17.7, 1.0, 25.9, 1.2), "ss": (14.0, 0.5, 21.6, 0.7, 24.5, 0.7),
+            "ncm": (13.7, 0.5, 27.0, 0.5, 30.0, 0.6), "rv": (9.7, 0.5, 28.1, 0.6, 35.2, 0.5)},
+    "agem": {"none": (3.7, 0.4, 3.6, 0.2, 3.8, 0.2), "ncm": (9.5, 0.9, 11.7, 0.6, 11.5, 0.7), "rv": (4.5, 0.4, 22.5, 1.3, 30.7, 1.2)},
+}.items()}
+# table:trick_motivation: e(n,o), e(n,n), e(o,o), e(o,n), er(n,o), er(o,n).
+ERRORS = {"agem": "0, 177, 0, 9,500, 0 %, 100 %", "er": "37, 148, 2,269, 5,852, 20 %, 72 %", "mir": "54, 113, 2,770, 5,330, 32 %, 66 %"}
 # What the survey finds at each memory: the first is ahead of the second, or (=) as good.
 ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
     (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")]
@@ -208,37 +275,104 @@ def verdict(mean, half, paper):
     return f"{mean - paper[0]:+.1f}{', to be examined' if off else ''}"
 
 
+def group(cells):
+    """The results there are, by all of a cell but its seed, then by seed."""
+    found = {}
+    for cell in cells:
+        if (result := cell.read()) is not None:
+            found.setdefault(dataclasses.replace(cell, seed=0), {})[cell.seed] = result
+    return found
+
+
+def by_means(results):
+    """Average accuracies by class means in per cent, of the runs that measured them."""
+    return [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for r in results if "classifiers" in r and accuracy(r) is not None]
+
+
+def compared(values, paper):
+    """Columns: our mean and interval, the values, the paper's, the difference. A value that is None diverged."""
+    if None in values:
+        return f"{values.count(None)} of {len(values)} diverged | | {plus_minus(*paper)} | to be examined"
+    ours = interval(values)
+    seeds = ", ".join(f"{v:.1f}" for v in values) if len(values) > 1 else ""
+    return f"{plus_minus(*ours)} | {seeds} | {plus_minus(*paper)} | {verdict(*ours, paper)}"
+
+
+def flags(cell):
+    """What distinguishes a cell's command from the one above its table."""
+    changed = dict(cell.changed)
+    parts = [f"--method {cell.method}", f"--memory {cell.memory}" if cell.memory else "", "" if cell.trick == "none" else f"--trick '{cell.trick}'",
+             f"--lr {changed.pop('--lr', rate(cell.method))}", "--weight-decay 0.000001" if cell.method == "gdumb" else "",
+             "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", *OPTIONS.get(cell.method, []),
+             *[f"{o} {v}" for o, v in changed.items()]]
+    return "`" + " ".join(filter(None, parts)) + "`"
+
+
+def title(*columns):
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+
+
 def table(_):
-    done = {}
-    for method, memory, seed, evaluation in cells():
-        path = file(method, memory, seed, evaluation)
-        if path.exists():
-            done.setdefault((method, memory, evaluation), {})[seed] = json.loads(path.read_text())
-    print("| method | M | ocl | seeds | the paper | difference | class means | seconds | hyperparameters |\n|---|---|---|---|---|---|---|---|---|")
-    for method in NAMES:
-        for (_, memory, evaluation), results in sorted(((k, r) for k, r in done.items() if k[0] == method), key=lambda item: item[0][1:]):
-            values = [accuracy(r) for r in results.values()]
-            seeds = ", ".join(f"diverged at step {r['outcome']['step']:,}" if v is None else f"{v:.1f}" for v, r in zip(values, results.values()))
-            ours, difference = "–", "–, to be examined"
-            if None not in values:
-                mean, half = interval(values)
-                ours, difference = plus_minus(mean, half), verdict(mean, half, PAPER[method][memory])
-            means = [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for v, r in zip(values, results.values()) if v is not None and "classifiers" in r]
-            seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
-            o = next(iter(results.values()))["config"]["optimizer"]
-            settings = f"lr {o['lr']:g}, wd {o['weight_decay']:g}" + "".join(", " + w.split(".")[-1] for w in OPTIONS.get(method, [])[1:])
-            print(f"| {NAMES[method]}{', whole curve' if evaluation == 'seen' else ''} | {f'{memory:,}' if memory else '–'} | {ours} | "
-                  f"{seeds} | {plus_minus(*PAPER[method][memory])} | {difference} | "
-                  f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {settings} |")
-    print("\n| M | the survey | difference, same seeds | |\n|---|---|---|---|")
+    done = group(methods())
+    table_methods(done)
+    table_order(done)
+    table_tricks({**done, **group(tricks())})
+    table_errors(group(errors()))
+    table_examined(group(examined()), done)
+
+
+def table_methods(done):
+    title("method", "M", "ocl", "seeds", "the paper", "difference", "class means", "seconds", "flags")
+    for cell, results in sorted(done.items(), key=lambda item: (list(NAMES).index(item[0].method), item[0].memory, item[0].evaluation)):
+        means = by_means(results.values())
+        seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
+        print(f"| {NAMES[cell.method]}{', whole curve' if cell.evaluation == 'seen' else ''} | {f'{cell.memory:,}' if cell.memory else '–'} | "
+              f"{compared([accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
+              f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {flags(cell)} |")
+
+
+def table_order(done):
+    title("M", "the survey", "difference, same seeds", "")
     for memory, first, sign, second in ORDER:
-        a, b = (done.get((m, 0 if m in WITHOUT_MEMORY else memory, "final"), {}) for m in (first, second))
+        a, b = (done.get(Cell("methods", m, 0 if m in WITHOUT_MEMORY else memory, 0), {}) for m in (first, second))
         pairs = [(accuracy(a[s]), accuracy(b[s])) for s in a if s in b]
         gaps = [x - y for x, y in pairs if None not in (x, y)]
         if len(gaps) < 2:
             continue
         mean, half = interval(gaps)
         print(f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {mean:+.1f} ± {half:.1f} | {order(sign, mean, half)} |")
+
+
+def table_tricks(done):
+    """Row ncm is the other classifier of the plain runs; a trick's runs have both classifiers too."""
+    title("method", "trick", "M", "ocl", "seeds", "the paper", "difference", "with class means", "flags")
+    for method, papers in TRICKED.items():
+        for trick, paper in papers.items():
+            of = [(c, r.values()) for c, r in done.items() if c.method == method and c.trick == ("none" if trick == "ncm" else trick)]
+            for cell, results in sorted(of, key=lambda item: item[0].memory):
+                means = by_means(results)
+                values = means if trick == "ncm" else [accuracy(r) for r in results]
+                if values:
+                    print(f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
+                          f"{compared(values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
+
+
+def table_errors(done):
+    title("method", "e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)", "the paper")
+    for cell, results in done.items():
+        last = results[1]["error_analysis"]["tasks"][-1]
+        counts = [f"{last[k]:,}" for k in ("new_as_old", "new_as_new", "old_as_old", "old_as_new")]
+        ratios = [f"{100 * last[k + '_of_errors']:.0f} % ({100 * last[k + '_of_samples']:.0f} %)" for k in ("new_as_old", "old_as_new")]
+        print(f"| {NAMES[cell.method]} | {' | '.join(counts + ratios)} | {ERRORS[cell.method]} |")
+
+
+def table_examined(done, plain):
+    title("changed", "ocl, seeds", "unchanged, same seeds", "the paper")
+    for cell, results in done.items():
+        before = plain.get(dataclasses.replace(cell, folder="methods", changed=()), {})
+        values = [", ".join("diverged" if v is None else f"{v:.1f}" for v in map(accuracy, of))
+                  for of in (results.values(), [before[s] for s in results if s in before])]
+        print(f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*PAPER[cell.method][cell.memory])} |")
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
@@ -271,21 +405,23 @@ def wanted(args, method):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("words", nargs="+", metavar="[DATA_DIR] tune|run|lambda|table")
+    p.add_argument("words", nargs="+", metavar="[DATA_DIR] WORD")
     p.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "methods")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--only", default="")
     args = p.parse_args()
     if args.words == ["table"]:
         return table(args)
-    if len(args.words) != 2 or args.words[1] not in ("tune", "run", "lambda"):
-        p.error("want DATA_DIR and tune, run or lambda, or table alone")
+    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "errors": lambda a: make(a, errors()),
+            "examine": lambda a: make(a, examined()), "lambda": sweep}
+    if len(args.words) != 2 or args.words[1] not in work:
+        p.error(f"want DATA_DIR and one of {', '.join(work)}, or table alone")
     args.data = args.words[0]
     args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
     if not (args.work / "ocl").exists():
         subprocess.run(["go", "build", "-buildvcs=true", "-o", str(args.work / "ocl"), "./cmd/ocl"], cwd=ROOT, check=True)
-    {"tune": tune, "run": runs, "lambda": sweep}[args.words[1]](args)
+    work[args.words[1]](args)
 
 
 if __name__ == "__main__":
