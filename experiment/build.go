@@ -169,7 +169,8 @@ func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c Config
 func (c Config) setup() method.Setup {
 	return method.Setup{
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
-		Seed: c.Seed, Options: c.Method[c.Methods[0]], Tricks: c.trickSets()[0],
+		Training: c.Replay.Teacher == TeacherTraining,
+		Seed:     c.Seed, Options: c.Method[c.Methods[0]], Tricks: c.trickSets()[0],
 	}
 }
 

@@ -23,6 +23,12 @@ const (
 	EvalFinal = "final" // after the last task only, all test sets
 )
 
+// Values of ReplayConfig.Teacher.
+const (
+	TeacherEvaluation = "evaluation" // the running statistics
+	TeacherTraining   = "training"   // the statistics of the images it is shown
+)
+
 // DefaultMemory is the memory size M of [Default], in samples.
 const DefaultMemory = 500
 
@@ -79,9 +85,10 @@ type StreamConfig struct {
 
 // ReplayConfig holds what the replay methods share.
 type ReplayConfig struct {
-	Batch      int  `yaml:"batch" json:"batch"`           // rows replayed beside each incoming batch
-	Iterations int  `yaml:"iterations" json:"iterations"` // steps on each incoming batch
-	Joint      bool `yaml:"joint" json:"joint"`           // one concatenated pass instead of two
+	Batch      int    `yaml:"batch" json:"batch"`           // rows replayed beside each incoming batch
+	Iterations int    `yaml:"iterations" json:"iterations"` // steps on each incoming batch
+	Joint      bool   `yaml:"joint" json:"joint"`           // one concatenated pass instead of two
+	Teacher    string `yaml:"teacher" json:"teacher"`       // evaluation | training: the statistics that a teacher's batch norm goes by
 }
 
 // NetworkConfig names the network.
@@ -108,7 +115,7 @@ func Default() Config {
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
-		Replay:      ReplayConfig{Batch: 10, Iterations: 1},
+		Replay:      ReplayConfig{Batch: 10, Iterations: 1, Teacher: TeacherEvaluation},
 		Network:     NetworkConfig{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
 		Optimizer:   OptimizerConfig{Name: "sgd", LR: 0.1},
 		Protocol:    ProtocolStandard,

@@ -68,7 +68,11 @@ func runConfig(c Config, j Job) Config {
 	c = c.withoutIdleMemory()
 	c.Tricks = []string{tricksText(j.Tricks)}
 	if (method.Setup{Tricks: j.Tricks}).Classified() {
+		given := c.Classifiers
 		c.Classifiers = []string{ClassifierNCM}
+		if len(given) > 1 {
+			c.Classifiers = append(c.Classifiers, slices.DeleteFunc(given, func(name string) bool { return name == ClassifierNCM })...)
+		}
 	}
 	options := c.Method[j.Method]
 	c.Method = nil

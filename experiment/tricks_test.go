@@ -112,15 +112,20 @@ func mustEncode(t *testing.T, r *result.Result) []byte {
 	return text
 }
 
-// The trick ncm is the classifier ncm of a run that is otherwise the same.
+// The trick ncm is the classifier ncm of a run that is otherwise the same, and leaves what other classifiers were asked for.
 func TestTrickNCMIsTheClassifier(t *testing.T) {
 	t.Parallel()
 	c := tricked("none")
 	c.Classifiers = Classifiers()
 	both, trick := mustRun(t, c, Options{}), mustRun(t, tricked("ncm"), Options{})
+	c.Tricks = []string{"ncm"}
+	beside := mustRun(t, c, Options{})
 	for i, r := range trick {
 		if d := cmp.Diff(both[i].Classifiers[ClassifierNCM].Accuracy, r.Accuracy); d != "" {
 			t.Errorf("%s: %s", r.Method.Name, d)
+		}
+		if len(r.Classifiers) != 0 || !cmp.Equal(beside[i].Accuracy, r.Accuracy) || !cmp.Equal(beside[i].Classifiers[ClassifierHead].Accuracy, both[i].Accuracy) {
+			t.Errorf("%s: the trick beside the head is not what each is alone", r.Method.Name)
 		}
 	}
 }

@@ -169,6 +169,10 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		c.checkTogether(info, f)
 	}
 	c.checkRead("replay.joint", c.Replay.Joint, c.Replay.Joint, f)
+	taught := slices.ContainsFunc(c.trickSets(), func(names []string) bool { return method.Setup{Tricks: names}.Taught() })
+	if oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining) && !taught {
+		c.checkRead("replay.teacher", c.Replay.Teacher, c.Replay.Teacher == TeacherTraining, f)
+	}
 	c.checkRead("replay.iterations", c.Replay.Iterations, c.Replay.Iterations > 1, f)
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)

@@ -17,8 +17,7 @@ import (
 )
 
 // ICaRL is iCaRL with reservoir sampling (survey §methods, par: iCaRL). Output k of the network belongs to the k-th class that
-// appeared. With σ the sigmoid, f_k those outputs, f' the teacher (the network as it was when the last task ended, in
-// evaluation mode) and C_t the classes of the current task, a step goes along the gradient of
+// appeared. With σ the sigmoid, f_k those outputs, f' the [Teacher] and C_t the classes of the current task, a step goes along the gradient of
 //
 //	1/|B| Σ_{x∈B} Σ_{k seen} BCE(f_k(x), t_k(x)),   t_k(x) = [y = k] for k in C_t, σ(f'_k(x)) otherwise
 //
@@ -36,17 +35,16 @@ type ICaRL struct {
 	Memory      *memory.Store
 	ReplayBatch int // rows of B_M; all where fewer slots may be replayed
 	Seed        uint64
+	Teacher     Teacher
 	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
 	retrieve, update memory.Env
 	steps            int64
-	order            []ocl.Label   // by output: the classes in the order in which they appeared
-	column           []int         // by class: its output, -1 before it appeared
-	current          []bool        // by class: it is one of the task's
-	outputs          []ocl.Label   // 0, 1, …
-	teacher          *nn.Network   // nil in the first task
-	beside           *nn.Workspace // the teacher's
-	earlier          []int         // slots that hold samples of earlier tasks, rising
+	order            []ocl.Label // by output: the classes in the order in which they appeared
+	column           []int       // by class: its output, -1 before it appeared
+	current          []bool      // by class: it is one of the task's
+	outputs          []ocl.Label // 0, 1, …
+	earlier          []int       // slots that hold samples of earlier tasks, rising
 	ncm              NCM
 
 	slots   []int
@@ -77,7 +75,7 @@ func (l *ICaRL) prepare() {
 		l.column[y] = -1
 	}
 	l.images = make([]*tensor.Tensor, 1)
-	l.beside = l.WS.Beside()
+	l.Teacher.ws = l.WS.Beside()
 	l.loss = l.evaluate
 	if l.Review != nil {
 		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, l.Seed)
@@ -125,10 +123,7 @@ func (l *ICaRL) EndTask(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.teacher == nil {
-		l.teacher = l.Net.Clone()
-	}
-	l.teacher.CopyFrom(l.Net)
+	l.Teacher.copy(l.Net)
 	return nil
 }
 
@@ -150,8 +145,8 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	l.ncm.Forget()
 	l.gather(b)
-	l.aim()
 	l.images[0] = &l.both.x
+	l.aim()
 	l.Net.ZeroGrads()
 	if err := l.Net.Accumulate(l.WS, l.images, l.loss); err != nil {
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
@@ -167,7 +162,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 // gather puts B_n and then B_M into one batch.
 func (l *ICaRL) gather(b ocl.Batch) {
 	l.slots = l.slots[:0]
-	if l.teacher != nil {
+	if l.Teacher.net != nil {
 		l.slots = memory.Sample(l.slots, len(l.earlier), l.ReplayBatch, l.retrieve.Rand)
 	}
 	for i, k := range l.slots {
@@ -187,10 +182,8 @@ func (l *ICaRL) aim() {
 	rows, seen := len(l.both.y), len(l.order)
 	l.targets.Shape = append(l.targets.Shape[:0], rows, seen)
 	l.targets.Data = slices.Grow(l.targets.Data[:0], rows*seen)[:rows*seen]
-	var taught *tensor.Tensor
-	if l.teacher != nil {
-		taught = l.teacher.Predict(l.beside, &l.both.x)
-	}
+	l.Teacher.teach(l.images)
+	taught := l.Teacher.target(0)
 	for i, label := range l.both.y {
 		t := l.targets.Data[i*seen : (i+1)*seen]
 		for k, y := range l.order {
@@ -290,10 +283,8 @@ func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
 			return err
 		}
 	}
-	if l.teacher != nil {
-		if err := l.teacher.SaveState(e.Sub("teacher")); err != nil {
-			return err
-		}
+	if err := l.Teacher.saveState(e.Sub("teacher")); err != nil {
+		return err
 	}
 	if l.Review != nil {
 		if err := l.Review.saveState(e.Sub("review")); err != nil {
@@ -326,12 +317,8 @@ func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
 	if err := l.loadClasses(d); err != nil {
 		return err
 	}
-	l.teacher = nil
-	if d.Sub("teacher").Len("params") >= 0 {
-		l.teacher = l.Net.Clone()
-		if err := l.teacher.LoadState(d.Sub("teacher")); err != nil {
-			return err
-		}
+	if err := l.Teacher.loadState(d.Sub("teacher"), l.Net); err != nil {
+		return err
 	}
 	if l.Review != nil {
 		if err := l.Review.loadState(d.Sub("review")); err != nil {

@@ -90,10 +90,17 @@ func TestICaRLFirstTask(t *testing.T) {
 	}
 }
 
-// TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode, for incoming and
-// replayed rows alike; new outputs on the labels, which are none of theirs for replayed rows (docs/deviations.md: iCaRL).
+// TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode (or, if so set, by the batch's
+// statistics), for incoming and replayed rows alike; new outputs on the labels, which are none of theirs for replayed rows
+// (docs/deviations.md: iCaRL).
 func TestICaRLTargets(t *testing.T) {
+	t.Run("evaluation", func(t *testing.T) { testICaRLTargets(t, false, nn.Eval) })
+	t.Run("training", func(t *testing.T) { testICaRLTargets(t, true, nn.Probe) })
+}
+
+func testICaRLTargets(t *testing.T, training bool, mode nn.Mode) {
 	l := icarl(t, 3, 3)
+	l.Teacher.Training = training
 	batches := images.Batches(1, 3, 3)
 	begin(t, l, 0, 5, 2)
 	learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[0], 5, 2, 5)}) // fills slots 0 to 2, in order
@@ -112,7 +119,7 @@ func TestICaRLTargets(t *testing.T) {
 		at += copy(x.Data[at:], batches[0].X.Row(slot))
 	}
 	targets := tensor.New(6, 4)
-	soft := teacher.Predict(ws, x)
+	soft := teacher.Forward(ws, x, mode)
 	for i := range 6 {
 		row := targets.Row(i)
 		for k := range 2 {

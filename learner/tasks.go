@@ -90,9 +90,13 @@ func (c *Classes) loadState(d *checkpoint.Decoder) (err error) {
 	return d.Int64s("counts", &c.oldCount, &c.newCount)
 }
 
-// Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF). Its batch norm goes by the
-// running statistics. The zero value is before the end of the first task: it teaches nothing.
+// Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF and iCaRL). The zero value is before
+// the end of the first task: it teaches nothing.
 type Teacher struct {
+	// Training has its batch norm go by the images that it is shown, as the survey's authors leave it, and not by the running
+	// statistics. Set it before the first call of the learner.
+	Training bool
+
 	net     *nn.Network     // nil before the end of the first task
 	ws      *nn.Workspace   // beside the learner's
 	targets []tensor.Tensor // its logits, by pass
@@ -115,7 +119,13 @@ func (t *Teacher) teach(batches []*tensor.Tensor) {
 		t.targets = append(t.targets, tensor.Tensor{})
 	}
 	for i, x := range batches {
-		logits, to := t.net.Predict(t.ws, x), &t.targets[i]
+		to := &t.targets[i]
+		var logits *tensor.Tensor
+		if t.Training {
+			logits = t.net.Forward(t.ws, x, nn.Probe)
+		} else {
+			logits = t.net.Predict(t.ws, x)
+		}
 		to.Shape, to.Data = append(to.Shape[:0], logits.Shape...), append(to.Data[:0], logits.Data...)
 	}
 }

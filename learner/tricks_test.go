@@ -51,11 +51,14 @@ func TestFirstTaskOfTricksIsER(t *testing.T) {
 }
 
 // TestTeacherIsInEvaluationMode: distilling moves no running statistic that plain steps would not, whatever the teacher saw,
-// and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch alike.
+// and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch alike; with
+// Training by each batch's own.
 func TestTeacherIsInEvaluationMode(t *testing.T) {
-	for _, root := range []bool{false, true} {
+	for _, c := range []struct {
+		root, training bool
+	}{{false, false}, {true, false}, {false, true}, {true, true}} {
 		r := replaying(t, 12)
-		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Root: root}
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{Training: c.training}, loss.Distilled{Root: c.root}
 		l := learner.Bounded{Replay: r}
 		batches := residualCase.Batches(1, 8, 5)
 		residualCase.Learn(t, l, batches, 0, 4)
@@ -71,13 +74,16 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		replayed := ocl.Batch{X: tensor.New(4, 3, 32, 32), Y: make([]ocl.Label, 4)}
 		stored.Gather(replayed.X, replayed.Y, retrieved.slots)
 		weight := 0.5 // three new classes and three old ones
-		if root {
+		if c.root {
 			weight = math.Sqrt(0.5)
 		}
-		want := 0.0
+		want, mode := 0.0, nn.Eval
+		if c.training {
+			mode = nn.Probe
+		}
 		ws := before.NewWorkspace(1)
 		for _, b := range []ocl.Batch{batches[6], replayed} {
-			target := teacher.Predict(ws, b.X).Clone()
+			target := teacher.Forward(ws, b.X, mode).Clone()
 			z := before.Forward(ws, b.X, nn.Probe)
 			d := tensor.New(b.Len(), 6)
 			ce, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: z, Y: b.Y})
@@ -88,7 +94,7 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		}
 		ws.Close()
 		if !(math.Abs(got.Loss-want) <= 1e-5) {
-			t.Errorf("root %v: loss %v, want %v", root, got.Loss, want)
+			t.Errorf("%+v: loss %v, want %v", c, got.Loss, want)
 		}
 	}
 }

@@ -36,5 +36,8 @@ func base(s Setup) *learner.Replay {
 			t.change(r)
 		}
 	}
+	if r.Teacher != nil {
+		r.Teacher.Training = s.Training
+	}
 	return r
 }

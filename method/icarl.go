@@ -22,7 +22,7 @@ var icarl = Info{
 		Prediction: "the class whose mean feature over stored samples is nearest",
 	},
 	Signals:     []string{"task boundaries", "tasks of stored samples"},
-	Settings:    []string{"memory", "replay.batch"},
+	Settings:    []string{"memory", "replay.batch", "replay.teacher"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2.7 × Finetune when as many samples are replayed as come in (the teacher's forward pass is two thirds); 1 in the first task; and a forward pass over the memory before each evaluation",
@@ -44,7 +44,8 @@ var icarl = Info{
 	},
 	build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed, Review: s.review(),
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed,
+			Teacher: learner.Teacher{Training: s.Training}, Review: s.review(),
 		}, nil
 	},
 }

@@ -19,7 +19,7 @@ var lwf = Info{
 	Citation:    "Li and Hoiem, Learning without Forgetting, TPAMI 2018",
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations"},
+	Settings:    []string{"replay.iterations", "replay.teacher"},
 	Options:     []Option{lwfMC},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
@@ -35,5 +35,9 @@ var lwf = Info{
 		"ss":   withoutMemory["ss"],
 	},
 	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
-	build:  func(s Setup) (ocl.Learner, error) { return learner.NewLwF(base(s), option[bool](s, lwfMC)), nil },
+	build: func(s Setup) (ocl.Learner, error) {
+		l := learner.NewLwF(base(s), option[bool](s, lwfMC))
+		l.Teacher.Training = s.Training
+		return l, nil
+	},
 }

@@ -113,7 +113,7 @@ def errors():
 
 def examined():
     for seed in (1, 2):
-        yield Cell("examined", "lwf", 0, seed, changed=(("--lr", "0.1"),))
+        yield Cell("examined", "lwf", 0, seed, changed=(("--teacher", "training"),))
 
 
 def decay(method):

@@ -63,6 +63,8 @@ var settings = []setting{
 	{flag: "replay-batch", key: "replay.batch", group: groupMethod, value: "N", usage: "samples replayed beside each incoming batch"},
 	{flag: "iterations", key: "replay.iterations", group: groupMethod, value: "N", usage: "steps on each incoming batch"},
 	{flag: "joint", key: "replay.joint", group: groupMethod, usage: "one pass over incoming and replayed samples together instead of two"},
+	{flag: "teacher", key: "replay.teacher", group: groupMethod, value: "MODE", complete: words(experiment.TeacherEvaluation, experiment.TeacherTraining),
+		usage: "statistics that the batch norm of a teacher (of lwf, icarl, kdc, kdc*) goes by: evaluation (the running ones) or training (those of the images it is shown)"},
 	{flag: "classifiers", key: "classifiers", group: groupMethod, value: "NAME,...", list: true, complete: experiment.Classifiers,
 		usage: "what predicts, evaluated side by side: head (the method's own rule), ncm (nearest class mean of the memory); the first one is the run's accuracy"},
 
