@@ -20,18 +20,26 @@ const spins = 20000
 type pool struct {
 	workers int
 	epoch   atomic.Uint64 // odd while closing
-	next    atomic.Int64
-	left    atomic.Int64 // helpers still busy with this epoch
+	shares  []share       // of the chunks, one a worker
+	left    atomic.Int64  // helpers still busy with this epoch
 	task    task
-	chunks  int
 	mu      sync.Mutex
 	wake    *sync.Cond
 	closed  bool
 	panics  atomic.Pointer[any]
 }
 
+// share is the chunks that a worker does before it helps others: neighbours, as they were in the layer before, so that it finds in its
+// own cache what it wrote there.
+type share struct {
+	next atomic.Int64 // the first that nobody has taken; at or beyond end when all are
+	end  int64
+	_    [48]byte // a cache line each
+}
+
 func newPool(workers int) *pool {
 	p := &pool{workers: max(1, workers)}
+	p.shares = make([]share, p.workers)
 	p.wake = sync.NewCond(&p.mu)
 	for w := 1; w < p.workers; w++ {
 		go p.work(w)
@@ -47,8 +55,11 @@ func (p *pool) run(t task, chunks int) {
 		}
 		return
 	}
-	p.task, p.chunks = t, chunks
-	p.next.Store(0)
+	p.task = t
+	for w := range p.shares {
+		p.shares[w].next.Store(int64(chunks * w / p.workers))
+		p.shares[w].end = int64(chunks * (w + 1) / p.workers)
+	}
 	p.left.Store(int64(p.workers - 1))
 	p.mu.Lock()
 	p.epoch.Add(1)
@@ -79,12 +90,11 @@ func (p *pool) take(worker int) {
 			p.panics.CompareAndSwap(nil, &raised)
 		}
 	}()
-	for {
-		i := int(p.next.Add(1) - 1)
-		if i >= p.chunks {
-			return
+	for k := range p.shares {
+		s := &p.shares[(worker+k)%len(p.shares)]
+		for i := s.next.Add(1) - 1; i < s.end; i = s.next.Add(1) - 1 {
+			p.task.do(worker, int(i))
 		}
-		p.task.do(worker, i)
 	}
 }
 
