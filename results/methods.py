@@ -61,7 +61,9 @@ class Cell:
     @property
     def name(self):
         return "-".join([self.method + ("" if self.trick == "none" else "+" + self.trick.replace("*", "star")), f"m{self.memory}",
-                         *[f"{option.strip('-').split('.')[-1]}{value}" for option, value in self.changed], f"s{self.seed}",
+                         *[value.split(".")[-1].replace("=", "") if option == "--set" else option.strip("-") + value
+                           for option, value in self.changed],
+                         f"s{self.seed}",
                          *([] if self.evaluation == "final" else [self.evaluation])])
 
     @property
