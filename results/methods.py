@@ -7,7 +7,7 @@
     results/methods.py DATA_DIR errors   their error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json
     results/methods.py DATA_DIR examine  what disagrees, with one thing changed -> results/cifar100/examined/*.json
     results/methods.py DATA_DIR lambda   EWC++ with rising λ at a rate of 0.1, and the step at which its loss is no number -> lambda.csv
-    results/methods.py table             the tables of docs/reproduction.md, from those files
+    results/methods.py table             the tables of docs/reproduction.md, from those files and into it
 
 DATA_DIR holds cifar-100-binary. What is finished is kept and what was stopped goes on, so each may be run again at any
 time. --work DIR (default runs/methods) takes the experiments, --jobs N is how many at once, --only er,mir the methods.
@@ -29,6 +29,7 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "results" / "cifar100"
 SCORES = OUT / "tuning.csv"
+PAGE = ROOT / "docs" / "reproduction.md"
 
 FOUR = [0.0001, 0.001, 0.01, 0.1]
 SEVEN = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
@@ -258,6 +259,10 @@ def plus_minus(mean, half):
     return f"{mean:.1f}" if half is None else f"{mean:.1f} ± {half:.1f}"
 
 
+def signed(v):
+    return f"{v:+z.1f}".replace("-", "−")
+
+
 def accuracy(result):
     """Average accuracy after the last task in per cent; None of a run that diverged, whatever it measured before."""
     return None if result["outcome"]["state"] == "diverged" else 100 * result["metrics"]["average_accuracy"]
@@ -274,7 +279,7 @@ def order(sign, mean, half):
 def verdict(mean, half, paper):
     """As issue 5 has it: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
     off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
-    return f"{mean - paper[0]:+.1f}{', to be examined' if off else ''}"
+    return signed(mean - paper[0]) + (", to be examined" if off else "")
 
 
 def group(cells):
@@ -311,30 +316,37 @@ def flags(cell):
 
 
 def title(*columns):
-    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
 
 
 def table(_):
+    """Writes each table between its two comments in docs/reproduction.md."""
     done = group(methods())
-    table_methods(done)
-    table_order(done)
-    table_tricks({**done, **group(tricks())})
-    table_errors(group(errors()))
-    table_examined(group(examined()), done)
+    tables = {"methods": table_methods(done), "order": table_order(done), "tricks": table_tricks({**done, **group(tricks())}),
+              "errors": table_errors(group(errors())), "examined": table_examined(group(examined()), done)}
+    text = PAGE.read_text()
+    for name, lines in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+        if text.count(begin) != 1 or text.count(end) != 1:
+            sys.exit(f"{PAGE}: want {begin.strip()} and {end.strip()} once each, around the table")
+        text = text[:text.index(begin)] + begin + "\n".join(lines) + "\n" + text[text.index(end):]
+    part = PAGE.with_suffix(".part")
+    part.write_text(text)
+    os.replace(part, PAGE)
 
 
 def table_methods(done):
-    title("method", "M", "ocl", "seeds", "the paper", "difference", "class means", "seconds", "flags")
+    yield title("method", "M", "ocl", "seeds", "the paper", "difference", "class means", "seconds", "flags")
     for cell, results in sorted(done.items(), key=lambda item: (list(NAMES).index(item[0].method), item[0].memory, item[0].evaluation)):
         means = by_means(results.values())
         seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
-        print(f"| {NAMES[cell.method]}{', whole curve' if cell.evaluation == 'seen' else ''} | {f'{cell.memory:,}' if cell.memory else '–'} | "
-              f"{compared([accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
-              f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {flags(cell)} |")
+        yield (f"| {NAMES[cell.method]}{', whole curve' if cell.evaluation == 'seen' else ''} | {f'{cell.memory:,}' if cell.memory else '–'} | "
+               f"{compared([accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
+               f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {flags(cell)} |")
 
 
 def table_order(done):
-    title("M", "the survey", "difference, same seeds", "")
+    yield title("M", "the survey", "difference, same seeds", "")
     for memory, first, sign, second in ORDER:
         a, b = (done.get(Cell("methods", m, 0 if m in WITHOUT_MEMORY else memory, 0), {}) for m in (first, second))
         pairs = [(accuracy(a[s]), accuracy(b[s])) for s in a if s in b]
@@ -342,12 +354,12 @@ def table_order(done):
         if len(gaps) < 2:
             continue
         mean, half = interval(gaps)
-        print(f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {mean:+.1f} ± {half:.1f} | {order(sign, mean, half)} |")
+        yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {signed(mean)} ± {half:.1f} | {order(sign, mean, half)} |"
 
 
 def table_tricks(done):
     """Row ncm is the other classifier of the plain runs; a trick's runs have both classifiers too."""
-    title("method", "trick", "M", "ocl", "seeds", "the paper", "difference", "with class means", "flags")
+    yield title("method", "trick", "M", "ocl", "seeds", "the paper", "difference", "with class means", "flags")
     for method, papers in TRICKED.items():
         for trick, paper in papers.items():
             of = [(c, r.values()) for c, r in done.items() if c.method == method and c.trick == ("none" if trick == "ncm" else trick)]
@@ -355,26 +367,26 @@ def table_tricks(done):
                 means = by_means(results)
                 values = means if trick == "ncm" else [accuracy(r) for r in results]
                 if values:
-                    print(f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
-                          f"{compared(values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
+                    yield (f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
+                           f"{compared(values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
 
 
 def table_errors(done):
-    title("method", "e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)", "the paper")
+    yield title("method", "e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)", "the paper")
     for cell, results in done.items():
         last = results[1]["error_analysis"]["tasks"][-1]
         counts = [f"{last[k]:,}" for k in ("new_as_old", "new_as_new", "old_as_old", "old_as_new")]
         ratios = [f"{100 * last[k + '_of_errors']:.0f} % ({100 * last[k + '_of_samples']:.0f} %)" for k in ("new_as_old", "old_as_new")]
-        print(f"| {NAMES[cell.method]} | {' | '.join(counts + ratios)} | {ERRORS[cell.method]} |")
+        yield f"| {NAMES[cell.method]} | {' | '.join(counts + ratios)} | {ERRORS[cell.method]} |"
 
 
 def table_examined(done, plain):
-    title("changed", "ocl, seeds", "unchanged, same seeds", "the paper")
+    yield title("changed", "ocl, seeds", "unchanged, same seeds", "the paper")
     for cell, results in done.items():
         before = plain.get(dataclasses.replace(cell, folder="methods", changed=()), {})
         values = [", ".join("diverged" if v is None else f"{v:.1f}" for v in map(accuracy, of))
                   for of in (results.values(), [before[s] for s in results if s in before])]
-        print(f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*PAPER[cell.method][cell.memory])} |")
+        yield f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*PAPER[cell.method][cell.memory])} |"
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
