@@ -260,7 +260,7 @@ def plus_minus(mean, half):
 
 
 def signed(v):
-    return f"{v:+z.1f}".replace("-", "−")
+    return f"{round(v, 1) + 0.0:+.1f}".replace("-", "−")  # never −0.0
 
 
 def accuracy(result):
