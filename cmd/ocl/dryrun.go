@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"ocl"
@@ -39,13 +40,17 @@ func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config)
 	var runs []planned
 	for i, job := range experiment.Jobs(cfg) {
 		p := plans[i]
-		if _, known := speeds[job.Method]; !known {
-			if speeds[job.Method], err = f.speed(ctx, cfg, job.Method); err != nil {
+		timed, err := trialMethod(job.Method)
+		if err != nil {
+			return err
+		}
+		if _, known := speeds[timed]; !known {
+			if speeds[timed], err = f.speed(ctx, cfg, timed); err != nil {
 				return err
 			}
 		}
 		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
-			p.FLOPs() / speeds[job.Method]})
+			p.FLOPs() / speeds[timed]})
 	}
 	if f.json {
 		return printJSON(w, runs)
@@ -72,19 +77,35 @@ func printPlan(w io.Writer, runs []planned) error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// trialMethod is the method that is timed in place of another: where steps do not train, or do less in the first task, it is one
+// with as many samples in a step that trains from the beginning.
+func trialMethod(name string) (string, error) {
+	info, err := method.Lookup(name)
+	switch {
+	case err != nil:
+		return "", err
+	case info.Deferred || info.TaskBoundaries && !info.UsesMemory:
+		return "finetune", nil
+	case info.TaskBoundaries:
+		return "er", nil
+	}
+	return name, nil
+}
+
 // speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
-// their operations, as steps, and so is what tricks add. Of a method whose steps do not train it is that of finetune.
+// their operations, as steps, and so is what tricks add.
 func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
-	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
-	cfg.Tricks = []string{method.NoTrick}
 	info, err := method.Lookup(name)
 	if err != nil {
 		return 0, err
 	}
-	if info.Deferred {
-		cfg.Methods = []string{"finetune"}
+	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
+	cfg.Tricks, cfg.Replay.Teacher = []string{method.NoTrick}, experiment.TeacherEvaluation
+	cfg.Replay.Joint = cfg.Replay.Joint && slices.Contains(info.Settings, "replay.joint")
+	if !slices.Contains(info.Settings, "replay.iterations") {
+		cfg.Replay.Iterations = 1
 	}
-	if info.Deferred || !info.UsesMemory {
+	if !info.UsesMemory {
 		cfg.Memory = 0
 	}
 	step, err := f.trial(ctx, cfg)
