@@ -120,6 +120,8 @@ def examined():
         yield Cell("examined", "lwf", 0, seed, changed=taught)
         if seed < 3:
             yield Cell("examined", "er", 5000, seed, "kdc", changed=taught)
+            yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
+            yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=batch"),))
 
 
 def decay(method):
