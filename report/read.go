@@ -160,16 +160,26 @@ func check(r *result.Result) error {
 
 // checkMatrix holds a matrix of fractions to at most rows × cols.
 func checkMatrix(name string, m [][]*float64, rows, cols int) error {
+	return checkEach(name, m, rows, cols, func(v *float64) string {
+		if v != nil && !(*v >= 0 && *v <= 1) {
+			return fmt.Sprintf("is %g; want a fraction in [0,1]", *v)
+		}
+		return ""
+	})
+}
+
+// checkEach holds a matrix to at most rows × cols and each value to what fault says of it, nothing if it is right.
+func checkEach[T any](name string, m [][]T, rows, cols int, fault func(T) string) error {
 	if len(m) > rows {
-		return fmt.Errorf("%s has %d rows; want at most %d, one a task", name, len(m), rows)
+		return fmt.Errorf("%s has %d rows; want at most %d", name, len(m), rows)
 	}
 	for i, row := range m {
 		if len(row) > cols {
 			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
 		}
 		for j, v := range row {
-			if v != nil && !(*v >= 0 && *v <= 1) {
-				return fmt.Errorf("%s[%d][%d] is %g; want a fraction in [0,1]", name, i, j, *v)
+			if f := fault(v); f != "" {
+				return fmt.Errorf("%s[%d][%d] %s", name, i, j, f)
 			}
 		}
 	}
@@ -328,18 +338,10 @@ func checkErrors(name string, a *result.ErrorAnalysis, tasks, classes int) error
 
 // checkCounts holds a matrix of counts to at most rows × cols.
 func checkCounts(name string, m [][]int, rows, cols int) error {
-	if len(m) > rows {
-		return fmt.Errorf("%s has %d rows; want at most %d", name, len(m), rows)
-	}
-	for i, row := range m {
-		if len(row) > cols {
-			return fmt.Errorf("%s[%d] has %d values; want at most %d", name, i, len(row), cols)
+	return checkEach(name, m, rows, cols, func(n int) string {
+		if n < 0 || n > maxCount {
+			return fmt.Sprintf("is %d; want a count of samples", n)
 		}
-		for j, n := range row {
-			if n < 0 || n > maxCount {
-				return fmt.Errorf("%s[%d][%d] is %d; want a count of samples", name, i, j, n)
-			}
-		}
-	}
-	return nil
+		return ""
+	})
 }
