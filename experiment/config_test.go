@@ -170,7 +170,7 @@ func TestValidate(t *testing.T) {
 		{"er without memory", func(c *Config) { c.Memory = 0 }, "config: memory: 0, and er learns from stored samples; want at least 1 sample; use --method finetune"},
 		{"option out of range", func(c *Config) { _ = c.Set("method.ewc++.alpha", "1.5") }, "config: method.ewc++.alpha: 1.5; want a number from 0 to 1; correct the value"},
 		{"joint, and nobody reads it", func(c *Config) { c.Methods, c.Replay.Joint = []string{"mir", "agem"}, true }, "config: replay.joint: true, but mir, agem does not read it; want a method that does in the list: er, gss; take it away"},
-		{"a teacher's mode, and nobody has one", func(c *Config) { c.Replay.Teacher = "training" }, "config: replay.teacher: training, but finetune, er does not read it; want a method that does in the list: icarl, lwf; "},
+		{"a teacher's mode, and nobody has one", func(c *Config) { c.Replay.Teacher = "training" }, "config: replay.teacher: training, but finetune, er does not read it; want a method that does in the list: icarl, lwf; or a trick: kdc, kdc*; take it away or add one of them"},
 		{"a teacher's mode", func(c *Config) { c.Replay.Teacher = "train" }, `config: replay.teacher: "train"; want one of evaluation, training; did you mean training?`},
 		{"iterations, and nobody reads them", func(c *Config) { c.Methods, c.Replay.Iterations = []string{"icarl"}, 3 }, "config: replay.iterations: 3, but icarl does not read it; want a method that does in the list: "},
 		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},

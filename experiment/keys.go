@@ -112,6 +112,17 @@ func methodOption(key string) (method.Option, bool) {
 	return method.Option{}, false
 }
 
+// CheckGiven says so where key is an option of a method that is not in the list. That is no fault of a config, whose options
+// may serve several lists, but one of a person who asks for it beside the list.
+func (c Config) CheckGiven(key string) error {
+	name, _, ok := cutMethodKey(key)
+	if !ok || slices.Contains(c.Methods, name) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is not in the list of methods, %s; want it there, or none of its options; add it or take the option away",
+		key, name, strings.Join(c.Methods, ", "))
+}
+
 func cutMethodKey(key string) (name, option string, ok bool) {
 	rest, ok := strings.CutPrefix(key, "method.")
 	if !ok {

@@ -169,8 +169,7 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		c.checkTogether(info, f)
 	}
 	c.checkRead("replay.joint", c.Replay.Joint, c.Replay.Joint, f)
-	taught := slices.ContainsFunc(c.trickSets(), func(names []string) bool { return method.Setup{Tricks: names}.Taught() })
-	if oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining) && !taught {
+	if oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining) {
 		c.checkRead("replay.teacher", c.Replay.Teacher, c.Replay.Teacher == TeacherTraining, f)
 	}
 	c.checkRead("replay.iterations", c.Replay.Iterations, c.Replay.Iterations > 1, f)
@@ -185,7 +184,7 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 	return usesMemory, replays
 }
 
-// checkRead adds a fault where a setting of replay that changes something is read by no method of the list.
+// checkRead adds a fault where a setting of replay that changes something is read by no method and no trick of the lists.
 func (c Config) checkRead(key string, value any, changes bool, f *faults) {
 	if !changes || len(c.Methods) == 0 {
 		return
@@ -201,8 +200,22 @@ func (c Config) checkRead(key string, value any, changes bool, f *faults) {
 			return
 		}
 	}
-	f.add(key, fmt.Sprintf("%v, but %s does not read it", value, strings.Join(c.Methods, ", ")),
-		"want a method that does in the list: "+strings.Join(readers, ", "), "take it away or add one of them")
+	want := "want a method that does in the list: " + strings.Join(readers, ", ")
+	var tricks []string
+	for _, t := range method.Tricks() {
+		if slices.Contains(t.Settings, key) {
+			tricks = append(tricks, t.Name)
+		}
+	}
+	for _, names := range c.trickSets() {
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(tricks, n) }) {
+			return
+		}
+	}
+	if len(tricks) > 0 {
+		want += "; or a trick: " + strings.Join(tricks, ", ")
+	}
+	f.add(key, fmt.Sprintf("%v, but %s does not read it", value, strings.Join(c.Methods, ", ")), want, "take it away or add one of them")
 }
 
 // checkMemory holds a memory size against the methods that would fill it.

@@ -19,6 +19,7 @@ type Trick struct {
 	Formula  string
 	Citation string
 	Signals  []string // supervisory signals used besides those of the method
+	Settings []string // keys of the config that it reads
 	Cost     string   // relative to the method without it
 	Expect   string   // what a person will see
 

@@ -15,6 +15,7 @@ var trickKDC = Trick{
 		"ℓ_KD = T²·mean Σ_c −softmax(z'/T)_c·log softmax(z/T)_c,  T = 2",
 	Citation:       "Wu et al., Large Scale Incremental Learning, CVPR 2019",
 	Signals:        []string{"task boundaries"},
+	Settings:       []string{"replay.teacher"},
 	Cost:           "4/3 ×: the teacher's forward pass of all rows; 1 in the first task",
 	Expect:         "After many tasks λ is so small that new classes are hardly learned. ER on CIFAR-100 in the survey: 11.7, 10.9 and 11.9 % with 1,000, 5,000 and 10,000 samples.",
 	TaskBoundaries: true,

@@ -11,6 +11,7 @@ var trickKDCRoot = Trick{
 	Formula:        "ℓ = λ·ℓ_CE + (1 − λ)·ℓ_KD,  λ = √(|C_new|/(|C_old| + |C_new|))",
 	Citation:       surveyCitation,
 	Signals:        []string{"task boundaries"},
+	Settings:       []string{"replay.teacher"},
 	Cost:           "4/3 ×: the teacher's forward pass of all rows; 1 in the first task",
 	Expect:         "ER on CIFAR-100 in the survey: 12.6, 21.2 and 24.2 % with 1,000, 5,000 and 10,000 samples.",
 	TaskBoundaries: true,

@@ -9,6 +9,7 @@ var trickReview = Trick{
 	Formula:        "at a task's end, for B of M in random order: θ ← θ − α/10·∇ℓ(B)",
 	Citation:       "Mai et al., Batch-Level Experience Replay with Review for Continual Learning, arXiv:2007.05683, 2020",
 	Signals:        []string{"task boundaries"},
+	Settings:       []string{"replay.batch"},
 	Cost:           "1 × a step, and forward and backward over the memory at each task's end",
 	Expect:         "With nearest class mean the best of the tricks. ER on CIFAR-100 in the survey: 12.0, 26.9 and 32.0 % with 1,000, 5,000 and 10,000 samples.",
 	TaskBoundaries: true,

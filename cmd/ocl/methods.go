@@ -62,11 +62,7 @@ func listMethods(w io.Writer) error {
 		if info.UsesMemory {
 			memory = "samples"
 		}
-		signals := "none"
-		if len(info.Signals) > 0 {
-			signals = joinWords(info.Signals)
-		}
-		t.rows = append(t.rows, []string{info.Name, info.Title, memory, signals, info.Summary})
+		t.rows = append(t.rows, []string{info.Name, info.Title, memory, listText(info.Signals), info.Summary})
 	}
 	return t.write(w)
 }

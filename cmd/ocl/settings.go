@@ -140,7 +140,10 @@ func (c *configFlags) config(notes io.Writer) (experiment.Config, error) {
 			return cfg, usage(err)
 		}
 	}
-	var faults []error
+	var (
+		faults []error
+		given  []string
+	)
 	for _, s := range settings {
 		if f := c.flags.Lookup(s.flag); f.Changed {
 			if err := cfg.Set(s.key, f.Value.String()); err != nil {
@@ -154,7 +157,15 @@ func (c *configFlags) config(notes io.Writer) (experiment.Config, error) {
 			faults = append(faults, fmt.Errorf("--set: found %q; want KEY=VALUE, such as optimizer.lr=0.05; add the equals sign", pair))
 			continue
 		}
-		if err := cfg.Set(strings.TrimSpace(key), value); err != nil {
+		key = strings.TrimSpace(key)
+		if err := cfg.Set(key, value); err != nil {
+			faults = append(faults, fmt.Errorf("--set: %w", err))
+			continue
+		}
+		given = append(given, key)
+	}
+	for _, key := range given { // once the list of methods is known
+		if err := cfg.CheckGiven(key); err != nil {
 			faults = append(faults, fmt.Errorf("--set: %w", err))
 		}
 	}

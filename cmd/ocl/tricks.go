@@ -43,11 +43,11 @@ func listTricks(w io.Writer) error {
 	return t.write(w)
 }
 
-func signalsText(signals []string) string {
-	if len(signals) == 0 {
+func listText(names []string) string {
+	if len(names) == 0 {
 		return "none"
 	}
-	return joinWords(signals)
+	return joinWords(names)
 }
 
 // takers are the methods that take a trick, and the refusals of the others as "names: reason".
@@ -76,7 +76,8 @@ func trickFacts(t method.Trick) []fact {
 	takes, refusals := takers(t)
 	list := []fact{
 		{"update", t.Formula},
-		{"signals", signalsText(t.Signals)},
+		{"signals", listText(t.Signals)},
+		{"settings", listText(t.Settings)},
 		{"methods", joinWords(takes)},
 		{"refused by", strings.Join(refusals, "; ")},
 	}
@@ -112,7 +113,7 @@ func tricksInMarkdown(b *strings.Builder) {
 		"| name | trick | signals | methods |\n|---|---|---|---|\n")
 	for _, t := range method.Tricks() {
 		takes, _ := takers(t)
-		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s |\n", cell(t.Name), trickAnchor(t), t.Title, signalsText(t.Signals), joinWords(takes))
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s |\n", cell(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
 		fmt.Fprintln(b)
