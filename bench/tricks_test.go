@@ -11,25 +11,25 @@ import (
 func TestTricks(t *testing.T) {
 	rounds := 0
 	rep, err := Tricks(context.Background(), TrickOptions{
-		Method: "er", Tricks: [][]string{{"kdc"}, {"lb", "rv"}, {"mi"}}, Memory: 60, Workers: 2, Steps: 3, Rounds: 2,
+		Method: "er", Tricks: [][]string{{"kdc"}, {"lb", "rv"}, {"mi"}, {"ncm"}}, Memory: 60, Workers: 2, Steps: 3, Rounds: 2,
 		Progress: func(p MethodProgress) { rounds = max(rounds, p.Round) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Method != "er" || rep.Memory != 60 || rep.Workers != 2 || rep.Steps != 3 || rep.Rounds != 2 || rounds != 2 || !(rep.MS > 0) {
+	if rep.Method != "er" || rep.Memory != 60 || rep.Workers != 2 || rep.Steps != 3 || rep.Rounds != 2 || rounds != 2 || !(rep.MS > 0 && rep.EndMS > 0) {
 		t.Errorf("report %+v after %d rounds", rep, rounds)
 	}
 	want := []struct {
 		tricks  string
 		counted float64
-	}{{"kdc", 4. / 3}, {"lb+rv", 1 + 60./60}, {"mi", 5}}
+	}{{"kdc", 4. / 3}, {"lb+rv", (180 + 63 + 180.) / (180 + 63)}, {"mi", 5}, {"ncm", (180 + 63 + 60.) / (180 + 63)}}
 	if len(rep.Tricks) != len(want) {
 		t.Fatalf("%d tricks measured, want %d", len(rep.Tricks), len(want))
 	}
 	for i, w := range want {
 		c := rep.Tricks[i]
-		if c.Tricks != w.tricks || !(math.Abs(c.Counted-w.counted) <= 1e-12) || !(c.MS > 0 && c.Ratio > 0) || (c.EndMS > 0) != (w.tricks == "lb+rv") {
+		if c.Tricks != w.tricks || !(math.Abs(c.Counted-w.counted) <= 1e-12) || !(c.MS > 0 && c.Ratio > 0) || (c.EndMS > 0) != (w.tricks == "lb+rv" || w.tricks == "ncm") {
 			t.Errorf("%+v, want %s, counted %v", c, w.tricks, w.counted)
 		}
 	}

@@ -91,7 +91,7 @@ func newBenchMethods() *cobra.Command {
 		Short: "Measure what a step of each method costs, beside its passes through the network alone.",
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
-  ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,rv'
+  ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,ncm,rv'
   ocl bench methods --json --quiet`,
 		Long: "A step is all that a method does with an incoming batch of 10 pictures of 32×32: of GDumb a step of its training, of " +
 			"Offline one of its batches. Options are those by default, replay batches have 10. First the memory is filled as a stream " +
@@ -99,7 +99,8 @@ func newBenchMethods() *cobra.Command {
 			"parameters) take turns, and medians are printed. A pass \"learn 10 + 10\" is forward and backward on two batches, \"predict\" " +
 			"forward in evaluation mode, \"probe\" forward by two networks, \"gradients\" one gradient for each picture. With --trick each trick of one method (--method, by " +
 			"default er) takes turns of a task's steps with the method as it is, and the median ratio is printed beside the one that the passes " +
-			"make; rv's turn has the review of the memory at the task's end. Give the machine nothing else to do meanwhile.",
+			"make; turns of rv and ncm have the task's end, with the review or the class means of the memory and an evaluation of 21 pictures a step, beside turns with " +
+			"that evaluation. Give the machine nothing else to do meanwhile.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBenchMethods(opts, seconds); err != nil {

@@ -54,13 +54,15 @@ func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s\n\n", rep.Kernel, rep.Convolution,
 		plural(rep.Workers, "worker", "workers"), thousands(int64(rep.Memory)), plural(rep.Rounds, "turn", "turns"), plural(rep.Steps, "step", "steps"))
 	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"}, right: []bool{false, true, true, true, true}}
-	t.rows = append(t.rows, []string{rep.Method, fmt.Sprintf("%.1f", rep.MS), "–", "1", "1"})
-	for _, c := range rep.Tricks {
-		end := "–"
-		if c.EndMS > 0 {
-			end = fmt.Sprintf("%.0f", c.EndMS)
+	end := func(ms float64) string {
+		if ms == 0 {
+			return "–"
 		}
-		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end, fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
+		return fmt.Sprintf("%.0f", ms)
+	}
+	t.rows = append(t.rows, []string{rep.Method, fmt.Sprintf("%.1f", rep.MS), end(rep.EndMS), "1", "1"})
+	for _, c := range rep.Tricks {
+		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end(c.EndMS), fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
 	}
 	if err := t.write(&b); err != nil {
 		return err
