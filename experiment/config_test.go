@@ -175,6 +175,11 @@ func TestValidate(t *testing.T) {
 		{"iterations, and nobody reads them", func(c *Config) { c.Methods, c.Replay.Iterations = []string{"icarl"}, 3 }, "config: replay.iterations: 3, but icarl does not read it; want a method that does in the list: "},
 		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},
 		{"options beside settings", func(c *Config) { c.Methods = []string{"mir"}; _ = c.Set("method.mir.candidates", "5") }, "config: method.mir: option candidates: 5 is below replay.batch 10"},
+		{"every beside raw", func(c *Config) {
+			c.Methods = []string{"ewc++"}
+			_ = c.Set("method.ewc++.raw", "true")
+			_ = c.Set("method.ewc++.every", "20")
+		}, "config: method.ewc++: option every: 20, but raw updates the Fisher information at every step"},
 		{"options beside each other", func(c *Config) {
 			c.Methods = []string{"gss"}
 			_ = c.Set("method.gss.subset", "sample")

@@ -145,7 +145,7 @@ func (c *Config) setNode(where, key string, node ast.Node, f *faults) {
 			if info, err := method.Lookup(name); err != nil {
 				found, remedy = fmt.Sprintf("unknown method %q", name), nearest.Hint(name, methodNames())
 			} else if len(info.Options) == 0 {
-				found, remedy = "unknown option", name+" has no options, take it away"
+				found, remedy = "unknown option", name+" has no options; "+remedy
 			} else {
 				found, wanted = "unknown option", "want one that `ocl methods "+name+"` lists"
 			}

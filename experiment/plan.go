@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -52,15 +53,19 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 // take a step more or less.
 func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
 	plans := map[string]Plan{}
+	var refused []error
 	for _, j := range jobs {
 		if _, known := plans[j.Name()]; known {
 			continue
 		}
 		p, err := x.plan(j)
 		if err != nil {
-			return nil, err
+			refused = append(refused, err)
 		}
 		plans[j.Name()] = p
+	}
+	if len(refused) > 0 {
+		return nil, errors.Join(refused...)
 	}
 	return plans, nil
 }

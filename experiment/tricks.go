@@ -41,8 +41,15 @@ func (c Config) checkTricks(f *faults) {
 	}
 	sets := c.trickSets()
 	for i, names := range sets {
-		if slices.ContainsFunc(sets[:i], func(other []string) bool { return slices.Equal(other, names) }) {
+		twin := slices.IndexFunc(sets[:i], func(other []string) bool { return slices.Equal(c.effective(other), c.effective(names)) })
+		switch {
+		case twin < 0:
+		case slices.Equal(sets[twin], names):
 			f.add("tricks", tricksText(names)+" is listed twice", "want each list of tricks once", "take one away")
+			continue
+		default:
+			f.add("tricks", fmt.Sprintf("%s and %s are the same with replay.iterations %d", tricksText(sets[twin]), tricksText(names), c.Replay.Iterations),
+				"want each run once", "take one of them away, or the iterations")
 			continue
 		}
 		for _, name := range c.Methods {
@@ -50,11 +57,19 @@ func (c Config) checkTricks(f *faults) {
 			if err != nil {
 				continue // reported with the methods
 			}
-			if err := info.CheckTricks(names); err != nil {
+			for _, err := range info.CheckTricks(names) {
 				f.list = append(f.list, fmt.Errorf("config: tricks: %w", err))
 			}
 		}
 	}
+}
+
+// effective are the tricks that change something: that of several iterations does not where there are several anyway.
+func (c Config) effective(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		t, err := method.LookupTrick(name)
+		return err == nil && c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations")
+	})
 }
 
 // tricksText is how Config.Tricks writes tricks.

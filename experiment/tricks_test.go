@@ -48,14 +48,22 @@ func TestRefusedGrids(t *testing.T) {
 	}{
 		{"er, agem", "none, lb, kdc+lb", nil},
 		{"er, gdumb, icarl", "none, rv, lb", []string{"gdumb with rv: ", "gdumb with lb: ", "icarl with lb: "}},
+		{"gdumb", "lb+ncm+rv", []string{"gdumb with rv: ", "gdumb with lb: "}},
+		{"er", "lb+ss+kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"; want one that`, "did you mean kdc?"}},
 		{"er", "rv+lb, lb+rv", []string{"lb+rv is listed twice"}},
+		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same with replay.iterations 3"}},
+		{"er, 3 iterations", "lb, mi", nil},
 		{"er", "none, none", []string{"none is listed twice"}},
 		{"er", "", []string{"config: tricks: the list is empty"}},
 	} {
 		c := tiny()
-		for key, value := range map[string]string{"methods": tt.methods, "tricks": tt.tricks} {
+		methods, several := strings.CutSuffix(tt.methods, ", 3 iterations")
+		if several {
+			c.Replay.Iterations = 3
+		}
+		for key, value := range map[string]string{"methods": methods, "tricks": tt.tricks} {
 			if err := c.Set(key, value); err != nil {
 				t.Fatal(err)
 			}

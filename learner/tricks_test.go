@@ -27,7 +27,8 @@ func replaying(t *testing.T, capacity int) *learner.Replay {
 	return r
 }
 
-// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit.
+// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit, and a single iteration
+// never does, but a second one.
 func TestFirstTaskOfTricksIsER(t *testing.T) {
 	for name, change := range map[string]func(*learner.Replay){
 		"kdc": func(r *learner.Replay) {
@@ -38,14 +39,16 @@ func TestFirstTaskOfTricksIsER(t *testing.T) {
 		},
 		"rv":        func(r *learner.Replay) { r.Review = &learner.Review{Batch: 4} },
 		"mi, r = 1": func(r *learner.Replay) { r.Iterations = 1 },
+		"mi, r = 2": func(r *learner.Replay) { r.Iterations = 2 },
 	} {
 		er, r := replaying(t, 12), replaying(t, 12)
 		change(r)
 		batches := residualCase.Batches(1, 8, 5)
 		want := residualCase.Learn(t, er, batches, 0, 3) // of 4 in the first task
 		got := residualCase.Learn(t, learner.Bounded{Replay: r}, batches, 0, 3)
-		if !slices.Equal(got, want) || !slices.Equal(er.Net.Params(), r.Net.Params()) || !slices.Equal(er.Net.Running(), r.Net.Running()) {
-			t.Errorf("%s: stats %v, ER %v, or another network", name, got, want)
+		same := slices.Equal(got, want) && slices.Equal(er.Net.Params(), r.Net.Params()) && slices.Equal(er.Net.Running(), r.Net.Running())
+		if same != (name != "mi, r = 2") {
+			t.Errorf("%s: stats %v, ER %v, the same with their networks: %v", name, got, want, same)
 		}
 	}
 }
@@ -260,50 +263,6 @@ func TestICaRLReview(t *testing.T) {
 		if want := before.Params()[i]; !(math.Abs(float64(v-want)) <= 1e-6) {
 			t.Fatalf("parameter %d is %v, want %v", i, v, want)
 		}
-	}
-}
-
-// TestHeadGradient is why a softmax is biased towards new classes (survey §biased_fc, eq: logit): the head's row of class i
-// receives (p_i − 1{i = y})·φ(x), positive times a feature that is not negative for every class but the sample's own.
-func TestHeadGradient(t *testing.T) {
-	r := residual(t)
-	b := residualCase.Batches(1, 1, 1)[0]
-	z := r.Net.Forward(r.WS, b.X, nn.Eval).Clone()
-	features := r.Net.Features(r.WS).Clone()
-	d := tensor.New(1, 6)
-	if _, err := (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: z, Y: b.Y}); err != nil {
-		t.Fatal(err)
-	}
-	r.Net.ZeroGrads()
-	r.Net.Forward(r.WS, b.X, nn.Eval)
-	r.Net.Backward(r.WS, d)
-	sum := 0.0
-	for _, v := range z.Data {
-		sum += math.Exp(float64(v))
-	}
-	checked := 0
-	for _, p := range r.Net.Named() {
-		if p.Name != "linear.weight" {
-			continue
-		}
-		rows := make([]float32, p.Len())
-		p.ToTorch(rows, r.Net.Grads()[p.Offset:p.Offset+p.Len()])
-		for i, v := range z.Data {
-			factor := math.Exp(float64(v)) / sum
-			if ocl.Label(i) == b.Y[0] {
-				factor--
-			}
-			for k, f := range features.Row(0) {
-				got, want := float64(rows[i*features.RowLen()+k]), factor*float64(f)
-				if !(math.Abs(got-want) <= 1e-6) || f > 0 && (got > 0) != (ocl.Label(i) != b.Y[0]) {
-					t.Errorf("row %d, feature %d: gradient %v, want %v", i, k, got, want)
-				}
-				checked++
-			}
-		}
-	}
-	if want := 6 * r.Net.FeatureDim(); checked != want {
-		t.Errorf("%d numbers checked, want %d", checked, want)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestGreedyIsBalanced(t *testing.T) {
 				classes := 3 * (task + 1)
 				var labels []ocl.Label
 				for y := 3 * task; y < classes; y++ {
-					for range capacity {
+					for range (capacity + classes - 1) / classes { // ⌈M/|Y|⌉ of a new class are enough
 						labels = append(labels, ocl.Label(y))
 					}
 				}

@@ -163,6 +163,16 @@ func TestTrickContract(t *testing.T) {
 				if trick != "ncm" {
 					c.Vary[trick] = with(slices.Delete(slices.Clone(list), i, i+1))
 				}
+				described, err := method.LookupTrick(trick)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, key := range described.Settings {
+					if key == "replay.teacher" && network.NF == 0 {
+						continue // it is a mode of batch norm, which the MLP has not
+					}
+					c.Vary[key] = build(name, network, func(s *method.Setup) { s.Tricks = list; changes[key](s) })
+				}
 			}
 			learnertest.Run(t, c)
 		})

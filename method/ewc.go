@@ -1,6 +1,8 @@
 package method
 
 import (
+	"fmt"
+
 	"ocl"
 	"ocl/learner"
 )
@@ -35,6 +37,7 @@ var ewc = Info{
 	Expect: "No more than Finetune where all classes share one head; with a large λ and learning rate the penalty explodes and the " +
 		"run ends as diverged. CIFAR-100 in the survey: 3.7 % average accuracy.",
 	Refuses: withoutMemory,
+	check:   checkEWC,
 	passes:  learn,
 	build: func(s Setup) (ocl.Learner, error) {
 		return learner.NewEWC(base(s), learner.EWCOptions{
@@ -42,4 +45,11 @@ var ewc = Info{
 			Every: option[int](s, ewcEvery), Raw: option[bool](s, ewcRaw),
 		}), nil
 	},
+}
+
+func checkEWC(s Setup) error {
+	if every := option[int](s, ewcEvery); option[bool](s, ewcRaw) && every != ewcEvery.Default && every != 1 {
+		return fmt.Errorf("option every: %d, but raw updates the Fisher information at every step; want one of the two; take the other away", every)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package method
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -123,7 +124,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	if err := i.CheckTogether(s); err != nil {
 		return nil, fmt.Errorf("method: %s: %w", i.Name, err)
 	}
-	if err := i.CheckTricks(s.Tricks); err != nil {
+	if err := errors.Join(i.CheckTricks(s.Tricks)...); err != nil {
 		return nil, fmt.Errorf("method: %w", err)
 	}
 	l, err := i.build(s)

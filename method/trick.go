@@ -100,23 +100,24 @@ func (i Info) SignalsWith(names []string) []string {
 	return all
 }
 
-// CheckTricks says whether the method takes tricks of the catalogue, and takes them together. The error begins with the
-// method and the tricks, such as "er with kdc and kdc*".
-func (i Info) CheckTricks(names []string) error {
+// CheckTricks says whether the method takes tricks of the catalogue, and takes them together. There is an error for each trick
+// that it refuses and each two that exclude each other; it begins with the method and the tricks, such as "er with kdc and kdc*".
+func (i Info) CheckTricks(names []string) []error {
+	var faults []error
 	list := chosen(names)
 	for _, t := range list {
 		if reason, refused := i.Refuses[t.Name]; refused {
-			return fmt.Errorf("%s with %s: %s; want a method that takes the trick; take one of the two away", i.Name, t.Name, reason)
+			faults = append(faults, fmt.Errorf("%s with %s: %s; want a method that takes the trick; take one of the two away", i.Name, t.Name, reason))
 		}
 	}
 	for _, t := range list {
 		for _, other := range list {
 			if reason, excluded := t.Excludes[other.Name]; excluded {
-				return fmt.Errorf("%s with %s and %s: %s; want one of them; take the other away", i.Name, t.Name, other.Name, reason)
+				faults = append(faults, fmt.Errorf("%s with %s and %s: %s; want one of them; take the other away", i.Name, t.Name, other.Name, reason))
 			}
 		}
 	}
-	return nil
+	return faults
 }
 
 // checkStream says whether a stream gives tricks the supervisory signals that they use.

@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestWhoTakesWhat(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		var takes []string
 		for _, name := range everything {
-			if info.CheckTricks([]string{name}) == nil {
+			if len(info.CheckTricks([]string{name})) == 0 {
 				takes = append(takes, name)
 			}
 		}
@@ -123,7 +124,7 @@ func TestTricksTogether(t *testing.T) {
 		}
 		names, err := method.ParseTricks(c.tricks)
 		if err == nil {
-			err = info.CheckTricks(names)
+			err = errors.Join(info.CheckTricks(names)...)
 		}
 		if (err == nil) != (len(c.want) == 0) {
 			t.Errorf("%s, %s: error %v, want %q", c.method, c.tricks, err, c.want)

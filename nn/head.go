@@ -66,7 +66,7 @@ func (s *poolState) backward(p *pass, g []float32, _ bool) []float32 {
 	return s.g
 }
 
-// linearLayer is y = x·W + b on features, with a ReLU unless it is the head.
+// linearLayer is y = x·W + b on features, with a ReLU unless it is the head (survey §biased_fc, eq: logit).
 type linearLayer struct {
 	out  int
 	w    convRef

@@ -53,6 +53,12 @@ func TestClassifierRows(t *testing.T) {
 	if st := newStudy(append(slices.Clone(runs), newRun(trick, "")), nil); len(st.rows) != 2 || len(st.rows[1].runs) != 3 {
 		t.Errorf("a run with the trick ncm does not count among those classified by ncm: %d rows, the second one of %d runs", len(st.rows), len(st.rows[1].runs))
 	}
+	both := sideBySide(5, 1.5)
+	both.Method.Tricks, both.Classifiers = []string{"ncm"}, map[string]result.Classifier{"head": both.Classifiers["ncm"]}
+	both.Config = []byte(strings.Replace(string(both.Config), `["head","ncm"]`, `["ncm","head"]`, 1))
+	if st := newStudy(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 || len(st.rows[1].runs) != 3 {
+		t.Errorf("a run with the trick ncm that also measured the head is no further row of each: %d rows", len(st.rows))
+	}
 	own, ncm := st.rows[0], st.rows[1]
 	if own.Label != "ER, memory 500" || ncm.Label != "ER + NCM, memory 500" || len(own.runs) != 3 || len(ncm.runs) != 2 {
 		t.Errorf("%s of %d runs and %s of %d", own.Label, len(own.runs), ncm.Label, len(ncm.runs))

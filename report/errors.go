@@ -246,7 +246,7 @@ func (s *setting) panel(p panel) *figure {
 			without = append(without, g.Short)
 			continue
 		}
-		if len(drawn) == maxPanelRows {
+		if len(drawn) == maxPanelRows && !s.all {
 			more++
 			continue
 		}
@@ -360,7 +360,10 @@ func (s *setting) predictionsFigure() *figure {
 	if len(f.Lines.Series) == 0 {
 		return nil
 	}
-	more := max(0, len(f.Lines.Series)-maxPanelRows)
+	more := 0
+	if !s.all {
+		more = max(0, len(f.Lines.Series)-maxPanelRows)
+	}
 	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
 	f.Lines.scale(0)
 	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },

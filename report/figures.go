@@ -110,7 +110,7 @@ func (g *row) head() []cell {
 	if g.memory >= 0 {
 		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
 	}
-	raw := strings.Join(append([]string{g.method.Name}, g.tricks()...), "+")
+	raw := strings.Join(append([]string{g.method.Name}, tricksOf(g.method)...), "+")
 	if g.classifier != ownRule {
 		raw += "+" + g.classifier
 	}

@@ -116,7 +116,7 @@ func (s *setting) galleryOf(most int, why string, build func(*row) *figure) gall
 		switch f := build(g); {
 		case f == nil:
 			missing = append(missing, g.Label)
-		case len(out.Figures) < most:
+		case len(out.Figures) < most || s.all:
 			out.Figures = append(out.Figures, f)
 		default:
 			out.Rest = append(out.Rest, f)

@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		dir := write(t, c.text)
 		for _, in := range []string{dir, filepath.Join(dir, "run")} {
-			_, err := Write([]string{in}, t.TempDir())
+			_, err := Write([]string{in}, t.TempDir(), Options{})
 			if err == nil {
 				t.Errorf("%s: no error", c.name)
 				continue
@@ -94,7 +94,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{pending}, "1 run begun, none with a result.json yet"},
 		{[]string{file}, "is a file; want an experiment folder"},
 	} {
-		_, err := Write(c.dirs, "")
+		_, err := Write(c.dirs, "", Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error is %v, want %q", c.dirs, err, c.want)
 		}
@@ -108,7 +108,7 @@ func TestUnreadableResult(t *testing.T) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Write([]string{dir}, "")
+	_, err := Write([]string{dir}, "", Options{})
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("error is %v, want one that names %s", err, path)
 	}

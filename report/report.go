@@ -12,6 +12,11 @@ import (
 	"ocl/checkpoint"
 )
 
+// Options of [Write].
+type Options struct {
+	All bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+}
+
 // Write reads the results in dirs, each an experiment folder or a run folder, and writes one report about all of them
 // into the folder out: report.html, figures/ (SVG and PNG) and tables/ (CSV and Markdown). Runs are compared by method,
 // memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
@@ -20,7 +25,7 @@ import (
 // A folder without results, a result that cannot be read, that is damaged or of another format or version is an error
 // that names the file. Results of different numbers versions, kernels or convolutions are reported with a warning on the page. Every
 // file appears whole or not at all, and the page last.
-func Write(dirs []string, out string) (string, error) {
+func Write(dirs []string, out string, o Options) (string, error) {
 	runs, notes, err := readAll(dirs)
 	if err != nil {
 		return "", err
@@ -31,7 +36,11 @@ func Write(dirs []string, out string) (string, error) {
 		}
 		out = dirs[0]
 	}
-	p, figures, undrawn := newPage(newStudy(runs, notes))
+	st := newStudy(runs, notes)
+	for _, s := range st.settings {
+		s.all = o.All
+	}
+	p, figures, undrawn := newPage(st)
 	w := writer{out: out}
 	w.folder("figures")
 	w.folder("tables")

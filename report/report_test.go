@@ -26,7 +26,7 @@ import (
 // writePage writes a report and returns its page.
 func writePage(t *testing.T, dirs []string, out string) string {
 	t.Helper()
-	path, err := Write(dirs, out)
+	path, err := Write(dirs, out, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestMerge(t *testing.T) {
 	}
 	save(t, a, small)
 	save(t, b, large)
-	if _, err := Write([]string{a, b}, ""); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
+	if _, err := Write([]string{a, b}, "", Options{}); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
 		t.Errorf("two folders and no place for the report: error is %v", err)
 	}
 	page := writePage(t, []string{a, b, a}, out)
@@ -366,11 +366,28 @@ func TestAHundredRuns(t *testing.T) {
 	if want := 3*(33-maxHeats) + 2*(33-maxConfusions); len(undrawn) != want {
 		t.Errorf("%d tables of figures that are not drawn, want %d", len(undrawn), want)
 	}
+	checkAll(t, runs)
 	for _, tb := range append([]*table{p.Results, p.Metrics, p.Errors, p.Signals, p.Runs, p.Origin}, undrawn...) {
 		touch(t, filepath.Join(out, "tables", tb.ID+".csv"))
 		touch(t, filepath.Join(out, "tables", tb.ID+".md"))
 	}
 	checkPage(t, string(html), out)
+}
+
+// checkAll: on request every row is drawn, the new and the old classes of each in one panel.
+func checkAll(t *testing.T, runs []*run) {
+	t.Helper()
+	st := newStudy(runs, nil)
+	st.settings[0].all = true
+	_, figures, undrawn := newPage(st)
+	if len(undrawn) > 0 {
+		t.Errorf("%d tables of figures that are not drawn, want none", len(undrawn))
+	}
+	for _, f := range figures {
+		if f.ID == "error-ratio" && (len(f.Lines.Series) != 2*33 || strings.Contains(f.Caption, "more")) {
+			t.Errorf("%d lines in a panel of 33 rows, want two of each; caption %s", len(f.Lines.Series), f.Caption)
+		}
+	}
 }
 
 func touch(t *testing.T, path string) {
@@ -479,7 +496,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	// A file where a folder is needed stops every user, root too.
 	out := filepath.Join(t.TempDir(), "taken")
 	touch(t, out)
-	_, err := Write([]string{dir}, out)
+	_, err := Write([]string{dir}, out, Options{})
 	if err == nil || !strings.Contains(err.Error(), out) || !strings.Contains(err.Error(), `"--out DIR"`) {
 		t.Errorf("error is %v; want one that names %s and says what to do", err, out)
 	}

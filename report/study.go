@@ -27,6 +27,7 @@ type setting struct {
 	stream   result.Stream
 	rows     []*row
 	memories []int // the different capacities, ascending, for line widths
+	all      bool  // all rows are drawn
 }
 
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
@@ -79,8 +80,7 @@ func rowConfig(r *run) map[string]string {
 		flatten(k, v, flat)
 	}
 	flat["classifiers"] = r.classifier
-	// A trick that is a classifier is that classifier, as if it had been named.
-	flat["tricks"] = strings.Join(slices.DeleteFunc(slices.Clone(r.Method.Tricks), func(t string) bool { return t == r.classifier }), "+")
+	flat["tricks"] = strings.Join(tricksOf(r.Method), "+")
 	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
 	return flat
 }
@@ -258,7 +258,7 @@ func (st *study) name() {
 			}
 			g.Label = unique(labels, g.Label)
 			slug := plainName(g.method.Name)
-			for _, t := range g.tricks() {
+			for _, t := range tricksOf(g.method) {
 				slug += "+" + t
 			}
 			if g.classifier != ownRule {
@@ -281,7 +281,7 @@ func (g *row) title() string {
 	if t == "" {
 		t = g.method.Name
 	}
-	for _, trick := range g.tricks() {
+	for _, trick := range tricksOf(g.method) {
 		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
 	}
 	if c := classifierTitle(g.classifier); c != "" {
@@ -290,9 +290,9 @@ func (g *row) title() string {
 	return t
 }
 
-// tricks are those of the method but for one that is the classifier, which is named by itself.
-func (g *row) tricks() []string {
-	return slices.DeleteFunc(slices.Clone(g.method.Tricks), func(t string) bool { return t == g.classifier })
+// tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been named.
+func tricksOf(m result.Method) []string {
+	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return classifierTitles[t] != "" })
 }
 
 // name is the title with what else tells the row from its twins; the memory has a column of its own in tables.

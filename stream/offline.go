@@ -10,7 +10,7 @@ import (
 )
 
 // Offline shows all tasks of a stream at once and several times, each epoch in a new order: what the survey's baseline of
-// the same name learns from (§exp_setup). No rule is bent for it: to a learner it is one long task, delivered once.
+// the same name learns from (§exp_setup, par: Offline). No rule is bent for it: to a learner it is one long task, delivered once.
 //
 // It describes itself with the T tasks of the stream, so that its results stand beside those of other methods, and its test
 // sets are theirs. All training data come with the last task; a run starts there ([Offline.Start]) and fills the last row of

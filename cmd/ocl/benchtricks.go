@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +32,7 @@ func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, step
 	for _, text := range texts {
 		names, err := method.ParseTricks(text)
 		if err == nil {
-			err = info.CheckTricks(names)
+			err = errors.Join(info.CheckTricks(names)...)
 		}
 		if err != nil {
 			return usage(fmt.Errorf("--trick: %w", err))

@@ -9,12 +9,16 @@ import (
 )
 
 func newReport() *cobra.Command {
-	var out string
+	var (
+		out string
+		all bool
+	)
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write one report, with figures and tables, of the results in experiment or run folders.",
 		Example: `  ocl report runs/er5k
-  ocl report runs/er1k runs/er5k runs/er10k -o study`,
+  ocl report runs/er1k runs/er5k runs/er10k -o study
+  ocl report --all runs/methods`,
 		Long: "Without -o a single folder's report is written into it. The report is a function of the result files: it needs neither data nor engine.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -33,7 +37,7 @@ func newReport() *cobra.Command {
 				}
 				out = args[0]
 			}
-			path, err := report.Write(args, out)
+			path, err := report.Write(args, out, report.Options{All: all})
 			if err != nil {
 				return err
 			}
@@ -42,7 +46,8 @@ func newReport() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, made when it is not there (default: the one folder given)")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
+	cmd.Flags().BoolVar(&all, "all", false, "draw every row: by default the panels of the error analysis have six at most, and there are ten heat maps of a kind and four confusions")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd
 }

@@ -150,7 +150,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 				return e
 			}
 		}
-		path, e := report.Write([]string{f.opts.Out}, f.opts.Out)
+		path, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{})
 		switch {
 		case e != nil && err == nil:
 			err = e

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the golden files of learner/golden_test.go: twenty steps of MIR and of GSS-Greedy in PyTorch, from the equations.
+"""Makes the golden files of learner/mir_gss_golden_test.go: twenty steps of MIR and of GSS-Greedy in PyTorch, from the equations.
 
 usage: mir_gss.py [OUT=.] [CASES=…]        needs `pip install torch` (2.15 was used, CPU)
 
