@@ -122,6 +122,7 @@ def examined():
             yield Cell("examined", "er", 5000, seed, "kdc", changed=taught)
             yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
             yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=batch"),))
+            yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
 
 
 def decay(method):
