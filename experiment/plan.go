@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 
@@ -53,19 +52,15 @@ func (x *experimentRun) plan(j Job) (Plan, error) {
 // take a step more or less.
 func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
 	plans := map[string]Plan{}
-	var refused []error
 	for _, j := range jobs {
 		if _, known := plans[j.Name()]; known {
 			continue
 		}
 		p, err := x.plan(j)
 		if err != nil {
-			refused = append(refused, err)
+			return nil, err
 		}
 		plans[j.Name()] = p
-	}
-	if len(refused) > 0 {
-		return nil, errors.Join(refused...)
 	}
 	return plans, nil
 }
