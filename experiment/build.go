@@ -25,6 +25,7 @@ type run struct {
 	ev     Events
 	id     identity
 	plan   Plan
+	begun  bool // it has told that it begins; what fails before has no step
 
 	stream  view
 	net     *nn.Network

@@ -10,7 +10,6 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/nearest"
 	"ocl/learner"
-	"ocl/method"
 	"ocl/nn"
 	"ocl/tensor"
 )
@@ -44,17 +43,6 @@ func (c Config) checkClassifiers(memoryless []string, f *faults) {
 		f.add("classifiers", fmt.Sprintf("ncm, and %s has no memory to take class means of", strings.Join(memoryless, ", ")),
 			"want methods with a memory", "take them out of --method, or ncm out of --classifiers")
 	}
-}
-
-// withoutMemory lists the methods of the config that keep no memory.
-func (c Config) withoutMemory() []string {
-	var names []string
-	for _, name := range c.Methods {
-		if info, err := method.Lookup(name); err == nil && !info.UsesMemory {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // classifiers are those of a run in the order of its config; the first is the primary one.

@@ -107,7 +107,7 @@ func unwrapAll(err error) error {
 func TestSet(t *testing.T) {
 	c := Default()
 	for _, kv := range [][2]string{
-		{"optimizer.lr", "0.05"}, {"methods", "er"}, {"seed", "18446744073709551615"}, {"stream.class_order", "[1, 0]"},
+		{"optimizer.lr", "0.05"}, {"methods", "er"}, {"seed", "18446744073709551615"}, {"stream.class_order", "1, 0"},
 		{"stream.mean", "0.1,0.2,0.3"}, {"stream.drop_last", "true"}, {"data.dir", "/a/b c"}, {"optimizer.weight_decay", "1"},
 		{"network.hidden", "[]"}, {"memory", "7"},
 	} {
@@ -126,6 +126,7 @@ func TestSet(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"optimizer.l", "1", "config: optimizer.l: unknown key; want a key that `ocl config show` lists; did you mean optimizer.lr?"},
 		{"method.lwf.mc", "maybe", "config: method.lwf.mc: found maybe; want true or false"},
+		{"method.lwf.temperature", "2", "want one that `ocl methods lwf` lists; choose one of method.lwf.mc"},
 		{"runs", "many", "config: runs: found many; want a whole number; correct the value"},
 		{"runs", "", "config: runs: no value; want a whole number"},
 		{"data.dir", "[", "config: data.dir: \"[\" cannot be read"},
@@ -157,7 +158,10 @@ func TestValidate(t *testing.T) {
 		{"tasks of survey", func(c *Config) { c.Stream.Tasks, c.Protocol = 2, "survey" }, "config: stream.tasks: 2; want at least 3 under protocol survey"},
 		{"batch", func(c *Config) { c.Stream.Batch = 0 }, "config: stream.batch: 0"},
 		{"order", func(c *Config) { c.Stream.ClassOrder = "randon" }, "config: stream.class_order: \"randon\"; want one of random, given; did you mean random?"},
-		{"order list", func(c *Config) { c.Stream.ClassOrder = []int{0, 2} }, "class 1 is missing or repeated"},
+		{"order list", func(c *Config) {
+			c.Data, c.Stream.ClassOrder = DataConfig{Name: "npz", Dir: "x"}, []int{0, 2}
+		}, "class 1 is missing or repeated"},
+		{"short order", func(c *Config) { c.Stream.ClassOrder = []int{0, 1} }, "config: stream.class_order: a list of 2 classes; want each of the 100 classes of glyphs once; correct"},
 		{"order type", func(c *Config) { c.Stream.ClassOrder = 3 }, "config: stream.class_order: 3; want"},
 		{"mean", func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: 1 means and 0 deviations"},
 		{"std", func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1 is 0"},
@@ -173,6 +177,7 @@ func TestValidate(t *testing.T) {
 		{"a teacher's mode, and nobody has one", func(c *Config) { c.Replay.Teacher = "training" }, "config: replay.teacher: training, but finetune, er does not read it; want a method that does in the list: icarl, lwf; or a trick: kdc, kdc*; take it away or add one of them"},
 		{"a teacher's mode", func(c *Config) { c.Replay.Teacher = "train" }, `config: replay.teacher: "train"; want one of evaluation, training; did you mean training?`},
 		{"iterations, and nobody reads them", func(c *Config) { c.Methods, c.Replay.Iterations = []string{"icarl"}, 3 }, "config: replay.iterations: 3, but icarl does not read it; want a method that does in the list: "},
+		{"a batch of replay, and nobody reads it", func(c *Config) { c.Methods, c.Replay.Batch = []string{"finetune"}, 20 }, "config: replay.batch: 20, but finetune does not read it; want a method that does in the list: "},
 		{"replay above memory", func(c *Config) { c.Memory, c.Replay.Batch = 5, 6 }, "config: replay.batch: 6, above the 5 samples of memory that er replays from; want at most memory"},
 		{"options beside settings", func(c *Config) { c.Methods = []string{"mir"}; _ = c.Set("method.mir.candidates", "5") }, "config: method.mir: option candidates: 5 is below replay.batch 10"},
 		{"every beside raw", func(c *Config) {

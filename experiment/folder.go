@@ -63,7 +63,7 @@ func examineFolder(out string, c Config, force bool) (contents, error) {
 		return contents{}, nil
 	case missing:
 		return contents{}, fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
-			"choose another --out", out, ConfigFile)
+			"choose another --out, or write beside them with --force", out, ConfigFile)
 	case err != nil:
 		return contents{}, fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
 			"choose another --out, or replace it with --force", out, ConfigFile, err)
@@ -227,7 +227,7 @@ func keptResult(folder string, id identity) (*result.Result, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w, or remove it and give the same command again: the run goes on from its checkpoint", err)
 	case r.Outcome.State == result.Interrupted:
 		return nil, nil
 	}

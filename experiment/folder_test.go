@@ -57,6 +57,34 @@ func TestFinishedRunsAreKept(t *testing.T) {
 	}
 }
 
+// A result that cannot be read stops its run with what to do; done, the same command ends in the same result.
+func TestDamagedResult(t *testing.T) {
+	t.Parallel()
+	c := tiny()
+	c.Methods, c.Runs = []string{"er"}, 1
+	o := Options{Out: filepath.Join(t.TempDir(), "x"), KeepCheckpoint: true}
+	first := mustRun(t, c, o)
+	path := filepath.Join(o.Out, Jobs(c)[0].Folder, ResultFile)
+	if err := os.WriteFile(path, []byte("garbage"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Resume(context.Background(), o.Out, o)
+	if err == nil || !strings.Contains(err.Error(), path+": not a whole JSON file") || !strings.Contains(err.Error(), "remove it and give the same command again") ||
+		strings.Contains(err.Error(), "step 0") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Resume(context.Background(), o.Out, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(comparable(t, first), comparable(t, again)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestOtherExperimentRefused(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")

@@ -18,14 +18,23 @@ import (
 	"ocl/method"
 )
 
+// classOrderKey is the one key that takes a word or a list.
+const classOrderKey = "stream.class_order"
+
 // Keys lists every key of a config in the order of the struct, such as "optimizer.lr". Options of methods,
 // `method.<name>.<option>`, come last, in the order of the catalogue.
 func Keys() []string {
 	keys := fieldKeys()
 	for _, info := range method.Catalogue() {
-		for _, o := range info.Options {
-			keys = append(keys, "method."+info.Name+"."+o.Name)
-		}
+		keys = append(keys, optionKeys(info)...)
+	}
+	return keys
+}
+
+func optionKeys(info method.Info) []string {
+	var keys []string
+	for _, o := range info.Options {
+		keys = append(keys, "method."+info.Name+"."+o.Name)
 	}
 	return keys
 }
@@ -55,10 +64,10 @@ func walkFields(t reflect.Type, prefix string, index []int, f func(key string, i
 }
 
 // Set sets one key of the config from text, as flags and --set do: `Set("optimizer.lr", "0.05")`. Lists are written
-// "a,b" or "[a, b]". An unknown key or a value of the wrong type is an error that names the nearest key or the type.
+// "a,b" or "[a, b]", an order of classes too. An unknown key or a value of the wrong type is an error that names the nearest key or the type.
 func (c *Config) Set(key, value string) error {
 	text := value
-	if c.isList(key) && !strings.HasPrefix(strings.TrimSpace(value), "[") {
+	if (c.isList(key) || key == classOrderKey && strings.Contains(value, ",")) && !strings.HasPrefix(strings.TrimSpace(value), "[") {
 		text = "[" + value + "]"
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)
@@ -148,6 +157,7 @@ func (c *Config) setNode(where, key string, node ast.Node, f *faults) {
 				found, remedy = "unknown option", name+" has no options; "+remedy
 			} else {
 				found, wanted = "unknown option", "want one that `ocl methods "+name+"` lists"
+				remedy = nearest.Hint(key, optionKeys(info))
 			}
 		}
 		f.add(at, found, wanted, remedy)
@@ -208,7 +218,7 @@ func convert(raw any, t reflect.Type) (reflect.Value, error) {
 			out.Elem().Set(v)
 		}
 		return out, err
-	case reflect.Interface: // stream.class_order
+	case reflect.Interface: // classOrderKey
 		if s, ok := raw.(string); ok {
 			return reflect.ValueOf(s), nil
 		}
@@ -291,8 +301,8 @@ func convertNumber(f float64, magnitude uint64, negative bool, t reflect.Type) (
 
 // wantedBy says in words what kind of value a key takes.
 func (c *Config) wantedBy(key string) string {
-	if key == "stream.class_order" {
-		return "random, given or a list of all classes"
+	if key == classOrderKey {
+		return "random, given or a list of all classes, such as 2,0,1"
 	}
 	t := c.typeOf(key)
 	if t == nil {

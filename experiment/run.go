@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,9 +52,12 @@ func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error
 		keep = func(j Job) bool { return j.Folder == filepath.Base(full) }
 	}
 	c, err := Load(filepath.Join(o.Out, ConfigFile))
-	if err != nil {
-		return nil, fmt.Errorf("experiment: resume: %s: no experiment there, nor a run of one (%w); "+
-			"want the --out of an experiment or the folder of a run in it; check the path", dir, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("experiment: resume: %s: no %s there, nor in the folder around it; "+
+			"want the --out of an experiment or the folder of a run in it; check the path", dir, ConfigFile)
+	case err != nil:
+		return nil, fmt.Errorf("experiment: resume: %w", err)
 	}
 	found := false
 	for _, j := range Jobs(c) {
@@ -188,7 +192,11 @@ func (x *experimentRun) runJob(ctx context.Context, j Job) (res *result.Result, 
 		}
 		r.close()
 		if err != nil {
-			err = fmt.Errorf("experiment: %s, seed %d: task %d, step %d: %w", j.Name(), j.Seed, r.task+1, r.step, err)
+			at := ""
+			if r.begun {
+				at = fmt.Sprintf(" task %d, step %d:", r.task+1, r.step)
+			}
+			err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
 		}
 		if ev.End != nil {
 			ev.End(j, err)
@@ -216,6 +224,7 @@ func (x *experimentRun) runJob(ctx context.Context, j Job) (res *result.Result, 
 }
 
 func (r *run) begin() {
+	r.begun = true
 	r.plan.StepsDone = r.step
 	if r.ev.Begin != nil {
 		r.ev.Begin(r.job, r.stream.Info(), r.plan)

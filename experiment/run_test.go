@@ -305,7 +305,7 @@ func TestBadFit(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Stream.Tasks = 7 }, "tasks 7 do not divide the 100 classes"},
-		{func(c *Config) { c.Stream.ClassOrder = []int{1, 0} }, "class order"},
+		{func(c *Config) { c.Stream.ClassOrder = []int{1, 0} }, "class_order: a list of 2 classes"},
 		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "mean has 1 values; want 3"},
 		{func(c *Config) { c.Network.Name = "resnet18" }, "data.size: 8; want at least 25"},
 		{func(c *Config) { c.Data = DataConfig{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},

@@ -48,8 +48,8 @@ func (c Config) checkTricks(f *faults) {
 			f.add("tricks", tricksText(names)+" is listed twice", "want each list of tricks once", "take one away")
 			continue
 		default:
-			f.add("tricks", fmt.Sprintf("%s and %s are the same with replay.iterations %d", tricksText(sets[twin]), tricksText(names), c.Replay.Iterations),
-				"want each run once", "take one of them away, or the iterations")
+			f.add("tricks", fmt.Sprintf("%s and %s are the same run with %s", tricksText(sets[twin]), tricksText(names), c.anyway()),
+				"want each run once", "take one of them away, or that setting")
 			continue
 		}
 		for _, name := range c.Methods {
@@ -64,12 +64,39 @@ func (c Config) checkTricks(f *faults) {
 	}
 }
 
-// effective are the tricks that change something: that of several iterations does not where there are several anyway.
+// effective are the tricks that train another network or show something more: not several iterations where there are several
+// anyway, nor class means where every run classifies by them.
 func (c Config) effective(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		t, err := method.LookupTrick(name)
-		return err == nil && c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations")
+		return err == nil && (c.iterates() && slices.Contains(t.Settings, "replay.iterations") || c.classifiesByMeans() && t.Classifies)
 	})
+}
+
+func (c Config) iterates() bool          { return c.Replay.Iterations > 1 }
+func (c Config) classifiesByMeans() bool { return slices.Contains(c.Classifiers, ClassifierNCM) }
+
+// anyway names the settings by which a trick may have no effect.
+func (c Config) anyway() string {
+	var settings []string
+	if c.iterates() {
+		settings = append(settings, fmt.Sprintf("replay.iterations %d", c.Replay.Iterations))
+	}
+	if c.classifiesByMeans() {
+		settings = append(settings, "classifiers "+strings.Join(c.Classifiers, ","))
+	}
+	return strings.Join(settings, " and ")
+}
+
+// tricksReading lists the tricks that read a setting.
+func tricksReading(key string) []string {
+	var names []string
+	for _, t := range method.Tricks() {
+		if slices.Contains(t.Settings, key) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // tricksText is how Config.Tricks writes tricks.

@@ -53,8 +53,11 @@ func TestRefusedGrids(t *testing.T) {
 		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"; want one that`, "did you mean kdc?"}},
 		{"er", "rv+lb, lb+rv", []string{"lb+rv is listed twice"}},
-		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same with replay.iterations 3"}},
+		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same run with replay.iterations 3"}},
 		{"er, 3 iterations", "lb, mi", nil},
+		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run with classifiers head,ncm; want each run once"}},
+		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run with classifiers head,ncm"}},
+		{"er, head and means", "ncm, lb", nil},
 		{"er", "none, none", []string{"none is listed twice"}},
 		{"er", "", []string{"config: tricks: the list is empty"}},
 	} {
@@ -62,6 +65,10 @@ func TestRefusedGrids(t *testing.T) {
 		methods, several := strings.CutSuffix(tt.methods, ", 3 iterations")
 		if several {
 			c.Replay.Iterations = 3
+		}
+		methods, both := strings.CutSuffix(methods, ", head and means")
+		if both {
+			c.Classifiers = []string{ClassifierHead, ClassifierNCM}
 		}
 		for key, value := range map[string]string{"methods": methods, "tricks": tt.tricks} {
 			if err := c.Set(key, value); err != nil {
@@ -79,6 +86,33 @@ func TestRefusedGrids(t *testing.T) {
 		}
 		if err != nil && len(strings.Split(err.Error(), "\n")) != max(1, len(tt.want)-strings.Count(strings.Join(tt.want, ""), "did you")) {
 			t.Errorf("%s with %s: error %v, want one line for each pair", tt.methods, tt.tricks, err)
+		}
+	}
+}
+
+// Of a setting that some of the runs read, the others' configs say nothing that they would be refused for on their own.
+func TestRunConfigsStandAlone(t *testing.T) {
+	c := tiny()
+	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb"}, []string{method.NoTrick}
+	c.Memory, c.Replay = 20, ReplayConfig{Batch: 5, Iterations: 2, Joint: true, Teacher: TeacherTraining}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	usual := Default().Replay
+	want := map[string]ReplayConfig{
+		"finetune": {usual.Batch, 2, false, usual.Teacher},
+		"lwf":      {usual.Batch, 2, false, TeacherTraining},
+		"er":       {5, 2, true, usual.Teacher},
+		"icarl":    {5, usual.Iterations, false, TeacherTraining},
+		"gdumb":    usual,
+	}
+	for _, j := range Jobs(c) {
+		alone := runConfig(c, j)
+		if err := alone.Validate(); err != nil {
+			t.Errorf("%s: %v", j.Name(), err)
+		}
+		if alone.Replay != want[j.Method] {
+			t.Errorf("%s: replay %+v, want %+v", j.Name(), alone.Replay, want[j.Method])
 		}
 	}
 }

@@ -30,8 +30,8 @@ func (c Config) Validate() error {
 	var f faults
 	c.checkData(&f)
 	c.checkStream(&f)
-	usesMemory, replays := c.checkMethods(&f)
-	c.checkMemory(usesMemory, replays, &f)
+	c.checkMethods(&f)
+	c.checkMemory(&f)
 	c.checkClassifiers(c.withoutMemory(), &f)
 	c.checkTraining(&f)
 	c.checkTricks(&f)
@@ -117,18 +117,24 @@ func (c Config) checkStream(f *faults) {
 	whole(f, "stream.batch", s.Batch, 1, maxBatch)
 	switch order := s.ClassOrder.(type) {
 	case string:
-		oneOf(f, "stream.class_order", order, "random", "given")
+		oneOf(f, classOrderKey, order, "random", "given")
 	case []int:
+		info, err := data.Lookup(c.Data.Name)
+		if err == nil && info.Classes > 0 && len(order) != info.Classes {
+			f.add(classOrderKey, fmt.Sprintf("a list of %d classes", len(order)),
+				fmt.Sprintf("want each of the %d classes of %s once", info.Classes, c.Data.Name), "correct the list or use random")
+			break
+		}
 		sorted := slices.Sorted(slices.Values(order))
 		for i, k := range sorted {
 			if k != i {
-				f.add("stream.class_order", fmt.Sprintf("the list of %d classes is no order, class %d is missing or repeated", len(order), i),
+				f.add(classOrderKey, fmt.Sprintf("the list of %d classes is no order, class %d is missing or repeated", len(order), i),
 					fmt.Sprintf("want each of 0 to %d once", len(order)-1), "correct the list or use random")
 				break
 			}
 		}
 	default:
-		f.add("stream.class_order", fmt.Sprintf("%v", order), "want random, given or a list of all classes", "use random")
+		f.add(classOrderKey, fmt.Sprintf("%v", order), "want random, given or a list of all classes, such as 2,0,1", "use random")
 	}
 	if len(s.Mean) != len(s.Std) {
 		f.add("stream.mean", fmt.Sprintf("%d means and %d deviations", len(s.Mean), len(s.Std)),
@@ -146,8 +152,8 @@ func (c Config) checkStream(f *faults) {
 	}
 }
 
-// checkMethods returns the methods of the list that use memory, and those that replay batches from it.
-func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
+// checkMethods holds the list against the catalogue, and settings and options against the methods that read them.
+func (c Config) checkMethods(f *faults) {
 	if len(c.Methods) == 0 {
 		f.add("methods", "the list is empty", "want at least one method", "choose from `ocl methods`")
 	}
@@ -160,14 +166,9 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		if slices.Contains(c.Methods[:i], name) {
 			f.add("methods", name+" is listed twice", "want each method once", "take one away")
 		}
-		if info.UsesMemory {
-			usesMemory = append(usesMemory, name)
-		}
-		if slices.Contains(info.Settings, "replay.batch") {
-			replays = append(replays, name)
-		}
 		c.checkTogether(info, f)
 	}
+	c.checkRead("replay.batch", c.Replay.Batch, c.Replay.Batch != Default().Replay.Batch, f)
 	c.checkRead("replay.joint", c.Replay.Joint, c.Replay.Joint, f)
 	if oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining) {
 		c.checkRead("replay.teacher", c.Replay.Teacher, c.Replay.Teacher == TeacherTraining, f)
@@ -181,12 +182,11 @@ func (c Config) checkMethods(f *faults) (usesMemory, replays []string) {
 		}
 		c.checkOptions(info, f)
 	}
-	return usesMemory, replays
 }
 
 // checkRead adds a fault where a setting of replay that changes something is read by no method and no trick of the lists.
 func (c Config) checkRead(key string, value any, changes bool, f *faults) {
-	if !changes || len(c.Methods) == 0 {
+	if !changes || len(c.Methods) == 0 || c.unknownMethods() || c.reads(key) {
 		return
 	}
 	var readers []string
@@ -195,37 +195,28 @@ func (c Config) checkRead(key string, value any, changes bool, f *faults) {
 			readers = append(readers, info.Name)
 		}
 	}
-	for _, name := range c.Methods {
-		if _, err := method.Lookup(name); err != nil || slices.Contains(readers, name) {
-			return
-		}
-	}
 	want := "want a method that does in the list: " + strings.Join(readers, ", ")
-	var tricks []string
-	for _, t := range method.Tricks() {
-		if slices.Contains(t.Settings, key) {
-			tricks = append(tricks, t.Name)
-		}
-	}
-	for _, names := range c.trickSets() {
-		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(tricks, n) }) {
-			return
-		}
-	}
-	if len(tricks) > 0 {
+	if tricks := tricksReading(key); len(tricks) > 0 {
 		want += "; or a trick: " + strings.Join(tricks, ", ")
 	}
 	f.add(key, fmt.Sprintf("%v, but %s does not read it", value, strings.Join(c.Methods, ", ")), want, "take it away or add one of them")
 }
 
+// unknownMethods tells whether the list has a name that is in no catalogue: nobody knows then what it would read.
+func (c Config) unknownMethods() bool {
+	return len(c.methodsWhere(func(method.Info) bool { return true })) < len(c.Methods)
+}
+
 // checkMemory holds a memory size against the methods that would fill it.
-func (c Config) checkMemory(usesMemory, replays []string, f *faults) {
+func (c Config) checkMemory(f *faults) {
 	whole(f, "memory", c.Memory, 0, maxMemory)
+	usesMemory := c.usingMemory()
+	replays := c.methodsWhere(func(info method.Info) bool { return slices.Contains(info.Settings, "replay.batch") })
 	switch {
 	case c.Memory == 0 && len(usesMemory) > 0:
 		f.add("memory", fmt.Sprintf("0, and %s learns from stored samples", strings.Join(usesMemory, ", ")),
 			"want at least 1 sample", "use --method finetune, which is replay without memory, or set --memory")
-	case len(usesMemory) == 0 && len(c.Methods) > 0 && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
+	case len(usesMemory) == 0 && len(c.Methods) > 0 && !c.unknownMethods() && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
 		f.add("memory", fmt.Sprintf("%d, but %s keeps no memory", c.Memory, strings.Join(c.Methods, ", ")),
 			"want no memory size, or a method that has a memory in the list", "take memory away or add a method, such as er")
 	case c.Memory > 0 && c.Replay.Batch > c.Memory && len(replays) > 0:

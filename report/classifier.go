@@ -46,6 +46,9 @@ func checkClassifiers(classifiers map[string]result.Classifier, tasks, classes i
 		if err := checkMatrix(at+".accuracy", classifiers[name].Accuracy, tasks, tasks); err != nil {
 			return err
 		}
+		if err := checkMetrics(at+".metrics", classifiers[name].Metrics); err != nil {
+			return err
+		}
 		if err := checkErrors(at+".error_analysis", classifiers[name].ErrorAnalysis, tasks, classes); err != nil {
 			return err
 		}

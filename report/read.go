@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sort"
 	"syscall"
 
@@ -85,9 +86,24 @@ func jsonFault(err error, size int) string {
 	case errors.As(err, &syn):
 		return fmt.Sprintf("no JSON at byte %d of %d (%v)", syn.Offset, size, syn)
 	case errors.As(err, &typ):
-		return fmt.Sprintf("field %q holds a %s at byte %d, want %s", typ.Field, typ.Value, typ.Offset, typ.Type)
+		return fmt.Sprintf("field %q holds a %s at byte %d, want %s", typ.Field, typ.Value, typ.Offset, kindText(typ.Type))
 	}
 	return err.Error()
+}
+
+// kindText says in words what JSON of a Go type is.
+func kindText(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a number"
 }
 
 // check holds the shapes against each other, so that nothing later needs to.
@@ -119,6 +135,9 @@ func check(r *result.Result) error {
 		return err
 	}
 	if err := checkMatrix("accuracy_per_class", r.PerClass, tasks, classes); err != nil {
+		return err
+	}
+	if err := checkMetrics("metrics", r.Metrics); err != nil {
 		return err
 	}
 	if err := checkClassifiers(r.Classifiers, tasks, classes); err != nil {
@@ -166,6 +185,24 @@ func checkMatrix(name string, m [][]*float64, rows, cols int) error {
 		}
 		return ""
 	})
+}
+
+// checkMetrics holds accuracies to [0,1] and their differences to [-1,1].
+func checkMetrics(name string, m result.Metrics) error {
+	for _, s := range []struct {
+		name  string
+		v     *float64
+		least float64
+	}{
+		{"average_accuracy", m.AverageAccuracy, 0}, {"average_forgetting", m.AverageForgetting, -1}, {"forgetting_all_tasks", m.ForgettingAllTasks, -1},
+		{"bwt_plus", m.BWTPlus, -1}, {"fwt", m.FWT, -1}, {"learning_accuracy", m.LearningAccuracy, 0},
+		{"average_incremental_accuracy", m.AverageIncrementalAccuracy, 0},
+	} {
+		if s.v != nil && !(*s.v >= s.least && *s.v <= 1) {
+			return fmt.Errorf("%s.%s is %g; want a fraction in [%g,1]", name, s.name, *s.v, s.least)
+		}
+	}
+	return nil
 }
 
 // checkEach holds a matrix to at most rows × cols and each value to what fault says of it, nothing if it is right.
@@ -265,7 +302,7 @@ func readAll(dirs []string) (runs []*run, notes []string, err error) {
 func runFolders(dir string) (folders, pending []string, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder", dir, cause(err))
+		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder, such as the --out of \"ocl run\"; check the path", dir, cause(err))
 	}
 	if !info.IsDir() {
 		return nil, nil, fmt.Errorf("report: %s: is a file; want an experiment folder or a run folder; give the folder it lies in", dir)
@@ -286,12 +323,13 @@ func runFolders(dir string) (folders, pending []string, err error) {
 			pending = append(pending, sub)
 		}
 	}
-	if len(folders) == 0 {
-		found := "no result.json in it or in the folders in it"
-		if len(pending) > 0 {
-			found = count(len(pending), "run") + " begun, none with a result.json yet"
-		}
-		return nil, nil, fmt.Errorf("report: %s: %s; want an experiment folder or a run folder; write one with \"ocl run --out %s\"", dir, found, dir)
+	switch {
+	case len(folders) == 0 && len(pending) > 0:
+		return nil, nil, fmt.Errorf("report: %s: %s begun, none with a result.json yet; want one that ended or was stopped; "+
+			"wait for one that is at work, or continue with \"ocl run --resume %s\"", dir, count(len(pending), "run"), dir)
+	case len(folders) == 0:
+		return nil, nil, fmt.Errorf("report: %s: no result.json in it or in the folders in it; want an experiment folder or a run folder; "+
+			"write one with \"ocl run --out %s\"", dir, dir)
 	}
 	sort.Strings(folders)
 	return folders, pending, nil

@@ -54,6 +54,8 @@ func TestBadInput(t *testing.T) {
 		{"no format", "{}", []string{`format is "", want "ocl-result"`}},
 		{"later version", change(`"version":1`, `"version":7,"accuracy":"moved"`), []string{"version is 7, want 1", "the ocl that wrote it"}},
 		{"wrong type", change(`"seconds":{"train":`, `"seconds":{"train":"soon","prepare":`), []string{`field "seconds.train"`, "docs/format/result.md"}},
+		{"text for a number", change(`"average_accuracy":`, `"average_accuracy":"good","bwt_plus":`), []string{`field "metrics.average_accuracy" holds a string`, "want a number"}},
+		{"impossible metric", change(`"average_accuracy":0.`, `"average_accuracy":7.`), []string{"metrics.average_accuracy is 7.", "want a fraction in [0,1]", "repeat the run"}},
 		{"accuracy above 1", change(`"accuracy":[[`, `"accuracy":[[17.5,`), []string{"accuracy[0]", "want"}},
 		{"too many rows", change(`"accuracy":[[`, `"accuracy":[[],[],[],[],[],[],[],[],[],[],[],[`), []string{"accuracy has 21 rows; want at most 10"}},
 		{"class out of range", change(`"classes":100`, `"classes":7`), []string{"has class", "want 0 to 6"}},

@@ -126,7 +126,7 @@ func newStudy(runs []*run, notes []string) *study {
 		}
 		if old := g.bySeed(r.seed); old != nil {
 			st.warnings = append(st.warnings, fmt.Sprintf(
-				"%s and %s are the same run (same configuration, seed %d); only the first is counted.", place(old), place(r), r.seed))
+				"%s and %s are the same run (same configuration, seed %d); only the first is counted.", place(old, g), place(r, g), r.seed))
 			continue
 		}
 		g.runs = append(g.runs, r)
@@ -143,9 +143,10 @@ func newStudy(runs []*run, notes []string) *study {
 	return st
 }
 
-func place(r *run) string {
+// place says where a run of row g was read from.
+func place(r *run, g *row) string {
 	if r.folder == "" {
-		return "a run in memory"
+		return "a run of " + g.title()
 	}
 	return r.folder
 }

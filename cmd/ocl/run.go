@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func newRun() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "experiment folder for configs, results, figures and checkpoints (default runs/<data>-<UTC time>)")
 	flags.StringVar(&f.resume, "resume", "", "continue the experiment or run in a folder where it stopped; with --data-dir if the data have moved")
-	flags.BoolVar(&f.opts.Force, "force", false, "replace a different experiment in --out")
+	flags.BoolVar(&f.opts.Force, "force", false, "replace a different experiment in --out, or use a folder with other files, which stay")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print steps, estimated time and memory, and run nothing")
 	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of one run; no number depends on it (default: chosen)")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at once; no number depends on it (default: chosen)")
@@ -80,6 +81,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 			f.opts.Out = filepath.Join("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405"))
 		}
 	} else {
+		if _, err := os.Stat(f.resume); err != nil { // before it is said to continue there
+			return fmt.Errorf("--resume: %w; want the --out of an experiment or the folder of a run in it; check the path", err)
+		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
 	}
 	f.announce(stderr)

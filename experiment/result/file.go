@@ -34,7 +34,7 @@ func Parse(text []byte) (*Result, error) {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("not a whole JSON file (%w); want a result.json; run it again or restore it", err)
+		return nil, fmt.Errorf("not a whole JSON file (%w); want a result.json; restore the file", err)
 	}
 	if head.Format != Format || head.Version != Version {
 		return nil, fmt.Errorf("format %q version %d; want %q version %d; read it with the program that wrote it: %w",
