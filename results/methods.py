@@ -284,10 +284,11 @@ def order(sign, mean, half):
     return "undecided" if abs(mean) <= half else "holds" if mean > 0 else "fails"
 
 
-def verdict(mean, half, paper):
-    """As issue 5 has it: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
+def verdict(cell, mean, half, paper):
+    """The difference, and whether it is off: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
     off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
-    return signed(mean - paper[0]) + (", to be examined" if off else "")
+    seen = any((c.method, c.memory, c.trick) == (cell.method, cell.memory, cell.trick) and c.file.exists() for c in examined())
+    return signed(mean - paper[0]) + (("" if not off else ", off: examined below" if seen else ", off"))
 
 
 def group(cells):
@@ -304,13 +305,13 @@ def by_means(results):
     return [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for r in results if "classifiers" in r and accuracy(r) is not None]
 
 
-def compared(values, paper):
+def compared(cell, values, paper):
     """Columns: our mean and interval, the values, the paper's, the difference. A value that is None diverged."""
     if None in values:
-        return f"{values.count(None)} of {len(values)} diverged | | {plus_minus(*paper)} | to be examined"
+        return f"{values.count(None)} of {len(values)} diverged | | {plus_minus(*paper)} | off"
     ours = interval(values)
     seeds = ", ".join(f"{v:.1f}" for v in values) if len(values) > 1 else ""
-    return f"{plus_minus(*ours)} | {seeds} | {plus_minus(*paper)} | {verdict(*ours, paper)}"
+    return f"{plus_minus(*ours)} | {seeds} | {plus_minus(*paper)} | {verdict(cell, *ours, paper)}"
 
 
 def flags(cell):
@@ -350,7 +351,7 @@ def table_methods(done):
         means = by_means(results.values())
         seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
         yield (f"| {NAMES[cell.method]}{', whole curve' if cell.evaluation == 'seen' else ''} | {f'{cell.memory:,}' if cell.memory else '–'} | "
-               f"{compared([accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
+               f"{compared(cell, [accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
                f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {flags(cell)} |")
 
 
@@ -377,7 +378,7 @@ def table_tricks(done):
                 values = means if trick == "ncm" else [accuracy(r) for r in results]
                 if values:
                     yield (f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
-                           f"{compared(values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
+                           f"{compared(cell, values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
 
 
 def table_errors(done):

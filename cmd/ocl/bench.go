@@ -40,7 +40,7 @@ func newBenchEngine() *cobra.Command {
   OCL_CONV=direct ocl bench engine --layers`,
 		Long: "A step is forward and backward on 10 incoming and, separately, on 10 replayed pictures, and one SGD update; an " +
 			"evaluation predicts 200 pictures. Peak, steps and evaluations alternate; medians are printed. Give the machine " +
-			"nothing else to do meanwhile. OCL_KERNEL=avx512|avx2|generic chooses the kernels and OCL_CONV=direct|winograd the algorithm of " +
+			"nothing else to do meanwhile. OCL_KERNEL=avx512|avx2|generic chooses the kernels and OCL_CONV=direct|winograd|table the algorithm of " +
 			"convolutions, here and everywhere; unset, the faster ones are taken.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

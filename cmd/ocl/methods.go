@@ -150,7 +150,8 @@ func describeMethod(w io.Writer, info method.Info) error {
 func methodsPage(w io.Writer, infos []method.Info) error {
 	var b strings.Builder
 	fmt.Fprint(&b, "# Methods\n\nWhat `ocl methods NAME` says of each method. `ocl methods --markdown > docs/methods.md` writes this page;"+
-		"\na test keeps it current. Symbols are the survey's, α the learning rate (α_lr beside the α of EWC++); a tuning grid is the survey's table:hyper.\n\n"+
+		"\na test keeps it current. Symbols are the survey's, α the learning rate (α_lr beside the α of EWC++); a tuning grid is the survey's table:hyper."+
+		"\n[deviations.md](deviations.md) says where the survey's text and its authors' code disagree, and which of them this is.\n\n"+
 		"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
 	for _, info := range infos {
 		f := facts(info)
