@@ -126,9 +126,10 @@ func Default() Config {
 }
 
 // Resolved returns a deep copy of c in which what depends on circumstances is filled in: drop_last by protocol, the options of
-// the methods by their defaults, and memory 0 and the defaults of replay settings where nothing in the lists uses them. Eval stays empty until the scenario of the stream is known; [Run] fills it in.
+// the methods by their defaults, and memory 0 where no method keeps one. Eval stays empty until the scenario of the stream
+// is known; [Run] fills it in.
 func (c Config) Resolved() Config {
-	c = c.withoutIdle()
+	c = c.withoutIdleMemory()
 	c.Methods, c.Classifiers = slices.Clone(c.Methods), slices.Clone(c.Classifiers)
 	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
 	c.Network.Hidden = append([]int{}, c.Network.Hidden...) // never nil: an empty list is written []
@@ -157,25 +158,10 @@ func (c Config) Resolved() Config {
 	return c
 }
 
-// withoutIdle returns c with memory 0 if no method of the list keeps one, and with the default of each replay setting that no
-// method and no trick of its lists reads. A run of a longer list is thus a config of its own that [Config.Validate] accepts.
-func (c Config) withoutIdle() Config {
-	if c.unknownMethods() {
-		return c
-	}
-	if len(c.usingMemory()) == 0 {
+// withoutIdleMemory returns c with memory 0 if no method of the list keeps one.
+func (c Config) withoutIdleMemory() Config {
+	if len(c.usingMemory()) == 0 && !c.hasUnknownMethod() {
 		c.Memory = 0
-	}
-	usual := Default().Replay
-	for key, reset := range map[string]func(){
-		"replay.batch":      func() { c.Replay.Batch = usual.Batch },
-		"replay.iterations": func() { c.Replay.Iterations = usual.Iterations },
-		"replay.joint":      func() { c.Replay.Joint = usual.Joint },
-		"replay.teacher":    func() { c.Replay.Teacher = usual.Teacher },
-	} {
-		if !c.reads(key) {
-			reset()
-		}
 	}
 	return c
 }
@@ -200,15 +186,9 @@ func (c Config) methodsWhere(is func(method.Info) bool) []string {
 	return names
 }
 
-// reads tells whether a method or a trick of the config's lists reads a setting.
-func (c Config) reads(key string) bool {
-	if len(c.methodsWhere(func(info method.Info) bool { return slices.Contains(info.Settings, key) })) > 0 {
-		return true
-	}
-	readers := tricksReading(key)
-	return slices.ContainsFunc(c.trickSets(), func(names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(readers, n) })
-	})
+// hasUnknownMethod tells whether the list has a name that is not in the catalogue: nobody knows then what it would use.
+func (c Config) hasUnknownMethod() bool {
+	return len(c.methodsWhere(func(method.Info) bool { return true })) < len(c.Methods)
 }
 
 // canonical is the text that two equal experiments share: the resolved config without where the data lie.

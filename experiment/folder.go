@@ -227,7 +227,7 @@ func keptResult(folder string, id identity) (*result.Result, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w, or remove it and give the same command again: the run goes on from its checkpoint", err)
+		return nil, err
 	case r.Outcome.State == result.Interrupted:
 		return nil, nil
 	}

@@ -69,7 +69,7 @@ func TestDamagedResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Resume(context.Background(), o.Out, o)
-	if err == nil || !strings.Contains(err.Error(), path+": not a whole JSON file") || !strings.Contains(err.Error(), "remove it and give the same command again") ||
+	if err == nil || !strings.Contains(err.Error(), path+": not a whole JSON file") || !strings.Contains(err.Error(), "remove it and run again") ||
 		strings.Contains(err.Error(), "step 0") {
 		t.Errorf("error %v", err)
 	}

@@ -60,13 +60,13 @@ func sanitised(name string) string {
 	}, name)
 }
 
-// runConfig is the resolved config of one job alone: one method, its tricks, its options, its seed, and no memory or
-// setting that it does not use. Running it again gives the same run.
+// runConfig is the resolved config of one job alone: one method, its tricks, its options, its seed, and no memory where the
+// method has none. Running it again gives the same run.
 func runConfig(c Config, j Job) Config {
 	c = c.Resolved()
 	c.Methods, c.Seed, c.Runs = []string{j.Method}, j.Seed, 1
+	c = c.withoutIdleMemory()
 	c.Tricks = []string{tricksText(j.Tricks)}
-	c = c.withoutIdle()
 	if (method.Setup{Tricks: j.Tricks}).Classified() {
 		given := c.Classifiers
 		c.Classifiers = []string{ClassifierNCM}

@@ -64,10 +64,10 @@ func walkFields(t reflect.Type, prefix string, index []int, f func(key string, i
 }
 
 // Set sets one key of the config from text, as flags and --set do: `Set("optimizer.lr", "0.05")`. Lists are written
-// "a,b" or "[a, b]", an order of classes too. An unknown key or a value of the wrong type is an error that names the nearest key or the type.
+// "a,b" or "[a, b]". An unknown key or a value of the wrong type is an error that names the nearest key or the type.
 func (c *Config) Set(key, value string) error {
 	text := value
-	if (c.isList(key) || key == classOrderKey && strings.Contains(value, ",")) && !strings.HasPrefix(strings.TrimSpace(value), "[") {
+	if c.isList(key) && !strings.HasPrefix(strings.TrimSpace(value), "[") {
 		text = "[" + value + "]"
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)
@@ -121,15 +121,55 @@ func methodOption(key string) (method.Option, bool) {
 	return method.Option{}, false
 }
 
-// CheckGiven says so where key is an option of a method that is not in the list. That is no fault of a config, whose options
-// may serve several lists, but one of a person who asks for it beside the list.
+// CheckGiven says so where nothing in the lists of c reads key: an option of a method that is not there, or a setting of replay
+// that no method and no trick of them reads, unless it is the default. That is no fault of a config, which may serve several
+// lists or be that of one run of a list, but one of a person who asks for it beside the list.
 func (c Config) CheckGiven(key string) error {
-	name, _, ok := cutMethodKey(key)
-	if !ok || slices.Contains(c.Methods, name) {
+	name, _, option := cutMethodKey(key)
+	switch {
+	case option && !slices.Contains(c.Methods, name):
+		return fmt.Errorf("%s: %s is not in the list of methods, %s; want it there, or none of its options; add it or take the option away",
+			key, name, strings.Join(c.Methods, ", "))
+	case !strings.HasPrefix(key, "replay.") || c.reads(key) || c.value(key) == Default().value(key):
 		return nil
 	}
-	return fmt.Errorf("%s: %s is not in the list of methods, %s; want it there, or none of its options; add it or take the option away",
-		key, name, strings.Join(c.Methods, ", "))
+	want := "want a method that does in the list: " + strings.Join(methodsReading(key), ", ")
+	if tricks := tricksReading(key); len(tricks) > 0 {
+		want += "; or a trick: " + strings.Join(tricks, ", ")
+	}
+	return fmt.Errorf("%s: %v, but %s does not read it; %s; take it away or add one of them", key, c.value(key), strings.Join(c.Methods, ", "), want)
+}
+
+// reads tells whether a method or a trick of c's lists reads a setting. One that is in no catalogue might.
+func (c Config) reads(key string) bool {
+	if c.hasUnknownMethod() || len(c.trickSets()) < len(c.Tricks) {
+		return true
+	}
+	names := slices.Concat(append(c.trickSets(), c.Methods)...)
+	readers := append(methodsReading(key), tricksReading(key)...)
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(readers, name) })
+}
+
+// methodsReading lists the methods that read a setting.
+func methodsReading(key string) []string {
+	var names []string
+	for _, info := range method.Catalogue() {
+		if slices.Contains(info.Settings, key) {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// tricksReading lists the tricks that read a setting.
+func tricksReading(key string) []string {
+	var names []string
+	for _, t := range method.Tricks() {
+		if slices.Contains(t.Settings, key) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 func cutMethodKey(key string) (name, option string, ok bool) {
@@ -219,7 +259,19 @@ func convert(raw any, t reflect.Type) (reflect.Value, error) {
 		}
 		return out, err
 	case reflect.Interface: // classOrderKey
-		if s, ok := raw.(string); ok {
+		s, word := raw.(string)
+		switch {
+		case word && strings.Contains(s, ","):
+			var list []any
+			for field := range strings.SplitSeq(s, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(field))
+				if err != nil {
+					return out, errType
+				}
+				list = append(list, n)
+			}
+			raw = list
+		case word:
 			return reflect.ValueOf(s), nil
 		}
 		return convert(raw, reflect.TypeFor[[]int]())
@@ -297,6 +349,17 @@ func convertNumber(f float64, magnitude uint64, negative bool, t reflect.Type) (
 		}
 	}
 	return out, errType
+}
+
+// value is what a key that is a field holds.
+func (c Config) value(key string) any {
+	var v any
+	walkFields(reflect.TypeFor[Config](), "", nil, func(k string, index []int) {
+		if k == key {
+			v = reflect.ValueOf(c).FieldByIndex(index).Interface()
+		}
+	})
+	return v
 }
 
 // wantedBy says in words what kind of value a key takes.

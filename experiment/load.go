@@ -112,7 +112,7 @@ func (c *Config) isSection(key string) bool {
 
 // YAML is the config as a file that [Load] reads back to the same config.
 func (c Config) YAML() ([]byte, error) {
-	b, err := yaml.MarshalWithOptions(c.withoutIdle(), yaml.IndentSequence(true))
+	b, err := yaml.MarshalWithOptions(c.withoutIdleMemory(), yaml.IndentSequence(true))
 	if err != nil {
 		return nil, fmt.Errorf("config: it does not marshal: %w", err)
 	}

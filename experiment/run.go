@@ -57,7 +57,7 @@ func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error
 		return nil, fmt.Errorf("experiment: resume: %s: no %s there, nor in the folder around it; "+
 			"want the --out of an experiment or the folder of a run in it; check the path", dir, ConfigFile)
 	case err != nil:
-		return nil, fmt.Errorf("experiment: resume: %w", err)
+		return nil, fmt.Errorf("experiment: resume: %s: %w", o.Out, err)
 	}
 	found := false
 	for _, j := range Jobs(c) {
@@ -179,7 +179,8 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panic: %v; this is a bug of the program; report it with the config", e.Value)
 }
 
-// runJob runs one job to its end, or keeps the result it has. Errors and panics are given method, seed, task and step.
+// runJob runs one job to its end, or keeps the result it has. Errors and panics are given method and seed, and once the run has
+// begun task and step.
 func (x *experimentRun) runJob(ctx context.Context, j Job) (res *result.Result, err error) {
 	var ev Events
 	if x.Events != nil {

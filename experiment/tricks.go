@@ -48,7 +48,13 @@ func (c Config) checkTricks(f *faults) {
 			f.add("tricks", tricksText(names)+" is listed twice", "want each list of tricks once", "take one away")
 			continue
 		default:
-			f.add("tricks", fmt.Sprintf("%s and %s are the same run with %s", tricksText(sets[twin]), tricksText(names), c.anyway()),
+			var settings []string
+			for _, name := range slices.Concat(sets[twin], names) {
+				if s := c.anyway(name); s != "" && !slices.Contains(settings, s) {
+					settings = append(settings, s)
+				}
+			}
+			f.add("tricks", fmt.Sprintf("%s and %s are the same run with %s", tricksText(sets[twin]), tricksText(names), strings.Join(settings, " and ")),
 				"want each run once", "take one of them away, or that setting")
 			continue
 		}
@@ -64,39 +70,22 @@ func (c Config) checkTricks(f *faults) {
 	}
 }
 
-// effective are the tricks that train another network or show something more: not several iterations where there are several
-// anyway, nor class means where every run classifies by them.
+// effective are the tricks that train another network or show something more.
 func (c Config) effective(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		t, err := method.LookupTrick(name)
-		return err == nil && (c.iterates() && slices.Contains(t.Settings, "replay.iterations") || c.classifiesByMeans() && t.Classifies)
-	})
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.anyway(name) != "" })
 }
 
-func (c Config) iterates() bool          { return c.Replay.Iterations > 1 }
-func (c Config) classifiesByMeans() bool { return slices.Contains(c.Classifiers, ClassifierNCM) }
-
-// anyway names the settings by which a trick may have no effect.
-func (c Config) anyway() string {
-	var settings []string
-	if c.iterates() {
-		settings = append(settings, fmt.Sprintf("replay.iterations %d", c.Replay.Iterations))
+// anyway names the setting that does what a trick would: several iterations, or a classification by class means beside the head's.
+func (c Config) anyway(name string) string {
+	t, err := method.LookupTrick(name)
+	switch {
+	case err != nil:
+	case c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations"):
+		return fmt.Sprintf("replay.iterations %d", c.Replay.Iterations)
+	case t.Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
+		return "classifiers " + strings.Join(c.Classifiers, ",")
 	}
-	if c.classifiesByMeans() {
-		settings = append(settings, "classifiers "+strings.Join(c.Classifiers, ","))
-	}
-	return strings.Join(settings, " and ")
-}
-
-// tricksReading lists the tricks that read a setting.
-func tricksReading(key string) []string {
-	var names []string
-	for _, t := range method.Tricks() {
-		if slices.Contains(t.Settings, key) {
-			names = append(names, t.Name)
-		}
-	}
-	return names
+	return ""
 }
 
 // tricksText is how Config.Tricks writes tricks.

@@ -152,7 +152,7 @@ func (c Config) checkStream(f *faults) {
 	}
 }
 
-// checkMethods holds the list against the catalogue, and settings and options against the methods that read them.
+// checkMethods holds the list and the options against the catalogue.
 func (c Config) checkMethods(f *faults) {
 	if len(c.Methods) == 0 {
 		f.add("methods", "the list is empty", "want at least one method", "choose from `ocl methods`")
@@ -168,12 +168,6 @@ func (c Config) checkMethods(f *faults) {
 		}
 		c.checkTogether(info, f)
 	}
-	c.checkRead("replay.batch", c.Replay.Batch, c.Replay.Batch != Default().Replay.Batch, f)
-	c.checkRead("replay.joint", c.Replay.Joint, c.Replay.Joint, f)
-	if oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining) {
-		c.checkRead("replay.teacher", c.Replay.Teacher, c.Replay.Teacher == TeacherTraining, f)
-	}
-	c.checkRead("replay.iterations", c.Replay.Iterations, c.Replay.Iterations > 1, f)
 	for _, name := range sortedKeys(c.Method) {
 		info, err := method.Lookup(name)
 		if err != nil {
@@ -182,29 +176,6 @@ func (c Config) checkMethods(f *faults) {
 		}
 		c.checkOptions(info, f)
 	}
-}
-
-// checkRead adds a fault where a setting of replay that changes something is read by no method and no trick of the lists.
-func (c Config) checkRead(key string, value any, changes bool, f *faults) {
-	if !changes || len(c.Methods) == 0 || c.unknownMethods() || c.reads(key) {
-		return
-	}
-	var readers []string
-	for _, info := range method.Catalogue() {
-		if slices.Contains(info.Settings, key) {
-			readers = append(readers, info.Name)
-		}
-	}
-	want := "want a method that does in the list: " + strings.Join(readers, ", ")
-	if tricks := tricksReading(key); len(tricks) > 0 {
-		want += "; or a trick: " + strings.Join(tricks, ", ")
-	}
-	f.add(key, fmt.Sprintf("%v, but %s does not read it", value, strings.Join(c.Methods, ", ")), want, "take it away or add one of them")
-}
-
-// unknownMethods tells whether the list has a name that is in no catalogue: nobody knows then what it would read.
-func (c Config) unknownMethods() bool {
-	return len(c.methodsWhere(func(method.Info) bool { return true })) < len(c.Methods)
 }
 
 // checkMemory holds a memory size against the methods that would fill it.
@@ -216,7 +187,7 @@ func (c Config) checkMemory(f *faults) {
 	case c.Memory == 0 && len(usesMemory) > 0:
 		f.add("memory", fmt.Sprintf("0, and %s learns from stored samples", strings.Join(usesMemory, ", ")),
 			"want at least 1 sample", "use --method finetune, which is replay without memory, or set --memory")
-	case len(usesMemory) == 0 && len(c.Methods) > 0 && !c.unknownMethods() && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
+	case len(usesMemory) == 0 && len(c.Methods) > 0 && !c.hasUnknownMethod() && c.Memory > 0 && (c.memoryGiven || c.Memory != DefaultMemory):
 		f.add("memory", fmt.Sprintf("%d, but %s keeps no memory", c.Memory, strings.Join(c.Methods, ", ")),
 			"want no memory size, or a method that has a memory in the list", "take memory away or add a method, such as er")
 	case c.Memory > 0 && c.Replay.Batch > c.Memory && len(replays) > 0:
@@ -228,6 +199,7 @@ func (c Config) checkMemory(f *faults) {
 func (c Config) checkTraining(f *faults) {
 	whole(f, "replay.batch", c.Replay.Batch, 1, maxBatch)
 	whole(f, "replay.iterations", c.Replay.Iterations, 1, maxRuns)
+	oneOf(f, "replay.teacher", c.Replay.Teacher, TeacherEvaluation, TeacherTraining)
 	if oneOf(f, "network.name", c.Network.Name, "resnet18", "mlp") {
 		if c.Network.Name == "resnet18" {
 			whole(f, "network.width", c.Network.Width, 1, maxWidth)

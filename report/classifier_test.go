@@ -59,6 +59,10 @@ func TestClassifierRows(t *testing.T) {
 	if st := newStudy(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 || len(st.rows[1].runs) != 3 {
 		t.Errorf("a run with the trick ncm that also measured the head is no further row of each: %d rows", len(st.rows))
 	}
+	twice := newStudy(append(slices.Clone(runs), runs[2]), nil).warnings
+	if len(twice) != 1 || !strings.HasPrefix(twice[0], "a run of ER and a run of ER are the same run") {
+		t.Errorf("warnings %q, want one that names the row of what was handed over twice", twice)
+	}
 	own, ncm := st.rows[0], st.rows[1]
 	if own.Label != "ER, memory 500" || ncm.Label != "ER + NCM, memory 500" || len(own.runs) != 3 || len(ncm.runs) != 2 {
 		t.Errorf("%s of %d runs and %s of %d", own.Label, len(own.runs), ncm.Label, len(ncm.runs))

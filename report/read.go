@@ -102,6 +102,8 @@ func kindText(t reflect.Type) string {
 		return "a list"
 	case reflect.Struct, reflect.Map:
 		return "an object"
+	case reflect.Int, reflect.Uint64:
+		return "a whole number"
 	}
 	return "a number"
 }
@@ -187,15 +189,15 @@ func checkMatrix(name string, m [][]*float64, rows, cols int) error {
 	})
 }
 
-// checkMetrics holds accuracies to [0,1] and their differences to [-1,1].
+// checkMetrics holds metrics to their ranges (docs/format/result.md).
 func checkMetrics(name string, m result.Metrics) error {
 	for _, s := range []struct {
 		name  string
 		v     *float64
 		least float64
 	}{
-		{"average_accuracy", m.AverageAccuracy, 0}, {"average_forgetting", m.AverageForgetting, -1}, {"forgetting_all_tasks", m.ForgettingAllTasks, -1},
-		{"bwt_plus", m.BWTPlus, -1}, {"fwt", m.FWT, -1}, {"learning_accuracy", m.LearningAccuracy, 0},
+		{"average_accuracy", m.AverageAccuracy, 0}, {"average_forgetting", m.AverageForgetting, -1}, {"forgetting_all_tasks", m.ForgettingAllTasks, 0},
+		{"bwt_plus", m.BWTPlus, 0}, {"fwt", m.FWT, 0}, {"learning_accuracy", m.LearningAccuracy, 0},
 		{"average_incremental_accuracy", m.AverageIncrementalAccuracy, 0},
 	} {
 		if s.v != nil && !(*s.v >= s.least && *s.v <= 1) {

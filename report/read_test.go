@@ -56,6 +56,7 @@ func TestBadInput(t *testing.T) {
 		{"wrong type", change(`"seconds":{"train":`, `"seconds":{"train":"soon","prepare":`), []string{`field "seconds.train"`, "docs/format/result.md"}},
 		{"text for a number", change(`"average_accuracy":`, `"average_accuracy":"good","bwt_plus":`), []string{`field "metrics.average_accuracy" holds a string`, "want a number"}},
 		{"impossible metric", change(`"average_accuracy":0.`, `"average_accuracy":7.`), []string{"metrics.average_accuracy is 7.", "want a fraction in [0,1]", "repeat the run"}},
+		{"half a count", change(`"classes":100`, `"classes":1.5`), []string{`field "stream.classes" holds a number 1.5`, "want a whole number"}},
 		{"accuracy above 1", change(`"accuracy":[[`, `"accuracy":[[17.5,`), []string{"accuracy[0]", "want"}},
 		{"too many rows", change(`"accuracy":[[`, `"accuracy":[[],[],[],[],[],[],[],[],[],[],[],[`), []string{"accuracy has 21 rows; want at most 10"}},
 		{"class out of range", change(`"classes":100`, `"classes":7`), []string{"has class", "want 0 to 6"}},
@@ -93,7 +94,7 @@ func TestBadFolders(t *testing.T) {
 		{nil, "no folder given"},
 		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory; want an experiment folder or a run folder"},
 		{[]string{empty}, `no result.json in it or in the folders in it; want an experiment folder or a run folder; write one with "ocl run --out `},
-		{[]string{pending}, "1 run begun, none with a result.json yet"},
+		{[]string{pending}, `1 run begun, none with a result.json yet; want one that ended or was stopped; wait for one that is at work, or continue with "ocl run --resume `},
 		{[]string{file}, "is a file; want an experiment folder"},
 	} {
 		_, err := Write(c.dirs, "", Options{})

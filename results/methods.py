@@ -287,8 +287,10 @@ def order(sign, mean, half):
 def verdict(cell, mean, half, paper):
     """The difference, and whether it is off: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
     off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
-    seen = any((c.method, c.memory, c.trick) == (cell.method, cell.memory, cell.trick) and c.file.exists() for c in examined())
-    return signed(mean - paper[0]) + (("" if not off else ", off: examined below" if seen else ", off"))
+    if not off:
+        return signed(mean - paper[0])
+    examination = any((c.method, c.memory, c.trick) == (cell.method, cell.memory, cell.trick) and c.file.exists() for c in examined())
+    return signed(mean - paper[0]) + (", off: see Examined" if examination else ", off")
 
 
 def group(cells):
@@ -378,7 +380,7 @@ def table_tricks(done):
                 values = means if trick == "ncm" else [accuracy(r) for r in results]
                 if values:
                     yield (f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
-                           f"{compared(cell, values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
+                           f"{compared(dataclasses.replace(cell, trick=trick), values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
 
 
 def table_errors(done):

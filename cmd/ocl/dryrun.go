@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"ocl"
@@ -100,11 +99,7 @@ func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string
 		return 0, err
 	}
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
-	cfg.Tricks, cfg.Replay.Teacher = []string{method.NoTrick}, experiment.TeacherEvaluation
-	cfg.Replay.Joint = cfg.Replay.Joint && slices.Contains(info.Settings, "replay.joint")
-	if !slices.Contains(info.Settings, "replay.iterations") {
-		cfg.Replay.Iterations = 1
-	}
+	cfg.Tricks = []string{method.NoTrick}
 	if !info.UsesMemory {
 		cfg.Memory = 0
 	}

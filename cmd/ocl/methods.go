@@ -38,8 +38,8 @@ func newMethods() *cobra.Command {
 			}
 			if len(args) > 0 {
 				info, err := method.Lookup(args[0])
-				if _, notMethod := method.LookupTrick(args[0]); err != nil && notMethod == nil {
-					return usage(fmt.Errorf("unknown method %q; want a method, this is a trick; see `ocl methods --tricks %s`", args[0], args[0]))
+				if _, noTrick := method.LookupTrick(args[0]); err != nil && noTrick == nil {
+					return usage(fmt.Errorf("unknown method %q; want a method, this is a trick; see `ocl methods --tricks %s`", args[0], quoteWord(args[0])))
 				}
 				if err != nil {
 					return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))

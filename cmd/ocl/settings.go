@@ -142,12 +142,14 @@ func (c *configFlags) config(notes io.Writer) (experiment.Config, error) {
 	}
 	var (
 		faults []error
-		given  []string
+		given  []struct{ flag, key string }
 	)
 	for _, s := range settings {
 		if f := c.flags.Lookup(s.flag); f.Changed {
 			if err := cfg.Set(s.key, f.Value.String()); err != nil {
 				faults = append(faults, fmt.Errorf("--%s: %w", s.flag, err))
+			} else {
+				given = append(given, struct{ flag, key string }{s.flag, s.key})
 			}
 		}
 	}
@@ -162,11 +164,11 @@ func (c *configFlags) config(notes io.Writer) (experiment.Config, error) {
 			faults = append(faults, fmt.Errorf("--set: %w", err))
 			continue
 		}
-		given = append(given, key)
+		given = append(given, struct{ flag, key string }{"set", key})
 	}
-	for _, key := range given { // once the list of methods is known
-		if err := cfg.CheckGiven(key); err != nil {
-			faults = append(faults, fmt.Errorf("--set: %w", err))
+	for _, g := range given { // once the lists of methods and tricks are known
+		if err := cfg.CheckGiven(g.key); err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", g.flag, err))
 		}
 	}
 	if err := cfg.Validate(); err != nil {

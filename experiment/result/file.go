@@ -27,6 +27,9 @@ func Read(path string) (*Result, error) {
 	return r, nil
 }
 
+// remedy is what to do about a damaged file.
+const remedy = "restore the file, or remove it and run again, which goes on from the checkpoint if one was kept"
+
 // Parse is [Read] for a text already in memory.
 func Parse(text []byte) (*Result, error) {
 	var head struct {
@@ -34,7 +37,7 @@ func Parse(text []byte) (*Result, error) {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("not a whole JSON file (%w); want a result.json; restore the file", err)
+		return nil, fmt.Errorf("not a whole JSON file (%w); want a result.json; "+remedy, err)
 	}
 	if head.Format != Format || head.Version != Version {
 		return nil, fmt.Errorf("format %q version %d; want %q version %d; read it with the program that wrote it: %w",
@@ -44,10 +47,10 @@ func Parse(text []byte) (*Result, error) {
 	d.DisallowUnknownFields()
 	r := new(Result)
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%w; want the keys of docs/format/result.md; restore the file", err)
+		return nil, fmt.Errorf("%w; want the keys of docs/format/result.md; "+remedy, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("more text after the result; want one JSON object; restore the file")
+		return nil, errors.New("more text after the result; want one JSON object; " + remedy)
 	}
 	return r, nil
 }
