@@ -85,4 +85,12 @@ func TestClassifierFaults(t *testing.T) {
 	if _, err := parse("x", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), "classifiers.ncm.accuracy[0][0]") {
 		t.Errorf("an accuracy above 1: %v", err)
 	}
+	r = sideBySide(1, 1)
+	*r.Classifiers["ncm"].Metrics.AverageAccuracy = 7
+	if b, err = result.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parse("x", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), "classifiers.ncm.metrics.average_accuracy is 7") {
+		t.Errorf("a metric above 1: %v", err)
+	}
 }
