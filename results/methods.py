@@ -103,8 +103,9 @@ def tricks():
             yield Cell("tricks", "er", 5000, seed, trick)
             if seed == 1 or seed == 2 and trick == "kdc":  # the second to examine the first by
                 yield Cell("tricks", "mir", 5000, seed, trick)
-        if seed == 1:
+        if seed < 3:  # A-GEM's second seed, again, to examine the first by
             yield Cell("tricks", "agem", 5000, seed, "rv")
+        if seed == 1:
             yield Cell("tricks", "er", 5000, seed, "mi")
     for memory in (10000, 1000):
         for method in ("mir", "er"):
@@ -126,6 +127,7 @@ def examined():
             yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
             yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=batch"),))
             yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
+            yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", "0.01"),))
 
 
 def decay(method):
