@@ -258,13 +258,13 @@ ERRORS = {"agem": "0, 177, 0, 9,500, 0 %, 100 %", "er": "37, 148, 2,269, 5,852, 
 ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
     (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")]
 ALIKE = 1  # point: the most by which methods may differ that are as good as each other
-QUANTILE = {2: 12.706, 3: 4.303}  # of Student's t, 97.5 %, one degree of freedom fewer
+SEEDS = 3  # of fewer no interval is given: that of two is 12.7 times their distance from the mean, and agrees with anything
+QUANTILE = 4.303  # of Student's t, 97.5 %, two degrees of freedom
 
 
 def interval(values):
-    """Mean and half of the 95 % interval, None of a single value."""
-    n = len(values)
-    return statistics.mean(values), QUANTILE[n] * statistics.stdev(values) / math.sqrt(n) if n > 1 else None
+    """Mean and half of the 95 % interval, None of fewer than three values."""
+    return statistics.mean(values), QUANTILE * statistics.stdev(values) / math.sqrt(SEEDS) if len(values) == SEEDS else None
 
 
 def plus_minus(mean, half):
@@ -289,7 +289,7 @@ def order(sign, mean, half):
 
 
 def verdict(cell, mean, half, paper):
-    """The difference, and whether it is off: of several seeds both means outside the other's interval, of one seed more than 3 points away."""
+    """The difference, and whether it is off: of three seeds both means outside the other's interval, of fewer more than 3 points away."""
     off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
     if not off:
         return signed(mean - paper[0])
@@ -367,7 +367,7 @@ def table_order(done):
         a, b = (done.get(Cell("methods", m, 0 if m in WITHOUT_MEMORY else memory, 0), {}) for m in (first, second))
         pairs = [(accuracy(a[s]), accuracy(b[s])) for s in a if s in b]
         gaps = [x - y for x, y in pairs if None not in (x, y)]
-        if len(gaps) < 2:
+        if len(gaps) < SEEDS:
             continue
         mean, half = interval(gaps)
         yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {signed(mean)} ± {half:.1f} | {order(sign, mean, half)} |"
