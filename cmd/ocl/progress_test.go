@@ -139,6 +139,29 @@ func TestProgressFinalEval(t *testing.T) {
 	}
 }
 
+// TestProgressReviews: what the ends of tasks prepare without an evaluation counts as done when the next task begins, and where
+// an earlier process did it, it does not count for this one's speed.
+func TestProgressReviews(t *testing.T) {
+	for _, resumed := range []int{0, 10} {
+		var out bytes.Buffer
+		p, now := watch(&out, true, 100)
+		ev := p.events(experiment.Job{Total: 1, Method: "er"})
+		ev.Begin(experiment.Job{Total: 1}, stream(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}})
+		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
+			ev.TaskBegin(ocl.TaskInfo{Index: task})
+			for step := 10*task + 1; step <= 10*task+10; step++ {
+				*now = now.Add(time.Second)
+				ev.StepEnd(step, ocl.StepStats{Samples: 10})
+			}
+			*now = now.Add(10 * time.Second)
+		}
+		ev.TaskBegin(ocl.TaskInfo{Index: 2})
+		if got, ok := p.left(); !ok || got != 20*time.Second {
+			t.Errorf("after %d steps of an earlier process, %v left (%t), want 20 s", resumed, got, ok)
+		}
+	}
+}
+
 // TestProgressQuiet: notes are said all the same.
 func TestProgressQuiet(t *testing.T) {
 	var out bytes.Buffer

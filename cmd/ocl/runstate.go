@@ -59,7 +59,7 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.before = r.work()
 }
 
-// work is what was done of the run so far. Evaluations before this process are not known and count as still to do.
+// work is what was done of the run so far. Predictions before this process are not known and count as still to do.
 func (r *runState) work() float64 {
 	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage) +
 		r.prepared + r.preparing*r.prepareFLOPs()
@@ -74,11 +74,20 @@ func (r *runState) prepareFLOPs() float64 {
 }
 
 func (r *runState) taskBegin(t ocl.TaskInfo) {
+	first := r.task == 0
 	r.task++
 	for i, known := range r.info.Tasks {
 		if known.Index == t.Index {
 			r.task = i + 1
 		}
+	}
+	// Not every task is evaluated, but what its end prepared (a review) is done all the same.
+	r.prepared, r.preparing = 0, 0
+	for _, v := range r.plan.PrepareFLOPs[:min(r.task-1, len(r.plan.PrepareFLOPs))] {
+		r.prepared += float64(v)
+	}
+	if first {
+		r.before += r.prepared
 	}
 	r.open, r.lastStep = true, time.Time{}
 }
