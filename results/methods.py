@@ -128,7 +128,8 @@ def examined():
             yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
             yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=batch"),))
             yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
-            yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", "0.01"),))
+            for lr in ("0.01", "0.03"):
+                yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))
 
 
 def decay(method):
