@@ -1,0 +1,248 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Schema is the table of keys together with the names that the program knows. The zero value knows no names: it takes any
+// method with any options, which is enough to read what a program has written.
+type Schema struct {
+	Catalogue
+}
+
+// Catalogue is what the names in a config stand for.
+type Catalogue struct {
+	Data    []DataSet
+	Methods []Method
+	Tricks  []Trick
+	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is empty.
+	ParseTricks func(text string) ([]string, error)
+	// CheckTasks says whether so many tasks can share so many classes; nil is no check.
+	CheckTasks func(tasks, classes int) error
+	LeastSide  map[string]int // by name of a network, the smallest side in pixels of the images that it takes
+}
+
+// DataSet is what a config has to respect of a data set.
+type DataSet struct {
+	Name     string
+	NeedsDir bool
+	Classes  int // 0: as the files have
+	// Bounds of what may be asked of drawn images; all 0 for images in files.
+	MinSize, MaxSize, MaxPerClass int
+}
+
+// Method is what a config has to respect of a method.
+type Method struct {
+	Name       string
+	UsesMemory bool
+	Settings   []string // keys that it reads, of those that not every method reads
+	Options    []Option
+	Teacher    string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation
+	Check      func(Config) error            // what options and settings must be to each other; nil is nothing
+	Refuses    func(tricks []string) []error // an error for each trick that it does not take; nil takes all
+}
+
+// Trick is what a config has to respect of a trick.
+type Trick struct {
+	Name       string
+	Settings   []string
+	Classifies bool   // it changes the classifier alone, to ClassifierNCM
+	Teacher    string // as Method.Teacher, where the method does not read the key itself
+}
+
+// Option is a setting of one method alone: true or false, text, a whole number or a number, as Default is.
+type Option struct {
+	Name    string
+	Default any
+	Meaning string
+	Range   string   // the values that make sense, in words; "" has Wanted say them
+	Least   float64  // of a number
+	Most    float64  // of a number; 0 is no bound
+	Choices []string // of text; none is any text
+}
+
+// Wanted is the range in words.
+func (o Option) Wanted() string {
+	if o.Range != "" {
+		return o.Range
+	}
+	kind := "a number"
+	switch o.Default.(type) {
+	case bool:
+		return "true or false"
+	case string:
+		if len(o.Choices) == 0 {
+			return "text"
+		}
+		return "one of " + strings.Join(o.Choices, ", ")
+	case int:
+		kind = "a whole number"
+	}
+	if o.Most == 0 {
+		return fmt.Sprintf("%s, at least %v", kind, o.Least)
+	}
+	return fmt.Sprintf("%s from %v to %v", kind, o.Least, o.Most)
+}
+
+// Holds says whether v, of the type of Default, is in range.
+func (o Option) Holds(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return len(o.Choices) == 0 || slices.Contains(o.Choices, v)
+	case int:
+		return o.spans(float64(v))
+	case float64:
+		return o.spans(v)
+	}
+	return true
+}
+
+func (o Option) spans(v float64) bool {
+	return v >= o.Least && (o.Most == 0 || v <= o.Most) && !math.IsInf(v, 0)
+}
+
+// kind is the kind of the option's values.
+func (o Option) kind() kind {
+	switch o.Default.(type) {
+	case bool:
+		return kindTruth
+	case int:
+		return kindWhole
+	case float64:
+		return kindNumber
+	}
+	return kindText
+}
+
+// conform turns a value into the type of Default where that loses nothing: a whole number for a number and the other way
+// round. What does not fit stays as it is, for Validate to tell.
+func (o Option) conform(v any) any {
+	switch o.Default.(type) {
+	case float64:
+		if n, ok := v.(int); ok {
+			return float64(n)
+		}
+	case int:
+		if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return int(f)
+		}
+	}
+	return v
+}
+
+func (s *Schema) method(name string) (Method, bool) {
+	i := slices.IndexFunc(s.Methods, func(m Method) bool { return m.Name == name })
+	if i < 0 {
+		return Method{}, false
+	}
+	return s.Methods[i], true
+}
+
+func (m Method) option(name string) (Option, bool) {
+	i := slices.IndexFunc(m.Options, func(o Option) bool { return o.Name == name })
+	if i < 0 {
+		return Option{}, false
+	}
+	return m.Options[i], true
+}
+
+func (m Method) optionNames() []string {
+	names := make([]string, len(m.Options))
+	for i, o := range m.Options {
+		names[i] = o.Name
+	}
+	return names
+}
+
+func (s *Schema) methodNames() []string {
+	names := make([]string, len(s.Methods))
+	for i, m := range s.Methods {
+		names[i] = m.Name
+	}
+	return names
+}
+
+func (s *Schema) dataSet(name string) (DataSet, bool) {
+	i := slices.IndexFunc(s.Data, func(d DataSet) bool { return d.Name == name })
+	if i < 0 {
+		return DataSet{}, false
+	}
+	return s.Data[i], true
+}
+
+func (s *Schema) dataNames() []string {
+	names := make([]string, len(s.Data))
+	for i, d := range s.Data {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// Names lists every key: those of [Keys], then method.<name>.<option> of each option.
+func (s *Schema) Names() []string {
+	var names []string
+	for _, k := range table {
+		names = append(names, k.Name)
+	}
+	for _, m := range s.Methods {
+		for _, o := range m.Options {
+			names = append(names, optionKey(m.Name, o.Name))
+		}
+	}
+	return names
+}
+
+// Readers lists the methods and the tricks that read a key which not everything reads; both are nil for the other keys.
+func (s *Schema) Readers(key string) (methods, tricks []string) {
+	for _, m := range s.Methods {
+		if slices.Contains(m.Settings, key) {
+			methods = append(methods, m.Name)
+		}
+	}
+	for _, t := range s.Tricks {
+		if slices.Contains(t.Settings, key) {
+			tricks = append(tricks, t.Name)
+		}
+	}
+	return methods, tricks
+}
+
+// tricks are the names that the tricks of one run stand for; nil for none and for what is no list of tricks.
+func (s *Schema) tricks(text string) []string {
+	if text == NoTrick || text == "" {
+		return nil
+	}
+	if s.ParseTricks == nil {
+		return strings.Split(text, "+")
+	}
+	names, err := s.ParseTricks(text)
+	if err != nil {
+		return nil // Validate reports it
+	}
+	return names
+}
+
+// TrickText is how Config.Tricks writes tricks.
+func TrickText(names []string) string {
+	if len(names) == 0 {
+		return NoTrick
+	}
+	return strings.Join(names, "+")
+}
+
+// reads says whether a run of a method with tricks reads a key that not everything reads.
+func (s *Schema) reads(method string, tricks []string, key string) bool {
+	m, _ := s.method(method)
+	return slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
+		return slices.Contains(tricks, t.Name) && slices.Contains(t.Settings, key)
+	})
+}
+
+// selective says whether some methods or tricks read a key and others do not.
+func (s *Schema) selective(key string) bool {
+	methods, tricks := s.Readers(key)
+	return len(methods)+len(tricks) > 0
+}

@@ -1,0 +1,296 @@
+// Package config describes an experiment: one stream, one or more methods, one or more seeds. It holds plain structs, one
+// table of all keys ([Keys]), and what comes of that table: parsing, validation, flags, the page docs/format/config.md and
+// a JSON Schema for editors.
+//
+// It is a leaf. Which methods, tricks and data sets there are it learns from a [Catalogue], which its callers hand over in
+// a [Schema]; package experiment has the one of this program. Start at [Config] and [Schema].
+//
+// No library does this job: those that make flags of structs (kong, cobra) know no YAML and no lines in it, those that
+// merge sources (koanf, viper) know neither ranges nor types, and those that make a JSON Schema of structs (invopop)
+// know no flags. The YAML itself is read and written by go.yaml.in/yaml.
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Values of Config.Protocol (docs/deviations.md: evaluation protocol).
+const (
+	ProtocolStandard = "standard" // all tasks
+	ProtocolSurvey   = "survey"   // the first two tasks are left to tuning; learn and report on the rest
+	ProtocolTuning   = "tuning"   // those first two tasks alone
+)
+
+// Values of Config.Eval.
+const (
+	EvalSeen  = "seen"  // after each task, the test sets of the tasks learned so far
+	EvalAll   = "all"   // after each task, the test sets of all tasks
+	EvalFinal = "final" // after the last task only, all test sets
+)
+
+// Values of Replay.Teacher.
+const (
+	TeacherEvaluation = "evaluation" // the running statistics
+	TeacherTraining   = "training"   // the statistics of the images it is shown
+)
+
+// Values of Config.Classifiers.
+const (
+	ClassifierHead = "head" // the method's own rule, for most methods the largest logit of the network's head
+	ClassifierNCM  = "ncm"  // the nearest class mean of the memory
+)
+
+// Class orders of Order.Name.
+const (
+	OrderRandom = "random" // drawn from the seed
+	OrderGiven  = "given"  // 0, 1, 2, …
+)
+
+// DefaultMemory is the memory size M of [Default], in samples.
+const DefaultMemory = 500
+
+// Config is an experiment. The zero value is not valid; start from [Default]. A Config may be copied: its maps, slices and
+// pointers are then shared, and [Config.Clone] copies them too.
+type Config struct {
+	Data    Data
+	Stream  Stream
+	Methods []string                  // names of the catalogue
+	Method  map[string]map[string]any // method.<name>.<option>
+	Memory  int                       // M, samples; ignored by methods without memory
+	// Classifiers are those whose predictions are evaluated: head, ncm. Accuracy and metrics are the first one's.
+	Classifiers []string
+	Replay      Replay
+	Network     Network
+	Optimizer   Optimizer
+	Protocol    string // standard | survey | tuning
+	Eval        string // seen | all | final; "" is by scenario
+	EvalEvery   int    // also evaluate after every so many steps, on the tasks seen; 0 is never
+	Seed        uint64
+	Seeds       Seeds
+	Runs        int // seeds Seed, Seed+1, … for each method
+	// Tricks are those of each run of a method: none, or names joined by plus signs, such as lb+ncm.
+	Tricks []string
+	Engine Engine
+}
+
+// Data names the data set and where it lies.
+type Data struct {
+	Name string
+	Dir  string // folder or archive; not part of what makes two experiments the same
+	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for drawn images; 0 is the data set's own.
+	Size          int
+	TrainPerClass int
+	TestPerClass  int
+}
+
+// Stream says how the data become tasks and batches.
+type Stream struct {
+	Tasks      int
+	Batch      int // b, samples in an incoming batch
+	ClassOrder Order
+	DropLast   *bool     // nil: by protocol (survey and tuning drop, standard learns)
+	Augment    bool      // crop and flip
+	Mean       []float64 // normalisation, a value a channel
+	Std        []float64
+}
+
+// Order is the order of the classes: a name, or all classes in a list.
+type Order struct {
+	Name    string // OrderRandom or OrderGiven; "" where Classes is set
+	Classes []int
+}
+
+// String is the order as flags take it: a name, or "2,0,1".
+func (o Order) String() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	words := make([]string, len(o.Classes))
+	for i, k := range o.Classes {
+		words[i] = strconv.Itoa(k)
+	}
+	return strings.Join(words, ",")
+}
+
+// Replay holds what the replay methods share.
+type Replay struct {
+	Batch      int    // rows replayed beside each incoming batch
+	Iterations int    // steps on each incoming batch
+	Joint      bool   // one concatenated pass instead of two
+	Teacher    string // the statistics that a teacher's batch norm goes by; "" is by method
+}
+
+// Network names the network.
+type Network struct {
+	Name   string
+	Width  int   // nf of resnet18
+	Hidden []int // hidden layers of mlp
+}
+
+// Optimizer describes the optimiser.
+type Optimizer struct {
+	Name        string
+	LR          float64
+	WeightDecay float64
+	Momentum    float64
+}
+
+// Seeds are seeds of their own for some of the random choices; nil is the run's seed.
+type Seeds struct {
+	Order  *uint64 // of classes and samples, and how they are augmented
+	Init   *uint64 // initial parameters of networks
+	Memory *uint64 // what is stored and what is replayed
+}
+
+// Engine is how the arithmetic is done. Results of different engines differ in their last bits.
+type Engine struct {
+	Kernel      string // kernel set; "" is the fastest of the machine
+	Convolution string // algorithm of convolutions; "" is the faster one of each layer
+}
+
+// OrderSeed is the seed of the orders of classes and samples.
+func (c Config) OrderSeed() uint64 { return orSeed(c.Seeds.Order, c.Seed) }
+
+// InitSeed is the seed of the initial parameters of networks.
+func (c Config) InitSeed() uint64 { return orSeed(c.Seeds.Init, c.Seed) }
+
+// MemorySeed is the seed of what is stored and replayed.
+func (c Config) MemorySeed() uint64 { return orSeed(c.Seeds.Memory, c.Seed) }
+
+func orSeed(own *uint64, seed uint64) uint64 {
+	if own != nil {
+		return *own
+	}
+	return seed
+}
+
+// Default is the experiment of `ocl run` without flags: the built-in glyphs in ten tasks, Finetune and ER side by side.
+// Batch sizes, learning rate and network are those of the survey's experiments (§5).
+func Default() Config {
+	return Config{
+		Data:        Data{Name: "glyphs"},
+		Stream:      Stream{Tasks: 10, Batch: 10, ClassOrder: Order{Name: OrderRandom}},
+		Methods:     []string{"finetune", "er"},
+		Memory:      DefaultMemory,
+		Classifiers: []string{ClassifierHead},
+		Replay:      Replay{Batch: 10, Iterations: 1},
+		Network:     Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
+		Optimizer:   Optimizer{Name: "sgd", LR: 0.1},
+		Protocol:    ProtocolStandard,
+		Seed:        1,
+		Runs:        1,
+		Tricks:      []string{NoTrick},
+	}
+}
+
+// NoTrick is how a list of tricks names a method as it is.
+const NoTrick = "none"
+
+// Classifiers lists the values of Config.Classifiers.
+func Classifiers() []string { return []string{ClassifierHead, ClassifierNCM} }
+
+// Clone is a deep copy of c.
+func (c Config) Clone() Config {
+	for _, list := range []*[]string{&c.Methods, &c.Classifiers, &c.Tricks} {
+		*list = slices.Clone(*list)
+	}
+	c.Stream.ClassOrder.Classes = slices.Clone(c.Stream.ClassOrder.Classes)
+	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
+	c.Network.Hidden = slices.Clone(c.Network.Hidden)
+	c.Stream.DropLast = copied(c.Stream.DropLast)
+	c.Seeds = Seeds{copied(c.Seeds.Order), copied(c.Seeds.Init), copied(c.Seeds.Memory)}
+	if c.Method != nil {
+		given := c.Method
+		c.Method = make(map[string]map[string]any, len(given))
+		for name, options := range given {
+			c.Method[name] = maps.Clone(options)
+		}
+	}
+	return c
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant which
+// lack it, a line each. Keys that say where, not what, are left out, and so are those of [Engine]: an identity names the
+// engine itself. A key that is new in a later program and has its historical value there leaves the text as it was.
+func (c Config) Canonical() string {
+	historic := Historic()
+	var b strings.Builder
+	for _, k := range table {
+		if k.Place || k.Engine {
+			continue
+		}
+		if text := k.text(&c); text != k.text(&historic) {
+			fmt.Fprintf(&b, "%s=%s\n", k.Name, text)
+		}
+	}
+	for _, name := range sortedKeys(c.Method) {
+		for _, option := range sortedKeys(c.Method[name]) {
+			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(c.Method[name][option]))
+		}
+	}
+	return b.String()
+}
+
+// Difference says which keys differ between two experiments, such as "optimizer.lr is 0.1 there and 0.05 here"; "" says
+// that they are equal. There is the first, here the second. Keys that say where are not compared.
+func Difference(there, here Config) string {
+	var parts []string
+	note := func(key, a, b string) {
+		if a != b {
+			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", key, orNothing(a), orNothing(b)))
+		}
+	}
+	for _, k := range table {
+		if !k.Place {
+			note(k.Name, k.text(&there), k.text(&here))
+		}
+	}
+	a, b := optionTexts(there), optionTexts(here)
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, key := range sortedKeys(keys) {
+		note(key, a[key], b[key])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func optionTexts(c Config) map[string]string {
+	texts := map[string]string{}
+	for name, options := range c.Method {
+		for option, v := range options {
+			texts[optionKey(name, option)] = plain(v)
+		}
+	}
+	return texts
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "not set"
+	}
+	return text
+}
+
+func optionKey(method, option string) string { return "method." + method + "." + option }
+
+// Text is the value of a key, as a flag takes it; ok is false for an unknown key. A key of an option that is not set is
+// unknown.
+func (c Config) Text(key string) (text string, ok bool) {
+	if k, found := find(key); found {
+		return k.text(&c), true
+	}
+	text, ok = optionTexts(c)[key]
+	return text, ok
+}

@@ -1,0 +1,645 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// small is a schema of two methods, a trick and a data set, as a caller hands one over.
+var small = &Schema{Catalogue{
+	Data: []DataSet{{Name: "glyphs", Classes: 100, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
+	Methods: []Method{
+		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
+		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
+			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 50, Least: 1, Most: 9},
+			{Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
+		{Name: "finetune", Settings: []string{"replay.iterations"}},
+		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
+	},
+	Tricks: []Trick{{Name: "kdc", Settings: []string{"replay.teacher"}}, {Name: "mi", Settings: []string{"replay.iterations"}}, {Name: "ncm", Classifies: true}},
+	ParseTricks: func(text string) ([]string, error) {
+		if text == NoTrick {
+			return nil, nil
+		}
+		names := strings.Split(text, "+")
+		slices.Sort(names)
+		for _, n := range names {
+			if !slices.Contains([]string{"kdc", "mi", "ncm"}, n) {
+				return nil, fmt.Errorf("unknown trick %q", n)
+			}
+		}
+		return names, nil
+	},
+	CheckTasks: func(tasks, classes int) error {
+		if classes%tasks != 0 {
+			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
+		}
+		return nil
+	},
+}}
+
+// drawn sets every key to a value drawn from those that it takes, and some options.
+func drawn(src *rand.Rand) Config {
+	c := Default()
+	for _, k := range table {
+		k.draw(&c, src)
+	}
+	if src.IntN(2) == 0 {
+		c.Method = map[string]map[string]any{"ewc++": {"lambda": 1e-7 + src.Float64(), "every": 1 + src.IntN(9), "raw": true, "mode": "b"}}
+		if src.IntN(2) == 0 {
+			c.Method["ewc++"]["lambda"] = float64(src.IntN(5)) // a whole number is a number
+		}
+	}
+	return c
+}
+
+func (k Key) draw(c *Config, src *rand.Rand) {
+	if k.optional() && src.IntN(3) == 0 {
+		k.assign(c, new(Config))
+		return
+	}
+	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]"}
+	word := func() string {
+		if len(k.Choices) > 0 {
+			return k.Choices[src.IntN(len(k.Choices))]
+		}
+		return words[src.IntN(len(words))]
+	}
+	numeral := func() float64 {
+		all := []float64{0, 1, -1, 0.1, 1e-3, 1e30, 5e-324, math.MaxFloat64, 1.0 / 3, 123456789, -2.5e-9}
+		return all[src.IntN(len(all))]
+	}
+	n := src.IntN(4)
+	switch k.kind() {
+	case kindText:
+		k.set(c, word())
+	case kindWhole:
+		k.set(c, []int{0, 1, -3, 70, math.MaxInt, math.MinInt}[src.IntN(6)])
+	case kindSeed:
+		k.set(c, []uint64{0, 1, math.MaxUint64, src.Uint64()}[src.IntN(4)])
+	case kindNumber:
+		k.set(c, numeral())
+	case kindTruth:
+		k.set(c, src.IntN(2) == 0)
+	case kindTexts:
+		list := []string{}
+		for range n {
+			list = append(list, word())
+		}
+		k.set(c, list)
+	case kindWholes:
+		list := []int{}
+		for range n {
+			list = append(list, src.IntN(100))
+		}
+		k.set(c, list)
+	case kindNumbers:
+		list := []float64{}
+		for range n {
+			list = append(list, numeral())
+		}
+		k.set(c, list)
+	case kindOrder:
+		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {Classes: []int{2, 0, 1}}, {Classes: []int{0}}}[src.IntN(4)])
+	}
+}
+
+// What is printed, read back, is the same, for every key: as YAML, as JSON, as a record and through the zero schema.
+func TestPrintedIsReadBack(t *testing.T) {
+	src := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		c := drawn(src)
+		text, err := c.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, written := range map[string][]byte{"YAML": text, "JSON": asJSON} {
+			for kind, read := range map[string]func(string, []byte) (Config, error){"file": small.Parse, "record": small.ParseRecord} {
+				got, err := read("x", written)
+				if err != nil {
+					t.Fatalf("%s as %s: %v\n%s", name, kind, err, written)
+				}
+				if d := cmp.Diff(c, got, cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("%s as %s: changed by writing and reading: %s\n%s", name, kind, d, written)
+				}
+			}
+		}
+		var got Config
+		if err := json.Unmarshal(asJSON, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := Difference(c, got); d != "" {
+			t.Fatalf("the zero schema reads another config: %s", d)
+		}
+	}
+}
+
+// Every key is set by the text that it shows.
+func TestTextSets(t *testing.T) {
+	src := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		c := drawn(src)
+		got := Default()
+		for _, k := range table {
+			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool { return strings.ContainsAny(s, ",[]'\"\t\n") || s == "" }) {
+				k.assign(&got, &c) // a list of flags has no quotes
+				continue
+			}
+			text := k.text(&c)
+			if k.List() && text == "" {
+				text = "[]"
+			}
+			if k.kind() == kindOrder && len(c.Stream.ClassOrder.Classes) == 1 {
+				text = "[" + text + "]"
+			}
+			if err := small.Set(&got, k.Name, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got.Method = c.Method
+		if d := cmp.Diff(c, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+func toTexts(v any) []string {
+	list, _ := v.([]string)
+	return list
+}
+
+// An older file lacks keys: they have their historical values there, and today's defaults in a file of a person's.
+func TestHistoricalValues(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"a person's file", "seed: 2\n", ""},
+		{"a file of a program", "version: 1\nseed: 2\n", TeacherEvaluation},
+	} {
+		c, err := small.Parse("x", []byte(tt.text))
+		if err != nil || c.Seed != 2 || c.Replay.Teacher != tt.want {
+			t.Errorf("%s: teacher %q (%v), want %q", tt.name, c.Replay.Teacher, err, tt.want)
+		}
+	}
+	var c Config
+	if err := json.Unmarshal([]byte(`{"seed": 3}`), &c); err != nil || c.Replay.Teacher != TeacherEvaluation {
+		t.Errorf("a result: teacher %q (%v), want %q", c.Replay.Teacher, err, TeacherEvaluation)
+	}
+	if _, err := small.Parse("x", []byte("version: 2\n")); err == nil || !strings.Contains(err.Error(), "newer ocl") {
+		t.Errorf("a newer file: %v", err)
+	}
+}
+
+// The identity does not see places, engines, or a key that has its historical value; it sees all others.
+func TestCanonical(t *testing.T) {
+	base := Historic()
+	if got := base.Canonical(); got != "" {
+		t.Errorf("what the first files meant is %q, want nothing", got)
+	}
+	seen := map[string]string{}
+	for _, k := range table {
+		c := Historic()
+		src := rand.New(rand.NewPCG(5, 6))
+		for range 100 {
+			if k.draw(&c, src); !equal(k.value(&c), k.value(&base)) {
+				break
+			}
+		}
+		text := c.Canonical()
+		if outside := k.Place || k.Engine; outside != (text == "") {
+			t.Errorf("%s: the identity is %q", k.Name, text)
+		}
+		if d := Difference(base, c); (d == "") != k.Place || d != "" && !strings.HasPrefix(d, k.Name+" is ") {
+			t.Errorf("%s: the difference is told as %q", k.Name, d)
+		}
+		if other, twice := seen[text]; twice && text != "" {
+			t.Errorf("%s and %s have one identity", k.Name, other)
+		}
+		seen[text] = k.Name
+	}
+}
+
+func TestParseFaults(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},
+		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n", "config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
+		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser."},
+		{"text for a number", "stream:\n  batch: ten\n", "config: x.yaml:2: stream.batch: found ten. Want a whole number from 1 to 100000"},
+		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs: found 3. Want a whole number"},
+		{"fraction for a whole number", "runs: 1.5\n", "config: x.yaml:1: runs: found 1.5. Want a whole number"},
+		{"negative seed", "seed: -1\n", "config: x.yaml:1: seed: found -1. Want a whole number from 0 to 18446744073709551615"},
+		{"number for text", "protocol: 3\n", "config: x.yaml:1: protocol: found 3. Want one of standard, survey, tuning"},
+		{"no value", "seed:\n", "config: x.yaml:1: seed has no value. Want a whole number"},
+		{"unknown method's option", "method:\n  err:\n    x: 1\n", "config: x.yaml:2: unknown method err. Did you mean er?"},
+		{"option of a method without", "method:\n  er:\n    x: 1\n", "config: x.yaml:3: unknown option x. er has no options of its own"},
+		{"misspelt option", "method:\n  ewc++:\n    lamda: 1\n", "config: x.yaml:3: unknown option lamda of ewc++. Did you mean lambda? `ocl methods ewc++` lists them"},
+		{"fraction for a whole option", "method:\n  ewc++:\n    every: 1.5\n", "config: x.yaml:3: method.ewc++.every: found 1.5. Want a whole number from 1 to 9"},
+		{"bad list", "methods: [er, 3]\n", "config: x.yaml:1: methods: found [er, 3]. Want a list, each text"},
+		{"bad order", "stream:\n  class_order: 3\n", "x.yaml:2: stream.class_order: found 3. Want random, given or a list of all classes, such as 2,0,1"},
+		{"bad list of classes", "stream:\n  class_order: 1,0,x\n", "x.yaml:2: stream.class_order: found 1,0,x. Want"},
+		{"no mapping", "- a\n", "config: x.yaml:1: found [a]. this file holds keys with values"},
+		{"scalar for a section", "optimizer: sgd\n", "config: x.yaml:1: found sgd. optimizer holds keys with values; write `key: value`"},
+		{"no YAML", "a: [\n", "config: x.yaml: "},
+		{"key twice", "seed: 1\nseed: 2\n", "config: x.yaml:2: seed is given twice. Take one away"},
+		{"two documents", "seed: 1\n---\nseed: 2\n", "config: x.yaml: the file holds several documents. Keep one of them"},
+		{"a list as a key", "? [a]\n: 1\n", "config: x.yaml:1: found [a] as a key"},
+		{"merge", "<<: {seed: 1}\n", "config: x.yaml:1: unknown key <<"},
+		{"a terminal's control characters", "\"\\e[31mmemory\": 1\nseed: \"\\a\"\n", `config: x.yaml:1: unknown key "\x1b[31mmemory"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := small.Parse("x.yaml", []byte(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("got  %v\nwant %s", err, tt.want)
+			}
+			if strings.ContainsAny(err.Error(), "\x1b\a\r") {
+				t.Errorf("control characters reach the terminal: %q", err)
+			}
+		})
+	}
+	_, err := small.Parse("x.yaml", []byte("memroy: 1\nruns: x\nsed: 2\n"))
+	if n := strings.Count(err.Error(), "\n"); n != 2 {
+		t.Errorf("three faults are told in %d lines: %v", n+1, err)
+	}
+}
+
+// Text that is nested or large on purpose is refused in little time and memory.
+func TestHostileText(t *testing.T) {
+	const n = 400_000
+	deep := func(open string) string { return "a: " + strings.Repeat(open, n/len(open)) }
+	var stairs strings.Builder
+	for i := range 880 {
+		stairs.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	bytesOf := make([]byte, n)
+	src := rand.New(rand.NewPCG(7, 8))
+	for i := range bytesOf {
+		bytesOf[i] = byte(src.Uint32())
+	}
+	for name, text := range map[string]string{
+		"brackets": deep("["), "braces": deep("{a: "), "lists": deep("- "), "keys": deep("? "), "lines of brackets": deep("[\n"),
+		"stairs": stairs.String(), "random bytes": string(bytesOf), "too much": strings.Repeat("# comment\n", 200_000),
+		"aliases": "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nmethods: [*b,*b,*b,*b,*b]\n",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := small.Parse("x.yaml", []byte(text))
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s: read without an error", name)
+			continue
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+			t.Errorf("%s: took %d MB", name, used>>20)
+		}
+		if message := err.Error(); len(message) > 2_000 && name != "stairs" || strings.ContainsFunc(message, func(r rune) bool { return r < ' ' && r != '\n' }) {
+			t.Errorf("%s: the message has %d bytes or control characters: %.200q", name, len(message), message)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	c := Default()
+	for _, kv := range [][2]string{
+		{"optimizer.lr", "1e-3"}, {"methods", "er"}, {"seed", "18446744073709551615"}, {"stream.class_order", "1, 0"},
+		{"stream.mean", "0.1,0.2,0.3"}, {"stream.drop_last", "true"}, {"data.dir", "/a/[b c"}, {"optimizer.weight_decay", "1"},
+		{"network.hidden", "[]"}, {"memory", "1e3"}, {"seeds.order", "7"}, {"method.ewc++.lambda", "3"}, {"eval", ""},
+	} {
+		if err := small.Set(&c, kv[0], kv[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	drop, seven := true, uint64(7)
+	want := Default()
+	want.Optimizer.LR, want.Methods, want.Seed, want.Memory = 1e-3, []string{"er"}, math.MaxUint64, 1000
+	want.Stream.ClassOrder, want.Stream.Mean, want.Stream.DropLast = Order{Classes: []int{1, 0}}, []float64{0.1, 0.2, 0.3}, &drop
+	want.Data.Dir, want.Optimizer.WeightDecay, want.Network.Hidden, want.Seeds.Order = "/a/[b c", 1, []int{}, &seven
+	want.Method = map[string]map[string]any{"ewc++": {"lambda": 3.0}}
+	if d := cmp.Diff(want, c); d != "" {
+		t.Error(d)
+	}
+	for _, tt := range [][3]string{
+		{"optimizer.lr", "fast", "config: optimizer.lr: found fast. Want a number above 0"},
+		{"optimizr.lr", "1", "config: unknown key optimizr.lr. Did you mean optimizer.lr?"},
+		{"methods", "[a", "config: methods: found [a. Want a list"},
+		{"stream.class_order", "3", "config: stream.class_order: found 3. Want random"},
+		{"method.er.x", "1", "config: unknown option x. er has no options"},
+		{"method.er", "1", "config: method.er is no key but a section."},
+		{"zzz", "1", "`ocl config keys` lists all keys."},
+	} {
+		if err := small.Set(&c, tt[0], tt[1]); err == nil || !strings.HasPrefix(err.Error(), tt[2]) && !strings.Contains(err.Error(), tt[2]) {
+			t.Errorf("got  %v\nwant %s", err, tt[2])
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := small.Validate(Default()); err != nil {
+		t.Error(err)
+	}
+	for _, tt := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10), from which er replays. Use --memory 10 or --replay-batch 5"},
+		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 leaves no room, and er learns from stored samples."},
+		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Want a whole number from 0 to 100000000"},
+		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Want a number above 0"},
+		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr: NaN is out of range."},
+		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr: +Inf is out of range."},
+		{func(c *Config) { c.Optimizer.Momentum = 1 }, "config: optimizer.momentum: 1 is out of range. Want a number, at least 0 and below 1"},
+		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum: 0.5 is given with adam"},
+		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name: unknown value "sgdd". Did you mean sgd?`},
+		{func(c *Config) { c.Protocol = "" }, `config: protocol: unknown value "".`},
+		{func(c *Config) { c.Methods = nil }, "config: methods: the list is empty."},
+		{func(c *Config) { c.Methods = []string{"er", "er"} }, "config: methods: er is listed twice. Take one away"},
+		{func(c *Config) { c.Methods = []string{"err"} }, `config: methods: unknown method "err". Did you mean er?`},
+		{func(c *Config) { c.Tricks = []string{"kdc", "kdc"} }, "config: tricks: kdc is listed twice. Take one away"},
+		{func(c *Config) { c.Tricks = []string{"ncm+kdc", "kdc+ncm"} }, "config: tricks: ncm+kdc and kdc+ncm are the same tricks."},
+		{func(c *Config) { c.Tricks, c.Replay.Iterations = []string{"none", "mi"}, 3 }, "config: tricks: none and mi are the same run with replay.iterations 3."},
+		{func(c *Config) { c.Classifiers = []string{"head", "nc"} }, `config: classifiers: unknown value "nc". Did you mean ncm?`},
+		{func(c *Config) { c.Classifiers = []string{"ncm"} }, "config: classifiers: ncm takes class means of the memory, and finetune has none."},
+		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks: 7 tasks do not divide 100 classes"},
+		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few under the protocol survey, which needs at least 3."},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, and glyphs has 100."},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Did you mean random?`},
+		{func(c *Config) { c.Stream.ClassOrder = Order{} }, "config: stream.class_order: the order is empty."},
+		{func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: there are 1 means and 0 deviations."},
+		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},
+		{func(c *Config) { c.Data.Name = "files" }, "config: data.dir: files needs the folder or file that holds it."},
+		{func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: glyphs is built in and reads no files"},
+		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range. glyphs takes 8 to 512"},
+		{func(c *Config) { c.Data.Name, c.Data.Dir, c.Data.TrainPerClass = "files", "x", 3 }, "config: data.train_per_class: 3 is given, but the images of files are in files."},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden: the list is empty, and mlp"},
+		{func(c *Config) { c.Network.Hidden = []int{5, 0} }, "config: network.hidden: value 2: 0 is out of range."},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} }, "config: method.ewc++.every: 10 is out of range. Want a whole number from 1 to 9"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x is of the wrong kind."},
+		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
+		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 with 2 runs goes beyond the largest seed"},
+		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Want a whole number from 1 to 1000000000, or 0"},
+		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
+	} {
+		c := Default()
+		tt.change(&c)
+		err := small.Validate(c)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+		if n := strings.Count(fmt.Sprint(err), "\n"); n > 0 {
+			t.Errorf("one fault is told %d times: %v", n+1, err)
+		}
+	}
+}
+
+// A run has what it reads, whatever stands beside it in the list.
+func TestRuns(t *testing.T) {
+	c := Default()
+	c.Methods, c.Runs, c.Seed, c.Tricks = []string{"finetune", "er", "icarl"}, 2, 5, []string{"none", "ncm+kdc"}
+	c.Replay.Joint, c.Protocol = true, ProtocolSurvey
+	c.Method = map[string]map[string]any{"ewc++": {"every": 3}}
+	runs := small.Runs(c)
+	var got []string
+	for _, r := range runs {
+		got = append(got, fmt.Sprintf("%s %s s%d m%d joint=%v teacher=%s %v", r.Methods[0], r.Tricks[0], r.Seed, r.Memory, r.Replay.Joint, r.Replay.Teacher, r.Classifiers))
+		if r.Runs != 1 || r.Method != nil || !*r.Stream.DropLast {
+			t.Errorf("run %+v", r)
+		}
+		if again := small.Runs(r); len(again) != 1 || cmp.Diff(r, again[0]) != "" {
+			t.Errorf("the config of a run is another run: %s", cmp.Diff(r, again[0]))
+		}
+	}
+	want := []string{
+		"finetune none s5 m0 joint=false teacher=evaluation [head]", "finetune kdc+ncm s5 m0 joint=false teacher=evaluation [ncm]",
+		"er none s5 m500 joint=true teacher=evaluation [head]", "er kdc+ncm s5 m500 joint=true teacher=evaluation [ncm]",
+		"icarl none s5 m500 joint=false teacher=training [head]", "icarl kdc+ncm s5 m500 joint=false teacher=training [ncm]",
+	}
+	for _, w := range slices.Clone(want) {
+		want = append(want, strings.Replace(w, "s5", "s6", 1))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	alone := Default()
+	alone.Methods, alone.Protocol, alone.Seed = []string{"finetune"}, ProtocolSurvey, 5
+	if a, b := small.Runs(alone)[0], runs[0]; a.Canonical() != b.Canonical() {
+		t.Errorf("Finetune alone is another run than beside others: %s", Difference(a, b))
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	c := Default()
+	c.Seed = 4
+	if c.OrderSeed() != 4 || c.InitSeed() != 4 || c.MemorySeed() != 4 {
+		t.Error("seed does not set everything")
+	}
+	n := uint64(9)
+	c.Seeds.Init = &n
+	if c.OrderSeed() != 4 || c.InitSeed() != 9 || c.MemorySeed() != 4 {
+		t.Error("seeds.init sets something else than itself")
+	}
+	same := Default()
+	one := uint64(1)
+	same.Seeds.Order = &one
+	if d := Default(); small.Runs(same)[0].Canonical() != small.Runs(d)[0].Canonical() {
+		t.Error("a seed of its own that is the run's makes another run")
+	}
+}
+
+func TestCheckGiven(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*Config)
+		key    string
+		want   string
+	}{
+		{func(c *Config) {}, "memory", ""},
+		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 100 }, "memory", "memory: 100 is given, but finetune does not read it. Add a method that does (er, icarl), or take it away"},
+		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 500 }, "memory", "memory: 500 is given"},
+		{func(c *Config) { c.Replay.Teacher = TeacherTraining }, "replay.teacher", "replay.teacher: training is given, but finetune, er does not read it. Add a method that does (icarl) or a trick (kdc), or take it away"},
+		{func(c *Config) { c.Replay.Teacher, c.Tricks = TeacherTraining, []string{"none", "kdc"} }, "replay.teacher", ""},
+		{func(c *Config) {}, "replay.joint", ""},
+		{func(c *Config) {}, "method.ewc++.every", "method.ewc++.every is an option of ewc++, which is not in the list of methods (finetune, er)."},
+		{func(c *Config) { c.Methods = []string{"ewc++"} }, "method.ewc++.every", ""},
+		{func(c *Config) { c.Optimizer.LR = 3 }, "optimizer.lr", ""},
+	} {
+		c := Default()
+		tt.change(&c)
+		err := small.CheckGiven(c, tt.key)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: got  %v\nwant %s", tt.key, err, tt.want)
+		}
+	}
+}
+
+// The schema for editors takes what the program prints and refuses what it refuses.
+func TestJSONSchema(t *testing.T) {
+	text, err := small.JSONSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("config.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate := func(text []byte) error {
+		var v any
+		if err := yaml.Unmarshal(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(instance)
+	}
+	other := Default()
+	other.Stream.ClassOrder, other.Seeds.Order = Order{Classes: []int{1, 0}}, new(uint64)
+	other.Methods, other.Method = []string{"ewc++"}, map[string]map[string]any{"ewc++": {"every": 3}}
+	for _, c := range []Config{Default(), small.Resolved(Default()), small.Runs(Default())[1], other} {
+		text, err := c.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(text); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	for _, bad := range []string{"memroy: 1", "runs: 0", "runs: x", "optimizer: {lr: 0}", "optimizer: {momentum: 1}", "protocol: surveys", "methods: [err]",
+		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "replay: {teacher: evening}"} {
+		if validate([]byte(bad)) == nil {
+			t.Errorf("the schema takes %s", bad)
+		}
+		c, err := small.Parse("x", []byte(bad))
+		if err == nil && small.Validate(c) == nil {
+			t.Errorf("the program takes %s", bad)
+		}
+	}
+}
+
+// A key has what lists and pages say of it, and its default is in its range.
+func TestKeysAreDeclaredWhole(t *testing.T) {
+	flags := map[string]bool{}
+	for _, k := range table {
+		if k.Help == "" || k.field == nil || k.Flag != "" && k.Group == "" {
+			t.Errorf("%s is not declared whole", k.Name)
+		}
+		if k.Flag != "" && flags[k.Flag] {
+			t.Errorf("two keys have the flag --%s", k.Flag)
+		}
+		flags[k.Flag] = true
+		if k.Value == "" && k.Flag != "" && k.kind() != kindTruth {
+			t.Errorf("%s: the flag is a switch, the key is not", k.Name)
+		}
+	}
+	fields := 0
+	var count func(reflect.Type)
+	count = func(typ reflect.Type) {
+		for i := range typ.NumField() {
+			if f := typ.Field(i).Type; f.Kind() == reflect.Struct && f != reflect.TypeFor[Order]() {
+				count(f)
+			} else if typ.Field(i).Name != "Method" {
+				fields++
+			}
+		}
+	}
+	if count(reflect.TypeFor[Config]()); fields != len(table) {
+		t.Errorf("Config has %d fields, the table %d keys", fields, len(table))
+	}
+}
+
+// A clone may be changed without changing the config.
+func TestCloneSharesNothing(t *testing.T) {
+	src := rand.New(rand.NewPCG(9, 10))
+	for range 50 {
+		c := drawn(src)
+		before, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := c.Clone()
+		for _, k := range table {
+			switch v := k.value(&d).(type) {
+			case []string:
+				for i := range v {
+					v[i] = "changed"
+				}
+			case []int:
+				for i := range v {
+					v[i] = -7
+				}
+			case []float64:
+				for i := range v {
+					v[i] = -7
+				}
+			}
+		}
+		for _, p := range []*uint64{d.Seeds.Order, d.Seeds.Init, d.Seeds.Memory} {
+			if p != nil {
+				*p++
+			}
+		}
+		if d.Stream.DropLast != nil {
+			*d.Stream.DropLast = !*d.Stream.DropLast
+		}
+		for _, k := range d.Stream.ClassOrder.Classes {
+			d.Stream.ClassOrder.Classes[0] = k + 1
+		}
+		for _, options := range d.Method {
+			options["raw"] = false
+		}
+		if after, _ := json.Marshal(c); string(after) != string(before) {
+			t.Fatalf("changing a clone changed the config:\n%s\n%s", before, after)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	text, err := Default().YAML()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("method: {ewc++: {lambda: 1e-3}}\nstream: {class_order: [1, 0]}\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := small.Parse("x", text)
+		if err != nil {
+			return
+		}
+		written, err := c.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := small.Parse("x", written)
+		if err != nil || Difference(c, again) != "" {
+			t.Fatalf("%v, %s\n%s", err, Difference(c, again), written)
+		}
+		_ = small.Validate(c)
+		_ = small.Runs(small.Resolved(c))
+	})
+}
+

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// branch is a key of a file: a value, or further branches.
+type branch struct {
+	name  string
+	value any      // of a leaf; nil is not set
+	below []branch // of a section
+	note  string   // what a value that is not set stands for
+}
+
+// tree is c in the order of its keys, the version first.
+func (c Config) tree() []branch {
+	t := []branch{{name: versionKey, value: Version}}
+	for _, k := range table {
+		section, name, nested := strings.Cut(k.Name, ".")
+		leaf := branch{name: name, value: k.value(&c)}
+		if leaf.value == nil || k.optional() && leaf.value == "" {
+			leaf.note = k.Unset
+		}
+		switch i := slices.IndexFunc(t, func(b branch) bool { return b.name == section }); {
+		case !nested:
+			leaf.name = section
+			t = append(t, leaf)
+		case i >= 0:
+			t[i].below = append(t[i].below, leaf)
+		default:
+			t = append(t, branch{name: section, below: []branch{leaf}})
+		}
+	}
+	methods := branch{name: "method"}
+	for _, name := range sortedKeys(c.Method) {
+		m := branch{name: name}
+		for _, option := range sortedKeys(c.Method[name]) {
+			m.below = append(m.below, branch{name: option, value: c.Method[name][option]})
+		}
+		if len(m.below) > 0 {
+			methods.below = append(methods.below, m)
+		}
+	}
+	if len(methods.below) > 0 {
+		t = append(t, methods)
+	}
+	return t
+}
+
+// YAML is the config as a file that [Schema.Parse] reads back to the same config.
+func (c Config) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(mapping(c.tree())); err != nil {
+		return nil, fmt.Errorf("config: it cannot be written as YAML: %w", err)
+	}
+	return b.Bytes(), e.Close()
+}
+
+func mapping(t []branch) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, b := range t {
+		value := mapping(b.below)
+		if b.below == nil {
+			value = node(b.value)
+			value.LineComment = b.note
+		}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: b.name}, value)
+	}
+	return n
+}
+
+// node is a value in YAML; lists stand on one line.
+func node(v any) *yaml.Node {
+	one := func(tag, text string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
+	}
+	many := func(items []*yaml.Node) *yaml.Node {
+		return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: items}
+	}
+	switch v := v.(type) {
+	case nil:
+		return one("!!null", "null")
+	case string:
+		n := one("!!str", v)
+		if strings.ContainsFunc(v, unicode.IsControl) { // a block of lines that begins with a tab is not read back
+			n.Style = yaml.DoubleQuotedStyle
+		}
+		return n
+	case bool:
+		return one("!!bool", plain(v))
+	case float64:
+		text := number(v)
+		if !strings.ContainsAny(text, ".e") {
+			return one("!!int", text) // the key takes it for a number
+		}
+		return one("!!float", text)
+	case []string:
+		return many(nodes(v))
+	case []int:
+		return many(nodes(v))
+	case []float64:
+		return many(nodes(v))
+	case Order:
+		if v.Name != "" || len(v.Classes) == 0 {
+			return one("!!str", v.Name)
+		}
+		return many(nodes(v.Classes))
+	}
+	return one("!!int", plain(v))
+}
+
+func nodes[T any](list []T) []*yaml.Node {
+	out := make([]*yaml.Node, len(list))
+	for i, v := range list {
+		out[i] = node(v)
+	}
+	return out
+}
+
+// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
+func (c Config) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	if err := object(&b, c.tree()); err != nil {
+		return nil, fmt.Errorf("config: it cannot be written as JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func object(b *bytes.Buffer, t []branch) error {
+	b.WriteByte('{')
+	for i, x := range t {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(x.name)
+		if err != nil {
+			return err
+		}
+		b.Write(append(name, ':'))
+		if x.below != nil {
+			if err := object(b, x.below); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := json.Marshal(x.json())
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.name, err)
+		}
+		b.Write(text)
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+// json is the value as package encoding/json takes it.
+func (b branch) json() any {
+	switch v := b.value.(type) {
+	case Order:
+		if v.Name != "" || len(v.Classes) == 0 {
+			return v.Name
+		}
+		return v.Classes
+	case []string:
+		return append([]string{}, v...) // an empty list, not null
+	case []int:
+		return append([]int{}, v...)
+	case []float64:
+		return append([]float64{}, v...)
+	}
+	return b.value
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.ParseRecord] does of the zero Schema.
+func (c *Config) UnmarshalJSON(text []byte) error {
+	read, err := new(Schema).ParseRecord("config", text)
+	if err != nil {
+		return err
+	}
+	*c = read
+	return nil
+}

@@ -1,0 +1,187 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// JSONSchema is a JSON Schema (draft 2020-12) of configs, with which editors complete and check a YAML file.
+func (s *Schema) JSONSchema() ([]byte, error) {
+	root := closed("an experiment of ocl; `ocl config keys` lists the keys")
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "ocl config"
+	add(root, versionKey, map[string]any{"type": "integer", "const": Version, "description": "of the file; the program writes it"})
+	for _, k := range table {
+		into, name := root, k.Name
+		if section, below, nested := strings.Cut(k.Name, "."); nested {
+			into, name = within(root, section), below
+		}
+		add(into, name, k.schema())
+	}
+	methods := within(root, "method")
+	for _, m := range s.Methods {
+		if len(m.Options) == 0 {
+			continue
+		}
+		options := within(methods, m.Name)
+		for _, o := range m.Options {
+			add(options, o.Name, o.schema())
+		}
+	}
+	s.addNames(root)
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("config: the schema cannot be written as JSON: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// closed is an object without other properties than its own.
+func closed(description string) map[string]any {
+	o := map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{}}
+	if description != "" {
+		o["description"] = description
+	}
+	return o
+}
+
+func add(object map[string]any, name string, property map[string]any) {
+	object["properties"].(map[string]any)[name] = property
+}
+
+// within is the section of that name in an object.
+func within(object map[string]any, name string) map[string]any {
+	if got, ok := object["properties"].(map[string]any)[name]; ok {
+		return got.(map[string]any)
+	}
+	section := closed("")
+	add(object, name, section)
+	return section
+}
+
+// addNames restricts the names to those of the catalogue.
+func (s *Schema) addNames(root map[string]any) {
+	if len(s.Methods) == 0 {
+		return
+	}
+	properties := root["properties"].(map[string]any)
+	properties["methods"].(map[string]any)["items"].(map[string]any)["enum"] = s.methodNames()
+	within(root, "data")["properties"].(map[string]any)["name"].(map[string]any)["enum"] = s.dataNames()
+}
+
+// schema describes the values of the key.
+func (k Key) schema() map[string]any {
+	help := k.Help
+	if k.Unset != "" {
+		help += ". Default: " + k.Unset
+	}
+	p := map[string]any{"description": help}
+	d := Default()
+	if v := k.value(&d); v != nil && k.Unset == "" {
+		p["default"] = v
+		if order, ok := v.(Order); ok {
+			p["default"] = order.Name
+		}
+	}
+	item := map[string]any{}
+	switch k.kind() {
+	case kindTruth:
+		p["type"] = orNull("boolean", k.optional())
+		return p
+	case kindSeed:
+		p["type"], p["minimum"] = orNull("integer", k.optional()), 0
+		return p
+	case kindOrder:
+		p["oneOf"] = []any{
+			map[string]any{"type": "string", "enum": []string{OrderRandom, OrderGiven}},
+			map[string]any{"type": "string", "pattern": "^[0-9]+(, *[0-9]+)+$"},
+			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0}, "uniqueItems": true},
+		}
+		return p
+	case kindTexts:
+		item["type"] = "string"
+		if len(k.Choices) > 0 {
+			item["enum"] = k.Choices
+		}
+		p["type"], p["items"], p["minItems"], p["uniqueItems"] = "array", item, 1, true
+		return p
+	case kindWholes, kindNumbers:
+		item["type"] = "number"
+		if k.kind() == kindWholes {
+			item["type"] = "integer"
+		}
+		k.bounds(item)
+		p["type"], p["items"] = "array", item
+		return p
+	case kindWhole, kindNumber:
+		p["type"] = "number"
+		if k.kind() == kindWhole {
+			p["type"] = "integer"
+		}
+		k.bounds(p)
+		return p
+	}
+	p["type"] = orNull("string", k.optional())
+	if len(k.Choices) > 0 {
+		choices := []any{}
+		for _, c := range k.Choices {
+			choices = append(choices, c)
+		}
+		if k.optional() {
+			choices = append(choices, "", nil)
+		}
+		p["enum"] = choices
+	}
+	return p
+}
+
+func orNull(kind string, optional bool) any {
+	if optional {
+		return []string{kind, "null"}
+	}
+	return kind
+}
+
+// bounds writes the range of a number. Where 0 stands for itself it is let in by the lower bound, as no key has negative values
+// then.
+func (k Key) bounds(p map[string]any) {
+	if !k.bounded() {
+		return
+	}
+	if low := k.Least; low != -math.MaxFloat64 {
+		if k.Zero {
+			low = 0
+		}
+		p[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[k.Above]] = low
+	}
+	if k.Most != math.MaxFloat64 {
+		p[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[k.Below]] = k.Most
+	}
+}
+
+// schema describes the values of the option.
+func (o Option) schema() map[string]any {
+	p := map[string]any{"description": o.Meaning, "default": o.Default}
+	switch o.Default.(type) {
+	case bool:
+		p["type"] = "boolean"
+		return p
+	case string:
+		p["type"] = "string"
+		if len(o.Choices) > 0 {
+			p["enum"] = o.Choices
+		}
+		return p
+	case int:
+		p["type"] = "integer"
+	default:
+		p["type"] = "number"
+	}
+	p["minimum"] = o.Least
+	if o.Most != 0 {
+		p["maximum"] = o.Most
+	}
+	return p
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Entry is a key in words, for lists and pages.
+type Entry struct {
+	Name    string `json:"name"`
+	Flag    string `json:"flag,omitempty"` // of `ocl run`, with its hyphens
+	Default string `json:"default"`
+	Range   string `json:"range"`
+	Help    string `json:"help"`
+	ReadBy  string `json:"read_by,omitempty"` // "" is everything
+}
+
+// Entries describes all keys: those of [Keys], then the options of the methods.
+func (s *Schema) Entries() []Entry {
+	var all []Entry
+	for _, k := range table {
+		e := Entry{Name: k.Name, Default: k.Default(), Range: k.Wanted(), Help: k.Help, ReadBy: k.ReadBy}
+		if k.Flag != "" {
+			e.Flag = "--" + k.Flag
+		}
+		if k.Unset != "" && (e.Default == "" || e.Default == "0") {
+			e.Default = k.Unset
+		}
+		if methods, tricks := s.Readers(k.Name); len(methods)+len(tricks) > 0 {
+			e.ReadBy = strings.Join(methods, ", ")
+			if len(tricks) > 0 {
+				e.ReadBy += "; tricks " + strings.Join(tricks, ", ")
+			}
+		}
+		all = append(all, e)
+	}
+	for _, m := range s.Methods {
+		for _, o := range m.Options {
+			all = append(all, Entry{Name: optionKey(m.Name, o.Name), Default: plain(o.Default), Range: o.Wanted(), Help: o.Meaning, ReadBy: m.Name})
+		}
+	}
+	return all
+}
+
+// Markdown is the table of keys of docs/format/config.md, without the options of methods, which docs/methods.md has.
+func (s *Schema) Markdown() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| key | flag | default | range | meaning | read by |\n|---|---|---|---|---|---|\n")
+	code := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return "`" + text + "`"
+	}
+	for _, e := range s.Entries()[:len(table)] {
+		value := code(e.Default)
+		if strings.Contains(e.Default, " ") {
+			value = e.Default
+		}
+		readBy := e.ReadBy
+		if readBy == "" {
+			readBy = "all"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Name, code(e.Flag), value, e.Range, strings.ReplaceAll(e.Help, "|", `\|`), readBy)
+	}
+	return b.String()
+}

@@ -1,0 +1,341 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ocl/internal/nearest"
+)
+
+// Version is that of the files that the program writes. A file with a version has all keys of the program that wrote it;
+// one that it lacks was not there yet, and has its historical value. The version rises when a key changes its meaning or
+// goes away.
+const Version = 1
+
+// versionKey is the first line of files that the program writes.
+const versionKey = "version"
+
+// MaxBytes is the most text that is read as a config: ten thousand times what one takes.
+const MaxBytes = 1 << 20
+
+// maxDepth is the most levels of a config: method, its name, an option, and a list.
+const maxDepth = 8
+
+// Parse reads a config in YAML or JSON. Keys that a person's file lacks have their defaults; in a file with a version they
+// have their historical values. name is said in errors. Everything that is wrong with keys and types is told at once, with
+// its line; ranges are left to [Schema.Validate].
+func (s *Schema) Parse(name string, text []byte) (Config, error) { return s.parse(name, text, false) }
+
+// ParseRecord reads a config that a program wrote, in a result or beside a run, of this version or an older one that had no
+// versions: keys that it lacks have their historical values.
+func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
+	return s.parse(name, text, true)
+}
+
+func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
+	c := Default()
+	if len(text) > MaxBytes {
+		return c, fmt.Errorf("config: %s: the file has %d bytes. A config has at most %d; give the right file", name, len(text), MaxBytes)
+	}
+	if err := checkDepth(text); err != nil {
+		return c, fmt.Errorf("config: %s: %w", name, err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	switch err := d.Decode(&document); {
+	case errors.Is(err, io.EOF): // no keys at all
+		if record {
+			c = Historic()
+		}
+		return c, nil
+	case err != nil:
+		return c, fmt.Errorf("config: %s: %s. Write YAML, as `ocl config show` prints it", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+	}
+	var more yaml.Node
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		return c, fmt.Errorf("config: %s: the file holds several documents. Keep one of them", name)
+	}
+	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}}
+	root := resolve(document.Content[0])
+	if v := r.version(root); v > Version {
+		return c, fmt.Errorf("config: %s: it was written by a newer ocl (version %d). This program reads version %d; use the newer one", name, v, Version)
+	} else if v > 0 || record {
+		c = Historic()
+	}
+	r.section("", root)
+	return c, r.err()
+}
+
+// checkDepth refuses text that is nested too deep to be a config, before the parser takes time and memory for it: brackets in
+// each other, and lines that begin many lists or mappings at once.
+func checkDepth(text []byte) error {
+	const most = 64
+	open := 0
+	for line := range bytes.Lines(text) {
+		dashes := 0
+		for _, b := range line {
+			switch b {
+			case '[', '{':
+				open++
+			case ']', '}':
+				open = max(0, open-1)
+			case '-', '?', ':':
+				dashes++
+			}
+		}
+		if indent := len(line) - len(bytes.TrimLeft(line, " ")); open > most || dashes > 16*most || indent > 16*most {
+			return errors.New("the text is nested too deep. Write YAML, as `ocl config show` prints it")
+		}
+	}
+	return nil
+}
+
+// reader walks one document.
+type reader struct {
+	faults
+	schema *Schema
+	name   string
+	c      *Config
+	seen   map[string]bool
+}
+
+// resolve follows an alias to what it stands for.
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func (r *reader) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.name, n.Line) }
+
+// version is that of the file, 0 without one.
+func (r *reader) version(root *yaml.Node) int {
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == versionKey {
+			v, err := wholeOf(root.Content[i+1].Value)
+			if err == nil && v > 0 {
+				return v
+			}
+		}
+	}
+	return 0
+}
+
+// section reads a mapping whose keys begin with prefix.
+func (r *reader) section(prefix string, n *yaml.Node) {
+	n = resolve(n)
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		return
+	case n.Kind != yaml.MappingNode || strings.Count(prefix, ".") > maxDepth:
+		what := "this file"
+		if prefix != "" {
+			what = strings.TrimSuffix(prefix, ".")
+		}
+		r.add(r.at(n), "found %s. %s holds keys with values; write `key: value`", r.show(n), what)
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := resolve(n.Content[i]), n.Content[i+1]
+		key := prefix + name.Value
+		where := r.at(name)
+		switch {
+		case name.Kind != yaml.ScalarNode:
+			r.add(where, "found %s as a key. A key is a word", r.show(name))
+		case r.seen[key]:
+			r.add(where, "%s is given twice. Take one away", shown(key))
+		case key == versionKey:
+			if v := resolve(value); v.Kind != yaml.ScalarNode || r.version(n) == 0 {
+				r.add(where, "version: found %s. Want %d; take the line away if you wrote it", r.show(v), Version)
+			}
+		case r.isSection(key):
+			r.section(key+".", value)
+		default:
+			r.leaf(where, key, resolve(value))
+		}
+		r.seen[key] = true
+	}
+}
+
+// isSection says whether a key has keys below it.
+func (r *reader) isSection(key string) bool {
+	if key == "method" {
+		return true
+	}
+	if name, ok := strings.CutPrefix(key, "method."); ok {
+		_, known := r.schema.method(name)
+		return known || len(r.schema.Methods) == 0 && !strings.Contains(name, ".")
+	}
+	for _, k := range table {
+		if strings.HasPrefix(k.Name, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// leaf sets a key from its node.
+func (r *reader) leaf(where, key string, n *yaml.Node) {
+	k, option, err := r.schema.lookup(key)
+	if err != nil {
+		r.add(where, "%w", err)
+		return
+	}
+	optional := option == nil && k.optional()
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		if !optional {
+			r.add(where, "%s has no value. Want %s; write one or take the key away", key, r.schema.wanted(key))
+			return
+		}
+		if k.kind() == kindText {
+			k.set(r.c, "")
+			return
+		}
+		k.set(r.c, nil)
+		return
+	}
+	var v any
+	switch {
+	case option == nil:
+		v, err = k.kind().fromNode(n)
+	case option.Default == nil: // of a method that is in no catalogue
+		v, err = anyFrom(n)
+	default:
+		v, err = option.kind().fromNode(n)
+	}
+	if err != nil {
+		r.add(where, "%s: found %s. Want %s", key, r.show(n), r.schema.wanted(key))
+		return
+	}
+	if option == nil {
+		k.set(r.c, v)
+		return
+	}
+	r.c.setOption(key, v)
+}
+
+// setOption sets `method.<name>.<option>`.
+func (c *Config) setOption(key string, v any) {
+	name, option, _ := cutOption(key)
+	if c.Method == nil {
+		c.Method = map[string]map[string]any{}
+	}
+	if c.Method[name] == nil {
+		c.Method[name] = map[string]any{}
+	}
+	c.Method[name][option] = v
+}
+
+// cutOption splits `method.<name>.<option>`; ok is false where there is no option, and the name empty where it is another key.
+func cutOption(key string) (name, option string, ok bool) {
+	rest, ok := strings.CutPrefix(key, "method.")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, ".")
+}
+
+// lookup finds a key of the table or an option of a method. The error says what is unknown and what was probably meant.
+func (s *Schema) lookup(key string) (Key, *Option, error) {
+	if k, ok := find(key); ok {
+		return k, nil, nil
+	}
+	name, option, ok := cutOption(key)
+	m, known := s.method(name)
+	o, has := m.option(option)
+	switch {
+	case name == "":
+		return Key{}, nil, unknown("unknown key %s. %s", shown(key), keyHint(key, s.Names()))
+	case ok && len(s.Methods) == 0:
+		return Key{}, &Option{Name: option}, nil
+	case !known:
+		return Key{}, nil, unknown("unknown method %s. %s", shown(name), meant(name, s.methodNames()))
+	case has:
+		return Key{}, &o, nil
+	case !ok:
+		return Key{}, nil, unknown("%s is no key but a section. %s", shown(key), keyHint(key, s.Names()))
+	case len(m.Options) == 0:
+		return Key{}, nil, unknown("unknown option %s. %s has no options of its own", shown(option), name)
+	}
+	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shown(option), name, meant(option, m.optionNames()), name)
+}
+
+func keyHint(key string, names []string) string {
+	if near := nearest.Word(key, names); near != "" {
+		return "Did you mean " + near + "?"
+	}
+	return "`ocl config keys` lists all keys."
+}
+
+// wanted says what a key takes.
+func (s *Schema) wanted(key string) string {
+	k, option, err := s.lookup(key)
+	switch {
+	case err != nil:
+		return "a known key"
+	case option == nil:
+		return k.Wanted()
+	case option.Default == nil:
+		return "a text, a number, true or false"
+	}
+	return option.Wanted()
+}
+
+// show is a node as written, shortened.
+func (r *reader) show(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return shown(n.Value)
+	case yaml.SequenceNode:
+		var items []string
+		for _, item := range n.Content[:min(len(n.Content), 10)] {
+			if item.Kind != yaml.ScalarNode {
+				return "a list of lists"
+			}
+			items = append(items, item.Value)
+		}
+		return shown("[" + strings.Join(items, ", ") + "]")
+	case yaml.MappingNode:
+		return "keys with values"
+	}
+	return "an alias"
+}
+
+// Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]"; an
+// empty text unsets a key that may be unset. An unknown key or a value of another kind is an error.
+func (s *Schema) Set(c *Config, key, text string) error {
+	k, option, err := s.lookup(key)
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	if option == nil && k.optional() && text == "" {
+		if k.kind() == kindText {
+			k.set(c, "")
+		} else {
+			k.set(c, nil)
+		}
+		return nil
+	}
+	var of kind
+	if option != nil {
+		of = option.kind()
+	} else {
+		of = k.kind()
+	}
+	v, err := of.fromText(text)
+	if err != nil {
+		return fmt.Errorf("config: %s: found %s. Want %s", key, shown(text), s.wanted(key))
+	}
+	if option != nil {
+		c.setOption(key, v)
+		return nil
+	}
+	k.set(c, v)
+	return nil
+}
