@@ -5,18 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"regexp"
+	"strings"
+	"sync/atomic"
 )
 
-// tempSuffix ends the names of files that are being written. After a crash one may be left; the next write of the same
-// file overwrites it.
+// tempSuffix ends the names of files that are being written.
 const tempSuffix = ".tmp"
+
+// IsTemporary tells whether name, without its folder, is one that [WriteFileAtomic] gives a file while it writes target. A
+// crash may leave such a file. Whoever holds the folder alone may remove it. The name that older programs used counts too.
+func IsTemporary(name, target string) bool {
+	middle, ok := strings.CutPrefix(name, "."+target)
+	middle, ok2 := strings.CutSuffix(middle, tempSuffix)
+	return ok && ok2 && (middle == "" || temporaryMiddle.MatchString(middle))
+}
+
+var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+-[0-9]+$`)
 
 // WriteFileAtomic makes path hold what write writes, or leaves it as it was: the bytes go to a temporary name in the same
 // folder, which is fsynced, renamed to path and the folder fsynced. A reader never sees half a file, whenever the process
-// or the machine stops. The folder must exist. Only one writer of the same path at a time.
+// or the machine stops. The folder must exist. Two writers of one path, in one process or in two, do not disturb each other:
+// path holds what one of them wrote, whole.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return writeAtomic(disk{}, path, write)
 }
@@ -29,25 +42,12 @@ func WriteBytesAtomic(path string, b []byte) error {
 	})
 }
 
-// fileSystem is what this package does to a disk; tests replace it by one that stops at any operation.
-type fileSystem interface {
-	create(path string) (file, error) // for writing, emptied if it exists
-	rename(from, to string) error
-	remove(path string) error
-	syncFolder(path string) error
-	list(folder string) ([]string, error)
-	read(path string) ([]byte, error)
-}
-
-type file interface {
-	io.Writer
-	Sync() error
-	Close() error
-}
-
 func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error {
-	temp := tempName(path)
-	err := writeSynced(fs, temp, write)
+	temp, f, err := createTemporary(fs, path)
+	if err != nil {
+		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
+	}
+	err = writeSynced(f, write)
 	if err == nil {
 		err = fs.rename(temp, path)
 	}
@@ -56,19 +56,33 @@ func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error 
 		_ = fs.remove(temp)
 		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
 	}
-	if err := fs.syncFolder(filepath.Dir(path)); err != nil {
+	if err := syncFolder(fs, filepath.Dir(path)); err != nil {
 		return fmt.Errorf("checkpoint: writing %s: making its folder durable: %w", path, err)
 	}
 	return nil
 }
 
-func writeSynced(fs fileSystem, path string, write func(io.Writer) error) error {
-	f, err := fs.create(path)
-	if err != nil {
-		return err
+// temporaries counts the temporary names of this process.
+var temporaries atomic.Int64
+
+// createTemporary creates a file that nobody else writes, such as .result.json.4711-12.tmp for result.json: it is in the
+// same folder, so that the rename stays on one disk, and hidden. Process and counter make the name; a name that is taken, by
+// another machine on the same disk or by a left-over, is passed over.
+func createTemporary(fs fileSystem, path string) (string, file, error) {
+	folder, name := filepath.Split(path)
+	for range 10000 {
+		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), temporaries.Add(1), tempSuffix))
+		f, err := fs.createNew(temp)
+		if !errors.Is(err, iofs.ErrExist) {
+			return temp, f, err
+		}
 	}
+	return "", nil, fmt.Errorf("10000 temporary names are taken; remove the files .%s.*%s", name, tempSuffix)
+}
+
+func writeSynced(f file, write func(io.Writer) error) error {
 	buffered := bufio.NewWriterSize(f, 1<<16)
-	err = write(buffered)
+	err := write(buffered)
 	if err == nil {
 		err = buffered.Flush()
 	}
@@ -76,41 +90,4 @@ func writeSynced(fs fileSystem, path string, write func(io.Writer) error) error 
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// tempName is in the same folder, so that the rename stays on one disk, and hidden.
-func tempName(path string) string {
-	folder, name := filepath.Split(path)
-	return filepath.Join(folder, "."+name+tempSuffix)
-}
-
-// disk is the real file system.
-type disk struct{}
-
-func (disk) create(path string) (file, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-}
-
-func (disk) rename(from, to string) error     { return os.Rename(from, to) }
-func (disk) remove(path string) error         { return os.Remove(path) }
-func (disk) read(path string) ([]byte, error) { return os.ReadFile(path) }
-
-func (disk) list(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, err
-}
-
-func (disk) syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // a folder cannot be fsynced there; NTFS journals the rename
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

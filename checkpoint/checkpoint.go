@@ -2,6 +2,7 @@
 // that appears atomically (docs/format/checkpoint.md). It knows nothing of what the sections mean.
 //
 // Parts of a program write their state to an [Encoder] and read it back from a [Decoder]; a [Container] holds it in
-// memory, [Container.WriteTo] and [Parse] are its form in a file, and a [Dir] keeps the newest file and the one before
-// it. [WriteFileAtomic] is for every other file that must never be seen half written.
+// memory, [Container.WriteTo] and [Parse] are its form in a file, a [Dir] keeps the newest file and the one before it,
+// and a [Writer] writes into a Dir in the background. [WriteFileAtomic] and [MakeFolder] are for all other files: none is ever seen half
+// written, none is lost by a power cut.
 package checkpoint

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,9 +19,14 @@ const (
 // Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest and the one before it: a file is removed only when a
 // newer one that is safe on the disk has a predecessor. It is used by one goroutine of one process at a time.
 type Dir struct {
+	// Warn is told of old files that could not be removed after a save, each once. No checkpoint is lost by that. It is called
+	// by the goroutine that saves; nil is told nothing.
+	Warn func(error)
+
 	folder string
 	fs     fileSystem
-	good   string // name of the newest file that this Dir wrote or read whole; "" is none yet
+	good   string          // name of the newest file that this Dir wrote or read whole; "" is none yet
+	warned map[string]bool // names that Warn was told of
 }
 
 // Loaded is what [Dir.Load] found. Skipped says, newest first, what was wrong with the files newer than Path: worth
@@ -34,15 +38,18 @@ type Loaded struct {
 }
 
 // OpenDir returns the Dir of a folder, which it creates when missing.
-func OpenDir(folder string) (*Dir, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func OpenDir(folder string) (*Dir, error) { return openDir(disk{}, folder) }
+
+func openDir(fs fileSystem, folder string) (*Dir, error) {
+	if err := makeFolder(fs, filepath.Clean(folder)); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	return &Dir{folder: folder, fs: disk{}}, nil
+	return &Dir{folder: folder, fs: fs}, nil
 }
 
 // Save writes the checkpoint of a step (≥ 0) and returns its path. When it returns without an error the file is safe on
-// the disk, and the folder holds it and the one before it; otherwise the folder holds what it held.
+// the disk, and the folder holds it, the one before it and what could not be removed (see [Dir.Warn]); otherwise the folder
+// holds what it held.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
@@ -53,7 +60,8 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, d.prune(name)
+	d.prune(name)
+	return path, nil
 }
 
 // Load reads the newest checkpoint that is whole. Without any file the error wraps fs.ErrNotExist; when none is whole it
@@ -86,7 +94,7 @@ func (d *Dir) Load() (Loaded, error) {
 // Clear removes all checkpoints.
 func (d *Dir) Clear() error {
 	d.good = ""
-	return d.removeExcept("", "")
+	return errors.Join(d.removeExcept()...)
 }
 
 func (d *Dir) read(path string) (*Container, error) {
@@ -103,39 +111,62 @@ func (d *Dir) read(path string) (*Container, error) {
 
 // prune keeps name, just written, and the good one before it. A file of a later step, left by a run that was then
 // resumed from an earlier one because it is damaged, goes away here.
-func (d *Dir) prune(name string) error {
+func (d *Dir) prune(name string) {
 	previous := d.good
+	d.good = name
 	if previous == "" {
 		names, err := d.names()
 		if err != nil {
-			return err
+			d.warn([]error{err})
+			return // what cannot be listed is left as it is
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return n != name }); i >= 0 {
 			previous = names[i]
 		}
 	}
-	if d.good != name { // saved twice at one step: the one before stays the one before
-		d.good = name
-	} else {
-		return nil
+	if previous == name { // saved twice at one step: the one before stays the one before
+		return
 	}
-	return d.removeExcept(name, previous)
+	d.warn(d.removeExcept(name, previous))
 }
 
-func (d *Dir) removeExcept(keep ...string) error {
+// warn tells each error once: a file that cannot be removed now cannot be removed after the next save either.
+func (d *Dir) warn(faults []error) {
+	for _, err := range faults {
+		if d.Warn == nil || d.warned[err.Error()] {
+			continue
+		}
+		if d.warned == nil {
+			d.warned = map[string]bool{}
+		}
+		d.warned[err.Error()] = true
+		d.Warn(err)
+	}
+}
+
+// removeExcept removes all checkpoints but those called keep, and what crashes left, and returns an error for each that stays.
+func (d *Dir) removeExcept(keep ...string) []error {
 	all, err := d.fs.list(d.folder)
 	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+		return []error{fmt.Errorf("checkpoint: %w", err)}
 	}
+	var faults []error
 	for _, n := range all {
-		left := strings.HasPrefix(n, "."+filePrefix) && strings.HasSuffix(n, fileSuffix+tempSuffix)
-		if _, ok := stepOf(n); (ok || left) && !slices.Contains(keep, n) {
-			if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil {
-				return fmt.Errorf("checkpoint: removing an old one: %w", err)
-			}
+		if _, ok := stepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
+			continue
+		}
+		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, fmt.Errorf("checkpoint: an old one stays: %w; remove it by hand", err))
 		}
 	}
-	return nil
+	return faults
+}
+
+// isLeftOver tells whether a crash left a file of this name while a checkpoint was written.
+func isLeftOver(name string) bool {
+	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), fileSuffix)
+	_, isStep := stepOf(target + fileSuffix)
+	return ok && isStep && IsTemporary(name, target+fileSuffix)
 }
 
 // names lists the checkpoints in the folder, newest step first.

@@ -31,7 +31,7 @@ func TestDirOnDisk(t *testing.T) {
 		}
 	}
 	// What a killed process leaves goes away with the next checkpoint; files of other kinds stay.
-	for _, name := range []string{".step-9.ckpt.tmp", "note.txt"} {
+	for _, name := range []string{".step-9.ckpt.tmp", ".step-9.ckpt.77-3.tmp", "note.txt"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}

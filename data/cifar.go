@@ -11,7 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 var cifar100Info = Info{
@@ -66,7 +69,7 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; want the folder that holds train.bin and test.bin, or %s; check --data-dir",
-			dir, cause(err), cifarArchive)
+			shown(dir), cause(err), cifarArchive)
 	}
 	if !info.IsDir() {
 		return f.openArchive(dir)
@@ -85,7 +88,7 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 		hint = "this is the Python version, the binary version is needed: "
 	}
 	return nil, fmt.Errorf("%s: found %s; want train.bin and test.bin, or %s, or %s; %scheck --data-dir, see "+
-		"`ocl data info cifar100`", dir, found, cifarFolder, cifarArchive, hint)
+		"`ocl data info cifar100`", shown(dir), found, cifarFolder, cifarArchive, hint)
 }
 
 // openFolder reads train.bin, test.bin and, where it is there, fine_label_names.txt.
@@ -95,11 +98,11 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 		name := filepath.Join(dir, part.name)
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; want %s bytes; %s", name, cause(err), thousands(part.bytes), cifarFetch)
+			return nil, fmt.Errorf("%s: %w; want %s bytes; %s", shown(name), cause(err), thousands(part.bytes), cifarFetch)
 		}
 		info, err := file.Stat()
 		if err == nil {
-			err = f.read(part, name, file, info.Size())
+			err = f.read(part, shown(name), file, info.Size())
 		}
 		file.Close()
 		if err != nil {
@@ -109,7 +112,7 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 	if file, err := os.Open(filepath.Join(dir, cifarNames)); err == nil {
 		defer file.Close()
 		if set.ClassNames, err = f.readNames(file); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, cifarNames), err)
+			return nil, fmt.Errorf("%s: %w", shown(filepath.Join(dir, cifarNames)), err)
 		}
 	}
 	return set, nil
@@ -119,12 +122,12 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 func (f cifarFormat) openArchive(name string) (*Set, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check --data-dir", name, cause(err))
+		return nil, fmt.Errorf("%s: %w; check --data-dir", shown(name), cause(err))
 	}
 	defer file.Close()
 	set, err := f.readArchive(bufio.NewReaderSize(file, 1<<20))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
 	return set, nil
 }
@@ -159,7 +162,7 @@ func (f cifarFormat) readArchive(r io.Reader) (*Set, error) {
 		}
 		for _, part := range parts {
 			if part.name == base {
-				if err := f.read(part, h.Name, archive, h.Size); err != nil {
+				if err := f.read(part, base, archive, h.Size); err != nil {
 					return nil, err
 				}
 				done[base] = true
@@ -247,6 +250,11 @@ func (f cifarFormat) readNames(r io.Reader) ([]string, error) {
 	if len(names) != f.fine {
 		return nil, fmt.Errorf("%d class names; want %d; %s", len(names), f.fine, cifarFetch)
 	}
+	for i, name := range names {
+		if shown(name) != name {
+			return nil, fmt.Errorf("class %d is called %.40q; want printable names; %s", i, name, cifarFetch)
+		}
+	}
 	return names, nil
 }
 
@@ -279,9 +287,17 @@ func listing(dir string) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, e.Name())
+		names = append(names, shown(e.Name()))
 	}
 	return strings.Join(names, ", ")
+}
+
+// shown is a path or name as a message shows it: as it is, or quoted where it holds what a terminal would obey.
+func shown(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // thousands prints n with separators: file sizes in messages are for people.

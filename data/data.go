@@ -5,13 +5,7 @@
 // [Catalogue] for what there is.
 package data
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // Spec says which data set to open and how. Size, TrainPerClass and TestPerClass describe pictures the program draws
 // itself; zero takes the default, and a data set read from files refuses other values than its own.
@@ -75,31 +69,6 @@ func Open(spec Spec) (*Set, error) {
 	}
 	set.Digest = digest(set)
 	return set, nil
-}
-
-// digest is the SHA-256 of the decoded set: the four extents C, H, W, K, then for Train and Test the number of pictures,
-// the labels and the pixels, all numbers as little-endian uint32. So a folder, an archive and an .npz file of the same
-// pictures in the same order have one digest.
-func digest(s *Set) string {
-	h := sha256.New()
-	word := func(v int) { writeWords(h, uint32(v)) }
-	for _, v := range []int{s.C, s.H, s.W, s.Classes} {
-		word(v)
-	}
-	for _, p := range []Split{s.Train, s.Test} {
-		word(p.Len())
-		for _, y := range p.Y {
-			word(int(y))
-		}
-		h.Write(p.X)
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
-func writeWords(w io.Writer, v uint32) {
-	var b [4]byte
-	binary.LittleEndian.PutUint32(b[:], v)
-	_, _ = w.Write(b[:]) // a hash never fails
 }
 
 // wantOwn refuses a picture size or count that a data set read from files cannot give.

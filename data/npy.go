@@ -62,7 +62,7 @@ func (a *npy) header(size int64) error {
 		bytesPer, _ = strconv.ParseInt(a.dtype[2:], 10, 32)
 	}
 	if want := int64(len(fixed)+width) + int64(n) + count*bytesPer; bytesPer <= 0 || bytesPer > 16 || want != size {
-		return fmt.Errorf("shape %v of %s needs %d bytes with its header, and there are %d; the file is damaged, write it again",
+		return fmt.Errorf("shape %v of %q needs %d bytes with its header, and there are %d; the file is damaged, write it again",
 			a.shape, a.dtype, want, size)
 	}
 	return nil
@@ -79,7 +79,9 @@ func (a *npy) setShape(text string) (int64, error) {
 		if err != nil || d > maxNPZBytes {
 			return 0, fmt.Errorf("shape (%.60s); want extents up to %d", text, int64(maxNPZBytes))
 		}
-		a.shape = append(a.shape, int(d))
+		if a.shape = append(a.shape, int(d)); len(a.shape) > 8 {
+			return 0, fmt.Errorf("shape (%.60s…); want at most 4 axes", text)
+		}
 		if count > 0 && d > maxNPZBytes/count {
 			return 0, fmt.Errorf("shape (%.60s); want at most %d values", text, int64(maxNPZBytes))
 		}

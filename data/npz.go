@@ -25,8 +25,20 @@ var npzInfo = Info{
 	open:    openNPZ,
 }
 
-// maxNPZBytes is the largest array that is read, 16 GiB: more would not fit beside a network on the machines in view.
+// maxNPZBytes is the largest set that is read, 16 GiB: more would not fit beside a network on the machines in view.
 const maxNPZBytes = 16 << 30
+
+// A small file must not take a large memory. Photographs compress two or three times and black drawings on white thirty times, but
+// zeros a thousand times: 16 MB of them are 16 GB.
+const (
+	freeNPZBytes = 256 << 20 // a set of any file may take so many bytes
+	maxNPZRatio  = 32        // or so many for each byte of the file
+)
+
+// npzLimit is how many bytes pictures and labels from a file of size bytes may take.
+func npzLimit(size int64) int64 {
+	return min(max(freeNPZBytes, maxNPZRatio*min(size, maxNPZBytes)), maxNPZBytes)
+}
 
 func openNPZ(spec Spec) (*Set, error) {
 	name, err := findNPZ(spec.Dir)
@@ -35,16 +47,16 @@ func openNPZ(spec Spec) (*Set, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check --data-dir", name, cause(err))
+		return nil, fmt.Errorf("%s: %w; check --data-dir", shown(name), cause(err))
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, cause(err))
+		return nil, fmt.Errorf("%s: %w", shown(name), cause(err))
 	}
 	set, err := readNPZ(file, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
 	return set, spec.wantOwn(set)
 }
@@ -57,14 +69,14 @@ func findNPZ(dir string) (string, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; want an .npz file; check --data-dir", dir, cause(err))
+		return "", fmt.Errorf("%s: %w; want an .npz file; check --data-dir", shown(dir), cause(err))
 	}
 	if !info.IsDir() {
 		return dir, nil
 	}
 	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.npz"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("%s: found %d .npz files in this folder; want one; pass --data-dir FILE.npz", dir, len(found))
+		return "", fmt.Errorf("%s: found %d .npz files in this folder; want one; pass --data-dir FILE.npz", shown(dir), len(found))
 	}
 	return found[0], nil
 }
@@ -74,8 +86,7 @@ func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// readNPZ decodes a zip archive of four arrays, size bytes long. No allocation is larger than deflate can expand the bytes
-// that are there.
+// readNPZ decodes a zip archive of four arrays, size bytes long. It allocates no more than npzLimit for the set.
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
@@ -112,6 +123,13 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 			x.name, c, h, w, set.C, set.H, set.W)
 	}
 	n := x.shape[0]
+	// Pictures are a byte each pixel, labels four bytes; the other half that was read counts too.
+	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(len(set.Train.X)) + 4*int64(len(set.Train.Y))
+	if limit := npzLimit(size); need > limit {
+		return fmt.Errorf("%s: shape %v makes the set take %s bytes; want at most %s from a file of %s, which is %s bytes or %d times the "+
+			"file, but no more than %s; if the pictures are right, write the file without compression, with numpy.savez",
+			x.name, x.shape, thousands(need), thousands(limit), thousands(size), thousands(freeNPZBytes), maxNPZRatio, thousands(maxNPZBytes))
+	}
 	split.X = make([]uint8, n*c*h*w)
 	if err := x.pictures(split.X, order, c, h*w); err != nil {
 		return err
@@ -210,7 +228,7 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
 	case a.dtype != "|u1" && a.dtype != "<u1" && a.dtype != "=u1" && a.dtype != ">u1":
-		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %s; want uint8, from 0 to 255; convert it with astype(numpy.uint8)",
+		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %q; want uint8, from 0 to 255; convert it with astype(numpy.uint8)",
 			a.name, a.dtype)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]
@@ -257,7 +275,7 @@ func (a *npy) integers(dst []int32) error {
 		kind, width = a.dtype[1], int(a.dtype[2]-'0')
 	}
 	if kind != 'i' && kind != 'u' {
-		return fmt.Errorf("%s: has dtype %s; want integers; convert it with astype(numpy.int64)", a.name, a.dtype)
+		return fmt.Errorf("%s: has dtype %q; want integers; convert it with astype(numpy.int64)", a.name, a.dtype)
 	}
 	big := a.dtype[0] == '>'
 	var buf [8]byte
@@ -297,12 +315,16 @@ func (a *npy) end() error {
 	return nil
 }
 
+// shorten lists names of a file for a message.
 func shorten(names []string) string {
 	if len(names) == 0 {
 		return "no array"
 	}
 	if len(names) > 8 {
-		names = append(names[:8:8], "…")
+		return shorten(names[:8]) + ", …"
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%.40q", name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -204,9 +204,9 @@ func TestNPZFaults(t *testing.T) {
 		name, want string
 		harm       func(files)
 	}{
-		{"missing", "x_train: missing; the file has y_train, x_test, y_test", func(f files) { delete(f, "x_train") }},
-		{"float pictures", "x_train: has dtype <f4; want uint8", x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
-		{"float labels", "y_train: has dtype <f8; want integers", y(func(a *array) { a.descr = "<f8" })},
+		{"missing", `x_train: missing; the file has "y_train", "x_test", "y_test"`, func(f files) { delete(f, "x_train") }},
+		{"float pictures", `x_train: has dtype "<f4"; want uint8`, x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
+		{"float labels", `y_train: has dtype "<f8"; want integers`, y(func(a *array) { a.descr = "<f8" })},
 		{"rank", "x_train: has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
 		{"channels", "x_train: has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
 		{"no picture", "at least one picture", x(func(a *array) { a.shape, a.data = "(0, 2, 2, 3)", nil })},

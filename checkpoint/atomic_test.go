@@ -1,0 +1,102 @@
+package checkpoint
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestTwoWritersAtOnce: eight writers of one path, and a reader that never sees anything but one whole content.
+func TestTwoWritersAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.html")
+	whole := func(b []byte) bool { return len(b) == 200000 && bytes.Count(b, b[:1]) == len(b) }
+	var writers sync.WaitGroup
+	for k := range 8 {
+		writers.Go(func() {
+			for range 5 {
+				if err := WriteBytesAtomic(path, bytes.Repeat([]byte{byte('a' + k)}, 200000)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { writers.Wait(); close(ended) }()
+	for reading := true; reading; {
+		select {
+		case <-ended:
+			reading = false
+		default:
+		}
+		if b, err := os.ReadFile(path); err == nil && !whole(b) || err != nil && (!os.IsNotExist(err) || !reading) {
+			t.Fatalf("read %d bytes (%v), want what one writer wrote", len(b), err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("the folder holds %v, want one file", entries)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o644 != 0o644&^umask(t) {
+		t.Errorf("mode %v (%v), want 0644 but for the umask", info.Mode(), err)
+	}
+}
+
+// umask is what a file made with all permissions lacks.
+func umask(t *testing.T) os.FileMode {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, nil, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0o777 &^ info.Mode().Perm()
+}
+
+// TestTemporaryNameTaken: a file of another writer is passed over, not emptied and not removed.
+func TestTemporaryNameTaken(t *testing.T) {
+	dir := t.TempDir()
+	var others []string
+	for i := range int64(3) {
+		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d.tmp", os.Getpid(), temporaries.Load()+1+i)))
+	}
+	for _, o := range others {
+		if err := os.WriteFile(o, []byte("of another"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteBytesAtomic(filepath.Join(dir, "f"), []byte("mine")); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range others {
+		if b, err := os.ReadFile(o); err != nil || string(b) != "of another" {
+			t.Errorf("%s holds %q (%v)", filepath.Base(o), b, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(b) != "mine" {
+		t.Errorf("f holds %q (%v)", b, err)
+	}
+}
+
+func TestIsTemporary(t *testing.T) {
+	for name, want := range map[string]bool{
+		".f.12-3.tmp": true, ".f.tmp": true, "f": false, ".f": false, "f.12-3.tmp": false, ".f.12-.tmp": false,
+		".f.x.tmp": false, ".g.12-3.tmp": false, ".f.12-3.tmp2": false, ".f.old.12-3.tmp": false,
+	} {
+		if got := IsTemporary(name, "f"); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for name, want := range map[string]bool{
+		".step-9.ckpt.tmp": true, ".step-9.ckpt.12-3.tmp": true, ".step-x.ckpt.12-3.tmp": false, ".note.12-3.tmp": false, "step-9.ckpt": false,
+	} {
+		if got := isLeftOver(name); got != want {
+			t.Errorf("%s: left over %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package data
+
+import (
+	"slices"
+	"testing"
+)
+
+// tinySet has everything that a set can have.
+func tinySet() *Set {
+	half := func(shift int32) Split {
+		return Split{X: []uint8{1, 2, 3, 4}, Y: []int32{0, 1}, Domain: []int32{0, 1 - shift}, Strength: []float32{0.5, 0.25}}
+	}
+	return &Set{C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"a", "b"}, Domains: []string{"c", "d"}, Train: half(0), Test: half(1)}
+}
+
+// TestDigestCoversWhatAStreamSplitsBy changes each part alone; each digest must be of its own.
+func TestDigestCoversWhatAStreamSplitsBy(t *testing.T) {
+	seen := map[string]string{digest(tinySet()): "the set as it is"}
+	for name, change := range map[string]func(*Set){
+		"label":              func(s *Set) { s.Train.Y[1] = 0 },
+		"pixel":              func(s *Set) { s.Test.X[3] = 9 },
+		"classes":            func(s *Set) { s.Classes = 3 },
+		"training domain":    func(s *Set) { s.Train.Domain[0] = 1 },
+		"test domain":        func(s *Set) { s.Test.Domain[0] = 1 },
+		"number of domains":  func(s *Set) { s.Domains = append(s.Domains, "e") },
+		"training strength":  func(s *Set) { s.Train.Strength[0] = 0.75 },
+		"test strength":      func(s *Set) { s.Test.Strength[1] = 0.75 },
+		"no domains":         func(s *Set) { s.Train.Domain, s.Test.Domain, s.Domains = nil, nil, nil },
+		"no test domains":    func(s *Set) { s.Test.Domain = nil },
+		"no strengths":       func(s *Set) { s.Train.Strength, s.Test.Strength = nil, nil },
+		"no train strengths": func(s *Set) { s.Train.Strength = nil },
+		"neither":            func(s *Set) { *s = withoutDomains(s) },
+	} {
+		s := tinySet()
+		change(s)
+		d := digest(s)
+		if other, taken := seen[d]; taken {
+			t.Errorf("%s: the digest is that of %s", name, other)
+		}
+		seen[d] = name
+	}
+	names := tinySet()
+	names.Name, names.ClassNames, names.Domains = "other", nil, []string{"x", "y"}
+	if digest(names) != digest(tinySet()) {
+		t.Error("names change the digest; no stream splits by them")
+	}
+}
+
+func withoutDomains(s *Set) Set {
+	return Set{C: s.C, H: s.H, W: s.W, Classes: s.Classes, Train: Split{X: s.Train.X, Y: s.Train.Y}, Test: Split{X: s.Test.X, Y: s.Test.Y}}
+}
+
+// TestGlyphsDigest pins the digest of the built-in set: another one orphans every run that is under way.
+func TestGlyphsDigest(t *testing.T) {
+	set := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 2, TestPerClass: 1})
+	const pinned = "sha256:b426fc78314e1426ea56a66233d39416a3abc08bbe732d71ce129f1e867e3078"
+	if set.Digest != pinned {
+		t.Errorf("digest %s, want %s", set.Digest, pinned)
+	}
+	moved := *set
+	moved.Train.Domain = slices.Clone(set.Train.Domain)
+	moved.Train.Domain[0]++
+	if digest(&moved) == set.Digest {
+		t.Error("the typeface of a picture does not change the digest")
+	}
+}

@@ -1,0 +1,195 @@
+package data
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// zeros is a deflate stream of n MiB of zeros that stand after head. A block of a MiB is compressed once and repeated: it refers
+// to nothing before it.
+func zeros(t *testing.T, head []byte, n int) []byte {
+	t.Helper()
+	block := func(b []byte) []byte {
+		var out bytes.Buffer
+		w, err := flate.NewWriter(&out, flate.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(b)
+		w.Flush()
+		return out.Bytes()
+	}
+	out := append(block(head), bytes.Repeat(block(make([]byte, 1<<20)), n)...)
+	return append(out, 1, 0, 0, 0xff, 0xff) // a last block, empty
+}
+
+// bomb is an .npz file whose x_train holds n MiB of black pictures, 32×32.
+func bomb(t *testing.T, n int) []byte {
+	t.Helper()
+	head := array{descr: "|u1", shape: fmt.Sprintf("(%d, 32, 32)", n<<10)}.bytes()
+	packed := zeros(t, head, n)
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	e, err := w.CreateRaw(&zip.FileHeader{Name: "x_train.npy", Method: zip.Deflate,
+		UncompressedSize64: uint64(len(head) + n<<20), CompressedSize64: uint64(len(packed))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Write(packed)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// TestNPZBomb: a file of 16 MB that really holds 16 GB, all zeros, is refused before anything of that size is made.
+func TestNPZBomb(t *testing.T) {
+	const mib = 16000
+	b := bomb(t, mib)
+	if len(b) < 14<<20 || len(b) > 18<<20 {
+		t.Fatalf("the file has %d bytes, want about 16 MB", len(b))
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	want := fmt.Sprintf("x_train: shape [%d 32 32] makes the set take 16,842,752,000 bytes; want at most %s", mib<<10, thousands(32*int64(len(b))))
+	if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "without compression, with numpy.savez") {
+		t.Errorf("got %v, want it to say %q and what to do", err, want)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("%s bytes were allocated, want at most 4 MiB", thousands(int64(grown)))
+	}
+	if took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestNPZShapeBomb: a header that claims 16 GB over a few bytes is refused too.
+func TestNPZShapeBomb(t *testing.T) {
+	f := arrays()
+	f["x_train"] = array{descr: "|u1", shape: "(16000000, 32, 32)", data: counting(36)}
+	b := packNPZ(f, zip.Deflate)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "needs 16384000128 bytes with its header, and there are 164") {
+		t.Errorf("got %v", err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("%s bytes were allocated, want at most 4 MiB", thousands(int64(grown)))
+	}
+}
+
+// TestNPZLimit: what compresses well is read as long as it is small, and a file without compression always, up to 16 GiB.
+func TestNPZLimit(t *testing.T) {
+	for _, c := range []struct{ size, want int64 }{
+		{1000, 256 << 20}, {8 << 20, 256 << 20}, {16 << 20, 512 << 20}, {512 << 20, 16 << 30}, {15 << 30, 16 << 30}, {1 << 62, 16 << 30},
+	} {
+		if got := npzLimit(c.size); got != c.want {
+			t.Errorf("a file of %d bytes: %d, want %d", c.size, got, c.want)
+		}
+	}
+	b := bomb(t, 50) // what the bomb holds is real
+	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := openNPY(r, "x_train", int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	pictures := make([]uint8, 50<<20)
+	if err := x.pictures(pictures, "CHW", 1, 1024); err != nil {
+		t.Errorf("the bomb's pictures cannot be read: %v", err)
+	}
+}
+
+// TestNothingOfAFileReachesTheTerminalRaw: file names, array names, types and class names are shown without control characters.
+func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
+	// A terminal takes this for a new title and a wish to clear the screen.
+	const evil = "\x1b]0;owned\x07\x1b[2J"
+	plain := func(what string, err error) {
+		t.Helper()
+		if err == nil {
+			t.Errorf("%s: accepted", what)
+			return
+		}
+		text := err.Error()
+		if strings.ContainsFunc(text, unicode.IsControl) || !strings.Contains(text, `\x1b]0`) {
+			t.Errorf("%s: the message %q shows what the file holds raw, or not at all", what, text)
+		}
+	}
+	read := func(f map[string]array) error {
+		b := packNPZ(f, zip.Store)
+		_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		return err
+	}
+	for _, name := range []string{"x_train", "y_train"} {
+		f := arrays()
+		a := f[name]
+		a.descr = evil
+		f[name] = a
+		plain("dtype of "+name, read(f))
+	}
+	for _, descr := range []string{"<1" + evil, "|1" + evil} {
+		f := arrays()
+		a := f["x_train"]
+		a.descr = descr
+		f["x_train"] = a
+		plain("dtype "+descr, read(f))
+	}
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	w.Create(evil + ".npy")
+	w.Close()
+	_, err := readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	plain("array name", err)
+
+	files := cifarFiles()
+	files["fine_label_names.txt"] = []byte("apple bear " + strings.ReplaceAll(evil, " ", ""))
+	root := t.TempDir()
+	_, err = smallFormat.open(writeFolder(t, filepath.Join(root, "names"), files))
+	plain("class name", err)
+	if os.PathSeparator == '/' {
+		_, err = smallFormat.open(writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
+		plain("listing", err)
+		for _, name := range []string{"cifar100", "npz"} {
+			_, err = Open(Spec{Name: name, Dir: evil})
+			plain("folder of "+name, err)
+		}
+		folder := writeFolder(t, filepath.Join(root, evil), map[string][]byte{"train.bin": {1}, "a.npz": []byte("PK")})
+		for _, name := range []string{"cifar100", "npz"} {
+			_, err = Open(Spec{Name: name, Dir: folder})
+			plain("file of "+name, err)
+		}
+	}
+}
+
+// TestArchiveNamesAreNotShown: the folder inside an archive is the archive's word; messages name the file alone.
+func TestArchiveNamesAreNotShown(t *testing.T) {
+	files := cifarFiles()
+	files["train.bin"] = files["train.bin"][:83]
+	b := packTarGz(files)
+	_, err := smallFormat.readArchive(bytes.NewReader(b))
+	if err == nil || !strings.HasPrefix(err.Error(), "train.bin: is 83 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
