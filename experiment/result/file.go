@@ -7,56 +7,168 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+	"strings"
 )
 
-// ErrVersion says that a result file was written in a format or version that this program does not read.
-var ErrVersion = errors.New("another format or version")
+// What a file that cannot be read is. A missing one is fs.ErrNotExist.
+var (
+	// ErrNewer says that a newer ocl wrote the file: it has a higher version, or a key that this one does not know.
+	ErrNewer = errors.New("written by a newer ocl")
+	// ErrVersion says that the file is of another format, or of a version that was never ours.
+	ErrVersion = errors.New("another format or version")
+	// ErrDamaged says that the file is not as any ocl writes it.
+	ErrDamaged = errors.New("damaged")
+)
 
-// Read reads a result.json. A file of another format or version wraps [ErrVersion], a missing one fs.ErrNotExist; keys
-// that the schema does not know are errors, so that a misspelt or newer file is not half read.
+// maxBytes bounds what is read of one file: a run of 1,000 tasks and 1,000 classes without error analysis stays below 32 MB.
+const maxBytes = 64 << 20
+
+// remedy is what to do about a damaged file.
+const remedy = "restore the file, or remove it and run again, which goes on from the checkpoint if one was kept"
+
+// Read reads a result.json, strictly: what it returns has only known keys, all that are not optional, and shapes and ranges
+// that fit each other, so that nothing later needs to check them. It needs bounded memory and never panics, whatever the
+// file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], or what the system said.
 func Read(path string) (*Result, error) {
-	b, err := os.ReadFile(path)
+	// A pipe would be waited for, and a folder is told apart from a file that the disk cannot read.
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("result: %w", err)
+		return nil, fmt.Errorf("result: %s: %w; want a readable file; check the path", path, cause(err))
 	}
-	r, err := Parse(b)
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("result: %s: it is no file (%s); want a result.json; check the path", path, info.Mode())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("result: %s: %w; want a readable file; check who may read it", path, cause(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("result: %s: %w; want a readable file; copy it to another disk", path, cause(err))
+	}
+	r, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("result: %s: %w", path, err)
 	}
 	return r, nil
 }
 
-// remedy is what to do about a damaged file.
-const remedy = "restore the file, or remove it and run again, which goes on from the checkpoint if one was kept"
+// cause is what the system said, without the path, which the message has already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
 
 // Parse is [Read] for a text already in memory.
 func Parse(text []byte) (*Result, error) {
-	var head struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("it has more than %d bytes; want one result of a run; give the result.json of a run: %w", maxBytes, ErrDamaged)
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("not a whole JSON file (%w); want a result.json; "+remedy, err)
+	// The head is read alone first: a later version may change the type of any other key.
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(text, &top); err != nil {
+		return nil, fmt.Errorf("%s; want one JSON object of format %q; %s: %w", jsonFault(err, len(text)), Format, remedy, ErrDamaged)
 	}
-	if head.Format != Format || head.Version != Version {
-		return nil, fmt.Errorf("format %q version %d; want %q version %d; read it with the program that wrote it: %w",
-			head.Format, head.Version, Format, Version, ErrVersion)
+	var format string
+	var version int
+	if err := json.Unmarshal(top["format"], &format); err != nil || format != Format {
+		return nil, fmt.Errorf("format is %s; want %q; give a result.json that \"ocl run\" wrote: %w", shown(top["format"]), Format, ErrVersion)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
+	if err := json.Unmarshal(top["version"], &version); err != nil {
+		return nil, fmt.Errorf("version is %s; want a whole number, %d; %s: %w", shown(top["version"]), Version, remedy, ErrDamaged)
+	}
+	program := programOf(top["provenance"])
+	if version > Version {
+		return nil, newer(fmt.Sprintf("it has version %d, this ocl reads %d", version, Version), program)
+	}
+	if version < Version {
+		return nil, fmt.Errorf("version is %d; want %d; read it with the ocl that wrote it: %w", version, Version, ErrVersion)
+	}
+	unknown, fault := compare(text, maxValues)
+	if unknown != "" {
+		return nil, newer("it has the key "+quoted(unknown), program)
+	}
 	r := new(Result)
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%w; want the keys of docs/format/result.md; "+remedy, err)
+	if fault == nil {
+		if err := json.Unmarshal(text, r); err != nil {
+			fault = errors.New(jsonFault(err, len(text)))
+		} else {
+			fault = check(r)
+		}
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("more text after the result; want one JSON object; " + remedy)
+	if fault != nil {
+		return nil, fmt.Errorf("%w; docs/format/result.md lists the keys; %s: %w", fault, remedy, ErrDamaged)
 	}
 	return r, nil
 }
 
-// numbers matches an indented JSON array of numbers and nulls. No string matches: JSON writes no line breaks into one.
-var numbers = regexp.MustCompile(`\[\n[-+0-9.eEnul,\s]*\]`)
+// newer says that a file is from a newer program; found is what shows it, program who wrote it, "" if the file does not say.
+func newer(found, program string) error {
+	if program != "" {
+		found += ", and ocl " + cut(program) + " wrote it"
+	}
+	return fmt.Errorf("%w (%s); read it with that one, or install a newer ocl", ErrNewer, found)
+}
+
+// quoted sets a path in quotes unless it holds some already.
+func quoted(path string) string {
+	if strings.Contains(path, `"`) {
+		return path
+	}
+	return `"` + path + `"`
+}
+
+// programOf is provenance.program, "" if there is none.
+func programOf(provenance json.RawMessage) string {
+	var p struct {
+		Program string `json:"program"`
+	}
+	// A newer version may have another provenance; then the writer stays unnamed.
+	_ = json.Unmarshal(provenance, &p)
+	return p.Program
+}
+
+// jsonFault says what encoding/json found, and where.
+func jsonFault(err error, size int) string {
+	var syn *json.SyntaxError
+	var typ *json.UnmarshalTypeError
+	switch {
+	case size == 0:
+		return "not a whole JSON file (it is empty)"
+	case errors.As(err, &syn):
+		return fmt.Sprintf("not a whole JSON file (byte %d of %d: %v)", syn.Offset, size, syn)
+	case errors.As(err, &typ):
+		return fmt.Sprintf("not a JSON object (it is %s)", cut(typ.Value))
+	}
+	return err.Error()
+}
+
+// shown is a JSON value of a file as a message may show it.
+func shown(raw json.RawMessage) string {
+	if raw == nil {
+		return "missing"
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return cut(s)
+	}
+	return cut(string(raw))
+}
+
+// maxShown is how much of a file's text a message shows.
+const maxShown = 80
+
+// cut quotes a text from a file, so that no control character reaches a terminal, and shortens what is long.
+func cut(s string) string {
+	if len(s) > maxShown {
+		return fmt.Sprintf("%q…", s[:maxShown])
+	}
+	return fmt.Sprintf("%q", s)
+}
 
 // Encode is the text of a result.json: indented JSON, each list of numbers on one line, with a final newline.
 func Encode(r *Result) ([]byte, error) {
@@ -64,8 +176,26 @@ func Encode(r *Result) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("result: a value is not a finite number or does not marshal: %w", err)
 	}
-	b = numbers.ReplaceAllFunc(b, func(list []byte) []byte {
-		return append(append([]byte{'['}, bytes.Join(bytes.Fields(list[1:len(list)-1]), []byte{' '})...), ']')
-	})
-	return append(b, '\n'), nil
+	return append(joinNumbers(b), '\n'), nil
+}
+
+// joinNumbers puts each indented list of numbers and nulls on one line. JSON writes no line breaks into strings, so that
+// what looks like such a list is one.
+func joinNumbers(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for {
+		before, rest, found := bytes.Cut(text, []byte("[\n"))
+		out = append(out, before...)
+		if !found {
+			return out
+		}
+		out = append(out, '[')
+		end := bytes.IndexFunc(rest, func(r rune) bool { return !strings.ContainsRune("-+0123456789.eEnul, \n", r) })
+		if end < 0 || rest[end] != ']' {
+			out, text = append(out, '\n'), rest
+			continue
+		}
+		out = append(out, bytes.Join(bytes.Fields(rest[:end]), []byte{' '})...)
+		text = rest[end:]
+	}
 }

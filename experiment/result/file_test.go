@@ -12,73 +12,239 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// example is a small result that uses every optional key.
 func example() *Result {
 	half := 0.5
-	return &Result{
-		Format: Format, Version: Version, Config: []byte(`{"seed":18446744073709551615}`),
-		Method:   Method{Name: "er", Tricks: []string{}, Options: map[string]any{"gate": "batch"}, Signals: []string{}},
-		Accuracy: [][]*float64{{&half, nil}, {nil, &half}},
-		Metrics:  Metrics{AverageAccuracy: &half},
-		Memory:   &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 1, 10: 2}}},
-		Outcome:  Outcome{State: Finished, Step: 4},
+	analysis := &ErrorAnalysis{
+		Tasks: []TaskErrors{{
+			Task: 1, New: 4, Old: 4, NewAsOldOfErrors: &half, Logits: &Logits{NewOwn: &half}, Head: &Head{OldBias: &half},
+			Confusion: [][]int{{1, 2, 0}, {3, 4, 0}}, Predictions: []int{4, 6, 0},
+		}},
+		Confusion: [][]int{{1, 2}, {3, 4}},
 	}
+	return &Result{
+		Format: Format, Version: Version, Key: strings.Repeat("0a", 32), Config: exampleConfig(),
+		Method: Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{"gate": "batch"}, Signals: []string{}},
+		Provenance: Provenance{
+			Program: "1.2.0", Numbers: 2, Kernel: "avx2", Convolution: "table", Workers: 2, Concurrency: 1, Processor: "a processor",
+			Started: "2026-01-31T12:00:00Z", Ended: "2026-01-31T12:30:00Z", Command: []string{"ocl", "run"},
+		},
+		Stream: Stream{
+			Name: "glyphs", Scenario: "class-incremental", Shape: [3]int{1, 8, 8}, Classes: 11, ClassNames: []string{"A", "B"},
+			Tasks: []Task{{Index: 0, Classes: []int{7}, Train: 20, Test: 4}, {Index: 1, Classes: []int{10}, Train: 20, Test: 4}},
+		},
+		Accuracy:      [][]*float64{{&half, nil}, {nil, &half}},
+		PerClass:      [][]*float64{{nil, &half}, {&half}},
+		Metrics:       Metrics{AverageAccuracy: &half},
+		Classifiers:   map[string]Classifier{"ncm": {Accuracy: [][]*float64{{&half}}, ErrorAnalysis: analysis}},
+		ErrorAnalysis: analysis,
+		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
+		Memory:        &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 1, 10: 2}}},
+		Outcome:       Outcome{State: Finished, Step: 4},
+	}
+}
+
+func encoded(t testing.TB, r *Result) string {
+	t.Helper()
+	text, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestEncodeParse(t *testing.T) {
-	first, err := Encode(example())
+	first := encoded(t, example())
+	r, err := Parse([]byte(first))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Parse(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := Encode(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(first), string(second)); d != "" {
+	if d := cmp.Diff(first, encoded(t, r)); d != "" {
 		t.Error(d)
 	}
-	for _, want := range []string{`"fwt"`, `"accuracy_per_class"`, `"reason"`} {
-		if strings.Contains(string(first), want) {
+	for _, want := range []string{`"fwt"`, `"reason"`, `"common_test"`} {
+		if strings.Contains(first, want) {
 			t.Errorf("%s is written though it is undefined", want)
 		}
 	}
-	if !strings.Contains(string(first), "[0.5, null]") {
-		t.Errorf("a row of numbers is not on one line:\n%s", first)
-	}
-	if !strings.Contains(string(first), `"7": 1`) || !strings.Contains(string(first), "null") {
-		t.Errorf("memory or missing accuracies are written otherwise than documented:\n%s", first)
-	}
-}
-
-func TestParseFaults(t *testing.T) {
-	whole, err := Encode(example())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := string(whole)
-	for _, tt := range []struct{ text, want string }{
-		{"", "not a whole JSON file"},
-		{s[:len(s)/2], "not a whole JSON file"},
-		{"{}", `format "" version 0; want "ocl-result" version 1`},
-		{strings.Replace(s, `"version": 1`, `"version": 2`, 1), "version 2; want"},
-		{strings.Replace(s, `"outcome"`, `"outcomes"`, 1), `unknown field "outcomes"`},
-		{strings.Replace(s, `"capacity": 3`, `"capacity": "3"`, 1), "docs/format/result.md"},
-	} {
-		if _, err := Parse([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got  %v\nwant %s", err, tt.want)
+	for _, want := range []string{"[0.5, null]", `"7": 1`, "[null, 0.5]"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("a result is not written as documented, it lacks %s:\n%s", want, first)
 		}
-	}
-	if _, err := Parse([]byte(strings.Replace(s, `"version": 1`, `"version": 2`, 1))); !errors.Is(err, ErrVersion) {
-		t.Errorf("another version: %v", err)
 	}
 	bad := example()
 	nan := math.NaN()
 	bad.Metrics.FWT = &nan
 	if _, err := Encode(bad); err == nil {
 		t.Error("NaN is written")
+	}
+}
+
+// TestCommittedResults reads every result under results/, strictly, and writes it so that it reads as an equal one: a
+// program reads all files that are older than itself.
+func TestCommittedResults(t *testing.T) {
+	const least = 134 // that were there when the test was written
+	n := 0
+	err := filepath.WalkDir("../../results", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json" {
+			return err
+		}
+		n++
+		r, err := Read(path)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		text := encoded(t, r)
+		again, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%s: written again: %v", path, err)
+			return nil
+		}
+		if d, same := Same(r, again); !same {
+			t.Errorf("%s: written and read it differs: %s", path, d)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < least {
+		t.Errorf("%d results are read, want at least %d", n, least)
+	}
+}
+
+// TestShapes changes one thing of a file at a time. A message says where, what was found, what was wanted, what to do.
+func TestShapes(t *testing.T) {
+	good := encoded(t, example())
+	change := func(from, to string) string {
+		t.Helper()
+		if !strings.Contains(good, from) {
+			t.Fatalf("the example has no %s", from)
+		}
+		return strings.Replace(good, from, to, 1)
+	}
+	for _, c := range []struct {
+		text   string
+		wanted error
+		says   []string
+	}{
+		{"", ErrDamaged, []string{"not a whole JSON file (it is empty)", `want one JSON object of format "ocl-result"`, "restore the file"}},
+		{good[:len(good)/2], ErrDamaged, []string{"not a whole JSON file (byte ", "restore the file"}},
+		{"accuracy: 12", ErrDamaged, []string{"not a whole JSON file (byte 1 of 12: "}},
+		{"[" + good + "]", ErrDamaged, []string{"array", "want one JSON object"}},
+		{good + "{}", ErrDamaged, []string{"not a whole JSON file (byte "}},
+		{strings.Repeat(`{"a":`, 20000) + strings.Repeat("}", 20000), ErrDamaged, []string{"depth"}},
+		{"{}", ErrVersion, []string{`format is missing; want "ocl-result"`, `"ocl run" wrote`}},
+		{change(`"ocl-result"`, `"ocl-\u001b[31mstudy"`), ErrVersion, []string{`format is "ocl-\x1b[31mstudy"`}},
+		{change(`"format"`, `"FORMAT"`), ErrVersion, []string{"format is missing"}},
+		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1"; want a whole number`}},
+		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0; want 1"}},
+
+		{change(`"title"`, `"titel"`), ErrNewer, []string{"written by a newer ocl", `"method.titel"`, "read it with that one", `ocl "1.2.0" wrote it`}},
+		{change(`"outcome"`, `"Outcome"`), ErrNewer, []string{`the key "Outcome"`}},
+		{change(`"new_own": 0.5`, `"new\u001b[2J": {"x":[1,{}]}`), ErrNewer, []string{`classifiers.ncm.error_analysis.tasks[0].logits."new\x1b[2J"`}},
+		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
+
+		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing; want text", "docs/format/result.md", "restore the file"}},
+		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is there twice"}},
+		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[0].7 is there twice"}},
+		{change(`"7": 1`, `"07": 1`), ErrDamaged, []string{`the key is "07"; want a whole number`}},
+		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`stream.tasks[0].train is the text "so\x1bon"; want a whole number`}},
+		{change(`"train": 20`, `"train": 1.5`), ErrDamaged, []string{`stream.tasks[0].train is the number 1.5; want a whole number`}},
+		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged, []string{`stream.tasks[0].train is the number 1000`}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": 1e999`), ErrDamaged, []string{"metrics.average_accuracy is the number 1e999; want a number"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": true`), ErrDamaged, []string{"metrics.average_accuracy is true; want a number"}},
+		{change(`"tricks": []`, `"tricks": {"a": [1, {}]}`), ErrDamaged, []string{"method.tricks is an object; want a list"}},
+		{change(`"tricks": []`, `"tricks": [["labels"]]`), ErrDamaged, []string{"method.tricks[0] is a list; want text"}},
+		{change(`"seconds": {`, `"seconds": null, "x": {`), ErrNewer, []string{`"x"`}},
+		{change(`"state": "finished"`, `"state": null`), ErrDamaged, []string{"outcome.state is null; want text"}},
+		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values; want 3"}},
+		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes; want at most 1048576"}},
+
+		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "want 64 digits"}},
+		{change(`"name": "er"`, `"name": ""`), ErrDamaged, []string{"method.name is empty"}},
+		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2; want 0 to"}},
+		{change(`12:00:00Z`, `12:00:00+01:00`), ErrDamaged, []string{`provenance.started is "2026-01-31T12:00:00+01:00"; want a time in UTC`}},
+		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "want a time in UTC"}},
+		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7; want 0 to 6"}},
+		{change(`"classes": 11`, `"classes": -1`), ErrDamaged, []string{"stream.classes is -1"}},
+		{change(`"index": 1`, `"index": 1000`), ErrDamaged, []string{"stream.tasks[1].index is 1000; want 0 to 999"}},
+		{change(`"test": 4`, `"test": -4`), ErrDamaged, []string{"stream.tasks[0].test is -4"}},
+		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows; want at most 2"}},
+		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values; want at most 2"}},
+		{change(`[0.5, null]`, `[17.5]`), ErrDamaged, []string{"accuracy[0][0] is 17.5; want a fraction in [0,1]"}},
+		{change(`"tasks": [`, `"common_test": true, "tasks": [`), ErrDamaged, []string{"accuracy[0] has 2 values; want at most 1"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": 7`), ErrDamaged, []string{"metrics.average_accuracy is 7; want a fraction in [0,1]"}},
+		{change(`"ncm": {`, `"a\u001bb": {"accuracy": [[2]], "metrics": {}}, "ncm": {`), ErrDamaged, []string{`classifiers."a\x1bb".accuracy[0][0] is 2`}},
+		{change(`"task": 1,`, `"task": 2,`), ErrDamaged, []string{"error_analysis.tasks[0].task is 2; want tasks below 2"}},
+		{change(`[3, 4, 0]`, `[3, 4, 0, 0]`), ErrDamaged, []string{"confusion[1] has 4 values; want at most 3"}},
+		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6; want a count of samples"}},
+		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": 2`), ErrDamaged, []string{"new_as_old_of_errors is 2; want a fraction"}},
+		{change(`"step": 3`, `"step": 1`), ErrDamaged, []string{"evaluations[1].step is 1; want 2 to outcome.step, which is 4"}},
+		{change(`"step": 3`, `"step": 5`), ErrDamaged, []string{"evaluations[1].step is 5"}},
+		{strings.Replace(good, `"task": 1,`+"\n      \"accuracy\"", `"task": 2,`+"\n      \"accuracy\"", 1), ErrDamaged, []string{"evaluations[1].task is 2; want 0 to 1"}},
+		{change(`"train": 0`, `"train": -1`), ErrDamaged, []string{"seconds.train is -1"}},
+		{change(`"parameters": 0`, `"parameters": -1`), ErrDamaged, []string{"resources.parameters is -1"}},
+		{change(`"capacity": 3`, `"capacity": -3`), ErrDamaged, []string{"memory.capacity is -3"}},
+		{change(`"7": 1`, `"11": 1`), ErrDamaged, []string{"1 samples of class 11"}},
+		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst"; want finished, interrupted or diverged`}},
+		{change(`"step": 4`, `"step": -4`), ErrDamaged, []string{"is -4"}},
+	} {
+		_, err := Parse([]byte(c.text))
+		if !errors.Is(err, c.wanted) {
+			t.Errorf("got  %v\nwant %v, with %q", err, c.wanted, c.says)
+			continue
+		}
+		for _, other := range []error{ErrNewer, ErrVersion, ErrDamaged} {
+			if other != c.wanted && errors.Is(err, other) {
+				t.Errorf("it is also %v: %v", other, err)
+			}
+		}
+		for _, s := range c.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("got  %v\nwant %q", err, s)
+			}
+		}
+		if strings.ContainsRune(err.Error(), 0x1b) || len(err.Error()) > 600 {
+			t.Errorf("a message shows what the file has raw, or all of it: %q", err)
+		}
+	}
+}
+
+// TestNewer is a file of a later version whose every other key may have changed.
+func TestNewer(t *testing.T) {
+	_, err := Parse([]byte(`{"format":"ocl-result","version":2,"accuracy":"moved","provenance":{"program":"3.0\u001b[1m"}}`))
+	want := `written by a newer ocl (it has version 2, this ocl reads 1, and ocl "3.0\x1b[1m" wrote it); read it with that one, or install a newer ocl`
+	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if _, err := Parse([]byte(`{"format":"ocl-result","version":2,"provenance":7}`)); !errors.Is(err, ErrNewer) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTooLarge: neither the size of a file nor the number of its values is taken on trust.
+func TestTooLarge(t *testing.T) {
+	if _, err := Parse([]byte(strings.Repeat(" ", maxBytes+1))); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("%v", err)
+	}
+	text := strings.Replace(encoded(t, example()), `[0.5, null]`, "["+strings.Repeat("1,", 1000)+"1]", 1)
+	if _, fault := compare([]byte(text), 1000); fault == nil || !strings.Contains(fault.Error(), "more than 1000 values") {
+		t.Errorf("%v", fault)
+	}
+}
+
+// TestCommonTest: with one test set for all tasks the matrix has one column, and files from before the key may have one.
+func TestCommonTest(t *testing.T) {
+	for _, common := range []bool{true, false} {
+		half := 0.5
+		r := example()
+		r.Stream.CommonTest, r.Accuracy = common, [][]*float64{{&half}, {&half}}
+		r.Evaluations = []Evaluation{{Step: 1, Accuracy: []*float64{&half}}}
+		if _, err := Parse([]byte(encoded(t, r))); err != nil {
+			t.Errorf("common test set %v: %v", common, err)
+		}
 	}
 }
 
@@ -93,21 +259,48 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("the error does not say which file: %v", err)
 	}
+	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is no file") {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// shortened is a committed result with its first task alone, for the fuzzer.
+func shortened(t testing.TB) []byte {
+	r, err := Read("../../results/cifar100/errors/er-m5000-s1-seen.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Stream.Tasks, r.Accuracy, r.PerClass = r.Stream.Tasks[:1], [][]*float64{r.Accuracy[0][:1]}, r.PerClass[:1]
+	r.Classifiers, r.Memory.ClassCounts = nil, r.Memory.ClassCounts[:1]
+	r.ErrorAnalysis = nil
+	return []byte(encoded(t, r))
 }
 
 func FuzzParse(f *testing.F) {
-	whole, err := Encode(example())
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(whole)
+	f.Add([]byte(encoded(f, example())))
+	f.Add(shortened(f))
+	f.Add([]byte(`{"format":"ocl-result","version":2}`))
+	f.Add([]byte(`{"format":"ocl-result","version":1,"x":[[[{"":null}]]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Parse(text)
 		if err != nil {
+			for _, c := range err.Error() {
+				if c < ' ' || c == 0x7f {
+					t.Errorf("a message with a control character: %q", err)
+				}
+			}
 			return
 		}
-		if _, err := Encode(r); err != nil {
-			t.Errorf("read but not written again: %v", err)
+		again, err := Encode(r)
+		if err != nil {
+			t.Fatalf("read but not written again: %v", err)
+		}
+		back, err := Parse(again)
+		if err != nil {
+			t.Fatalf("written but not read again: %v", err)
+		}
+		if d, same := Same(r, back); !same {
+			t.Errorf("written and read it differs: %s", d)
 		}
 	})
 }

@@ -24,7 +24,8 @@ const (
 type Result struct {
 	Format     string          `json:"format"`
 	Version    int             `json:"version"`
-	Config     json.RawMessage `json:"config"` // the resolved experiment.Config of this one run
+	Key        string          `json:"key,omitempty"` // hash of all that the numbers are a function of; "" in older files
+	Config     json.RawMessage `json:"config"`        // the resolved config of this one run
 	Method     Method          `json:"method"`
 	Provenance Provenance      `json:"provenance"`
 	Stream     Stream          `json:"stream"`
@@ -35,6 +36,7 @@ type Result struct {
 	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
 	// ErrorAnalysis is that of class-incremental streams, nil elsewhere.
 	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
+	Evaluations   []Evaluation   `json:"evaluations,omitempty"` // those in the middle of tasks, in the order of their steps
 	Seconds       Seconds        `json:"seconds"`
 	Resources     Resources      `json:"resources"`
 	Memory        *Memory        `json:"memory,omitempty"`
@@ -51,16 +53,21 @@ type Method struct {
 	Citation string         `json:"citation"`
 }
 
-// Provenance is what the numbers depend on besides the config, and where they were made.
+// Provenance is what the numbers depend on besides the config, and where and when they were made.
 type Provenance struct {
-	Revision    string `json:"revision"`
-	Numbers     int    `json:"numbers"`
-	Kernel      string `json:"kernel"`
-	Convolution string `json:"convolution"` // "" in files of numbers version 1, which do not say
-	Workers     int    `json:"workers"`
-	Concurrency int    `json:"concurrency"`
-	Go          string `json:"go"`
-	DataDigest  string `json:"data_digest"`
+	Program     string   `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
+	Revision    string   `json:"revision"`
+	Numbers     int      `json:"numbers"`
+	Kernel      string   `json:"kernel"`
+	Convolution string   `json:"convolution,omitempty"` // "" in files of numbers version 1, which do not say
+	Workers     int      `json:"workers"`
+	Concurrency int      `json:"concurrency"`
+	Go          string   `json:"go"`
+	Processor   string   `json:"processor,omitempty"`
+	Started     string   `json:"started,omitempty"` // RFC 3339, UTC
+	Ended       string   `json:"ended,omitempty"`
+	Command     []string `json:"command,omitempty"` // the words of the command line
+	DataDigest  string   `json:"data_digest"`
 }
 
 // Stream is what was learned from.
@@ -72,7 +79,9 @@ type Stream struct {
 	Classes  int    `json:"classes"`
 	// ClassNames may be empty.
 	ClassNames []string `json:"class_names,omitempty"`
-	Tasks      []Task   `json:"tasks"`
+	// CommonTest says that all tasks share one test set: accuracy has one column.
+	CommonTest bool   `json:"common_test,omitempty"`
+	Tasks      []Task `json:"tasks"`
 }
 
 // Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away.
@@ -92,6 +101,13 @@ type Metrics struct {
 	FWT                        *float64 `json:"fwt,omitempty"`
 	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
 	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+}
+
+// Evaluation is one in the middle of a task.
+type Evaluation struct {
+	Step     int        `json:"step"`     // learner steps taken before it
+	Task     int        `json:"task"`     // 0-based, under way
+	Accuracy []*float64 `json:"accuracy"` // by test set, nil where not evaluated
 }
 
 // Classifier is what a run measured of a classifier besides the first of its config.

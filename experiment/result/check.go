@@ -1,0 +1,318 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of the shapes and counts that a file may claim, so that a damaged one cannot ask for all memory and sums do not
+// overflow.
+const (
+	maxTasks   = 1_000
+	maxClasses = 100_000
+	maxCount   = 1_000_000_000
+)
+
+// check holds the shapes and ranges against each other.
+func check(r *Result) error {
+	for _, f := range []func(*Result) error{checkKey, checkMethod, checkProvenance, checkStream, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var keyPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func checkKey(r *Result) error {
+	if r.Key != "" && !keyPattern.MatchString(r.Key) {
+		return fmt.Errorf("key is %s; want 64 digits of 0-9 and a-f", cut(r.Key))
+	}
+	return nil
+}
+
+func checkMethod(r *Result) error {
+	if r.Method.Name == "" {
+		return errors.New("method.name is empty; want the name of a method")
+	}
+	return nil
+}
+
+func checkProvenance(r *Result) error {
+	p := &r.Provenance
+	if err := checkCounts("provenance", []count{{"numbers", int64(p.Numbers)}, {"workers", int64(p.Workers)}, {"concurrency", int64(p.Concurrency)}}); err != nil {
+		return err
+	}
+	for _, t := range []struct{ name, v string }{{"started", p.Started}, {"ended", p.Ended}} {
+		if _, err := time.Parse(time.RFC3339, t.v); t.v != "" && (err != nil || !strings.HasSuffix(t.v, "Z")) {
+			return fmt.Errorf("provenance.%s is %s; want a time in UTC, such as 2026-01-31T12:00:00Z", t.name, cut(t.v))
+		}
+	}
+	return nil
+}
+
+func checkStream(r *Result) error {
+	s := &r.Stream
+	if n := len(s.Tasks); n > maxTasks {
+		return fmt.Errorf("stream.tasks has %d tasks; want at most %d", n, maxTasks)
+	}
+	if s.Classes < 0 || s.Classes > maxClasses {
+		return fmt.Errorf("stream.classes is %d; want 0 to %d", s.Classes, maxClasses)
+	}
+	for i, n := range s.Shape {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("stream.shape[%d] is %d; want 0 to %d", i, n, maxCount)
+		}
+	}
+	for i, t := range s.Tasks {
+		at := fmt.Sprintf("stream.tasks[%d]", i)
+		if t.Index < 0 || t.Index >= maxTasks {
+			return fmt.Errorf("%s.index is %d; want 0 to %d", at, t.Index, maxTasks-1)
+		}
+		for _, c := range t.Classes {
+			if c < 0 || c >= s.Classes {
+				return fmt.Errorf("%s has class %d; want 0 to %d", at, c, s.Classes-1)
+			}
+		}
+		if err := checkCounts(at, []count{{"train", int64(t.Train)}, {"test", int64(t.Test)}}); err != nil {
+			return err
+		}
+	}
+	if n := len(s.ClassNames); n > s.Classes {
+		return fmt.Errorf("stream.class_names has %d names; want at most %d", n, s.Classes)
+	}
+	return nil
+}
+
+// testSets is how many columns an accuracy matrix may have: one for each task, or one in all. Files from before
+// stream.common_test may have one column without saying so.
+func (r *Result) testSets() int {
+	if r.Stream.CommonTest {
+		return 1
+	}
+	return len(r.Stream.Tasks)
+}
+
+func checkMeasured(r *Result) error {
+	tasks, classes, sets := len(r.Stream.Tasks), r.Stream.Classes, r.testSets()
+	if err := checkMatrix("accuracy", r.Accuracy, tasks, sets, fraction); err != nil {
+		return err
+	}
+	if err := checkMatrix("accuracy_per_class", r.PerClass, tasks, classes, fraction); err != nil {
+		return err
+	}
+	if err := checkMetrics("metrics", r.Metrics); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Classifiers)) {
+		c, at := r.Classifiers[name], "classifiers."+name
+		if !plain(name) {
+			at = "classifiers." + cut(name)
+		}
+		if err := checkMatrix(at+".accuracy", c.Accuracy, tasks, sets, fraction); err != nil {
+			return err
+		}
+		if err := checkMetrics(at+".metrics", c.Metrics); err != nil {
+			return err
+		}
+		if err := checkErrors(at+".error_analysis", c.ErrorAnalysis, tasks, classes); err != nil {
+			return err
+		}
+	}
+	return checkErrors("error_analysis", r.ErrorAnalysis, tasks, classes)
+}
+
+// checkEvaluations holds those in the middle of tasks to the steps and tasks of the run.
+func checkEvaluations(r *Result) error {
+	for i, e := range r.Evaluations {
+		at := fmt.Sprintf("evaluations[%d]", i)
+		least, first := 1, 0
+		if i > 0 {
+			least, first = r.Evaluations[i-1].Step+1, r.Evaluations[i-1].Task
+		}
+		if e.Step < least || e.Step > r.Outcome.Step {
+			return fmt.Errorf("%s.step is %d; want %d to outcome.step, which is %d", at, e.Step, least, r.Outcome.Step)
+		}
+		if e.Task < first || e.Task >= len(r.Stream.Tasks) {
+			return fmt.Errorf("%s.task is %d; want %d to %d", at, e.Task, first, len(r.Stream.Tasks)-1)
+		}
+		if err := checkRow(at+".accuracy", e.Accuracy, r.testSets(), fraction); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkCosts(r *Result) error {
+	for _, s := range []struct {
+		name string
+		v    float64
+	}{{"train", r.Seconds.Train}, {"prepare", r.Seconds.Prepare}, {"test", r.Seconds.Test}} {
+		if !(s.v >= 0 && s.v < 1e9) {
+			return fmt.Errorf("seconds.%s is %g; want 0 to 1e+09", s.name, s.v)
+		}
+	}
+	x := &r.Resources
+	for _, c := range []count{
+		{"peak_resident_bytes", x.PeakResidentBytes}, {"parameters", int64(x.Parameters)}, {"memory_bytes", x.MemoryBytes},
+		{"state_bytes", x.StateBytes}, {"flops_per_step", x.FLOPsPerStep},
+	} {
+		if c.n < 0 {
+			return fmt.Errorf("resources.%s is %d; want 0 or more", c.name, c.n)
+		}
+	}
+	return nil
+}
+
+func checkMemory(r *Result) error {
+	m := r.Memory
+	if m == nil {
+		return nil
+	}
+	if err := checkCounts("memory", []count{{"capacity", int64(m.Capacity)}}); err != nil {
+		return err
+	}
+	if n, tasks := len(m.ClassCounts), len(r.Stream.Tasks); n > tasks {
+		return fmt.Errorf("memory.class_counts has %d rows; want at most %d, one a task", n, tasks)
+	}
+	for i, counts := range m.ClassCounts {
+		for c, n := range counts {
+			if c < 0 || c >= r.Stream.Classes || n < 0 || n > maxCount {
+				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d; want 0 to %d of classes 0 to %d", i, n, c, maxCount, r.Stream.Classes-1)
+			}
+		}
+	}
+	return nil
+}
+
+func checkOutcome(r *Result) error {
+	switch r.Outcome.State {
+	case Finished, Interrupted, Diverged:
+	default:
+		return fmt.Errorf("outcome.state is %s; want %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
+	}
+	return checkCounts("outcome", []count{{"step", int64(r.Outcome.Step)}})
+}
+
+// count is a number of things and its key.
+type count struct {
+	name string
+	n    int64
+}
+
+func checkCounts(at string, counts []count) error {
+	for _, c := range counts {
+		if c.n < 0 || c.n > maxCount {
+			return fmt.Errorf("%s.%s is %d; want 0 to %d", at, c.name, c.n, maxCount)
+		}
+	}
+	return nil
+}
+
+// checkMetrics holds metrics to their ranges.
+func checkMetrics(at string, m Metrics) error {
+	for _, s := range []struct {
+		name  string
+		v     *float64
+		least float64
+	}{
+		{"average_accuracy", m.AverageAccuracy, 0}, {"average_forgetting", m.AverageForgetting, -1}, {"forgetting_all_tasks", m.ForgettingAllTasks, 0},
+		{"bwt_plus", m.BWTPlus, 0}, {"fwt", m.FWT, 0}, {"learning_accuracy", m.LearningAccuracy, 0},
+		{"average_incremental_accuracy", m.AverageIncrementalAccuracy, 0},
+	} {
+		if s.v != nil && !(*s.v >= s.least && *s.v <= 1) {
+			return fmt.Errorf("%s.%s is %g; want a fraction in [%g,1]", at, s.name, *s.v, s.least)
+		}
+	}
+	return nil
+}
+
+// checkErrors holds an error analysis to its shape.
+func checkErrors(at string, a *ErrorAnalysis, tasks, classes int) error {
+	if a == nil {
+		return nil
+	}
+	if len(a.Tasks) > tasks {
+		return fmt.Errorf("%s.tasks has %d entries; want at most %d, one a task", at, len(a.Tasks), tasks)
+	}
+	for i, t := range a.Tasks {
+		at := fmt.Sprintf("%s.tasks[%d]", at, i)
+		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
+			return fmt.Errorf("%s.task is %d; want tasks below %d, rising", at, t.Task, tasks)
+		}
+		if err := checkTaskErrors(at, &t); err != nil {
+			return err
+		}
+	}
+	return checkMatrix(at+".confusion", a.Confusion, classes, classes, samples)
+}
+
+func checkTaskErrors(at string, t *TaskErrors) error {
+	if err := checkCounts(at, []count{
+		{"new", int64(t.New)}, {"old", int64(t.Old)}, {"new_as_old", int64(t.NewAsOld)}, {"new_as_new", int64(t.NewAsNew)},
+		{"new_as_unseen", int64(t.NewAsUnseen)}, {"old_as_old", int64(t.OldAsOld)}, {"old_as_new", int64(t.OldAsNew)},
+		{"old_as_unseen", int64(t.OldAsUnseen)},
+	}); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		name string
+		v    *float64
+	}{
+		{"new_as_old_of_samples", t.NewAsOldOfSamples}, {"old_as_new_of_samples", t.OldAsNewOfSamples},
+		{"new_as_old_of_errors", t.NewAsOldOfErrors}, {"old_as_new_of_errors", t.OldAsNewOfErrors},
+	} {
+		if f := fraction(s.v); f != "" {
+			return fmt.Errorf("%s.%s %s", at, s.name, f)
+		}
+	}
+	if err := checkMatrix(at+".confusion", t.Confusion, t.Task+1, t.Task+2, samples); err != nil {
+		return err
+	}
+	return checkRow(at+".predictions", t.Predictions, t.Task+2, samples)
+}
+
+// checkMatrix holds a matrix to at most rows × cols and each value to what fault says of it, nothing if it is right.
+func checkMatrix[T any](at string, m [][]T, rows, cols int, fault func(T) string) error {
+	if len(m) > rows {
+		return fmt.Errorf("%s has %d rows; want at most %d", at, len(m), rows)
+	}
+	for i, row := range m {
+		if err := checkRow(fmt.Sprintf("%s[%d]", at, i), row, cols, fault); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkRow[T any](at string, row []T, cols int, fault func(T) string) error {
+	if len(row) > cols {
+		return fmt.Errorf("%s has %d values; want at most %d", at, len(row), cols)
+	}
+	for j, v := range row {
+		if f := fault(v); f != "" {
+			return fmt.Errorf("%s[%d] %s", at, j, f)
+		}
+	}
+	return nil
+}
+
+func fraction(v *float64) string {
+	if v != nil && !(*v >= 0 && *v <= 1) {
+		return fmt.Sprintf("is %g; want a fraction in [0,1]", *v)
+	}
+	return ""
+}
+
+func samples(n int) string {
+	if n < 0 || n > maxCount {
+		return fmt.Sprintf("is %d; want a count of samples", n)
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package result
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// documented lists the keys in the first column of the table below a heading of docs/format/result.md, and which of them
+// have a "?" behind their type.
+func documented(t *testing.T, heading string) (keys []string, optional map[string]bool) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/format/result.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(page), heading)
+	if !ok {
+		t.Fatalf("docs/format/result.md has no %q", heading)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	optional = map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]*)\\|").FindAllStringSubmatch(text, -1) {
+		keys = append(keys, m[1])
+		optional[m[1]] = strings.HasSuffix(strings.TrimSpace(m[2]), "?")
+	}
+	return keys, optional
+}
+
+// jsonKeys lists the keys of a type as the page writes them, and which of them may be absent.
+func jsonKeys(t reflect.Type, prefix string, optional map[string]bool) []string {
+	var keys []string
+	for f := range t.Fields() {
+		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		key = prefix + key
+		keys = append(keys, key)
+		optional[key] = rest == "omitempty"
+		switch ft := f.Type; {
+		case free(ft):
+		case ft.Kind() == reflect.Struct:
+			keys = append(keys, jsonKeys(ft, key+".", optional)...)
+		case ft.Kind() == reflect.Pointer && ft.Elem().Kind() == reflect.Struct:
+			keys = append(keys, jsonKeys(ft.Elem(), key+".", optional)...)
+		case ft == reflect.TypeFor[map[string]Classifier]():
+			for _, sub := range jsonKeys(ft.Elem(), key+".NAME.", optional) {
+				if strings.Contains(strings.TrimPrefix(sub, key+".NAME."), ".") { // those of the run itself
+					delete(optional, sub)
+					continue
+				}
+				keys = append(keys, sub)
+			}
+		case ft.Kind() == reflect.Slice && ft.Elem().Kind() == reflect.Struct:
+			keys = append(keys, jsonKeys(ft.Elem(), key+"[].", optional)...)
+		}
+	}
+	return keys
+}
+
+func TestPageHasTheKeys(t *testing.T) {
+	optional := map[string]bool{}
+	want := jsonKeys(reflect.TypeFor[Result](), "", optional)
+	keys, marked := documented(t, "\n## Keys")
+	if d := cmp.Diff(want, keys); d != "" {
+		t.Errorf("docs/format/result.md and the type differ: %s", d)
+	}
+	if d := cmp.Diff(optional, marked); d != "" {
+		t.Errorf("docs/format/result.md and the type differ in what may be absent: %s", d)
+	}
+}
+
+func TestPageHasWhereAndWhen(t *testing.T) {
+	keys, _ := documented(t, "\n## The same result")
+	if d := cmp.Diff(whereAndWhen, keys); d != "" {
+		t.Errorf("docs/format/result.md and whereAndWhen differ: %s", d)
+	}
+	all, _ := documented(t, "\n## Keys")
+	for _, k := range keys {
+		if !strings.HasPrefix(k, "config.") && !strings.Contains(strings.Join(all, "\n")+"\n", k+"\n") {
+			t.Errorf("%s is no key of a result", k)
+		}
+	}
+}
