@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"ocl/internal/kernel"
 	"ocl/internal/rng"
 )
 
@@ -22,9 +21,14 @@ type Builder struct {
 	g   geom
 }
 
-// NewBuilder starts a network for images of c channels and h×w pixels.
-func NewBuilder(c, h, w int, src *rng.Source) *Builder {
-	return &Builder{net: &Network{set: kernel.Active(), algorithm: algorithm, c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}
+// NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where this
+// machine has no such engine.
+func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
+	set, convolution, err := e.choose()
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}, nil
 }
 
 func (b *Builder) param(name string, in, taps, out int) convRef {

@@ -86,12 +86,11 @@ func init() {
 
 // UseConvolution sets the algorithm of the convolutions of networks made from now on: "direct", "winograd" or "table".
 func UseConvolution(name string) error {
-	switch name {
-	case byTable, direct, winograd:
-		algorithm = name
-		return nil
+	if err := convolutionIsKnown(name); err != nil {
+		return err
 	}
-	return fmt.Errorf("%q is unknown; want direct, winograd or table", name)
+	algorithm = name
+	return nil
 }
 
 // CheckEnvironment returns an error when OCL_CONV names no algorithm.

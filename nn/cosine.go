@@ -37,7 +37,7 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 		return
 	}
 	c := &ws.cosines
-	c.set, c.a, c.b, c.n, c.rowsA, c.rowsB = kernel.Active(), a, b, n, len(a)/n, len(b)/n
+	c.set, c.a, c.b, c.n, c.rowsA, c.rowsB = ws.set, a, b, n, len(a)/n, len(b)/n
 	chunks := (n + cosineSpan - 1) / cosineSpan
 	c.room(ws.pool.workers, chunks)
 	ws.pool.run(c, chunks)

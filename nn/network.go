@@ -115,6 +115,8 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 // at a time and has workers of its own. Close ends them.
 type Workspace struct {
 	pool    *pool
+	set     *kernel.Set // for work on vectors
+	work    *work
 	packs   packs
 	made    *Network // whose kernels and algorithm the weights are packed for
 	train   *pass
@@ -137,13 +139,25 @@ type Workspace struct {
 
 // NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
 func (n *Network) NewWorkspace(workers int) *Workspace {
-	return &Workspace{pool: newPool(workers)}
+	return &Workspace{pool: newPool(workers), set: n.set, work: &work{}}
 }
 
 // Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
 // teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
-// nor used by Accumulate.
-func (ws *Workspace) Beside() *Workspace { return &Workspace{pool: ws.pool} }
+// nor used by Accumulate. Its passes count into the FLOPs of ws.
+func (ws *Workspace) Beside() *Workspace {
+	return &Workspace{pool: ws.pool, set: ws.set, work: ws.work}
+}
+
+// work is what the passes of a workspace and of those beside it have taken.
+type work struct{ flops int64 }
+
+// count adds passes of so many images forward through n; a backward pass is worth two.
+func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(images) * n.flops }
+
+// FLOPs is the number of floating-point operations of all passes through the workspace and those beside it so far, counted as
+// [Network.FLOPs] counts them. What is done between two calls is the difference.
+func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.pool.workers }
@@ -211,13 +225,14 @@ func (s *shared) do(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*sha
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
 	ws.last = ws.trainFor(n, x.Dim(0))
+	ws.count(n, x.Dim(0))
 	return ws.last.forward(n, x, m)
 }
 
 // belong panics where a workspace made for one network is given another that packs its weights otherwise.
 func (ws *Workspace) belong(n *Network) {
 	if ws.made == nil {
-		ws.made = n
+		ws.made, ws.set = n, n.set
 	}
 	if ws.made.set != n.set || ws.made.algorithm != n.algorithm || len(ws.made.params) != len(n.params) {
 		panic("nn: a workspace serves networks of one shape, made with one kernel set and one algorithm of convolutions")
@@ -300,6 +315,7 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
 	p := ws.lastForward()
 	d.CheckShape("gradient of the logits", p.images, n.classes)
+	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d, wantInput)
 }
@@ -392,6 +408,7 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 		t.view = make([]tensor.Tensor, ws.pool.workers)
 	}
 	b, first := x.Dim(0), ws.eval[0]
+	ws.count(n, b)
 	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
 	first.pack(ws.pool, nil, n)
 	for _, p := range ws.eval {

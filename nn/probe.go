@@ -29,6 +29,7 @@ func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (
 			p.passes[i] = newPass(n, p.pools[i], x.Dim(0), 1, packs)
 		}
 	}
+	ws.count(n, 2*x.Dim(0))
 	p.nets, p.x = [2]*Network{n, other}, x
 	ws.pool.run(p, 2)
 	p.nets, p.x = [2]*Network{}, nil

@@ -49,32 +49,36 @@ func (s *summed) do(_, chunk int) {
 // Dot returns Σ x·y of two vectors of one length, summed in float64, with all workers; it does not depend on their number.
 func (ws *Workspace) Dot(x, y []float32) float64 {
 	checkLengths("Dot", x, y)
-	ws.vectors.dot = dot{x, y}
+	ws.vectors.dot = dot{ws.set, x, y}
 	sum := ws.ShareSum(&ws.vectors.dot, len(x))
 	ws.vectors.dot = dot{}
 	return sum
 }
 
-type dot struct{ x, y []float32 }
+type dot struct {
+	set  *kernel.Set
+	x, y []float32
+}
 
 // Sum implements [SumWork].
-func (d *dot) Sum(lo, hi int) float64 { return kernel.Active().Dot(d.x[lo:hi], d.y[lo:hi]) }
+func (d *dot) Sum(lo, hi int) float64 { return d.set.Dot(d.x[lo:hi], d.y[lo:hi]) }
 
 // AddScaled adds a·x to y, a vector of the same length, with all workers.
 func (ws *Workspace) AddScaled(y, x []float32, a float32) {
 	checkLengths("AddScaled", y, x)
-	ws.vectors.add = scaledAddition{y, x, a}
+	ws.vectors.add = scaledAddition{ws.set, y, x, a}
 	ws.Share(&ws.vectors.add, len(y))
 	ws.vectors.add = scaledAddition{}
 }
 
 type scaledAddition struct {
+	set  *kernel.Set
 	y, x []float32
 	a    float32
 }
 
 // Do implements [Work].
-func (s *scaledAddition) Do(lo, hi int) { kernel.Active().Axpy(s.y[lo:hi], s.x[lo:hi], s.a) }
+func (s *scaledAddition) Do(lo, hi int) { s.set.Axpy(s.y[lo:hi], s.x[lo:hi], s.a) }
 
 func checkLengths(what string, x, y []float32) {
 	if len(x) != len(y) {

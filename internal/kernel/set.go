@@ -43,7 +43,7 @@ func Active() *Set { return active }
 
 // Use makes the named set the active one; networks made before keep theirs. It fails where the machine lacks it.
 func Use(name string) error {
-	s, err := choose(name)
+	s, err := Find(name)
 	if err == nil {
 		active = s
 	}
@@ -61,7 +61,8 @@ func Available() []*Set {
 	return out
 }
 
-func choose(name string) (*Set, error) {
+// Find returns the named set, or the fastest for the empty name. The error says which sets the machine can run.
+func Find(name string) (*Set, error) {
 	var names []string
 	for _, s := range Available() {
 		if name == "" || s.Name == name {
@@ -69,17 +70,16 @@ func choose(name string) (*Set, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("kernel: OCL_KERNEL: %q cannot run here; want one of %s; unset it to have the fastest",
-		name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q cannot run here; want one of %s", name, strings.Join(names, ", "))
 }
 
 var chooseErr error
 
 // mustChoose falls back to plain Go when OCL_KERNEL is wrong; CheckEnvironment reports it.
 func mustChoose(name string) *Set {
-	s, err := choose(name)
+	s, err := Find(name)
 	if err != nil {
-		chooseErr = err
+		chooseErr = fmt.Errorf("kernel: OCL_KERNEL: %w; unset it to have the fastest", err)
 		return sets[len(sets)-1]
 	}
 	return s

@@ -9,12 +9,13 @@ import (
 	"ocl/nn"
 )
 
-// Config sizes a network. NF is the width of ResNet18, Hidden the hidden layers of MLP.
+// Config sizes a network and says how it computes. NF is the width of ResNet18, Hidden the hidden layers of MLP.
 type Config struct {
 	Channels, Height, Width int
 	Classes                 int
 	NF                      int
 	Hidden                  []int
+	Engine                  nn.Engine
 }
 
 func (c Config) check() error {
@@ -43,7 +44,10 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 	if c.NF < 1 {
 		return nil, fmt.Errorf("arch: resnet18: width %d; want at least 1", c.NF)
 	}
-	b := nn.NewBuilder(c.Channels, c.Height, c.Width, src)
+	b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+	if err != nil {
+		return nil, err
+	}
 	b.Stem("conv1", "bn1", c.NF)
 	for stage := range stages {
 		for block := range 2 {
@@ -70,7 +74,10 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 	if len(c.Hidden) == 0 {
 		return nil, fmt.Errorf("arch: mlp: no hidden layer; want at least one, such as 400")
 	}
-	b := nn.NewBuilder(c.Channels, c.Height, c.Width, src)
+	b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+	if err != nil {
+		return nil, err
+	}
 	for i, h := range c.Hidden {
 		if h < 1 {
 			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units; want at least 1", i+1, h)

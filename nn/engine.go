@@ -1,0 +1,75 @@
+package nn
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"ocl/internal/kernel"
+)
+
+// Engine says how a network computes. Two networks of one process may have different engines, and then differ in the last
+// bits. An empty field is what [DefaultEngine] has.
+type Engine struct {
+	Kernel      string // one of Kernels
+	Convolution string // one of Convolutions
+}
+
+// Kernels lists the kernel sets that this machine can run, fastest first.
+func Kernels() []string {
+	var names []string
+	for _, s := range kernel.Available() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is Winograd's
+// wherever it fits, and "table" is the faster one for each convolution.
+func Convolutions() []string { return []string{direct, winograd, byTable} }
+
+// DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use.
+func DefaultEngine() Engine { return Engine{kernel.Active().Name, algorithm} }
+
+// EngineOfEnvironment is what the environment variables OCL_KERNEL and OCL_CONV ask for; a field is empty where nobody set its
+// variable. It does not check the names.
+func EngineOfEnvironment() Engine { return Engine{os.Getenv("OCL_KERNEL"), os.Getenv("OCL_CONV")} }
+
+// Check says whether a network with this engine can be built on this machine. The error says what the machine has.
+func (e Engine) Check() error {
+	_, _, err := e.choose()
+	return err
+}
+
+// choose finds the kernel set and the algorithm.
+func (e Engine) choose() (*kernel.Set, string, error) {
+	set, convolution := kernel.Active(), algorithm
+	if e.Kernel != "" {
+		var err error
+		if set, err = kernel.Find(e.Kernel); err != nil {
+			return nil, "", fmt.Errorf("nn: kernel set %w", err)
+		}
+	}
+	if e.Convolution != "" {
+		if err := convolutionIsKnown(e.Convolution); err != nil {
+			return nil, "", fmt.Errorf("nn: algorithm of convolutions %w", err)
+		}
+		convolution = e.Convolution
+	}
+	return set, convolution, nil
+}
+
+func convolutionIsKnown(name string) error {
+	all := Convolutions()
+	if slices.Contains(all, name) {
+		return nil
+	}
+	return fmt.Errorf("%q is unknown; want %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+}
+
+// Engine is how the network computes, with no field empty.
+func (n *Network) Engine() Engine { return Engine{n.set.Name, n.algorithm} }
+
+// KernelSet is the kernel set that the network uses, for what works on its parameters.
+func (n *Network) KernelSet() *kernel.Set { return n.set }

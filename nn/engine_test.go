@@ -1,0 +1,194 @@
+package nn_test
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/internal/kernel"
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// useKernels sets the active kernel set for the rest of a test.
+func useKernels(t *testing.T, name string) {
+	t.Helper()
+	before := kernel.Active().Name
+	if err := kernel.Use(name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kernel.Use(before); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// everything runs all that a network, its workspace and its optimisers do through some steps of training, and returns the bits
+// of all that comes of it. between is called between the steps.
+func everything(t *testing.T, e nn.Engine, between func()) []byte {
+	t.Helper()
+	c := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: e}
+	net, err := arch.ResNet18(c, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	beside := ws.Beside()
+	var bits []byte
+	keep := func(x []float32) {
+		for _, v := range x {
+			bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(v))
+		}
+	}
+	batches := []*tensor.Tensor{images(3, 3, 32, 32, 1), images(2, 3, 32, 32, 2)}
+	part := make([]float32, len(net.Params()))
+	for i, opt := range []optim.Optimizer{
+		optim.NewSGD(optim.SGD{LR: 0.01}), optim.NewSGD(optim.SGD{LR: 0.01, Momentum: 0.9, WeightDecay: 1e-3}),
+		optim.NewAdam(optim.Adam{LR: 1e-3}), optim.NewAdam(optim.Adam{LR: 1e-3, WeightDecay: 1e-3}),
+	} {
+		net.ZeroGrads()
+		if i%2 == 0 {
+			err = net.Accumulate(ws, batches, objectiveOf)
+		} else {
+			err = net.AccumulateApart(ws, batches, [][]float32{part}, objectiveOf)
+			dot := ws.Dot(net.Grads(), part)
+			keep([]float32{float32(dot), float32(dot - float64(float32(dot)))})
+			ws.AddScaled(net.Grads(), part, 0.3)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		optim.ClipNorm(net, 0.5)
+		between()
+		ahead := net.Clone()
+		ahead.StepFrom(ws, net, 0.01)
+		keep(ahead.Params())
+		now, then := net.ProbeBeside(ws, ahead, batches[0])
+		keep(now.Data)
+		keep(then.Data)
+		opt.Step(net, ws)
+		teacher := net.Clone()
+		keep(teacher.Forward(beside, batches[1], nn.Probe).Data)
+		cosines := make([]float64, 2)
+		ws.Cosines(cosines, net.Params(), slices.Concat(net.Grads(), part), len(part))
+		keep([]float32{float32(cosines[0]), float32(cosines[0] - float64(float32(cosines[0]))), float32(cosines[1])})
+		between()
+	}
+	d := tensor.New(3, 5)
+	objective(net.Forward(ws, batches[0], nn.Train), d)
+	net.Backward(ws, d)
+	opt := optim.NewSGD(optim.SGD{LR: 0.01})
+	opt.Step(net, nil)
+	keep(net.Predict(ws, batches[0]).Data)
+	keep(net.Params())
+	keep(net.Running())
+	return bits
+}
+
+// TestEngineOfANetwork: a network with a chosen engine gives the bits of a process in which that engine is in use, whatever
+// else is in use and changes between two steps, and networks of other engines may work beside it.
+func TestEngineOfANetwork(t *testing.T) {
+	fastest, slowest := nn.Kernels()[0], "generic"
+	if fastest == slowest {
+		t.Skip("the machine has one kernel set")
+	}
+	want := map[string][]byte{}
+	for _, name := range []string{fastest, slowest} {
+		t.Run(name+" in use", func(t *testing.T) {
+			useKernels(t, name)
+			want[name] = everything(t, nn.Engine{}, func() {})
+		})
+	}
+	if slices.Equal(want[fastest], want[slowest]) {
+		t.Fatal("both sets give the same bits: the test shows nothing")
+	}
+	for name, other := range map[string]string{fastest: slowest, slowest: fastest} {
+		t.Run(name+" where "+other+" is in use", func(t *testing.T) {
+			useKernels(t, other)
+			if got := everything(t, nn.Engine{Kernel: name}, func() {}); !slices.Equal(got, want[name]) {
+				t.Error("other bits than where it is in use")
+			}
+		})
+	}
+	t.Run("chosen by nobody", func(t *testing.T) {
+		useKernels(t, fastest)
+		got := everything(t, nn.Engine{}, func() {
+			if err := kernel.Use(slowest); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if !slices.Equal(got, want[fastest]) {
+			t.Error("a set that comes into use later changes a network that was there before")
+		}
+	})
+}
+
+// TestAlgorithmOfANetwork is the same for the algorithm of convolutions.
+func TestAlgorithmOfANetwork(t *testing.T) {
+	useConvolution(t, "direct")
+	want := everything(t, nn.Engine{}, func() {})
+	useConvolution(t, "winograd")
+	if got := everything(t, nn.Engine{Convolution: "direct"}, func() {}); !slices.Equal(got, want) {
+		t.Error("direct, chosen where winograd is in use, gives other bits than where direct is in use")
+	}
+	if slices.Equal(everything(t, nn.Engine{}, func() {}), want) {
+		t.Error("both algorithms give the same bits: the test shows nothing")
+	}
+}
+
+// TestEngineIsKept: a network and its copies say how they compute.
+func TestEngineIsKept(t *testing.T) {
+	last := nn.Kernels()[len(nn.Kernels())-1]
+	want := nn.Engine{Kernel: last, Convolution: "direct"}
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: want}, rng.New(1, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "generic" || net.Engine() != want || net.Clone().Engine() != want || net.KernelName() != last {
+		t.Errorf("engine %v, of a clone %v, kernels %s; want %v", net.Engine(), net.Clone().Engine(), net.KernelName(), want)
+	}
+	net, err = arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}}, rng.New(1, "net"))
+	if err != nil || net.Engine() != nn.DefaultEngine() {
+		t.Errorf("engine %v (%v), want the default %v", net.Engine(), err, nn.DefaultEngine())
+	}
+}
+
+// TestEngineRefuses: an error says what this machine has.
+func TestEngineRefuses(t *testing.T) {
+	for _, c := range []struct {
+		e    nn.Engine
+		want []string
+	}{
+		{nn.Engine{Kernel: "neon"}, append([]string{`nn: kernel set "neon" cannot run here; want one of `}, nn.Kernels()...)},
+		{nn.Engine{Convolution: "fft"}, []string{`nn: algorithm of convolutions "fft" is unknown; want direct, winograd or table`}},
+	} {
+		_, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: c.e}, rng.New(1, "net"))
+		for _, part := range c.want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%v: error %v, want one with %q", c.e, err, part)
+			}
+		}
+		if err := c.e.Check(); err == nil {
+			t.Errorf("%v: checked without an error", c.e)
+		}
+	}
+	if err := (nn.Engine{}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEngineOfEnvironment: what nobody set is empty.
+func TestEngineOfEnvironment(t *testing.T) {
+	t.Setenv("OCL_KERNEL", "generic")
+	t.Setenv("OCL_CONV", "")
+	if got, want := nn.EngineOfEnvironment(), (nn.Engine{Kernel: "generic"}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
