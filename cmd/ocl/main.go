@@ -109,7 +109,7 @@ func (e divergedError) Unwrap() error { return e.error }
 
 // onlyDiverged tells whether err says that runs diverged and nothing else.
 func onlyDiverged(err error) bool {
-	if _, ok := err.(divergedError); ok {
+	if _, ok := err.(divergedError); ok { //nolint:errorlint // the tree is walked here: all of it must be such errors
 		return true
 	}
 	inner := causes(err)

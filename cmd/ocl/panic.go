@@ -25,7 +25,7 @@ func guard(f func() error) (err error) {
 
 // panics are the panics among the errors of err.
 func panics(err error) []*experiment.PanicError {
-	if p, ok := err.(*experiment.PanicError); ok {
+	if p, ok := err.(*experiment.PanicError); ok { //nolint:errorlint // the tree is walked here: errors.As finds one of several
 		return []*experiment.PanicError{p}
 	}
 	var found []*experiment.PanicError
@@ -37,7 +37,7 @@ func panics(err error) []*experiment.PanicError {
 
 // causes are the errors that err wraps.
 func causes(err error) []error {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // this is one step of a walk through the tree
 	case interface{ Unwrap() []error }:
 		return e.Unwrap()
 	case interface{ Unwrap() error }:
