@@ -23,13 +23,17 @@ func newData() *cobra.Command {
 }
 
 func newDataList() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the data sets: name, classes, pictures, and whether they need files.",
 		Example: `  ocl data list
-  ocl data info glyphs`,
+  ocl data list --json`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), each(data.Catalogue(), newDataJSON))
+			}
 			t := table{head: []string{"name", "classes", "pictures", "needs", "size"}, right: []bool{false, true, true, false, false}}
 			for _, info := range data.Catalogue() {
 				needs := "nothing"
@@ -45,10 +49,19 @@ func newDataList() *cobra.Command {
 			return t.write(cmd.OutOrStdout())
 		},
 	}
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// addJSON adds the flag --json.
+func addJSON(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
 }
 
 func newDataInfo() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "info NAME",
 		Short: "Describe a data set: what it holds, where to get it and how it must lie on disk.",
 		Example: `  ocl data info cifar100
@@ -60,10 +73,15 @@ func newDataInfo() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), newDataJSON(info))
+			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), info.Text())
 			return err
 		},
 	}
+	addJSON(cmd, &asJSON)
+	return cmd
 }
 
 func newDataPreview() *cobra.Command {

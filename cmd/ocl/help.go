@@ -75,7 +75,7 @@ func helpText(cmd *cobra.Command) string {
 	writeCommands(&b, cmd)
 	writeFlags(&b, cmd)
 	if !cmd.HasParent() {
-		fmt.Fprint(&b, "\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n")
+		fmt.Fprint(&b, "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 a run diverged and none failed, 130 interrupted.\n")
 	}
 	return b.String()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -107,16 +106,5 @@ func TestSettingsCoverConfig(t *testing.T) {
 			t.Errorf("--%s and --%s both set %s", other, s.flag, s.key)
 		}
 		seen[s.key] = s.flag
-	}
-}
-
-func TestExitCodes(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want int
-	}{{nil, 0}, {context.DeadlineExceeded, 1}, {usage(context.DeadlineExceeded), 2}, {context.Canceled, 130}} {
-		if got := exitCode(c.err); got != c.want {
-			t.Errorf("%v: exit code %d, want %d", c.err, got, c.want)
-		}
 	}
 }

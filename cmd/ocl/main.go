@@ -2,7 +2,7 @@
 //
 // It reads flags, prints and sets exit codes; what it does is in the packages experiment, data, method, report and bench.
 // Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
-// 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
+// 3 a run diverged and none failed, 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
 package main
 
 import (
@@ -13,8 +13,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"ocl/internal/kernel"
 	"ocl/nn"
@@ -25,6 +30,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitDiverged    = 3
 	exitInterrupted = 130
 )
 
@@ -42,22 +48,45 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(stdout, stderr)
+	return executeRoot(ctx, newRoot(stdout, stderr), args, stderr)
+}
+
+func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr io.Writer) int {
 	root.SetArgs(args)
-	err := errors.Join(kernel.CheckEnvironment(), nn.CheckEnvironment())
-	if err != nil {
-		err = usage(err)
-	} else {
-		err = root.ExecuteContext(ctx)
-	}
-	code := exitCode(err)
+	err := guard(func() error {
+		if err := errors.Join(kernel.CheckEnvironment(), nn.CheckEnvironment()); err != nil {
+			return usage(err)
+		}
+		return root.ExecuteContext(ctx)
+	})
 	if err != nil {
 		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code says so
 		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
-			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), fault)
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), printable(fault))
 		}
 	}
-	return code
+	if list := panics(err); len(list) > 0 {
+		tellPanics(stderr, args, list)
+	}
+	return exitCode(err)
+}
+
+// printable is a line for a terminal: what a terminal would obey instead of showing it is written as in Go, an escape as \x1b.
+// Messages quote what they show from files; this holds for those that forget it.
+func printable(line string) string {
+	var b strings.Builder
+	for i, r := range line {
+		_, size := utf8.DecodeRuneInString(line[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, line[i])
+		case strconv.IsPrint(r) || r == '\t':
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // usageError is a wrong command line or a wrong config: exit code 2.
@@ -73,15 +102,33 @@ func usage(err error) error {
 	return usageError{err}
 }
 
+// divergedError says that runs ended with the outcome diverged: exit code 3 where it is the only error.
+type divergedError struct{ error }
+
+func (e divergedError) Unwrap() error { return e.error }
+
+// onlyDiverged tells whether err says that runs diverged and nothing else.
+func onlyDiverged(err error) bool {
+	if _, ok := err.(divergedError); ok { //nolint:errorlint // the tree is walked here: all of it must be such errors
+		return true
+	}
+	inner := causes(err)
+	return len(inner) > 0 && !slices.ContainsFunc(inner, func(e error) bool { return !onlyDiverged(e) })
+}
+
 func exitCode(err error) int {
 	var u usageError
 	switch {
 	case err == nil:
 		return exitDone
+	case len(panics(err)) > 0:
+		return exitFailed
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &u):
 		return exitUsage
+	case onlyDiverged(err):
+		return exitDiverged
 	}
 	return exitFailed
 }

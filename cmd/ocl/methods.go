@@ -12,7 +12,7 @@ import (
 )
 
 func newMethods() *cobra.Command {
-	var markdown, tricks bool
+	var markdown, tricks, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "methods [NAME]",
 		Short: "List the methods or the tricks, or describe one: its formula, options, what it needs to know and its cost.",
@@ -20,6 +20,7 @@ func newMethods() *cobra.Command {
   ocl methods er
   ocl methods --tricks
   ocl methods --tricks rv
+  ocl methods --json
   ocl methods --markdown > docs/methods.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -29,8 +30,11 @@ func newMethods() *cobra.Command {
 		},
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if markdown && asJSON {
+				return usage(fmt.Errorf("%s: found --markdown and --json; want one of them; take the other away", cmd.CommandPath()))
+			}
 			if tricks {
-				return printTricks(cmd.OutOrStdout(), args, markdown)
+				return printTricks(cmd.OutOrStdout(), args, markdown, asJSON)
 			}
 			write, infos := describeMethod, method.Catalogue()
 			if markdown {
@@ -44,7 +48,13 @@ func newMethods() *cobra.Command {
 				if err != nil {
 					return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))
 				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), newMethodJSON(info))
+				}
 				return write(cmd.OutOrStdout(), info)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), each(infos, newMethodJSON))
 			}
 			if !markdown {
 				return listMethods(cmd.OutOrStdout())
@@ -54,7 +64,8 @@ func newMethods() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe tricks instead: what --trick of `ocl run` takes")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all methods, or the one, as the page docs/methods.md")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the array of all, or the one, as JSON")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": "", "json": ""})
 	return cmd
 }
 

@@ -9,10 +9,12 @@ import (
 	"ocl/method"
 )
 
-// printTricks lists the tricks, or describes those called names.
-func printTricks(w io.Writer, names []string, markdown bool) error {
+// printTricks lists the tricks, or describes the one called names[0].
+func printTricks(w io.Writer, names []string, markdown, asJSON bool) error {
 	var b strings.Builder
 	switch {
+	case len(names) == 0 && asJSON:
+		return printJSON(w, each(method.Tricks(), newTrickJSON))
 	case len(names) == 0 && markdown:
 		tricksInMarkdown(&b)
 	case len(names) == 0:
@@ -24,9 +26,12 @@ func printTricks(w io.Writer, names []string, markdown bool) error {
 		if err != nil {
 			return usage(fmt.Errorf("unknown trick %q; %s; see `ocl methods --tricks`", names[0], nearest.Hint(names[0], trickNames()[1:])))
 		}
-		if markdown {
+		switch {
+		case asJSON:
+			return printJSON(w, newTrickJSON(t))
+		case markdown:
 			trickInMarkdown(&b, t)
-		} else {
+		default:
 			describeTrick(&b, t)
 		}
 	}
@@ -82,15 +87,19 @@ func trickFacts(t method.Trick) []fact {
 		{"refused by", strings.Join(refusals, "; ")},
 	}
 	for _, other := range method.Tricks() {
-		reason, excluded := t.Excludes[other.Name]
-		if !excluded {
-			reason, excluded = other.Excludes[t.Name]
-		}
-		if excluded {
+		if reason, excluded := excludes(t, other); excluded {
 			list = append(list, fact{"not with", other.Name + ": " + reason})
 		}
 	}
 	return append(list, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation})
+}
+
+// excludes tells whether two tricks do not go together, and why. One of the two says so.
+func excludes(t, other method.Trick) (reason string, excluded bool) {
+	if reason, excluded = t.Excludes[other.Name]; !excluded {
+		reason, excluded = other.Excludes[t.Name]
+	}
+	return reason, excluded
 }
 
 func describeTrick(b *strings.Builder, t method.Trick) {
