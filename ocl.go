@@ -38,7 +38,8 @@ const (
 	DomainIncremental Scenario = "domain-incremental"
 )
 
-// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples.
+// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples. Tasks need not be
+// equally large. Test is the size of the task's test set; where all tasks have one in common it is that one's.
 type TaskInfo struct {
 	Index   int     `json:"index"`
 	Classes []Label `json:"classes"`
@@ -60,7 +61,16 @@ type StreamInfo struct {
 	// Pixels [C] are the values in X of 8-bit pixels, a rising table for each channel; nil is k/255.
 	Pixels [][256]float32
 
+	CommonTest   bool // there is one test set for all tasks; otherwise each task has its own
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
+}
+
+// TestSets is the number of test sets: 1 where all tasks share it, otherwise one a task.
+func (s StreamInfo) TestSets() int {
+	if s.CommonTest {
+		return 1
+	}
+	return len(s.Tasks)
 }
 
 // ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.
@@ -71,8 +81,9 @@ type Stream interface {
 	Info() StreamInfo
 	// Train delivers the task's mini-batches once, in an order fixed by the seed; again yields ErrConsumed.
 	Train(task int) iter.Seq2[Batch, error]
-	// Test delivers the task's held-out samples, any number of times.
-	Test(task int) iter.Seq2[Batch, error]
+	// Test delivers the held-out samples of a test set, 0 ≤ set < TestSets of Info, any number of times. Set i is that of task
+	// i, or set 0 that of all tasks.
+	Test(set int) iter.Seq2[Batch, error]
 }
 
 // Seeker is a Stream that can continue in the middle of a task, as a resumed run does.
