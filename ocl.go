@@ -38,7 +38,8 @@ const (
 	DomainIncremental Scenario = "domain-incremental"
 )
 
-// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples.
+// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples. Tasks need not be
+// equally large. Test is the size of the task's test set; where all tasks have one in common it is that one's.
 type TaskInfo struct {
 	Index   int     `json:"index"`
 	Classes []Label `json:"classes"`
@@ -60,7 +61,16 @@ type StreamInfo struct {
 	// Pixels [C] are the values in X of 8-bit pixels, a rising table for each channel; nil is k/255.
 	Pixels [][256]float32
 
+	CommonTest   bool // there is one test set for all tasks; otherwise each task has its own
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it
+}
+
+// TestSets is the number of test sets: 1 where all tasks share it, otherwise one a task.
+func (s StreamInfo) TestSets() int {
+	if s.CommonTest {
+		return 1
+	}
+	return len(s.Tasks)
 }
 
 // ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.
@@ -71,8 +81,9 @@ type Stream interface {
 	Info() StreamInfo
 	// Train delivers the task's mini-batches once, in an order fixed by the seed; again yields ErrConsumed.
 	Train(task int) iter.Seq2[Batch, error]
-	// Test delivers the task's held-out samples, any number of times.
-	Test(task int) iter.Seq2[Batch, error]
+	// Test delivers the held-out samples of a test set, 0 ≤ set < TestSets of Info, any number of times. Set i is that of task
+	// i, or set 0 that of all tasks.
+	Test(set int) iter.Seq2[Batch, error]
 }
 
 // Seeker is a Stream that can continue in the middle of a task, as a resumed run does.
@@ -98,7 +109,17 @@ type Learner interface {
 	// Predict writes the predicted label of each row of x [B,C,H,W] to dst, len(dst) == B. It changes nothing: no
 	// statistics, no draws, no memory.
 	Predict(dst []Label, x *tensor.Tensor) error
+	// Cost says how large the learner is and what it takes, at any time: a learner may grow.
+	Cost() Cost
 	State
+}
+
+// Cost is how large a learner is and what it takes. Floating-point operations are those of passes through networks, two a
+// multiply-add, counted as they are made; what else a learner does is not counted.
+type Cost struct {
+	Parameters int   // of all networks that it predicts with
+	StepFLOPs  int64 // of the last batch that was observed, all its steps together; 0 before the first since it was made or loaded
+	ImageFLOPs int64 // to predict one image
 }
 
 // ErrDiverged says that a loss became NaN or infinite; a run then ends with outcome "diverged".
@@ -115,9 +136,28 @@ type Preparer interface {
 	Prepare(ctx context.Context) error
 }
 
-// Watched learners tell how far a long Prepare is.
+// Pausing learners may work for long inside Observe, as one does that sleeps now and then to consolidate its memory. They
+// look at ctx during that work, and not only before it as other learners do. When ctx ends, Observe returns an error that
+// wraps ctx.Err():
+//
+//   - Paused is then false where nothing of the batch was learned: the learner is as it was before.
+//   - Paused is true where Observe stopped on the way. The learner is whole: it may be saved, and a loaded one is Paused too.
+//     It is asked for nothing but SaveState, LoadState, Cost and Paused before the next Observe.
+//
+// Either way the next Observe gets the same batch again and goes on where the last one stopped. Its StepStats are those of the
+// whole batch, and all bits are those of an Observe that was never paused. A Pausing learner is [Watched] as well. Every other
+// learner observes a batch wholly or not at all.
+type Pausing interface {
+	Learner
+	Watched
+	Paused() bool
+}
+
+// Watched learners tell how far long work is: that of Prepare, of EndTask and, if they are [Pausing], of Observe.
 type Watched interface {
-	// Watch makes Prepare call f after each of its steps, from its own goroutine; nil is nobody. It changes no number.
+	// Watch makes long work call f after each of its steps, from the goroutine that does it; nil is nobody. In one piece of
+	// work done rises from call to call up to total, which stays; work that goes on after a pause goes on counting. It changes
+	// no number.
 	Watch(f func(done, total int))
 }
 

@@ -139,7 +139,7 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	r.opt = optim.NewSGD(optim.SGD{LR: rate})
 	r.setup = method.Setup{
 		Net: own, WS: own.NewWorkspace(o.Workers), Opt: optim.NewSGD(optim.SGD{LR: rate}), Memory: o.Memory, ReplayBatch: batch,
-		Iterations: 1, Shape: [3]int{3, methodSize, methodSize}, Classes: classes, Seed: 1,
+		Iterations: 1, Shape: [3]int{3, methodSize, methodSize}, Classes: classes, Seed: 1, InitSeed: 1,
 		Tricks: tricks,
 	}
 	if r.learner, err = info.New(r.setup); err != nil {

@@ -36,7 +36,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 			Convolution: r.net.ConvolutionName(), Workers: r.workers, Concurrency: r.concurrency, Go: runtime.Version(), DataDigest: r.stream.Info().Digest,
 		},
 		Stream:  r.streamResult(),
-		Metrics: metricsOf(r.measured[0].accuracy),
+		Metrics: metricsOf(r.measured[0].accuracy, r.stream.Info().CommonTest),
 		Seconds: r.seconds,
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.peak, peakResident()), Parameters: len(r.net.Params()),
@@ -117,14 +117,14 @@ func (r *run) revision() string {
 }
 
 // metricsOf summarises the rows that were measured; what is undefined for them is nil.
-func metricsOf(accuracy [][]float64) result.Metrics {
+func metricsOf(accuracy [][]float64, common bool) result.Metrics {
 	rows := 0
 	for i := range accuracy {
 		if !math.IsNaN(accuracy[i][0]) {
 			rows = i + 1
 		}
 	}
-	m := metric.Matrix(accuracy[:rows])
+	m := metric.Matrix{Rows: accuracy[:rows], Common: common}
 	defined := func(v float64) *float64 {
 		if math.IsNaN(v) {
 			return nil

@@ -171,7 +171,7 @@ func (c Config) setup() method.Setup {
 	return method.Setup{
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
 		Training: c.Replay.Teacher == TeacherTraining,
-		Seed:     c.Seed, Options: c.Method[c.Methods[0]], Tricks: c.trickSets()[0],
+		Seed:     c.Seed, InitSeed: c.Seed, Options: c.Method[c.Methods[0]], Tricks: c.trickSets()[0],
 	}
 }
 

@@ -137,7 +137,7 @@ func (r *run) classifierResults() map[string]result.Classifier {
 	others := map[string]result.Classifier{}
 	for i, name := range r.classifiers.names[1:] {
 		m := &r.measured[i+1]
-		c := result.Classifier{Metrics: metricsOf(m.accuracy), ErrorAnalysis: m.analysis()}
+		c := result.Classifier{Metrics: metricsOf(m.accuracy, r.stream.Info().CommonTest), ErrorAnalysis: m.analysis()}
 		for _, row := range m.accuracy {
 			c.Accuracy = append(c.Accuracy, nullable(row))
 		}

@@ -23,8 +23,9 @@ import (
 //
 // A training passes over the memory in random order, in batches of Batch samples of which an incomplete last one is left
 // out, unless it is the only one. Its draws come from sources of Seed that are named after their use and the number of
-// samples seen ("gdumb/init/5000", "gdumb/order/5000", "gdumb/augment/5000"), so that what is predicted after a part of
-// the stream does not depend on how often it was asked before. The memory's update draws from "memory/update".
+// samples seen ("gdumb/order/5000", "gdumb/augment/5000"), so that what is predicted after a part of the stream does not
+// depend on how often it was asked before. A fresh network draws from such a source of InitSeed ("gdumb/init/5000"). The
+// memory's update draws from "memory/update" of Seed.
 //
 // Net and WS belong to the learner; Net's parameters are worth something between Prepare and the next Observe only. Set
 // the fields before the first call.
@@ -41,6 +42,8 @@ type GDumb struct {
 	Crop   bool           // crop and flip the images at random
 	CutMix float64        // probability that a batch is cut and mixed
 	Seed   uint64
+
+	InitSeed uint64 // of fresh networks
 
 	env      memory.Env
 	steps    int64
@@ -133,11 +136,11 @@ func (g *GDumb) Prepare(ctx context.Context) error {
 	if stored == 0 {
 		return fmt.Errorf("learner: gdumb: asked to predict before anything was stored; want samples to train on; observe a batch first")
 	}
-	source := func(use string) *rng.Source {
-		return rng.New(g.Seed, fmt.Sprintf("gdumb/%s/%d", use, g.Memory.Seen()))
+	source := func(seed uint64, use string) *rng.Source {
+		return rng.New(seed, fmt.Sprintf("gdumb/%s/%d", use, g.Memory.Seen()))
 	}
-	order, augment := source("order"), source("augment")
-	g.Net.Init(source("init"))
+	order, augment := source(g.Seed, "order"), source(g.Seed, "augment")
+	g.Net.Init(source(g.InitSeed, "init"))
 	opt := g.Opt.Fresh()
 	slots := make([]int, stored)
 	for i := range slots {

@@ -21,7 +21,7 @@ func gdumb(t *testing.T, capacity int) *learner.GDumb {
 	t.Helper()
 	r := perceptron(t, 0.1)
 	return &learner.GDumb{
-		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), Seed: 1,
+		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), Seed: 1, InitSeed: 2,
 		Memory: memory.NewStore(capacity, shape),
 	}
 }
@@ -42,7 +42,7 @@ func TestGDumbTrains(t *testing.T) {
 	}
 	twin := perceptron(t, 0.1)
 	twin.Opt = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01})
-	twin.Net.Init(rng.New(1, "gdumb/init/40"))
+	twin.Net.Init(rng.New(2, "gdumb/init/40"))
 	order := rng.New(1, "gdumb/order/40")
 	slots := make([]int, 23)
 	for i := range slots {
@@ -86,7 +86,7 @@ func TestGDumbClips(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := perceptron(t, 0.1).Net
-	start.Init(rng.New(1, "gdumb/init/20"))
+	start.Init(rng.New(2, "gdumb/init/20"))
 	sum := 0.0
 	for i, v := range g.Net.Params() {
 		d := float64(v) - float64(start.Params()[i])

@@ -38,6 +38,7 @@ type ICaRL struct {
 	Teacher     Teacher
 	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
+	meter            meter
 	retrieve, update memory.Env
 	steps            int64
 	order            []ocl.Label // by output: the classes in the order in which they appeared
@@ -63,6 +64,7 @@ var (
 	_ ocl.TaskAware      = (*ICaRL)(nil)
 	_ ocl.Preparer       = (*ICaRL)(nil)
 	_ ocl.MemoryReporter = (*ICaRL)(nil)
+	_ ocl.Watched        = (*ICaRL)(nil)
 )
 
 func (l *ICaRL) prepare() {
@@ -136,6 +138,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 		return stats, err
 	}
 	l.prepare()
+	defer l.meter.since(l.WS, l.WS.FLOPs())
 	l.steps++
 	for i, y := range b.Y {
 		if y < 0 || int(y) >= len(l.current) || !l.current[y] {
@@ -225,6 +228,14 @@ func (l *ICaRL) store(b ocl.Batch) (err error) {
 	return nil
 }
 
+// Watch implements [ocl.Watched]: long work is the [Review] and the class means of Prepare.
+func (l *ICaRL) Watch(f func(done, total int)) {
+	l.ncm.watch = f
+	if l.Review != nil {
+		l.Review.watch = f
+	}
+}
+
 // Prepare implements [ocl.Preparer]: it finds the class means of the memory's samples by the network as it is.
 func (l *ICaRL) Prepare(ctx context.Context) error {
 	if l.Memory.Len() == 0 {
@@ -303,6 +314,7 @@ func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
 // LoadState implements [ocl.State].
 func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
 	l.prepare()
+	l.meter = meter{}
 	if err := d.Int64s("steps", &l.steps); err != nil {
 		return err
 	}

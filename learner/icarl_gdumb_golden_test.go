@@ -265,7 +265,7 @@ func TestGDumbGolden(t *testing.T) {
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
 			l := &GDumb{
-				Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1,
+				Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1, InitSeed: 1,
 				Memory: memory.NewStore(c.Memory, c.Shape), Epochs: c.Epochs, Batch: c.TrainBatch, Clip: c.Clip,
 			}
 			if name == "original" {

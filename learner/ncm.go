@@ -26,6 +26,7 @@ type NCM struct {
 	counts  []int       // [K]
 	slots   []int
 	samples batch
+	watch   func(done, total int) // of the batches of Fit; nil is nobody
 }
 
 // fitBatch is the number of stored samples whose features are found at once; it moves no number.
@@ -60,6 +61,9 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 				sum[k] += float64(v) * scale
 			}
 			c.counts[y]++
+		}
+		if c.watch != nil {
+			c.watch(from/fitBatch+1, (m.Len()+fitBatch-1)/fitBatch)
 		}
 	}
 	c.Forget()

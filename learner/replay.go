@@ -45,6 +45,7 @@ type Replay struct {
 
 	retrieveEnv, updateEnv memory.Env
 	probe                  probe
+	meter                  meter
 	steps                  int64 // batches observed
 	slots                  []int
 	replayed, joined       batch
@@ -59,6 +60,7 @@ const DefaultReplayBatch = 10
 var (
 	_ ocl.Learner        = (*Replay)(nil)
 	_ ocl.MemoryReporter = (*Replay)(nil)
+	_ ocl.Watched        = (*Replay)(nil)
 )
 
 // prepare fills the fields that were left to ER's choice.
@@ -101,6 +103,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		return stats, err
 	}
 	r.prepare()
+	defer r.meter.since(r.WS, r.WS.FLOPs())
 	r.steps++
 	for i := range r.Iterations {
 		g, err := r.Step.Gradient(r, b)
@@ -126,6 +129,13 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 	}
 	r.Memory.Put(b, r.slots)
 	return stats, nil
+}
+
+// Watch implements [ocl.Watched]: the [Review] is long work, and there is no other.
+func (r *Replay) Watch(f func(done, total int)) {
+	if r.Review != nil {
+		r.Review.watch = f
+	}
 }
 
 // Predict implements [ocl.Learner]: the class of the largest logit, batch norm by its running statistics. Any number of
@@ -284,6 +294,7 @@ func (r *Replay) SaveState(e *checkpoint.Encoder) error {
 // LoadState implements [ocl.State].
 func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 	r.prepare()
+	r.meter = meter{}
 	if err := d.Int64s("steps", &r.steps); err != nil {
 		return err
 	}

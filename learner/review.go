@@ -32,6 +32,7 @@ type Review struct {
 	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
 	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
 
+	watch  func(done, total int) // nil is nobody
 	rand   *rng.Source
 	left   []int32 // slots to review before the task has ended
 	begun  bool    // left is that of this task's end
@@ -79,6 +80,11 @@ func (v *Review) run(ctx context.Context) error {
 			return err
 		}
 		v.left = v.left[n:]
+		if v.watch != nil {
+			steps := func(samples int) int { return (samples + v.Batch - 1) / v.Batch }
+			total := steps(v.memory.Len())
+			v.watch(total-steps(len(v.left)), total)
+		}
 	}
 	v.begun = false
 	return nil

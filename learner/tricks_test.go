@@ -217,10 +217,15 @@ func TestReviewIsInterrupted(t *testing.T) {
 			t.Errorf("%s: cut after two of three steps and yet whole", name)
 		}
 		for what, l := range map[string]ocl.Learner{"loaded": loaded, "gone on": cut} {
+			var told [][2]int
+			l.(ocl.Watched).Watch(func(done, total int) { told = append(told, [2]int{done, total}) })
 			if err := l.(ocl.TaskAware).EndTask(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			learnertest.CheckSame(t, name+", "+what+" and ended", learnertest.State(t, l), learnertest.State(t, whole))
+			if !slices.Equal(told, [][2]int{{3, 3}}) {
+				t.Errorf("%s, %s: it tells %v, want the last of three steps", name, what, told)
+			}
 		}
 	}
 }

@@ -25,8 +25,8 @@ type GSSBatch struct {
 	cosines []float64
 }
 
-// referenceBatch is the size of the batches in the authors' code.
-const referenceBatch = 10
+// ReferenceBatch is the size of the batches in the authors' code.
+const ReferenceBatch = 10
 
 var (
 	_ Updater   = (*GSSBatch)(nil)
@@ -77,7 +77,7 @@ func (g *GSSBatch) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, err
 
 // references draws the batches to compare with; none from an empty memory.
 func (g *GSSBatch) references(m *Store, env Env) Groups {
-	size := min(referenceBatch, m.Len())
+	size := min(ReferenceBatch, m.Len())
 	n := 0
 	if size > 0 {
 		n = min(g.Size, m.Len()/size)

@@ -34,7 +34,7 @@ func build(name string, network arch.Config, change func(*method.Setup)) func(*t
 		s := method.Setup{
 			Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.5}),
 			Memory: 12, ReplayBatch: 4, Iterations: 1,
-			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed,
+			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed, InitSeed: seed,
 		}
 		s.Options = maps.Clone(options[name])
 		if change != nil {

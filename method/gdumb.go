@@ -61,7 +61,7 @@ var gdumb = Info{
 	passes:   func(s Setup, _ int) []Pass { return learn(s, option[int](s, gdumbBatch)) },
 	build: func(s Setup) (ocl.Learner, error) {
 		g := &learner.GDumb{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), Seed: s.Seed, InitSeed: s.InitSeed,
 			Epochs: option[int](s, gdumbEpochs), Batch: option[int](s, gdumbBatch), Clip: option[float64](s, gdumbClip),
 		}
 		if option[string](s, gdumbUpdate) == gdumbReservoir {

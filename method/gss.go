@@ -50,7 +50,10 @@ var gss = Info{
 		return nil
 	},
 	passes: func(s Setup, b int) []Pass {
-		return append(replay(s, b), Pass{Gradients, []int{b, option[int](s, gssSize)}})
+		if s.Memory == 0 {
+			return learn(s, b)
+		}
+		return append(replay(s, b), Pass{Gradients, gssGradients(s, b)})
 	},
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)
@@ -66,4 +69,21 @@ var gss = Info{
 		}
 		return r, nil
 	},
+}
+
+// gssGradients is the images whose gradients a memory update finds, by batch.
+func gssGradients(s Setup, b int) []int {
+	n := option[int](s, gssSize)
+	switch {
+	case option[string](s, gssGate) == "batch":
+		size := min(memory.ReferenceBatch, s.Memory)
+		return []int{b, min(n, s.Memory/size) * size}
+	case option[string](s, gssSubset) == "sample":
+		var images []int
+		for range b {
+			images = append(images, 1, min(n, s.Memory))
+		}
+		return images
+	}
+	return []int{b, min(n, s.Memory)}
 }

@@ -39,7 +39,7 @@ var icarl = Info{
 	},
 	prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
 	passes: func(s Setup, b int) []Pass {
-		both := []int{b + s.ReplayBatch}
+		both := []int{b + s.replayed()}
 		return []Pass{{Predict, both}, {Learn, both}}
 	},
 	build: func(s Setup) (ocl.Learner, error) {

@@ -71,7 +71,8 @@ type Setup struct {
 	Shape       [3]int         // C, H, W
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
 	Classes     int            // K
-	Seed        uint64
+	Seed        uint64         // of all that the learner draws but
+	InitSeed    uint64         // of the networks that it makes afresh
 	Options     map[string]any // by Option.Name; what is absent has its default
 	Tricks      []string       // names of Tricks, as ParseTricks orders them
 }

@@ -58,7 +58,7 @@ func TestCatalogueIsSortedAndWhole(t *testing.T) {
 // TestCostIsThatOfThePasses holds what CostPerStep says of a step to the arithmetic of its passes, as 2.7 or as 8/3.
 func TestCostIsThatOfThePasses(t *testing.T) {
 	for _, info := range method.Catalogue() {
-		passes := info.Passes(method.Setup{ReplayBatch: 10}, 10)
+		passes := info.Passes(method.Setup{Memory: 1000, ReplayBatch: 10}, 10)
 		sum := 0
 		for _, p := range passes {
 			sum += p.Forwards()

@@ -42,7 +42,14 @@ var mir = Info{
 		return nil
 	},
 	passes: func(s Setup, b int) []Pass {
-		return []Pass{{Learn, []int{b}}, {Probe, []int{option[int](s, mirCandidates)}}, {Learn, []int{s.ReplayBatch}}}
+		passes := learn(s, b)
+		if candidates := min(option[int](s, mirCandidates), s.Memory); candidates > s.ReplayBatch {
+			passes = append(passes, Pass{Probe, []int{candidates}}) // otherwise there is nothing to choose
+		}
+		if n := s.replayed(); n > 0 {
+			passes = append(passes, Pass{Learn, []int{n}})
+		}
+		return passes
 	},
 	build: func(s Setup) (ocl.Learner, error) {
 		r := base(s)

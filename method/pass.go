@@ -44,7 +44,10 @@ func (p Pass) Forwards() int {
 }
 
 // Passes are those of a step with a full memory, from the second task on, on b incoming samples: of a method that learns
-// when it prepares those of a step of that training, of one that learns offline those of a batch of its own size.
+// when it prepares those of a step of that training, of one that learns offline those of a batch of its own size. They are
+// what a learner's Cost counts, to the operation, but for two methods that go by what they are shown: iCaRL replays fewer
+// rows once most of its memory is of the task, and GSS with gate batch finds its gradients a second time where the batch
+// passes. Of the setup they need Memory and all that the config says.
 func (i Info) Passes(s Setup, b int) []Pass {
 	once := i.passes(s, b)
 	if s.Taught() {
@@ -75,8 +78,15 @@ func learn(_ Setup, b int) []Pass { return []Pass{{Learn, []int{b}}} }
 
 // replay is the passes of ER.
 func replay(s Setup, b int) []Pass {
-	if s.Joint {
-		return []Pass{{Learn, []int{b + s.ReplayBatch}}}
+	n := s.replayed()
+	switch {
+	case n == 0:
+		return learn(s, b)
+	case s.Joint:
+		return []Pass{{Learn, []int{b + n}}}
 	}
-	return []Pass{{Learn, []int{b, s.ReplayBatch}}}
+	return []Pass{{Learn, []int{b, n}}}
 }
+
+// replayed is the rows replayed from a full memory.
+func (s Setup) replayed() int { return min(s.ReplayBatch, s.Memory) }

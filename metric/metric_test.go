@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,26 +13,38 @@ import (
 var nan = math.NaN()
 
 // example is the worked 3×3 example of the docstrings.
-var example = metric.Matrix{{0.9, 0.1, 0.2}, {0.6, 0.8, 0.3}, {0.5, 0.7, 0.85}}
+var example = metric.Matrix{Rows: [][]float64{{0.9, 0.1, 0.2}, {0.6, 0.8, 0.3}, {0.5, 0.7, 0.85}}}
 
 // seen is what --eval seen leaves of a matrix.
 func seen(m metric.Matrix) metric.Matrix {
-	s := make(metric.Matrix, len(m))
-	for i := range m {
-		for j, v := range m[i] {
+	s := make([][]float64, len(m.Rows))
+	for i, row := range m.Rows {
+		for j, v := range row {
 			if j > i {
 				v = nan
 			}
 			s[i] = append(s[i], v)
 		}
 	}
-	return s
+	return metric.Matrix{Rows: s}
+}
+
+// of is the matrix with these rows, and a test set for each task.
+func of(rows ...[]float64) metric.Matrix { return metric.Matrix{Rows: rows} }
+
+// common is the matrix of these accuracies on a common test set.
+func common(column ...float64) metric.Matrix {
+	m := metric.Matrix{Common: true}
+	for _, v := range column {
+		m.Rows = append(m.Rows, []float64{v})
+	}
+	return m
 }
 
 type summary struct{ a, f, fAll, bwt, fwt, la, aia float64 }
 
 func summarise(m metric.Matrix) summary {
-	last := len(m) - 1
+	last := len(m.Rows) - 1
 	return summary{
 		metric.AverageAccuracy(m, last), metric.AverageForgetting(m, last), metric.ForgettingAllTasks(m),
 		metric.BWTPlus(m), metric.FWT(m), metric.LearningAccuracy(m), metric.AverageIncrementalAccuracy(m),
@@ -56,15 +69,27 @@ func TestByHand(t *testing.T) {
 	}{
 		{"example", example, summary{2.05 / 3, 0.25, 0.5 / 3, 0, 0.2, 0.85, aia}},
 		{"seen", seen(example), summary{2.05 / 3, 0.25, 0.5 / 3, 0, nan, 0.85, aia}},
-		{"final", metric.Matrix{{nan, nan, nan}, {nan, nan, nan}, {0.5, 0.7, 0.85}}, summary{2.05 / 3, nan, nan, nan, nan, nan, nan}},
-		{"one task", metric.Matrix{{0.9}}, summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
-		{"no task", nil, summary{nan, nan, nan, nan, nan, nan, nan}},
-		{"stopped after the second task", seen(example)[:2], summary{0.7, 0.3, 0.15, 0, nan, 0.85, 0.8}},
-		{"old tasks improve", metric.Matrix{{0.4, nan}, {0.7, 0.6}}, summary{0.65, -0.3, 0, 0.3, nan, 0.5, (0.4 + 0.65) / 2}},
-		{"better before it was learned", metric.Matrix{{0.5, 0.9, 0}, {0.5, 0.2, 0}, {0.5, 0.1, 0.3}}, summary{0.3, 0.4, 0.8 / 3, 0, 0.3, 1. / 3, (0.5 + 0.35 + 0.3) / 3}},
-		{"common test set", metric.Matrix{{0.2}, {0.5}, {0.4}}, summary{0.4, 0.1, 0.1, nan, nan, nan, 1.1 / 3}},
-		{"common test set, rising", metric.Matrix{{0.2}, {0.5}}, summary{0.5, -0.3, 0, nan, nan, nan, 0.35}},
-		{"common test set, final", metric.Matrix{{nan}, {nan}, {0.4}}, summary{0.4, nan, nan, nan, nan, nan, nan}},
+		{"final", of([]float64{nan, nan, nan}, []float64{nan, nan, nan}, []float64{0.5, 0.7, 0.85}), summary{2.05 / 3, nan, nan, nan, nan, nan, nan}},
+		{"one task", of([]float64{0.9}), summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
+		{"one task of three", of([]float64{0.9, 0.1, 0.2}), summary{0.9, nan, nan, nan, nan, 0.9, 0.9}},
+		{"no task", of(), summary{nan, nan, nan, nan, nan, nan, nan}},
+		{"stopped after the second task", of(seen(example).Rows[:2]...), summary{0.7, 0.3, 0.15, 0, nan, 0.85, 0.8}},
+		{"old tasks improve", of([]float64{0.4, nan}, []float64{0.7, 0.6}), summary{0.65, -0.3, 0, 0.3, nan, 0.5, (0.4 + 0.65) / 2}},
+		{"better before it was learned", of([]float64{0.5, 0.9, 0}, []float64{0.5, 0.2, 0}, []float64{0.5, 0.1, 0.3}), summary{0.3, 0.4, 0.8 / 3, 0, 0.3, 1. / 3, (0.5 + 0.35 + 0.3) / 3}},
+		// More test sets than tasks learned: those of later tasks count for nothing, however well they do.
+		{"wide", of([]float64{0.9, 0.1, 0.99}, []float64{0.6, 0.8, 0.99}), summary{0.7, 0.3, 0.15, 0, 0.1, 0.85, 0.8}},
+		// Rows that end with the task just learned are those of evaluations that saw no more.
+		{"triangular", of([]float64{0.9}, []float64{0.6, 0.8}, []float64{0.5, 0.7, 0.85}), summarise(seen(example))},
+		// Fewer test sets than tasks: what needs that of the last task is undefined, what looks at earlier tasks is not.
+		// F_2 = ((0.5 − 0.7) + (0.6 − 0.7))/2, and all of BWT's pairs are there: (−0.1 + 0.2 + 0.1)/3.
+		{"narrow", of([]float64{0.5, 0.1}, []float64{0.4, 0.6}, []float64{0.7, 0.7}), summary{nan, -0.15, nan, 0.2 / 3, nan, nan, nan}},
+		// One column of a stream in which each task has its own test set is that of the first task.
+		{"one column", of([]float64{0.2}, []float64{0.5}), summary{nan, -0.3, nan, 0.3, nan, nan, nan}},
+		{"common test set", common(0.2, 0.5, 0.4), summary{0.4, 0.1, 0.1, nan, nan, nan, 1.1 / 3}},
+		{"common test set, rising", common(0.2, 0.5), summary{0.5, -0.3, 0, nan, nan, nan, 0.35}},
+		{"common test set, final", common(nan, nan, 0.4), summary{0.4, nan, nan, nan, nan, nan, nan}},
+		{"common test set, one task", common(0.2), summary{0.2, nan, nan, nan, nan, nan, 0.2}},
+		{"common test set, no task", common(), summary{nan, nan, nan, nan, nan, nan, nan}},
 	} {
 		if got := summarise(c.m); !got.equal(c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
@@ -83,9 +108,9 @@ func TestTwoForgettings(t *testing.T) {
 func matrices() *rapid.Generator[metric.Matrix] {
 	return rapid.Custom(func(t *rapid.T) metric.Matrix {
 		n := rapid.IntRange(2, 6).Draw(t, "T")
-		m := make(metric.Matrix, n)
-		for i := range m {
-			m[i] = rapid.SliceOfN(rapid.Float64Range(0, 1), n, n).Draw(t, "row")
+		m := metric.Matrix{Rows: make([][]float64, n)}
+		for i := range m.Rows {
+			m.Rows[i] = rapid.SliceOfN(rapid.Float64Range(0, 1), n, n).Draw(t, "row")
 		}
 		return m
 	})
@@ -109,17 +134,17 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("seen %+v, all %+v", s, got)
 		}
 		// A learner that never changes forgets nothing and transfers what it knows.
-		flat := make(metric.Matrix, len(m))
-		for i := range flat {
-			flat[i] = m[0]
+		flat := metric.Matrix{}
+		for range m.Rows {
+			flat.Rows = append(flat.Rows, m.Rows[0])
 		}
 		if c := summarise(flat); !same(c.f, 0) || !same(c.fAll, 0) || !same(c.bwt, 0) || !same(c.a, c.la) {
 			t.Fatalf("constant rows: %+v", c)
 		}
 		// Columns beyond the last row are ignored.
-		wide := make(metric.Matrix, len(m))
-		for i := range wide {
-			wide[i] = append(append([]float64{}, m[i]...), 0.5, nan)
+		wide := metric.Matrix{}
+		for _, row := range m.Rows {
+			wide.Rows = append(wide.Rows, append(slices.Clone(row), 0.5, nan))
 		}
 		if w := summarise(wide); !w.equal(got) {
 			t.Fatalf("with more columns %+v, want %+v", w, got)

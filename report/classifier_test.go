@@ -67,7 +67,7 @@ func TestClassifierRows(t *testing.T) {
 	if own.Label != "ER, memory 500" || ncm.Label != "ER + NCM, memory 500" || len(own.runs) != 3 || len(ncm.runs) != 2 {
 		t.Errorf("%s of %d runs and %s of %d", own.Label, len(own.runs), ncm.Label, len(ncm.runs))
 	}
-	if a, b := own.runs[0].matrix[3][0], ncm.runs[0].matrix[3][0]; b != 1.5*a {
+	if a, b := own.runs[0].matrix.Rows[3][0], ncm.runs[0].matrix.Rows[3][0]; b != 1.5*a {
 		t.Errorf("accuracies %v and %v, want the second half as large again", a, b)
 	}
 	var text bytes.Buffer

@@ -84,11 +84,11 @@ func (r *run) fullMatrix() metric.Matrix {
 	if r.common() {
 		cols = 1
 	}
-	m := make(metric.Matrix, len(r.Accuracy))
-	for i := range m {
-		m[i] = make([]float64, cols)
-		for j := range m[i] {
-			m[i][j] = at(r.Accuracy, i, j)
+	m := metric.Matrix{Rows: make([][]float64, len(r.Accuracy)), Common: r.common()}
+	for i := range m.Rows {
+		m.Rows[i] = make([]float64, cols)
+		for j := range m.Rows[i] {
+			m.Rows[i][j] = at(r.Accuracy, i, j)
 		}
 	}
 	return m

@@ -61,11 +61,38 @@ func CheckTasks(tasks, classes int) error {
 		tasks, classes, near)
 }
 
+// CheckTaskClasses returns an error unless the list is the number of classes of each of so many tasks: at least 1 each, and
+// all classes together.
+func CheckTaskClasses(list []int, tasks, classes int) error {
+	if len(list) != tasks {
+		return fmt.Errorf("the list of task sizes has %d entries; want one for each of the %d tasks; correct one of the two", len(list), tasks)
+	}
+	sum := 0
+	for i, n := range list {
+		if n < 1 || n > classes {
+			return fmt.Errorf("task %d has %d classes; want 1 to %d; correct the list of task sizes", i+1, n, classes)
+		}
+		sum += n
+	}
+	if sum != classes {
+		return fmt.Errorf("the tasks have %d classes together; want the %d that the data have; correct the list of task sizes", sum, classes)
+	}
+	return nil
+}
+
+// checkTasks checks Tasks and TaskClasses.
+func (o Options) checkTasks(classes int) error {
+	if len(o.TaskClasses) > 0 {
+		return CheckTaskClasses(o.TaskClasses, o.Tasks, classes)
+	}
+	return CheckTasks(o.Tasks, classes)
+}
+
 // check reports all faults of the options at once.
 func (o Options) check(set *data.Set) error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if err := CheckTasks(o.Tasks, set.Classes); err != nil {
+	if err := o.checkTasks(set.Classes); err != nil {
 		faults = append(faults, err)
 	} else if k := o.Keep; k != (Range{}) && (k.From < 0 || k.From >= k.To || k.To > o.Tasks) {
 		add("tasks %d to %d are to be kept; want a range within 0 to %d", k.From, k.To, o.Tasks)

@@ -25,14 +25,19 @@ const defaultTestBatch = 200
 
 // Options say how a data set becomes a stream.
 type Options struct {
-	Tasks      int    // T of the whole stream, before Keep; it divides the number of classes
+	Tasks      int    // T of the whole stream, before Keep; it divides the number of classes unless TaskClasses is set
 	Batch      int    // b, samples in an incoming batch
 	TestBatch  int    // samples in a test batch; 0 is 200
 	Order      string // Random, Given or List; "" is List where ClassOrder is set, else Random
-	ClassOrder []int  // every class once, for List: the first K/T of them are task 0
+	ClassOrder []int  // every class once, for List: the first of them are task 0
 	Keep       Range  // the tasks that are delivered; the zero value keeps all
-	DropLast   bool   // leave out the incomplete last batch of a task
-	Augment    bool   // crop after padding by an eighth of the side, and flip with probability ½; training only
+	// TaskClasses is the number of classes of each of the Tasks of the whole stream, such as 10, 5, 5, …; empty is equally many.
+	TaskClasses []int
+	// CommonTest makes one test set of all tasks that Keep keeps, the same after each of them; otherwise each task has its own.
+	CommonTest bool
+
+	DropLast bool // leave out the incomplete last batch of a task
+	Augment  bool // crop after padding by an eighth of the side, and flip with probability ½; training only
 	// Mean and Std normalise, x = (pixel/255 - Mean)/Std, a value a channel; empty means 0 and 1.
 	Mean, Std []float64
 	Seed      uint64
@@ -49,9 +54,9 @@ type Tasks struct {
 	info    ocl.StreamInfo
 	first   int       // index of task 0 in the whole stream
 	train   [][]int32 // [task] pictures in the order of delivery
-	test    [][]int32
-	used    []bool // Train was ranged over
-	start   int    // batch at which startAt's Train begins, set by Seek
+	test    [][]int32 // [test set]
+	used    []bool    // Train was ranged over
+	start   int       // batch at which startAt's Train begins, set by Seek
 	startAt int
 	batch   *buffer
 	spare   *buffer // for Test, nil while a Test is ranged over
@@ -63,12 +68,12 @@ var (
 	_ ocl.Seeker = (*Tasks)(nil)
 )
 
-// Split makes a stream of opts.Tasks tasks with equally many classes each (survey §3.1, class-incremental). The order of
-// the classes comes from the source "stream/class-order" of the seed, the order of task i's pictures from
+// Split makes a stream of opts.Tasks tasks, with equally many classes each unless opts.TaskClasses says otherwise (survey §3.1,
+// class-incremental). The order of the classes comes from the source "stream/class-order" of the seed, the order of task i's pictures from
 // "stream/shuffle/i" with i counted in the whole stream: what Keep leaves out moves nothing.
 //
-// It returns an error if tasks do not divide the classes, a batch is larger than a task, the order does not hold every
-// class once, or a task has no test pictures.
+// It returns an error if tasks do not divide the classes or their numbers of classes do not add up, a batch is larger than a
+// task, the order does not hold every class once, or a test set is empty.
 func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.TestBatch == 0 {
 		opts.TestBatch = defaultTestBatch
@@ -84,12 +89,11 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: ocl.ClassIncremental, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Pixels: pixelValues(set.C, opts),
+		Pixels: pixelValues(set.C, opts), CommonTest: opts.CommonTest,
 	}
-	per := set.Classes / opts.Tasks
 	train, test := byClass(set.Classes, set.Train.Y), byClass(set.Classes, set.Test.Y)
 	for t := opts.Keep.From; t < opts.Keep.To; t++ {
-		classes := order[t*per : (t+1)*per]
+		classes := opts.classesOf(t, order)
 		tr, te := gather(train, classes), gather(test, classes)
 		src := rng.New(opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
 		src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
@@ -104,12 +108,17 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 			return nil, fmt.Errorf("stream: batch %d: task %d has fewer training pictures, and incomplete batches are "+
 				"dropped; want a smaller batch; lower stream.batch or set stream.drop_last to false", opts.Batch, t+1)
 		}
-		if len(te) == 0 {
+		if len(te) == 0 && !opts.CommonTest {
 			return nil, fmt.Errorf("stream: task %d: classes %v have no test pictures; want at least one; "+
 				"use fewer tasks or more test data", t+1, classes)
 		}
 		s.info.Tasks = append(s.info.Tasks, task)
 		s.train, s.test = append(s.train, tr), append(s.test, te)
+	}
+	if opts.CommonTest {
+		if err := s.shareTest(); err != nil {
+			return nil, err
+		}
 	}
 	s.used = make([]bool, len(s.train))
 	s.batch = newBuffer(opts.Batch, set)
@@ -117,6 +126,34 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 		s.augment = newAugmenter(set)
 	}
 	return s, nil
+}
+
+// shareTest makes one test set of those of all tasks, in the order of the data set.
+func (s *Tasks) shareTest() error {
+	all := slices.Concat(s.test...)
+	if len(all) == 0 {
+		return fmt.Errorf("stream: the classes of tasks %d to %d have no test pictures; want at least one; use more test data",
+			s.first+1, s.first+len(s.train))
+	}
+	slices.Sort(all)
+	s.test = [][]int32{all}
+	for i := range s.info.Tasks {
+		s.info.Tasks[i].Test = len(all)
+	}
+	return nil
+}
+
+// classesOf returns the classes of a task of the whole stream.
+func (o Options) classesOf(task int, order []int) []int {
+	if len(o.TaskClasses) == 0 {
+		per := len(order) / o.Tasks
+		return order[task*per : (task+1)*per]
+	}
+	from := 0
+	for _, n := range o.TaskClasses[:task] {
+		from += n
+	}
+	return order[from : from+o.TaskClasses[task]]
 }
 
 // classOrder returns the classes in the order in which tasks take them.
@@ -195,12 +232,12 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Test delivers the test pictures of a task in the order of the data set, any number of times, in batches of
+// Test delivers the pictures of a test set in the order of the data set, any number of times, in batches of
 // Options.TestBatch. The batch is reused for the next one.
-func (s *Tasks) Test(task int) iter.Seq2[ocl.Batch, error] {
+func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
-		if err := s.checkTask(task); err != nil {
-			yield(ocl.Batch{}, err)
+		if set < 0 || set >= len(s.test) {
+			yield(ocl.Batch{}, fmt.Errorf("stream: test set %d: want 0 to %d", set, len(s.test)-1))
 			return
 		}
 		buf := s.spare
@@ -209,7 +246,7 @@ func (s *Tasks) Test(task int) iter.Seq2[ocl.Batch, error] {
 			buf = newBuffer(s.opts.TestBatch, s.set)
 		}
 		defer func() { s.spare = buf }()
-		list, b := s.test[task], s.opts.TestBatch
+		list, b := s.test[set], s.opts.TestBatch
 		for at := 0; at < len(list); at += b {
 			if !yield(s.fill(buf, &s.set.Test, list[at:min(at+b, len(list))], at, nil), nil) {
 				return

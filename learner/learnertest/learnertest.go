@@ -53,26 +53,40 @@ func (c Case) Batches(seed uint64, n, b int) []ocl.Batch {
 // task boundaries is told where the two tasks begin and end.
 func (c Case) Learn(t *testing.T, l ocl.Learner, all []ocl.Batch, lo, hi int) []ocl.StepStats {
 	t.Helper()
-	aware, ok := l.(ocl.TaskAware)
-	if !ok {
-		return Observe(t, l, all[lo:hi])
-	}
 	var stats []ocl.StepStats
-	taskOf := func(i int) int { return 2 * i / len(all) }
 	for i := lo; i < hi; i++ {
-		if i == 0 || taskOf(i) != taskOf(i-1) {
-			if err := aware.BeginTask(c.task(taskOf(i))); err != nil {
-				t.Fatalf("batch %d: %v", i, err)
-			}
-		}
+		c.begin(t, l, i, len(all))
 		stats = append(stats, Observe(t, l, all[i:i+1])...)
-		if i == len(all)-1 || taskOf(i) != taskOf(i+1) {
-			if err := aware.EndTask(context.Background()); err != nil {
-				t.Fatalf("after batch %d: %v", i, err)
-			}
-		}
+		c.end(t, l, i, len(all))
 	}
 	return stats
+}
+
+// taskOf is the task of batch i of n.
+func taskOf(i, n int) int { return 2 * i / n }
+
+// begin comes before batch i of n: it tells a learner that uses boundaries of a task that begins there.
+func (c Case) begin(t *testing.T, l ocl.Learner, i, n int) {
+	t.Helper()
+	aware, ok := l.(ocl.TaskAware)
+	if !ok || i > 0 && taskOf(i, n) == taskOf(i-1, n) {
+		return
+	}
+	if err := aware.BeginTask(c.task(taskOf(i, n))); err != nil {
+		t.Fatalf("before batch %d: %v", i, err)
+	}
+}
+
+// end comes after batch i of n.
+func (c Case) end(t *testing.T, l ocl.Learner, i, n int) {
+	t.Helper()
+	aware, ok := l.(ocl.TaskAware)
+	if !ok || i < n-1 && taskOf(i, n) == taskOf(i+1, n) {
+		return
+	}
+	if err := aware.EndTask(context.Background()); err != nil {
+		t.Fatalf("after batch %d: %v", i, err)
+	}
 }
 
 // task describes one of the two tasks of Batches.
@@ -98,6 +112,13 @@ func Run(t *testing.T, c Case) {
 	t.Run("shows what it predicts by", c.open)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
+	t.Run("says what it costs", c.costs)
+	if _, ok := c.New(t, 1).(ocl.Watched); ok {
+		t.Run("tells how far long work is", c.watched)
+	}
+	if _, ok := c.New(t, 1).(ocl.Pausing); ok {
+		t.Run("pause, save, load, go on equals no pause", c.pauses)
+	}
 	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
 		t.Run("prepares", c.prepares)
 	}
@@ -167,6 +188,20 @@ func CheckSame(t *testing.T, what string, got, want *checkpoint.Container) {
 		}
 	}
 	t.Errorf("%s: states differ", what)
+}
+
+// throughFile is the state that the bytes of a file give back.
+func throughFile(t *testing.T, state *checkpoint.Container) *checkpoint.Container {
+	t.Helper()
+	var file bytes.Buffer
+	if _, err := state.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Parse(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
 }
 
 func (c Case) repeats(t *testing.T) {
@@ -399,10 +434,7 @@ func (c Case) resumes(t *testing.T) {
 	batches := c.Batches(1, 2*c.Steps, 5)
 	cut := c.Steps + 1
 	c.Learn(t, whole, batches, 0, cut)
-	var file bytes.Buffer
-	if _, err := State(t, whole).WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
+	saved := throughFile(t, State(t, whole))
 	want := c.Learn(t, whole, batches, cut, 2*c.Steps)
 	test := c.Batches(2, 1, 23)[0].X
 	labels := Predict(t, whole, test)
@@ -410,10 +442,6 @@ func (c Case) resumes(t *testing.T) {
 	used := c.New(t, 1)
 	c.Learn(t, used, c.Batches(3, 2*c.Steps, 5), 0, 2*c.Steps)
 	for name, l := range map[string]ocl.Learner{"fresh": c.New(t, 1), "used": used} {
-		saved, err := checkpoint.Parse(slices.Clone(file.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
 		if err := l.LoadState(saved.Decoder()); err != nil {
 			t.Fatalf("%s learner: %v", name, err)
 		}

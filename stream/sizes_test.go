@@ -1,0 +1,158 @@
+package stream
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/data"
+)
+
+// TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every training
+// picture is delivered once, and the other options mean what they mean for equal tasks.
+func TestUnequalTasks(t *testing.T) {
+	set := tiny(12, 5, 2)
+	o := Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 3, Seed: 3}
+	s := mustSplit(t, set, o)
+	order := classOrder(12, o)
+	delivered := make([]int, set.Train.Len())
+	at := 0
+	for i, n := range o.TaskClasses {
+		info := s.Info().Tasks[i]
+		want := order[at : at+n]
+		at += n
+		if info.Index != i || len(info.Classes) != n || info.Train != 5*n || info.Test != 2*n {
+			t.Errorf("task %d: %+v, want %d classes", i, info, n)
+		}
+		for k, y := range info.Classes {
+			if int(y) != want[k] {
+				t.Errorf("task %d: classes %v, want %v", i, info.Classes, want)
+			}
+		}
+		pictures, labels, sizes := drain(t, s.Train(i))
+		if len(sizes) != s.Batches(i) || len(sizes) != (5*n+2)/3 {
+			t.Errorf("task %d: %d batches, said are %d", i, len(sizes), s.Batches(i))
+		}
+		for k, p := range pictures {
+			delivered[p]++
+			if !slices.Contains(want, labels[k]) {
+				t.Errorf("task %d: class %d", i, labels[k])
+			}
+		}
+		if _, labels, _ := drain(t, s.Test(i)); len(labels) != 2*n {
+			t.Errorf("test set %d: %d pictures", i, len(labels))
+		}
+	}
+	if slices.Min(delivered) != 1 || slices.Max(delivered) != 1 {
+		t.Errorf("pictures were delivered %v times", delivered)
+	}
+	// What Keep leaves out moves nothing.
+	o.Keep = Range{2, 4}
+	whole, kept := mustSplit(t, set, Options{Tasks: 4, TaskClasses: o.TaskClasses, Batch: 3, Seed: 3}), mustSplit(t, set, o)
+	for i := range 2 {
+		a, _, _ := drain(t, whole.Train(i+2))
+		if b, _, _ := drain(t, kept.Train(i)); !slices.Equal(a, b) || kept.Original(i) != i+2 {
+			t.Errorf("kept task %d: %v, in the whole stream %v", i, b, a)
+		}
+	}
+	if err := kept.Seek(1, 4); err == nil {
+		t.Error("seeking beyond the four batches of the last task: no error")
+	}
+}
+
+// TestEqualTasksByName: a list of equal sizes is the split without one, to the bit.
+func TestEqualTasksByName(t *testing.T) {
+	plain := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3, Seed: 3})
+	named := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{3, 3, 3, 3}, Batch: 3, Seed: 3})
+	for i := range 4 {
+		a, _, _ := drain(t, plain.Train(i))
+		if b, _, _ := drain(t, named.Train(i)); !slices.Equal(a, b) {
+			t.Errorf("task %d: %v, without a list %v", i, b, a)
+		}
+	}
+}
+
+// TestCommonTest: there is one test set, of all kept tasks, in the order of the data set; training stays as it is.
+func TestCommonTest(t *testing.T) {
+	o := Options{Tasks: 4, Batch: 3, TestBatch: 4, Seed: 3, Order: Given}
+	own := mustSplit(t, tiny(12, 5, 2), o)
+	o.CommonTest = true
+	common := mustSplit(t, tiny(12, 5, 2), o)
+	if own.Info().TestSets() != 4 || common.Info().TestSets() != 1 || own.Info().CommonTest {
+		t.Errorf("%d test sets of their own, %d in common", own.Info().TestSets(), common.Info().TestSets())
+	}
+	for range 2 {
+		pictures, _, sizes := drain(t, common.Test(0))
+		if len(pictures) != 24 || !slices.IsSorted(pictures) || len(sizes) != 6 {
+			t.Errorf("pictures %v in batches of %v, want all 24 in their order", pictures, sizes)
+		}
+	}
+	for i, task := range common.Info().Tasks {
+		a, _, _ := drain(t, own.Train(i))
+		if b, _, _ := drain(t, common.Train(i)); !slices.Equal(a, b) || task.Test != 24 {
+			t.Errorf("task %d: %v, with test sets of their own %v; %+v", i, b, a, task)
+		}
+	}
+	for _, set := range []int{-1, 1} {
+		for b, err := range common.Test(set) {
+			if err == nil || !strings.Contains(err.Error(), "want 0 to 0") || b.Len() > 0 {
+				t.Errorf("test set %d: error %v", set, err)
+			}
+		}
+	}
+	for _, err := range common.Train(3) { // tasks are still four
+		if !errors.Is(err, ocl.ErrConsumed) {
+			t.Errorf("task 3 a second time: %v", err)
+		}
+		break
+	}
+	o.Keep = Range{2, 4}
+	kept := mustSplit(t, tiny(12, 5, 2), o)
+	if _, labels, _ := drain(t, kept.Test(0)); len(labels) != 12 || slices.Min(labels) != 6 || kept.Info().Tasks[0].Test != 12 {
+		t.Errorf("labels %v, want those of the two tasks kept, classes 6 to 11", labels)
+	}
+	view, err := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3, CommonTest: true}).Offline(1, 8, false)
+	if err != nil || view.Info().TestSets() != 1 {
+		t.Errorf("offline: %d test sets (%v), want 1", view.Info().TestSets(), err)
+	}
+}
+
+func TestBadTaskClasses(t *testing.T) {
+	for _, c := range []struct {
+		list []int
+		want string
+	}{
+		{[]int{6, 6}, "2 entries; want one for each of the 4 tasks"},
+		{[]int{0, 6, 3, 3}, "task 1 has 0 classes; want 1 to 12"},
+		{[]int{3, 13, -2, -2}, "task 2 has 13 classes; want 1 to 12"},
+		{[]int{3, 3, 3, 2}, "11 classes together; want the 12"},
+		{[]int{3, 3, 3, 4}, "13 classes together; want the 12"},
+	} {
+		_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: c.list, Batch: 3})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want one with %q", c.list, err, c.want)
+		}
+	}
+	// Tasks that do not divide the classes are in order where their sizes are given.
+	if _, err := Split(tiny(12, 5, 2), Options{Tasks: 5, TaskClasses: []int{4, 2, 2, 2, 2}, Batch: 3}); err != nil {
+		t.Error(err)
+	}
+	// A batch of a small task is held to that task.
+	_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 6, DropLast: true, Order: Given})
+	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training pictures") {
+		t.Errorf("a batch that a small task cannot fill: %v", err)
+	}
+	// One test set needs test pictures of some task, test sets of their own of each.
+	set := tiny(12, 5, 2)
+	set.Test = data.Split{X: set.Test.X[:16], Y: set.Test.Y[:1]}
+	o := Options{Tasks: 4, Batch: 3, Order: Given, CommonTest: true}
+	if s, err := Split(set, o); err != nil || s.Info().Tasks[3].Test != 1 {
+		t.Errorf("one test picture of all tasks: %v", err)
+	}
+	o.Keep = Range{1, 4}
+	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "tasks 2 to 4 have no test pictures") {
+		t.Errorf("no test picture of the kept tasks: %v", err)
+	}
+}
