@@ -115,28 +115,3 @@ func TestPanelScale(t *testing.T) {
 		}
 	}
 }
-
-func TestErrorFaults(t *testing.T) {
-	for _, c := range []struct {
-		change func(*result.ErrorAnalysis)
-		want   string
-	}{
-		{func(a *result.ErrorAnalysis) { a.Tasks[1].Task = 4 }, "x.tasks[1].task is 4; want tasks below 4, rising"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[2].Task = 1 }, "x.tasks[2].task is 1"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[0].Confusion[0][1] = -1 }, "x.tasks[0].confusion[0][1] is -1"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[0].Predictions = make([]int, 9) }, "x.tasks[0].predictions[0] has 9 values"},
-		{func(a *result.ErrorAnalysis) { *a.Tasks[3].OldAsNewOfErrors = 1.5 }, "x.tasks[3].old_as_new_of_errors is 1.5"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[3].OldAsNew = -5 }, "x.tasks[3]: old_as_new is -5"},
-		{func(a *result.ErrorAnalysis) { a.Confusion = make([][]int, 33) }, "x.confusion has 33 rows; want at most 32"},
-		{func(a *result.ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[3]) }, "x.tasks has 5 entries"},
-	} {
-		a := analysed()[0].make().ErrorAnalysis
-		if err := checkErrors("x", a, 4, 32); err != nil {
-			t.Fatal(err)
-		}
-		c.change(a)
-		if err := checkErrors("x", a, 4, 32); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
-		}
-	}
-}

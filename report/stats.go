@@ -94,13 +94,14 @@ func (r *run) fullMatrix() metric.Matrix {
 	return m
 }
 
-// common says that all tasks share one test set, so that the matrix has one column.
+// common says that all tasks share one test set, so that the matrix has one column. Files from before stream.common_test say
+// it by the shape of their matrix.
 func (r *run) common() bool {
 	longest := 0
 	for _, row := range r.Accuracy {
 		longest = max(longest, len(row))
 	}
-	return longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
+	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
 }
 
 // afterTask is the average accuracy of a run after task i (0-based), NaN where a task it covers was not evaluated.

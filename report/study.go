@@ -1,13 +1,13 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
@@ -44,45 +44,28 @@ type row struct {
 	setting    *setting
 	runs       []*run // by seed
 	finished   []*run
-	config     map[string]string // flattened, what is averaged over left out
+	config     map[string]string // texts by key, what is averaged over left out
 }
 
-// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form.
-var averagedOver = []string{"seed", "runs", "methods", "method", "memory", "data.dir"}
+// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form. An
+// evaluation in the middle of a task changes no number.
+var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "classifiers", "eval_every"}
 
-// flatten turns a config into dotted keys and printed values.
-func flatten(prefix string, v any, into map[string]string) {
-	if m, ok := v.(map[string]any); ok {
-		for k, sub := range m {
-			flatten(strings.TrimPrefix(prefix+"."+k, "."), sub, into)
-		}
-		return
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		b = []byte(fmt.Sprint(v))
-	}
-	into[prefix] = strings.Trim(string(b), `"`)
-}
-
-// rowConfig is the part of a run's config that must agree within a row.
+// rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
 func rowConfig(r *run) map[string]string {
-	flat := map[string]string{}
-	flatten("", r.config, flat)
-	for k := range flat {
-		for _, skip := range averagedOver {
-			if k == skip || strings.HasPrefix(k, skip+".") {
-				delete(flat, k)
-			}
+	texts := map[string]string{}
+	for _, k := range config.Keys() {
+		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) {
+			texts[k.Name], _ = r.Config.Text(k.Name)
 		}
 	}
-	for k, v := range r.Method.Options {
-		flatten(k, v, flat)
+	for name, v := range r.Method.Options {
+		texts[name] = fmt.Sprint(v)
 	}
-	flat["classifiers"] = r.classifier
-	flat["tricks"] = strings.Join(tricksOf(r.Method), "+")
-	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
-	return flat
+	texts["classifiers"] = r.classifier
+	texts["tricks"] = strings.Join(tricksOf(r.Method), "+")
+	texts["numbers"] = fmt.Sprint(r.Provenance.Numbers)
+	return texts
 }
 
 // keyOf is the identity of a row, printed in one string.
@@ -293,7 +276,7 @@ func (g *row) title() string {
 
 // tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been named.
 func tricksOf(m result.Method) []string {
-	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return classifierTitles[t] != "" })
+	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }
 
 // name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
@@ -329,8 +312,8 @@ func differences(g *row, twins []*row) []string {
 	}
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		v, ok := g.config[k]
-		if !ok {
+		v := g.config[k]
+		if v == "" {
 			v = "unset"
 		}
 		out = append(out, strings.ReplaceAll(k, "_", " ")+" "+v)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
@@ -224,54 +225,10 @@ func (s *setting) facts() []fact {
 			f = append(f, fact{name, v})
 		}
 	}
-	add("Evaluation", values(func(r *run) string {
-		switch v := configText(r.config, "eval"); v {
-		case "seen":
-			return "after each task, on the tasks seen so far"
-		case "all":
-			return "after each task, on all tasks"
-		case "final":
-			return "after the last task only"
-		default:
-			return v
-		}
-	}))
-	add("Network", values(func(r *run) string {
-		v := configText(r.config, "network.name")
-		if w := configText(r.config, "network.width"); v == "resnet18" && w != "" {
-			v += ", width " + w
-		}
-		if h := configText(r.config, "network.hidden"); v == "mlp" && h != "" {
-			v += ", hidden layers " + h
-		}
-		if v != "" && r.Resources.Parameters > 0 {
-			v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
-		}
-		return v
-	}))
-	add("Optimiser", values(func(r *run) string {
-		v := configText(r.config, "optimizer.name")
-		for _, k := range []string{"lr", "weight_decay", "momentum"} {
-			if x := configText(r.config, "optimizer."+k); x != "" && (x != "0" || k == "weight_decay") {
-				v += ", " + strings.ReplaceAll(k, "_", " ") + " " + x
-			}
-		}
-		return strings.TrimPrefix(v, ", ")
-	}))
-	add("Batches", values(func(r *run) string {
-		v := configText(r.config, "stream.batch")
-		if v == "" {
-			return ""
-		}
-		v += " incoming"
-		if x := configText(r.config, "replay.batch"); x != "" {
-			v += ", " + x + " replayed where there is a memory"
-		}
-		if x := configText(r.config, "replay.iterations"); x != "" && x != "1" {
-			v += ", " + x + " steps on each"
-		}
-		return v
-	}))
+	add("Evaluation", values(evaluationText))
+	add("Network", values(networkText))
+	add("Optimiser", values(optimizerText))
+	add("Batches", values(batchesText))
 	var methods, sets []string
 	for _, g := range s.rows {
 		var seeds []string
@@ -289,13 +246,56 @@ func (s *setting) facts() []fact {
 	return append(f, fact{"Methods", strings.Join(methods, "; ")})
 }
 
-// configText is the value at a dotted key of a config, as text; "" if there is none.
-func configText(config map[string]any, key string) string {
-	flat := map[string]string{}
-	flatten("", config, flat)
-	v := flat[key]
-	if v == "null" {
+// evaluationText says when a run was evaluated.
+func evaluationText(r *run) string {
+	text := map[string]string{
+		config.EvalSeen: "after each task, on the tasks seen so far", config.EvalAll: "after each task, on all tasks",
+		config.EvalFinal: "after the last task only",
+	}[r.Config.Eval]
+	if n := r.Config.EvalEvery; n > 0 && text != "" {
+		text += fmt.Sprintf(", and every %s on the tasks seen", count(n, "step"))
+	}
+	return text
+}
+
+// networkText names the network with its own settings: those that no network of another name reads.
+func networkText(r *run) string {
+	v := r.Config.Network.Name
+	for _, k := range config.Keys() {
+		name, ok := strings.CutPrefix(k.Name, "network.")
+		if text, _ := r.Config.Text(k.Name); ok && text != "" && k.ReadBy == r.Config.Network.Name {
+			v += ", " + strings.ReplaceAll(name, "_", " ") + " " + text
+		}
+	}
+	if v != "" && r.Resources.Parameters > 0 {
+		v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
+	}
+	return v
+}
+
+// optimizerText names the optimiser with its settings.
+func optimizerText(r *run) string {
+	o := r.Config.Optimizer
+	if o.Name == "" {
 		return ""
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	v := o.Name + ", lr " + number(o.LR) + ", weight decay " + number(o.WeightDecay)
+	if o.Momentum != 0 {
+		v += ", momentum " + number(o.Momentum)
+	}
+	return v
+}
+
+// batchesText says how many samples a step has.
+func batchesText(r *run) string {
+	c := r.Config
+	if c.Stream.Batch == 0 {
+		return ""
+	}
+	v := fmt.Sprintf("%d incoming, %d replayed where there is a memory", c.Stream.Batch, c.Replay.Batch)
+	if c.Replay.Iterations > 1 {
+		v += fmt.Sprintf(", %d steps on each", c.Replay.Iterations)
 	}
 	return v
 }

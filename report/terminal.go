@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"ocl/experiment/result"
@@ -52,8 +53,18 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 	for _, warn := range st.warnings {
 		b.WriteString(strings.Join(wrap("note: "+warn, width), "\n") + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, visible(b.String()))
 	return err
+}
+
+// visible replaces control characters, which results may hold in any text, so that a terminal does not obey them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // terminal prints the table of one setting.

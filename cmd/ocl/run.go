@@ -154,16 +154,19 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 				return e
 			}
 		}
-		path, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{})
+		written, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{})
+		switch {
+		case written == nil:
+		case f.json:
+			fmt.Fprintf(stderr, "report: %s\n", written.Page)
+		default:
+			fmt.Fprintf(stdout, "\nreport: %s\n", written.Page)
+		}
 		switch {
 		case e != nil && err == nil:
 			err = e
 		case e != nil:
 			fmt.Fprintf(stderr, "ocl: %v\n", e)
-		case f.json:
-			fmt.Fprintf(stderr, "report: %s\n", path)
-		default:
-			fmt.Fprintf(stdout, "\nreport: %s\n", path)
 		}
 	}
 	return err
