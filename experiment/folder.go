@@ -161,7 +161,7 @@ func removeExperiments(out string, runsOnly bool, experiments ...Config) error {
 		}
 	}
 	written := map[string][]string{
-		"figures": {"*.svg", "*.png", "*.pdf"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
+		"figures": {"*.svg", "*.png"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
 	}
 	if runsOnly {
 		written = nil

@@ -104,7 +104,7 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 
 	// Force replaces what the program wrote, and only that.
-	for _, name := range []string{"notes.txt", "er-m30-s1/mine.txt", "figures/a.svg", "figures/a.pdf", "figures/photo.jpg", "tables/t.csv", "report.html"} {
+	for _, name := range []string{"notes.txt", "er-m30-s1/mine.txt", "figures/a.svg", "figures/photo.jpg", "tables/t.csv", "report.html"} {
 		path := filepath.Join(out, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -237,7 +237,7 @@ func TestAloneManyLabelsFit(t *testing.T) {
 
 // TestTextsNeverOverlap draws charts of any shape in all layouts.
 func TestTextsNeverOverlap(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		l := &Lines{XLabel: "tasks learnt", YLabel: "average accuracy, %", XMax: 1 + r.IntN(200), XOffset: r.IntN(2) * r.IntN(2000)}
 		if seed%2 == 0 {
