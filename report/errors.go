@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ocl/experiment/result"
 	"ocl/report/chart"
@@ -333,10 +334,13 @@ func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least fun
 // gapTitle says for whom a value of the new classes stands highest above that of the old ones at the end.
 func gapTitle(what string) func(panel, []*row) string {
 	apart := func(v float64) string {
-		if v < 0 {
+		switch {
+		case v < 0:
 			return significant(-v) + " below"
+		case v > 0:
+			return significant(v) + " above"
 		}
-		return significant(v) + " above"
+		return "level with"
 	}
 	return func(p panel, rows []*row) string {
 		gap := func(t *result.TaskErrors) *float64 {
@@ -350,7 +354,7 @@ func gapTitle(what string) func(panel, []*row) string {
 		return extremes(rows, gap, func(g *row, v float64) string {
 			return fmt.Sprintf("%s's %s of new classes ends %s that of old ones", g.Short, what, apart(v))
 		}, func(g *row, v float64) string {
-			return fmt.Sprintf("%s's %s", g.Short, apart(v))
+			return fmt.Sprintf("%s's %s", g.Short, strings.TrimSuffix(apart(v), " with"))
 		}, "", "The "+what+" of new classes; there are no old ones")
 	}
 }
