@@ -6,8 +6,10 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ocl/checkpoint"
 )
@@ -29,7 +31,7 @@ type Written struct {
 }
 
 // Write reads the results in dirs, each an experiment folder or a run folder, and writes one report about all of them
-// into the folder out: report.html, figures/ (SVG and PNG) and tables/ (CSV and Markdown). Runs are compared by method,
+// into the folder out: report.html, figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method,
 // memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
 // itself where there is one only.
 //
@@ -90,16 +92,13 @@ func (r *reading) write(w *writer, o Options) (*Written, error) {
 		if w.err != nil {
 			break
 		}
-		svg, err := f.svg()
+		files, err := f.files()
 		if err != nil {
 			return nil, err
 		}
-		png, err := f.png()
-		if err != nil {
-			return nil, err
+		for _, extension := range slices.Sorted(maps.Keys(files)) {
+			w.file("figures/"+f.ID+"."+extension, files[extension])
 		}
-		w.file("figures/"+f.ID+".svg", svg)
-		w.file("figures/"+f.ID+".png", png)
 		tables = append(tables, f.table())
 	}
 	for _, t := range tables {

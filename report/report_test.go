@@ -135,7 +135,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	// Every figure is there three times and has its data.
+	// Every figure is on the page and in three files.
 	for _, id := range []string{"accuracy", "forgetting", "time", "matrix-er-m500", "matrix-finetune", "classes-er-m500", "classes-finetune", "memory-er-m500"} {
 		svg, err := os.ReadFile(filepath.Join(dir, "figures", id+".svg"))
 		if err != nil {
@@ -156,6 +156,9 @@ func TestWrite(t *testing.T) {
 		}
 		if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 600 {
 			t.Errorf("%s.png: %v, want a picture at least 600 pixels wide", id, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "figures", id+".pdf")); err != nil || !bytes.HasPrefix(b, []byte("%PDF-1.")) {
+			t.Errorf("%s.pdf: %v, want a PDF", id, err)
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*", "*.tmp"))
@@ -360,7 +363,7 @@ func TestAHundredRuns(t *testing.T) {
 	}
 	// The pictures of 33 rows take long; the links to them are held by the smaller tests.
 	for _, f := range figures {
-		for _, name := range []string{"figures/" + f.ID + ".svg", "figures/" + f.ID + ".png", "tables/" + f.ID + ".csv"} {
+		for _, name := range []string{"figures/" + f.ID + ".svg", "figures/" + f.ID + ".png", "figures/" + f.ID + ".pdf", "tables/" + f.ID + ".csv"} {
 			touch(t, filepath.Join(out, name))
 		}
 	}
@@ -419,8 +422,8 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 			t.Errorf("the page holds %s", bad)
 		}
 	}
-	svg, err := figures[0].svg()
-	if err != nil || bytes.Contains(svg, []byte("<script>alert")) {
+	files, err := figures[0].files()
+	if err != nil || bytes.Contains(files["svg"], []byte("<script>alert")) {
 		t.Errorf("the SVG holds a script, or %v", err)
 	}
 }
@@ -492,7 +495,7 @@ func TestDegenerateResults(t *testing.T) {
 			t.Errorf("%s: the page shows %q", name, m)
 		}
 		for _, f := range figures {
-			if _, err := f.svg(); err != nil {
+			if _, err := f.files(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/report/chart"
 )
 
 // study is everything one report is about.
@@ -39,7 +40,7 @@ type row struct {
 	method     result.Method
 	classifier string // such as ncm
 	memory     int
-	style      style
+	style      chart.Look
 	width      float64 // of its line in pixels: a larger memory draws a thicker line
 	setting    *setting
 	runs       []*run // by seed

@@ -98,7 +98,7 @@ func (st *study) signalsTable() *table {
 			continue
 		}
 		done[g.title()] = true
-		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.class}}
+		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.Class}}
 		for _, n := range names {
 			c := cell{Text: "–", Raw: "no"}
 			if slices.Contains(g.method.Signals, n) {
@@ -133,7 +133,7 @@ func (st *study) runsTable() *table {
 				outcome += ": " + r.Outcome.Reason
 			}
 			t.Rows = append(t.Rows, []cell{
-				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.class},
+				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.Class},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
 				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
