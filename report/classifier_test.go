@@ -39,23 +39,23 @@ func TestClassifierRows(t *testing.T) {
 	for _, r := range results {
 		runs = append(runs, newRun(r, ""))
 	}
-	st := newStudy(runs, nil)
+	st := studyOf(runs, nil)
 	if len(st.rows) != 2 || len(st.runs) != 3 {
 		t.Fatalf("%d rows of %d runs, want 2 of 3", len(st.rows), len(st.runs))
 	}
 	trick := sideBySide(4, 1.5)
 	trick.Method.Tricks, trick.Classifiers = []string{"ncm"}, nil
 	trick.Config.Classifiers = []string{"ncm"}
-	if st := newStudy(append(slices.Clone(runs), newRun(trick, "")), nil); len(st.rows) != 2 || len(st.rows[1].runs) != 3 {
+	if st := studyOf(append(slices.Clone(runs), newRun(trick, "")), nil); len(st.rows) != 2 || len(st.rows[1].runs) != 3 {
 		t.Errorf("a run with the trick ncm does not count among those classified by ncm: %d rows, the second one of %d runs", len(st.rows), len(st.rows[1].runs))
 	}
 	both := sideBySide(5, 1.5)
 	both.Method.Tricks, both.Classifiers = []string{"ncm"}, map[string]result.Classifier{"head": both.Classifiers["ncm"]}
 	both.Config.Classifiers = []string{"ncm", "head"}
-	if st := newStudy(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 || len(st.rows[1].runs) != 3 {
+	if st := studyOf(append(slices.Clone(runs), newRun(both, "")), nil); len(st.rows) != 2 || len(st.rows[0].runs) != 4 || len(st.rows[1].runs) != 3 {
 		t.Errorf("a run with the trick ncm that also measured the head is no further row of each: %d rows", len(st.rows))
 	}
-	twice := newStudy(append(slices.Clone(runs), runs[2]), nil).warnings
+	twice := studyOf(append(slices.Clone(runs), runs[2]), nil).warnings
 	if len(twice) != 1 || !strings.HasPrefix(twice[0], "a run of ER and a run of ER are the same run") {
 		t.Errorf("warnings %q, want one that names the row of what was handed over twice", twice)
 	}
@@ -67,7 +67,7 @@ func TestClassifierRows(t *testing.T) {
 		t.Errorf("accuracies %v and %v, want the second half as large again", a, b)
 	}
 	var text bytes.Buffer
-	if err := Table(&text, results, TableOptions{}); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
+	if err := Table(&text, results, TableOptions{Known: methods}); err != nil || !strings.Contains(text.String(), "ER + NCM, memory 500") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

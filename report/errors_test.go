@@ -64,7 +64,7 @@ func TestErrorsTable(t *testing.T) {
 		{[]*run{newRun(a, ""), newRun(b, "")}, []string{"46", "131", "2,520", "5,591", "0", "26.2 ± 78.4", "68.9 ± 39.8", "9.1 ± 21.6", "58.9 ± 34.9"}},
 	} {
 		var got []string
-		st := newStudy(c.runs, nil)
+		st := studyOf(c.runs, nil)
 		tb := st.errorsTable()
 		for i, cell := range tb.Rows[0] {
 			if i >= len(rowHead) && !tb.Head[i].Hidden {

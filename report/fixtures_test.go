@@ -14,6 +14,18 @@ import (
 	"ocl/metric"
 )
 
+// methods are those of the fakes, as the command hands them over.
+var methods = []Known{
+	{Name: "agem"}, {Name: "er"}, {Name: "ewc++"}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb"}, {Name: "gss"}, {Name: "icarl"},
+	{Name: "lwf"}, {Name: "mir"}, {Name: "offline", Bound: UpperBound},
+}
+
+// surveyed are the nine methods of the survey and its two bounds.
+var surveyed = []string{"agem", "cndpm", "er", "ewc++", "finetune", "gdumb", "gss", "icarl", "lwf", "mir", "offline"}
+
+// studyOf is newStudy with these methods.
+func studyOf(runs []*run, notes []string) *study { return newStudy(runs, notes, methods) }
+
 // fake describes a made-up run.
 type fake struct {
 	method, title  string

@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	if job := os.Getenv("REPORT_CHILD"); job != "" {
 		dir, out, _ := strings.Cut(job, "\n")
-		if _, err := Write([]string{dir}, out, Options{}); err != nil {
+		if _, err := Write([]string{dir}, out, Options{Known: methods}); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error() + "\n")
 			os.Exit(1)
 		}
@@ -52,7 +52,7 @@ func TestTwoWriters(t *testing.T) {
 		dir := filepath.Join(base, string(rune('a'+i)))
 		save(t, dir, []fake{{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: level, decay: 0.8}})
 		out := t.TempDir()
-		if _, err := Write([]string{dir}, out, Options{}); err != nil {
+		if _, err := Write([]string{dir}, out, Options{Known: methods}); err != nil {
 			t.Fatal(err)
 		}
 		dirs, alone = append(dirs, dir), append(alone, filesOf(t, out))
@@ -61,7 +61,7 @@ func TestTwoWriters(t *testing.T) {
 	var writers sync.WaitGroup
 	for _, dir := range dirs[:2] {
 		writers.Go(func() {
-			if _, err := Write([]string{dir}, out, Options{}); err != nil {
+			if _, err := Write([]string{dir}, out, Options{Known: methods}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -40,7 +40,7 @@ func TestNothingReadable(t *testing.T) {
 	dir := write(t, "accuracy: 12")
 	for _, in := range []string{dir, filepath.Join(dir, "run")} {
 		out := filepath.Join(t.TempDir(), "out")
-		w, err := Write([]string{in}, out, Options{})
+		w, err := Write([]string{in}, out, Options{Known: methods})
 		if w != nil || err == nil || errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) {
 			t.Fatalf("%v, %v", w, err)
 		}
@@ -67,7 +67,7 @@ func TestLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := Write([]string{dir}, "", Options{})
+	w, err := Write([]string{dir}, "", Options{Known: methods})
 	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) {
 		t.Fatalf("%v, %v", w, err)
 	}
@@ -125,7 +125,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{pending}, `1 run begun, none with a result.json yet; want one that ended or was stopped; wait for one that is at work, or continue with "ocl run --resume `},
 		{[]string{file}, "is a file; want an experiment folder"},
 	} {
-		_, err := Write(c.dirs, "", Options{})
+		_, err := Write(c.dirs, "", Options{Known: methods})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error is %v, want %q", c.dirs, err, c.want)
 		}
@@ -139,7 +139,7 @@ func TestUnreadableResult(t *testing.T) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Write([]string{dir}, "", Options{})
+	_, err := Write([]string{dir}, "", Options{Known: methods})
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "it is no file") {
 		t.Errorf("error is %v, want one that names %s", err, path)
 	}
@@ -174,7 +174,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p, _, _ := newPage(newStudy([]*run{newRun(res, "")}, nil))
+		p, _, _ := newPage(studyOf([]*run{newRun(res, "")}, nil))
 		html, err := render(p)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func FuzzPage(f *testing.F) {
 		if err := wellFormed(string(html)); err != nil {
 			t.Errorf("the page is not well formed: %v", err)
 		}
-		if err := Table(new(bytes.Buffer), []*result.Result{res}, TableOptions{}); err != nil {
+		if err := Table(new(bytes.Buffer), []*result.Result{res}, TableOptions{Known: methods}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -16,7 +16,8 @@ import (
 
 // Options of [Write].
 type Options struct {
-	All bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	Known []Known // methods in the order of their rows and looks; others follow as they appear
+	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
 // ErrLeftOut says that a report was written without some results, which could not be read.
@@ -76,7 +77,7 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 
 // write draws a report of what was read.
 func (r *reading) write(w *writer, o Options) (*Written, error) {
-	st := newStudy(r.runs, r.notes)
+	st := newStudy(r.runs, r.notes, o.Known)
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
 	}

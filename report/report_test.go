@@ -27,7 +27,7 @@ import (
 // writePage writes a report and returns its page.
 func writePage(t *testing.T, dirs []string, out string) string {
 	t.Helper()
-	written, err := Write(dirs, out, Options{})
+	written, err := Write(dirs, out, Options{Known: methods})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestResultsTables(t *testing.T) {
 	er := fake{method: "er", title: "ER", memory: 5000, seed: 1}
 	er2 := er
 	er2.seed = 2
-	st := newStudy([]*run{
+	st := studyOf([]*run{
 		newRun(exact(ft, 0.036, 0.5, 0.55, 80), ""), newRun(exact(er, 0.17, 0.31, 0.46, 160), ""), newRun(exact(er2, 0.18, 0.33, 0.48, 160), ""),
 	}, nil)
 	wantMD := `| method   | memory | protocol | average accuracy, % | forgetting, points | learning accuracy, % | time a run |  runs | outcome  |
@@ -251,7 +251,7 @@ func TestMerge(t *testing.T) {
 	}
 	save(t, a, small)
 	save(t, b, large)
-	if _, err := Write([]string{a, b}, "", Options{}); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
+	if _, err := Write([]string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
 		t.Errorf("two folders and no place for the report: error is %v", err)
 	}
 	page := writePage(t, []string{a, b, a}, out)
@@ -286,7 +286,7 @@ func TestRowsDifferByConfig(t *testing.T) {
 	fast.lr = 0.5
 	other := er
 	other.protocol = "survey"
-	st := newStudy([]*run{newRun(er.make(), "a"), newRun(fast.make(), "b"), newRun(other.make(), "c")}, nil)
+	st := studyOf([]*run{newRun(er.make(), "a"), newRun(fast.make(), "b"), newRun(other.make(), "c")}, nil)
 	var labels []string
 	for _, g := range st.rows {
 		labels = append(labels, g.Label+" | "+g.setting.Name)
@@ -314,7 +314,7 @@ func TestMixturesAreWarnedOf(t *testing.T) {
 	kernel.seed, kernel.kernel = 2, "generic"
 	numbers.seed, numbers.numbers, numbers.convolution = 3, 2, "-"
 	convolution.seed, convolution.convolution = 4, "direct"
-	st := newStudy([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c"), newRun(convolution.make(), "d")}, nil)
+	st := studyOf([]*run{newRun(er.make(), "a"), newRun(kernel.make(), "b"), newRun(numbers.make(), "c"), newRun(convolution.make(), "d")}, nil)
 	all := strings.Join(st.warnings, "\n")
 	for _, want := range []string{"numbers versions 1 and 2", "kernels avx512 and generic", "convolutions direct, table and unknown"} {
 		if !strings.Contains(all, want) {
@@ -336,7 +336,7 @@ func TestMixturesAreWarnedOf(t *testing.T) {
 	if d := cmp.Diff([]string{"table", "table", "unknown", "direct"}, said); d != "" {
 		t.Error(d)
 	}
-	if st := newStudy([]*run{newRun(er.make(), "a")}, nil); len(st.warnings) > 0 {
+	if st := studyOf([]*run{newRun(er.make(), "a")}, nil); len(st.warnings) > 0 {
 		t.Errorf("one run, but warnings %v", st.warnings)
 	}
 }
@@ -356,7 +356,7 @@ func TestAHundredRuns(t *testing.T) {
 	if err != nil || len(read.runs) != 99 || len(read.notes) > 0 {
 		t.Fatalf("%+v, %v", read, err)
 	}
-	p, figures, undrawn := newPage(newStudy(read.runs, read.notes))
+	p, figures, undrawn := newPage(studyOf(read.runs, read.notes))
 	html, err := render(p)
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +381,7 @@ func TestAHundredRuns(t *testing.T) {
 // checkAll: on request every row is drawn, the new and the old classes of each in one panel.
 func checkAll(t *testing.T, runs []*run) {
 	t.Helper()
-	st := newStudy(runs, nil)
+	st := studyOf(runs, nil)
 	st.settings[0].all = true
 	_, figures, undrawn := newPage(st)
 	if len(undrawn) > 0 {
@@ -409,7 +409,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 	r.Method.Title = `<script>alert(1)</script>`
 	r.Stream.Name = `"><img src=x onerror=alert(2)>`
 	r.Stream.ClassNames[0] = `<b>&"`
-	p, figures, _ := newPage(newStudy([]*run{newRun(r, `a"b`)}, nil))
+	p, figures, _ := newPage(studyOf([]*run{newRun(r, `a"b`)}, nil))
 	html, err := render(p)
 	if err != nil {
 		t.Fatal(err)
@@ -482,7 +482,7 @@ func TestDegenerateResults(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		p, figures, _ := newPage(newStudy([]*run{newRun(r, "x")}, nil))
+		p, figures, _ := newPage(studyOf([]*run{newRun(r, "x")}, nil))
 		html, err := render(p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -521,7 +521,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	// A file where a folder is needed stops every user, root too.
 	out := filepath.Join(t.TempDir(), "taken")
 	touch(t, out)
-	_, err := Write([]string{dir}, out, Options{})
+	_, err := Write([]string{dir}, out, Options{Known: methods})
 	if err == nil || !strings.Contains(err.Error(), out) || !strings.Contains(err.Error(), `"--out DIR"`) {
 		t.Errorf("error is %v; want one that names %s and says what to do", err, out)
 	}

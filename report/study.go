@@ -41,6 +41,7 @@ type row struct {
 	classifier string // such as ncm
 	memory     int
 	style      chart.Look
+	bound      Bound
 	width      float64 // of its line in pixels: a larger memory draws a thicker line
 	setting    *setting
 	runs       []*run // by seed
@@ -86,14 +87,17 @@ func settingKey(r *run) string {
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
-func newStudy(runs []*run, notes []string) *study {
+// known are the methods that the caller knows.
+func newStudy(runs []*run, notes []string, known []Known) *study {
 	st := &study{notes: notes}
+	methods := catalogue(slices.Clone(known))
 	rows, settings := map[string]*row{}, map[string]*setting{}
 	var all []*run
 	for _, r := range runs {
 		all = append(all, r.byClassifier()...)
 	}
 	for _, r := range all {
+		methods.add(r.Method.Name)
 		cfg := rowConfig(r)
 		key := keyOf(r, cfg)
 		g := rows[key]
@@ -104,7 +108,8 @@ func newStudy(runs []*run, notes []string) *study {
 				settings[settingKey(r)] = s
 				st.settings = append(st.settings, s)
 			}
-			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, style: styleOf(r.Method.Name), setting: s, config: cfg}
+			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, setting: s, config: cfg,
+				style: methods.look(r.Method.Name), bound: methods.bound(r.Method.Name)}
 			rows[key] = g
 			s.rows = append(s.rows, g)
 		}
@@ -119,7 +124,7 @@ func newStudy(runs []*run, notes []string) *study {
 		}
 	}
 	for _, s := range st.settings {
-		s.finish()
+		s.finish(methods)
 		st.rows = append(st.rows, s.rows...)
 	}
 	st.name()
@@ -157,26 +162,18 @@ func settingName(s result.Stream) string {
 	return name
 }
 
-// finish sorts the rows (style table first, then name, then memory) and gives them their line widths.
-func (s *setting) finish() {
+// finish sorts the rows (methods in their order, bounds below those that they bound, then by memory) and gives them their
+// line widths.
+func (s *setting) finish(methods catalogue) {
 	rank := func(g *row) int {
-		name := plainName(g.method.Name)
-		for i, st := range styles {
-			if st.method == name {
-				// The bounds stand below the methods they bound.
-				if name == "finetune" || name == "offline" {
-					return len(styles) + i
-				}
-				return i
-			}
+		place := methods.place(g.method.Name)
+		if g.bound != NoBound {
+			place += len(methods)
 		}
-		return 2 * len(styles)
+		return place
 	}
 	slices.SortStableFunc(s.rows, func(a, b *row) int {
 		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		if d := strings.Compare(a.method.Name, b.method.Name); d != 0 {
 			return d
 		}
 		return a.memory - b.memory
@@ -357,50 +354,6 @@ func slugify(s string) string {
 func shorten(s string, n int) string {
 	if len(s) > n {
 		return s[:n]
-	}
-	return s
-}
-
-// mixtures says where runs that stand side by side were made under different circumstances.
-func (st *study) mixtures() []string {
-	var out []string
-	distinct := func(f func(*run) string) []string {
-		set := map[string]bool{}
-		for _, r := range st.runs {
-			set[f(r)] = true
-		}
-		return slices.Sorted(maps.Keys(set))
-	}
-	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions do not compare (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once): times do not compare.", andList(v)))
-	}
-	digests := map[string]map[string]bool{}
-	for _, r := range st.runs {
-		if digests[r.Stream.Name] == nil {
-			digests[r.Stream.Name] = map[string]bool{}
-		}
-		digests[r.Stream.Name][r.Provenance.DataDigest] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		if n := len(digests[name]); n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not see the same data.", name, n))
-		}
-	}
-	return out
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strings"
 
 	"ocl/report/chart"
@@ -21,71 +20,41 @@ const (
 // look is a chart.Look whose fields may stay without names in the tables below: class, light and dark colour, dash, marker.
 type look chart.Look
 
-// styles gives the nine methods of the survey and the two bounds their looks, in the catalogue's order. Eight colours
-// do not tell nine methods apart, so those that share a colour differ in dash and marker; the bounds are greys.
-var styles = []struct {
-	method string
-	look
-}{
-	{"agem", look{"agem", skyBlue, skyBlue, []float64{8, 3}, chart.Square}},
-	{"cndpm", look{"cndpm", purple, purple, []float64{8, 3, 2, 3}, chart.DownTriangle}},
-	{"er", look{"er", blue, "#2F9BE0", nil, chart.Circle}},
-	{"ewcpp", look{"ewcpp", purple, purple, nil, chart.Diamond}},
-	{"finetune", look{"finetune", "#767676", "#9A9A9A", []float64{2, 3}, chart.Cross}},
-	{"gdumb", look{"gdumb", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, chart.Square}},
-	{"gss", look{"gss", green, "#12B88A", nil, chart.Triangle}},
-	{"icarl", look{"icarl", orange, orange, nil, chart.DownTriangle}},
-	{"lwf", look{"lwf", vermilion, "#F2703A", []float64{2, 3}, chart.Triangle}},
-	{"mir", look{"mir", vermilion, "#F2703A", nil, chart.Diamond}},
-	{"offline", look{"offline", "#4D4D4D", "#C4C4C4", []float64{8, 3}, chart.Plus}},
-}
-
-// spares are for methods that the table does not know yet; a name always gets the same one.
-var spares = []look{
-	{"x0", green, "#12B88A", []float64{8, 3, 2, 3}, chart.Plus},
-	{"x1", skyBlue, skyBlue, []float64{2, 3}, chart.Diamond},
-	{"x2", orange, orange, []float64{8, 3}, chart.Square},
-	{"x3", blue, "#2F9BE0", []float64{8, 3, 2, 3}, chart.Cross},
-	{"x4", purple, purple, []float64{2, 3}, chart.Triangle},
-}
-
-// plainName is a method's name as the style table has it: ewc++, EWC-pp and ewcpp are one.
-func plainName(method string) string {
-	s := strings.ReplaceAll(strings.ToLower(method), "++", "pp")
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, s)
-}
-
-// styleOf is the look of a method.
-func styleOf(method string) chart.Look {
-	name := plainName(method)
-	for _, s := range styles {
-		if s.method == name {
-			return chart.Look(s.look)
-		}
+// Looks are handed out in the order of these tables. The colours do not tell so many methods apart, so those that share one
+// differ in dash and marker; the bounds are greys.
+var (
+	candidateLooks = []look{
+		{"c0", skyBlue, skyBlue, []float64{8, 3}, chart.Square},
+		{"c1", blue, "#2F9BE0", nil, chart.Circle},
+		{"c2", purple, purple, nil, chart.Diamond},
+		{"c3", "#000000", "#F2F2F2", []float64{8, 3, 2, 3}, chart.Square},
+		{"c4", green, "#12B88A", nil, chart.Triangle},
+		{"c5", orange, orange, nil, chart.DownTriangle},
+		{"c6", vermilion, "#F2703A", []float64{2, 3}, chart.Triangle},
+		{"c7", vermilion, "#F2703A", nil, chart.Diamond},
+		{"c8", purple, purple, []float64{8, 3, 2, 3}, chart.DownTriangle},
+		{"c9", green, "#12B88A", []float64{8, 3, 2, 3}, chart.Plus},
+		{"c10", skyBlue, skyBlue, []float64{2, 3}, chart.Diamond},
+		{"c11", orange, orange, []float64{8, 3}, chart.Square},
+		{"c12", blue, "#2F9BE0", []float64{8, 3, 2, 3}, chart.Cross},
+		{"c13", purple, purple, []float64{2, 3}, chart.Triangle},
 	}
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	return chart.Look(spares[h.Sum32()%uint32(len(spares))])
-}
+	boundLooks = map[Bound]look{
+		LowerBound: {"lower", "#767676", "#9A9A9A", []float64{2, 3}, chart.Cross},
+		UpperBound: {"upper", "#4D4D4D", "#C4C4C4", []float64{8, 3}, chart.Plus},
+	}
+)
 
-// allStyles lists every style the page may use, for its CSS.
+// allStyles lists every look that the page may use, for its CSS.
 func allStyles() []chart.Look {
 	var all []chart.Look
-	for _, s := range styles {
-		all = append(all, chart.Look(s.look))
+	for _, l := range candidateLooks {
+		all = append(all, chart.Look(l))
 	}
-	for _, s := range spares {
-		all = append(all, chart.Look(s))
-	}
-	return all
+	return append(all, chart.Look(boundLooks[LowerBound]), chart.Look(boundLooks[UpperBound]))
 }
 
-// styleSheet is the part of the page's CSS that comes from the tables above: --m-NAME for each method, and --h0 … --h20
+// styleSheet is the part of the page's CSS that comes from the tables above: --m-CLASS for each look, and --h0 … --h20
 // with --t0 … --t20 for the cells of heat maps and the numbers in them.
 func styleSheet() string {
 	vars := func(dark bool) string {

@@ -10,50 +10,27 @@ import (
 	"ocl/report/chart"
 )
 
-// surveyed are the nine methods of the survey and its two bounds, as the catalogue names them.
-var surveyed = []string{"agem", "cndpm", "er", "ewc++", "finetune", "gdumb", "gss", "icarl", "lwf", "mir", "offline"}
-
-func TestStylesCoverTheSurvey(t *testing.T) {
-	if len(styles) != len(surveyed) {
-		t.Errorf("%d styles, want %d", len(styles), len(surveyed))
-	}
-	names := []string{}
-	looks := map[string]string{}
-	for _, s := range styles {
-		names = append(names, s.method)
+func TestLooksDiffer(t *testing.T) {
+	looks, classes := map[string]string{}, map[string]bool{}
+	for _, s := range allStyles() {
 		look := fmt.Sprint(s.Light, s.Dash, s.Marker)
-		if other, dup := looks[look]; dup {
-			t.Errorf("%s and %s look the same", s.method, other)
+		if other, dup := looks[look]; dup || classes[s.Class] {
+			t.Errorf("%s looks like %s, or has the class of another", s.Class, other)
 		}
-		looks[look] = s.method
-		if s.Class != s.method {
-			t.Errorf("%s has class %s", s.method, s.Class)
-		}
-	}
-	if !slices.IsSorted(names) {
-		t.Errorf("styles are not in the catalogue's order: %v", names)
-	}
-	for _, m := range surveyed {
-		if s := styleOf(m); !slices.Contains(names, s.Class) {
-			t.Errorf("%s has no style of its own but %s", m, s.Class)
-		}
-	}
-}
-
-func TestStyleOfUnknownMethodStays(t *testing.T) {
-	if a, b := styleOf("scr"), styleOf("SCR"); a.Class != b.Class || !strings.HasPrefix(a.Class, "x") {
-		t.Errorf("scr has styles %s and %s, want one spare", a.Class, b.Class)
+		looks[look], classes[s.Class] = s.Class, true
 	}
 }
 
 func TestOkabeItoAndGreys(t *testing.T) {
 	okabeIto := []string{"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"}
-	for _, s := range styles {
-		c := chart.ParseHex(s.Light)
-		grey := c.R == c.G && c.G == c.B && c.R > 0
-		bound := s.method == "finetune" || s.method == "offline"
-		if grey != bound || !grey && !slices.Contains(okabeIto, s.Light) {
-			t.Errorf("%s is %s; want an Okabe–Ito colour, or a grey for the bounds", s.method, s.Light)
+	for _, l := range candidateLooks {
+		if !slices.Contains(okabeIto, l.Light) {
+			t.Errorf("%s is %s; want an Okabe–Ito colour", l.Class, l.Light)
+		}
+	}
+	for _, l := range boundLooks {
+		if c := chart.ParseHex(l.Light); c.R != c.G || c.G != c.B || c.R == 0 {
+			t.Errorf("%s is %s; want a grey for a bound", l.Class, l.Light)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (st *study) runsTable() *table {
 	t := &table{ID: "runs", Head: []column{
 		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"), numCol("accuracy, %", "average_accuracy"),
 		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
-		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"),
+		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"), hidden("started"), hidden("ended"),
 	}}
 	for _, g := range st.rows {
 		for _, r := range g.runs {
@@ -138,6 +138,7 @@ func (st *study) runsTable() *table {
 				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
 				sizeCell(r.Resources.PeakResidentBytes), {Text: thousands(int64(r.Resources.Parameters)), Raw: strconv.Itoa(r.Resources.Parameters)},
+				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
 			})
 		}
 	}
@@ -163,7 +164,8 @@ func (st *study) provenanceTable() *table {
 	t := &table{ID: "provenance", Head: []column{
 		numCol("runs", "runs"), textCol("kernel", "kernel"), textCol("convolution", "convolution"),
 		numCol("workers", "workers"), numCol("runs at once", "concurrency"),
-		numCol("numbers", "numbers"), textCol("revision", "revision"), textCol("Go", "go"), textCol("data", "stream"), textCol("data digest", "data_digest"),
+		numCol("numbers", "numbers"), textCol("program", "program"), textCol("revision", "revision"), textCol("Go", "go"),
+		textCol("processor", "processor"), textCol("data", "stream"), textCol("data digest", "data_digest"),
 	}}
 	var order []string
 	n, rows := map[string]int{}, map[string][]cell{}
@@ -173,7 +175,8 @@ func (st *study) provenanceTable() *table {
 		row := []cell{
 			textCell(orUnknown(p.Kernel)), textCell(orUnknown(p.Convolution)),
 			textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
-			{Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)), textCell(orUnknown(r.Stream.Name)),
+			textCell(orUnknown(p.Program)), {Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)),
+			textCell(orUnknown(p.Processor)), textCell(orUnknown(r.Stream.Name)),
 			{Text: shorten(orUnknown(digest), 19), Raw: digest},
 		}
 		var b strings.Builder
@@ -203,6 +206,9 @@ func (s *setting) facts() []fact {
 	for _, t := range st.Tasks {
 		train += t.Train
 		test += t.Test
+	}
+	if st.CommonTest && len(st.Tasks) > 0 {
+		test = st.Tasks[0].Test
 	}
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},

@@ -29,7 +29,7 @@ func TestFacts(t *testing.T) {
 		r := f.make()
 		c.change(&r.Config)
 		got := ""
-		for _, fact := range newStudy([]*run{newRun(r, "")}, nil).settings[0].facts() {
+		for _, fact := range studyOf([]*run{newRun(r, "")}, nil).settings[0].facts() {
 			if fact.Name == c.name {
 				got = fact.Value
 			}
@@ -61,12 +61,31 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		one.seed, other.seed = 1, 2
 		second := other.make()
 		c.change(second)
-		rows := newStudy([]*run{newRun(one.make(), ""), newRun(second, "")}, nil).rows
+		rows := studyOf([]*run{newRun(one.make(), ""), newRun(second, "")}, nil).rows
 		switch {
 		case c.label == "" && len(rows) != 1:
 			t.Errorf("%d rows, want one; the second is %s", len(rows), rows[1].Label)
 		case c.label != "" && (len(rows) != 2 || !strings.Contains(rows[1].Label, c.label)):
 			t.Errorf("%d rows, want a second one %q; the last is %q", len(rows), c.label, rows[len(rows)-1].Label)
 		}
+	}
+}
+
+// TestRecords: what newer results record of where and when is in the tables, and one test set is counted once.
+func TestRecords(t *testing.T) {
+	r := (fake{method: "er", title: "ER", memory: 10, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5}).make()
+	r.Provenance.Program, r.Provenance.Processor, r.Provenance.Started = "1.2.0", "a fast one", "2026-01-31T12:00:00Z"
+	r.Stream.CommonTest = true
+	for i := range r.Accuracy {
+		r.Accuracy[i] = r.Accuracy[i][:1]
+	}
+	st := studyOf([]*run{newRun(r, "")}, nil)
+	for table, want := range map[*table]string{st.provenanceTable(): "1.2.0", st.runsTable(): "2026-01-31T12:00:00Z"} {
+		if text := string(table.csvBytes()); !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s:\n%s", table.ID, want, text)
+		}
+	}
+	if got := st.settings[0].facts()[1].Value; got != "2 tasks of 2 classes in all: 200 images to learn from, 25 to test on" {
+		t.Errorf("tasks: %s", got)
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 // TableOptions are how [Table] prints.
 type TableOptions struct {
-	Width int // columns of the terminal; 0 is 100, and more than 100 is never used
+	Known []Known // as in [Options]
+	Width int     // columns of the terminal; 0 is 100, and more than 100 is never used
 }
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
@@ -36,7 +37,7 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		width = 100
 	}
 	width = max(width, 40)
-	st := newStudy(runs, nil)
+	st := newStudy(runs, nil, opts.Known)
 	var b strings.Builder
 	for i, s := range st.settings {
 		if i > 0 {

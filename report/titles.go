@@ -10,12 +10,6 @@ import (
 // finalAccuracy is the estimate that the answer is about.
 func (g *row) finalAccuracy() estimate { return g.metricOf(averageAccuracy) }
 
-// bound says that a row is no candidate but a bound: learning without memory of the past, or with all data at once.
-func (g *row) bound() bool {
-	name := plainName(g.method.Name)
-	return name == "finetune" || name == "offline"
-}
-
 // best is the row with the highest average accuracy among those that finished, bounds last; nil if none was measured.
 func (s *setting) best() *row {
 	var best *row
@@ -23,8 +17,8 @@ func (s *setting) best() *row {
 		if (len(a.finished) > 0) != (len(b.finished) > 0) {
 			return len(a.finished) > 0
 		}
-		if a.bound() != b.bound() {
-			return !a.bound()
+		if (a.bound == NoBound) != (b.bound == NoBound) {
+			return a.bound == NoBound
 		}
 		return a.finalAccuracy().mean > b.finalAccuracy().mean
 	}
@@ -36,14 +30,14 @@ func (s *setting) best() *row {
 	return best
 }
 
-// other is the row that best is compared with: Finetune, or else the weakest other; nil if there is none.
+// other is the row that best is compared with: a lower bound, or else the weakest other; nil if there is none.
 func (s *setting) other(best *row) *row {
 	var worst *row
 	for _, g := range s.rows {
 		if g == best || len(g.finished) == 0 || g.finalAccuracy().n == 0 {
 			continue
 		}
-		if plainName(g.method.Name) == "finetune" {
+		if g.bound == LowerBound {
 			return g
 		}
 		if worst == nil || g.finalAccuracy().mean < worst.finalAccuracy().mean {
@@ -104,7 +98,7 @@ func (s *setting) answer() string {
 func (s *setting) near(best *row) *row {
 	var next *row
 	for _, g := range s.rows {
-		if g == best || g.bound() || len(g.finished) < 2 {
+		if g == best || g.bound != NoBound || len(g.finished) < 2 {
 			continue
 		}
 		if next == nil || g.finalAccuracy().mean > next.finalAccuracy().mean {

@@ -21,14 +21,14 @@ func measured(method string, start, end, newest, forgetting, seconds float64) *r
 
 // TestTitlesKnowTheDirection: what rises does not fall, and what is printed as the same has not changed.
 func TestTitlesKnowTheDirection(t *testing.T) {
-	one := func(r *run) *setting { return newStudy([]*run{r}, nil).settings[0] }
+	one := func(r *run) *setting { return studyOf([]*run{r}, nil).settings[0] }
 	matrix := func(start, end float64) string {
 		return one(measured("a", start, end, 0.5, 0, 1)).rows[0].matrixFigure().Title
 	}
 	// The average is that of both tasks, so that it goes from start to end.
 	accuracy := func(start, end float64) string { return one(measured("a", start, end, end, 0, 1)).accuracyTitle() }
 	answer := func(forgetting float64) string { return one(measured("a", 0.5, 0.5, 0.5, forgetting, 1)).answer() }
-	two := func(a, b *run) *setting { return newStudy([]*run{a, b}, nil).settings[0] }
+	two := func(a, b *run) *setting { return studyOf([]*run{a, b}, nil).settings[0] }
 	forgetting := func(a, b float64) string {
 		return two(measured("a", 0.5, 0.5, 0.5, a, 1), measured("b", 0.5, 0.5, 0.5, b, 1)).forgettingTitle()
 	}
@@ -90,7 +90,7 @@ func TestGapTitles(t *testing.T) {
 			last.Logits = &result.Logits{NewOwn: &c.newer[k], OldOwn: &c.older[k], NewAll: &c.newer[k], OldAll: &c.older[k]}
 			runs = append(runs, newRun(r, f.method))
 		}
-		s := newStudy(runs, nil).settings[0]
+		s := studyOf(runs, nil).settings[0]
 		if got := s.errors().Panels[1].Title; got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}

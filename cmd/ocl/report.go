@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/method"
 	"ocl/report"
 )
 
@@ -41,7 +42,7 @@ func newReport() *cobra.Command {
 				}
 				out = args[0]
 			}
-			written, err := report.Write(args, out, report.Options{All: all})
+			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
 			if written == nil {
 				return err
 			}
@@ -58,4 +59,20 @@ func newReport() *cobra.Command {
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd
+}
+
+// knownMethods are those of the catalogue as reports know them.
+func knownMethods() []report.Known {
+	var known []report.Known
+	for _, i := range method.Catalogue() {
+		k := report.Known{Name: i.Name}
+		switch {
+		case i.Baseline:
+			k.Bound = report.LowerBound
+		case i.Offline:
+			k.Bound = report.UpperBound
+		}
+		known = append(known, k)
+	}
+	return known
 }

@@ -150,11 +150,11 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if len(results) > 0 {
 		if !f.json {
-			if e := report.Table(stdout, results, report.TableOptions{Width: terminalWidth(stdout)}); e != nil {
+			if e := report.Table(stdout, results, report.TableOptions{Known: knownMethods(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
 		}
-		written, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{})
+		written, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: knownMethods()})
 		switch {
 		case written == nil:
 		case f.json:
