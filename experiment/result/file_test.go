@@ -175,7 +175,7 @@ func TestShapes(t *testing.T) {
 		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "want a time in UTC"}},
 		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7; want 0 to 6"}},
 		{change(`"classes": 11`, `"classes": -1`), ErrDamaged, []string{"stream.classes is -1"}},
-		{change(`"index": 1`, `"index": 1000`), ErrDamaged, []string{"stream.tasks[1].index is 1000; want 0 to 999"}},
+		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000; want 0 to 9999"}},
 		{change(`"test": 4`, `"test": -4`), ErrDamaged, []string{"stream.tasks[0].test is -4"}},
 		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows; want at most 2"}},
 		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values; want at most 2"}},
