@@ -10,15 +10,16 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/metric"
 )
 
 // result assembles what the run leaves, from what was measured so far.
 func (r *run) result(outcome result.Outcome) (*result.Result, error) {
-	config, err := json.Marshal(r.config)
+	config, err := record(r.config)
 	if err != nil {
-		return nil, fmt.Errorf("config: it does not marshal: %w", err)
+		return nil, err
 	}
 	state, err := r.stateBytes()
 	if err != nil {
@@ -57,6 +58,19 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		res.Memory = &result.Memory{Capacity: r.config.Memory, ClassCounts: r.counts}
 	}
 	return res, nil
+}
+
+// record is a config as a result holds it.
+func record(c Config) (config.Config, error) {
+	var out config.Config
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("config: it does not marshal: %w", err)
+	}
+	return out, nil
 }
 
 func (r *run) streamResult() result.Stream {

@@ -231,7 +231,11 @@ func keptResult(folder string, id identity) (*result.Result, error) {
 	case r.Outcome.State == result.Interrupted:
 		return nil, nil
 	}
-	config, err := Parse(ResultFile, r.Config)
+	text, err := r.Config.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	config, err := parseYAML(ResultFile, ownKeys(text))
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", path, err)
 	}

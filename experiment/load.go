@@ -37,12 +37,28 @@ func Parse(name string, text []byte) (Config, error) {
 			} `json:"provenance"`
 		}
 		if json.Unmarshal(trimmed, &head) == nil && head.Format == result.Format {
-			c, err := parseYAML(name, head.Config)
+			c, err := parseYAML(name, ownKeys(head.Config))
 			c.numbers = head.Provenance.Numbers
 			return c, err
 		}
 	}
 	return parseYAML(name, text)
+}
+
+// ownKeys is the config of a result without the keys that package config has and this one does not read.
+func ownKeys(text []byte) []byte {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(text, &keys) != nil {
+		return text
+	}
+	for _, k := range []string{"version", "eval_every", "seeds", "engine"} {
+		delete(keys, k)
+	}
+	less, err := json.Marshal(keys)
+	if err != nil {
+		return text
+	}
+	return less
 }
 
 // parseYAML sets each leaf of the document by its key, so that every fault is found and has its line.

@@ -329,7 +329,8 @@ func TestOthersRefused(t *testing.T) {
 		{convolution, `"convolution": "abacus"`, `it was made with "abacus" convolutions`},
 		{fmt.Sprintf(`"numbers": %d`, result.Numbers), `"numbers": 1`, "it was made with numbers version 1"},
 	} {
-		other := bytes.Replace(b, []byte(tt.old), []byte(tt.new), 1)
+		config, made, _ := bytes.Cut(b, []byte(`"provenance"`)) // the config has an engine too
+		other := bytes.Join([][]byte{config, bytes.Replace(made, []byte(tt.old), []byte(tt.new), 1)}, []byte(`"provenance"`))
 		if bytes.Equal(other, b) {
 			t.Fatalf("the result does not say %s", tt.old)
 		}

@@ -14,6 +14,7 @@ var finetune = Info{
 		"It shows how much there is to forget: a method that does not beat it does not help.",
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
 	Citation:    surveyCitation,
+	Traits:      Traits{Baseline: true},
 	Settings:    []string{"replay.iterations"},
 	Paper:       grid(rates7, decays4), // ER's
 	Authors:     grid(rates7, decays4),

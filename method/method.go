@@ -46,6 +46,7 @@ type Traits struct {
 	TaskBoundaries bool   // it is told when a task begins and ends
 	StoredTasks    bool   // it needs to know which task a stored sample came from
 	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
+	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
 	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
 	Prediction     string // the rule; "" is the class of the largest logit
 }

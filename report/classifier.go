@@ -3,25 +3,13 @@ package report
 import (
 	"maps"
 	"slices"
+	"strings"
 
-	"ocl/experiment/result"
+	"ocl/config"
 )
 
 // ownRule is the classifier of a result that names none: the method's own rule.
-const ownRule = "head"
-
-// classifierTitles are the names for people of the classifiers that are no method's own rule.
-var classifierTitles = map[string]string{"ncm": "NCM"}
-
-// primary is the classifier that accuracy and metrics of a config's run are of.
-func primary(config map[string]any) string {
-	if list, ok := config["classifiers"].([]any); ok && len(list) > 0 {
-		if name, ok := list[0].(string); ok && name != "" {
-			return name
-		}
-	}
-	return ownRule
-}
+const ownRule = config.ClassifierHead
 
 // byClassifier returns the run and, as if they were runs of their own, what it measured of further classifiers.
 func (r *run) byClassifier() []*run {
@@ -39,30 +27,10 @@ func (r *run) byClassifier() []*run {
 	return all
 }
 
-// checkClassifiers holds what is measured of further classifiers to the shape of the accuracy matrix.
-func checkClassifiers(classifiers map[string]result.Classifier, tasks, classes int) error {
-	for _, name := range slices.Sorted(maps.Keys(classifiers)) {
-		at := "classifiers." + name
-		if err := checkMatrix(at+".accuracy", classifiers[name].Accuracy, tasks, tasks); err != nil {
-			return err
-		}
-		if err := checkMetrics(at+".metrics", classifiers[name].Metrics); err != nil {
-			return err
-		}
-		if err := checkErrors(at+".error_analysis", classifiers[name].ErrorAnalysis, tasks, classes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// classifierTitle is the title of a classifier; "" is the method's own.
+// classifierTitle is the title of a classifier, as the survey abbreviates it; "" is the method's own.
 func classifierTitle(name string) string {
 	if name == ownRule {
 		return ""
 	}
-	if t, ok := classifierTitles[name]; ok {
-		return t
-	}
-	return name
+	return strings.ToUpper(name)
 }

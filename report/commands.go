@@ -1,18 +1,18 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ocl/config"
 )
 
 // recipe is how to repeat a group of runs.
 type recipe struct {
 	What    string // "ER, memory 5,000"
 	Command string
-	Config  string // the resolved config of the first run, indented JSON
+	Config  string // the resolved config of the first run, YAML
 }
 
 // recipes gives the command that repeats each experiment folder, or each row where there is none, with the config.
@@ -36,7 +36,7 @@ func (st *study) recipes() []recipe {
 	}
 	for _, g := range st.rows {
 		r := g.runs[0]
-		rec := recipe{What: g.Label, Config: indent(r.Config)}
+		rec := recipe{What: g.Label, Config: configText(r.Config)}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
 			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(filepath.Join(r.folder, "result.json")), quote(again(filepath.Dir(filepath.Clean(r.folder)), filepath.Base(r.folder))))
@@ -57,13 +57,13 @@ func again(experiment, run string) string {
 	return experiment + "-again"
 }
 
-// indent prints a config for people.
-func indent(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if len(raw) == 0 || json.Indent(&b, raw, "", "  ") != nil {
-		return "not recorded"
+// configText prints a config as "ocl run --config" reads it.
+func configText(c config.Config) string {
+	text, err := c.YAML()
+	if err != nil {
+		return "not recorded" // one made in memory, with a value that YAML has not
 	}
-	return b.String()
+	return string(text)
 }
 
 // quote makes a path one word of a POSIX shell.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ocl/report/chart"
 )
 
 // maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
@@ -34,7 +36,8 @@ func (g *row) taskConfusion() *figure {
 		return nil
 	})
 	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
-		RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v, Missing: "not measured", Whose: g.Label,
+		Heat:    chart.Heat{RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v},
+		Missing: "not measured", Whose: g.Label,
 	}}
 	f.Title = g.confusionTitle(v)
 	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
@@ -108,7 +111,8 @@ func (g *row) classConfusion() *figure {
 		names[i] = strconv.Itoa(i + 1)
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
-		RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
+		Heat:    chart.Heat{RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v},
+		Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
 	}}
 	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
 	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))

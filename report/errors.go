@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ocl/experiment/result"
+	"ocl/report/chart"
 )
 
 // maxPanelRows bounds the rows, two lines each, drawn in a panel; the CSV has all of them.
@@ -212,14 +214,17 @@ func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64
 // panel draws one; nil where no row has a value.
 func (s *setting) panel(p panel) *figure {
 	n := s.tasks()
-	f := &figure{ID: s.id(p.kind), Lines: &lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMax: max(n, 1), Plain: !p.percent}}
+	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMax: max(n, 1), Say: plainText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
+	if p.percent {
+		f.Lines.Say = percentText
+	}
 	var drawn []*row
 	more := 0
 	var without []string
 	for _, g := range s.analysed() {
-		pair := [2]series{{Label: g.Short + ", new", Style: g.style, Width: g.width}, {Label: g.Short + ", old", Style: g.style, Width: g.width, Hollow: true}}
+		pair := [2]chart.Series{{Label: g.Short + ", new", Look: g.style, Width: g.width}, {Label: g.Short + ", old", Look: g.style, Width: g.width, Hollow: true}}
 		found := false
 		for i := range n {
 			cells := append(g.head(), textCell(strconv.Itoa(i+1)))
@@ -236,7 +241,7 @@ func (s *setting) panel(p panel) *figure {
 					factor = 100
 				}
 				pair[k].Y = append(pair[k].Y, factor*e.mean)
-				cells = append(cells, numCell(f.Lines.text(factor*e.mean, factor*e.half), e.mean), numCell("1 run", e.half))
+				cells = append(cells, numCell(valueText(f.Lines.Say, e.mean*factor, e.half*factor), e.mean), numCell("1 run", e.half))
 				runs = max(runs, e.n)
 			}
 			found = found || runs > 0
@@ -252,7 +257,7 @@ func (s *setting) panel(p panel) *figure {
 		}
 		drawn = append(drawn, g)
 		f.Lines.Series = append(f.Lines.Series, pair[0])
-		if _, _, ok := pair[1].endOf(); ok {
+		if _, _, ok := pair[1].End(); ok {
 			f.Lines.Series = append(f.Lines.Series, pair[1])
 		}
 	}
@@ -260,9 +265,9 @@ func (s *setting) panel(p panel) *figure {
 		return nil
 	}
 	if p.percent {
-		f.Lines.scale(0)
+		f.scale(0)
 	} else {
-		f.Lines.scaleFreely()
+		f.Lines.Scale(math.Inf(-1), math.Inf(1), 0)
 	}
 	f.Title = p.title(p, drawn)
 	scope, _, runs := s.scope()
@@ -329,10 +334,13 @@ func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least fun
 // gapTitle says for whom a value of the new classes stands highest above that of the old ones at the end.
 func gapTitle(what string) func(panel, []*row) string {
 	apart := func(v float64) string {
-		if v < 0 {
+		switch {
+		case v < 0:
 			return significant(-v) + " below"
+		case v > 0:
+			return significant(v) + " above"
 		}
-		return significant(v) + " above"
+		return "level with"
 	}
 	return func(p panel, rows []*row) string {
 		gap := func(t *result.TaskErrors) *float64 {
@@ -346,7 +354,7 @@ func gapTitle(what string) func(panel, []*row) string {
 		return extremes(rows, gap, func(g *row, v float64) string {
 			return fmt.Sprintf("%s's %s of new classes ends %s that of old ones", g.Short, what, apart(v))
 		}, func(g *row, v float64) string {
-			return fmt.Sprintf("%s's %s", g.Short, apart(v))
+			return fmt.Sprintf("%s's %s", g.Short, strings.TrimSuffix(apart(v), " with"))
 		}, "", "The "+what+" of new classes; there are no old ones")
 	}
 }
@@ -365,7 +373,7 @@ func (s *setting) predictionsFigure() *figure {
 		more = max(0, len(f.Lines.Series)-maxPanelRows)
 	}
 	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
-	f.Lines.scale(0)
+	f.scale(0)
 	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },
 		func(g *row, v float64) string {
 			return fmt.Sprintf("%s takes %s %% of the test images for the newest task", g.Short, percent(v))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +34,7 @@ func TestErrorsOnPage(t *testing.T) {
 		"error-ratio", "error-ratio-samples", "logits", "logits-all", "head-weights", "head-biases", "predictions",
 		"confusion-er-m500", "confusion-icarl-m500", "class-confusion-er-m500",
 	} {
-		for _, name := range []string{"figures/" + id + ".svg", "figures/" + id + ".png", "tables/" + id + ".csv", "tables/" + id + ".md"} {
+		for _, name := range []string{"figures/" + id + ".svg", "figures/" + id + ".png", "figures/" + id + ".pdf", "tables/" + id + ".csv", "tables/" + id + ".md"} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -65,7 +64,7 @@ func TestErrorsTable(t *testing.T) {
 		{[]*run{newRun(a, ""), newRun(b, "")}, []string{"46", "131", "2,520", "5,591", "0", "26.2 ± 78.4", "68.9 ± 39.8", "9.1 ± 21.6", "58.9 ± 34.9"}},
 	} {
 		var got []string
-		st := newStudy(c.runs, nil)
+		st := studyOf(c.runs, nil)
 		tb := st.errorsTable()
 		for i, cell := range tb.Rows[0] {
 			if i >= len(rowHead) && !tb.Head[i].Hidden {
@@ -88,55 +87,10 @@ func published(no, nn, oo, on int) result.TaskErrors {
 	}
 }
 
-// TestPanelScale: an axis of small values has marks that differ, and holds all values and 0.
-func TestPanelScale(t *testing.T) {
-	for _, c := range []struct {
-		y    []float64
-		want string // the marks
-	}{
-		{[]float64{0.013, -0.004}, "-0.005 0 0.005 0.01 0.015"},
-		{[]float64{3, 5.4}, "0 2 4 6"},
-		{[]float64{-20, -310}, "-400 -300 -200 -100 0"},
-		{[]float64{0, math.NaN()}, "0 0.2 0.4 0.6 0.8 1"},
-	} {
-		l := &lines{Plain: true, XMax: 2, Series: []series{{Y: c.y}}}
-		l.scaleFreely()
-		var got []string
-		for _, v := range l.yTicks() {
-			got = append(got, l.tickText(v))
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%v: marks %s, want %s", c.y, s, c.want)
-		}
-	}
+func TestSignificant(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 5.371: "5.37", 0.008137: "0.00814", -0.5: "-0.500", 12345.6: "12346", 123.4: "123"} {
 		if got := significant(v); got != want {
 			t.Errorf("%v is printed %s, want %s", v, got, want)
-		}
-	}
-}
-
-func TestErrorFaults(t *testing.T) {
-	for _, c := range []struct {
-		change func(*result.ErrorAnalysis)
-		want   string
-	}{
-		{func(a *result.ErrorAnalysis) { a.Tasks[1].Task = 4 }, "x.tasks[1].task is 4; want tasks below 4, rising"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[2].Task = 1 }, "x.tasks[2].task is 1"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[0].Confusion[0][1] = -1 }, "x.tasks[0].confusion[0][1] is -1"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[0].Predictions = make([]int, 9) }, "x.tasks[0].predictions[0] has 9 values"},
-		{func(a *result.ErrorAnalysis) { *a.Tasks[3].OldAsNewOfErrors = 1.5 }, "x.tasks[3].old_as_new_of_errors is 1.5"},
-		{func(a *result.ErrorAnalysis) { a.Tasks[3].OldAsNew = -5 }, "x.tasks[3]: old_as_new is -5"},
-		{func(a *result.ErrorAnalysis) { a.Confusion = make([][]int, 33) }, "x.confusion has 33 rows; want at most 32"},
-		{func(a *result.ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[3]) }, "x.tasks has 5 entries"},
-	} {
-		a := analysed()[0].make().ErrorAnalysis
-		if err := checkErrors("x", a, 4, 32); err != nil {
-			t.Fatal(err)
-		}
-		c.change(a)
-		if err := checkErrors("x", a, 4, 32); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ocl/report/chart"
 )
 
 // maxHeats bounds the heat maps of each kind drawn on a page, so that a study of a hundred runs stays below 1 MB; the
@@ -38,7 +40,7 @@ func (s *setting) measured() string {
 	default:
 		text += ", with 95 % Student-t intervals where there are two or more"
 	}
-	if high > 1 && len(s.rows) <= crowd {
+	if high > 1 && len(s.rows) <= chart.Crowd {
 		text += ", single runs thin"
 	}
 	return text + "."
@@ -117,15 +119,15 @@ func (g *row) head() []cell {
 	if g.special != "" {
 		raw += ", " + g.special
 	}
-	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
+	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset}}
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset, Say: percentText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
-		se := series{Label: g.Short, Style: g.style, Width: g.width}
+		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width}
 		for i := range n {
 			e := g.over(func(r *run) float64 { return value(r, i) })
 			se.Y = append(se.Y, 100*e.mean)
@@ -149,7 +151,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 				se.Single = append(se.Single, y)
 			}
 		}
-		if _, _, ok := se.endOf(); ok {
+		if _, _, ok := se.End(); ok {
 			f.Lines.Series = append(f.Lines.Series, se)
 		}
 	}
@@ -160,7 +162,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 func (s *setting) accuracyFigure() *figure {
 	f := s.lineFigure("accuracy", "tasks learnt", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
 	f.Caption = "Accuracy on the test images of all tasks learnt so far, averaged over these tasks, after each task. " + upper(s.measured())
-	f.Lines.scale(0)
+	f.scale(0)
 	f.Title = s.accuracyTitle()
 	f.Alt = s.alt(f, "Average accuracy after each task")
 	return f
@@ -171,7 +173,7 @@ func (s *setting) forgettingFigure() *figure {
 	n := s.tasks() - 1
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
 	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero it improved. " + upper(s.measured())
-	if f.Lines.scale(-100) {
+	if f.scale(-100) {
 		f.Caption += " Intervals that leave the picture are cut at its edge."
 	}
 	f.Title = s.forgettingTitle()
@@ -186,7 +188,7 @@ func (s *setting) alt(f *figure, what string) string {
 	for _, se := range f.Lines.Series {
 		for i, y := range se.Y {
 			if !math.IsNaN(y) {
-				x, end, _ := se.endOf()
+				x, end, _ := se.End()
 				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, i+1+f.Lines.XOffset)
 				if x != i+1 {
 					fmt.Fprintf(&b, ", %.1f at %d", end, x+f.Lines.XOffset)
@@ -213,7 +215,8 @@ func (g *row) matrixFigure() *figure {
 	}
 	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
-		RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v, Missing: "not evaluated", Whose: g.Label,
+		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
+		Missing: "not evaluated", Whose: g.Label,
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.matrixTitle(v)
@@ -260,7 +263,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{RowLabel: "class", ColLabel: "plus", Missing: "not learnt in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learnt in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -310,7 +313,8 @@ func (g *row) memoryFigure() *figure {
 	}
 	names := s.taskNames()
 	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
-		RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v, Missing: "not learnt yet", Whose: g.Label,
+		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
+		Missing: "not learnt yet", Whose: g.Label,
 		Say: func(i, j int) string { return "after " + names[i] + ", classes of task " + names[j] },
 	}}
 	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))
@@ -340,7 +344,7 @@ func (r *run) memoryShare(i, j int) float64 {
 
 // timeFigure is the run time of each row, split.
 func (s *setting) timeFigure() *figure {
-	f := &figure{ID: s.id("time"), Bars: &bars{XLabel: "seconds", Parts: []string{"training", "preparing", "testing"}}, Title: s.timeTitle()}
+	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: duration}, Title: s.timeTitle()}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"), numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
 	atOnce := 0
 	for _, g := range s.rows {
@@ -360,14 +364,16 @@ func (s *setting) timeFigure() *figure {
 				words = append(words, name+" "+duration(parts[k]))
 			}
 		}
-		text := duration(total(parts))
+		stack := chart.Stack{Label: g.Label, Look: g.style, Parts: parts}
+		text := duration(stack.Sum())
 		if len(words) > 0 {
 			text += " (" + strings.Join(words, ", ") + ")"
 		}
 		if len(g.finished) == 0 {
 			text += ", " + g.outcomeText()
 		}
-		f.Bars.Bars = append(f.Bars.Bars, bar{Label: g.Label, Style: g.style, Parts: parts, Text: text})
+		stack.Text = text
+		f.Bars.Bars = append(f.Bars.Bars, stack)
 		row := g.head()
 		for _, v := range parts {
 			row = append(row, numCell(duration(v), v))

@@ -9,9 +9,22 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/metric"
 )
+
+// methods are those of the fakes, as the command hands them over.
+var methods = []Known{
+	{Name: "agem"}, {Name: "er"}, {Name: "ewc++"}, {Name: "finetune", Bound: LowerBound}, {Name: "gdumb"}, {Name: "gss"}, {Name: "icarl"},
+	{Name: "lwf"}, {Name: "mir"}, {Name: "offline", Bound: UpperBound},
+}
+
+// surveyed are the nine methods of the survey and its two bounds.
+var surveyed = []string{"agem", "cndpm", "er", "ewc++", "finetune", "gdumb", "gss", "icarl", "lwf", "mir", "offline"}
+
+// studyOf is newStudy with these methods.
+func studyOf(runs []*run, notes []string) *study { return newStudy(runs, notes, methods) }
 
 // fake describes a made-up run.
 type fake struct {
@@ -68,13 +81,9 @@ func (f fake) make() *result.Result {
 	src := rand.New(rand.NewPCG(f.seed, uint64(len(f.method))))
 	classes := f.tasks * f.perTask
 	r := &result.Result{Format: result.Format, Version: result.Version}
-	r.Config, _ = json.Marshal(map[string]any{
-		"data": map[string]any{"name": "glyphs"}, "stream": map[string]any{"tasks": f.tasks, "batch": 10},
-		"methods": []string{f.method}, "memory": max(f.memory, 0), "replay": map[string]any{"batch": 10, "iterations": 1},
-		"network":   map[string]any{"name": "resnet18", "width": 20},
-		"optimizer": map[string]any{"name": "sgd", "lr": f.lr, "weight_decay": 0, "momentum": 0},
-		"protocol":  f.protocol, "eval": "seen", "seed": f.seed, "runs": 1,
-	})
+	r.Config = config.Default()
+	r.Config.Methods, r.Config.Memory, r.Config.Stream.Tasks = []string{f.method}, max(f.memory, 0), f.tasks
+	r.Config.Optimizer.LR, r.Config.Protocol, r.Config.Eval, r.Config.Seed = f.lr, f.protocol, config.EvalSeen, f.seed
 	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}
 	r.Provenance = result.Provenance{
 		Revision: "0123456789abcdef", Numbers: f.numbers, Kernel: f.kernel, Convolution: f.convolution,

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"math"
 	"strings"
+
+	"ocl/report/chart"
 )
 
 //go:embed page.html.tmpl
@@ -198,8 +200,8 @@ func (p *page) Symbols() template.HTML {
 	var b strings.Builder
 	b.WriteString(`<svg class="defs" aria-hidden="true"><defs>`)
 	for _, s := range allStyles() {
-		if used[s.class] {
-			fmt.Fprintf(&b, `<g id="sw-%s">%s</g>`, s.class, swatchPaths(s, 2))
+		if used[s.Class] {
+			fmt.Fprintf(&b, `<g id="sw-%s">%s</g>`, s.Class, chart.Swatch(chart.Series{Look: s, Width: 2}))
 		}
 	}
 	b.WriteString(`</defs></svg>`)
@@ -209,8 +211,8 @@ func (p *page) Symbols() template.HTML {
 // swatchOf is the swatch of a style's class.
 func swatchOf(class string) string {
 	for _, s := range allStyles() {
-		if s.class == class {
-			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true"><use href="#sw-%s"/></svg>`, s.class, s.class)
+		if s.Class == class {
+			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true"><use href="#sw-%s"/></svg>`, s.Class, s.Class)
 		}
 	}
 	return ""
@@ -243,25 +245,13 @@ func (f *figure) heatTable() string {
 				continue
 			}
 			if h.Say == nil {
-				fmt.Fprintf(&b, `<td class=h%d>%.0f</td>`, heatStep(v), 100*v)
+				fmt.Fprintf(&b, `<td class=h%d>%.0f</td>`, chart.HeatStep(v), 100*v)
 				continue
 			}
-			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, heatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
+			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
 		}
 		b.WriteString("</tr>")
 	}
 	b.WriteString("</tbody></table>")
 	return b.String()
-}
-
-// HasMissing says whether the heat map has cells without a value, which its key then explains.
-func (h *heat) HasMissing() bool {
-	for _, row := range h.V {
-		for _, v := range row {
-			if math.IsNaN(v) {
-				return true
-			}
-		}
-	}
-	return false
 }

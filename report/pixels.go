@@ -9,6 +9,8 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+
+	"ocl/report/chart"
 )
 
 // heatImage draws a heat map of many cells as a picture inside the page, a pixel a cell, in light and in dark colours: a table
@@ -22,14 +24,14 @@ func (f *figure) heatImage() string {
 // dataURI is the PNG of the cells; those without a value are clear.
 func (h *heat) dataURI(dark bool) string {
 	palette := color.Palette{color.Transparent}
-	for step := range heatSteps {
-		palette = append(palette, heatColor(step, dark))
+	for step := range chart.HeatSteps {
+		palette = append(palette, chart.HeatColor(step, dark))
 	}
 	img := image.NewPaletted(image.Rect(0, 0, len(h.Cols), len(h.Rows)), palette)
 	for i, row := range h.V {
 		for j, v := range row {
 			if !math.IsNaN(v) {
-				img.SetColorIndex(j, i, uint8(heatStep(v)+1))
+				img.SetColorIndex(j, i, uint8(chart.HeatStep(v)+1))
 			}
 		}
 	}

@@ -3,8 +3,11 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,51 +35,76 @@ func goodJSON(t testing.TB) string {
 	return string(b)
 }
 
-func TestBadInput(t *testing.T) {
-	good := goodJSON(t)
-	change := func(from, to string) string {
-		t.Helper()
-		if !strings.Contains(good, from) {
-			t.Fatalf("the fixture has no %s", from)
+// TestNothingReadable: a report of nothing is not written, and the error says of each file what is wrong with it.
+func TestNothingReadable(t *testing.T) {
+	dir := write(t, "accuracy: 12")
+	for _, in := range []string{dir, filepath.Join(dir, "run")} {
+		out := filepath.Join(t.TempDir(), "out")
+		w, err := Write([]string{in}, out, Options{Known: methods})
+		if w != nil || err == nil || errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) {
+			t.Fatalf("%v, %v", w, err)
 		}
-		return strings.Replace(good, from, to, 1)
+		for _, want := range []string{"report: no result can be read", filepath.Join(dir, "run", "result.json"), "not a whole JSON file"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error is\n%v\nwithout %q", err, want)
+			}
+		}
+		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the folder of a report that is not written: %v", err)
+		}
 	}
-	// want holds what was found, what was wanted and what to do.
-	for _, c := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"empty", "", []string{"the file is empty", `want a JSON object of format "ocl-result"`, "repeat the run"}},
-		{"truncated", good[:len(good)/2], []string{"no JSON at byte", "want a JSON object", "repeat the run"}},
-		{"no JSON", "accuracy: 12", []string{"no JSON at byte 1 of 12", "repeat the run"}},
-		{"an array", "[" + good + "]", []string{"array", "want"}},
-		{"other format", change(`"format":"ocl-result"`, `"format":"ocl-study"`), []string{`format is "ocl-study", want "ocl-result"`, `"ocl run" wrote`}},
-		{"no format", "{}", []string{`format is "", want "ocl-result"`}},
-		{"later version", change(`"version":1`, `"version":7,"accuracy":"moved"`), []string{"version is 7, want 1", "the ocl that wrote it"}},
-		{"wrong type", change(`"seconds":{"train":`, `"seconds":{"train":"soon","prepare":`), []string{`field "seconds.train"`, "docs/format/result.md"}},
-		{"text for a number", change(`"average_accuracy":`, `"average_accuracy":"good","bwt_plus":`), []string{`field "metrics.average_accuracy" holds a string`, "want a number"}},
-		{"impossible metric", change(`"average_accuracy":0.`, `"average_accuracy":7.`), []string{"metrics.average_accuracy is 7.", "want a fraction in [0,1]", "repeat the run"}},
-		{"half a count", change(`"classes":100`, `"classes":1.5`), []string{`field "stream.classes" holds a number 1.5`, "want a whole number"}},
-		{"accuracy above 1", change(`"accuracy":[[`, `"accuracy":[[17.5,`), []string{"accuracy[0]", "want"}},
-		{"too many rows", change(`"accuracy":[[`, `"accuracy":[[],[],[],[],[],[],[],[],[],[],[],[`), []string{"accuracy has 21 rows; want at most 10"}},
-		{"class out of range", change(`"classes":100`, `"classes":7`), []string{"has class", "want 0 to 6"}},
-		{"unknown outcome", change(`"state":"finished"`, `"state":"lost"`), []string{`outcome.state is "lost"; want finished, interrupted or diverged`}},
-		{"no method", change(`"name":"er"`, `"name":""`), []string{"method.name is empty"}},
-		{"negative seconds", change(`"seconds":{"train":`, `"seconds":{"train":-`), []string{"seconds.train is -"}},
-	} {
-		dir := write(t, c.text)
-		for _, in := range []string{dir, filepath.Join(dir, "run")} {
-			_, err := Write([]string{in}, t.TempDir(), Options{})
-			if err == nil {
-				t.Errorf("%s: no error", c.name)
-				continue
-			}
-			for _, w := range append(c.want, filepath.Join(dir, "run", "result.json"), "report: ") {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%s: error is\n%v\nwithout %q", c.name, err, w)
-				}
-			}
+}
+
+// TestLeftOut: what cannot be read is named on the page and by the error, and the rest is drawn.
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json")
+	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
 		}
+		if err := os.WriteFile(filepath.Join(dir, name, "result.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := Write([]string{dir}, "", Options{Known: methods})
+	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) {
+		t.Fatalf("%v, %v", w, err)
+	}
+	if !strings.HasPrefix(err.Error(), "report: 2 of 3 results cannot be read, and the report is without: ") {
+		t.Errorf("error is %v", err)
+	}
+	page, err := os.ReadFile(w.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, string(page), dir)
+	for _, name := range []string{"damaged", "newer"} {
+		path := filepath.Join(dir, name, "result.json")
+		if !strings.Contains(string(page), path+" is left out: ") {
+			t.Errorf("the page does not say that %s is left out", path)
+		}
+		if !slices.ContainsFunc(w.LeftOut, func(l LeftOut) bool { return l.Path == path && l.Reason != "" }) {
+			t.Errorf("%v lacks %s", w.LeftOut, path)
+		}
+	}
+	if len(w.Rows) != 2 || w.Rows[0].Method != "er" {
+		t.Errorf("rows %+v, want ER's two", w.Rows)
+	}
+}
+
+// copied puts a committed result into a run folder.
+func copied(t testing.TB, dir, run, name string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "results", "cifar100", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, run), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, run, "result.json"), text, 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -97,7 +125,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{pending}, `1 run begun, none with a result.json yet; want one that ended or was stopped; wait for one that is at work, or continue with "ocl run --resume `},
 		{[]string{file}, "is a file; want an experiment folder"},
 	} {
-		_, err := Write(c.dirs, "", Options{})
+		_, err := Write(c.dirs, "", Options{Known: methods})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error is %v, want %q", c.dirs, err, c.want)
 		}
@@ -111,8 +139,8 @@ func TestUnreadableResult(t *testing.T) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Write([]string{dir}, "", Options{})
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "is a directory") {
+	_, err := Write([]string{dir}, "", Options{Known: methods})
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "it is no file") {
 		t.Errorf("error is %v, want one that names %s", err, path)
 	}
 }
@@ -129,30 +157,24 @@ func TestRunsWithoutResultAreSaid(t *testing.T) {
 	}
 }
 
-func TestSeedIsExact(t *testing.T) {
-	r := newRun(&result.Result{Config: json.RawMessage(`{"seed":9007199254740993}`)}, "")
-	if r.seed != 9007199254740993 {
-		t.Errorf("seed is %d", r.seed)
-	}
-}
-
-// FuzzParse holds that no bytes make the reader or the page panic.
-func FuzzParse(f *testing.F) {
+// FuzzPage holds that no result that can be read makes the page or the table panic.
+func FuzzPage(f *testing.F) {
 	f.Add([]byte(goodJSON(f)))
-	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"outcome":{"state":"finished"}}`))
-	f.Add([]byte(`{"format":"ocl-result","version":1,"config":[1],"method":{"name":"er"},"stream":{"scenario":"domain-incremental","tasks":[{},{}]},"accuracy":[[0.5],null],"memory":{"class_counts":[null]},"outcome":{"state":"diverged"}}`))
-	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"classes":3,"tasks":[{"index":4},{"index":5}]},"accuracy":[null,[null,1]],"accuracy_per_class":[[],[1]],"outcome":{"state":"interrupted"}}`))
-	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"classes":3,"tasks":[{"classes":[1,1]},{"index":5,"classes":[2]}]},"error_analysis":{"tasks":[{"task":1,"confusion":[[1]],"predictions":null,"logits":{"new_own":1e308,"old_own":-1e308},"head":{}}],"confusion":[[],[0,1]]},"outcome":{"state":"finished"}}`))
-	f.Add([]byte(`{"format":"ocl-result","version":1,"method":{"name":"er"},"stream":{"tasks":[{},{}]},"classifiers":{"":{"accuracy":[[1]],"error_analysis":{"tasks":null}},"x":{"error_analysis":{"tasks":[{}]}}},"outcome":{"state":"finished"}}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		res, err := parse("result.json", bytes.NewReader(b))
+	for name, change := range oddities {
+		r := (fake{method: "er", memory: 20, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.8, errors: true}).make()
+		change(r)
+		text, err := result.Encode(r)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "report: result.json: ") {
-				t.Errorf("the error does not name the file: %v", err)
-			}
+			f.Fatalf("%s: %v", name, err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		res, err := result.Parse(b)
+		if err != nil {
 			return
 		}
-		p, _, _ := newPage(newStudy([]*run{newRun(res, "")}, nil))
+		p, _, _ := newPage(studyOf([]*run{newRun(res, "")}, nil))
 		html, err := render(p)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +182,7 @@ func FuzzParse(f *testing.F) {
 		if err := wellFormed(string(html)); err != nil {
 			t.Errorf("the page is not well formed: %v", err)
 		}
-		if err := Table(new(bytes.Buffer), []*result.Result{res}, TableOptions{}); err != nil {
+		if err := Table(new(bytes.Buffer), []*result.Result{res}, TableOptions{Known: methods}); err != nil {
 			t.Fatal(err)
 		}
 	})

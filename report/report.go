@@ -6,44 +6,85 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ocl/checkpoint"
 )
 
 // Options of [Write].
 type Options struct {
-	All bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	Known []Known // methods in the order of their rows and looks; others follow as they appear
+	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+}
+
+// ErrLeftOut says that a report was written without some results, which could not be read.
+var ErrLeftOut = errors.New("some results are left out")
+
+// Written is what [Write] wrote.
+type Written struct {
+	Page    string    `json:"report"` // path of report.html
+	Files   []string  `json:"files"`  // paths, the page last
+	Rows    []Summary `json:"rows"`   // of the main table
+	LeftOut []LeftOut `json:"left_out"`
 }
 
 // Write reads the results in dirs, each an experiment folder or a run folder, and writes one report about all of them
-// into the folder out: report.html, figures/ (SVG and PNG) and tables/ (CSV and Markdown). Runs are compared by method,
+// into the folder out: report.html, figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method,
 // memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
-// itself where there is one only. It returns the path of report.html.
+// itself where there is one only.
 //
-// A folder without results, a result that cannot be read, that is damaged or of another format or version is an error
-// that names the file. Results of different numbers versions, kernels or convolutions are reported with a warning on the page. Every
-// file appears whole or not at all, and the page last.
-func Write(dirs []string, out string, o Options) (string, error) {
-	runs, notes, err := readAll(dirs)
+// A result that cannot be read is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside what
+// was written. With any other error nothing is returned; that no result can be read is one. Results of different numbers
+// versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at all, and the
+// page last; a second report in the same folder waits for the first.
+func Write(dirs []string, out string, o Options) (*Written, error) {
+	read, err := readAll(dirs)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if out == "" {
 		if len(dirs) > 1 {
-			return "", fmt.Errorf("report: %d folders are compared, so none of them is the place for the report; want a folder of its own; give \"--out DIR\"", len(dirs))
+			return nil, fmt.Errorf("report: %d folders are compared, so none of them is the place for the report; want a folder of its own; give \"--out DIR\"", len(dirs))
 		}
 		out = dirs[0]
 	}
-	st := newStudy(runs, notes)
+	w := writer{out: out}
+	w.folder("")
+	w.folder("figures")
+	w.folder("tables")
+	if w.err != nil {
+		return nil, w.err
+	}
+	unlock, waited, err := lock(out, lockPatience)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if waited { // runs may have ended since
+		if read, err = readAll(dirs); err != nil {
+			return nil, err
+		}
+	}
+	written, err := read.write(&w, o)
+	if err != nil {
+		return nil, err
+	}
+	return written, read.err()
+}
+
+// write draws a report of what was read.
+func (r *reading) write(w *writer, o Options) (*Written, error) {
+	st := newStudy(r.runs, r.notes, o.Known)
+	for _, l := range r.left {
+		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
+	}
 	for _, s := range st.settings {
 		s.all = o.All
 	}
 	p, figures, undrawn := newPage(st)
-	w := writer{out: out}
-	w.folder("figures")
-	w.folder("tables")
 	tables := append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...)
 	if p.Errors != nil {
 		tables = append(tables, p.Errors)
@@ -52,16 +93,13 @@ func Write(dirs []string, out string, o Options) (string, error) {
 		if w.err != nil {
 			break
 		}
-		svg, err := f.svg()
+		files, err := f.files()
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		png, err := f.png()
-		if err != nil {
-			return "", err
+		for _, extension := range slices.Sorted(maps.Keys(files)) {
+			w.file("figures/"+f.ID+"."+extension, files[extension])
 		}
-		w.file("figures/"+f.ID+".svg", svg)
-		w.file("figures/"+f.ID+".png", png)
 		tables = append(tables, f.table())
 	}
 	for _, t := range tables {
@@ -70,19 +108,20 @@ func Write(dirs []string, out string, o Options) (string, error) {
 	}
 	b, err := render(p)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	w.file("report.html", b)
 	if w.err != nil {
-		return "", w.err
+		return nil, w.err
 	}
-	return filepath.Join(out, "report.html"), nil
+	return &Written{Page: filepath.Join(w.out, "report.html"), Files: w.files, Rows: st.summaries(), LeftOut: append([]LeftOut{}, r.left...)}, nil
 }
 
 // writer writes files below out until the first error.
 type writer struct {
-	out string
-	err error
+	out   string
+	files []string // written
+	err   error
 }
 
 func (w *writer) folder(name string) {
@@ -102,7 +141,9 @@ func (w *writer) file(name string, b []byte) {
 	path := filepath.Join(w.out, filepath.FromSlash(name))
 	if err := checkpoint.WriteBytesAtomic(path, b); err != nil {
 		w.err = fmt.Errorf("report: %s: %w; want a folder that can be written to, on a disk with room; make room, or give another one with \"--out DIR\"", path, cause(err))
+		return
 	}
+	w.files = append(w.files, path)
 }
 
 // cause is what the system said, without the path, which the error names already.

@@ -77,30 +77,26 @@ func at(m [][]*float64, i, j int) float64 {
 	return orNaN(m[i][j])
 }
 
-// fullMatrix is the accuracy matrix as package metric wants it: every row as long as the run has tasks, or one value long
-// where all tasks share one test set.
+// fullMatrix is the accuracy matrix as package metric wants it; rows are as long as the result has them.
 func (r *run) fullMatrix() metric.Matrix {
-	cols := len(r.Stream.Tasks)
-	if r.common() {
-		cols = 1
-	}
 	m := metric.Matrix{Rows: make([][]float64, len(r.Accuracy)), Common: r.common()}
-	for i := range m.Rows {
-		m.Rows[i] = make([]float64, cols)
-		for j := range m.Rows[i] {
-			m.Rows[i][j] = at(r.Accuracy, i, j)
+	for i, row := range r.Accuracy {
+		m.Rows[i] = make([]float64, len(row))
+		for j, v := range row {
+			m.Rows[i][j] = orNaN(v)
 		}
 	}
 	return m
 }
 
-// common says that all tasks share one test set, so that the matrix has one column.
+// common says that all tasks share one test set, so that the matrix has one column. Files from before stream.common_test say
+// it by the shape of their matrix.
 func (r *run) common() bool {
 	longest := 0
 	for _, row := range r.Accuracy {
 		longest = max(longest, len(row))
 	}
-	return longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
+	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
 }
 
 // afterTask is the average accuracy of a run after task i (0-based), NaN where a task it covers was not evaluated.

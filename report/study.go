@@ -1,14 +1,15 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
 
+	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/report/chart"
 )
 
 // study is everything one report is about.
@@ -39,50 +40,34 @@ type row struct {
 	method     result.Method
 	classifier string // such as ncm
 	memory     int
-	style      style
+	style      chart.Look
+	bound      Bound
 	width      float64 // of its line in pixels: a larger memory draws a thicker line
 	setting    *setting
 	runs       []*run // by seed
 	finished   []*run
-	config     map[string]string // flattened, what is averaged over left out
+	config     map[string]string // texts by key, what is averaged over left out
 }
 
-// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form.
-var averagedOver = []string{"seed", "runs", "methods", "method", "memory", "data.dir"}
+// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form. An
+// evaluation in the middle of a task changes no number.
+var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "classifiers", "eval_every"}
 
-// flatten turns a config into dotted keys and printed values.
-func flatten(prefix string, v any, into map[string]string) {
-	if m, ok := v.(map[string]any); ok {
-		for k, sub := range m {
-			flatten(strings.TrimPrefix(prefix+"."+k, "."), sub, into)
-		}
-		return
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		b = []byte(fmt.Sprint(v))
-	}
-	into[prefix] = strings.Trim(string(b), `"`)
-}
-
-// rowConfig is the part of a run's config that must agree within a row.
+// rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
 func rowConfig(r *run) map[string]string {
-	flat := map[string]string{}
-	flatten("", r.config, flat)
-	for k := range flat {
-		for _, skip := range averagedOver {
-			if k == skip || strings.HasPrefix(k, skip+".") {
-				delete(flat, k)
-			}
+	texts := map[string]string{}
+	for _, k := range config.Keys() {
+		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) {
+			texts[k.Name], _ = r.Config.Text(k.Name)
 		}
 	}
-	for k, v := range r.Method.Options {
-		flatten(k, v, flat)
+	for name, v := range r.Method.Options {
+		texts[name] = fmt.Sprint(v)
 	}
-	flat["classifiers"] = r.classifier
-	flat["tricks"] = strings.Join(tricksOf(r.Method), "+")
-	flat["numbers"] = fmt.Sprint(r.Provenance.Numbers)
-	return flat
+	texts["classifiers"] = r.classifier
+	texts["tricks"] = strings.Join(tricksOf(r.Method), "+")
+	texts["numbers"] = fmt.Sprint(r.Provenance.Numbers)
+	return texts
 }
 
 // keyOf is the identity of a row, printed in one string.
@@ -102,14 +87,17 @@ func settingKey(r *run) string {
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
-func newStudy(runs []*run, notes []string) *study {
+// known are the methods that the caller knows.
+func newStudy(runs []*run, notes []string, known []Known) *study {
 	st := &study{notes: notes}
+	methods := catalogue(slices.Clone(known))
 	rows, settings := map[string]*row{}, map[string]*setting{}
 	var all []*run
 	for _, r := range runs {
 		all = append(all, r.byClassifier()...)
 	}
 	for _, r := range all {
+		methods.add(r.Method.Name)
 		cfg := rowConfig(r)
 		key := keyOf(r, cfg)
 		g := rows[key]
@@ -120,7 +108,8 @@ func newStudy(runs []*run, notes []string) *study {
 				settings[settingKey(r)] = s
 				st.settings = append(st.settings, s)
 			}
-			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, style: styleOf(r.Method.Name), setting: s, config: cfg}
+			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, setting: s, config: cfg,
+				style: methods.look(r.Method.Name), bound: methods.bound(r.Method.Name)}
 			rows[key] = g
 			s.rows = append(s.rows, g)
 		}
@@ -135,7 +124,7 @@ func newStudy(runs []*run, notes []string) *study {
 		}
 	}
 	for _, s := range st.settings {
-		s.finish()
+		s.finish(methods)
 		st.rows = append(st.rows, s.rows...)
 	}
 	st.name()
@@ -173,26 +162,18 @@ func settingName(s result.Stream) string {
 	return name
 }
 
-// finish sorts the rows (style table first, then name, then memory) and gives them their line widths.
-func (s *setting) finish() {
+// finish sorts the rows (methods in their order, bounds below those that they bound, then by memory) and gives them their
+// line widths.
+func (s *setting) finish(methods catalogue) {
 	rank := func(g *row) int {
-		name := plainName(g.method.Name)
-		for i, st := range styles {
-			if st.method == name {
-				// The bounds stand below the methods they bound.
-				if name == "finetune" || name == "offline" {
-					return len(styles) + i
-				}
-				return i
-			}
+		place := methods.place(g.method.Name)
+		if g.bound != NoBound {
+			place += len(methods)
 		}
-		return 2 * len(styles)
+		return place
 	}
 	slices.SortStableFunc(s.rows, func(a, b *row) int {
 		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		if d := strings.Compare(a.method.Name, b.method.Name); d != 0 {
 			return d
 		}
 		return a.memory - b.memory
@@ -293,7 +274,7 @@ func (g *row) title() string {
 
 // tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been named.
 func tricksOf(m result.Method) []string {
-	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return classifierTitles[t] != "" })
+	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }
 
 // name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
@@ -329,8 +310,8 @@ func differences(g *row, twins []*row) []string {
 	}
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		v, ok := g.config[k]
-		if !ok {
+		v := g.config[k]
+		if v == "" {
 			v = "unset"
 		}
 		out = append(out, strings.ReplaceAll(k, "_", " ")+" "+v)
@@ -373,50 +354,6 @@ func slugify(s string) string {
 func shorten(s string, n int) string {
 	if len(s) > n {
 		return s[:n]
-	}
-	return s
-}
-
-// mixtures says where runs that stand side by side were made under different circumstances.
-func (st *study) mixtures() []string {
-	var out []string
-	distinct := func(f func(*run) string) []string {
-		set := map[string]bool{}
-		for _, r := range st.runs {
-			set[f(r)] = true
-		}
-		return slices.Sorted(maps.Keys(set))
-	}
-	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions do not compare (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
-	}
-	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once): times do not compare.", andList(v)))
-	}
-	digests := map[string]map[string]bool{}
-	for _, r := range st.runs {
-		if digests[r.Stream.Name] == nil {
-			digests[r.Stream.Name] = map[string]bool{}
-		}
-		digests[r.Stream.Name][r.Provenance.DataDigest] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		if n := len(digests[name]); n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not see the same data.", name, n))
-		}
-	}
-	return out
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
 	}
 	return s
 }

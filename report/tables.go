@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
@@ -97,7 +98,7 @@ func (st *study) signalsTable() *table {
 			continue
 		}
 		done[g.title()] = true
-		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.class}}
+		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.Class}}
 		for _, n := range names {
 			c := cell{Text: "–", Raw: "no"}
 			if slices.Contains(g.method.Signals, n) {
@@ -118,7 +119,7 @@ func (st *study) runsTable() *table {
 	t := &table{ID: "runs", Head: []column{
 		textCol("run", "folder"), textCol("method", "method"), numCol("seed", "seed"), numCol("accuracy, %", "average_accuracy"),
 		textCol("outcome", "outcome"), numCol("steps", "steps"), numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"),
-		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"),
+		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"), hidden("started"), hidden("ended"),
 	}}
 	for _, g := range st.rows {
 		for _, r := range g.runs {
@@ -132,11 +133,12 @@ func (st *study) runsTable() *table {
 				outcome += ": " + r.Outcome.Reason
 			}
 			t.Rows = append(t.Rows, []cell{
-				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.class},
+				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.Class},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
 				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
 				sizeCell(r.Resources.PeakResidentBytes), {Text: thousands(int64(r.Resources.Parameters)), Raw: strconv.Itoa(r.Resources.Parameters)},
+				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
 			})
 		}
 	}
@@ -162,7 +164,8 @@ func (st *study) provenanceTable() *table {
 	t := &table{ID: "provenance", Head: []column{
 		numCol("runs", "runs"), textCol("kernel", "kernel"), textCol("convolution", "convolution"),
 		numCol("workers", "workers"), numCol("runs at once", "concurrency"),
-		numCol("numbers", "numbers"), textCol("revision", "revision"), textCol("Go", "go"), textCol("data", "stream"), textCol("data digest", "data_digest"),
+		numCol("numbers", "numbers"), textCol("program", "program"), textCol("revision", "revision"), textCol("Go", "go"),
+		textCol("processor", "processor"), textCol("data", "stream"), textCol("data digest", "data_digest"),
 	}}
 	var order []string
 	n, rows := map[string]int{}, map[string][]cell{}
@@ -172,7 +175,8 @@ func (st *study) provenanceTable() *table {
 		row := []cell{
 			textCell(orUnknown(p.Kernel)), textCell(orUnknown(p.Convolution)),
 			textCell(strconv.Itoa(p.Workers)), textCell(strconv.Itoa(p.Concurrency)), textCell(strconv.Itoa(p.Numbers)),
-			{Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)), textCell(orUnknown(r.Stream.Name)),
+			textCell(orUnknown(p.Program)), {Text: shorten(orUnknown(p.Revision), 12), Raw: p.Revision}, textCell(orUnknown(p.Go)),
+			textCell(orUnknown(p.Processor)), textCell(orUnknown(r.Stream.Name)),
 			{Text: shorten(orUnknown(digest), 19), Raw: digest},
 		}
 		var b strings.Builder
@@ -203,6 +207,9 @@ func (s *setting) facts() []fact {
 		train += t.Train
 		test += t.Test
 	}
+	if st.CommonTest && len(st.Tasks) > 0 {
+		test = st.Tasks[0].Test
+	}
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},
 		{"Tasks", fmt.Sprintf("%s of %s in all: %s images to learn from, %s to test on", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},
@@ -224,54 +231,10 @@ func (s *setting) facts() []fact {
 			f = append(f, fact{name, v})
 		}
 	}
-	add("Evaluation", values(func(r *run) string {
-		switch v := configText(r.config, "eval"); v {
-		case "seen":
-			return "after each task, on the tasks seen so far"
-		case "all":
-			return "after each task, on all tasks"
-		case "final":
-			return "after the last task only"
-		default:
-			return v
-		}
-	}))
-	add("Network", values(func(r *run) string {
-		v := configText(r.config, "network.name")
-		if w := configText(r.config, "network.width"); v == "resnet18" && w != "" {
-			v += ", width " + w
-		}
-		if h := configText(r.config, "network.hidden"); v == "mlp" && h != "" {
-			v += ", hidden layers " + h
-		}
-		if v != "" && r.Resources.Parameters > 0 {
-			v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
-		}
-		return v
-	}))
-	add("Optimiser", values(func(r *run) string {
-		v := configText(r.config, "optimizer.name")
-		for _, k := range []string{"lr", "weight_decay", "momentum"} {
-			if x := configText(r.config, "optimizer."+k); x != "" && (x != "0" || k == "weight_decay") {
-				v += ", " + strings.ReplaceAll(k, "_", " ") + " " + x
-			}
-		}
-		return strings.TrimPrefix(v, ", ")
-	}))
-	add("Batches", values(func(r *run) string {
-		v := configText(r.config, "stream.batch")
-		if v == "" {
-			return ""
-		}
-		v += " incoming"
-		if x := configText(r.config, "replay.batch"); x != "" {
-			v += ", " + x + " replayed where there is a memory"
-		}
-		if x := configText(r.config, "replay.iterations"); x != "" && x != "1" {
-			v += ", " + x + " steps on each"
-		}
-		return v
-	}))
+	add("Evaluation", values(evaluationText))
+	add("Network", values(networkText))
+	add("Optimiser", values(optimizerText))
+	add("Batches", values(batchesText))
 	var methods, sets []string
 	for _, g := range s.rows {
 		var seeds []string
@@ -289,13 +252,56 @@ func (s *setting) facts() []fact {
 	return append(f, fact{"Methods", strings.Join(methods, "; ")})
 }
 
-// configText is the value at a dotted key of a config, as text; "" if there is none.
-func configText(config map[string]any, key string) string {
-	flat := map[string]string{}
-	flatten("", config, flat)
-	v := flat[key]
-	if v == "null" {
+// evaluationText says when a run was evaluated.
+func evaluationText(r *run) string {
+	text := map[string]string{
+		config.EvalSeen: "after each task, on the tasks seen so far", config.EvalAll: "after each task, on all tasks",
+		config.EvalFinal: "after the last task only",
+	}[r.Config.Eval]
+	if n := r.Config.EvalEvery; n > 0 && text != "" {
+		text += fmt.Sprintf(", and every %s on the tasks seen", count(n, "step"))
+	}
+	return text
+}
+
+// networkText names the network with its own settings: those that no network of another name reads.
+func networkText(r *run) string {
+	v := r.Config.Network.Name
+	for _, k := range config.Keys() {
+		name, ok := strings.CutPrefix(k.Name, "network.")
+		if text, _ := r.Config.Text(k.Name); ok && text != "" && k.ReadBy == r.Config.Network.Name {
+			v += ", " + strings.ReplaceAll(name, "_", " ") + " " + text
+		}
+	}
+	if v != "" && r.Resources.Parameters > 0 {
+		v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
+	}
+	return v
+}
+
+// optimizerText names the optimiser with its settings.
+func optimizerText(r *run) string {
+	o := r.Config.Optimizer
+	if o.Name == "" {
 		return ""
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	v := o.Name + ", lr " + number(o.LR) + ", weight decay " + number(o.WeightDecay)
+	if o.Momentum != 0 {
+		v += ", momentum " + number(o.Momentum)
+	}
+	return v
+}
+
+// batchesText says how many samples a step has.
+func batchesText(r *run) string {
+	c := r.Config
+	if c.Stream.Batch == 0 {
+		return ""
+	}
+	v := fmt.Sprintf("%d incoming, %d replayed where there is a memory", c.Stream.Batch, c.Replay.Batch)
+	if c.Replay.Iterations > 1 {
+		v += fmt.Sprintf(", %d steps on each", c.Replay.Iterations)
 	}
 	return v
 }

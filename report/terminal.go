@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"ocl/experiment/result"
@@ -12,7 +13,8 @@ import (
 
 // TableOptions are how [Table] prints.
 type TableOptions struct {
-	Width int // columns of the terminal; 0 is 100, and more than 100 is never used
+	Known []Known // as in [Options]
+	Width int     // columns of the terminal; 0 is 100, and more than 100 is never used
 }
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
@@ -35,7 +37,7 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		width = 100
 	}
 	width = max(width, 40)
-	st := newStudy(runs, nil)
+	st := newStudy(runs, nil, opts.Known)
 	var b strings.Builder
 	for i, s := range st.settings {
 		if i > 0 {
@@ -52,8 +54,18 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 	for _, warn := range st.warnings {
 		b.WriteString(strings.Join(wrap("note: "+warn, width), "\n") + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, visible(b.String()))
 	return err
+}
+
+// visible replaces control characters, which results may hold in any text, so that a terminal does not obey them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // terminal prints the table of one setting.

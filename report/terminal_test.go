@@ -14,7 +14,7 @@ import (
 func tableText(t *testing.T, res []*result.Result, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Table(&b, res, TableOptions{Width: width}); err != nil {
+	if err := Table(&b, res, TableOptions{Known: methods, Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -101,5 +101,18 @@ func TestTableFitsItsWidth(t *testing.T) {
 func TestTableOfNothing(t *testing.T) {
 	if got := tableText(t, nil, 0); got != "No run has a result yet.\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestControlCharacters: what a result holds does not reach a terminal raw.
+func TestControlCharacters(t *testing.T) {
+	r := (fake{method: "er", title: "E\x1b[31mR", memory: 10, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5, state: "diverged"}).make()
+	r.Outcome.Reason, r.Stream.Name = "\x1b]0;x\a\u009b1m", "a\rb"
+	var b strings.Builder
+	if err := Table(&b, []*result.Result{r}, TableOptions{Known: methods}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\a\r\u009b") || !strings.Contains(b.String(), "E\ufffd[31mR") {
+		t.Errorf("the table is %q", b.String())
 	}
 }

@@ -10,12 +10,6 @@ import (
 // finalAccuracy is the estimate that the answer is about.
 func (g *row) finalAccuracy() estimate { return g.metricOf(averageAccuracy) }
 
-// bound says that a row is no candidate but a bound: learning without memory of the past, or with all data at once.
-func (g *row) bound() bool {
-	name := plainName(g.method.Name)
-	return name == "finetune" || name == "offline"
-}
-
 // best is the row with the highest average accuracy among those that finished, bounds last; nil if none was measured.
 func (s *setting) best() *row {
 	var best *row
@@ -23,8 +17,8 @@ func (s *setting) best() *row {
 		if (len(a.finished) > 0) != (len(b.finished) > 0) {
 			return len(a.finished) > 0
 		}
-		if a.bound() != b.bound() {
-			return !a.bound()
+		if (a.bound == NoBound) != (b.bound == NoBound) {
+			return a.bound == NoBound
 		}
 		return a.finalAccuracy().mean > b.finalAccuracy().mean
 	}
@@ -36,14 +30,14 @@ func (s *setting) best() *row {
 	return best
 }
 
-// other is the row that best is compared with: Finetune, or else the weakest other; nil if there is none.
+// other is the row that best is compared with: a lower bound, or else the weakest other; nil if there is none.
 func (s *setting) other(best *row) *row {
 	var worst *row
 	for _, g := range s.rows {
 		if g == best || len(g.finished) == 0 || g.finalAccuracy().n == 0 {
 			continue
 		}
-		if plainName(g.method.Name) == "finetune" {
+		if g.bound == LowerBound {
 			return g
 		}
 		if worst == nil || g.finalAccuracy().mean < worst.finalAccuracy().mean {
@@ -79,13 +73,19 @@ func (s *setting) answer() string {
 		switch {
 		case oe.mean > 0 && e.mean/oe.mean >= 1.15:
 			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Short, oe.text(""))
+		case percent(e.mean) == percent(oe.mean):
+			text += fmt.Sprintf(", as many as %s (%s %%)", o.Short, oe.text(""))
 		case e.mean < oe.mean:
 			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Short, oe.text(""))
 		default:
 			text += fmt.Sprintf("; %s reaches %s %%", o.Short, oe.text(""))
 		}
 	} else if f := best.metricOf(averageForgetting); f.n > 0 {
-		text += fmt.Sprintf(", and has forgotten %s of what it once knew of the earlier tasks", points(f.mean))
+		if gains(f.mean) {
+			text += fmt.Sprintf(", and has gained %s on the earlier tasks since it learnt them", points(-f.mean))
+		} else {
+			text += fmt.Sprintf(", and has forgotten %s of what it once knew of the earlier tasks", points(math.Abs(f.mean)))
+		}
 	}
 	text += "."
 	if near := s.near(best); near != nil {
@@ -98,7 +98,7 @@ func (s *setting) answer() string {
 func (s *setting) near(best *row) *row {
 	var next *row
 	for _, g := range s.rows {
-		if g == best || g.bound() || len(g.finished) < 2 {
+		if g == best || g.bound != NoBound || len(g.finished) < 2 {
 			continue
 		}
 		if next == nil || g.finalAccuracy().mean > next.finalAccuracy().mean {
@@ -145,11 +145,39 @@ func (s *setting) accuracyTitle() string {
 	if first.n == 0 || last.n == 0 {
 		return fmt.Sprintf("%s ends at %s %%", best.Short, percent(best.finalAccuracy().mean))
 	}
+	after := best.counted()[0].lastRow() + 1
+	if after == 1 {
+		return fmt.Sprintf("%s stands at %s %% after one task", best.Short, percent(first.mean))
+	}
+	return fmt.Sprintf("%s %s after %d tasks", best.Short, change(first.mean, last.mean, " after one task"), after)
+}
+
+// change says in words how one fraction follows another, by what is printed of them: "falls from 61.2 to 19.6 %". Since is put
+// behind the first, where it then has its own sign of the unit.
+func change(from, to float64, since string) string {
+	a, b := percent(from), percent(to)
 	verb := "falls"
-	if last.mean > first.mean {
+	switch {
+	case a == b:
+		return fmt.Sprintf("stays at %s %%", b)
+	case to > from:
 		verb = "rises"
 	}
-	return fmt.Sprintf("%s %s from %s %% after one task to %s %% after %d", best.Short, verb, percent(first.mean), percent(last.mean), best.counted()[0].lastRow()+1)
+	if since != "" {
+		a += " %" + since
+	}
+	return fmt.Sprintf("%s from %s to %s %%", verb, a, b)
+}
+
+// gains says whether a forgetting, as it is printed, is an improvement.
+func gains(forgetting float64) bool { return math.Round(100*forgetting) < 0 }
+
+// forgets puts a forgetting into words; below zero nothing is forgotten.
+func forgets(v float64) string {
+	if gains(v) {
+		return "gains " + points(-v) + " on an earlier task"
+	}
+	return "forgets " + points(math.Abs(v)) + " of an earlier task"
 }
 
 func (s *setting) forgettingTitle() string {
@@ -170,9 +198,11 @@ func (s *setting) forgettingTitle() string {
 	case most == nil:
 		return "No forgetting was measured"
 	case most == least:
-		return fmt.Sprintf("%s forgets %s of what it learnt on an earlier task", most.Short, points(f(most)))
+		return fmt.Sprintf("%s %s", most.Short, forgets(f(most)))
+	case gains(f(least)) == gains(f(most)):
+		return fmt.Sprintf("%s %s, %s %s", most.Short, forgets(f(most)), least.Short, points(math.Abs(f(least))))
 	}
-	return fmt.Sprintf("%s forgets %s of an earlier task, %s %s", most.Short, points(f(most)), least.Short, points(f(least)))
+	return fmt.Sprintf("%s %s, %s %s", most.Short, forgets(f(most)), least.Short, forgets(f(least)))
 }
 
 func (g *row) matrixTitle(v [][]float64) string {
@@ -195,7 +225,7 @@ func (g *row) matrixTitle(v [][]float64) string {
 	newest := end[last]
 	name := g.setting.taskNames()
 	if !math.IsNaN(start) {
-		return fmt.Sprintf("%s: task %s falls from %s to %s %%; the newest task stands at %s %%", g.Short, name[0], percent(start), percent(first), percent(newest))
+		return fmt.Sprintf("%s: task %s %s; the newest task stands at %s %%", g.Short, name[0], change(start, first, ""), percent(newest))
 	}
 	return fmt.Sprintf("%s ends with %s %% on task %s and %s %% on task %s", g.Short, percent(first), name[0], percent(newest), name[last])
 }
@@ -253,6 +283,8 @@ func (s *setting) timeTitle() string {
 		return "Time until the runs stopped"
 	case slow == fast || t(fast) <= 0:
 		return fmt.Sprintf("One run of %s takes %s", slow.Short, duration(t(slow)))
+	case ratio(t(slow)/t(fast)) == "1.0":
+		return fmt.Sprintf("One run of %s takes %s, about as long as one of %s", slow.Short, duration(t(slow)), fast.Short)
 	}
 	return fmt.Sprintf("One run of %s takes %s, %s times %s", slow.Short, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Short)
 }

@@ -23,7 +23,7 @@ func thousands(n int64) string {
 // kilo prints a number of samples shortly: 5000 is "5k", 500 is "500".
 func kilo(n int) string {
 	if n >= 1000 && n%100 == 0 {
-		return num(float64(n)/1000) + "k"
+		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + "k"
 	}
 	return thousands(int64(n))
 }

@@ -12,7 +12,7 @@ func TestWords(t *testing.T) {
 		{kilo(5000), "5k"}, {kilo(1500), "1.5k"}, {kilo(500), "500"}, {kilo(1234), "1,234"},
 		{andList(nil), ""}, {andList([]string{"a"}), "a"}, {andList([]string{"a", "b", "c"}), "a, b and c"},
 		{points(0.305), "31 points"}, {points(0.01), "1 point"}, {ratio(4.71), "4.7"}, {ratio(12.3), "12"},
-		{num(-0.001), "0"}, {num(12.34), "12.3"}, {slugify("ER +/MIR"), "er---mir"}, {slugify("äö"), "x"}, {quote("a b's"), `'a b'\''s'`}, {quote("runs/er5k"), "runs/er5k"},
+		{slugify("ER +/MIR"), "er---mir"}, {slugify("äö"), "x"}, {quote("a b's"), `'a b'\''s'`}, {quote("runs/er5k"), "runs/er5k"},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("got %q, want %q", c[0], c[1])

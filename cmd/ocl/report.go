@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"ocl/method"
 	"ocl/report"
 )
 
@@ -12,14 +14,17 @@ func newReport() *cobra.Command {
 	var (
 		out string
 		all bool
+		raw bool
 	)
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write one report, with figures and tables, of the results in experiment or run folders.",
 		Example: `  ocl report runs/er5k
   ocl report runs/er1k runs/er5k runs/er10k -o study
-  ocl report --all runs/methods`,
-		Long: "Without -o a single folder's report is written into it. The report is a function of the result files: it needs neither data nor engine.",
+  ocl report --all runs/methods
+  ocl report --json runs/er5k > er5k.json`,
+		Long: "Without -o a single folder's report is written into it. The report is a function of the result files: it needs neither data nor engine. " +
+			"A result that cannot be read is named and left out; the exit code is then 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("%s: found no folder; want at least one that holds results, such as runs/er5k; name it", cmd.CommandPath()))
@@ -37,17 +42,37 @@ func newReport() *cobra.Command {
 				}
 				out = args[0]
 			}
-			path, err := report.Write(args, out, report.Options{All: all})
-			if err != nil {
+			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
+			if written == nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
-			return err
+			if raw {
+				return errors.Join(printJSON(cmd.OutOrStdout(), written), err)
+			}
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
+			return errors.Join(printed, err)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, made when it is not there (default: the one folder given)")
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row: by default the panels of the error analysis have six at most, and there are ten heat maps of a kind and four confusions")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": ""})
+	cmd.Flags().BoolVar(&raw, "json", false, "print what was written and the rows of the main table as JSON instead of the page's path")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd
+}
+
+// knownMethods are those of the catalogue as reports know them.
+func knownMethods() []report.Known {
+	var known []report.Known
+	for _, i := range method.Catalogue() {
+		k := report.Known{Name: i.Name}
+		switch {
+		case i.Baseline:
+			k.Bound = report.LowerBound
+		case i.Offline:
+			k.Bound = report.UpperBound
+		}
+		known = append(known, k)
+	}
+	return known
 }

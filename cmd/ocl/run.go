@@ -150,20 +150,23 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if len(results) > 0 {
 		if !f.json {
-			if e := report.Table(stdout, results, report.TableOptions{Width: terminalWidth(stdout)}); e != nil {
+			if e := report.Table(stdout, results, report.TableOptions{Known: knownMethods(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
 		}
-		path, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{})
+		written, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: knownMethods()})
+		switch {
+		case written == nil:
+		case f.json:
+			fmt.Fprintf(stderr, "report: %s\n", written.Page)
+		default:
+			fmt.Fprintf(stdout, "\nreport: %s\n", written.Page)
+		}
 		switch {
 		case e != nil && err == nil:
 			err = e
 		case e != nil:
 			fmt.Fprintf(stderr, "ocl: %v\n", e)
-		case f.json:
-			fmt.Fprintf(stderr, "report: %s\n", path)
-		default:
-			fmt.Fprintf(stdout, "\nreport: %s\n", path)
 		}
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 // Bounds of the shapes and counts that a file may claim, so that a damaged one cannot ask for all memory and sums do not
 // overflow.
 const (
-	maxTasks   = 1_000
+	maxTasks   = 10_000 // as a config may have
 	maxClasses = 100_000
 	maxCount   = 1_000_000_000
 )

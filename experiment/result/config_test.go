@@ -1,16 +1,23 @@
 package result
 
-import "encoding/json"
+import "ocl/config"
 
-// exampleConfig is a config, elsewhereConfig the same with its data in another place, otherConfig another one.
-func exampleConfig() json.RawMessage {
-	return json.RawMessage(`{"data":{"name":"glyphs","dir":"here"},"seed":18446744073709551615}`)
+// exampleConfig is a config, elsewhereConfig the same with its data in another place and its engine unsaid, otherConfig
+// another one.
+func exampleConfig() config.Config {
+	c := config.Default()
+	c.Data.Dir, c.Engine.Kernel, c.Seed = "here", "avx2", 18446744073709551615
+	return c
 }
 
-func elsewhereConfig() json.RawMessage {
-	return json.RawMessage(`{"data":{"name":"glyphs","dir":"there"},"seed":18446744073709551615}`)
+func elsewhereConfig() config.Config {
+	c := exampleConfig()
+	c.Data.Dir, c.Engine.Kernel = "there", ""
+	return c
 }
 
-func otherConfig() json.RawMessage {
-	return json.RawMessage(`{"data":{"name":"glyphs","dir":"here"},"seed":18446744073709551614}`)
+func otherConfig() config.Config {
+	c := exampleConfig()
+	c.Seed--
+	return c
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"ocl/config"
 )
 
 // What a file that cannot be read is. A missing one is fs.ErrNotExist.
@@ -88,13 +90,20 @@ func Parse(text []byte) (*Result, error) {
 	if version < Version {
 		return nil, fmt.Errorf("version is %d; want %d; read it with the ocl that wrote it: %w", version, Version, ErrVersion)
 	}
+	if v := versionOf(top["config"]); v > config.Version {
+		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
+	}
 	unknown, fault := compare(text, maxValues)
 	if unknown != "" {
 		return nil, newer("it has the key "+quoted(unknown), program)
 	}
 	r := new(Result)
 	if fault == nil {
-		if err := json.Unmarshal(text, r); err != nil {
+		err := json.Unmarshal(text, r)
+		if errors.Is(err, config.ErrUnknown) {
+			return nil, newer("its config has a key that this one does not know; "+err.Error(), program)
+		}
+		if err != nil {
 			fault = errors.New(jsonFault(err, len(text)))
 		} else {
 			fault = check(r)
@@ -130,6 +139,15 @@ func programOf(provenance json.RawMessage) string {
 	// A newer version may have another provenance; then the writer stays unnamed.
 	_ = json.Unmarshal(provenance, &p)
 	return p.Program
+}
+
+// versionOf is the version of a config, 0 if there is none.
+func versionOf(raw json.RawMessage) int {
+	var c struct {
+		Version int `json:"version"`
+	}
+	_ = json.Unmarshal(raw, &c)
+	return c.Version
 }
 
 // jsonFault says what encoding/json found, and where.

@@ -146,6 +146,12 @@ func TestShapes(t *testing.T) {
 		{change(`"new_own": 0.5`, `"new\u001b[2J": {"x":[1,{}]}`), ErrNewer, []string{`classifiers.ncm.error_analysis.tasks[0].logits."new\x1b[2J"`}},
 		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
 
+		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},
+		{change("\"version\": 1,\n    \"data\"", "\"version\": 2,\n    \"data\""), ErrNewer, []string{"its config has version 2, this ocl reads 1"}},
+		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "restore the file"}},
+		{change(`"config": {`, `"config": 7, "x": {`), ErrNewer, []string{`"x"`}},
+		{change(`"config": {`, `"config": [], "config": {`), ErrDamaged, []string{`config is "[]"; want an object`}},
+
 		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing; want text", "docs/format/result.md", "restore the file"}},
 		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is there twice"}},
 		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[0].7 is there twice"}},
@@ -169,7 +175,7 @@ func TestShapes(t *testing.T) {
 		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "want a time in UTC"}},
 		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7; want 0 to 6"}},
 		{change(`"classes": 11`, `"classes": -1`), ErrDamaged, []string{"stream.classes is -1"}},
-		{change(`"index": 1`, `"index": 1000`), ErrDamaged, []string{"stream.tasks[1].index is 1000; want 0 to 999"}},
+		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000; want 0 to 9999"}},
 		{change(`"test": 4`, `"test": -4`), ErrDamaged, []string{"stream.tasks[0].test is -4"}},
 		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows; want at most 2"}},
 		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values; want at most 2"}},
@@ -208,6 +214,29 @@ func TestShapes(t *testing.T) {
 		}
 		if strings.ContainsRune(err.Error(), 0x1b) || len(err.Error()) > 600 {
 			t.Errorf("a message shows what the file has raw, or all of it: %q", err)
+		}
+	}
+}
+
+// TestErrorFaults changes one thing of an error analysis at a time.
+func TestErrorFaults(t *testing.T) {
+	for _, c := range []struct {
+		change func(*ErrorAnalysis)
+		want   string
+	}{
+		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0]) }, "x.tasks[1].task is 1; want tasks below 2, rising"},
+		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0], a.Tasks[0]) }, "x.tasks has 3 entries; want at most 2"},
+		{func(a *ErrorAnalysis) { a.Tasks[0].Confusion[0][1] = -1 }, "x.tasks[0].confusion[0][1] is -1"},
+		{func(a *ErrorAnalysis) { a.Tasks[0].OldAsNew = -5 }, "x.tasks[0].old_as_new is -5"},
+		{func(a *ErrorAnalysis) { a.Confusion = make([][]int, 12) }, "x.confusion has 12 rows; want at most 11"},
+	} {
+		a := example().ErrorAnalysis
+		if err := checkErrors("x", a, 2, 11); err != nil {
+			t.Fatal(err)
+		}
+		c.change(a)
+		if err := checkErrors("x", a, 2, 11); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
 }

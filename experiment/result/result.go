@@ -2,7 +2,7 @@
 // result files and nothing of how they came about. Start at [Result].
 package result
 
-import "encoding/json"
+import "ocl/config"
 
 // Format and Version are the first two fields of every result.json.
 const (
@@ -22,16 +22,16 @@ const (
 
 // Result is one run: one method, one seed.
 type Result struct {
-	Format     string          `json:"format"`
-	Version    int             `json:"version"`
-	Key        string          `json:"key,omitempty"` // hash of all that the numbers are a function of; "" in older files
-	Config     json.RawMessage `json:"config"`        // the resolved config of this one run
-	Method     Method          `json:"method"`
-	Provenance Provenance      `json:"provenance"`
-	Stream     Stream          `json:"stream"`
-	Accuracy   [][]*float64    `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
-	PerClass   [][]*float64    `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
-	Metrics    Metrics         `json:"metrics"`
+	Format     string        `json:"format"`
+	Version    int           `json:"version"`
+	Key        string        `json:"key,omitempty"` // hash of all that the numbers are a function of; "" in older files
+	Config     config.Config `json:"config"`        // the resolved config of this one run
+	Method     Method        `json:"method"`
+	Provenance Provenance    `json:"provenance"`
+	Stream     Stream        `json:"stream"`
+	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
+	PerClass   [][]*float64  `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
+	Metrics    Metrics       `json:"metrics"`
 	// Classifiers are what the same run measured of further classifiers, by name; nil without.
 	Classifiers map[string]Classifier `json:"classifiers,omitempty"`
 	// ErrorAnalysis is that of class-incremental streams, nil elsewhere.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ocl/config"
 )
 
 // whereAndWhen are the keys that say where and when a result was made; with all that is below them they are no part of
@@ -19,8 +21,13 @@ var whereAndWhen = []string{
 }
 
 // Same compares two results but for the keys that say where and when they were made. difference names the first key that
-// differs, with both values. The key of results before there were keys is taken to be the other's.
+// differs, with both values, and all keys of the configs that do. Configs are the same experiment when their meaning is; the
+// engine that they ask for is compared by the kernel and the convolution that it had. The key of results before there were
+// keys is taken to be the other's.
 func Same(a, b *Result) (difference string, same bool) {
+	if a.Config.Canonical() != b.Config.Canonical() {
+		return "config: " + config.Difference(a.Config, b.Config), false
+	}
 	var trees [2]any
 	for i, r := range []*Result{a, b} {
 		text, err := json.Marshal(r)
@@ -34,7 +41,7 @@ func Same(a, b *Result) (difference string, same bool) {
 		}
 	}
 	skip := func(at string) bool {
-		return slices.Contains(whereAndWhen, at) || at == "key" && (a.Key == "" || b.Key == "")
+		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "")
 	}
 	difference = differ("", trees[0], trees[1], skip)
 	return difference, difference == ""

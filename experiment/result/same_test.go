@@ -29,7 +29,7 @@ func TestSame(t *testing.T) {
 		want   string
 	}{
 		{func(r *Result) { r.Key = strings.Repeat("0b", 32) }, `key is "0a0a`},
-		{func(r *Result) { r.Config = otherConfig() }, "config."},
+		{func(r *Result) { r.Config = otherConfig() }, "config: seed is "},
 		{func(r *Result) { r.Accuracy[1][1] = &quarter }, "accuracy[1][1] is 0.5 and 0.25"},
 		{func(r *Result) { r.Accuracy[0][1] = &quarter }, "accuracy[0][1] is null and 0.25"},
 		{func(r *Result) { r.Accuracy = r.Accuracy[:1] }, "accuracy has 2 and 1 values"},

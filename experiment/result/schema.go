@@ -52,8 +52,7 @@ func compare(text []byte, most int) (unknown string, fault error) {
 
 // free says that a value of type t is read by somebody else, or may be anything.
 func free(t reflect.Type) bool {
-	return t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() ||
-		reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+	return t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 // value reads one value that should be of type t.
@@ -67,6 +66,8 @@ func (c *comparison) value(t reflect.Type) {
 			c.wrong("%v", err)
 		} else if len(raw) > maxFree {
 			c.wrong("%s has %d bytes; want at most %d", c.at(), len(raw), maxFree)
+		} else if t.Kind() == reflect.Struct && raw[0] != '{' {
+			c.wrong("%s is %s; want an object", c.at(), cut(string(raw)))
 		}
 		return
 	}

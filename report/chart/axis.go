@@ -1,0 +1,96 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+)
+
+// Scale fixes the y axis: it holds 0, least and all values between floor and ceiling, and ends at round numbers. Intervals
+// widen it by a tenth of its length at most, so that two runs that disagree at one point do not squeeze all others; Scale
+// reports whether one is cut by that, intervals beyond floor and ceiling aside.
+func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
+	lo, hi := 0.0, least
+	ilo, ihi := 0.0, least
+	for _, s := range l.Series {
+		for _, ys := range append([][]float64{s.Y}, s.Single...) {
+			for _, y := range ys {
+				if !math.IsNaN(y) {
+					lo, hi = math.Min(lo, y), math.Max(hi, y)
+				}
+			}
+		}
+		for i, h := range s.Half {
+			if !math.IsNaN(s.Y[i] + h) {
+				ilo, ihi = math.Min(ilo, s.Y[i]-h), math.Max(ihi, s.Y[i]+h)
+			}
+		}
+	}
+	room := (hi - lo) / 10
+	ilo, ihi = math.Max(ilo, floor), math.Min(ihi, ceiling)
+	lo, hi = math.Max(math.Min(lo, math.Max(ilo, lo-room)), floor), math.Min(math.Max(hi, math.Min(ihi, hi+room)), ceiling)
+	if lo == hi {
+		hi = 1
+	}
+	l.step = tickStep(hi-lo, 5)
+	l.YMin, l.YMax = math.Floor(lo/l.step+1e-9)*l.step, math.Ceil(hi/l.step-1e-9)*l.step
+	return ilo < l.YMin || ihi > l.YMax
+}
+
+// tickStep is the round step (1, 2 or 5 times a power of ten) that cuts span into at most n parts.
+func tickStep(span float64, n int) float64 {
+	if !(span > 0) {
+		return 1
+	}
+	raw := span / float64(n)
+	p := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*p >= raw*(1-1e-9) {
+			return m * p
+		}
+	}
+	return 10 * p
+}
+
+// yTick is a mark of the y axis.
+type yTick struct {
+	at   float64
+	text string
+}
+
+// yTicks are the marks of the y axis, with the digits that tell each from the next.
+func (l *Lines) yTicks() []yTick {
+	digits := max(1, int(math.Ceil(-math.Log10(l.step)-1e-9)))
+	p := math.Pow(10, float64(digits))
+	var t []yTick
+	for i := math.Round(l.YMin / l.step); i*l.step <= l.YMax+l.step/2; i++ {
+		v := i * l.step
+		t = append(t, yTick{v, strconv.FormatFloat(math.Round(v*p)/p+0, 'f', -1, 64)}) // adding zero turns -0 into 0
+	}
+	return t
+}
+
+// xTicks are the marks of the x axis: whole numbers at least gap apart, the first and the last among them.
+func (l *Lines) xTicks(gap float64) []int {
+	for _, step := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000} {
+		t := []int{1}
+		for x := step; x <= l.XMax; x += step {
+			if x > 1 {
+				t = append(t, x)
+			}
+		}
+		if last := t[len(t)-1]; last != l.XMax {
+			if 2*(l.XMax-last) <= step && len(t) > 1 {
+				t = t[:len(t)-1]
+			}
+			t = append(t, l.XMax)
+		}
+		closest := l.XMax
+		for i := 1; i < len(t); i++ {
+			closest = min(closest, t[i]-t[i-1])
+		}
+		if float64(closest) >= gap {
+			return t
+		}
+	}
+	return []int{1, l.XMax}
+}

@@ -1,0 +1,60 @@
+// Package chart draws line charts, stacked bars and heat maps. [Draw] lays a chart out once, for a size, into marks: lines,
+// polygons, markers and texts at their places in pixels. The same marks become an SVG for a page, whose stylesheet gives it
+// its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of methods, runs or results.
+package chart
+
+// Chart is what can be drawn: [Lines], [Bars] or [Heat].
+type Chart interface {
+	// layout adds the chart's marks to d within b, whose height it may extend; it returns the bottom of what it drew.
+	layout(d *Drawing, l Layout, b box) float64
+}
+
+// Layout is the size that a chart is drawn for.
+type Layout struct {
+	Width, Height float64 // pixels; bars and heat maps are as high as they need
+	Font          float64 // pixels
+	Labels        float64 // longest label at a line's end, as a share of the width
+	Title         string  // printed above the chart
+	Alone         bool    // no page is around: a margin, and all labels even where they must move far or be cut
+}
+
+// The layouts of a page: it shows the one that fits.
+var (
+	Wide   = Layout{Width: 720, Height: 400, Font: 13, Labels: 0.34}
+	Narrow = Layout{Width: 328, Height: 290, Font: 12, Labels: 0.28}
+)
+
+// File is the layout of a picture that stands alone under its title.
+func File(title string) Layout {
+	return Layout{Width: 720, Height: 400, Font: 13, Labels: 0.45, Title: title, Alone: true}
+}
+
+// margin is what a picture that stands alone leaves white around itself.
+const margin = 14.0
+
+// box is an area of a drawing.
+type box struct{ x0, y0, x1, y1 float64 }
+
+// Draw lays the chart out.
+func Draw(c Chart, l Layout) *Drawing {
+	d := &Drawing{Width: l.Width, Font: l.Font}
+	b := box{0, 0, l.Width, l.Height}
+	if l.Alone {
+		b = box{margin, margin, l.Width - margin, l.Height - margin}
+	}
+	if l.Title != "" {
+		size := 1.3 * l.Font
+		for _, line := range wrap(l.Title, b.x1-b.x0, size) {
+			b.y0 += 1.3 * size
+			b.y1 += 1.3 * size
+			d.add(Mark{Role: Title, Points: []Point{{b.x0, b.y0 - 0.45*size}}, Text: line, Size: size})
+		}
+		b.y0 += 0.6 * size
+		b.y1 += 0.6 * size
+	}
+	d.Height = c.layout(d, l, b)
+	if l.Alone {
+		d.Height += margin
+	}
+	return d
+}

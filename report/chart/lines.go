@@ -1,0 +1,218 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Lines is a line chart over whole-numbered x. Call Scale before it is drawn.
+type Lines struct {
+	XLabel, YLabel string
+	XMax           int // x runs from 1
+	XOffset        int // added to printed x
+	YMin, YMax     float64
+	Sparse         bool // few markers and no values on hover, where a page has many lines
+	Series         []Series
+	Say            func(y, half float64) string // a value and its half width in words, for hover
+
+	step float64 // between the marks of the y axis
+}
+
+// Series is one line. NaN is a gap.
+type Series struct {
+	Label  string
+	Look   Look
+	Width  float64     // of the line, in pixels
+	Y      []float64   // at x = 1, 2, …
+	Half   []float64   // half widths of the intervals, NaN without
+	Single [][]float64 // the runs behind the mean, drawn thin
+	Hollow bool        // the second of two lines of one look: thinner, with hollow markers
+}
+
+const (
+	// Crowd is the number of series up to which single runs are drawn: beyond it they would hide the means, and bands are
+	// drawn fainter.
+	Crowd = 6
+	// many is the number of series up to which every point has its marker and its value on hover.
+	many = 12
+)
+
+// End is the last measured point of a series, ok false if there is none.
+func (s *Series) End() (x int, y float64, ok bool) {
+	for i := len(s.Y) - 1; i >= 0; i-- {
+		if !math.IsNaN(s.Y[i]) {
+			return i + 1, s.Y[i], true
+		}
+	}
+	return 0, 0, false
+}
+
+// ink is the width of the line in pixels.
+func (s *Series) ink() float64 {
+	if s.Hollow {
+		return 0.55 * s.Width
+	}
+	return s.Width
+}
+
+// mark starts a mark of the series.
+func (s *Series) mark(r Role, p ...Point) Mark {
+	return Mark{Role: r, Series: s.Label, Look: &s.Look, Points: p}
+}
+
+// marker is the series' marker around a point.
+func (s *Series) marker(at Point, radius float64) Mark {
+	if s.Hollow {
+		return Mark{Role: Ring, Series: s.Label, Look: &s.Look, Points: []Point{at}, Size: radius}
+	}
+	return Mark{Role: Dot, Series: s.Label, Look: &s.Look, Points: []Point{at}, Size: radius}
+}
+
+// frame is the area of a line chart between its axes.
+type frame struct {
+	*Lines
+	box
+}
+
+// at is the place of a value.
+func (f frame) at(x int, y float64) Point {
+	return Point{f.x(x), f.y1 - (y-f.YMin)/(f.YMax-f.YMin)*(f.y1-f.y0)}
+}
+
+func (f frame) x(x int) float64 {
+	if f.XMax <= 1 {
+		return (f.x0 + f.x1) / 2
+	}
+	return f.x0 + float64(x-1)/float64(f.XMax-1)*(f.x1-f.x0)
+}
+
+// clamped is at with y kept between the ends of the axis.
+func (f frame) clamped(x int, y float64) Point {
+	return f.at(x, math.Min(math.Max(y, f.YMin), f.YMax))
+}
+
+func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
+	font := lay.Font
+	ticks := l.yTicks()
+	left := 0.0
+	for _, t := range ticks {
+		left = max(left, width(t.text, font))
+	}
+	if need := 1.2 * font * float64(len(l.Series)-1); lay.Alone {
+		// Alone, a picture has no legend to fall back to, so it grows until the labels fit.
+		b.y1 = max(b.y1, b.y0+need+5*font+20)
+	}
+	f := frame{l, box{b.x0 + left + 8, b.y0 + font + 14, b.x1 - 16, b.y1 - 2.9*font - 6}}
+	labels := l.labels(lay, &f, b.x1-2)
+	d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.YLabel})
+	for _, t := range ticks {
+		role, y := Grid, f.at(1, t.at).Y
+		if t.at == 0 {
+			role = Zero
+		}
+		d.add(Mark{Role: role, Points: []Point{{f.x0, y}, {f.x1, y}}})
+		d.add(Mark{Role: Tick, Points: []Point{{f.x0 - 6, y + 0.35*font}}, Text: t.text, Anchor: End})
+	}
+	gap := widest(font, strconv.Itoa(l.XMax+l.XOffset)) + 0.6*font
+	for _, t := range l.xTicks(gap / (f.x1 - f.x0) * float64(l.XMax-1)) {
+		d.add(Mark{Role: Tick, Points: []Point{{f.x(t), f.y1 + 1.5*font}}, Text: strconv.Itoa(t + l.XOffset), Anchor: Middle})
+	}
+	d.add(Mark{Role: Tick, Points: []Point{{(f.x0 + f.x1) / 2, f.y1 + 2.9*font}}, Text: l.XLabel, Anchor: Middle})
+	// Bands lie below all lines, so that none hides another series.
+	for i := range l.Series {
+		l.Series[i].bands(d, f)
+	}
+	for i := range l.Series {
+		l.Series[i].line(d, f)
+		if labels != nil {
+			l.Series[i].label(d, f, labels[i], font)
+		}
+	}
+	d.Labelled = labels != nil
+	return b.y1
+}
+
+// bands draws the intervals of a series and its single runs.
+func (s *Series) bands(d *Drawing, f frame) {
+	crowded := len(f.Series) > Crowd
+	role := Band
+	if crowded {
+		role = Faint
+	}
+	for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
+		if len(part) < 2 {
+			i := part[0]
+			d.add(s.mark(Whisker, f.clamped(i+1, s.Y[i]-s.Half[i]), f.clamped(i+1, s.Y[i]+s.Half[i])))
+			continue
+		}
+		m := s.mark(role)
+		for _, i := range part {
+			m.Points = append(m.Points, f.clamped(i+1, s.Y[i]+s.Half[i]))
+		}
+		for k := range part {
+			i := part[len(part)-1-k]
+			m.Points = append(m.Points, f.clamped(i+1, s.Y[i]-s.Half[i]))
+		}
+		d.add(m)
+	}
+	for _, single := range s.Single {
+		if crowded {
+			break
+		}
+		s.polylines(d, f, single, s.mark(Single))
+	}
+}
+
+// line draws the line of a series and its markers.
+func (s *Series) line(d *Drawing, f frame) {
+	m := s.mark(Line)
+	m.Width, m.Dash, m.Tip = s.ink(), s.Look.Dash, s.Label
+	s.polylines(d, f, s.Y, m)
+	sparse := f.Sparse || len(f.Series) > many
+	last, _, _ := s.End()
+	for i, y := range s.Y {
+		if math.IsNaN(y) || sparse && i%5 > 0 && i+1 != last {
+			continue
+		}
+		m := s.marker(f.at(i+1, y), 3)
+		if !sparse && f.Say != nil {
+			half := math.NaN()
+			if i < len(s.Half) {
+				half = s.Half[i]
+			}
+			m.Tip = fmt.Sprintf("%s, %d: %s", s.Label, i+1+f.XOffset, f.Say(y, half))
+		}
+		d.add(m)
+	}
+}
+
+// polylines joins the measured points; a gap stays a gap.
+func (s *Series) polylines(d *Drawing, f frame, y []float64, m Mark) {
+	for _, part := range pieces(len(y), func(i int) bool { return !math.IsNaN(y[i]) }) {
+		if len(part) < 2 {
+			continue
+		}
+		m.Points = nil
+		for _, i := range part {
+			m.Points = append(m.Points, f.at(i+1, y[i]))
+		}
+		d.add(m)
+	}
+}
+
+// pieces are the runs of consecutive indices for which ok holds.
+func pieces(n int, ok func(int) bool) [][]int {
+	var out [][]int
+	for i := range n {
+		switch {
+		case !ok(i):
+			continue
+		case i > 0 && ok(i-1):
+			out[len(out)-1] = append(out[len(out)-1], i)
+		default:
+			out = append(out, []int{i})
+		}
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package chart
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// num prints a coordinate with one decimal at most.
+func num(v float64) string {
+	// Adding zero turns -0 into 0.
+	return strconv.FormatFloat(math.Round(v*10)/10+0, 'f', -1, 64)
+}
+
+// escape makes a text part of an XML document; characters that XML cannot hold become U+FFFD.
+func escape(s string) string {
+	var b strings.Builder
+	if err := xml.EscapeText(&b, []byte(s)); err != nil {
+		panic("chart: a text in memory cannot be written: " + err.Error())
+	}
+	return b.String()
+}
+
+// Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id starts the
+// ids of its title and its description. The marks of a series are groups with its label in data-s.
+func (d *Drawing) Inline(class, id, title, description string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
+		class, num(d.Width), num(d.Height), num(d.Font), id, id, id, escape(title), id, escape(description))
+	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// SVG is the drawing as a file, in the colours of a light page.
+func (d *Drawing) SVG(title, description string) []byte {
+	var b strings.Builder
+	w, h := num(d.Width), num(d.Height)
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" font-family="%s" font-size="%s" role="img">
+<title>%s</title>
+<desc>%s</desc>
+<rect width="%s" height="%s" fill="#FFFFFF"/>
+`, w, h, w, h, family, num(d.Font), escape(title), escape(description), w, h)
+	d.marks(&b, (*Mark).attributes)
+	b.WriteString("\n</svg>\n")
+	return []byte(b.String())
+}
+
+// special are the attributes that differ from those of the mark's role.
+func (m *Mark) special() string {
+	s := dashes(m.Dash)
+	if m.Width > 0 {
+		s += fmt.Sprintf(` stroke-width="%s"`, num(m.Width))
+	}
+	if m.Opacity > 0 {
+		s += fmt.Sprintf(` fill-opacity="%g"`, m.Opacity)
+	}
+	if m.Color != "" {
+		s += fmt.Sprintf(` fill="%s"`, m.Color)
+	}
+	return s
+}
+
+// attributes are the mark's colours where no stylesheet gives them.
+func (m *Mark) attributes() string {
+	p := m.paint()
+	var s string
+	switch {
+	case p.fill == "":
+		s = ` fill="none"`
+	case p.fillOpacity < 1:
+		s = fmt.Sprintf(` fill="%s" fill-opacity="%g"`, p.fill, p.fillOpacity)
+	default:
+		s = fmt.Sprintf(` fill="%s"`, p.fill)
+	}
+	if p.stroke != "" {
+		s += fmt.Sprintf(` stroke="%s" stroke-width="%s" stroke-linejoin="round"`, p.stroke, strconv.FormatFloat(p.width, 'g', 4, 64))
+	}
+	if p.stroke != "" && p.strokeOpacity < 1 {
+		s += fmt.Sprintf(` stroke-opacity="%g"`, p.strokeOpacity)
+	}
+	return s + dashes(m.Dash)
+}
+
+func dashes(d []float64) string {
+	if len(d) == 0 {
+		return ""
+	}
+	v := make([]string, len(d))
+	for i, x := range d {
+		v[i] = num(x)
+	}
+	return ` stroke-dasharray="` + strings.Join(v, " ") + `"`
+}
+
+// marks writes all marks, those of a series in groups; attributes gives each its colours.
+func (d *Drawing) marks(b *strings.Builder, attributes func(*Mark) string) {
+	group := ""
+	for i := range d.Marks {
+		m := &d.Marks[i]
+		if m.Series != group {
+			if group != "" {
+				b.WriteString(`</g>`)
+			}
+			if group = m.Series; group != "" {
+				fmt.Fprintf(b, `<g class="m-%s" data-s="%s">`, escape(m.Look.Class), escape(m.Series))
+			}
+		}
+		m.element(b, d.Font, attributes(m))
+	}
+	if group != "" {
+		b.WriteString(`</g>`)
+	}
+}
+
+// element writes one mark.
+func (m *Mark) element(b *strings.Builder, font float64, attributes string) {
+	if m.Text != "" {
+		at := m.Points[0]
+		fmt.Fprintf(b, `<text%s x="%s" y="%s"`, attributes, num(at.X), num(at.Y))
+		if m.Size > 0 && m.Size != font {
+			fmt.Fprintf(b, ` font-size="%s"`, num(m.Size))
+		}
+		b.WriteString([]string{Start: "", Middle: ` text-anchor="middle"`, End: ` text-anchor="end"`}[m.Anchor])
+		fmt.Fprintf(b, `>%s</text>`, escape(m.Text))
+		return
+	}
+	if m.Role == Cell {
+		attributes += ` shape-rendering="crispEdges"`
+	}
+	fmt.Fprintf(b, `<path%s d="%s"`, attributes, m.path())
+	if m.Tip == "" {
+		b.WriteString(`/>`)
+		return
+	}
+	fmt.Fprintf(b, `><title>%s</title></path>`, escape(m.Tip))
+}
+
+// path is the outline of a line, polygon or marker.
+func (m *Mark) path() string {
+	if m.marker() {
+		at := m.Points[0]
+		return "M" + num(at.X) + " " + num(at.Y) + m.Look.Marker.path(m.Size)
+	}
+	var b strings.Builder
+	for i, p := range m.Points {
+		switch {
+		case i == 0:
+			b.WriteString("M" + num(p.X) + " " + num(p.Y))
+		case num(p.Y) == num(m.Points[i-1].Y):
+			b.WriteString("H" + num(p.X))
+		case num(p.X) == num(m.Points[i-1].X):
+			b.WriteString("V" + num(p.Y))
+		default:
+			b.WriteString("L" + num(p.X) + " " + num(p.Y))
+		}
+	}
+	if m.closed() {
+		b.WriteString("z")
+	}
+	return b.String()
+}
+
+// path is the marker as a relative path around the current point, which is shorter than an absolute one.
+func (m Marker) path(r float64) string {
+	lines, closed := m.strokes()
+	if lines == nil {
+		c, d := num(r), num(2*r)
+		return fmt.Sprintf("m-%s 0a%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0z", c, c, c, d, c, c, d)
+	}
+	var b strings.Builder
+	from := Point{}
+	for _, line := range lines {
+		for i, p := range line {
+			command := "l"
+			if i == 0 {
+				command = "m"
+			}
+			p = Point{p.X * r, p.Y * r}
+			b.WriteString(command + num(p.X-from.X) + " " + num(p.Y-from.Y))
+			from = p
+		}
+	}
+	if closed {
+		b.WriteString("z")
+	}
+	return b.String()
+}
+
+// swatch is the size of a swatch.
+const swatchWidth, swatchHeight = 34.0, 12.0
+
+// Swatch is the inside of an SVG of 34 × 12 pixels for legends and tables: a piece of a line with its marker.
+func Swatch(s Series) string {
+	line := s.mark(Line, Point{1, swatchHeight / 2}, Point{swatchWidth - 1, swatchHeight / 2})
+	line.Width, line.Dash = s.ink(), s.Look.Dash
+	dot := s.marker(Point{swatchWidth / 2, swatchHeight / 2}, 4)
+	line.Series, dot.Series = "", "" // the page gives the colour
+	d := Drawing{Marks: []Mark{line, dot}}
+	var b strings.Builder
+	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+	return b.String()
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"ocl/report/chart"
+)
+
+// Known is a method that the caller knows. Known methods keep their place and their look from report to report.
+type Known struct {
+	Name  string // in results
+	Bound Bound
+}
+
+// Bound says that a method is no candidate but shows what the others lie between.
+type Bound int
+
+const (
+	NoBound    Bound = iota
+	LowerBound       // it does nothing about what is measured; others are compared with it
+	UpperBound       // it may do what no candidate may
+)
+
+// catalogue is the known methods of a report, and then those that it met in results, in that order.
+type catalogue []Known
+
+// add notes a method that may be new.
+func (c *catalogue) add(name string) {
+	if c.place(name) < 0 {
+		*c = append(*c, Known{Name: name})
+	}
+}
+
+// place is where a method stands, -1 for none.
+func (c catalogue) place(name string) int {
+	plain := plainName(name)
+	return slices.IndexFunc(c, func(k Known) bool { return plainName(k.Name) == plain })
+}
+
+// bound is what a method bounds.
+func (c catalogue) bound(name string) Bound {
+	if i := c.place(name); i >= 0 {
+		return c[i].Bound
+	}
+	return NoBound
+}
+
+// look is how a method is drawn: candidates in their order, bounds as such. More candidates than looks share them.
+func (c catalogue) look(name string) chart.Look {
+	if b := c.bound(name); b != NoBound {
+		return chart.Look(boundLooks[b])
+	}
+	n := 0
+	for _, k := range c[:max(c.place(name), 0)] {
+		if k.Bound == NoBound {
+			n++
+		}
+	}
+	return chart.Look(candidateLooks[n%len(candidateLooks)])
+}
+
+// plainName is a method's name as the catalogue compares it and files have it: ewc++, EWC-pp and ewcpp are one.
+func plainName(method string) string {
+	s := strings.ReplaceAll(strings.ToLower(method), "++", "pp")
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// LockFile in a report's folder is what a process that writes a report there locks. It is empty and stays, as taking it away
+// would let two processes lock two files of that name.
+const LockFile = ".report.lock"
+
+// lockPatience is how long a report waits for another one in its folder; a large one takes seconds.
+const lockPatience = time.Minute
+
+// lock locks the folder of a report, so that its files are all of one report. It waits for another process, or another call
+// in this one, that holds the lock, and says whether it had to. The system takes the lock back when the process ends.
+func lock(out string, patience time.Duration) (unlock func(), waited bool, err error) {
+	path := filepath.Join(out, LockFile)
+	// Network file systems that make flock out of byte ranges want a file opened for writing.
+	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	locked, err := file.TryLock()
+	if err == nil && !locked {
+		waited = true
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_, err = file.TryLockContext(ctx, 20*time.Millisecond)
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		_ = file.Close()
+		return nil, waited, fmt.Errorf("report: %s: another process has been writing a report there for %s (it holds %s); want the folder for this one alone; "+
+			"wait until the other has ended, or give another one with \"--out DIR\"", out, patience, LockFile)
+	case err != nil:
+		_ = file.Close()
+		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w); want a folder on a disk that keeps locks; give another one with \"--out DIR\"", path, cause(err))
+	}
+	return func() { _ = file.Close() }, waited, nil // the end of the process unlocks it if this cannot
+}
