@@ -117,7 +117,7 @@ var roles = [...]struct {
 	Tick:    {"ax", muted, none, 0, 0},
 	Grid:    {"grid", none, rule, 1, 0},
 	Zero:    {"zero", none, muted, 1, 0},
-	Lead:    {"lead", none, muted, 0.75, 0},
+	Lead:    {"lead", none, muted, 0.75, 0.5},
 	Label:   {"end", text, none, 0, 0},
 	Band:    {"band", series, none, 0, 0.18},
 	Faint:   {"faint", series, none, 0, 0.09},
