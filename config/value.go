@@ -147,6 +147,9 @@ func (k Key) text(c *Config) string {
 	return plain(v)
 }
 
+// FormatValue writes a value of a key or an option as a flag takes it.
+func FormatValue(v any) string { return plain(v) }
+
 // plain writes a value as a flag takes it.
 func plain(v any) string {
 	switch v := v.(type) {
@@ -204,16 +207,17 @@ func (k kind) fromText(text string) (any, error) {
 	return orderOf(trimmed)
 }
 
-// each reads the items of a list; "[]" has none.
+// each reads the items of a list; "[]" and "" have none.
 func each[T any](text string, read func(string) (T, error)) ([]T, error) {
 	list := []T{}
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		if text, ok = strings.CutSuffix(inner, "]"); !ok {
 			return nil, errKind
 		}
-		if text = strings.TrimSpace(text); text == "" {
-			return list, nil
-		}
+		text = strings.TrimSpace(text)
+	}
+	if text == "" {
+		return list, nil
 	}
 	for item := range strings.SplitSeq(text, ",") {
 		v, err := read(strings.Trim(strings.TrimSpace(item), `"'`))

@@ -7,64 +7,48 @@ import (
 	"ocl/experiment/result"
 	"ocl/metric"
 	"ocl/nn"
-	"ocl/tensor"
 )
 
 // maxConfusion is the most classes of an error analysis: a confusion has a count for each two of them.
 const maxConfusion = 1_000
 
-// evaluation is what one evaluation counts of one classifier.
-type evaluation struct {
-	tally
-	confusion metric.Confusion // nil without error analysis
-	logits    *metric.Logits   // nil without, and where the classifier does not predict by logits
-}
-
-// newEvaluations are empty ones of all classifiers, after task r.task.
-func (r *run) newEvaluations() []evaluation {
-	info := r.stream.Info()
-	all := make([]evaluation, len(r.measured))
+// newEvaluations are empty ones of all classifiers, after task t.
+func (c *classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
+	all := make([]evaluation, len(c.names))
 	for i := range all {
-		all[i].tally = newTally(info.Classes)
+		all[i].accuracy, all[i].tally = undefined(info.TestSets()), newTally(info.Classes)
 		if info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
 			continue
 		}
 		all[i].confusion = metric.NewConfusion(info.Classes)
-		if r.classifiers.byLogits(i) {
-			all[i].logits = metric.NewLogits(metric.Groups(classesOf(info), r.task, info.Classes))
+		if c.byLogits(i) {
+			all[i].logits = metric.NewLogits(metric.Groups(classesOf(info), t, info.Classes))
 		}
 	}
 	return all
 }
 
-// add counts a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
-func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right int) {
-	for i, label := range y {
-		if e.confusion != nil {
-			e.confusion.Add(int(label), int(predicted[i]))
-		}
-		if e.logits != nil {
-			e.logits.Add(int(label), logits.Row(i))
-		}
+// take keeps what the evaluation after task t found.
+func (m *measured) take(t int, e *evaluation, info ocl.StreamInfo, c *classifiers) {
+	m.accuracy[t], m.perClass[t] = e.accuracy, e.perClass()
+	if e.confusion != nil {
+		m.errors = append(m.errors, taskErrors(t, e, info, c))
+		m.confusion = e.confusion
 	}
-	return e.tally.add(y, predicted)
 }
 
-// analyse adds what an evaluation says of the errors after task r.task.
-func (r *run) analyse(m *measured, e *evaluation) {
-	if e.confusion == nil {
-		return
-	}
-	tasks := classesOf(r.stream.Info())
-	groups := metric.Groups(tasks, r.task, len(e.confusion))
+// taskErrors is what an evaluation says of the errors after task t.
+func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *classifiers) result.TaskErrors {
+	tasks := classesOf(info)
+	groups := metric.Groups(tasks, task, len(e.confusion))
 	errors := e.confusion.Errors(groups)
 	t := result.TaskErrors{
-		Task: r.task, New: errors.New, Old: errors.Old,
+		Task: task, New: errors.New, Old: errors.Old,
 		NewAsOld: errors.NewAsOld, NewAsNew: errors.NewAsNew, NewAsUnseen: errors.NewAsUnseen,
 		OldAsOld: errors.OldAsOld, OldAsNew: errors.OldAsNew, OldAsUnseen: errors.OldAsUnseen,
 		NewAsOldOfSamples: finite(errors.NewAsOldOfSamples()), OldAsNewOfSamples: finite(errors.OldAsNewOfSamples()),
 		NewAsOldOfErrors: finite(errors.NewAsOldOfErrors()), OldAsNewOfErrors: finite(errors.OldAsNewOfErrors()),
-		Confusion: e.confusion.ByTask(tasks, r.task),
+		Confusion: e.confusion.ByTask(tasks, task),
 	}
 	t.Predictions = metric.Predictions(t.Confusion)
 	if l := e.logits; l != nil {
@@ -72,10 +56,9 @@ func (r *run) analyse(m *measured, e *evaluation) {
 			NewOwn: finite(l.Own(metric.New)), OldOwn: finite(l.Own(metric.Old)),
 			NewAll: finite(l.All(metric.New)), OldAll: finite(l.All(metric.Old)),
 		}
-		t.Head = headOf(r.classifiers.open.Parts().Net, groups)
+		t.Head = headOf(c.open.Parts().Net, groups)
 	}
-	m.errors = append(m.errors, t)
-	m.confusion = e.confusion
+	return t
 }
 
 // headOf is the mean weight and bias of the head's rows by the group of their class.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/metric"
 )
@@ -19,7 +20,7 @@ func TestErrorAnalysis(t *testing.T) {
 	c.Methods, c.Classifiers = withMemory(), []string{"head", "ncm"}
 	results := mustRun(t, c, Options{})
 	c.Methods, c.Classifiers = []string{"finetune"}, []string{"head"}
-	c.Memory, c.Data.TrainPerClass, c.Optimizer.LR = DefaultMemory, 60, 0.02 // enough to learn a task
+	c.Memory, c.Data.TrainPerClass, c.Optimizer.LR = config.DefaultMemory, 60, 0.02 // enough to learn a task
 	results = append(results, mustRun(t, c, Options{})...)
 	for _, r := range results {
 		name := r.Method.Name
@@ -89,7 +90,7 @@ func TestErrorAnalysisOfSeen(t *testing.T) {
 		c.Eval = eval
 		return mustRun(t, c, Options{})[0].ErrorAnalysis
 	}
-	seen, all, final := of(EvalSeen), of(EvalAll), of(EvalFinal)
+	seen, all, final := of(config.EvalSeen), of(config.EvalAll), of(config.EvalFinal)
 	if d := cmp.Diff(seen, all); d != "" {
 		t.Errorf("seen and all: %s", d)
 	}

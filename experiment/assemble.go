@@ -1,83 +1,73 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/metric"
 )
 
 // result assembles what the run leaves, from what was measured so far.
 func (r *run) result(outcome result.Outcome) (*result.Result, error) {
-	config, err := record(r.config)
-	if err != nil {
-		return nil, err
-	}
 	state, err := r.stateBytes()
 	if err != nil {
 		return nil, err
 	}
 	info := infoOf(r.job.Method)
+	first := &r.found.measured[0]
 	res := &result.Result{
-		Format: result.Format, Version: result.Version, Config: config,
+		Format: result.Format, Version: result.Version, Key: r.job.Key, Config: r.job.Config,
 		Method: result.Method{
 			Name: info.Name, Title: info.Title, Tricks: append([]string{}, r.job.Tricks...),
-			Options: r.config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.job.Tricks)...), Citation: info.Citation,
+			Options: r.job.Config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.job.Tricks)...), Citation: info.Citation,
 		},
-		Provenance: result.Provenance{
-			Revision: r.revision(), Numbers: result.Numbers, Kernel: r.net.KernelName(),
-			Convolution: r.net.ConvolutionName(), Workers: r.workers, Concurrency: r.concurrency, Go: runtime.Version(), DataDigest: r.stream.Info().Digest,
-		},
-		Stream:  r.streamResult(),
-		Metrics: metricsOf(r.measured[0].accuracy, r.stream.Info().CommonTest),
-		Seconds: r.seconds,
+		Provenance: r.provenance(),
+		Stream:     r.streamResult(),
+		Metrics:    metricsOf(first.accuracy, r.stream.Info().CommonTest),
+		Seconds:    r.found.seconds,
 		Resources: result.Resources{
-			PeakResidentBytes: max(r.peak, peakResident()), Parameters: len(r.net.Params()),
+			PeakResidentBytes: max(r.found.peak, peakResident()), Parameters: r.learner.Cost().Parameters,
 			StateBytes: state, FLOPsPerStep: r.plan.FLOPsPerStep,
 		},
-		Outcome: outcome,
+		Evaluations: r.found.evaluations,
+		Outcome:     outcome,
 	}
 	if res.Method.Options == nil {
 		res.Method.Options = map[string]any{}
 	}
-	for i, row := range r.measured[0].accuracy {
+	for i, row := range first.accuracy {
 		res.Accuracy = append(res.Accuracy, nullable(row))
-		res.PerClass = append(res.PerClass, nullable(r.measured[0].perClass[i]))
+		res.PerClass = append(res.PerClass, nullable(first.perClass[i]))
 	}
-	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), r.measured[0].analysis()
+	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
 		res.Resources.MemoryBytes = m.MemoryBytes()
-		res.Memory = &result.Memory{Capacity: r.config.Memory, ClassCounts: r.counts}
+		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts}
 	}
 	return res, nil
 }
 
-// record is a config as a result holds it.
-func record(c Config) (config.Config, error) {
-	var out config.Config
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(text, &out)
+func (r *run) provenance() result.Provenance {
+	id := r.job.id
+	return result.Provenance{
+		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution,
+		Workers: r.on.workers, Concurrency: r.on.concurrency, Go: runtime.Version(), Processor: processor(),
+		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.x.opts.Command, DataDigest: id.data,
 	}
-	if err != nil {
-		return out, fmt.Errorf("config: it does not marshal: %w", err)
-	}
-	return out, nil
 }
 
 func (r *run) streamResult() result.Stream {
 	info := r.stream.Info()
 	s := result.Stream{
-		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.config.Protocol,
-		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.set.ClassNames,
+		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.job.Config.Protocol, CommonTest: info.CommonTest,
+		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.x.set.ClassNames,
 	}
 	for i, t := range info.Tasks {
 		task := result.Task{Index: r.stream.Original(i), Train: t.Train, Test: t.Test}
@@ -87,6 +77,24 @@ func (r *run) streamResult() result.Stream {
 		s.Tasks = append(s.Tasks, task)
 	}
 	return s
+}
+
+// classifierResults are those of all classifiers but the primary one.
+func (r *run) classifierResults() map[string]result.Classifier {
+	names := r.job.Config.Classifiers
+	if len(names) == 1 {
+		return nil
+	}
+	others := map[string]result.Classifier{}
+	for i, name := range names[1:] {
+		m := &r.found.measured[i+1]
+		c := result.Classifier{Metrics: metricsOf(m.accuracy, r.stream.Info().CommonTest), ErrorAnalysis: m.analysis()}
+		for _, row := range m.accuracy {
+			c.Accuracy = append(c.Accuracy, nullable(row))
+		}
+		others[name] = c
+	}
+	return others
 }
 
 // writeResult puts the result into the folder. The checkpoint of a run that ended goes away unless it is to be kept; it
@@ -99,22 +107,28 @@ func (r *run) writeResult(res *result.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := r.log.sync(); err != nil {
+	if err := r.journal.flush(); err != nil {
+		return err
+	}
+	if err := r.journal.sync(); err != nil {
 		return err
 	}
 	if err := checkpoint.WriteBytesAtomic(filepath.Join(r.folder, ResultFile), text); err != nil {
-		return fmt.Errorf("%w; want a folder with room; make room, then run the same again", err)
+		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
-	if res.Outcome.State == result.Interrupted || r.KeepCheckpoint {
+	if res.Outcome.State == result.Interrupted || r.x.opts.KeepCheckpoint {
 		return nil
 	}
-	return r.checkpoints.Clear()
+	if err := r.store.dir.Clear(); err != nil {
+		r.note(fmt.Sprintf("%v", err)) // the result is whole without
+	}
+	return nil
 }
 
 // revision is the program's version control revision, as the caller or the build says.
-func (r *run) revision() string {
-	if r.Revision != "" {
-		return r.Revision
+func (x *Experiment) revision() string {
+	if x.opts.Revision != "" {
+		return x.opts.Revision
 	}
 	revision, dirty := "unknown", ""
 	if build, ok := debug.ReadBuildInfo(); ok {

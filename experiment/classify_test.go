@@ -82,7 +82,7 @@ func TestClassifiersResume(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	prepared := 0
 	_, err := Run(ctx, c, Options{Out: out, Concurrency: 1, Events: func(j Job) Events {
-		return Events{Preparing: func(done, total int) {
+		return Events{Working: func(done, total int) {
 			if prepared++; prepared == 2*total { // gdumb's second training is over; its means come next
 				cancel()
 			}
@@ -105,19 +105,19 @@ func TestClassifierFaults(t *testing.T) {
 		classifiers, methods []string
 		want                 string
 	}{
-		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm, and finetune, lwf has no memory"},
-		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers: unknown classifier "nmc"; want one of head, ncm; did you mean ncm?`},
+		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm takes class means of the memory, and finetune, lwf has none"},
+		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers: unknown value "nmc". Did you mean ncm?`},
 		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers: ncm is listed twice"},
 		{nil, []string{"er"}, "config: classifiers: the list is empty"},
 	} {
 		c := tiny()
 		c.Classifiers, c.Methods = tt.classifiers, tt.methods
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := Schema().Validate(c); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v for %v:\ngot  %v\nwant %s", tt.classifiers, tt.methods, err, tt.want)
 		}
 	}
 	c := tiny()
-	if err := c.Set("classifiers", "ncm,head"); err != nil || !slices.Equal(c.Classifiers, []string{"ncm", "head"}) {
+	if err := Schema().Set(&c, "classifiers", "ncm,head"); err != nil || !slices.Equal(c.Classifiers, []string{"ncm", "head"}) {
 		t.Error(c.Classifiers, err)
 	}
 }

@@ -3,11 +3,14 @@ package experiment
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ocl/experiment/result"
 )
 
 // documented lists the keys in the first column of the first table below a heading of a page.
@@ -29,15 +32,25 @@ func documented(t *testing.T, page, heading string) []string {
 	return keys
 }
 
-func TestStepsPage(t *testing.T) {
-	columns := strings.Split(strings.TrimSpace(stepsHeader), ",")
-	if d := cmp.Diff(columns, documented(t, "result.md", "\n## steps.csv")); d != "" {
-		t.Errorf("docs/format/result.md and the columns of steps.csv differ: %s", d)
+// docs/format/config.md has the keys as `ocl config keys --markdown` prints them.
+func TestConfigPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "format", "config.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table := Schema().Markdown(); !strings.Contains(string(page), table) {
+		t.Errorf("docs/format/config.md is not current; put the output of `ocl config keys --markdown` into it:\n%s", table)
 	}
 }
 
-func TestConfigPage(t *testing.T) {
-	if d := cmp.Diff(fieldKeys(), documented(t, "config.md", "# Config")); d != "" {
-		t.Errorf("docs/format/config.md and the keys differ: %s", d)
+// docs/format/events.md has the keys of an event.
+func TestEventsPage(t *testing.T) {
+	var want []string
+	for f := range reflect.TypeFor[result.Event]().Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		want = append(want, key)
+	}
+	if d := cmp.Diff(want, documented(t, "events.md", "\n## Keys")); d != "" {
+		t.Errorf("docs/format/events.md and the type differ: %s", d)
 	}
 }

@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"context"
 	"fmt"
+	"ocl/config"
 
 	"ocl/experiment"
 )
@@ -10,7 +11,7 @@ import (
 // A whole experiment in memory: two methods learn the same stream of glyphs in five tasks, one batch at a time, and are
 // tested on all classes seen so far. Replay from a memory of 200 samples keeps what fine-tuning forgets.
 func ExampleRun() {
-	c := experiment.Default() // Finetune and ER on the built-in glyphs
+	c := config.Default() // Finetune and ER on the built-in glyphs
 	c.Data.Size, c.Data.TrainPerClass = 12, 60
 	c.Stream.Tasks = 5
 	c.Memory = 200
@@ -34,19 +35,19 @@ func ExampleRun() {
 	// ER forgets less: true
 }
 
-// Set takes what flags and --set take; Validate tells all that is wrong at once.
-func ExampleConfig_Validate() {
-	c := experiment.Default()
-	if err := c.Set("optimizer.lrate", "0.05"); err != nil {
+// A schema sets keys by their names, as flags and --set do; Validate tells all that is wrong at once.
+func ExampleSchema() {
+	c, schema := config.Default(), experiment.Schema()
+	if err := schema.Set(&c, "optimizer.lrate", "0.05"); err != nil {
 		fmt.Println(err)
 	}
-	if err := c.Set("stream.batch", "0"); err != nil {
+	if err := schema.Set(&c, "stream.batch", "0"); err != nil {
 		fmt.Println(err)
 	}
 	c.Protocol = "surveys"
-	fmt.Println(c.Validate())
+	fmt.Println(schema.Validate(c))
 	// Output:
-	// config: optimizer.lrate: unknown key; want a key that `ocl config show` lists; did you mean optimizer.lr?
-	// config: stream.batch: 0; want a whole number from 1 to 100000; correct the value
-	// config: protocol: "surveys"; want one of standard, survey, tuning; did you mean survey?
+	// config: unknown key optimizer.lrate. Did you mean optimizer.lr?
+	// config: stream.batch: 0 is out of range. Want a whole number from 1 to 100000
+	// config: protocol: unknown value "surveys". Did you mean survey?
 }

@@ -1,39 +1,44 @@
-// Package experiment wires a Config into streams and learners, runs them, evaluates, checkpoints and writes results. It
-// deliberately knows no method by name. Start at [Config] and [Run].
+// Package experiment wires a config into streams and learners, runs them, evaluates, checkpoints and writes results. It
+// deliberately knows no method by name. Start at [Open] and [Experiment.Run]; [Run] is both in one call.
 package experiment
 
 import (
-	"strings"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
 
 	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/nn"
 )
-
-// Job is one run of an experiment: one method with its tricks, one seed.
-type Job struct {
-	Index, Total int
-	Method       string
-	Tricks       []string // names; nil is none
-	Seed         uint64
-	Folder       string // its folder's name, such as "er-m5000-s3"; "" when nothing is written
-}
-
-// Name is the method with its tricks, such as "er+lb+ncm".
-func (j Job) Name() string { return strings.Join(append([]string{j.Method}, j.Tricks...), "+") }
 
 // Options are how an experiment is run; none of them moves a number.
 type Options struct {
 	Out             string // experiment folder; "" writes nothing
-	Force           bool   // replace a different experiment in Out
+	Force           bool   // remove the experiment that is in Out, the same or another, and start again
 	Workers         int    // goroutines of one run; 0 chooses
 	Concurrency     int    // runs at once; 0 chooses
 	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
-	Revision        string // of the program, recorded in the results
+
+	// What results say of the program: its version, its revision ("" asks the build) and its command line.
+	Program, Revision string
+	Command           []string
+
 	// Events returns the observers of a job; nil watches nothing. It is called once for each job, from one goroutine.
 	Events func(Job) Events
 
-	checkpointSteps int // for tests: also save after every so many steps; 0 does not
+	hooks hooks
+}
+
+// hooks are for tests.
+type hooks struct {
+	checkpointSteps int // also save after every so many steps, and wait until it is written; 0 does not
+	learner         func(ocl.Learner, *nn.Network) ocl.Learner
+	stream          func(view) view
 }
 
 // Events is what observers of a run may watch; nil fields are no-ops, none can change the run. They are called from the
@@ -43,20 +48,178 @@ type Events struct {
 	Begin        func(Job, ocl.StreamInfo, Plan)
 	TaskBegin    func(ocl.TaskInfo)
 	StepEnd      func(step int, s ocl.StepStats)
-	Preparing    func(done, total int) // steps of a preparation that takes long; only of learners that tell
-	Evaluated    func(row int, accuracy []*float64)
-	Checkpointed func(path string)
+	Working      func(done, total int) // long work in one piece; only of learners that tell
+	Evaluated    func(Evaluated)
+	Checkpointed func(path string) // the file is safe on the disk
 	End          func(Job, error)
 	Note         func(text string) // something worth saying aloud: a damaged checkpoint was skipped, …
 }
 
-// Plan is what a run is going to do, for progress and --dry-run.
-type Plan struct {
-	Steps         int // learner steps in all
-	StepsDone     int // when resumed
-	TestSamples   int // samples predicted in all evaluations
-	FLOPsPerStep  int64
-	FLOPsPerImage int64   // of a prediction
-	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
-	MemoryBytes   int64   // estimated peak
+// Evaluated is what an evaluation found.
+type Evaluated struct {
+	Task     int        // the task that was just learned, or is being learned
+	Step     int        // learner steps taken
+	Between  bool       // in the middle of the task (Config.EvalEvery), and not at its end
+	Accuracy []*float64 // by test set, nil where not evaluated
 }
+
+// Experiment is a config whose data are open: a plan of jobs, each of which can be run by itself, in another process too. It
+// may be used by several goroutines.
+type Experiment struct {
+	opts   Options
+	config config.Config // resolved
+	set    *data.Set
+	jobs   []Job
+	chosen []Job            // what Run runs
+	facts  map[string]facts // of the networks, by Job.Name
+	notes  []string
+
+	setup sync.Mutex
+	ready bool // the folder is set up
+}
+
+// Open checks a config, opens and hashes its data once and plans its jobs. It writes nothing. What is wrong with the config,
+// with the data, or with how they fit together is an error here, and so is an engine that this machine does not have.
+func Open(c config.Config, o Options) (*Experiment, error) {
+	if err := check(c, o); err != nil {
+		return nil, err
+	}
+	dir := c.Data.Dir
+	if o.DataDir != "" {
+		dir = o.DataDir
+	}
+	set, err := data.Open(data.Spec{
+		Name: c.Data.Name, Dir: dir, Size: c.Data.Size,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan(c, o, set)
+}
+
+// With is another experiment over the data that x has open already. The two differ in other keys than those of data.
+func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
+	if c.Data != x.config.Data {
+		return nil, errors.New("experiment: the config names other data than those that are open. Open it by itself")
+	}
+	if err := check(c, o); err != nil {
+		return nil, err
+	}
+	return plan(c, o, x.set)
+}
+
+func check(c config.Config, o Options) error {
+	if err := Schema().Validate(c); err != nil {
+		return err
+	}
+	if o.Workers < 0 || o.Concurrency < 0 {
+		return fmt.Errorf("experiment: %d workers and %d runs at once are given. Give 1 or more, or 0 to have them chosen", o.Workers, o.Concurrency)
+	}
+	return nil
+}
+
+// plan lists the jobs of a config that is valid by itself.
+func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, facts: map[string]facts{}}
+	if err := x.chooseEngine(); err != nil {
+		return nil, err
+	}
+	runs := Schema().Runs(x.config)
+	for i, run := range runs {
+		j := Job{Index: i, Total: len(runs), Config: run, Method: run.Methods[0], Tricks: tricksOf(run), Seed: run.Seed}
+		if _, known := x.facts[j.Name()]; !known {
+			f, err := x.examine(j)
+			if err != nil {
+				return nil, err
+			}
+			x.facts[j.Name()] = f
+			x.config.Eval = f.eval
+		}
+		f := x.facts[j.Name()]
+		j.Config.Eval, j.Config.Engine = f.eval, f.engine
+		j.id = x.identify(j)
+		j.Key = j.id.key()
+		x.jobs = append(x.jobs, j)
+	}
+	nameFolders(x.jobs)
+	x.chosen = x.jobs
+	return x, nil
+}
+
+// chooseEngine settles the engine: what the environment asks for, else what the config asks for, else what is best here.
+func (x *Experiment) chooseEngine() error {
+	e, env := &x.config.Engine, nn.EngineOfEnvironment()
+	for _, v := range []struct {
+		key, variable, asked string
+		value                *string
+	}{{"engine.kernel", "OCL_KERNEL", env.Kernel, &e.Kernel}, {"engine.convolution", "OCL_CONV", env.Convolution, &e.Convolution}} {
+		if v.asked == "" || v.asked == *v.value {
+			continue
+		}
+		if *v.value != "" {
+			x.notes = append(x.notes, fmt.Sprintf("%s=%s overrides %s, which is %s", v.variable, v.asked, v.key, *v.value))
+		}
+		*v.value = v.asked
+	}
+	if e.Kernel != "" && !slices.Contains(nn.Kernels(), e.Kernel) {
+		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels; it has %v. "+
+			"Use a machine that has them, or choose others with --kernel: the results then differ in their last bits", e.Kernel, nn.Kernels())
+	}
+	chosen := nn.DefaultEngine()
+	if e.Kernel == "" {
+		e.Kernel = chosen.Kernel
+	}
+	if e.Convolution == "" {
+		e.Convolution = chosen.Convolution
+	}
+	return nil
+}
+
+// facts are what an experiment has to know of the network of a run before it begins, the same for all seeds.
+type facts struct {
+	engine config.Engine // what the network's arithmetic really is
+	eval   string
+	flops  int64 // to predict an image
+	params int
+}
+
+// examine builds the stream and the network of a job and drops them, so it also finds what does not fit together.
+func (x *Experiment) examine(j Job) (facts, error) {
+	st, err := newStream(x.set, j.Config)
+	if err != nil {
+		return facts{}, err
+	}
+	if err := infoOf(j.Method).CheckStream(st.Info(), j.Tricks...); err != nil {
+		return facts{}, err
+	}
+	net, err := newNetwork(st.Info(), j.Config)
+	if err != nil {
+		return facts{}, err
+	}
+	f := facts{
+		engine: config.Engine{Kernel: net.KernelName(), Convolution: net.ConvolutionName()},
+		eval:   j.Config.Eval, flops: net.FLOPs(), params: len(net.Params()),
+	}
+	if f.eval == "" {
+		f.eval = defaultEval(st.Info().Scenario)
+	}
+	return f, nil
+}
+
+// defaultEval is what is tested after each task when the config does not say.
+func defaultEval(s ocl.Scenario) string {
+	if s == ocl.DomainIncremental {
+		return config.EvalAll
+	}
+	return config.EvalSeen
+}
+
+// Config is the resolved config of the experiment.
+func (x *Experiment) Config() config.Config { return x.config.Clone() }
+
+// Jobs lists the runs of the experiment in the order in which they start.
+func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
+
+// Notes are worth saying aloud before the experiment runs: that an environment variable overrides its config.
+func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }

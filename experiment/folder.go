@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,178 +8,237 @@ import (
 	"path/filepath"
 
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
 // Names in an experiment folder (Options.Out) and in the folder of a run below it.
 const (
 	ConfigFile    = "experiment.yaml"
+	RunConfigFile = "config.yaml"
 	ResultFile    = "result.json"
-	StepsFile     = "steps.csv"
+	EventsFile    = "events.jsonl"
 	CheckpointDir = "checkpoint"
 )
 
-// prepareFolder makes out the folder of experiment c: new, or one that holds the same experiment, whose runs are then
-// kept. Another experiment is refused. With force the experiment in the folder, the same or another, is removed first:
-// what it wrote, and nothing else. The folder comes locked; the caller unlocks it when all is written.
-func prepareFolder(out string, c Config, force bool) (*folderLock, error) {
-	if _, err := examineFolder(out, c, force); err != nil {
-		return nil, err // without a lock file in a folder that is not ours
+// olderSteps is the file in which programs before keys wrote the steps of a run.
+const olderSteps = "steps.csv"
+
+// prepareFolder makes Options.Out the folder of the experiment: new, or one that holds it already, or holds runs that are all
+// among its own. Another experiment is refused. With Options.Force what experiments wrote there is removed first, and nothing
+// else. The folder is locked meanwhile, so that two processes that set it up take turns.
+func (x *Experiment) prepareFolder() error {
+	x.setup.Lock()
+	defer x.setup.Unlock()
+	if x.opts.Out == "" || x.ready {
+		return nil
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("experiment: %w; want a folder that can be written; choose another --out", err)
+	err := x.setUpFolder()
+	x.ready = err == nil
+	return err
+}
+
+func (x *Experiment) setUpFolder() error {
+	out := x.opts.Out
+	if _, err := x.examineFolder(); err != nil {
+		return err // without a lock file in a folder that is not ours
+	}
+	if err := checkpoint.MakeFolder(out); err != nil {
+		return fmt.Errorf("experiment: %w. Choose an --out that can be written", err)
 	}
 	lock, err := lockFolder(out)
 	if err != nil {
-		return nil, err
-	}
-	if err := fillFolder(out, c, force); err != nil {
-		lock.unlock()
-		return nil, err
-	}
-	return lock, nil
-}
-
-// contents is what a folder holds that an experiment may use.
-type contents struct {
-	same   bool   // this experiment, to go on with
-	config bool   // a config, to be replaced
-	old    Config // that config, as far as it can be read
-}
-
-// examineFolder looks at the folder and changes nothing. One that the experiment may not use is an error.
-func examineFolder(out string, c Config, force bool) (contents, error) {
-	entries, err := os.ReadDir(out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return contents{}, fmt.Errorf("experiment: %w; want a folder for the results; choose another --out", err)
-	}
-	old, err := Load(filepath.Join(out, ConfigFile))
-	missing := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case force:
-		return contents{config: !missing, old: old}, nil
-	case missing && onlyOurs(entries):
-		return contents{}, nil
-	case missing:
-		return contents{}, fmt.Errorf("experiment: %s: the folder holds other files and no %s; want an empty folder or the same experiment; "+
-			"choose another --out, or write beside them with --force", out, ConfigFile)
-	case err != nil:
-		return contents{}, fmt.Errorf("experiment: %s: its %s cannot be read (%w); want the same experiment; "+
-			"choose another --out, or replace it with --force", out, ConfigFile, err)
-	case old.canonical() == c.canonical():
-		return contents{same: true, config: true, old: old}, nil
-	}
-	return contents{}, fmt.Errorf("experiment: %s: the folder holds a different experiment (%s); want the same config; "+
-		"choose another --out, or replace it with --force", out, difference(old, c))
-}
-
-// fillFolder removes what is to be replaced and writes the config. It looks at the folder again, under the lock: another
-// process may have made something of it since.
-func fillFolder(out string, c Config, force bool) error {
-	there, err := examineFolder(out, c, force)
-	if err != nil || there.same {
 		return err
 	}
-	if force {
-		if err := removeExperiments(out, !there.config, there.old, c); err != nil {
-			return fmt.Errorf("experiment: %s: replacing the experiment: %w; remove the folder by hand", out, err)
+	defer lock.unlock()
+	if x.opts.Force {
+		if err := clearExperiment(out); err != nil {
+			return err
 		}
+	} else if same, err := x.examineFolder(); err != nil || same { // another process may have made something of it since
+		return err
 	}
-	text, err := c.Resolved().YAML()
+	text, err := x.config.YAML()
 	if err != nil {
 		return err
 	}
 	if err := checkpoint.WriteBytesAtomic(filepath.Join(out, ConfigFile), text); err != nil {
-		return fmt.Errorf("experiment: %s cannot be written: %w; want a folder with room; choose another --out", out, err)
+		return fmt.Errorf("experiment: %s cannot be written: %w. Make room or choose another --out", out, err)
 	}
 	return nil
+}
+
+// examineFolder looks at the folder and changes nothing. same is true where it holds this very experiment. One that the
+// experiment may not use is an error.
+func (x *Experiment) examineFolder() (same bool, err error) {
+	out := x.opts.Out
+	entries, err := os.ReadDir(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
+	}
+	if x.opts.Force {
+		return false, nil
+	}
+	text, err := os.ReadFile(filepath.Join(out, ConfigFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && onlyOurs(entries):
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("experiment: %s: the folder holds other files and no %s. Choose another --out, or use it all the same with --force; "+
+			"the other files stay", out, ConfigFile)
+	case err != nil:
+		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
+	}
+	old, err := Schema().ParseRecord(ConfigFile, text)
+	if err != nil {
+		return false, fmt.Errorf("experiment: %s: its %s cannot be read: %w. Choose another --out, or replace the experiment with --force", out, ConfigFile, err)
+	}
+	if err := x.checkStrays(entries); err != nil {
+		return false, err
+	}
+	ours := map[string]bool{}
+	for _, j := range x.jobs {
+		ours[j.Config.Canonical()] = true
+	}
+	old.Eval = x.settledEval(old.Eval)
+	runs := Schema().Runs(old)
+	for _, r := range runs {
+		if r.Eval = x.settledEval(r.Eval); !ours[r.Canonical()] {
+			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. Choose another --out, "+
+				"or replace it with --force", out, config.Difference(old, x.config))
+		}
+	}
+	return len(runs) == len(x.jobs), nil
+}
+
+// settledEval is what a config means that does not say what to evaluate.
+func (x *Experiment) settledEval(eval string) string {
+	if eval == "" {
+		return x.config.Eval
+	}
+	return eval
+}
+
+// checkStrays refuses a folder with a run that would be one of the experiment's if it had not been made with other data, another
+// numbers version or another engine: the experiment would mix what cannot be compared.
+func (x *Experiment) checkStrays(entries []os.DirEntry) error {
+	keys, byConfig := map[string]bool{}, map[string]Job{}
+	for _, j := range x.jobs {
+		keys[j.Folder] = true
+		byConfig[j.Config.Canonical()] = j
+	}
+	for _, e := range entries {
+		if !e.IsDir() || keys[e.Name()] {
+			continue
+		}
+		folder := filepath.Join(x.opts.Out, e.Name())
+		made, ok := madeIn(folder)
+		if !ok {
+			continue
+		}
+		if made.numbers == 0 {
+			return fmt.Errorf("experiment: %s: an older ocl made this run, which this one cannot continue. Choose another --out, or replace the experiment with --force", folder)
+		}
+		if j, ours := byConfig[made.config.Canonical()]; ours {
+			if err := j.id.accept(made); err != nil {
+				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
+			}
+		}
+	}
+	return nil
+}
+
+// madeIn is the identity of the run in a folder; ok is false where it is not the folder of a run. A run of a program that had no
+// keys yet has no numbers version here.
+func madeIn(folder string) (id identity, ok bool) {
+	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
+	if err != nil {
+		_, err := os.Stat(filepath.Join(folder, olderSteps))
+		return id, err == nil
+	}
+	if id.config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
+		return id, false // somebody else's, or a newer program's
+	}
+	f, err := os.Open(filepath.Join(folder, EventsFile))
+	if err != nil {
+		return id, false
+	}
+	defer f.Close()
+	for e, err := range result.Events(f) {
+		if err != nil {
+			return id, false
+		}
+		id.data, id.numbers, id.kernel, id.convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+		return id, true
+	}
+	return id, false
 }
 
 // onlyOurs tells whether a folder without config is free for us: empty but for the lock file and the config that a crash
 // left half written.
 func onlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
-		if e.Name() != LockFile && e.Name() != "."+ConfigFile+".tmp" {
+		if e.Name() != LockFile && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
 			return false
 		}
 	}
 	return true
 }
 
-// difference names the first key in which two configs differ.
-func difference(a, b Config) string {
-	var x, y map[string]any
-	for _, p := range []struct {
-		c Config
-		m *map[string]any
-	}{{a, &x}, {b, &y}} {
-		if json.Unmarshal([]byte(p.c.canonical()), p.m) != nil {
-			return "unreadable"
-		}
+// clearExperiment removes the files that experiments wrote below out, their report, and folders left empty. A run that is at work
+// is an error, before anything is removed.
+func clearExperiment(out string) error {
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		return fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
-	return differingKey("", x, y)
-}
-
-func differingKey(prefix string, x, y map[string]any) string {
-	all := map[string]bool{}
-	for k := range x {
-		all[k] = true
-	}
-	for k := range y {
-		all[k] = true
-	}
-	for _, k := range sortedKeys(all) {
-		xs, ok1 := x[k].(map[string]any)
-		ys, ok2 := y[k].(map[string]any)
-		if ok1 && ok2 {
-			if d := differingKey(prefix+k+".", xs, ys); d != "" {
-				return d
-			}
+	var folders []string
+	for _, e := range entries {
+		folder := filepath.Join(out, e.Name())
+		if !e.IsDir() || !holdsRun(folder) {
 			continue
 		}
-		u, _ := json.Marshal(x[k]) // both come from JSON
-		v, _ := json.Marshal(y[k])
-		if string(u) != string(v) {
-			return fmt.Sprintf("%s is %s there and %s here", prefix+k, u, v)
-		}
-	}
-	return ""
-}
-
-// removeExperiments removes the files that experiments wrote below out and, unless runsOnly, their report, and folders
-// left empty.
-func removeExperiments(out string, runsOnly bool, experiments ...Config) error {
-	var folders []string
-	for _, c := range experiments {
-		for _, j := range Jobs(c) {
-			folder := filepath.Join(out, j.Folder)
-			if err := clearRun(folder); err != nil {
-				return err
-			}
-			folders = append(folders, folder)
-		}
-	}
-	written := map[string][]string{
-		"figures": {"*.svg", "*.png"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
-	}
-	if runsOnly {
-		written = nil
-	}
-	for folder, patterns := range written {
-		if err := removeMatching(filepath.Join(out, folder), patterns); err != nil {
+		lock, err := lockFolder(folder)
+		if err != nil {
 			return err
 		}
-		folders = append(folders, filepath.Join(out, folder))
+		defer lock.unlock()
+		folders = append(folders, folder)
 	}
-	for _, f := range folders {
-		if f != out {
-			_ = os.Remove(f) // stays when it holds something that is not ours
+	for _, folder := range folders {
+		err := clearRun(folder)
+		if err != nil {
+			return fmt.Errorf("experiment: %s: the experiment cannot be replaced: %w. Remove the folder by hand", folder, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(out, ConfigFile)); err != nil {
+		return nil // a report there is not of an experiment
+	}
+	written := map[string][]string{
+		"figures": {"*.svg", "*.png", "*.pdf"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
+	}
+	for folder, patterns := range written {
+		path := filepath.Join(out, folder)
+		if err := removeMatching(path, patterns); err != nil {
+			return fmt.Errorf("experiment: %s: the report cannot be replaced: %w. Remove the folder by hand", path, err)
+		}
+		if path != filepath.Clean(out) {
+			_ = os.Remove(path) // stays when it holds something that is not ours
 		}
 	}
 	return nil
 }
 
-// clearRun removes what a run wrote into its folder.
+// holdsRun says whether a folder is that of a run.
+func holdsRun(folder string) bool {
+	if _, ok := madeIn(folder); ok {
+		return true
+	}
+	r, err := result.Read(filepath.Join(folder, ResultFile))
+	return err == nil && r != nil
+}
+
+// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it.
 func clearRun(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -192,11 +250,12 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	for _, name := range []string{ResultFile, StepsFile} {
+	for _, name := range []string{ResultFile, EventsFile, RunConfigFile, olderSteps, LockFile} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+	_ = os.Remove(folder) // stays when it holds something that is not ours
 	return nil
 }
 
@@ -218,9 +277,9 @@ func removeMatching(folder string, patterns []string) error {
 	return nil
 }
 
-// keptResult returns the result of a run that ended before, nil when the run has to start or go on. A result that other
-// data, numbers, kernels or convolutions made is refused: the experiment would mix what cannot be compared.
-func keptResult(folder string, id identity) (*result.Result, error) {
+// keptResult returns the result of a run that ended before, nil when the run has to start or go on. A result of another key is
+// refused: it was put there by hand.
+func keptResult(folder string, j Job) (*result.Result, error) {
 	path := filepath.Join(folder, ResultFile)
 	r, err := result.Read(path)
 	switch {
@@ -230,21 +289,13 @@ func keptResult(folder string, id identity) (*result.Result, error) {
 		return nil, err
 	case r.Outcome.State == result.Interrupted:
 		return nil, nil
+	case r.Key == j.Key:
+		return r, nil
 	}
-	text, err := r.Config.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+	err = j.id.accept(identity{config: r.Config, data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
+		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution})
+	if err == nil {
+		err = fmt.Errorf("its key is %s, and that of the run is %s. Remove the file, %s", quoted(r.Key), j.Key, startAnew)
 	}
-	config, err := parseYAML(ResultFile, ownKeys(text))
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", path, err)
-	}
-	made := identity{
-		config: config.canonical(), data: r.Provenance.DataDigest,
-		numbers: r.Provenance.Numbers, kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution,
-	}
-	if err := id.accept(made); err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", path, err)
-	}
-	return r, nil
+	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -2,13 +2,19 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ocl"
+	"ocl/config"
+	"ocl/nn"
 )
 
 // tree lists the files below a folder with their contents.
@@ -64,12 +70,12 @@ func TestDamagedResult(t *testing.T) {
 	c.Methods, c.Runs = []string{"er"}, 1
 	o := Options{Out: filepath.Join(t.TempDir(), "x"), KeepCheckpoint: true}
 	first := mustRun(t, c, o)
-	path := filepath.Join(o.Out, Jobs(c)[0].Folder, ResultFile)
+	path := filepath.Join(o.Out, jobsOf(t, c)[0].Folder, ResultFile)
 	if err := os.WriteFile(path, []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Resume(context.Background(), o.Out, o)
-	if err == nil || !strings.Contains(err.Error(), path+": not a whole JSON file") || !strings.Contains(err.Error(), "remove it and run again") ||
+	if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "remove it and run again") ||
 		strings.Contains(err.Error(), "step 0") {
 		t.Errorf("error %v", err)
 	}
@@ -95,7 +101,7 @@ func TestOtherExperimentRefused(t *testing.T) {
 	other := small
 	other.Optimizer.LR = 0.05
 	_, err := Run(context.Background(), other, Options{Out: out})
-	want := "the folder holds a different experiment (optimizer.lr is 0.1 there and 0.05 here); want the same config"
+	want := "the folder holds a different experiment: optimizer.lr is 0.1 there and 0.05 here. Choose another --out"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -104,7 +110,7 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 
 	// Force replaces what the program wrote, and only that.
-	for _, name := range []string{"notes.txt", "er-m30-s1/mine.txt", "figures/a.svg", "figures/photo.jpg", "tables/t.csv", "report.html"} {
+	for _, name := range []string{"notes.txt", jobsOf(t, small)[1].Folder + "/mine.txt", "figures/a.svg", "figures/photo.jpg", "tables/t.csv", "report.html"} {
 		path := filepath.Join(out, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -113,32 +119,18 @@ func TestOtherExperimentRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other.Methods, other.Memory = []string{"finetune"}, 0
+	other.Methods = []string{"finetune"}
 	results := mustRun(t, other, Options{Out: out, Force: true})
 	if len(results) != 1 || results[0].Outcome.Step != 60 {
 		t.Errorf("results %v", results)
 	}
-	var left []string
-	for path := range tree(t, out) {
-		rel, err := filepath.Rel(out, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		left = append(left, filepath.ToSlash(rel))
-	}
-	wanted := []string{".lock", "er-m30-s1/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1/result.json",
-		"finetune-s1/steps.csv", "notes.txt"}
-	if d := cmp.Diff(wanted, sortedKeys(set(left))); d != "" {
+	left := listed(t, out)
+	slices.Sort(left)
+	wanted := []string{".lock", "er-m30-s1-KEY/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1-KEY/.lock",
+		"finetune-s1-KEY/config.yaml", "finetune-s1-KEY/events.jsonl", "finetune-s1-KEY/result.json", "notes.txt"}
+	if d := cmp.Diff(wanted, left); d != "" {
 		t.Error(d)
 	}
-}
-
-func set(names []string) map[string]bool {
-	s := map[string]bool{}
-	for _, n := range names {
-		s[n] = true
-	}
-	return s
 }
 
 // Force starts the same experiment again too.
@@ -200,9 +192,8 @@ func TestNoRoom(t *testing.T) {
 	}
 	refused(t, "/sys/ocl-test", "/sys/ocl-test")
 	out := filepath.Join(t.TempDir(), "x")
-	c := tiny()
-	c.Methods, c.Memory, c.Runs = []string{"finetune"}, 0, 1
-	folder := filepath.Join(out, "finetune-s1")
+	c := one("finetune")
+	folder := filepath.Join(out, jobsOf(t, c)[0].Folder)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Run(ctx, c, Options{Out: out}); err == nil { // makes the folder
@@ -211,14 +202,160 @@ func TestNoRoom(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("/dev/full", filepath.Join(folder, StepsFile)); err != nil {
+	if err := os.Symlink("/dev/full", filepath.Join(folder, EventsFile)); err != nil {
 		t.Fatal(err)
 	}
 	steps := 0
 	_, err := Run(context.Background(), c, Options{Out: out, Events: func(Job) Events {
 		return Events{StepEnd: stepCounter(&steps)}
 	}})
-	if err == nil || !strings.Contains(err.Error(), "no space left on device") || !strings.Contains(err.Error(), "make room") || steps > 0 {
+	if err == nil || !strings.Contains(err.Error(), "no space left on device") || !strings.Contains(err.Error(), "Make room") || steps > 0 {
 		t.Errorf("full disk: %d steps, error %v", steps, err)
+	}
+}
+
+// Seeds and methods that are added to a finished experiment are all that is computed.
+func TestAddingComputesOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := tiny()
+	first := comparable(t, mustRun(t, c, Options{Out: out}))
+	for _, tt := range []struct {
+		change func(*config.Config)
+		begun  []string
+		runs   int
+	}{
+		{func(c *config.Config) { c.Runs = 3 }, []string{"finetune s3", "er s3"}, 6},
+		{func(c *config.Config) { c.Methods = []string{"finetune", "er", "agem"} }, []string{"agem s1", "agem s2", "agem s3"}, 9},
+		{func(c *config.Config) { c.Tricks = []string{"none", "lb"} }, []string{"finetune+lb s1", "er+lb s1", "agem+lb s1", "finetune+lb s2", "er+lb s2", "agem+lb s2",
+			"finetune+lb s3", "er+lb s3", "agem+lb s3"}, 18},
+	} {
+		tt.change(&c)
+		var begun []string
+		results := mustRun(t, c, Options{Out: out, Concurrency: 1, Events: func(j Job) Events {
+			return Events{StepEnd: func(step int, _ ocl.StepStats) {
+				if step == 1 {
+					begun = append(begun, fmt.Sprintf("%s s%d", j.Name(), j.Seed))
+				}
+			}}
+		}})
+		if d := cmp.Diff(tt.begun, begun); d != "" || len(results) != tt.runs {
+			t.Errorf("%d results; begun: %s", len(results), d)
+		}
+		if d := cmp.Diff(first[0], comparable(t, results[:1])[0]); d != "" {
+			t.Errorf("a kept result changed: %s", d)
+		}
+	}
+	c.Runs = 2
+	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here") {
+		t.Errorf("an experiment with fewer runs takes the folder: %v", err)
+	}
+	if _, err := Resume(context.Background(), out, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The key of a run depends on what its numbers depend on, and on nothing else.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	keyOf := func(change func(*config.Config)) string {
+		c := one("er")
+		change(&c)
+		j := jobsOf(t, c)[0]
+		if len(j.Key) != 64 || !strings.HasSuffix(j.Folder, "-"+j.Key[:8]) {
+			t.Errorf("key %s, folder %s", j.Key, j.Folder)
+		}
+		return j.Key
+	}
+	base := keyOf(func(*config.Config) {})
+	drop, seed := false, uint64(1)
+	for name, change := range map[string]func(*config.Config){
+		"the default of eval": func(c *config.Config) { c.Eval = config.EvalSeen },
+		"the default of drop": func(c *config.Config) { c.Stream.DropLast = &drop },
+		"another method":      func(c *config.Config) { c.Methods = []string{"er", "finetune"} },
+		"another seed":        func(c *config.Config) { c.Runs = 3 },
+		"an idle option":      func(c *config.Config) { c.Method = map[string]map[string]any{"gss": {"gate": "batch"}} },
+		"the teacher":         func(c *config.Config) { c.Replay.Teacher = config.TeacherTraining }, // er has none
+		"its own seed":        func(c *config.Config) { c.Seeds.Order = &seed },
+		"the engine there is": func(c *config.Config) { c.Engine.Kernel = nn.DefaultEngine().Kernel },
+	} {
+		if keyOf(change) != base {
+			t.Errorf("%s changes the key", name)
+		}
+	}
+	seed2 := uint64(2)
+	seen := map[string]string{base: "the base"}
+	for name, change := range map[string]func(*config.Config){
+		"lr":         func(c *config.Config) { c.Optimizer.LR = 0.05 },
+		"memory":     func(c *config.Config) { c.Memory = 31 },
+		"order seed": func(c *config.Config) { c.Seeds.Order = &seed2 },
+		"init seed":  func(c *config.Config) { c.Seeds.Init = &seed2 },
+		"data":       func(c *config.Config) { c.Data.TestPerClass = 3 },
+		"kernel":     func(c *config.Config) { c.Engine.Kernel = "generic" },
+		"eval_every": func(c *config.Config) { c.EvalEvery = 5 },
+	} {
+		key := keyOf(change)
+		if other, twice := seen[key]; twice && !(name == "kernel" && nn.DefaultEngine().Kernel == "generic") {
+			t.Errorf("%s and %s have one key", name, other)
+		}
+		seen[key] = name
+	}
+}
+
+// A folder with a run of the same config but other data, or of an older program, is refused: results of both would stand side by
+// side.
+func TestStrayRunsRefused(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := one("er")
+	mustRun(t, c, Options{Out: out})
+	folder := filepath.Join(out, jobsOf(t, c)[0].Folder)
+	path := filepath.Join(folder, EventsFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(text), `"data_digest":"sha256:`, `"data_digest":"sha256:0`, 1)
+	if err := os.WriteFile(path, []byte(other), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stray := filepath.Join(out, "er-m30-s1-00000000")
+	if err := os.Rename(folder, stray); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(want string) {
+		t.Helper()
+		for name, try := range map[string]func() error{
+			"run":    func() error { _, err := Run(context.Background(), c, Options{Out: out}); return err },
+			"resume": func() error { _, err := Resume(context.Background(), out, Options{}); return err },
+		} {
+			if err := try(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), stray) {
+				t.Errorf("%s: got  %v\nwant %s", name, err, want)
+			}
+		}
+	}
+	refused("it was made with data sha256:0")
+	if err := os.Remove(filepath.Join(stray, RunConfigFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(stray, EventsFile), filepath.Join(stray, olderSteps)); err != nil {
+		t.Fatal(err)
+	}
+	refused("an older ocl made this run")
+}
+
+// The data are opened once for any number of experiments over them.
+func TestWithSharesTheData(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, tiny(), Options{})
+	c := tiny()
+	c.Methods, c.Memory = []string{"gdumb"}, 40
+	y, err := x.With(c, Options{})
+	if err != nil || y.set != x.set || len(y.Jobs()) != 2 {
+		t.Fatalf("%v, %+v", err, y)
+	}
+	c.Data.Size = 9
+	if _, err := x.With(c, Options{}); err == nil || !strings.Contains(err.Error(), "other data") {
+		t.Errorf("other data: %v", err)
 	}
 }

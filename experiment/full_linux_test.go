@@ -11,14 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl"
+	"ocl/config"
 )
 
 // oneER is an experiment of one run of ER.
-func oneER() Config {
-	c := tiny()
-	c.Methods, c.Runs = []string{"er"}, 1
-	return c
-}
+func oneER() config.Config { return one("er") }
 
 // fill runs an experiment on a disk that is full from some moment on: no file may then grow beyond so many bytes.
 func fill(out, moment string) error {
@@ -29,10 +26,10 @@ func fill(out, moment string) error {
 	}
 	var ev Events
 	switch moment {
-	case "checkpoint": // steps.csv still fits
+	case "checkpoint": // events.jsonl still fits
 		ev.StepEnd = func(step int, _ ocl.StepStats) {
 			if step == 30 {
-				limit(4096)
+				limit(8192)
 			}
 		}
 	case "steps":
@@ -42,15 +39,19 @@ func fill(out, moment string) error {
 			}
 		}
 	case "result":
+		saves := 0
 		ev.Checkpointed = func(path string) {
-			if filepath.Base(path) == "step-60.ckpt" {
+			if filepath.Base(path) != "step-60.ckpt" {
+				return
+			}
+			if saves++; saves == 2 { // after the last step, and after the last task
 				limit(256)
 			}
 		}
 	default:
 		return fmt.Errorf("unknown moment %q", moment)
 	}
-	results, err := Run(context.Background(), oneER(), Options{Out: out, Events: func(Job) Events { return ev }})
+	results, err := Run(context.Background(), oneER(), Options{Out: out, Events: func(Job) Events { return ev }}.savingEvery(12))
 	if measured := len(results) == 1; measured != (moment == "result") {
 		return fmt.Errorf("%d results, error %w", len(results), err)
 	}
@@ -68,19 +69,19 @@ func TestDiskFullInTheMiddle(t *testing.T) {
 		step         int    // of the checkpoint that is left
 	}{
 		{"checkpoint", filepath.Join(CheckpointDir, "step-36.ckpt"), 24},
-		{"steps", StepsFile, 24},
+		{"steps", EventsFile, 24},
 		{"result", ResultFile, 60},
 	} {
 		t.Run(tt.moment, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "x")
-			folder := filepath.Join(out, "er-m30-s1")
+			folder := filepath.Join(out, jobsOf(t, oneER())[0].Folder)
 			text, err := child(out, "full "+tt.moment).CombinedOutput()
 			if err == nil {
 				t.Fatalf("the run ended well: %s", text)
 			}
 			for _, part := range []string{"\nexperiment: er, seed 1: task ", filepath.Join(folder, tt.file), "file too large",
-				"make room, then run the same again"} {
+				"Make room, then run the same again"} {
 				if !strings.Contains("\n"+string(text), part) {
 					t.Errorf("the error does not say %q: %s", part, text)
 				}

@@ -6,136 +6,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
-// Load reads a config file over the defaults: YAML whose unknown keys are errors with line and nearest valid key, or the
-// result.json of a run, which gives the config of that same run (one method, one seed). Everything wrong with the keys
-// and types is reported at once; ranges are left to [Config.Validate].
-func Load(path string) (Config, error) {
-	b, err := os.ReadFile(path)
+// Load reads a config file: YAML, JSON, or the result.json of a run, which gives the config of that same run with its engine.
+// notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
+func Load(path string) (c config.Config, notes []string, err error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("config: %s: %w; want a YAML config or a result.json; check the path", path, err)
+		return c, nil, fmt.Errorf("config: %w. Give the path of a YAML config or of a result.json", err)
 	}
-	return Parse(filepath.Base(path), b)
-}
-
-// Parse is [Load] for a text already in memory; name is said in errors.
-func Parse(name string, text []byte) (Config, error) {
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
-		var head struct {
-			Format     string          `json:"format"`
-			Config     json.RawMessage `json:"config"`
-			Provenance struct {
-				Numbers int `json:"numbers"`
-			} `json:"provenance"`
-		}
-		if json.Unmarshal(trimmed, &head) == nil && head.Format == result.Format {
-			c, err := parseYAML(name, ownKeys(head.Config))
-			c.numbers = head.Provenance.Numbers
-			return c, err
-		}
+	var head struct {
+		Format string `json:"format"`
 	}
-	return parseYAML(name, text)
-}
-
-// ownKeys is the config of a result without the keys that package config has and this one does not read.
-func ownKeys(text []byte) []byte {
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(text, &keys) != nil {
-		return text
+	if trimmed := bytes.TrimSpace(text); !bytes.HasPrefix(trimmed, []byte("{")) || json.Unmarshal(trimmed, &head) != nil || head.Format != result.Format {
+		c, err = Schema().Parse(filepath.Base(path), text)
+		return c, nil, err
 	}
-	for _, k := range []string{"version", "eval_every", "seeds", "engine"} {
-		delete(keys, k)
-	}
-	less, err := json.Marshal(keys)
+	r, err := result.Read(path)
 	if err != nil {
-		return text
+		return c, nil, err
 	}
-	return less
-}
-
-// parseYAML sets each leaf of the document by its key, so that every fault is found and has its line.
-func parseYAML(name string, text []byte) (Config, error) {
-	c := Default()
-	file, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return c, fmt.Errorf("config: %s: %s; want YAML, such as `ocl config show` prints; correct the line",
-			name, firstLine(yaml.FormatError(err, false, false)))
+	c = r.Config
+	if c.Engine.Kernel == "" {
+		c.Engine.Kernel = r.Provenance.Kernel
 	}
-	if len(file.Docs) > 1 {
-		return c, fmt.Errorf("config: %s: holds %d documents; want one; keep one of them", name, len(file.Docs))
+	if c.Engine.Convolution == "" {
+		c.Engine.Convolution = r.Provenance.Convolution
 	}
-	var f faults
-	if len(file.Docs) == 1 && file.Docs[0].Body != nil {
-		c.setMapping(name, "", file.Docs[0].Body, &f)
+	if n := r.Provenance.Numbers; n != result.Numbers {
+		notes = append(notes, fmt.Sprintf("%s: made with numbers version %d; this program has %d, so its figures may differ", path, n, result.Numbers))
 	}
-	return c, f.err()
-}
-
-// setMapping walks a mapping whose keys start with prefix.
-func (c *Config) setMapping(name, prefix string, node ast.Node, f *faults) {
-	var values []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	case *ast.NullNode, *ast.CommentGroupNode:
-		return
-	default:
-		f.add(fmt.Sprintf("%s:%d", name, node.GetToken().Position.Line), "found "+show(node),
-			"want keys with values, such as `ocl config show` prints", "write `key: value`")
-		return
-	}
-	for _, v := range values {
-		key := prefix + v.Key.GetToken().Value
-		where := fmt.Sprintf("%s:%d", name, v.Key.GetToken().Position.Line)
-		if c.isSection(key) {
-			c.setMapping(name, key+".", v.Value, f)
-			continue
-		}
-		c.setNode(where, key, v.Value, f)
-	}
-}
-
-// isSection tells whether a key has keys below it.
-func (c *Config) isSection(key string) bool {
-	if key == "method" {
-		return true
-	}
-	if name, option, ok := cutMethodKey(key + "."); ok && option == "" {
-		for _, known := range methodNames() {
-			if known == name {
-				return true
-			}
-		}
-		return false
-	}
-	for _, k := range fieldKeys() {
-		if strings.HasPrefix(k, key+".") {
-			return true
-		}
-	}
-	return false
-}
-
-// YAML is the config as a file that [Load] reads back to the same config.
-func (c Config) YAML() ([]byte, error) {
-	b, err := yaml.MarshalWithOptions(c.withoutIdleMemory(), yaml.IndentSequence(true))
-	if err != nil {
-		return nil, fmt.Errorf("config: it does not marshal: %w", err)
-	}
-	return b, nil
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
+	return c, notes, nil
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,11 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl"
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
-// inUse wants every way to write in the folder refused, and its files left alone.
-func inUse(t *testing.T, out string, c Config) {
+// inUse wants every way to write in the folder of a run refused, and its files left alone.
+func inUse(t *testing.T, out string, c config.Config) {
 	t.Helper()
 	before := tree(t, out)
 	other := c
@@ -23,10 +25,10 @@ func inUse(t *testing.T, out string, c Config) {
 	_, run := Run(context.Background(), c, Options{Out: out})
 	_, force := Run(context.Background(), other, Options{Out: out, Force: true})
 	_, resume := Resume(context.Background(), out, Options{})
-	_, resumeOne := Resume(context.Background(), filepath.Join(out, Jobs(c)[0].Folder), Options{})
+	_, resumeOne := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{})
 	for name, err := range map[string]error{"run": run, "force": force, "resume": resume, "resume one": resumeOne} {
-		want := out + ": another ocl run is writing there"
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "wait") || !strings.Contains(err.Error(), "--out") {
+		want := filepath.Join(out, jobsOf(t, c)[0].Folder) + ": another ocl is at work there"
+		if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "Wait") || !strings.Contains(err.Error(), "--out") {
 			t.Errorf("%s: got %v\nwant %s", name, err, want)
 		}
 	}
@@ -35,12 +37,11 @@ func inUse(t *testing.T, out string, c Config) {
 	}
 }
 
-// Two calls of one process do not write in one folder.
-func TestFolderIsLocked(t *testing.T) {
+// Two calls of one process do not write in the folder of one run.
+func TestRunIsLocked(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
-	c := tiny()
-	c.Methods, c.Runs = []string{"er"}, 1
+	c := one("er")
 	first := true
 	mustRun(t, c, Options{Out: out, Concurrency: 1, Events: func(Job) Events {
 		return Events{StepEnd: func(int, ocl.StepStats) {
@@ -56,16 +57,58 @@ func TestFolderIsLocked(t *testing.T) {
 	mustRun(t, c, Options{Out: out}) // the lock is given back
 }
 
+// A run at work elsewhere is left to the other, and its result is taken when it has ended meanwhile.
+func TestOthersRunsAreLeftToThem(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := one("er")
+	c.Runs = 2
+	x := mustOpen(t, c, Options{Out: out, Concurrency: 1})
+	taken, release, done := make(chan bool), make(chan bool), make(chan error)
+	go func() {
+		y, err := Open(c, Options{Out: out, Events: func(Job) Events {
+			return Events{TaskBegin: func(task ocl.TaskInfo) {
+				if task.Index == 1 {
+					close(taken)
+					<-release
+				}
+			}}
+		}})
+		if err == nil {
+			_, err = y.RunJob(context.Background(), y.Jobs()[0])
+		}
+		done <- err
+	}()
+	<-taken
+	x.opts.Events = func(j Job) Events {
+		return Events{End: func(Job, error) {
+			if j.Seed == 2 { // ours is over; the other goes on
+				close(release)
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+	}
+	results, err := x.Run(context.Background())
+	if err != nil || len(results) != 2 {
+		t.Fatal(results, err)
+	}
+	if d := cmp.Diff(comparable(t, mustRun(t, c, Options{})), comparable(t, results)); d != "" {
+		t.Error(d)
+	}
+}
+
 // hold runs the experiment in the folder and stops for ever after its first checkpoint, which it tells.
 func hold(out string) error {
-	_, err := Run(context.Background(), tiny(), Options{Out: out, Concurrency: 1, Events: func(Job) Events {
+	_, err := Run(context.Background(), one("er"), Options{Out: out, Concurrency: 1, Events: func(Job) Events {
 		return Events{TaskBegin: func(task ocl.TaskInfo) {
 			if task.Index > 0 {
 				os.Stdout.WriteString("holding\n")
 				select {}
 			}
 		}}
-	}})
+	}}.savingEvery(12))
 	return err
 }
 
@@ -89,29 +132,35 @@ func TestLockEndsWithTheProcess(t *testing.T) {
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "holding\n" {
 		t.Fatal(line, err)
 	}
-	inUse(t, out, tiny())
+	inUse(t, out, one("er"))
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = holder.Wait()
 	results, err := Resume(context.Background(), out, Options{})
-	if err != nil || len(results) != 4 || results[0].Outcome.State != result.Finished {
+	if err != nil || len(results) != 1 || results[0].Outcome.State != result.Finished {
 		t.Error(results, err)
 	}
 }
 
-// Where no lock can be had the run goes on, and says so once.
+// Where no lock can be had nothing is written: two processes could write in one folder.
 func TestNoLock(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
-	if err := os.MkdirAll(filepath.Join(out, LockFile), 0o755); err != nil {
+	c := one("er")
+	folder := filepath.Join(out, jobsOf(t, c)[0].Folder)
+	if err := os.MkdirAll(filepath.Join(folder, LockFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var notes []string
-	results := mustRun(t, tiny(), Options{Out: out, Concurrency: 1, Events: func(Job) Events {
-		return Events{Note: func(text string) { notes = append(notes, text) }}
-	}})
-	if len(results) != 4 || len(notes) != 1 || !strings.Contains(notes[0], filepath.Join(out, LockFile)+" cannot be locked") {
-		t.Errorf("%d results, notes %q", len(results), notes)
+	text, err := mustOpen(t, c, Options{}).Config().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, ConfigFile), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	results, err := Run(context.Background(), c, Options{Out: out})
+	if len(results) > 0 || err == nil || !strings.Contains(err.Error(), filepath.Join(folder, LockFile)+" cannot be locked") {
+		t.Errorf("%d results, error %v", len(results), err)
 	}
 }

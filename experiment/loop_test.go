@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl"
+	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/nn"
 )
 
 // diary is a learner that writes down what is asked of it beside learning, and stops where told.
@@ -43,25 +45,24 @@ func (d *diary) Prepare(ctx context.Context) error { return d.write(ctx, "prepar
 // on from the state before.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
-	begun := func(d *diary, ctx context.Context, c Config, out string) (*run, error) {
-		x, err := open(c, Options{Out: out, Workers: 1})
-		if err != nil {
-			t.Fatal(err)
+	begun := func(d *diary, ctx context.Context, c config.Config, out string) (*run, error) {
+		o := Options{Out: out}
+		o.hooks.learner = func(l ocl.Learner, _ *nn.Network) ocl.Learner {
+			d.Learner = l
+			return d
 		}
-		x.workers, x.concurrency = 1, 1
-		r := &run{experimentRun: x, job: Jobs(c)[0]}
+		x := mustOpen(t, c, o)
+		r := &run{x: x, job: x.jobs[0], on: machinery{1, 1}}
 		if err := r.build(); err != nil {
 			t.Fatal(err)
 		}
 		defer r.close()
-		d.Learner = r.learner
-		r.learner = d
-		if err := r.openFolder(); err != nil {
+		if _, err := r.openFolder(); err != nil {
 			t.Fatal(err)
 		}
 		return r, r.loop(ctx)
 	}
-	whole := func(c Config) *diary {
+	whole := func(c config.Config) *diary {
 		d := &diary{}
 		if _, err := begun(d, context.Background(), c, filepath.Join(t.TempDir(), "x")); err != nil {
 			t.Fatal(err)
@@ -74,21 +75,21 @@ func TestBoundaries(t *testing.T) {
 	if d := cmp.Diff(seen, whole(c).lines); d != "" {
 		t.Error(d)
 	}
-	c.Eval = EvalFinal
+	c.Eval = config.EvalFinal
 	if d := cmp.Diff([]string{"begin 0", "end", "begin 1", "end", "prepare"}, whole(c).lines); d != "" {
 		t.Error(d)
 	}
-	c.Eval = EvalSeen
+	c.Eval = config.EvalSeen
 	for _, at := range []string{"end", "prepare"} {
 		out := filepath.Join(t.TempDir(), "x")
 		ctx, cancel := context.WithCancel(context.Background())
 		d := &diary{stopAt: at, stop: cancel}
 		r, err := begun(d, ctx, c, out)
-		if !errors.Is(err, errInterrupted) || r.step != 30 {
-			t.Fatalf("stopped at %s: step %d, error %v", at, r.step, err)
+		if !errors.Is(err, errInterrupted) || r.at.step != 30 {
+			t.Fatalf("stopped at %s: step %d, error %v", at, r.at.step, err)
 		}
-		if r, err = begun(d, context.Background(), c, out); err != nil || r.step != 60 {
-			t.Fatalf("resumed from %s: step %d, error %v", at, r.step, err)
+		if r, err = begun(d, context.Background(), c, out); err != nil || r.at.step != 60 {
+			t.Fatalf("resumed from %s: step %d, error %v", at, r.at.step, err)
 		}
 		if diff := cmp.Diff(seen, d.lines); diff != "" {
 			t.Errorf("stopped at %s: %s", at, diff)
@@ -105,14 +106,14 @@ func TestStoppedInEvaluation(t *testing.T) {
 	mustRun(t, c, Options{Out: want})
 	out := filepath.Join(t.TempDir(), "x")
 	ctx, cancel := context.WithCancel(context.Background())
-	results, err := Run(ctx, c, Options{Out: out, checkpointSteps: 12, Events: func(Job) Events {
+	results, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
 		saves := 0
 		return Events{Checkpointed: func(string) {
 			if saves++; saves == 4 { // step 0, step 12, task 1, step 24
 				cancel()
 			}
 		}}
-	}})
+	}}.savingEvery(12))
 	if !errors.Is(err, context.Canceled) || len(results) != 1 {
 		t.Fatal(results, err)
 	}
@@ -120,7 +121,7 @@ func TestStoppedInEvaluation(t *testing.T) {
 	if r.Outcome != (result.Outcome{State: result.Interrupted, Step: 24}) || slices.ContainsFunc(r.Accuracy[1], func(v *float64) bool { return v != nil }) {
 		t.Errorf("outcome %+v, accuracy %v", r.Outcome, r.Accuracy)
 	}
-	if _, err := Resume(context.Background(), filepath.Join(out, "er-m30-s1"), Options{}); err != nil {
+	if _, err := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
@@ -145,9 +146,9 @@ func TestCheckpointTimes(t *testing.T) {
 		since time.Duration
 		want  bool
 	}{{0, 59 * time.Second, false}, {0, 61 * time.Second, true}, {5, 4 * time.Second, false}, {5, 6 * time.Second, true}, {-1, time.Hour, false}} {
-		r := &run{experimentRun: &experimentRun{Options: Options{CheckpointEvery: tt.every}}, saved: time.Now().Add(-tt.since)}
-		r.every = r.interval()
-		if got := r.due(); got != tt.want {
+		now := time.Now()
+		s := &snapshots{every: Options{CheckpointEvery: tt.every}.interval(), taken: now.Add(-tt.since)}
+		if got := s.due(now); got != tt.want {
 			t.Errorf("every %d s, %v after the last: due is %v", tt.every, tt.since, got)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
 // offline is tiny with Offline beside ER, for few epochs.
-func offline() Config {
+func offline() config.Config {
 	c := tiny()
 	c.Methods, c.Runs = []string{"er", "offline"}, 1
 	c.Method = map[string]map[string]any{"offline": {"epochs": 3, "batch": 32}}
@@ -30,9 +31,9 @@ func TestOfflineBesideOthers(t *testing.T) {
 		eval, protocol string
 		tasks, steps   int
 	}{
-		{EvalSeen, ProtocolStandard, 5, 57}, // 600 pictures in batches of 32, three times
-		{EvalFinal, ProtocolStandard, 5, 57},
-		{EvalAll, ProtocolSurvey, 3, 33}, // 360 pictures; the incomplete batch is dropped
+		{config.EvalSeen, config.ProtocolStandard, 5, 57}, // 600 pictures in batches of 32, three times
+		{config.EvalFinal, config.ProtocolStandard, 5, 57},
+		{config.EvalAll, config.ProtocolSurvey, 3, 33}, // 360 pictures; the incomplete batch is dropped
 	} {
 		c := offline()
 		c.Eval, c.Protocol = tt.eval, tt.protocol
@@ -55,11 +56,7 @@ func TestOfflineBesideOthers(t *testing.T) {
 		if off.Outcome != (result.Outcome{State: result.Finished, Step: tt.steps}) || off.Memory != nil {
 			t.Errorf("%s: outcome %+v, memory %v; want %d steps", tt.eval, off.Outcome, off.Memory, tt.steps)
 		}
-		plans, err := Plans(c, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, tests := plans[1], 40*tt.tasks
+		p, tests := plansOf(t, c)[1], 40*tt.tasks
 		if p.Steps != tt.steps || p.TestSamples != tests || p.FLOPsPerStep != 3*32*p.FLOPsPerImage {
 			t.Errorf("%s: plan %+v, want %d steps of 32 samples and %d tests", tt.eval, p, tt.steps, tests)
 		}
@@ -83,10 +80,10 @@ func TestOfflineOptions(t *testing.T) {
 	}
 	for key, value := range map[string]string{"method.offline.epochs": "0", "method.offline.batch": "0"} {
 		c := offline()
-		if err := c.Set(key, value); err != nil {
+		if err := Schema().Set(&c, key, value); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), key+": 0") {
+		if err := Schema().Validate(c); err == nil || !strings.Contains(err.Error(), key+": 0") {
 			t.Errorf("%s: error %v", key, err)
 		}
 	}
@@ -126,14 +123,14 @@ func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 	for _, tt := range []struct {
 		eval string
 		want int // preparations
-	}{{EvalSeen, 5}, {EvalFinal, 1}} {
+	}{{config.EvalSeen, 5}, {config.EvalFinal, 1}} {
 		c := tiny()
 		c.Methods, c.Runs, c.Eval = []string{"gdumb"}, 1, tt.eval
 		c.Method = map[string]map[string]any{"gdumb": {"epochs": 4, "batch": 10}}
 		steps, ends := 0, 0
 		out := filepath.Join(t.TempDir(), "x")
 		r := mustRun(t, c, Options{Out: out, Events: func(Job) Events {
-			return Events{Preparing: func(done, total int) {
+			return Events{Working: func(done, total int) {
 				if steps++; done == total {
 					ends++
 				}
@@ -149,13 +146,10 @@ func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 			t.Errorf("%s: another last row than with evaluations between", tt.eval)
 		}
 		last = r.Accuracy[4]
-		if rows := strings.Split(filesOf(t, out, c)[2], "\n"); rows[1] != "1,1,0," {
-			t.Errorf("steps.csv begins with %q", rows[1])
+		if first := lines(filesOf(t, out, c)[2])[2]; first != `{"time":"","event":"step","step":1,"task":0,"loss":0}` {
+			t.Errorf("the first step is told as %s", first)
 		}
-		plans, err := Plans(c, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plans := plansOf(t, c)
 		trained := 0.0
 		for _, v := range plans[0].PrepareFLOPs {
 			trained += float64(v) / float64(3*plans[0].FLOPsPerImage)
@@ -178,7 +172,7 @@ func TestStoppedWhilePreparing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	steps := 0
 	results, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
-		return Events{Preparing: func(int, int) {
+		return Events{Working: func(int, int) {
 			if steps++; steps == 30 {
 				cancel()
 			}

@@ -4,87 +4,21 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ocl/data"
+	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/method"
-	"ocl/nn"
 )
 
-// Plans says what an experiment is going to do, a plan for each of [Jobs], without learning or writing anything. It
-// opens the data, so whatever is wrong with them is found too.
-func Plans(c Config, o Options) ([]Plan, error) {
-	x, err := open(c, o)
-	if err != nil {
-		return nil, err
-	}
-	var plans []Plan
-	for _, j := range Jobs(x.config) {
-		p, err := x.plan(j)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, p)
-	}
-	return plans, nil
-}
-
-// plan builds the stream and the network of a job and drops them, so it also finds what does not fit together.
-func (x *experimentRun) plan(j Job) (Plan, error) {
-	c := runConfig(x.config, j)
-	st, err := newStream(x.set, c)
-	if err != nil {
-		return Plan{}, err
-	}
-	if err := infoOf(j.Method).CheckStream(st.Info(), j.Tricks...); err != nil {
-		return Plan{}, err
-	}
-	net, err := newNetwork(st.Info(), c)
-	if err != nil {
-		return Plan{}, err
-	}
-	if c.Eval == "" {
-		c.Eval = defaultEval(st.Info().Scenario)
-	}
-	return newPlan(st, net, x.set, c), nil
-}
-
-// plansByMethod plans the first job of each method with its tricks, by [Job.Name]. Other seeds may deal classes of unequal size into other tasks and so
-// take a step more or less.
-func (x *experimentRun) plansByMethod(jobs []Job) (map[string]Plan, error) {
-	plans := map[string]Plan{}
-	for _, j := range jobs {
-		if _, known := plans[j.Name()]; known {
-			continue
-		}
-		p, err := x.plan(j)
-		if err != nil {
-			return nil, err
-		}
-		plans[j.Name()] = p
-	}
-	return plans, nil
-}
-
-// costs estimates the work that is left of each job, in floating-point operations: none of a run that ended, and of an
-// interrupted one what comes after its result. A checkpoint without result is not read for this.
-func (x *experimentRun) costs(jobs []Job, plans map[string]Plan) []float64 {
-	costs := make([]float64, len(jobs))
-	for i, j := range jobs {
-		p := plans[j.Name()]
-		costs[i] = p.FLOPs()
-		if x.Out == "" {
-			continue
-		}
-		r, err := result.Read(filepath.Join(x.Out, j.Folder, ResultFile))
-		switch {
-		case err != nil: // whatever is wrong with it is told when the run begins
-		case r.Outcome.State == result.Interrupted:
-			costs[i] *= 1 - min(1, float64(r.Outcome.Step)/float64(max(p.Steps, 1)))
-		default:
-			costs[i] = 0
-		}
-	}
-	return costs
+// Plan is what a run is going to do, for progress and --dry-run.
+type Plan struct {
+	Steps         int // learner steps in all
+	StepsDone     int // when resumed
+	TestSamples   int // samples predicted in all evaluations
+	FLOPsPerStep  int64
+	FLOPsPerImage int64   // of a prediction
+	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
+	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
+	Between       int     // evaluations in the middle of tasks
+	MemoryBytes   int64   // estimated peak
 }
 
 // FLOPs is the work of the whole run, preparations and tests included.
@@ -93,62 +27,124 @@ func (p Plan) FLOPs() float64 {
 	for _, v := range p.PrepareFLOPs {
 		all += float64(v)
 	}
+	if n := len(p.BetweenFLOPs); n > 0 {
+		all += float64(p.Between) * float64(p.BetweenFLOPs[n/2]) // they grow with what is stored
+	}
 	return all
 }
 
+// Plan says what a job is going to do, without learning or writing anything.
+func (x *Experiment) Plan(j Job) (Plan, error) {
+	st, err := newStream(x.set, j.Config)
+	if err != nil {
+		return Plan{}, err
+	}
+	return x.newPlan(st, j), nil
+}
+
 // newPlan counts the steps and tests of one run.
-func newPlan(st view, net *nn.Network, set *data.Set, c Config) Plan {
-	p := Plan{FLOPsPerImage: net.FLOPs()}
-	info := infoOf(c.Methods[0])
-	setup := c.setup()
-	tasks := st.Info().Tasks
-	p.PrepareFLOPs = make([]int64, len(tasks))
-	seen := 0
-	for t := range tasks {
+func (x *Experiment) newPlan(st view, j Job) Plan {
+	c, known := j.Config, x.facts[j.Name()]
+	info, s := infoOf(j.Method), setup(c)
+	p := Plan{FLOPsPerImage: known.flops}
+	of := st.Info()
+	n := len(of.Tasks)
+	p.PrepareFLOPs, p.BetweenFLOPs = make([]int64, n), make([]int64, n)
+	seen, tested := 0, 0 // samples of the tasks so far
+	for t, task := range of.Tasks {
+		from := p.Steps
 		p.Steps += st.Batches(t)
-		rows := 0 // evaluations that test task t
-		switch c.Eval {
-		case EvalAll:
-			rows = len(tasks) - st.Start()
-		case EvalFinal:
-			rows = 1
-		default:
-			rows = len(tasks) - max(t, st.Start())
+		seen += task.Train
+		tested += task.Test
+		if of.CommonTest {
+			tested = task.Test
 		}
-		p.TestSamples += rows * tasks[t].Test
-		seen += tasks[t].Train
-		if t >= st.Start() && (c.Eval != EvalFinal || t == len(tasks)-1) {
-			stored := min(seen, c.Memory)
-			images := info.Prepared(stored, method.Setup{Options: c.Method[info.Name]})
-			p.PrepareFLOPs[t] = 3 * net.FLOPs() * int64(images)
-			if slices.Contains(c.Classifiers, ClassifierNCM) {
-				p.PrepareFLOPs[t] += net.FLOPs() * int64(stored)
+		if t < st.Start() {
+			continue
+		}
+		stored := min(seen, c.Memory)
+		prepare := 3 * known.flops * int64(info.Prepared(stored, s))
+		if c.EvalEvery > 0 {
+			n := p.Steps/c.EvalEvery - from/c.EvalEvery
+			p.Between += n
+			p.TestSamples += n * tested
+			p.BetweenFLOPs[t] = prepare
+		}
+		if c.Eval != config.EvalFinal || t == n-1 {
+			p.TestSamples += evaluatedSamples(st, c.Eval, t)
+			p.PrepareFLOPs[t] = prepare
+			if slices.Contains(c.Classifiers, config.ClassifierNCM) {
+				p.PrepareFLOPs[t] += known.flops * int64(stored)
 			}
 		}
-		if t >= st.Start() && setup.Reviewed() {
-			p.PrepareFLOPs[t] += 3 * net.FLOPs() * int64(min(seen, c.Memory))
+		if s.Reviewed() {
+			p.PrepareFLOPs[t] += 3 * known.flops * int64(stored)
 		}
 	}
 	if !info.Deferred {
-		for _, pass := range info.Passes(setup, st.Info().Batch) {
-			p.FLOPsPerStep += net.FLOPs() * int64(pass.Forwards())
+		for _, pass := range info.Passes(s, of.Batch) {
+			p.FLOPsPerStep += known.flops * int64(pass.Forwards())
 		}
 	}
-	image := int64(set.ImageLen())
-	parameters := int64(len(net.Params()))
-	p.MemoryBytes = baseBytes + int64(len(set.Train.X)+len(set.Test.X)) + int64(c.Memory)*image +
-		parameters*4*parameterCopies + activationBytes(net, st.Info().Batch+c.Replay.Batch)
+	p.MemoryBytes = x.memoryBytes(known, c, of.Batch)
 	return p
+}
+
+// evaluatedSamples is the number of test samples of the evaluation after task t.
+func evaluatedSamples(st view, eval string, t int) int {
+	samples := 0
+	for _, set := range testSets(st.Info(), eval, t) {
+		samples += st.Info().Tasks[set].Test
+	}
+	return samples
 }
 
 const (
 	baseBytes       = 30 << 20 // the program and the Go runtime
-	parameterCopies = 8        // parameters, gradients, packed weights, a checkpoint in the making
+	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
 	testBatch       = 200      // rows of an evaluation's batch
 )
 
+// memoryBytes estimates the peak of a run by itself.
+func (x *Experiment) memoryBytes(f facts, c config.Config, batch int) int64 {
+	stored := int64(c.Memory) * int64(x.set.ImageLen())
+	return baseBytes + int64(len(x.set.Train.X)+len(x.set.Test.X)) + 3*stored +
+		int64(f.params)*4*parameterCopies + activationBytes(f.flops, batch+c.Replay.Batch)
+}
+
 // activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in
 // some hundreds of multiply-adds forward, as in the survey's network.
-func activationBytes(net *nn.Network, rows int) int64 {
-	return net.FLOPs() / 200 * 4 * int64(max(rows, testBatch/10)) * 4
+func activationBytes(flops int64, rows int) int64 {
+	return flops / 200 * 4 * int64(max(rows, testBatch/10)) * 4
+}
+
+// costs estimates the work that is left of each job, in floating-point operations: none of a run that ended, and of an
+// interrupted one what comes after its result. A checkpoint without result is not read for this. Other seeds may deal classes
+// of unequal size into other tasks and so take a step more or less; they are taken to cost as much as the first.
+func (x *Experiment) costs(jobs []Job) ([]float64, error) {
+	plans := map[string]Plan{}
+	costs := make([]float64, len(jobs))
+	for i, j := range jobs {
+		p, known := plans[j.Name()]
+		if !known {
+			var err error
+			if p, err = x.Plan(j); err != nil {
+				return nil, err
+			}
+			plans[j.Name()] = p
+		}
+		costs[i] = p.FLOPs()
+		if x.opts.Out == "" {
+			continue
+		}
+		r, err := result.Read(filepath.Join(x.opts.Out, j.Folder, ResultFile))
+		switch {
+		case err != nil: // whatever is wrong with it is told when the run begins
+		case r.Outcome.State == result.Interrupted:
+			costs[i] *= 1 - min(1, float64(r.Outcome.Step)/float64(max(p.Steps, 1)))
+		default:
+			costs[i] = 0
+		}
+	}
+	return costs, nil
 }

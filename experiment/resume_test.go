@@ -18,29 +18,12 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/method"
 )
 
 var long = flag.Bool("long", false, "kill runs at twenty instants instead of three")
-
-// filesOf reads result.json (without seconds and the like) and steps.csv of every run.
-func filesOf(t *testing.T, out string, c Config) []string {
-	t.Helper()
-	var texts []string
-	for _, j := range Jobs(c) {
-		r, err := result.Read(filepath.Join(out, j.Folder, ResultFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps, err := os.ReadFile(filepath.Join(out, j.Folder, StepsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, j.Folder, comparable(t, []*result.Result{r})[0], string(steps))
-	}
-	return texts
-}
 
 // stopAfter gives options whose events cancel the context once n steps of all runs were taken.
 func stopAfter(n int, o Options) (context.Context, Options) {
@@ -93,9 +76,9 @@ func TestEveryMethodResumes(t *testing.T) {
 		c := tiny()
 		c.Methods, c.Runs = []string{info.Name}, 1
 		if !info.UsesMemory {
-			c.Memory = DefaultMemory // what nobody chose
+			c.Memory = config.DefaultMemory // what nobody chose
 		}
-		if err := c.Set("method.ewc++.every", "3"); err != nil { // a task is 12 steps
+		if err := Schema().Set(&c, "method.ewc++.every", "3"); err != nil { // a task is 12 steps
 			t.Fatal(err)
 		}
 		want := filepath.Join(t.TempDir(), "whole")
@@ -143,14 +126,15 @@ func TestResumeOneRun(t *testing.T) {
 	if _, err := Run(ctx, tiny(), o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	results, err := Resume(context.Background(), filepath.Join(out, "finetune-s1"), Options{})
+	jobs := jobsOf(t, tiny())
+	results, err := Resume(context.Background(), filepath.Join(out, jobs[0].Folder), Options{})
 	if err != nil || len(results) != 1 || results[0].Outcome.State != result.Finished {
 		t.Error(results, err)
 	}
-	if _, err := os.Stat(filepath.Join(out, "er-m30-s1")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(out, jobs[1].Folder)); !os.IsNotExist(err) {
 		t.Errorf("another run was started: %v", err)
 	}
-	for _, dir := range []string{filepath.Join(out, "er-m31-s1"), t.TempDir()} {
+	for _, dir := range []string{filepath.Join(out, "er-m31-s1-01234567"), t.TempDir()} {
 		if _, err := Resume(context.Background(), dir, Options{}); err == nil || !strings.HasPrefix(err.Error(), "experiment: resume: ") {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -172,7 +156,7 @@ func TestMain(m *testing.M) {
 // childWork is what a child can be told to do in a folder.
 var childWork = map[string]func(out string) error{
 	"run": func(out string) error {
-		_, err := Run(context.Background(), tiny(), Options{Out: out, checkpointSteps: 5})
+		_, err := Run(context.Background(), tiny(), Options{Out: out}.savingEvery(5))
 		return err
 	},
 	"hold": hold,
@@ -225,16 +209,15 @@ func TestKilledResumes(t *testing.T) {
 }
 
 // interrupted leaves an experiment of one run of ER, stopped in its third task, with two checkpoints.
-func interrupted(t *testing.T) (out, folder string, c Config) {
+func interrupted(t *testing.T) (out, folder string, c config.Config) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "x")
-	c = tiny()
-	c.Methods, c.Runs = []string{"er"}, 1
+	c = one("er")
 	ctx, o := stopAfter(30, Options{Out: out})
 	if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	return out, filepath.Join(out, "er-m30-s1"), c
+	return out, filepath.Join(out, jobsOf(t, c)[0].Folder), c
 }
 
 func TestDamagedCheckpoint(t *testing.T) {
@@ -285,13 +268,13 @@ func TestOthersRefused(t *testing.T) {
 		change func(*identity)
 		want   string
 	}{
-		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0; this run has sha256:"},
-		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels; this run uses "},
-		{func(id *identity) { id.convolution = "abacus" }, `it was made with "abacus" convolutions; this run uses "` +
-			convolutionOf(t) + `"; set OCL_CONV=abacus, or start again with --out and --force`},
-		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99; this program has "},
-		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "" }, "it was made with numbers version 1; this program has "},
-		{func(id *identity) { id.config = "{}" }, "it was made with another config"},
+		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0, and this run has sha256:"},
+		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels, and this run uses "},
+		{func(id *identity) { id.convolution = "abacus" }, "it was made with abacus convolutions, and this run uses " +
+			convolutionOf(t) + ". Set OCL_CONV=abacus, or start again with another --out"},
+		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99, and this program has "},
+		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, and this program has "},
+		{func(id *identity) { id.config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
 	} {
 		out, folder, c := interrupted(t)
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -308,7 +291,9 @@ func TestOthersRefused(t *testing.T) {
 		}
 		tt.change(&id)
 		other := checkpoint.NewContainer()
-		id.save(other.Encoder().Sub("identity"))
+		if err := id.save(other.Encoder().Sub("identity")); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := dir.Save(31, other); err != nil {
 			t.Fatal(err)
 		}
@@ -318,28 +303,111 @@ func TestOthersRefused(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "x")
 	mustRun(t, tiny(), Options{Out: out})
-	path := filepath.Join(out, "er-m30-s2", ResultFile)
-	b, err := os.ReadFile(path)
+	path := filepath.Join(out, jobsOf(t, tiny())[3].Folder, ResultFile)
+	whole, err := result.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	convolution := `"convolution": "` + convolutionOf(t) + `"`
-	for _, tt := range []struct{ old, new, want string }{
-		{`"kernel": "`, `"kernel": "x`, "it was made with the x"},
-		{convolution, `"convolution": "abacus"`, `it was made with "abacus" convolutions`},
-		{fmt.Sprintf(`"numbers": %d`, result.Numbers), `"numbers": 1`, "it was made with numbers version 1"},
+	for _, tt := range []struct {
+		change func(*result.Result)
+		want   string
+	}{
+		{func(r *result.Result) { r.Provenance.Kernel = "abacus" }, "it was made with the abacus"},
+		{func(r *result.Result) { r.Provenance.Convolution = "abacus" }, "it was made with abacus convolutions"},
+		{func(r *result.Result) { r.Provenance.Numbers = 1 }, "it was made with numbers version 1"},
+		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0" }, "it was made with data sha256:0"},
+		{func(r *result.Result) {}, "its key is 0000"},
 	} {
-		config, made, _ := bytes.Cut(b, []byte(`"provenance"`)) // the config has an engine too
-		other := bytes.Join([][]byte{config, bytes.Replace(made, []byte(tt.old), []byte(tt.new), 1)}, []byte(`"provenance"`))
-		if bytes.Equal(other, b) {
-			t.Fatalf("the result does not say %s", tt.old)
+		other := *whole
+		other.Key = strings.Repeat("0", 64)
+		tt.change(&other)
+		text, err := result.Encode(&other)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, other, 0o644); err != nil {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v\nwant %s", tt.new, err, tt.want)
+			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
+	}
+}
+
+// A checkpoint whose config has a key that this program does not know, or knows under another name, is refused with the reason.
+func TestRenamedKeyRefused(t *testing.T) {
+	t.Parallel()
+	out, folder, c := interrupted(t)
+	dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := dir.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := got.Decoder().Sub("identity").Bytes("config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := checkpoint.NewContainer()
+	e := other.Encoder().Sub("identity")
+	for _, name := range []string{"data", "kernel", "convolution", "numbers"} {
+		b, err := got.Decoder().Sub("identity").Bytes(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Bytes(name, b)
+	}
+	e.Bytes("config", bytes.Replace(text, []byte(`"iterations"`), []byte(`"steps_each"`), 1))
+	if _, err := dir.Save(31, other); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(context.Background(), c, Options{Out: out})
+	for _, want := range []string{"step-31.ckpt", "unknown key replay.steps_each", "Another version of the program made it"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// A checkpoint whose config lacks a key that has its historical value here is that of this run.
+func TestOlderCheckpointIsContinued(t *testing.T) {
+	t.Parallel()
+	out, folder, c := interrupted(t)
+	dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := dir.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := checkpoint.NewContainer()
+	for _, name := range got.Names() {
+		b, err := got.Decoder().Bytes(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "identity/config" {
+			shorter := bytes.Replace(b, []byte(`"eval_every":0,`), nil, 1)
+			shorter = bytes.Replace(shorter, []byte(`,"teacher":"evaluation"`), nil, 1)
+			if len(shorter) != len(b)-len(`"eval_every":0,`)-len(`,"teacher":"evaluation"`) {
+				t.Fatalf("the config is written otherwise: %s", b)
+			}
+			b = shorter
+		}
+		older.Encoder().Bytes(name, b)
+	}
+	if _, err := dir.Save(30, older); err != nil {
+		t.Fatal(err)
+	}
+	started := -1
+	mustRun(t, c, Options{Out: out, Events: func(Job) Events {
+		return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { started = p.StepsDone }}
+	}})
+	if started != 30 {
+		t.Errorf("went on from step %d, want 30", started)
 	}
 }
 
@@ -348,34 +416,4 @@ func convolutionOf(t *testing.T) string {
 	t.Helper()
 	results := mustRun(t, tiny(), Options{})
 	return results[0].Provenance.Convolution
-}
-
-// What to set for the algorithm that a run was made with.
-func TestAcceptConvolution(t *testing.T) {
-	for made, want := range map[string]string{
-		"table":    "; unset OCL_CONV, or ",
-		"direct":   "; set OCL_CONV=direct, or ",
-		"winograd": "; set OCL_CONV=winograd, or ",
-	} {
-		if err := (identity{convolution: "other"}).accept(identity{convolution: made}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v\nwant %s", made, err, want)
-		}
-		if err := (identity{convolution: made}).accept(identity{convolution: made}); err != nil {
-			t.Errorf("%s: the same is refused: %v", made, err)
-		}
-	}
-}
-
-// A checkpoint of numbers version 1 says no convolution; it is read, to be refused for its version.
-func TestIdentityWithoutConvolution(t *testing.T) {
-	c := checkpoint.NewContainer()
-	e := c.Encoder()
-	for _, name := range []string{"config", "data", "kernel"} {
-		e.Bytes(name, []byte(name))
-	}
-	e.Int64s("numbers", 1)
-	got, err := loadIdentity(c.Decoder())
-	if want := (identity{config: "config", data: "data", kernel: "kernel", numbers: 1}); err != nil || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
 }

@@ -4,131 +4,113 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
-	"ocl/data"
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/method"
+	"ocl/nn"
 )
 
-// Run runs an experiment: each method with each seed, several at once where the last one then ends sooner. It returns the
-// results of the runs that have one, in the order of [Jobs].
+// Run opens an experiment and runs all its jobs: [Open] and [Experiment.Run] in one call.
+func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, error) {
+	x, err := Open(c, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Run(ctx)
+}
+
+// Run runs all jobs, several at once where the last one then ends sooner. It returns the results of those that have one, in the
+// order of [Experiment.Jobs].
 //
-// The data are opened once and shared. With Options.Out set, every run has its folder there with result.json, steps.csv
-// and checkpoint/; runs that are finished in it are kept and the others go on where their checkpoint is, so the same
-// call again completes an experiment that was stopped at any instant, with the same numbers. Another experiment in the
-// folder, or another process at work in it, is refused before anything is written.
+// With Options.Out set, every run has its folder there with config.yaml, events.jsonl, result.json and checkpoint/; runs that
+// are finished in it are kept and the others go on where their checkpoint is, so the same call again completes an experiment
+// that was stopped at any instant, with the same numbers. The folder may hold the same experiment, or one whose runs are all
+// among those of x, such as fewer seeds or methods: what is new is added. Another experiment in the folder is refused before
+// anything is written. Runs that another process is at work on are left to it; those that it has not ended when all others are
+// done are an error that wraps [ErrBusy].
 //
 // A run whose loss is no longer a number ends with outcome "diverged" and is a result. A run that fails, by an error or
 // a panic, does not stop the others; the errors of all of them are joined. A full disk fails a run and leaves it the
 // checkpoint before; a result that was measured and could not be written is returned beside the error. When ctx ends,
 // every run stops after its current batch, writes a checkpoint and a result marked "interrupted", and Run returns an
 // error that wraps ctx.Err().
-func Run(ctx context.Context, c Config, o Options) ([]*result.Result, error) {
-	return runJobs(ctx, c, o, func(Job) bool { return true })
-}
-
-// Resume continues what was interrupted in dir: an experiment folder, or the folder of one run in it. Options.Out is
-// ignored. It ends in the same result.json, bit for bit, as a run without interruption, except for seconds, the peak
-// memory and the provenance of workers.
-func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
-	if o.Force {
-		return nil, errors.New("experiment: resume: force was asked for; want to go on, not to start again; take one of the two away")
+func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
+	if err := x.prepareFolder(); err != nil {
+		return nil, err
 	}
-	dir = filepath.Clean(dir)
-	keep := func(Job) bool { return true }
-	o.Out = dir
-	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err != nil {
-		full, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, fmt.Errorf("experiment: resume: %w", err)
-		}
-		o.Out = filepath.Dir(full)
-		keep = func(j Job) bool { return j.Folder == filepath.Base(full) }
-	}
-	c, err := Load(filepath.Join(o.Out, ConfigFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("experiment: resume: %s: no %s there, nor in the folder around it; "+
-			"want the --out of an experiment or the folder of a run in it; check the path", dir, ConfigFile)
-	case err != nil:
-		return nil, fmt.Errorf("experiment: resume: %s: %w", o.Out, err)
-	}
-	found := false
-	for _, j := range Jobs(c) {
-		found = found || keep(j)
-	}
-	if !found {
-		return nil, fmt.Errorf("experiment: resume: %s: not a run of the experiment in %s; want the folder of one of its runs; "+
-			"give the experiment's folder to resume all", dir, o.Out)
-	}
-	return runJobs(ctx, c, o, keep)
-}
-
-// experimentRun is what the runs of one call share.
-type experimentRun struct {
-	Options
-	config      Config
-	set         *data.Set
-	workers     int
-	concurrency int
-	lock        *folderLock // of Out; nil without
-	warn        sync.Once   // about a lock that is missing
-}
-
-func runJobs(ctx context.Context, c Config, o Options, keep func(Job) bool) ([]*result.Result, error) {
-	x, err := open(c, o)
+	jobs := x.chosen
+	costs, err := x.costs(jobs)
 	if err != nil {
 		return nil, err
 	}
-	var jobs []Job
-	for _, j := range Jobs(x.config) {
-		if keep(j) {
-			jobs = append(jobs, j)
+	p := party{x: x, results: make([]*result.Result, len(jobs)), errs: make([]error, len(jobs))}
+	p.workers, p.concurrency = share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
+	all := make([]int, len(jobs))
+	for i := range all {
+		all[i] = i
+	}
+	p.run(ctx, jobs, all)
+	var busy []int
+	for i, err := range p.errs {
+		if errors.Is(err, ErrBusy) {
+			busy = append(busy, i)
 		}
 	}
-	plans, err := x.plansByMethod(jobs) // before anything is written, as it finds what does not fit together
-	if err != nil {
+	p.run(ctx, jobs, busy) // the others may have ended them
+	return p.collect(ctx)
+}
+
+// RunJob runs one job to its end, or keeps the result it has. It may be called for different jobs at once, in this process and in
+// others; a run that is at work elsewhere is an error that wraps [ErrBusy].
+func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) {
+	if err := x.prepareFolder(); err != nil {
 		return nil, err
 	}
-	if x.Out != "" {
-		if x.lock, err = prepareFolder(x.Out, c, x.Force); err != nil {
-			return nil, err
-		}
-		defer x.lock.unlock()
-	}
-	results := make([]*result.Result, len(jobs))
-	errs := make([]error, len(jobs))
-	x.workers, x.concurrency = share(runtime.GOMAXPROCS(0), x.costs(jobs, plans), o.Workers, o.Concurrency)
+	workers, concurrency := share(runtime.GOMAXPROCS(0), []float64{1}, x.opts.Workers, 1)
+	return x.runJob(ctx, j, workers, concurrency)
+}
+
+// party is some jobs at work together.
+type party struct {
+	x                    *Experiment
+	workers, concurrency int
+	results              []*result.Result
+	errs                 []error
+}
+
+// run runs the jobs with the given indices.
+func (p *party) run(ctx context.Context, jobs []Job, indices []int) {
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range x.concurrency {
+	for range p.concurrency {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() == nil { // a run that was not begun leaves nothing
-					results[i], errs[i] = x.runJob(ctx, jobs[i])
+					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], p.workers, p.concurrency)
 				}
 			}
 		})
 	}
-	for i := range jobs {
+	for _, i := range indices {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
-	return collect(ctx, results, errs, x.Out)
 }
 
 // collect drops the runs without a result and joins the errors.
-func collect(ctx context.Context, results []*result.Result, errs []error, out string) ([]*result.Result, error) {
+func (p *party) collect(ctx context.Context) ([]*result.Result, error) {
 	var got []*result.Result
 	done := 0
-	for _, r := range results {
+	for _, r := range p.results {
 		if r != nil {
 			got = append(got, r)
 			if r.Outcome.State != result.Interrupted {
@@ -136,37 +118,15 @@ func collect(ctx context.Context, results []*result.Result, errs []error, out st
 			}
 		}
 	}
-	err := errors.Join(errs...)
-	if ctx.Err() != nil && done < len(results) {
-		how := "nothing was saved, give an output folder to be able to resume"
-		if out != "" {
-			how = "continue with `ocl run --resume " + out + "`"
+	err := errors.Join(p.errs...)
+	if ctx.Err() != nil && done < len(p.results) {
+		how := "Nothing was saved; give an output folder to be able to resume"
+		if out := p.x.opts.Out; out != "" {
+			how = "Continue with `ocl run --resume " + out + "`"
 		}
-		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done; %s: %w", done, len(results), how, ctx.Err()))
+		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(p.results), how, ctx.Err()))
 	}
 	return got, err
-}
-
-// open validates the config and opens the data.
-func open(c Config, o Options) (*experimentRun, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if o.Workers < 0 || o.Concurrency < 0 {
-		return nil, fmt.Errorf("experiment: %d workers and %d runs at once; want 0 (chosen) or more; correct the flags", o.Workers, o.Concurrency)
-	}
-	dir := c.Data.Dir
-	if o.DataDir != "" {
-		dir = o.DataDir
-	}
-	set, err := data.Open(data.Spec{
-		Name: c.Data.Name, Dir: dir, Size: c.Data.Size,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &experimentRun{Options: o, config: c.Resolved(), set: set}, nil
 }
 
 // PanicError is a panic in a run: a bug of the program, told where it happened.
@@ -176,65 +136,135 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic: %v; this is a bug of the program; report it with the config", e.Value)
+	return fmt.Sprintf("panic: %v. This is a bug of the program; report it with the config", e.Value)
 }
 
-// runJob runs one job to its end, or keeps the result it has. Errors and panics are given method and seed, and once the run has
-// begun task and step.
-func (x *experimentRun) runJob(ctx context.Context, j Job) (res *result.Result, err error) {
-	var ev Events
-	if x.Events != nil {
-		ev = x.Events(j)
+// run is one job at work: its parts, each with one job of its own, and the loop that goes through the stream. It belongs to one
+// goroutine.
+type run struct {
+	x   *Experiment
+	job Job
+	ev  Events
+	on  machinery
+
+	stream  view
+	net     *nn.Network
+	ws      *nn.Workspace
+	learner ocl.Learner
+	tests   evaluator
+	plan    Plan
+
+	at    position
+	found record
+
+	folder  string // "" writes nothing
+	lock    *folderLock
+	journal *journal   // nil without folder
+	store   *snapshots // nil without folder
+	begun   bool       // it has told that it begins; what fails before has no step
+}
+
+// machinery is what a run may use of the machine.
+type machinery struct{ workers, concurrency int }
+
+// runJob runs a job in its folder. Errors and panics are given method and seed, and once the run has begun task and step.
+func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int) (res *result.Result, err error) {
+	r := &run{x: x, job: j, on: machinery{workers, concurrency}}
+	if x.opts.Events != nil {
+		r.ev = x.opts.Events(j)
 	}
-	r := &run{experimentRun: x, job: j, ev: ev}
 	defer func() {
 		if v := recover(); v != nil {
-			res, err = nil, &PanicError{Value: v, Stack: debug.Stack()}
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			if w, ok := v.(*checkpoint.Panic); ok {
+				p = &PanicError{Value: w, Stack: w.Stack}
+			}
+			res, err = nil, p
 		}
 		r.close()
 		if err != nil {
 			at := ""
 			if r.begun {
-				at = fmt.Sprintf(" task %d, step %d:", r.task+1, r.step)
+				at = fmt.Sprintf(" task %d, step %d:", r.at.task+1, r.at.step)
 			}
 			err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
 		}
-		if ev.End != nil {
-			ev.End(j, err)
+		if r.ev.End != nil {
+			r.ev.End(j, err)
 		}
 	}()
 	if err := r.build(); err != nil {
 		return nil, err
 	}
 	if r.folder != "" {
-		kept, err := keptResult(r.folder, r.id)
+		kept, err := r.openFolder()
 		if err != nil || kept != nil {
 			if kept != nil {
-				r.step = r.plan.Steps
+				r.at.step = r.plan.Steps
 				r.begin()
 				r.note(fmt.Sprintf("%s is %s already; its result is kept", j.Folder, kept.Outcome.State))
 			}
 			return kept, err
-		}
-		if err := r.openFolder(); err != nil {
-			return nil, err
 		}
 	}
 	r.begin()
 	return r.conclude(r.loop(ctx))
 }
 
+// build wires the parts of the run from its config. Random choices come from sources named after their use.
+func (r *run) build() error {
+	c := r.job.Config
+	var err error
+	if r.stream, err = newStream(r.x.set, c); err != nil {
+		return err
+	}
+	if f := r.x.opts.hooks.stream; f != nil {
+		r.stream = f(r.stream)
+	}
+	info := r.stream.Info()
+	if r.net, err = newNetwork(info, c); err != nil {
+		return err
+	}
+	r.ws = r.net.NewWorkspace(r.on.workers)
+	if r.learner, err = newLearner(r.net, r.ws, info, c); err != nil {
+		return err
+	}
+	if f := r.x.opts.hooks.learner; f != nil {
+		r.learner = f(r.learner, r.net)
+	}
+	if r.tests, err = newEvaluator(c, r.stream, r.learner); err != nil {
+		return err
+	}
+	r.found = newRecord(len(c.Classifiers), info)
+	r.found.started = time.Now().UTC().Format(time.RFC3339)
+	r.at.task = r.stream.Start()
+	r.plan = r.x.newPlan(r.stream, r.job)
+	if w, ok := r.learner.(ocl.Watched); ok {
+		w.Watch(r.ev.Working)
+	}
+	if r.x.opts.Out != "" {
+		r.folder = filepath.Join(r.x.opts.Out, r.job.Folder)
+	}
+	return nil
+}
+
+func (r *run) close() {
+	if r.store != nil {
+		_ = r.store.writer.Wait() // what matters was told by the last save
+	}
+	if r.ws != nil {
+		r.ws.Close()
+	}
+	_ = r.journal.close() // what matters was synced with the last checkpoint
+	r.lock.unlock()
+}
+
 func (r *run) begin() {
 	r.begun = true
-	r.plan.StepsDone = r.step
+	r.plan.StepsDone = r.at.step
 	if r.ev.Begin != nil {
 		r.ev.Begin(r.job, r.stream.Info(), r.plan)
 	}
-	r.warn.Do(func() {
-		if warning := r.lock.warning(); warning != "" {
-			r.note(warning)
-		}
-	})
 }
 
 func (r *run) note(text string) {
@@ -243,10 +273,59 @@ func (r *run) note(text string) {
 	}
 }
 
-func infoOf(name string) method.Info {
-	info, err := method.Lookup(name)
-	if err != nil {
-		panic("experiment: a validated config names an unknown method: " + name)
+// openFolder makes the folder of the run and locks it. It returns the result of a run that ended before; otherwise the run
+// continues from its newest whole checkpoint, if it has one. Without one it saves the state at step 0, so that a folder without
+// room is found before anything is learned.
+func (r *run) openFolder() (kept *result.Result, err error) {
+	if err := checkpoint.MakeFolder(r.folder); err != nil {
+		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
 	}
-	return info
+	if r.lock, err = lockFolder(r.folder); err != nil {
+		return nil, err
+	}
+	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil {
+		return kept, err
+	}
+	if err := r.writeConfig(); err != nil {
+		return nil, err
+	}
+	if r.store, err = openSnapshots(filepath.Join(r.folder, CheckpointDir), r.x.opts.interval()); err != nil {
+		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+	}
+	length, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(r.folder, EventsFile)
+	found := false
+	if r.journal, found, err = openJournal(path, length, r.job.id, r.job.Key); err != nil {
+		return nil, fmt.Errorf("%s cannot be written: %w. Make room or choose another --out", path, err)
+	}
+	if !found {
+		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing; the numbers do not depend on it", path, r.at.step))
+	}
+	r.store.taken = time.Now()
+	if r.at.step == 0 && !r.paused() {
+		if err := r.save(); err != nil {
+			return nil, err
+		}
+		return nil, r.flushSnapshots()
+	}
+	return nil, nil
+}
+
+// writeConfig puts the config of the run into its folder, where a checkpoint does not say it to people.
+func (r *run) writeConfig() error {
+	path := filepath.Join(r.folder, RunConfigFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	text, err := r.job.Config.YAML()
+	if err != nil {
+		return err
+	}
+	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+		return fmt.Errorf("%w. Make room or choose another --out", err)
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,46 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl"
+	"ocl/config"
 	"ocl/experiment/result"
 )
-
-// tiny is an experiment of 5 tasks of 12 steps for each of four runs, on 8×8 glyphs and a small perceptron.
-func tiny() Config {
-	c := Default()
-	c.Data = DataConfig{Name: "glyphs", Size: 8, TrainPerClass: 6, TestPerClass: 2}
-	c.Stream.Tasks = 5
-	c.Memory = 30
-	c.Network = NetworkConfig{Name: "mlp", Width: 20, Hidden: []int{16}}
-	c.Runs = 2
-	return c
-}
-
-// comparable drops what may differ between equal runs: seconds, peak memory and the provenance of workers.
-func comparable(t *testing.T, results []*result.Result) []string {
-	t.Helper()
-	var texts []string
-	for _, r := range results {
-		c := *r
-		c.Seconds = result.Seconds{}
-		c.Resources.PeakResidentBytes = 0
-		c.Provenance.Workers, c.Provenance.Concurrency = 0, 0
-		b, err := json.MarshalIndent(c, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, string(b))
-	}
-	return texts
-}
-
-func mustRun(t *testing.T, c Config, o Options) []*result.Result {
-	t.Helper()
-	results, err := Run(context.Background(), c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return results
-}
 
 func TestRunFillsResult(t *testing.T) {
 	t.Parallel()
@@ -61,7 +23,7 @@ func TestRunFillsResult(t *testing.T) {
 	if len(results) != 4 {
 		t.Fatalf("%d results, want 4", len(results))
 	}
-	for i, j := range Jobs(tiny()) {
+	for i, j := range jobsOf(t, tiny()) {
 		r := results[i]
 		if r.Method.Name != j.Method || r.Outcome != (result.Outcome{State: result.Finished, Step: 60}) {
 			t.Errorf("%s: %s ended as %+v", j.Folder, r.Method.Name, r.Outcome)
@@ -102,7 +64,7 @@ func TestRunFillsResult(t *testing.T) {
 			t.Errorf("seconds %+v", s)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(out, "er-m30-s2", CheckpointDir)); err != nil {
+	if _, err := os.Stat(filepath.Join(out, jobsOf(t, tiny())[3].Folder, CheckpointDir)); err != nil {
 		t.Error(err)
 	}
 }
@@ -150,16 +112,13 @@ func TestShare(t *testing.T) {
 // The first command of the readme takes its two runs in turn on two cores: ER has twice the work of Finetune.
 func TestShareOfTheDefault(t *testing.T) {
 	t.Parallel()
-	x, err := open(Default(), Options{})
+	x := mustOpen(t, config.Default(), Options{})
+	costs, err := x.costs(x.jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, err := x.plansByMethod(Jobs(x.config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, c := share(2, x.costs(Jobs(x.config), plans), 0, 0); w != 2 || c != 1 {
-		t.Errorf("%d workers, %d at once, for plans %+v", w, c, plans)
+	if w, c := share(2, costs, 0, 0); w != 2 || c != 1 {
+		t.Errorf("%d workers, %d at once, for costs %v", w, c, costs)
 	}
 }
 
@@ -171,18 +130,12 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	if _, err := Run(ctx, tiny(), o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	x, err := open(tiny(), Options{Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans, err := x.plansByMethod(Jobs(x.config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	finetune, er := plans["finetune"].FLOPs(), plans["er"].FLOPs()
+	x := mustOpen(t, tiny(), Options{Out: out})
+	plans := plansOf(t, tiny())
+	finetune, er := plans[0].FLOPs(), plans[1].FLOPs()
 	want := []float64{0, er * 3 / 4, finetune, er}
-	if got := x.costs(Jobs(x.config), plans); !slices.Equal(got, want) {
-		t.Errorf("costs %v, want %v", got, want)
+	if got, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
+		t.Errorf("costs %v (%v), want %v", got, err, want)
 	}
 }
 
@@ -195,11 +148,11 @@ func TestEvalAndProtocol(t *testing.T) {
 		forgetting     bool
 		forward        bool
 	}{
-		{EvalSeen, ProtocolStandard, 1, 5, 5, 0, true, false},
-		{EvalAll, ProtocolStandard, 5, 5, 5, 0, true, true},
-		{EvalFinal, ProtocolStandard, 0, 5, 5, 0, false, false},
-		{EvalSeen, ProtocolSurvey, 1, 3, 3, 2, true, false},
-		{EvalAll, ProtocolTuning, 2, 2, 2, 0, true, true},
+		{config.EvalSeen, config.ProtocolStandard, 1, 5, 5, 0, true, false},
+		{config.EvalAll, config.ProtocolStandard, 5, 5, 5, 0, true, true},
+		{config.EvalFinal, config.ProtocolStandard, 0, 5, 5, 0, false, false},
+		{config.EvalSeen, config.ProtocolSurvey, 1, 3, 3, 2, true, false},
+		{config.EvalAll, config.ProtocolTuning, 2, 2, 2, 0, true, true},
 	} {
 		c := tiny()
 		c.Runs, c.Eval, c.Protocol = 1, tt.eval, tt.protocol
@@ -227,15 +180,15 @@ func TestEvalAndProtocol(t *testing.T) {
 				t.Errorf("%s, %s: %d classes measured", tt.eval, tt.protocol, n)
 			}
 		}
-		plans, err := Plans(c, Options{})
-		if err != nil || len(plans) != 2 || plans[0].FLOPsPerStep*2 != plans[1].FLOPsPerStep || plans[1].MemoryBytes <= 0 {
-			t.Fatal(plans, err)
+		plans := plansOf(t, c)
+		if len(plans) != 2 || plans[0].FLOPsPerStep*2 != plans[1].FLOPsPerStep || plans[1].MemoryBytes <= 0 {
+			t.Fatal(plans)
 		}
 		steps, tests := 0, 0
 		c.Methods, c.Memory = []string{"finetune"}, 0
 		mustRun(t, c, Options{Events: func(Job) Events {
-			return Events{StepEnd: stepCounter(&steps), Evaluated: func(_ int, row []*float64) {
-				for _, v := range row {
+			return Events{StepEnd: stepCounter(&steps), Evaluated: func(e Evaluated) {
+				for _, v := range e.Accuracy {
 					if v != nil {
 						tests += 40
 					}
@@ -289,7 +242,7 @@ func TestPanic(t *testing.T) {
 	if len(results) != 3 || !errors.As(err, &p) || len(p.Stack) == 0 {
 		t.Fatal(results, err)
 	}
-	if want := "experiment: er, seed 1: task 2, step 14: panic: boom; "; !strings.HasPrefix(err.Error(), want) {
+	if want := "experiment: er, seed 1: task 2, step 14: panic: boom. "; !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if len(ended) != 4 || ended[0] != nil || ended[1] == nil {
@@ -301,15 +254,15 @@ func TestPanic(t *testing.T) {
 func TestBadFit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		change func(*Config)
+		change func(*config.Config)
 		want   string
 	}{
-		{func(c *Config) { c.Stream.Tasks = 7 }, "tasks 7 do not divide the 100 classes"},
-		{func(c *Config) { c.Stream.ClassOrder = []int{1, 0} }, "class_order: a list of 2 classes"},
-		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "mean has 1 values; want 3"},
-		{func(c *Config) { c.Network.Name = "resnet18" }, "data.size: 8; want at least 25"},
-		{func(c *Config) { c.Data = DataConfig{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
-		{func(c *Config) { c.Data = DataConfig{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},
+		{func(c *config.Config) { c.Stream.Tasks = 7 }, "tasks 7 do not divide the 100 classes"},
+		{func(c *config.Config) { c.Stream.ClassOrder = config.Order{Classes: []int{1, 0}} }, "class_order: the list has 2 classes"},
+		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "mean has 1 values; want 3"},
+		{func(c *config.Config) { c.Network.Name = "resnet18" }, "data.size: 8 is too small for resnet18, which takes at least 25"},
+		{func(c *config.Config) { c.Data = config.Data{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
+		{func(c *config.Config) { c.Data = config.Data{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},
 	} {
 		out := filepath.Join(t.TempDir(), "x")
 		c := tiny()

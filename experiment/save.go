@@ -10,75 +10,164 @@ import (
 	"ocl/checkpoint"
 )
 
-// save writes a checkpoint: identity, progress, the length of steps.csv and the learner. Without a folder it does
-// nothing.
+// defaultCheckpointEvery is the time between checkpoints in the middle of a task.
+const defaultCheckpointEvery = 60 * time.Second
+
+// snapshots are the checkpoints of a run. The goroutine of the run takes them, another one writes them. The nil snapshots
+// saves nothing.
+type snapshots struct {
+	dir     *checkpoint.Dir
+	writer  *checkpoint.Writer
+	every   time.Duration // between those in the middle of a task; 0 is never
+	taken   time.Time
+	written chan string // paths of those that are safe on the disk, to be told by the goroutine of the run
+	warned  chan error
+}
+
+func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshots{dir: dir, writer: checkpoint.NewWriter(dir), every: every, taken: time.Now(),
+		written: make(chan string, 4), warned: make(chan error, 16)}
+	dir.Warn = func(err error) {
+		select {
+		case s.warned <- err:
+		default: // one more warning of the same kind says nothing new
+		}
+	}
+	return s, nil
+}
+
+// interval is the time between checkpoints in the middle of a task, 0 for none there.
+func (o Options) interval() time.Duration {
+	if o.CheckpointEvery == 0 {
+		return defaultCheckpointEvery
+	}
+	return max(0, time.Duration(o.CheckpointEvery)*time.Second)
+}
+
+// due tells whether it is time for a checkpoint in the middle of a task.
+func (s *snapshots) due(now time.Time) bool {
+	return s != nil && s.every > 0 && now.Sub(s.taken) >= s.every
+}
+
+// save takes a snapshot and begins to write it. It waits for the disk no longer than the snapshot before takes that is under way.
 func (r *run) save() error {
-	if r.checkpoints == nil {
+	if r.store == nil {
 		return nil
 	}
-	if err := r.log.sync(); err != nil {
+	if err := r.journal.flush(); err != nil {
 		return err
 	}
-	r.peak = max(r.peak, peakResident())
+	r.found.peak = max(r.found.peak, peakResident())
 	c := checkpoint.NewContainer()
-	e := c.Encoder()
-	r.id.save(e.Sub("identity"))
-	if err := r.progress.save(e.Sub("progress")); err != nil {
+	if err := r.encode(c.Encoder()); err != nil {
 		return err
 	}
-	e.Int64s("steps-length", r.log.length)
-	if err := r.learner.SaveState(e.Sub("learner")); err != nil {
-		return err
+	err := r.store.writer.Save(r.at.step, c, r.journal.sync, func(path string) { r.store.written <- path })
+	if err == nil && r.x.opts.hooks.checkpointSteps > 0 {
+		err = r.store.writer.Wait()
 	}
-	path, err := r.checkpoints.Save(r.step, c)
+	r.store.taken = time.Now()
+	r.tellSaved()
+	return saveError(err)
+}
+
+func saveError(err error) error {
 	if err != nil {
-		return fmt.Errorf("%w; want a folder with room; make room, then run the same again", err)
-	}
-	r.saved = time.Now()
-	if r.ev.Checkpointed != nil {
-		r.ev.Checkpointed(path)
+		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
 	return nil
 }
 
-// load continues from the newest whole checkpoint of the folder and returns the length of steps.csv at it; without any
+// flushSnapshots waits until what was saved is on the disk.
+func (r *run) flushSnapshots() error {
+	if r.store == nil {
+		return nil
+	}
+	err := r.store.writer.Wait()
+	r.tellSaved()
+	return saveError(err)
+}
+
+// tellSaved tells the observers what the writing goroutine has done.
+func (r *run) tellSaved() {
+	if r.store == nil {
+		return
+	}
+	for {
+		select {
+		case path := <-r.store.written:
+			if r.ev.Checkpointed != nil {
+				r.ev.Checkpointed(path)
+			}
+		case err := <-r.store.warned:
+			r.note(err.Error())
+		default:
+			return
+		}
+	}
+}
+
+// encode writes all that the run goes on from.
+func (r *run) encode(e *checkpoint.Encoder) error {
+	if err := r.job.id.save(e.Sub("identity")); err != nil {
+		return err
+	}
+	r.at.save(e)
+	if err := r.found.save(e.Sub("record")); err != nil {
+		return err
+	}
+	e.Int64s("events-length", r.journal.length)
+	return r.learner.SaveState(e.Sub("learner"))
+}
+
+// load continues from the newest whole checkpoint of the folder and returns the length of events.jsonl at it; without any
 // checkpoint the run starts at step 0. Damaged files that it passes over are told as notes. One of another run, or of
 // other data, numbers, kernels or convolutions, is refused.
-func (r *run) load() (stepsLength int64, err error) {
-	got, err := r.checkpoints.Load()
+func (r *run) load() (eventsLength int64, err error) {
+	got, err := r.store.dir.Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
 	case errors.Is(err, checkpoint.ErrCorrupt):
 		r.note(err.Error())
-		return 0, r.checkpoints.Clear()
+		return 0, r.store.dir.Clear()
 	case err != nil:
 		return 0, err
 	}
 	for _, skipped := range got.Skipped {
 		r.note(fmt.Sprintf("%v; going on from %s, the one before", skipped, filepath.Base(got.Path)))
 	}
-	d := got.Decoder()
-	made, err := loadIdentity(d.Sub("identity"))
-	if err == nil {
-		err = r.id.accept(made)
-	}
-	if err == nil {
-		err = r.progress.load(d.Sub("progress"))
-	}
-	if err == nil {
-		err = d.Int64s("steps-length", &stepsLength)
-	}
-	if err == nil {
-		err = r.learner.LoadState(d.Sub("learner"))
-	}
-	if err == nil {
-		err = r.stream.Seek(r.task, r.batch)
-	}
-	if err != nil {
+	if err := r.decode(got.Decoder(), &eventsLength); err != nil {
 		return 0, fmt.Errorf("%s: %w", got.Path, err)
 	}
-	return stepsLength, nil
+	return eventsLength, nil
+}
+
+func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
+	made, err := loadIdentity(d.Sub("identity"))
+	if err != nil {
+		return err
+	}
+	if err := r.job.id.accept(made); err != nil {
+		return err
+	}
+	if err := r.at.load(d); err != nil {
+		return err
+	}
+	if err := r.found.load(d.Sub("record")); err != nil {
+		return err
+	}
+	if err := d.Int64s("events-length", eventsLength); err != nil {
+		return err
+	}
+	if err := r.learner.LoadState(d.Sub("learner")); err != nil {
+		return err
+	}
+	return r.stream.Seek(r.at.task, r.at.batch)
 }
 
 // stateBytes is the size of what a checkpoint holds of the learner.

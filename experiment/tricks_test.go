@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,12 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/method"
 )
 
 // tricked is tiny with ER and A-GEM, each with some tricks.
-func tricked(tricks ...string) Config {
+func tricked(tricks ...string) config.Config {
 	c := tiny()
 	c.Methods, c.Tricks, c.Runs = []string{"er", "agem"}, tricks, 1
 	return c
@@ -26,8 +28,8 @@ func TestJobsOfAGrid(t *testing.T) {
 	c := tricked("none", "rv+lb", "kdc*")
 	c.Runs = 2
 	var got []string
-	for _, j := range Jobs(c) {
-		got = append(got, j.Name()+" "+j.Folder)
+	for _, j := range jobsOf(t, c) {
+		got = append(got, j.Name()+" "+strings.TrimSuffix(j.Folder, "-"+j.Key[:8]))
 		if j.Total != 12 {
 			t.Errorf("%s: %d runs in all, want 12", j.Name(), j.Total)
 		}
@@ -51,11 +53,11 @@ func TestRefusedGrids(t *testing.T) {
 		{"gdumb", "lb+ncm+rv", []string{"gdumb with rv: ", "gdumb with lb: "}},
 		{"er", "lb+ss+kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
-		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"; want one that`, "did you mean kdc?"}},
-		{"er", "rv+lb, lb+rv", []string{"lb+rv is listed twice"}},
+		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"`, "did you mean kdc?"}},
+		{"er", "rv+lb, lb+rv", []string{"rv+lb and lb+rv are the same tricks"}},
 		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same run with replay.iterations 3"}},
 		{"er, 3 iterations", "lb, mi", nil},
-		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run with classifiers head,ncm; want each run once"}},
+		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run with classifiers head,ncm"}},
 		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run with classifiers head,ncm"}},
 		{"er, head and means", "ncm, lb", nil},
 		{"er, head and means", "none, mi", nil},
@@ -69,14 +71,14 @@ func TestRefusedGrids(t *testing.T) {
 		}
 		methods, both := strings.CutSuffix(methods, ", head and means")
 		if both {
-			c.Classifiers = []string{ClassifierHead, ClassifierNCM}
+			c.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}
 		}
 		for key, value := range map[string]string{"methods": methods, "tricks": tt.tricks} {
-			if err := c.Set(key, value); err != nil {
+			if err := Schema().Set(&c, key, value); err != nil {
 				t.Fatal(err)
 			}
 		}
-		err := c.Validate()
+		err := Schema().Validate(c)
 		if (err == nil) != (len(tt.want) == 0) {
 			t.Errorf("%s with %s: error %v, want %q", tt.methods, tt.tricks, err, tt.want)
 		}
@@ -95,10 +97,9 @@ func TestRefusedGrids(t *testing.T) {
 func TestRunConfigsStandAlone(t *testing.T) {
 	c := tiny()
 	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{method.NoTrick}
-	c.Memory, c.Replay = 20, ReplayConfig{Batch: 5, Iterations: 2, Joint: true, Teacher: TeacherTraining}
-	for _, j := range Jobs(c) {
-		alone := runConfig(c, j)
-		if err := alone.Validate(); err != nil {
+	c.Memory, c.Replay = 20, config.Replay{Batch: 5, Iterations: 2, Joint: true, Teacher: config.TeacherTraining}
+	for _, j := range jobsOf(t, c) {
+		if err := Schema().Validate(j.Config); err != nil {
 			t.Errorf("%s: %v", j.Name(), err)
 		}
 	}
@@ -114,17 +115,24 @@ func TestTricksInResults(t *testing.T) {
 		if slices.Contains(r.Method.Signals, "task boundaries") != told {
 			t.Errorf("%s: signals %v", name, r.Method.Signals)
 		}
-		c, err := Parse("result.json", mustEncode(t, r))
-		if err != nil {
+		path := filepath.Join(t.TempDir(), "result.json")
+		if err := os.WriteFile(path, mustEncode(t, r), 0o644); err != nil {
 			t.Fatal(err)
+		}
+		c, notes, err := Load(path)
+		if err != nil || len(notes) > 0 {
+			t.Fatal(err, notes)
+		}
+		if again := jobsOf(t, c); len(again) != 1 || again[0].Key != r.Key {
+			t.Errorf("%s: its config is another run: %s", name, config.Difference(r.Config, again[0].Config))
 		}
 		want := method.NoTrick
 		if len(r.Method.Tricks) > 0 {
 			want = r.Method.Tricks[0]
 		}
-		classifier := ClassifierHead
+		classifier := config.ClassifierHead
 		if want == "ncm" {
-			classifier = ClassifierNCM
+			classifier = config.ClassifierNCM
 		}
 		if !slices.Equal(c.Tricks, []string{want}) || !slices.Equal(c.Classifiers, []string{classifier}) {
 			t.Errorf("%s: config with tricks %v and classifiers %v", name, c.Tricks, c.Classifiers)
@@ -145,15 +153,15 @@ func mustEncode(t *testing.T, r *result.Result) []byte {
 func TestTrickNCMIsTheClassifier(t *testing.T) {
 	t.Parallel()
 	c := tricked("none")
-	c.Classifiers = Classifiers()
+	c.Classifiers = config.Classifiers()
 	both, trick := mustRun(t, c, Options{}), mustRun(t, tricked("ncm"), Options{})
 	c.Tricks = []string{"ncm"}
 	beside := mustRun(t, c, Options{})
 	for i, r := range trick {
-		if d := cmp.Diff(both[i].Classifiers[ClassifierNCM].Accuracy, r.Accuracy); d != "" {
+		if d := cmp.Diff(both[i].Classifiers[config.ClassifierNCM].Accuracy, r.Accuracy); d != "" {
 			t.Errorf("%s: %s", r.Method.Name, d)
 		}
-		if len(r.Classifiers) != 0 || !cmp.Equal(beside[i].Accuracy, r.Accuracy) || !cmp.Equal(beside[i].Classifiers[ClassifierHead].Accuracy, both[i].Accuracy) {
+		if len(r.Classifiers) != 0 || !cmp.Equal(beside[i].Accuracy, r.Accuracy) || !cmp.Equal(beside[i].Classifiers[config.ClassifierHead].Accuracy, both[i].Accuracy) {
 			t.Errorf("%s: the trick beside the head is not what each is alone", r.Method.Name)
 		}
 	}
@@ -203,10 +211,7 @@ func TestReviewResumes(t *testing.T) {
 // What a plan counts: a teacher's passes, iterations, and reviews at task ends.
 func TestPlanCountsTricks(t *testing.T) {
 	t.Parallel()
-	plans, err := Plans(tricked("none", "kdc", "mi", "rv", "ncm"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plans := plansOf(t, tricked("none", "kdc", "mi", "rv", "ncm"))
 	plain, image := plans[0], plans[0].FLOPsPerImage
 	for i, want := range []int64{60, 80, 300, 60, 60} {
 		if got := plans[i].FLOPsPerStep; got != want*image {

@@ -1,22 +1,30 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/experiment"
 )
 
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Look at the config of an experiment.",
-		Example: `  ocl config show
-  ocl config show --set optimizer.lr=0.05`,
+		Short: "Look at the config of an experiment, check one, or list what it can say.",
+		Example: `  ocl config show > exp.yaml
+  ocl config validate exp.yaml
+  ocl config keys`,
 	}
-	return group(cmd, newConfigShow())
+	return group(cmd, newConfigShow(), newConfigValidate(), newConfigKeys(), newConfigSchema())
 }
 
 func newConfigShow() *cobra.Command {
 	var (
-		config *configFlags
+		flags  *configFlags
 		asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -26,11 +34,11 @@ func newConfigShow() *cobra.Command {
   ocl config show --memory 1000 --set stream.class_order=given`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.config(cmd.ErrOrStderr())
+			cfg, err := flags.config(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			cfg = cfg.Resolved()
+			cfg = experiment.Schema().Resolved(cfg)
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), cfg)
 			}
@@ -42,8 +50,151 @@ func newConfigShow() *cobra.Command {
 			return err
 		},
 	}
-	config = addConfigFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
+	flags = addConfigFlags(cmd)
+	addJSON(cmd, &asJSON)
 	return cmd
+}
+
+// validation is what `ocl config validate --json` prints.
+type validation struct {
+	File   string   `json:"file"`
+	Valid  bool     `json:"valid"`
+	Runs   int      `json:"runs"`
+	Faults []string `json:"faults"`
+}
+
+func newConfigValidate() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a config file and say all that is wrong with it; no data are opened.",
+		Example: `  ocl config validate exp.yaml
+  ocl config validate --json runs/er5k/experiment.yaml`,
+		Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, notes, err := experiment.Load(args[0])
+			if err == nil {
+				err = experiment.Schema().Validate(cfg)
+			}
+			v := validation{File: args[0], Valid: err == nil, Faults: []string{}}
+			if err == nil {
+				v.Runs = len(experiment.Schema().Runs(cfg))
+			} else {
+				v.Faults = strings.Split(err.Error(), "\n")
+			}
+			if asJSON {
+				if e := printJSON(cmd.OutOrStdout(), v); e != nil {
+					return e
+				}
+				return usage(err)
+			}
+			if err != nil {
+				return usage(err)
+			}
+			for _, note := range notes {
+				fmt.Fprintln(cmd.ErrOrStderr(), note)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", args[0], plural(v.Runs, "run", "runs"))
+			return err
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+func newConfigKeys() *cobra.Command {
+	var asJSON, markdown bool
+	cmd := &cobra.Command{
+		Use:   "keys [WORD]",
+		Short: "List the keys of a config with flag, default, range and meaning; with a word, those that have it in their names.",
+		Example: `  ocl config keys
+  ocl config keys replay
+  ocl config keys --markdown`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exactly("one WORD or nothing")(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if markdown && asJSON {
+				return usage(fmt.Errorf("%s: --markdown and --json are both given. Take one of them away", cmd.CommandPath()))
+			}
+			if markdown {
+				_, err := io.WriteString(cmd.OutOrStdout(), experiment.Schema().Markdown())
+				return err
+			}
+			entries := experiment.Schema().Entries()
+			if len(args) > 0 {
+				var some []config.Entry
+				for _, e := range entries {
+					if strings.Contains(e.Name, args[0]) {
+						some = append(some, e)
+					}
+				}
+				if entries = some; len(entries) == 0 {
+					return usage(fmt.Errorf("no key has %q in its name. `ocl config keys` lists all of them", args[0]))
+				}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), entries)
+			}
+			return listKeys(cmd.OutOrStdout(), entries)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of docs/format/config.md")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"markdown": ""})
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// listKeys prints each key with what there is to say of it.
+func listKeys(w io.Writer, entries []config.Entry) error {
+	var b strings.Builder
+	for _, e := range entries {
+		head := e.Name
+		if e.Flag != "" {
+			head += "  " + e.Flag
+		}
+		fmt.Fprintln(&b, head)
+		text := upperFirst(e.Help) + ". " + upperFirst(e.Range) + "; default " + e.Default + "."
+		if e.Default == "" {
+			text = upperFirst(e.Help) + ". " + upperFirst(e.Range) + "."
+		}
+		if e.ReadBy != "" {
+			text += " Read by " + e.ReadBy + "."
+		}
+		for _, line := range fold(text, plainWidth-4) {
+			fmt.Fprintln(&b, "    "+line)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func upperFirst(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func newConfigSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print a JSON Schema of configs, with which editors complete and check a YAML file.",
+		Example: `  ocl config schema > ocl-config.schema.json
+  ocl config schema | jq .properties.optimizer`,
+		Long: "Editors with a YAML language server use it when the first line of a config is\n" +
+			"\t# yaml-language-server: $schema=ocl-config.schema.json",
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := experiment.Schema().JSONSchema()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
 }

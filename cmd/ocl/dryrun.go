@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ocl"
+	"ocl/config"
 	"ocl/experiment"
 	"ocl/method"
 )
@@ -30,21 +31,24 @@ type planned struct {
 }
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
-func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config) error {
-	plans, err := experiment.Plans(cfg, f.opts)
+func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg config.Config) error {
+	x, err := experiment.Open(cfg, experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir})
 	if err != nil {
 		return err
 	}
 	speeds := map[string]float64{}
 	var runs []planned
-	for i, job := range experiment.Jobs(cfg) {
-		p := plans[i]
+	for _, job := range x.Jobs() {
+		p, err := x.Plan(job)
+		if err != nil {
+			return err
+		}
 		timed, err := trialMethod(job.Method)
 		if err != nil {
 			return err
 		}
 		if _, known := speeds[timed]; !known {
-			if speeds[timed], err = f.speed(ctx, cfg, timed); err != nil {
+			if speeds[timed], err = f.speed(ctx, x, timed); err != nil {
 				return err
 			}
 		}
@@ -58,7 +62,7 @@ func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg experiment.Config)
 }
 
 func printPlan(w io.Writer, runs []planned) error {
-	t := table{head: []string{"run", "steps", "pictures tested", "GFLOP a step", "memory", "time"},
+	t := table{head: []string{"run", "steps", "images tested", "GFLOP a step", "memory", "time"},
 		right: []bool{false, true, true, true, true, true}}
 	total := 0.0
 	for _, r := range runs {
@@ -93,36 +97,29 @@ func trialMethod(name string) (string, error) {
 
 // speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
 // their operations, as steps, and so is what tricks add.
-func (f *runFlags) speed(ctx context.Context, cfg experiment.Config, name string) (float64, error) {
-	info, err := method.Lookup(name)
+func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
+	cfg := x.Config()
+	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
+	cfg.Tricks = []string{config.NoTrick}
+	cfg.Eval, cfg.EvalEvery = config.EvalFinal, 0
+	if cfg.Memory == 0 {
+		cfg.Memory = config.DefaultMemory
+	}
+	step, plan, err := f.trial(ctx, x, cfg)
 	if err != nil {
 		return 0, err
 	}
-	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{experiment.ClassifierHead}
-	cfg.Tricks = []string{method.NoTrick}
-	if !info.UsesMemory {
-		cfg.Memory = 0
-	}
-	step, err := f.trial(ctx, cfg)
-	if err != nil {
-		return 0, err
-	}
-	plans, err := experiment.Plans(cfg, f.opts)
-	if err != nil {
-		return 0, err
-	}
-	return float64(plans[0].FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
+	return float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
 }
 
-// trial learns the beginning of the stream of the one method and returns the mean time of a step.
-func (f *runFlags) trial(ctx context.Context, cfg experiment.Config) (time.Duration, error) {
+// trial learns the beginning of the stream of the one method, and returns the mean time of a step and the plan of the run.
+func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cfg.Eval = experiment.EvalFinal
 	steps, begun, last := 0, time.Time{}, time.Time{}
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
 	opts.Events = func(experiment.Job) experiment.Events {
-		return experiment.Events{StepEnd: func(int, ocl.StepStats) {
+		return experiment.Events{Begin: func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p }, StepEnd: func(int, ocl.StepStats) {
 			steps++
 			last = time.Now()
 			if steps == trialSkipped {
@@ -133,13 +130,16 @@ func (f *runFlags) trial(ctx context.Context, cfg experiment.Config) (time.Durat
 			}
 		}}
 	}
+	y, err := x.With(cfg, opts) // over the data that are open
+	if err != nil {
+		return 0, plan, err
+	}
 	began := time.Now()
-	_, err := experiment.Run(ctx, cfg, opts)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return 0, err
+	if _, err := y.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return 0, plan, err
 	}
 	if steps <= trialSkipped {
-		return last.Sub(began) / time.Duration(max(steps, 1)), nil
+		return last.Sub(began) / time.Duration(max(steps, 1)), plan, nil
 	}
-	return last.Sub(begun) / time.Duration(steps-trialSkipped), nil
+	return last.Sub(begun) / time.Duration(steps-trialSkipped), plan, nil
 }

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ocl/config"
 )
 
 // commands lists every command that a person can call.
@@ -94,17 +100,64 @@ func TestFlagsGrouped(t *testing.T) {
 	}
 }
 
-// TestSettingsCoverConfig: each flag sets a key that exists, and no key has two flags.
-func TestSettingsCoverConfig(t *testing.T) {
-	defaults := defaultTexts()
-	seen := map[string]string{}
-	for _, s := range settings {
-		if _, ok := defaults[s.key]; !ok {
-			t.Errorf("--%s sets %s, which is no key of the config", s.flag, s.key)
+// TestShownIsRunAgain: for every flag of the config, and for --set of every key, what `ocl config show` prints is the same
+// experiment when it is read back.
+func TestShownIsRunAgain(t *testing.T) {
+	base := []string{"config", "show", "--method", "er,icarl,ewc++,offline"}
+	other := map[string]string{ // a value that is not the default
+		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "data.train_per_class": "7", "data.test_per_class": "7", "stream.tasks": "20",
+		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.augment": "true", "stream.mean": "0.5,0.25,1e-3",
+		"stream.std": "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
+		"replay.iterations": "3", "replay.joint": "true", "replay.teacher": "training", "network.name": "mlp", "network.width": "3",
+		"network.hidden": "9", "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
+		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
+		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
+	}
+	beside := map[string][]string{
+		"data.name": {"--data-dir", "x.npz"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
+		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"},
+	}
+	show := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := execute(context.Background(), args, &out, &errs); code != exitDone {
+			t.Fatalf("ocl %v: exit code %d: %s", args, code, errs.String())
 		}
-		if other := seen[s.key]; other != "" {
-			t.Errorf("--%s and --%s both set %s", other, s.flag, s.key)
+		return out.String()
+	}
+	file := filepath.Join(t.TempDir(), "shown.yaml")
+	plain := show(base...)
+	for _, k := range config.Keys() {
+		value, ok := other[k.Name]
+		if !ok {
+			t.Errorf("%s: the test has no other value for it", k.Name)
+			continue
 		}
-		seen[s.key] = s.flag
+		ways := [][]string{{"--set", k.Name + "=" + value}}
+		if k.Flag != "" {
+			ways = append(ways, []string{"--" + k.Flag + "=" + value})
+		}
+		for _, way := range ways {
+			args := base
+			if more, special := beside[k.Name]; special {
+				args = append([]string{"config", "show"}, more...)
+			}
+			shown := show(append(slices.Clone(args), way...)...)
+			if shown == plain {
+				t.Errorf("%v changes nothing", way)
+			}
+			for _, format := range []string{"yaml", "json"} {
+				text := shown
+				if format == "json" {
+					text = show(append(append(slices.Clone(args), way...), "--json")...)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if again := show("config", "show", "--config", file); again != shown {
+					t.Errorf("%v as %s, read back:\n%s\nwant\n%s", way, format, again, shown)
+				}
+			}
+		}
 	}
 }

@@ -60,7 +60,7 @@ func TestPanicGoesToAFile(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
 	named := regexp.MustCompile(`(?m)^ocl: what the program was doing is in (ocl-panic-\d{8}-\d{6}-\d+\.txt); send`).FindStringSubmatch(text)
-	if named == nil || !strings.HasPrefix(text, "ocl: panic: a slice\nocl: of \\x1b[2J nothing; this is a bug of the program") ||
+	if named == nil || !strings.HasPrefix(text, "ocl: panic: a slice\nocl: of \\x1b[2J nothing. This is a bug of the program") ||
 		strings.Contains(text, "goroutine") {
 		t.Fatalf("the message is %q", text)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/config"
 	"ocl/internal/nearest"
 	"ocl/method"
 )
@@ -124,7 +125,7 @@ func gridText(g method.Grid) string {
 	for _, a := range g {
 		var values []string
 		for _, v := range a.Values {
-			values = append(values, defaultText(v))
+			values = append(values, config.FormatValue(v))
 		}
 		axes = append(axes, a.Key+" "+joinWords(values))
 	}
@@ -147,7 +148,7 @@ func describeMethod(w io.Writer, info method.Info) error {
 		fmt.Fprintf(&b, "\nOptions, set by --set method.%s.NAME=VALUE:\n", info.Name)
 		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
 		for _, o := range info.Options {
-			t.rows = append(t.rows, []string{o.Name, defaultText(o.Default), o.Wanted(), o.Meaning})
+			t.rows = append(t.rows, []string{o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning})
 		}
 		if err := t.write(&b); err != nil {
 			return err
@@ -199,7 +200,7 @@ func describeInMarkdown(w io.Writer, info method.Info) error {
 	if len(info.Options) > 0 {
 		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", info.Name)
 		for _, o := range info.Options {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, defaultText(o.Default), o.Wanted(), o.Meaning)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

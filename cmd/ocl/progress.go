@@ -32,6 +32,8 @@ type progress struct {
 	shown bool        // a live line is on the screen
 	quit  chan struct{}
 	done  chan struct{}
+
+	stopped sync.Once
 }
 
 // newProgress starts watching; stop ends it. With quiet only notes are printed.
@@ -65,9 +67,9 @@ func (p *progress) tick() {
 	}
 }
 
-// stop ends the display and takes the live line away.
+// stop ends the display and takes the live line away. It may be called again.
 func (p *progress) stop() {
-	close(p.quit)
+	p.stopped.Do(func() { close(p.quit) })
 	<-p.done
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,13 +239,15 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 			})
 		},
 		StepEnd: func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(p.now(), step, s) }) },
-		Preparing: func(done, total int) {
-			locked(func() { r.preparing = float64(done) / float64(total) })
+		Working: func(done, total int) {
+			locked(func() { r.working = float64(done) / float64(total) })
 		},
-		Evaluated: func(row int, accuracy []*float64) {
+		Evaluated: func(e experiment.Evaluated) {
 			locked(func() {
-				r.evaluated(row, accuracy)
-				p.taskEnd(r)
+				r.evaluated(e)
+				if !e.Between {
+					p.taskEnd(r)
+				}
 			})
 		},
 		End: func(_ experiment.Job, err error) {

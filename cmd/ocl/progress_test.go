@@ -49,7 +49,7 @@ func TestProgressLine(t *testing.T) {
 	var out bytes.Buffer
 	p, now := watch(&out, true, 121)
 	ev := begin(p, "er", 3, 1, 20, 5000)
-	ev.Evaluated(5, append(accuracies(0.2, 0.2, 0.2, 0.2, 0.242, 0.242), make([]*float64, 14)...))
+	ev.Evaluated(experiment.Evaluated{Task: 5, Accuracy: append(accuracies(0.2, 0.2, 0.2, 0.2, 0.242, 0.242), make([]*float64, 14)...)})
 	ev.TaskBegin(ocl.TaskInfo{Index: 6})
 	for step := 1; step <= 1430; step++ {
 		*now = now.Add(10 * time.Millisecond)
@@ -109,7 +109,7 @@ func TestProgressPlain(t *testing.T) {
 			ev.StepEnd(10*task+step, ocl.StepStats{Loss: 1.5, Correct: 5, Samples: 10})
 		}
 		p.draw()
-		ev.Evaluated(task, accuracies(0.5, 0.25)[:task+1])
+		ev.Evaluated(experiment.Evaluated{Task: task, Accuracy: accuracies(0.5, 0.25)[:task+1]})
 	}
 	ev.Note("step 20: a checkpoint was damaged")
 	ev.End(experiment.Job{}, nil)
@@ -169,7 +169,7 @@ func TestProgressQuiet(t *testing.T) {
 	ev := begin(p, "er", 1, 1, 2, 20)
 	ev.TaskBegin(ocl.TaskInfo{Index: 0})
 	ev.StepEnd(1, ocl.StepStats{})
-	ev.Evaluated(0, accuracies(1))
+	ev.Evaluated(experiment.Evaluated{Accuracy: accuracies(1)})
 	ev.Note("look here")
 	ev.End(experiment.Job{}, nil)
 	p.stop()

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/nearest"
 	"ocl/report"
 )
 
@@ -26,6 +30,8 @@ type runFlags struct {
 	dryRun bool
 	quiet  bool
 	json   bool
+
+	noReport bool
 }
 
 func newRun() *cobra.Command {
@@ -40,23 +46,24 @@ func newRun() *cobra.Command {
   ocl run --resume runs/er1k`,
 		Long: "Without flags it learns the built-in glyphs in 10 tasks with Finetune and ER on the same stream, in under two minutes on two cores. " +
 			"Ctrl-C ends it with what was measured so far; --resume continues.",
-		Args: exactly(),
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.config = addConfigFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "experiment folder for configs, results, figures and checkpoints (default runs/<data>-<UTC time>)")
 	flags.StringVar(&f.resume, "resume", "", "continue the experiment or run in a folder where it stopped; with --data-dir if the data have moved")
-	flags.BoolVar(&f.opts.Force, "force", false, "replace a different experiment in --out, or use a folder with other files, which stay")
+	flags.BoolVar(&f.opts.Force, "force", false, "remove the experiment that is in --out, the same or another, and start again; other files in the folder stay")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print steps, estimated time and memory, and run nothing")
 	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of one run; no number depends on it (default: chosen)")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at once; no number depends on it (default: chosen)")
 	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; negative: only at the end of each task")
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
+	flags.BoolVar(&f.noReport, "no-report", false, "write no report; `ocl report` writes one later")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	flags.BoolVar(&f.json, "json", false, "print the array of results (with --dry-run: of plans) as JSON instead of the table")
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "resume": "DIR", "force": "", "dry-run": "", "workers": "N",
-		"concurrency": "N", "checkpoint-every": "SECONDS", "keep-checkpoint": "", "quiet": "", "json": ""})
+		"concurrency": "N", "checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagDirname("resume")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
@@ -64,44 +71,95 @@ func newRun() *cobra.Command {
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
-	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	var cfg experiment.Config
-	if f.resume == "" {
-		var err error
-		if cfg, err = f.config.config(stderr); err != nil {
+	if f.dryRun {
+		cfg, err := f.config.config(stderr)
+		if err != nil {
 			return err
 		}
-		if f.dryRun {
-			return f.plan(ctx, stdout, cfg)
-		}
-		if f.opts.Out == "" {
-			f.opts.Out = filepath.Join("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405"))
-		}
-	} else {
-		if _, err := os.Stat(f.resume); err != nil { // before it is said to continue there
-			return fmt.Errorf("--resume: %w; want the --out of an experiment or the folder of a run in it; check the path", err)
-		}
-		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
+		return f.plan(ctx, cmd.OutOrStdout(), cfg)
+	}
+	v := readVersion()
+	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.Revision, append([]string{"ocl"}, os.Args[1:]...)
+	show := newProgress(stderr, f.quiet)
+	defer show.stop()
+	f.opts.Events = show.events
+	x, err := f.open(stderr)
+	if err != nil {
+		return err
 	}
 	f.announce(stderr)
-	show := newProgress(stderr, f.quiet)
-	f.opts.Events = show.events
+	for _, note := range x.Notes() {
+		show.note(note)
+	}
 	stopped := context.AfterFunc(ctx, func() {
 		show.note("stopping after this step; Ctrl-C again quits at once")
 	})
-	var results []*result.Result
-	var err error
-	if f.resume == "" {
-		results, err = experiment.Run(ctx, cfg, f.opts)
-	} else {
-		results, err = experiment.Resume(ctx, f.resume, f.opts)
-	}
+	results, err := x.Run(ctx)
 	stopped()
 	show.stop()
 	return f.finish(cmd, results, err)
+}
+
+// open opens the experiment that the flags describe, or the one to continue.
+func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
+	if f.resume != "" {
+		if _, err := os.Stat(f.resume); err != nil { // before it is said to continue there
+			return nil, fmt.Errorf("--resume: %w. Give the --out of an experiment or the folder of a run in it", err)
+		}
+		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
+		return experiment.OpenResumed(f.resume, f.opts)
+	}
+	cfg, err := f.config.config(stderr)
+	if err != nil {
+		return nil, err
+	}
+	x, err := experiment.Open(cfg, f.opts)
+	if err != nil || f.opts.Out != "" {
+		return x, err
+	}
+	// A folder is made only for an experiment that can begin.
+	if f.opts.Out, err = newFolder("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+		return nil, err
+	}
+	return x.With(cfg, f.opts)
+}
+
+// newFolder makes a folder that nobody has, called name or, where that is taken, name-2, name-3, …
+func newFolder(parent, name string) (string, error) {
+	err := checkpoint.MakeFolder(parent)
+	for n := 1; err == nil; n++ {
+		path := filepath.Join(parent, name)
+		if n > 1 {
+			path += fmt.Sprintf("-%d", n)
+		}
+		made := os.Mkdir(path, 0o755)
+		if made == nil {
+			return path, nil
+		}
+		if !errors.Is(made, fs.ErrExist) {
+			err = made
+		}
+	}
+	return "", fmt.Errorf("%w. Choose a folder that can be written with --out", err)
+}
+
+// flagsOnly refuses words, and tells those who meant a key of the config how to set it.
+func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && strings.Contains(args[0], "=") {
+		key, _, _ := strings.Cut(args[0], "=")
+		names := experiment.Schema().Names()
+		if slices.Contains(names, key) {
+			return usage(fmt.Errorf("%s: %q is no flag. Write --set %s to set a key of the config", cmd.CommandPath(), args[0], quoteWord(args[0])))
+		}
+		if near := nearest.Word(key, names); near != "" {
+			return usage(fmt.Errorf("%s: %q is no flag. Write --set %s=… to set a key of the config", cmd.CommandPath(), args[0], near))
+		}
+	}
+	return exactly()(cmd, args)
 }
 
 // check refuses flags that contradict each other.
@@ -110,20 +168,20 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
 	if f.resume != "" {
 		if given := f.config.given(); len(given) > 0 {
-			fault("--resume: found it with %s; a resumed experiment keeps its config; take the other flags away, "+
+			fault("--resume is given with %s, but a resumed experiment keeps its config. Take the other flags away, "+
 				"or start a new one with `ocl run --config %s`", strings.Join(given, ", "), filepath.Join(f.resume, "experiment.yaml"))
 		}
 		for _, name := range []string{"out", "force", "dry-run"} {
 			if cmd.Flags().Changed(name) {
-				fault("--resume: found it with --%s; it writes where it reads; take --%s away", name, name)
+				fault("--resume is given with --%s, but it writes where it reads. Take --%s away", name, name)
 			}
 		}
 	}
 	if f.opts.Workers < 0 {
-		fault("--workers: found %d; want at least 1, or 0 to choose; correct the number", f.opts.Workers)
+		fault("--workers: %d is out of range. Give at least 1, or 0 to choose", f.opts.Workers)
 	}
 	if f.opts.Concurrency < 0 {
-		fault("--concurrency: found %d; want at least 1, or 0 to choose; correct the number", f.opts.Concurrency)
+		fault("--concurrency: %d is out of range. Give at least 1, or 0 to choose", f.opts.Concurrency)
 	}
 	return usage(errors.Join(faults...))
 }
@@ -142,7 +200,7 @@ func (f *runFlags) announce(w io.Writer) {
 
 // finish prints the results, writes the report and turns err into what the person should do next.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
-	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	stdout := cmd.OutOrStdout()
 	if f.json && (len(results) > 0 || err == nil) {
 		if e := printJSON(stdout, results); e != nil {
 			return e
@@ -154,22 +212,47 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 				return e
 			}
 		}
-		written, e := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: knownMethods()})
-		switch {
-		case written == nil:
-		case f.json:
-			fmt.Fprintf(stderr, "report: %s\n", written.Page)
-		default:
-			fmt.Fprintf(stdout, "\nreport: %s\n", written.Page)
-		}
-		switch {
-		case e != nil && err == nil:
-			err = e
-		case e != nil:
-			fmt.Fprintf(stderr, "ocl: %v\n", e)
-		}
+		err = errors.Join(err, f.report(cmd))
+	}
+	if err == nil {
+		err = divergence(results)
 	}
 	return err
+}
+
+// report writes the report of the experiment, unless nobody wants one.
+func (f *runFlags) report(cmd *cobra.Command) error {
+	if f.noReport {
+		return nil
+	}
+	out := f.opts.Out
+	if _, err := os.Stat(filepath.Join(out, experiment.ConfigFile)); err != nil { // one run of an experiment was continued
+		out = filepath.Dir(filepath.Clean(out))
+	}
+	written, err := report.Write([]string{out}, out, report.Options{Known: knownMethods()})
+	switch {
+	case written == nil:
+	case f.json:
+		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", written.Page)
+	default:
+		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", written.Page)
+	}
+	return err
+}
+
+// divergence is an error where runs diverged: exit code 3.
+func divergence(results []*result.Result) error {
+	var runs []string
+	for _, r := range results {
+		if r.Outcome.State == result.Diverged {
+			runs = append(runs, fmt.Sprintf("%s seed %d", strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"), r.Config.Seed))
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return divergedError{fmt.Errorf("%s of %d diverged: %s. Their results say where; use a smaller --lr",
+		plural(len(runs), "run", "runs"), len(results), strings.Join(runs, ", "))}
 }
 
 // printJSON writes v as indented JSON and a newline.

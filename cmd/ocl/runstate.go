@@ -27,7 +27,8 @@ type runState struct {
 	step        int
 	tested      int     // samples predicted so far
 	prepared    float64 // floating-point operations of the preparations that are done
-	preparing   float64 // share of the present preparation that is done; 0 where none is under way
+	between     float64 // of those before evaluations in the middle of tasks
+	working     float64 // share of the long work under way that is done; 0 where there is none
 	loss        mean
 	running     mean // share of incoming rows predicted before learning them
 	seconds     mean // of a step, evaluations left out
@@ -62,7 +63,7 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 // work is what was done of the run so far. Predictions before this process are not known and count as still to do.
 func (r *runState) work() float64 {
 	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage) +
-		r.prepared + r.preparing*r.prepareFLOPs()
+		r.prepared + r.between + r.working*r.prepareFLOPs()
 }
 
 // prepareFLOPs is the work of the preparation after the present task.
@@ -82,7 +83,7 @@ func (r *runState) taskBegin(t ocl.TaskInfo) {
 		}
 	}
 	// Not every task is evaluated, but what its end prepared (a review) is done all the same.
-	r.prepared, r.preparing = 0, 0
+	r.prepared, r.working = 0, 0
 	for _, v := range r.plan.PrepareFLOPs[:min(r.task-1, len(r.plan.PrepareFLOPs))] {
 		r.prepared += float64(v)
 	}
@@ -93,7 +94,7 @@ func (r *runState) taskBegin(t ocl.TaskInfo) {
 }
 
 func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
-	r.step = step
+	r.step, r.working = step, 0
 	if s.Samples > 0 && s.Correct >= 0 { // otherwise the learner only stored
 		r.loss.add(s.Loss)
 		r.running.add(float64(s.Correct) / float64(s.Samples))
@@ -108,18 +109,23 @@ func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
 	r.lastStep = now
 }
 
-func (r *runState) evaluated(row int, accuracy []*float64) {
-	r.prepared += r.prepareFLOPs()
-	r.preparing = 0
+func (r *runState) evaluated(e experiment.Evaluated) {
+	switch {
+	case !e.Between:
+		r.prepared += r.prepareFLOPs()
+	case e.Task < len(r.plan.BetweenFLOPs):
+		r.between += float64(r.plan.BetweenFLOPs[e.Task])
+	}
+	r.working = 0
 	sum, n := 0.0, 0
-	for j, a := range accuracy {
+	for j, a := range e.Accuracy {
 		if a == nil {
 			continue
 		}
 		if j < len(r.info.Tasks) {
 			r.tested += r.info.Tasks[j].Test
 		}
-		if j <= row {
+		if j <= e.Task {
 			sum += *a
 			n++
 		}
@@ -137,8 +143,8 @@ func (r *runState) parts(rate string) []part {
 		parts = append(parts, part{fmt.Sprintf("task %d/%d", r.task, r.tasks), 0})
 	}
 	parts = append(parts, part{fmt.Sprintf("step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps))), 2})
-	if r.preparing > 0 {
-		parts = append(parts, part{"preparing " + percent(r.preparing), 1})
+	if r.working > 0 {
+		parts = append(parts, part{"working " + percent(r.working), 1})
 	}
 	if r.loss.any {
 		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.loss.value), 4})

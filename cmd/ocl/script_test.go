@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sbinet/npyio"
 
+	"ocl/experiment/result"
 	"ocl/internal/kernel"
 	"ocl/internal/rng"
 )
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main})
 //	npz FILE [KIND]               an .npz of 4 classes of 6×6 pictures, 40 to train and 10 to test each; KIND is
 //	                              label (a test label out of range), missing (no y_test) or other (other pictures)
 //	resize FILE BYTES             a file of zeros, or an existing file made so long
+//	folder NAME PATTERN           the environment variable NAME is the one folder of that pattern, as names of runs have digits
+//	                              of their keys
+//	same RESULT RESULT            two results are the same but for the keys that say where and when
 //	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
 //	                              is then the file that was written last
 //
@@ -38,10 +42,15 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TERM", "xterm")
+			repo, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("REPO", repo)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "npz": npz, "resize": resize, "poke": poke,
+			"code": code, "folder": folder, "same": same, "npz": npz, "resize": resize, "poke": poke,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
@@ -69,6 +78,33 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func folder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: folder NAME PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s: found %q, want one folder", args[1], found)
+	}
+	rel, err := filepath.Rel(ts.MkAbs("."), found[0])
+	ts.Check(err)
+	ts.Setenv(args[0], filepath.ToSlash(rel))
+}
+
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: same RESULT RESULT")
+	}
+	a, err := result.Read(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := result.Read(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if difference, same := result.Same(a, b); same == neg {
+		ts.Fatalf("same is %v: %s", same, difference)
 	}
 }
 

@@ -1,0 +1,162 @@
+package experiment
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"ocl"
+	"ocl/experiment/result"
+)
+
+// flushAfter is how long a line of the journal may wait before others can read it.
+const flushAfter = time.Second
+
+// journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint remembers its length, and a resumed run cuts
+// what came after it. The nil journal writes nothing.
+type journal struct {
+	file    *os.File
+	buf     *bufio.Writer
+	length  int64
+	line    []byte
+	flushed time.Time
+}
+
+// openJournal opens the file and cuts it to length bytes; 0 starts it anew. found is false when the file is shorter than
+// that: the events before are then missing from it.
+func openJournal(path string, length int64, id identity, key string) (j *journal, found bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, false, err
+	}
+	found = true
+	at, err := f.Seek(0, io.SeekEnd)
+	if err == nil && at < length {
+		found, length = false, 0
+	}
+	if err == nil && at > length {
+		err = f.Truncate(length)
+	}
+	if err == nil {
+		_, err = f.Seek(length, io.SeekStart)
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
+	if length == 0 {
+		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
+			Key: key, DataDigest: id.data, Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution})
+		if err == nil {
+			err = j.flush()
+		}
+	}
+	return j, found, err
+}
+
+// add writes an event with the time.
+func (j *journal) add(e result.Event) error {
+	if j == nil {
+		return nil
+	}
+	e.Time = time.Now().UTC().Format(result.EventTime)
+	text, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.file.Name(), err)
+	}
+	return j.write(append(text, '\n'))
+}
+
+// step writes an event of a learner step. It is [journal.add] without its allocations, as there are many: the 1-based step, the
+// 0-based task, the loss, and the share of the task's incoming samples so far whose label was predicted before they were
+// learned.
+func (j *journal) step(at position, s ocl.StepStats) error {
+	if j == nil {
+		return nil
+	}
+	now := time.Now()
+	b := append(j.line[:0], `{"time":"`...)
+	b = now.UTC().AppendFormat(b, result.EventTime)
+	b = append(b, `","event":"step","step":`...)
+	b = strconv.AppendInt(b, int64(at.step), 10)
+	b = append(b, `,"task":`...)
+	b = strconv.AppendInt(b, int64(at.task), 10)
+	if !math.IsNaN(s.Loss) && !math.IsInf(s.Loss, 0) {
+		b = append(b, `,"loss":`...)
+		b = strconv.AppendFloat(b, s.Loss, 'g', 6, 64)
+	}
+	if at.samples > 0 {
+		b = append(b, `,"running_accuracy":`...)
+		b = strconv.AppendFloat(b, float64(at.correct)/float64(at.samples), 'f', 4, 64)
+	}
+	j.line = append(b, "}\n"...)
+	if err := j.write(j.line); err != nil {
+		return err
+	}
+	if now.Sub(j.flushed) >= flushAfter {
+		return j.flush()
+	}
+	return nil
+}
+
+// task writes that a task begins.
+func (j *journal) task(t ocl.TaskInfo, step int) error {
+	e := result.Event{Event: result.EventTask, Step: step, Task: &t.Index, Train: t.Train, Test: t.Test}
+	for _, k := range t.Classes {
+		e.Classes = append(e.Classes, int(k))
+	}
+	return j.add(e)
+}
+
+// evaluation writes what an evaluation found, at once.
+func (j *journal) evaluation(e Evaluated, parameters int) error {
+	if j == nil {
+		return nil
+	}
+	err := j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.Between, Accuracy: e.Accuracy, Parameters: parameters})
+	if err == nil {
+		err = j.flush()
+	}
+	return err
+}
+
+func (j *journal) write(line []byte) error {
+	n, err := j.buf.Write(line)
+	j.length += int64(n)
+	return j.told(err)
+}
+
+// flush lets other processes read what was written.
+func (j *journal) flush() error {
+	if j == nil {
+		return nil
+	}
+	j.flushed = time.Now()
+	return j.told(j.buf.Flush())
+}
+
+// sync makes what was flushed safe on the disk. Another goroutine than that of the run may call it.
+func (j *journal) sync() error { return j.told(j.file.Sync()) }
+
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	return j.told(errors.Join(j.buf.Flush(), j.file.Close()))
+}
+
+func (j *journal) told(err error) error {
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w. %s", j.file.Name(), err, makeRoom)
+	}
+	return nil
+}
+
+// makeRoom is what to do when a file of a run cannot be written.
+const makeRoom = "Make room, then run the same again"

@@ -1,0 +1,116 @@
+package result
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// EventsFormat and EventsVersion are in the first line of every events.jsonl.
+const (
+	EventsFormat  = "ocl-events"
+	EventsVersion = 1
+)
+
+// Values of Event.Event.
+const (
+	EventRun        = "run"        // the first line: what run it is
+	EventTask       = "task"       // a task begins
+	EventStep       = "step"       // a learner step was taken
+	EventEvaluation = "evaluation" // test sets were evaluated
+)
+
+// EventTime is the layout of Event.Time, in UTC.
+const EventTime = "2006-01-02T15:04:05.000Z"
+
+// Event is a line of events.jsonl (docs/format/events.md).
+type Event struct {
+	Time  string `json:"time"`
+	Event string `json:"event"`
+
+	Format      string `json:"format,omitempty"`
+	Version     int    `json:"version,omitempty"`
+	Key         string `json:"key,omitempty"`
+	DataDigest  string `json:"data_digest,omitempty"`
+	Numbers     int    `json:"numbers,omitempty"`
+	Kernel      string `json:"kernel,omitempty"`
+	Convolution string `json:"convolution,omitempty"`
+
+	Step            int        `json:"step,omitempty"` // learner steps taken
+	Task            *int       `json:"task,omitempty"` // counted from 0
+	Classes         []int      `json:"classes,omitempty"`
+	Train           int        `json:"train,omitempty"`
+	Test            int        `json:"test,omitempty"`
+	Loss            *float64   `json:"loss,omitempty"`
+	RunningAccuracy *float64   `json:"running_accuracy,omitempty"`
+	Between         bool       `json:"between,omitempty"` // in the middle of the task
+	Accuracy        []*float64 `json:"accuracy,omitempty"`
+	Parameters      int        `json:"parameters,omitempty"`
+}
+
+// maxLine is the most bytes of a line of events.jsonl: an evaluation of a thousand test sets takes a fiftieth of it.
+const maxLine = 1 << 20
+
+// Events reads an events.jsonl, which may be being written: a last line without its end is left out. A line that is no event, a
+// first line of another format and a newer version are errors that name the line; the reading then ends.
+func Events(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		lines := bufio.NewReaderSize(r, 1<<16)
+		for n := 1; ; n++ {
+			line, err := readLine(lines)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var e Event
+			if err == nil {
+				e, err = parseEvent(line, n)
+			}
+			if err != nil {
+				yield(e, fmt.Errorf("line %d: %w", n, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readLine returns the next whole line without its end; io.EOF where there is none.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("%w: the line has more than %d bytes", ErrDamaged, maxLine)
+		case err == nil:
+			return line[:len(line)-1], nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+func parseEvent(line []byte, n int) (Event, error) {
+	var e Event
+	d := json.NewDecoder(bytes.NewReader(line))
+	if err := d.Decode(&e); err != nil {
+		return e, fmt.Errorf("%w: it is no JSON object of an event: %s", ErrDamaged, jsonFault(err, len(line)))
+	}
+	if n > 1 {
+		return e, nil
+	}
+	switch {
+	case e.Format != EventsFormat:
+		return e, fmt.Errorf("%w: the format is %s; want %q", ErrVersion, cut(e.Format), EventsFormat)
+	case e.Version > EventsVersion:
+		return e, fmt.Errorf("%w: the version is %d; this program reads %d", ErrNewer, e.Version, EventsVersion)
+	}
+	return e, nil
+}

@@ -1,0 +1,85 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ocl/config"
+	"ocl/experiment/result"
+)
+
+// Resume continues what was interrupted in dir: an experiment folder, or the folder of one run in it. Options.Out is
+// ignored. It ends in the same result.json but for the keys that say where and when (docs/format/result.md), as a run
+// without interruption.
+func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
+	x, err := OpenResumed(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Run(ctx)
+}
+
+// OpenResumed opens the experiment in a folder to continue it, or the one around the folder of a run to continue that run alone.
+func OpenResumed(dir string, o Options) (*Experiment, error) {
+	if o.Force {
+		return nil, errors.New("experiment: resume: --force starts again, and --resume goes on. Take one of the two away")
+	}
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: resume: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
+		o.Out = filepath.Clean(dir)
+		c, err := readConfig(filepath.Join(dir, ConfigFile))
+		if err != nil {
+			return nil, err
+		}
+		return Open(c, o)
+	}
+	c, err := readConfig(filepath.Join(dir, RunConfigFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("experiment: resume: %s: there is no %s of an experiment and no %s of a run. "+
+			"Give the --out of an experiment or the folder of a run in it", dir, ConfigFile, RunConfigFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Out = filepath.Dir(full)
+	whole, err := readConfig(filepath.Join(o.Out, ConfigFile))
+	if err != nil { // a run by itself, in a folder that was moved out of its experiment
+		return nil, fmt.Errorf("experiment: resume: %s: the folder around it has no readable %s: %w. Put the run back into its experiment, "+
+			"or start it again with `ocl run --config %s`", dir, ConfigFile, err, filepath.Join(dir, RunConfigFile))
+	}
+	whole.Engine = c.Engine // what made the run, unless the environment says otherwise
+	x, err := Open(whole, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range x.jobs {
+		if j.Folder == filepath.Base(full) {
+			x.chosen = []Job{j}
+			return x, nil
+		}
+	}
+	for _, j := range x.jobs {
+		if made, ok := madeIn(dir); ok && made.config.Canonical() == j.Config.Canonical() {
+			if err := j.id.accept(made); err != nil {
+				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
+			}
+		}
+	}
+	return nil, fmt.Errorf("experiment: resume: %s is no run of the experiment in %s. Give the experiment's folder to resume all its runs", dir, o.Out)
+}
+
+// readConfig reads a config that the program wrote.
+func readConfig(path string) (config.Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return Schema().ParseRecord(path, text)
+}

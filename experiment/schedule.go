@@ -1,0 +1,42 @@
+package experiment
+
+import "slices"
+
+// share chooses the goroutines of one run and the runs at once: what is not given (0) so that the last run ends soonest.
+// Runs beside each other on one core each have more throughput than one run on all cores, but the longest may leave cores
+// idle at the end. costs are those of the runs in the order in which they start; one that costs nothing is done.
+func share(cores int, costs []float64, workers, concurrency int) (w, c int) {
+	n := len(costs)
+	switch {
+	case workers > 0 && concurrency > 0:
+	case concurrency > 0:
+		workers = max(1, cores/concurrency)
+	case workers > 0:
+		concurrency = max(1, min(n, cores/workers))
+	default:
+		workers, concurrency = cores, 1
+		for c := 2; c <= min(n, cores); c++ { // of two equally fast, the one that needs less memory
+			if span(costs, c)/speed(cores/c) < span(costs, concurrency)/speed(workers) {
+				workers, concurrency = cores/c, c
+			}
+		}
+	}
+	return workers, max(1, min(concurrency, n))
+}
+
+// span is when the last run ends, in units of cost, when each of so many places takes the next run as soon as it is free.
+func span(costs []float64, places int) float64 {
+	free := make([]float64, places)
+	for _, cost := range costs {
+		first := slices.Index(free, slices.Min(free))
+		free[first] += cost
+	}
+	return slices.Max(free)
+}
+
+// speed is how many times as fast a run is on so many workers as on one, by Amdahl's law. Two workers were measured to be
+// 1.80 and 1.87 times as fast (docs/benchmarks.md); a ninth of the work that is not shared out makes that 1.8.
+func speed(workers int) float64 {
+	const alone = 1.0 / 9
+	return 1 / (alone + (1-alone)/float64(workers))
+}

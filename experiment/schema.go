@@ -1,0 +1,58 @@
+package experiment
+
+import (
+	"ocl/config"
+	"ocl/data"
+	"ocl/method"
+	"ocl/nn/arch"
+	"ocl/stream"
+)
+
+// Schema is the schema of configs with the methods, tricks and data sets of this program.
+func Schema() *config.Schema {
+	s := &config.Schema{Catalogue: config.Catalogue{
+		ParseTricks: method.ParseTricks,
+		CheckTasks:  stream.CheckTasks,
+		LeastSide:   map[string]int{networkResNet18: arch.LeastSide},
+	}}
+	for _, info := range data.Catalogue() {
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes,
+			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
+	}
+	for _, info := range method.Catalogue() {
+		m := config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Refuses: info.CheckTricks,
+			Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }}
+		for _, o := range info.Options {
+			m.Options = append(m.Options, config.Option(o))
+		}
+		s.Methods = append(s.Methods, m)
+	}
+	for _, t := range method.Tricks() {
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies})
+	}
+	return s
+}
+
+// Values of Config.Network.Name.
+const (
+	networkResNet18 = "resnet18"
+	networkMLP      = "mlp"
+)
+
+// infoOf is the entry of a method that a validated config names.
+func infoOf(name string) method.Info {
+	info, err := method.Lookup(name)
+	if err != nil {
+		panic("experiment: a validated config names an unknown method: " + name)
+	}
+	return info
+}
+
+// tricksOf are the names of the tricks of a run.
+func tricksOf(c config.Config) []string {
+	names, err := method.ParseTricks(c.Tricks[0])
+	if err != nil {
+		panic("experiment: a validated config has tricks that cannot be read: " + c.Tricks[0])
+	}
+	return names
+}
