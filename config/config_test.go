@@ -642,4 +642,3 @@ func FuzzParse(f *testing.F) {
 		_ = small.Runs(small.Resolved(c))
 	})
 }
-
