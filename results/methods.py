@@ -151,7 +151,7 @@ def run(args, name, line):
     with open(args.work / (name + ".log"), "w", encoding="utf-8") as log:
         code = subprocess.run([*line, "--out", str(out)], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
     found = list(out.glob("*/result.json"))
-    if code != 0 or not found:  # what an earlier or interrupted run left is no result
+    if code not in (0, 3) or not found:  # 3: it diverged, which is a result; what an earlier or interrupted run left is none
         print(f"{name}: exit status {code}, see {args.work / (name + '.log')}", file=sys.stderr, flush=True)
         return None
     return json.loads(found[0].read_text())

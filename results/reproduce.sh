@@ -30,7 +30,8 @@ one() {
 	[ "$memory" = 0 ] || flags="--memory $memory"
 	# shellcheck disable=SC2086 # flags are words
 	"$work/ocl" run --data cifar100 --data-dir "$data" --method "$method" $flags --tasks 20 --protocol "$protocol" \
-		--seed "$seed" --lr 0.1 --weight-decay 0 --eval final --workers 1 --out "$work/$name" >"$work/$name.log" 2>&1
+		--seed "$seed" --lr 0.1 --weight-decay 0 --eval final --workers 1 --out "$work/$name" >"$work/$name.log" 2>&1 ||
+		[ $? = 3 ] # it diverged, which is a result
 	mkdir -p "results/cifar100"
 	cp "$work/$name"/*/result.json "results/cifar100/$name.json"
 }
