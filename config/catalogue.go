@@ -16,13 +16,12 @@ type Schema struct {
 // Catalogue is what the names in a config stand for.
 type Catalogue struct {
 	Data    []DataSet
+	Streams []StreamKind
 	Methods []Method
 	Tricks  []Trick
 	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is empty.
 	ParseTricks func(text string) ([]string, error)
-	// CheckTasks says whether so many tasks can share so many classes; nil is no check.
-	CheckTasks func(tasks, classes int) error
-	LeastSide  map[string]int // by name of a network, the smallest side in pixels of the images that it takes
+	LeastSide   map[string]int // by name of a network, the smallest side in pixels of the images that it takes
 }
 
 // DataSet is what a config has to respect of a data set.
@@ -32,6 +31,13 @@ type DataSet struct {
 	Classes  int // 0: as the files have
 	// Bounds of what may be asked of drawn images; all 0 for images in files.
 	MinSize, MaxSize, MaxPerClass int
+}
+
+// StreamKind is what a config has to respect of a kind of stream.
+type StreamKind struct {
+	Name string
+	// CheckTasks says whether so many tasks can be made of so many classes; nil is no check.
+	CheckTasks func(tasks, classes int) error
 }
 
 // Method is what a config has to respect of a method.
@@ -161,6 +167,22 @@ func (s *Schema) methodNames() []string {
 	names := make([]string, len(s.Methods))
 	for i, m := range s.Methods {
 		names[i] = m.Name
+	}
+	return names
+}
+
+func (s *Schema) stream(name string) (StreamKind, bool) {
+	i := slices.IndexFunc(s.Streams, func(k StreamKind) bool { return k.Name == name })
+	if i < 0 {
+		return StreamKind{}, false
+	}
+	return s.Streams[i], true
+}
+
+func (s *Schema) streamNames() []string {
+	names := make([]string, len(s.Streams))
+	for i, k := range s.Streams {
+		names[i] = k.Name
 	}
 	return names
 }

@@ -68,7 +68,11 @@ func (s *Schema) addNames(root map[string]any) {
 	}
 	properties := root["properties"].(map[string]any)
 	properties["methods"].(map[string]any)["items"].(map[string]any)["enum"] = s.methodNames()
-	within(root, "data")["properties"].(map[string]any)["name"].(map[string]any)["enum"] = s.dataNames()
+	enum := func(section, key string, names []string) {
+		within(root, section)["properties"].(map[string]any)[key].(map[string]any)["enum"] = names
+	}
+	enum("data", "name", s.dataNames())
+	enum("stream", "kind", s.streamNames())
 }
 
 // schema describes the values of the key.

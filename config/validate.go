@@ -108,12 +108,16 @@ func (s *Schema) checkData(f *faults, c Config) {
 func (s *Schema) checkStream(f *faults, c Config) {
 	least := map[string]int{ProtocolSurvey: 3, ProtocolTuning: 3}[c.Protocol]
 	set, _ := s.dataSet(c.Data.Name)
+	kind, known := s.stream(c.Stream.Kind)
+	if !known && len(s.Streams) > 0 {
+		f.add("stream.kind", "unknown kind %q. %s", c.Stream.Kind, meant(c.Stream.Kind, s.streamNames()))
+	}
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
 		f.add("stream.tasks", "%d is too few under the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
-	case set.Classes > 0 && s.CheckTasks != nil:
-		if err := s.CheckTasks(tasks, set.Classes); err != nil {
+	case set.Classes > 0 && kind.CheckTasks != nil:
+		if err := kind.CheckTasks(tasks, set.Classes); err != nil {
 			f.add("stream.tasks", "%w", err)
 		}
 	}

@@ -12,12 +12,14 @@ import (
 func Schema() *config.Schema {
 	s := &config.Schema{Catalogue: config.Catalogue{
 		ParseTricks: method.ParseTricks,
-		CheckTasks:  stream.CheckTasks,
 		LeastSide:   map[string]int{networkResNet18: arch.LeastSide},
 	}}
 	for _, info := range data.Catalogue() {
 		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
+	}
+	for _, k := range stream.Kinds() {
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks})
 	}
 	for _, info := range method.Catalogue() {
 		m := config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Refuses: info.CheckTricks,
