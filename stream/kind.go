@@ -28,7 +28,7 @@ type share struct {
 }
 
 // kinds is the catalogue. A new kind is a file with its entry and one line here.
-var kinds = []Kind{classes}
+var kinds = []Kind{classes, domains}
 
 // Kinds returns all kinds, sorted by name.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
