@@ -22,15 +22,11 @@ func Schema() *config.Schema {
 		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks})
 	}
 	for _, info := range method.Catalogue() {
-		m := config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Refuses: info.CheckTricks,
-			Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }}
-		for _, o := range info.Options {
-			m.Options = append(m.Options, config.Option(o))
-		}
-		s.Methods = append(s.Methods, m)
+		s.Methods = append(s.Methods, config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
+			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }})
 	}
 	for _, t := range method.Tricks() {
-		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies})
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
 	}
 	return s
 }
