@@ -16,13 +16,12 @@ type Schema struct {
 // Catalogue is what the names in a config stand for.
 type Catalogue struct {
 	Data    []DataSet
+	Streams []StreamKind
 	Methods []Method
 	Tricks  []Trick
 	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is empty.
 	ParseTricks func(text string) ([]string, error)
-	// CheckTasks says whether so many tasks can share so many classes; nil is no check.
-	CheckTasks func(tasks, classes int) error
-	LeastSide  map[string]int // by name of a network, the smallest side in pixels of the images that it takes
+	LeastSide   map[string]int // by name of a network, the smallest side in pixels of the images that it takes
 }
 
 // DataSet is what a config has to respect of a data set.
@@ -32,6 +31,13 @@ type DataSet struct {
 	Classes  int // 0: as the files have
 	// Bounds of what may be asked of drawn images; all 0 for images in files.
 	MinSize, MaxSize, MaxPerClass int
+}
+
+// StreamKind is what a config has to respect of a kind of stream.
+type StreamKind struct {
+	Name string
+	// CheckTasks says whether so many tasks can be made of so many classes; nil is no check.
+	CheckTasks func(tasks, classes int) error
 }
 
 // Method is what a config has to respect of a method.
@@ -133,50 +139,30 @@ func (o Option) conform(v any) any {
 	return v
 }
 
-func (s *Schema) method(name string) (Method, bool) {
-	i := slices.IndexFunc(s.Methods, func(m Method) bool { return m.Name == name })
-	if i < 0 {
-		return Method{}, false
+// entry is what a catalogue lists by name.
+type entry interface{ called() string }
+
+func (d DataSet) called() string    { return d.Name }
+func (k StreamKind) called() string { return k.Name }
+func (m Method) called() string     { return m.Name }
+func (t Trick) called() string      { return t.Name }
+func (o Option) called() string     { return o.Name }
+
+// lookup finds an entry by its name.
+func lookup[T entry](list []T, name string) (T, bool) {
+	for _, e := range list {
+		if e.called() == name {
+			return e, true
+		}
 	}
-	return s.Methods[i], true
+	var none T
+	return none, false
 }
 
-func (m Method) option(name string) (Option, bool) {
-	i := slices.IndexFunc(m.Options, func(o Option) bool { return o.Name == name })
-	if i < 0 {
-		return Option{}, false
-	}
-	return m.Options[i], true
-}
-
-func (m Method) optionNames() []string {
-	names := make([]string, len(m.Options))
-	for i, o := range m.Options {
-		names[i] = o.Name
-	}
-	return names
-}
-
-func (s *Schema) methodNames() []string {
-	names := make([]string, len(s.Methods))
-	for i, m := range s.Methods {
-		names[i] = m.Name
-	}
-	return names
-}
-
-func (s *Schema) dataSet(name string) (DataSet, bool) {
-	i := slices.IndexFunc(s.Data, func(d DataSet) bool { return d.Name == name })
-	if i < 0 {
-		return DataSet{}, false
-	}
-	return s.Data[i], true
-}
-
-func (s *Schema) dataNames() []string {
-	names := make([]string, len(s.Data))
-	for i, d := range s.Data {
-		names[i] = d.Name
+func namesOf[T entry](list []T) []string {
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.called()
 	}
 	return names
 }
@@ -235,7 +221,7 @@ func TrickText(names []string) string {
 
 // reads says whether a run of a method with tricks reads a key that not everything reads.
 func (s *Schema) reads(method string, tricks []string, key string) bool {
-	m, _ := s.method(method)
+	m, _ := lookup(s.Methods, method)
 	return slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
 		return slices.Contains(tricks, t.Name) && slices.Contains(t.Settings, key)
 	})

@@ -89,6 +89,7 @@ type Data struct {
 
 // Stream says how the data become tasks and batches.
 type Stream struct {
+	Kind       string // of the catalogue of package stream: how tasks differ
 	Tasks      int
 	Batch      int // b, samples in an incoming batch
 	ClassOrder Order
@@ -173,7 +174,7 @@ func orSeed(own *uint64, seed uint64) uint64 {
 func Default() Config {
 	return Config{
 		Data:        Data{Name: "glyphs"},
-		Stream:      Stream{Tasks: 10, Batch: 10, ClassOrder: Order{Name: OrderRandom}},
+		Stream:      Stream{Kind: "classes", Tasks: 10, Batch: 10, ClassOrder: Order{Name: OrderRandom}},
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},

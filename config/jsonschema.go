@@ -67,8 +67,12 @@ func (s *Schema) addNames(root map[string]any) {
 		return
 	}
 	properties := root["properties"].(map[string]any)
-	properties["methods"].(map[string]any)["items"].(map[string]any)["enum"] = s.methodNames()
-	within(root, "data")["properties"].(map[string]any)["name"].(map[string]any)["enum"] = s.dataNames()
+	properties["methods"].(map[string]any)["items"].(map[string]any)["enum"] = namesOf(s.Methods)
+	enum := func(section, key string, names []string) {
+		within(root, section)["properties"].(map[string]any)[key].(map[string]any)["enum"] = names
+	}
+	enum("data", "name", namesOf(s.Data))
+	enum("stream", "kind", namesOf(s.Streams))
 }
 
 // schema describes the values of the key.

@@ -51,6 +51,8 @@ var table = []Key{
 		Help: "drawn training images a class", ReadBy: "data sets that the program draws", field: func(c *Config) any { return &c.Data.TrainPerClass }},
 	{Name: "data.test_per_class", Flag: "test-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
 		Help: "drawn test images a class", ReadBy: "data sets that the program draws", field: func(c *Config) any { return &c.Data.TestPerClass }},
+	{Name: "stream.kind", Flag: "stream", Group: GroupData, Value: "KIND", Help: "how tasks differ; `ocl data streams` shows the kinds",
+		field: func(c *Config) any { return &c.Stream.Kind }},
 	{Name: "stream.tasks", Flag: "tasks", Group: GroupData, Value: "T", Least: 1, Most: 10_000,
 		Help: "tasks of the stream; they share the classes equally", field: func(c *Config) any { return &c.Stream.Tasks }},
 	{Name: "stream.batch", Flag: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,

@@ -169,7 +169,7 @@ func (r *reader) isSection(key string) bool {
 		return true
 	}
 	if name, ok := strings.CutPrefix(key, "method."); ok {
-		_, known := r.schema.method(name)
+		_, known := lookup(r.schema.Methods, name)
 		return known || len(r.schema.Methods) == 0 && !strings.Contains(name, ".")
 	}
 	for _, k := range table {
@@ -182,7 +182,7 @@ func (r *reader) isSection(key string) bool {
 
 // leaf sets a key from its node.
 func (r *reader) leaf(where, key string, n *yaml.Node) {
-	k, option, err := r.schema.lookup(key)
+	k, option, err := r.schema.find(key)
 	if err != nil {
 		r.add(where, "%w", err)
 		return
@@ -241,21 +241,21 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// lookup finds a key of the table or an option of a method. The error says what is unknown and what was probably meant.
-func (s *Schema) lookup(key string) (Key, *Option, error) {
+// find finds a key of the table or an option of a method. The error says what is unknown and what was probably meant.
+func (s *Schema) find(key string) (Key, *Option, error) {
 	if k, ok := find(key); ok {
 		return k, nil, nil
 	}
 	name, option, ok := cutOption(key)
-	m, known := s.method(name)
-	o, has := m.option(option)
+	m, known := lookup(s.Methods, name)
+	o, has := lookup(m.Options, option)
 	switch {
 	case name == "":
 		return Key{}, nil, unknown("unknown key %s. %s", shown(key), keyHint(key, s.Names()))
 	case ok && len(s.Methods) == 0:
 		return Key{}, &Option{Name: option}, nil
 	case !known:
-		return Key{}, nil, unknown("unknown method %s. %s", shown(name), meant(name, s.methodNames()))
+		return Key{}, nil, unknown("unknown method %s. %s", shown(name), meant(name, namesOf(s.Methods)))
 	case has:
 		return Key{}, &o, nil
 	case !ok:
@@ -263,7 +263,7 @@ func (s *Schema) lookup(key string) (Key, *Option, error) {
 	case len(m.Options) == 0:
 		return Key{}, nil, unknown("unknown option %s. %s has no options of its own", shown(option), name)
 	}
-	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shown(option), name, meant(option, m.optionNames()), name)
+	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shown(option), name, meant(option, namesOf(m.Options)), name)
 }
 
 func keyHint(key string, names []string) string {
@@ -275,7 +275,7 @@ func keyHint(key string, names []string) string {
 
 // wanted says what a key takes.
 func (s *Schema) wanted(key string) string {
-	k, option, err := s.lookup(key)
+	k, option, err := s.find(key)
 	switch {
 	case err != nil:
 		return "a known key"
@@ -310,7 +310,7 @@ func (r *reader) show(n *yaml.Node) string {
 // Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]"; an
 // empty text unsets a key that may be unset. An unknown key or a value of another kind is an error.
 func (s *Schema) Set(c *Config, key, text string) error {
-	k, option, err := s.lookup(key)
+	k, option, err := s.find(key)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}

@@ -56,7 +56,7 @@ func (s *Schema) Resolved(c Config) Config {
 
 // mayUseMemory says whether a method keeps a memory; nobody knows of one that is not in the catalogue.
 func (s *Schema) mayUseMemory(name string) bool {
-	m, known := s.method(name)
+	m, known := lookup(s.Methods, name)
 	return !known || m.UsesMemory
 }
 
@@ -117,7 +117,7 @@ func (s *Schema) run(c Config) Config {
 // teacher is what replay.teacher is where nothing is said.
 func (s *Schema) teacher(method string, tricks []string) string {
 	const key = "replay.teacher"
-	if m, ok := s.method(method); ok && slices.Contains(m.Settings, key) && m.Teacher != "" {
+	if m, ok := lookup(s.Methods, method); ok && slices.Contains(m.Settings, key) && m.Teacher != "" {
 		return m.Teacher
 	}
 	for _, t := range s.Tricks {

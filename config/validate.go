@@ -73,10 +73,10 @@ func (s *Schema) checkData(f *faults, c Config) {
 	if len(s.Data) == 0 {
 		return
 	}
-	set, known := s.dataSet(d.Name)
+	set, known := lookup(s.Data, d.Name)
 	switch {
 	case !known:
-		f.add("data.name", "unknown data set %q. %s", d.Name, meant(d.Name, s.dataNames()))
+		f.add("data.name", "unknown data set %q. %s", d.Name, meant(d.Name, namesOf(s.Data)))
 		return
 	case set.NeedsDir && d.Dir == "":
 		f.add("data.dir", "%s needs the folder or file that holds it. Use --data-dir DIR; `ocl data info %s` says where to get it", d.Name, d.Name)
@@ -107,13 +107,17 @@ func (s *Schema) checkData(f *faults, c Config) {
 
 func (s *Schema) checkStream(f *faults, c Config) {
 	least := map[string]int{ProtocolSurvey: 3, ProtocolTuning: 3}[c.Protocol]
-	set, _ := s.dataSet(c.Data.Name)
+	set, _ := lookup(s.Data, c.Data.Name)
+	kind, known := lookup(s.Streams, c.Stream.Kind)
+	if !known && len(s.Streams) > 0 {
+		f.add("stream.kind", "unknown kind %q. %s", c.Stream.Kind, meant(c.Stream.Kind, namesOf(s.Streams)))
+	}
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
 		f.add("stream.tasks", "%d is too few under the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
-	case set.Classes > 0 && s.CheckTasks != nil:
-		if err := s.CheckTasks(tasks, set.Classes); err != nil {
+	case set.Classes > 0 && kind.CheckTasks != nil:
+		if err := kind.CheckTasks(tasks, set.Classes); err != nil {
 			f.add("stream.tasks", "%w", err)
 		}
 	}
@@ -153,9 +157,9 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 		return
 	}
 	for _, name := range c.Methods {
-		m, known := s.method(name)
+		m, known := lookup(s.Methods, name)
 		if !known {
-			f.add("methods", "unknown method %q. %s", name, meant(name, s.methodNames()))
+			f.add("methods", "unknown method %q. %s", name, meant(name, namesOf(s.Methods)))
 			continue
 		}
 		if m.Check == nil || s.checkOptions(nil, m, c) > 0 {
@@ -168,9 +172,9 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 		}
 	}
 	for _, name := range sortedKeys(c.Method) {
-		m, known := s.method(name)
+		m, known := lookup(s.Methods, name)
 		if !known {
-			f.add("method."+name, "unknown method. %s", meant(name, s.methodNames()))
+			f.add("method."+name, "unknown method. %s", meant(name, namesOf(s.Methods)))
 			continue
 		}
 		s.checkOptions(f, m, c)
@@ -183,9 +187,9 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 	var found faults
 	for _, name := range sortedKeys(c.Method[m.Name]) {
 		key, v := optionKey(m.Name, name), c.Method[m.Name][name]
-		o, known := m.option(name)
+		o, known := lookup(m.Options, name)
 		if !known {
-			_, _, err := s.lookup(key)
+			_, _, err := s.find(key)
 			found.add(key, "%w", err)
 			continue
 		}
@@ -210,7 +214,7 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 func (s *Schema) checkMemory(f *faults, c Config) {
 	var using, replaying []string
 	for _, name := range c.Methods {
-		m, _ := s.method(name)
+		m, _ := lookup(s.Methods, name)
 		if m.UsesMemory {
 			using = append(using, name)
 		}
@@ -235,7 +239,7 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 	var without []string
 	for _, name := range c.Methods {
-		if m, known := s.method(name); known && !m.UsesMemory {
+		if m, known := lookup(s.Methods, name); known && !m.UsesMemory {
 			without = append(without, name)
 		}
 	}
@@ -282,7 +286,7 @@ func (s *Schema) checkTricks(f *faults, c Config) {
 		}
 		sets, texts = append(sets, names), append(texts, text)
 		for _, name := range c.Methods {
-			if m, known := s.method(name); known && m.Refuses != nil {
+			if m, known := lookup(s.Methods, name); known && m.Refuses != nil {
 				for _, err := range m.Refuses(names) {
 					f.add("tricks", "%w", err)
 				}
@@ -310,12 +314,11 @@ func (s *Schema) anyways(c Config, tricks []string) string {
 // anyway names the setting that does what a trick would: several iterations, or a classification by class means beside the
 // head's.
 func (s *Schema) anyway(c Config, name string) string {
-	i := slices.IndexFunc(s.Tricks, func(t Trick) bool { return t.Name == name })
+	t, _ := lookup(s.Tricks, name)
 	switch {
-	case i < 0:
-	case c.Replay.Iterations > 1 && slices.Contains(s.Tricks[i].Settings, "replay.iterations"):
+	case c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations"):
 		return fmt.Sprintf("replay.iterations %d", c.Replay.Iterations)
-	case s.Tricks[i].Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
+	case t.Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
 		return "classifiers " + strings.Join(c.Classifiers, ",")
 	}
 	return ""
@@ -334,7 +337,7 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
-	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := s.method(name); return !known }) {
+	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
 	}
 	for _, name := range c.Methods {

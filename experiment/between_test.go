@@ -21,6 +21,7 @@ import (
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/nn"
+	"ocl/stream"
 )
 
 // Evaluations in the middle of tasks change no bit of the training, whatever the method: results and learners are the same but for
@@ -212,7 +213,7 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	}
 }
 
-// reshaped is a stream of the tests with tasks of unequal size, or with one test set for all tasks.
+// reshaped is a stream with one test set for all tasks.
 type reshaped struct {
 	view
 	common bool
@@ -252,6 +253,52 @@ func TestCommonTestSet(t *testing.T) {
 			t.Error(err)
 		} else if d, same := result.Same(r, again); !same {
 			t.Error(d)
+		}
+	}
+}
+
+// Tasks of unequal size are learned, measured, planned and resumed as any others.
+func TestUnequalTasks(t *testing.T) {
+	t.Parallel()
+	c := one("er")
+	c.Classifiers = []string{"head", "ncm"}
+	set := mustOpen(t, c, Options{}).set
+	uneven := func(o Options) Options {
+		o.hooks.stream = func(view) view {
+			s, err := stream.Split(set, stream.Options{Tasks: 5, TaskClasses: []int{60, 20, 10, 5, 5}, Batch: 10, Seed: c.Seed})
+			if err != nil {
+				t.Error(err)
+			}
+			return s
+		}
+		return o
+	}
+	want := filepath.Join(t.TempDir(), "whole")
+	planned := 0
+	r := mustRun(t, c, uneven(Options{Out: want, Events: func(Job) Events {
+		return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { planned = p.Steps }}
+	}}))[0]
+	var sizes []int
+	for i, task := range r.Stream.Tasks {
+		sizes = append(sizes, len(task.Classes))
+		if task.Train != 6*len(task.Classes) || task.Test != 2*len(task.Classes) || len(r.ErrorAnalysis.Tasks[i].Confusion) != i+1 {
+			t.Errorf("task %d: %+v, %d rows of confusion", i, task, len(r.ErrorAnalysis.Tasks[i].Confusion))
+		}
+	}
+	if !slices.Equal(sizes, []int{60, 20, 10, 5, 5}) || r.Outcome.Step != 36+12+6+3+3 || planned != r.Outcome.Step {
+		t.Errorf("tasks of %v classes, %d steps, %d planned", sizes, r.Outcome.Step, planned)
+	}
+	for _, at := range []int{10, 40, 55} {
+		out := filepath.Join(t.TempDir(), "x")
+		ctx, o := stopAfter(at, uneven(Options{Out: out}))
+		if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if _, err := Resume(context.Background(), out, uneven(Options{})); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+			t.Errorf("resumed after %d steps: %s", at, d)
 		}
 	}
 }
@@ -304,6 +351,8 @@ func TestSeedsVaryApart(t *testing.T) {
 
 // Two engines in one process give what each gives by itself; the config of a run repeats it, whatever the machine would choose.
 func TestEngineIsPartOfTheConfig(t *testing.T) {
+	t.Setenv("OCL_KERNEL", "")
+	t.Setenv("OCL_CONV", "")
 	c := one("er")
 	c.Network = config.Network{Name: networkResNet18, Width: 2, Hidden: []int{}}
 	c.Data.Size, c.Stream.Tasks = 25, 2

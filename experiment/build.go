@@ -28,7 +28,7 @@ func newStream(set *data.Set, c config.Config) (view, error) {
 		return nil, err
 	}
 	o := stream.Options{
-		Tasks: c.Stream.Tasks, Batch: c.Stream.Batch, Keep: keep, Order: c.Stream.ClassOrder.Name,
+		Kind: c.Stream.Kind, Tasks: c.Stream.Tasks, Batch: c.Stream.Batch, Keep: keep, Order: c.Stream.ClassOrder.Name,
 		DropLast: *c.Stream.DropLast, Augment: c.Stream.Augment,
 		Mean: c.Stream.Mean, Std: c.Stream.Std, Seed: c.OrderSeed(),
 	}

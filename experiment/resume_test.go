@@ -261,6 +261,20 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
+// lastCheckpoint is the newest checkpoint of a run, and the folder that it is in.
+func lastCheckpoint(t *testing.T, folder string) (*checkpoint.Dir, checkpoint.Loaded) {
+	t.Helper()
+	dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := dir.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, got
+}
+
 // A checkpoint or a result of other data, numbers, kernels or convolutions is refused, saying which and what to set.
 func TestOthersRefused(t *testing.T) {
 	t.Parallel()
@@ -277,14 +291,7 @@ func TestOthersRefused(t *testing.T) {
 		{func(id *identity) { id.config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
 	} {
 		out, folder, c := interrupted(t)
-		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := dir.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir, got := lastCheckpoint(t, folder)
 		id, err := loadIdentity(got.Decoder().Sub("identity"))
 		if err != nil {
 			t.Fatal(err)
@@ -338,14 +345,7 @@ func TestOthersRefused(t *testing.T) {
 func TestRenamedKeyRefused(t *testing.T) {
 	t.Parallel()
 	out, folder, c := interrupted(t)
-	dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, got := lastCheckpoint(t, folder)
 	text, err := got.Decoder().Sub("identity").Bytes("config")
 	if err != nil {
 		t.Fatal(err)
@@ -375,14 +375,7 @@ func TestRenamedKeyRefused(t *testing.T) {
 func TestOlderCheckpointIsContinued(t *testing.T) {
 	t.Parallel()
 	out, folder, c := interrupted(t)
-	dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, got := lastCheckpoint(t, folder)
 	older := checkpoint.NewContainer()
 	for _, name := range got.Names() {
 		b, err := got.Decoder().Bytes(name)

@@ -12,23 +12,21 @@ import (
 func Schema() *config.Schema {
 	s := &config.Schema{Catalogue: config.Catalogue{
 		ParseTricks: method.ParseTricks,
-		CheckTasks:  stream.CheckTasks,
 		LeastSide:   map[string]int{networkResNet18: arch.LeastSide},
 	}}
 	for _, info := range data.Catalogue() {
 		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
+	for _, k := range stream.Kinds() {
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks})
+	}
 	for _, info := range method.Catalogue() {
-		m := config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Refuses: info.CheckTricks,
-			Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }}
-		for _, o := range info.Options {
-			m.Options = append(m.Options, config.Option(o))
-		}
-		s.Methods = append(s.Methods, m)
+		s.Methods = append(s.Methods, config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
+			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }})
 	}
 	for _, t := range method.Tricks() {
-		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies})
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
 	}
 	return s
 }

@@ -14,7 +14,6 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/method"
 )
 
 // tricked is tiny with ER and A-GEM, each with some tricks.
@@ -96,7 +95,7 @@ func TestRefusedGrids(t *testing.T) {
 // The config of each run of a list is one that can be run on its own, also where it holds a setting that others of the list read.
 func TestRunConfigsStandAlone(t *testing.T) {
 	c := tiny()
-	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{method.NoTrick}
+	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{config.NoTrick}
 	c.Memory, c.Replay = 20, config.Replay{Batch: 5, Iterations: 2, Joint: true, Teacher: config.TeacherTraining}
 	for _, j := range jobsOf(t, c) {
 		if err := Schema().Validate(j.Config); err != nil {
@@ -126,7 +125,7 @@ func TestTricksInResults(t *testing.T) {
 		if again := jobsOf(t, c); len(again) != 1 || again[0].Key != r.Key {
 			t.Errorf("%s: its config is another run: %s", name, config.Difference(r.Config, again[0].Config))
 		}
-		want := method.NoTrick
+		want := config.NoTrick
 		if len(r.Method.Tricks) > 0 {
 			want = r.Method.Tricks[0]
 		}

@@ -28,6 +28,7 @@ type Info struct {
 	Traits
 	Signals        []string          // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
 	Settings       []string          // keys of the config that it reads, beyond network and optimiser
+	Teacher        string            // what replay.teacher is where nothing is said; "" is evaluation
 	Options        []Option          // method.<Name>.<option>; only what no shared setting says
 	Paper, Authors Grid              // what to try when tuning: the survey's table:hyper, and its authors' files
 	CostPerStep    string            // relative to Finetune
@@ -181,7 +182,7 @@ func (i Info) CheckOptions(options map[string]any) error {
 		case !ok:
 		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
 			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Wanted())
-		case !o.holds(v):
+		case !o.Holds(v):
 			return fmt.Errorf("method: %s: option %s: %v; want %s; correct the value", i.Name, o.Name, v, o.Wanted())
 		}
 	}

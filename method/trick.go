@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ocl"
+	"ocl/config"
 	"ocl/internal/nearest"
 	"ocl/learner"
 )
@@ -20,6 +21,7 @@ type Trick struct {
 	Citation string
 	Signals  []string // supervisory signals used besides those of the method
 	Settings []string // keys of the config that it reads
+	Teacher  string   // what replay.teacher is where nothing is said and the method does not read it; "" is evaluation
 	Cost     string   // relative to the method without it
 	Expect   string   // what a person will see
 
@@ -44,9 +46,6 @@ var tricks = []Trick{
 	trickSeparated,
 }
 
-// NoTrick is how a list of tricks names a method as it is.
-const NoTrick = "none"
-
 // Tricks returns all tricks, sorted by name.
 func Tricks() []Trick { return slices.Clone(tricks) }
 
@@ -65,7 +64,7 @@ func LookupTrick(name string) (Trick, error) {
 // ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error
 // begins with what is wrong.
 func ParseTricks(text string) ([]string, error) {
-	if text == NoTrick {
+	if text == config.NoTrick {
 		return nil, nil
 	}
 	var names []string

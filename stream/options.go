@@ -92,9 +92,7 @@ func (o Options) checkTasks(classes int) error {
 func (o Options) check(set *data.Set) error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if err := o.checkTasks(set.Classes); err != nil {
-		faults = append(faults, err)
-	} else if k := o.Keep; k != (Range{}) && (k.From < 0 || k.From >= k.To || k.To > o.Tasks) {
+	if k := o.Keep; k != (Range{}) && (k.From < 0 || k.From >= k.To || k.To > o.Tasks) {
 		add("tasks %d to %d are to be kept; want a range within 0 to %d", k.From, k.To, o.Tasks)
 	}
 	if n := set.Train.Len(); o.Batch < 1 || o.Batch > n {

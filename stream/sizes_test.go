@@ -141,7 +141,7 @@ func TestBadTaskClasses(t *testing.T) {
 	}
 	// A batch of a small task is held to that task.
 	_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 6, DropLast: true, Order: Given})
-	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training pictures") {
+	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training images") {
 		t.Errorf("a batch that a small task cannot fill: %v", err)
 	}
 	// One test set needs test pictures of some task, test sets of their own of each.
@@ -152,7 +152,7 @@ func TestBadTaskClasses(t *testing.T) {
 		t.Errorf("one test picture of all tasks: %v", err)
 	}
 	o.Keep = Range{1, 4}
-	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "tasks 2 to 4 have no test pictures") {
+	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "tasks 2 to 4 have no test images") {
 		t.Errorf("no test picture of the kept tasks: %v", err)
 	}
 }

@@ -4,6 +4,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -25,6 +26,7 @@ const defaultTestBatch = 200
 
 // Options say how a data set becomes a stream.
 type Options struct {
+	Kind       string // of the catalogue; "" is classes
 	Tasks      int    // T of the whole stream, before Keep; it divides the number of classes unless TaskClasses is set
 	Batch      int    // b, samples in an incoming batch
 	TestBatch  int    // samples in a test batch; 0 is 200
@@ -46,8 +48,8 @@ type Options struct {
 // Range is the tasks From to To-1 of the whole stream, 0-based. The zero value is all of them.
 type Range struct{ From, To int }
 
-// Tasks is a class-incremental stream over a data set in memory: each task has its own classes. It is used by one
-// goroutine at a time; any number of streams share a data set.
+// Tasks is a stream over a data set in memory, in tasks of some [Kind]. It is used by one goroutine at a time; any number of
+// streams share a data set.
 type Tasks struct {
 	set     *data.Set
 	opts    Options
@@ -68,52 +70,36 @@ var (
 	_ ocl.Seeker = (*Tasks)(nil)
 )
 
-// Split makes a stream of opts.Tasks tasks, with equally many classes each unless opts.TaskClasses says otherwise (survey §3.1,
-// class-incremental). The order of the classes comes from the source "stream/class-order" of the seed, the order of task i's pictures from
-// "stream/shuffle/i" with i counted in the whole stream: what Keep leaves out moves nothing.
+// Split makes a stream of opts.Tasks tasks in the way that opts.Kind names. The order of task i's images comes from the source
+// "stream/shuffle/i" of the seed, with i counted in the whole stream: what Keep leaves out moves nothing.
 //
-// It returns an error if tasks do not divide the classes or their numbers of classes do not add up, a batch is larger than a
-// task, the order does not hold every class once, or a test set is empty.
+// It returns an error if the kind cannot make so many tasks of the data, a batch is larger than a task, the order does not hold
+// every class once, or a test set is empty.
 func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.TestBatch == 0 {
 		opts.TestBatch = defaultTestBatch
 	}
-	if err := opts.check(set); err != nil {
+	kind, err := LookupKind(opts.Kind)
+	if err == nil {
+		err = errors.Join(kind.check(set, opts), opts.check(set))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	order := classOrder(set.Classes, opts)
 	s := &Tasks{set: set, opts: opts, first: opts.Keep.From}
 	s.info = ocl.StreamInfo{
-		Name: set.Name, Scenario: ocl.ClassIncremental, Channels: set.C, Height: set.H, Width: set.W,
+		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
 		Pixels: pixelValues(set.C, opts), CommonTest: opts.CommonTest,
 	}
-	train, test := byClass(set.Classes, set.Train.Y), byClass(set.Classes, set.Test.Y)
+	shares := kind.deal(set, opts)
 	for t := opts.Keep.From; t < opts.Keep.To; t++ {
-		classes := opts.classesOf(t, order)
-		tr, te := gather(train, classes), gather(test, classes)
-		src := rng.New(opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
-		src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
-		if opts.DropLast {
-			tr = tr[:len(tr)/opts.Batch*opts.Batch]
+		if err := s.add(t, shares[t]); err != nil {
+			return nil, err
 		}
-		task := ocl.TaskInfo{Index: t - opts.Keep.From, Train: len(tr), Test: len(te)}
-		for _, k := range classes {
-			task.Classes = append(task.Classes, ocl.Label(k))
-		}
-		if len(tr) == 0 {
-			return nil, fmt.Errorf("stream: batch %d: task %d has fewer training pictures, and incomplete batches are "+
-				"dropped; want a smaller batch; lower stream.batch or set stream.drop_last to false", opts.Batch, t+1)
-		}
-		if len(te) == 0 && !opts.CommonTest {
-			return nil, fmt.Errorf("stream: task %d: classes %v have no test pictures; want at least one; "+
-				"use fewer tasks or more test data", t+1, classes)
-		}
-		s.info.Tasks = append(s.info.Tasks, task)
-		s.train, s.test = append(s.train, tr), append(s.test, te)
 	}
 	if opts.CommonTest {
 		if err := s.shareTest(); err != nil {
@@ -128,11 +114,35 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	return s, nil
 }
 
+// add makes a task of the whole stream of what was dealt to it.
+func (s *Tasks) add(t int, of share) error {
+	tr, te := of.train, of.test
+	src := rng.New(s.opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
+	src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
+	if s.opts.DropLast {
+		tr = tr[:len(tr)/s.opts.Batch*s.opts.Batch]
+	}
+	task := ocl.TaskInfo{Index: t - s.first, Train: len(tr), Test: len(te)}
+	for _, k := range of.classes {
+		task.Classes = append(task.Classes, ocl.Label(k))
+	}
+	if len(tr) == 0 {
+		return fmt.Errorf("stream: batch %d: task %d has fewer training images, and incomplete batches are "+
+			"dropped. Lower stream.batch or set stream.drop_last to false", s.opts.Batch, t+1)
+	}
+	if len(te) == 0 && !s.opts.CommonTest {
+		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)
+	}
+	s.info.Tasks = append(s.info.Tasks, task)
+	s.train, s.test = append(s.train, tr), append(s.test, te)
+	return nil
+}
+
 // shareTest makes one test set of those of all tasks, in the order of the data set.
 func (s *Tasks) shareTest() error {
 	all := slices.Concat(s.test...)
 	if len(all) == 0 {
-		return fmt.Errorf("stream: the classes of tasks %d to %d have no test pictures; want at least one; use more test data",
+		return fmt.Errorf("stream: the classes of tasks %d to %d have no test images. Use more test data",
 			s.first+1, s.first+len(s.train))
 	}
 	slices.Sort(all)
@@ -141,54 +151,6 @@ func (s *Tasks) shareTest() error {
 		s.info.Tasks[i].Test = len(all)
 	}
 	return nil
-}
-
-// classesOf returns the classes of a task of the whole stream.
-func (o Options) classesOf(task int, order []int) []int {
-	if len(o.TaskClasses) == 0 {
-		per := len(order) / o.Tasks
-		return order[task*per : (task+1)*per]
-	}
-	from := 0
-	for _, n := range o.TaskClasses[:task] {
-		from += n
-	}
-	return order[from : from+o.TaskClasses[task]]
-}
-
-// classOrder returns the classes in the order in which tasks take them.
-func classOrder(classes int, opts Options) []int {
-	if len(opts.ClassOrder) > 0 {
-		return opts.ClassOrder
-	}
-	order := make([]int, classes)
-	for i := range order {
-		order[i] = i
-	}
-	if opts.Order != Given {
-		src := rng.New(opts.Seed, "stream/class-order")
-		src.Shuffle(classes, func(i, j int) { order[i], order[j] = order[j], order[i] })
-	}
-	return order
-}
-
-// byClass lists the pictures of each class.
-func byClass(classes int, labels []int32) [][]int32 {
-	lists := make([][]int32, classes)
-	for i, y := range labels {
-		lists[y] = append(lists[y], int32(i))
-	}
-	return lists
-}
-
-// gather joins the lists of some classes, in the order of the data set.
-func gather(lists [][]int32, classes []int) []int32 {
-	var all []int32
-	for _, k := range classes {
-		all = append(all, lists[k]...)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // Info describes the stream; Index counts the tasks delivered, and Train leaves out what DropLast drops.

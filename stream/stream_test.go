@@ -388,7 +388,7 @@ func TestBadOptions(t *testing.T) {
 		{"more tasks than classes", "set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
 		{"no batch", "batch 0; want 1 to 600", func(o *Options) { o.Batch = 0 }},
 		{"huge batch", "batch 601; want 1 to 600", func(o *Options) { o.Batch = 601 }},
-		{"batch above a task", "fewer training pictures", func(o *Options) { o.Batch, o.DropLast = 121, true }},
+		{"batch above a task", "fewer training images", func(o *Options) { o.Batch, o.DropLast = 121, true }},
 		{"test batch", "test batch -1", func(o *Options) { o.TestBatch = -1 }},
 		{"order", `class order "sorted"`, func(o *Options) { o.Order = "sorted" }},
 		{"empty list", "the list is empty", func(o *Options) { o.Order = List }},
@@ -416,7 +416,7 @@ func TestBadOptions(t *testing.T) {
 	}
 	set := tiny(4, 10, 1)
 	set.Test.Y, set.Test.X = set.Test.Y[:2], set.Test.X[:32]
-	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil || !strings.Contains(err.Error(), "no test pictures") {
-		t.Errorf("got %v, want an error of a task without test pictures", err)
+	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil || !strings.Contains(err.Error(), "no test images") {
+		t.Errorf("got %v, want an error of a task without test images", err)
 	}
 }

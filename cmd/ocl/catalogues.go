@@ -3,6 +3,7 @@ package main
 import (
 	"ocl/data"
 	"ocl/method"
+	"ocl/stream"
 )
 
 // methodJSON is what `ocl methods --json` prints of a method. Lists and maps are never null.
@@ -160,6 +161,15 @@ func newDataJSON(i data.Info) dataJSON {
 		Layout: i.Layout, Source: i.Source, Licence: i.Licence, Citation: i.Citation, Example: i.Example,
 	}
 }
+
+// kindJSON is what `ocl data streams --json` prints of a kind of stream.
+type kindJSON struct {
+	Name     string `json:"name"`
+	Scenario string `json:"scenario"`
+	Summary  string `json:"summary"`
+}
+
+func newKindJSON(k stream.Kind) kindJSON { return kindJSON{k.Name, string(k.Scenario), k.Summary} }
 
 // each converts every entry of a catalogue.
 func each[T, J any](list []T, convert func(T) J) []J {

@@ -10,6 +10,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/nearest"
+	"ocl/stream"
 )
 
 func newData() *cobra.Command {
@@ -19,7 +20,7 @@ func newData() *cobra.Command {
 		Example: `  ocl data list
   ocl data preview glyphs -o sheet.png`,
 	}
-	return group(cmd, newDataList(), newDataInfo(), newDataPreview())
+	return group(cmd, newDataList(), newDataInfo(), newDataPreview(), newDataStreams())
 }
 
 func newDataList() *cobra.Command {
@@ -57,6 +58,29 @@ func newDataList() *cobra.Command {
 func addJSON(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
+}
+
+func newDataStreams() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "streams",
+		Short: "List the kinds of streams: what --stream of `ocl run` takes, and how the tasks of each differ.",
+		Example: `  ocl data streams
+  ocl data streams --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), each(stream.Kinds(), newKindJSON))
+			}
+			t := table{head: []string{"name", "scenario", "tasks"}, right: make([]bool, 3)}
+			for _, k := range stream.Kinds() {
+				t.rows = append(t.rows, []string{k.Name, string(k.Scenario), k.Summary})
+			}
+			return t.write(cmd.OutOrStdout())
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
 }
 
 func newDataInfo() *cobra.Command {

@@ -20,7 +20,7 @@ func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
 	return p, &now
 }
 
-func stream(tasks int) ocl.StreamInfo {
+func streamOf(tasks int) ocl.StreamInfo {
 	info := ocl.StreamInfo{Batch: 10}
 	for i := range tasks {
 		info.Tasks = append(info.Tasks, ocl.TaskInfo{Index: i, Train: 2500, Test: 500})
@@ -32,7 +32,7 @@ func stream(tasks int) ocl.StreamInfo {
 func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
 	job := experiment.Job{Index: len(p.runs), Total: total, Method: method, Seed: seed}
 	ev := p.events(job)
-	ev.Begin(job, stream(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000})
+	ev.Begin(job, streamOf(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000})
 	return ev
 }
 
@@ -146,7 +146,7 @@ func TestProgressReviews(t *testing.T) {
 		var out bytes.Buffer
 		p, now := watch(&out, true, 100)
 		ev := p.events(experiment.Job{Total: 1, Method: "er"})
-		ev.Begin(experiment.Job{Total: 1}, stream(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}})
 		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
 			ev.TaskBegin(ocl.TaskInfo{Index: task})
 			for step := 10*task + 1; step <= 10*task+10; step++ {

@@ -13,6 +13,7 @@ import (
 	"ocl/data"
 	"ocl/experiment"
 	"ocl/method"
+	"ocl/stream"
 )
 
 // Groups of flags in the help, besides those of package config.
@@ -62,6 +63,8 @@ func addKey(cmd *cobra.Command, k config.Key) {
 	switch k.Name {
 	case "data.name":
 		names = data.Names
+	case "stream.kind":
+		names = streamNames
 	case "methods":
 		names = methodNames
 	case "tricks":
@@ -157,6 +160,14 @@ func methodNames() []string {
 	var names []string
 	for _, info := range method.Catalogue() {
 		names = append(names, info.Name)
+	}
+	return names
+}
+
+func streamNames() []string {
+	var names []string
+	for _, k := range stream.Kinds() {
+		names = append(names, k.Name)
 	}
 	return names
 }

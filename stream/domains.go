@@ -1,0 +1,59 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+
+	"ocl"
+	"ocl/data"
+	"ocl/internal/rng"
+)
+
+// domains brings new instances of the same classes with every task (survey §3.1, domain-incremental): those of domains that no
+// other task has, equally many domains for each. The domains of the glyphs are their typefaces. The order of the domains comes
+// from the source "stream/domain-order" of the seed; Given takes them as the data set counts them.
+var domains = Kind{
+	Name: "domains", Scenario: ocl.DomainIncremental, Summary: "the same classes in other domains, such as the typefaces of glyphs; for data sets that know of domains",
+	check: func(set *data.Set, o Options) error {
+		n := len(set.Domains)
+		switch {
+		case n == 0 || set.Train.Domain == nil || set.Test.Domain == nil:
+			return fmt.Errorf("kind domains: the data set %s knows of no domains. Use glyphs, or --stream classes", set.Name)
+		case o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0:
+			return fmt.Errorf("kind domains: %d tasks do not divide the %d domains of %s. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
+		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
+			return fmt.Errorf("kind domains: a list of classes is given, but every task has all classes. Set stream.class_order to random or given")
+		}
+		return nil
+	},
+	deal: func(set *data.Set, o Options) []share {
+		order := make([]int, len(set.Domains))
+		for i := range order {
+			order[i] = i
+		}
+		if o.Order != Given {
+			src := rng.New(o.Seed, "stream/domain-order")
+			src.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+		per := len(order) / o.Tasks
+		taskOf := make([]int, len(order))
+		for place, domain := range order {
+			taskOf[domain] = place / per
+		}
+		shares := make([]share, o.Tasks)
+		for i, domain := range set.Train.Domain {
+			s := &shares[taskOf[domain]]
+			s.train = append(s.train, int32(i))
+			s.classes = append(s.classes, int(set.Train.Y[i]))
+		}
+		for i, domain := range set.Test.Domain {
+			s := &shares[taskOf[domain]]
+			s.test = append(s.test, int32(i))
+		}
+		for i := range shares {
+			slices.Sort(shares[i].classes)
+			shares[i].classes = slices.Compact(shares[i].classes)
+		}
+		return shares
+	},
+}

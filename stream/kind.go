@@ -1,0 +1,46 @@
+package stream
+
+import (
+	"fmt"
+
+	"ocl"
+	"ocl/data"
+	"ocl/internal/nearest"
+)
+
+// Kind is a way in which a data set becomes tasks.
+type Kind struct {
+	Name     string
+	Scenario ocl.Scenario
+	Summary  string // one sentence
+	// CheckTasks says whether so many tasks can be made of a data set with so many classes, as far as that is known before it is
+	// open; nil is no check.
+	CheckTasks func(tasks, classes int) error
+
+	check func(set *data.Set, o Options) error // what the kind wants of data and options
+	deal  func(set *data.Set, o Options) []share
+}
+
+// share is what a task of the whole stream is dealt: its classes in their order, and its images in the order of the data set.
+type share struct {
+	classes     []int
+	train, test []int32
+}
+
+// kinds is the catalogue. A new kind is a file with its entry and one line here.
+var kinds = []Kind{classes, domains}
+
+// Kinds returns all kinds, sorted by name.
+func Kinds() []Kind { return append([]Kind(nil), kinds...) }
+
+// LookupKind returns the kind called name; "" is the first. The error names the nearest one.
+func LookupKind(name string) (Kind, error) {
+	var names []string
+	for _, k := range kinds {
+		if k.Name == name || name == "" {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return Kind{}, fmt.Errorf("kind %q of stream is unknown; %s", name, nearest.Hint(name, names))
+}
