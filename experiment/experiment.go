@@ -28,7 +28,8 @@ type Options struct {
 	Program, Revision string
 	Command           []string
 
-	// Events returns the observers of a job; nil watches nothing. It is called once for each job, from one goroutine.
+	// Events returns the observers of a job; nil watches nothing. It is called when the job begins, by the goroutine of the run,
+	// and once more where a run that was at work elsewhere is tried again.
 	Events func(Job) Events
 
 	hooks hooks
@@ -66,13 +67,13 @@ type Evaluated struct {
 // Experiment is a config whose data are open: a plan of jobs, each of which can be run by itself, in another process too. It
 // may be used by several goroutines.
 type Experiment struct {
-	opts   Options
-	config config.Config // resolved
-	set    *data.Set
-	jobs   []Job
-	chosen []Job            // what Run runs
-	facts  map[string]facts // of the networks, by Job.Name
-	notes  []string
+	opts    Options
+	config  config.Config // resolved
+	set     *data.Set
+	jobs    []Job
+	chosen  []Job // what Run runs
+	network facts
+	notes   []string
 
 	setup sync.Mutex
 	ready bool // the folder is set up
@@ -121,23 +122,22 @@ func check(c config.Config, o Options) error {
 
 // plan lists the jobs of a config that is valid by itself.
 func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, facts: map[string]facts{}}
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set}
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
+	examined := map[string]bool{} // methods with their tricks: what fits together does so with every seed
 	runs := Schema().Runs(x.config)
+	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
 		j := Job{Index: i, Total: len(runs), Config: run, Method: run.Methods[0], Tricks: tricksOf(run), Seed: run.Seed}
-		if _, known := x.facts[j.Name()]; !known {
-			f, err := x.examine(j)
-			if err != nil {
+		if !examined[j.Name()] {
+			examined[j.Name()] = true
+			if err := x.examine(j); err != nil {
 				return nil, err
 			}
-			x.facts[j.Name()] = f
-			x.config.Eval = f.eval
 		}
-		f := x.facts[j.Name()]
-		j.Config.Eval, j.Config.Engine = f.eval, f.engine
+		j.Config.Eval, j.Config.Engine = x.config.Eval, x.network.engine
 		j.id = x.identify(j)
 		j.Key = j.id.key()
 		x.jobs = append(x.jobs, j)
@@ -176,35 +176,39 @@ func (x *Experiment) chooseEngine() error {
 	return nil
 }
 
-// facts are what an experiment has to know of the network of a run before it begins, the same for all seeds.
+// facts are what an experiment has to know of its network before a run begins. It is the same in all runs.
 type facts struct {
 	engine config.Engine // what the network's arithmetic really is
-	eval   string
-	flops  int64 // to predict an image
+	flops  int64         // to predict an image
 	params int
 }
 
-// examine builds the stream and the network of a job and drops them, so it also finds what does not fit together.
-func (x *Experiment) examine(j Job) (facts, error) {
+// examine builds the stream of a job and drops it, so it finds what does not fit together. The first one also settles what to
+// evaluate and tells the facts of the network.
+func (x *Experiment) examine(j Job) error {
 	st, err := newStream(x.set, j.Config)
 	if err != nil {
-		return facts{}, err
+		return err
 	}
-	if err := infoOf(j.Method).CheckStream(st.Info(), j.Tricks...); err != nil {
-		return facts{}, err
+	info := st.Info()
+	if err := infoOf(j.Method).CheckStream(info, j.Tricks...); err != nil {
+		return err
 	}
-	net, err := newNetwork(st.Info(), j.Config)
+	if x.config.Eval == "" {
+		x.config.Eval = defaultEval(info.Scenario)
+	}
+	if x.network.params > 0 {
+		return nil
+	}
+	net, err := newNetwork(info, j.Config)
 	if err != nil {
-		return facts{}, err
+		return err
 	}
-	f := facts{
+	x.network = facts{
 		engine: config.Engine{Kernel: net.KernelName(), Convolution: net.ConvolutionName()},
-		eval:   j.Config.Eval, flops: net.FLOPs(), params: len(net.Params()),
+		flops:  net.FLOPs(), params: len(net.Params()),
 	}
-	if f.eval == "" {
-		f.eval = defaultEval(st.Info().Scenario)
-	}
-	return f, nil
+	return nil
 }
 
 // defaultEval is what is tested after each task when the config does not say.

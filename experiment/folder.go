@@ -100,23 +100,17 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	for _, j := range x.jobs {
 		ours[j.Config.Canonical()] = true
 	}
-	old.Eval = x.settledEval(old.Eval)
+	if old.Eval == "" {
+		old.Eval = x.config.Eval
+	}
 	runs := Schema().Runs(old)
 	for _, r := range runs {
-		if r.Eval = x.settledEval(r.Eval); !ours[r.Canonical()] {
+		if !ours[r.Canonical()] {
 			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. Choose another --out, "+
 				"or replace it with --force", out, config.Difference(old, x.config))
 		}
 	}
-	return len(runs) == len(x.jobs), nil
-}
-
-// settledEval is what a config means that does not say what to evaluate.
-func (x *Experiment) settledEval(eval string) string {
-	if eval == "" {
-		return x.config.Eval
-	}
-	return eval
+	return len(runs) == len(x.jobs) && config.Difference(old, x.config) == "", nil
 }
 
 // checkStrays refuses a folder with a run that would be one of the experiment's if it had not been made with other data, another

@@ -44,7 +44,7 @@ func (x *Experiment) Plan(j Job) (Plan, error) {
 
 // newPlan counts the steps and tests of one run.
 func (x *Experiment) newPlan(st view, j Job) Plan {
-	c, known := j.Config, x.facts[j.Name()]
+	c, known := j.Config, x.network
 	info, s := infoOf(j.Method), setup(c)
 	p := Plan{FLOPsPerImage: known.flops}
 	of := st.Info()

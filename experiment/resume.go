@@ -40,13 +40,9 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		}
 		return Open(c, o)
 	}
-	c, err := readConfig(filepath.Join(dir, RunConfigFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("experiment: resume: %s: there is no %s of an experiment and no %s of a run. "+
 			"Give the --out of an experiment or the folder of a run in it", dir, ConfigFile, RunConfigFile)
-	}
-	if err != nil {
-		return nil, err
 	}
 	o.Out = filepath.Dir(full)
 	whole, err := readConfig(filepath.Join(o.Out, ConfigFile))
@@ -54,7 +50,6 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		return nil, fmt.Errorf("experiment: resume: %s: the folder around it has no readable %s: %w. Put the run back into its experiment, "+
 			"or start it again with `ocl run --config %s`", dir, ConfigFile, err, filepath.Join(dir, RunConfigFile))
 	}
-	whole.Engine = c.Engine // what made the run, unless the environment says otherwise
 	x, err := Open(whole, o)
 	if err != nil {
 		return nil, err
