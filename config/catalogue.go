@@ -38,6 +38,7 @@ type StreamKind struct {
 	Name string
 	// CheckTasks says whether so many tasks can be made of so many classes; nil is no check.
 	CheckTasks func(tasks, classes int) error
+	AllClasses bool // every task has all classes, so that there is no list of them to order
 }
 
 // Method is what a config has to respect of a method.

@@ -232,7 +232,11 @@ func (c Config) Canonical() string {
 		if k.Place || k.Engine {
 			continue
 		}
-		if text := k.text(&c); text != k.text(&historic) {
+		text := k.text(&c)
+		if own, ok := k.value(&c).(uint64); ok && k.optional() && own == c.Seed {
+			continue // a seed of its own that is the run's is none
+		}
+		if text != k.text(&historic) {
 			fmt.Fprintf(&b, "%s=%s\n", k.Name, text)
 		}
 	}

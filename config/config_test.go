@@ -25,7 +25,7 @@ var small = &Schema{Catalogue{
 			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
 		}
 		return nil
-	}}, {Name: "domains"}},
+	}}, {Name: "domains", AllClasses: true}},
 	Methods: []Method{
 		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
 		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
@@ -373,6 +373,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Classifiers = []string{"head", "nc"} }, `config: classifiers: unknown value "nc". Did you mean ncm?`},
 		{func(c *Config) { c.Classifiers = []string{"ncm"} }, "config: classifiers: ncm takes class means of the memory, and finetune has none."},
 		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks: 7 tasks do not divide 100 classes"},
+		{func(c *Config) { c.Stream.Kind, c.Stream.ClassOrder = "domains", Order{Classes: []int{1, 0}} }, "config: stream.class_order: a list of classes is given, but every task"},
 		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind: unknown kind "domain". Did you mean domains?`},
 		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few under the protocol survey, which needs at least 3."},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, and glyphs has 100."},

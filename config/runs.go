@@ -22,11 +22,6 @@ func (s *Schema) Resolved(c Config) Config {
 		drop := c.Protocol != ProtocolStandard
 		c.Stream.DropLast = &drop
 	}
-	for _, p := range []**uint64{&c.Seeds.Order, &c.Seeds.Init, &c.Seeds.Memory} {
-		if c.Runs == 1 && *p != nil && **p == c.Seed {
-			*p = nil // the same as none of its own
-		}
-	}
 	given := c.Method
 	c.Method = map[string]map[string]any{}
 	for name, options := range given {

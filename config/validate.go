@@ -121,7 +121,11 @@ func (s *Schema) checkStream(f *faults, c Config) {
 			f.add("stream.tasks", "%w", err)
 		}
 	}
-	s.checkOrder(f, c.Stream.ClassOrder, set)
+	if kind.AllClasses && len(c.Stream.ClassOrder.Classes) > 0 {
+		f.add("stream.class_order", "a list of classes is given, but every task of the kind %s has all classes. Use random or given", kind.Name)
+	} else {
+		s.checkOrder(f, c.Stream.ClassOrder, set)
+	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
 		f.add("stream.mean", "there are %d means and %d deviations. Give one of each for every channel, or none", m, d)
 	}

@@ -134,7 +134,7 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 		if !examined[j.Name()] {
 			examined[j.Name()] = true
 			if err := x.examine(j); err != nil {
-				return nil, err
+				return nil, unfit{err}
 			}
 		}
 		j.Config.Eval, j.Config.Engine = x.config.Eval, x.network.engine
@@ -182,6 +182,16 @@ type facts struct {
 	flops  int64         // to predict an image
 	params int
 }
+
+// ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that do not divide their
+// classes. A person mends it in the config.
+var ErrUnfit = errors.New("the config does not fit the data")
+
+// unfit marks an error without changing its text.
+type unfit struct{ error }
+
+func (e unfit) Unwrap() error      { return e.error }
+func (unfit) Is(target error) bool { return target == ErrUnfit }
 
 // examine builds the stream of a job and drops it, so it finds what does not fit together. The first one also settles what to
 // evaluate and tells the facts of the network.

@@ -24,6 +24,10 @@ const (
 // olderSteps is the file in which programs before keys wrote the steps of a run.
 const olderSteps = "steps.csv"
 
+// SetUp makes Options.Out the folder of the experiment, as Run does first: so that one that may not be used is told before
+// anything else. Without a folder it does nothing.
+func (x *Experiment) SetUp() error { return x.prepareFolder() }
+
 // prepareFolder makes Options.Out the folder of the experiment: new, or one that holds it already, or holds runs that are all
 // among its own. Another experiment is refused. With Options.Force what experiments wrote there is removed first, and nothing
 // else. The folder is locked meanwhile, so that two processes that set it up take turns.

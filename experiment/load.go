@@ -12,8 +12,9 @@ import (
 )
 
 // Load reads a config file: YAML, JSON, or the result.json of a run, which gives the config of that same run with its engine.
-// notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
+// With an error, c is what could be read. notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
 func Load(path string) (c config.Config, notes []string, err error) {
+	c = config.Default()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return c, nil, fmt.Errorf("config: %w. Give the path of a YAML config or of a result.json", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -40,7 +39,10 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		}
 		return Open(c, o)
 	}
-	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, olderSteps)); err == nil {
+		return nil, fmt.Errorf("experiment: resume: %s: an older ocl made this run, which this one cannot continue. Use that one, or start the run again", dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); err != nil {
 		return nil, fmt.Errorf("experiment: resume: %s: there is no %s of an experiment and no %s of a run. "+
 			"Give the --out of an experiment or the folder of a run in it", dir, ConfigFile, RunConfigFile)
 	}

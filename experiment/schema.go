@@ -19,7 +19,7 @@ func Schema() *config.Schema {
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
-		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks})
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
 		s.Methods = append(s.Methods, config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,

@@ -99,8 +99,8 @@ func (r *reading) err() error {
 	if len(r.left) == 0 {
 		return nil
 	}
-	faults := []error{fmt.Errorf("report: %d of %s cannot be read, and the report is without: %w",
-		len(r.left), count(len(r.left)+len(r.runs), "result"), ErrLeftOut)}
+	faults := []error{fmt.Errorf("report: %w: %d of %s cannot be read",
+		ErrLeftOut, len(r.left), count(len(r.left)+len(r.runs), "result"))}
 	for _, l := range r.left {
 		faults = append(faults, l.err)
 	}

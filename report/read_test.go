@@ -71,7 +71,7 @@ func TestLeftOut(t *testing.T) {
 	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) {
 		t.Fatalf("%v, %v", w, err)
 	}
-	if !strings.HasPrefix(err.Error(), "report: 2 of 3 results cannot be read, and the report is without: ") {
+	if !strings.HasPrefix(err.Error(), "report: some results are left out: 2 of 3 results cannot be read\n") {
 		t.Errorf("error is %v", err)
 	}
 	page, err := os.ReadFile(w.Page)

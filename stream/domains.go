@@ -13,7 +13,7 @@ import (
 // other task has, equally many domains for each. The domains of the glyphs are their typefaces. The order of the domains comes
 // from the source "stream/domain-order" of the seed; Given takes them as the data set counts them.
 var domains = Kind{
-	Name: "domains", Scenario: ocl.DomainIncremental, Summary: "the same classes in other domains, such as the typefaces of glyphs; for data sets that know of domains",
+	Name: "domains", Scenario: ocl.DomainIncremental, AllClasses: true, Summary: "the same classes in other domains, such as the typefaces of glyphs; for data sets that know of domains",
 	check: func(set *data.Set, o Options) error {
 		n := len(set.Domains)
 		switch {

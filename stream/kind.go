@@ -13,6 +13,8 @@ type Kind struct {
 	Name     string
 	Scenario ocl.Scenario
 	Summary  string // one sentence
+	// AllClasses says that every task has all classes, so that there is no list of them to order.
+	AllClasses bool
 	// CheckTasks says whether so many tasks can be made of a data set with so many classes, as far as that is known before it is
 	// open; nil is no check.
 	CheckTasks func(tasks, classes int) error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +33,7 @@ func newConfigShow() *cobra.Command {
 		Short: "Print the config that `ocl run` with the same flags would use, every key with its value.",
 		Example: `  ocl config show > exp.yaml
   ocl config show --memory 1000 --set stream.class_order=given`,
-		Args: exactly(),
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := flags.config(cmd.ErrOrStderr())
 			if err != nil {
@@ -73,9 +74,7 @@ func newConfigValidate() *cobra.Command {
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, notes, err := experiment.Load(args[0])
-			if err == nil {
-				err = experiment.Schema().Validate(cfg)
-			}
+			err = errors.Join(err, experiment.Schema().Validate(cfg)) // of what could be read
 			v := validation{File: args[0], Valid: err == nil, Faults: []string{}}
 			if err == nil {
 				v.Runs = len(experiment.Schema().Runs(cfg))
@@ -89,7 +88,7 @@ func newConfigValidate() *cobra.Command {
 				return usage(err)
 			}
 			if err != nil {
-				return usage(err)
+				return usage(fmt.Errorf("%s is not valid:\n%w", args[0], err))
 			}
 			for _, note := range notes {
 				fmt.Fprintln(cmd.ErrOrStderr(), note)

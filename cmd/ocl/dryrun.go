@@ -31,10 +31,16 @@ type planned struct {
 }
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
-func (f *runFlags) plan(ctx context.Context, w io.Writer, cfg config.Config) error {
+func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
 	x, err := experiment.Open(cfg, experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir})
+	if errors.Is(err, experiment.ErrUnfit) {
+		return usage(err)
+	}
 	if err != nil {
 		return err
+	}
+	for _, note := range x.Notes() {
+		fmt.Fprintln(notes, note)
 	}
 	speeds := map[string]float64{}
 	var runs []planned

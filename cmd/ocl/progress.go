@@ -252,7 +252,7 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 		},
 		End: func(_ experiment.Job, err error) {
 			locked(func() {
-				if !r.ended && !r.began.IsZero() {
+				if !r.ended && !(r.kept && r.task == 0) && !r.began.IsZero() {
 					p.say(p.out, r.last(p.now(), err))
 				}
 				r.ended = true

@@ -57,7 +57,7 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print steps, estimated time and memory, and run nothing")
 	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of one run; no number depends on it (default: chosen)")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at once; no number depends on it (default: chosen)")
-	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; negative: only at the end of each task")
+	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; negative: only at the end of each task; 0: as the default")
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "write no report; `ocl report` writes one later")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -80,7 +80,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return f.plan(ctx, cmd.OutOrStdout(), cfg)
+		return f.plan(ctx, cmd.OutOrStdout(), stderr, cfg)
 	}
 	v := readVersion()
 	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.Revision, append([]string{"ocl"}, os.Args[1:]...)
@@ -88,6 +88,12 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	defer show.stop()
 	f.opts.Events = show.events
 	x, err := f.open(stderr)
+	if err == nil {
+		err = x.SetUp()
+	}
+	if errors.Is(err, experiment.ErrUnfit) {
+		return usage(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -168,8 +174,12 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
 	if f.resume != "" {
 		if given := f.config.given(); len(given) > 0 {
+			file := filepath.Join(f.resume, experiment.ConfigFile)
+			if _, err := os.Stat(file); err != nil {
+				file = filepath.Join(f.resume, experiment.RunConfigFile)
+			}
 			fault("--resume is given with %s, but a resumed experiment keeps its config. Take the other flags away, "+
-				"or start a new one with `ocl run --config %s`", strings.Join(given, ", "), filepath.Join(f.resume, "experiment.yaml"))
+				"or start a new one with `ocl run --config %s`", strings.Join(given, ", "), file)
 		}
 		for _, name := range []string{"out", "force", "dry-run"} {
 			if cmd.Flags().Changed(name) {

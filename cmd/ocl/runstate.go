@@ -21,6 +21,7 @@ type runState struct {
 	before float64 // work done before this process, for resumed runs
 	total  float64 // work of the whole run, floating-point operations
 	ended  bool
+	kept   bool // it was over before
 
 	task, tasks int  // 1-based
 	open        bool // the task's end has not been told
@@ -56,6 +57,7 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.info, r.plan, r.began = info, plan, now
 	r.tasks = len(info.Tasks)
 	r.step = plan.StepsDone
+	r.kept = plan.StepsDone == plan.Steps
 	r.total = plan.FLOPs()
 	r.before = r.work()
 }

@@ -101,7 +101,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	if c.file != "" {
 		var err error
 		if cfg, told, err = experiment.Load(c.file); err != nil {
-			return cfg, usage(err)
+			return cfg, usage(errors.Join(err, schema.Validate(cfg))) // of what could be read
 		}
 	}
 	var (

@@ -15,7 +15,7 @@ import (
 // version is what `ocl version --json` prints.
 type version struct {
 	Version     string   `json:"version"`     // of the module, or "devel"
-	Revision    string   `json:"revision"`    // of the source, "" when unknown
+	Revision    string   `json:"revision"`    // of the source, "unknown" where the build does not say
 	Numbers     int      `json:"numbers"`     // rises with every change that moves a benchmark figure
 	Kernel      string   `json:"kernel"`      // kernel set in use
 	Kernels     []string `json:"kernels"`     // kernel sets this machine can run, fastest first
@@ -37,12 +37,8 @@ func newVersion() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), v)
 			}
-			revision := v.Revision
-			if revision == "" {
-				revision = "unknown"
-			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
-				v.Version, revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
+				v.Version, v.Revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
 			return err
 		},
 	}
@@ -58,6 +54,7 @@ func readVersion() version {
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
+		v.Revision = "unknown"
 		return v
 	}
 	if info.Main.Version != "" && info.Main.Version != "(devel)" {
@@ -72,7 +69,10 @@ func readVersion() version {
 			dirty = s.Value == "true"
 		}
 	}
-	if dirty && v.Revision != "" {
+	switch {
+	case v.Revision == "":
+		v.Revision = "unknown"
+	case dirty:
 		v.Revision += "+dirty"
 	}
 	return v

@@ -68,27 +68,27 @@ func cause(err error) error {
 // Parse is [Read] for a text already in memory.
 func Parse(text []byte) (*Result, error) {
 	if len(text) > maxBytes {
-		return nil, fmt.Errorf("it has more than %d bytes; want one result of a run; give the result.json of a run: %w", maxBytes, ErrDamaged)
+		return nil, fmt.Errorf("%w: it has more than %d bytes; want one result of a run; give the result.json of a run", ErrDamaged, maxBytes)
 	}
 	// The head is read alone first: a later version may change the type of any other key.
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(text, &top); err != nil {
-		return nil, fmt.Errorf("%s; want one JSON object of format %q; %s: %w", jsonFault(err, len(text)), Format, remedy, ErrDamaged)
+		return nil, fmt.Errorf("%w: %s; want one JSON object of format %q; %s", ErrDamaged, jsonFault(err, len(text)), Format, remedy)
 	}
 	var format string
 	var version int
 	if err := json.Unmarshal(top["format"], &format); err != nil || format != Format {
-		return nil, fmt.Errorf("format is %s; want %q; give a result.json that \"ocl run\" wrote: %w", shown(top["format"]), Format, ErrVersion)
+		return nil, fmt.Errorf("%w: format is %s; want %q; give a result.json that \"ocl run\" wrote", ErrVersion, shown(top["format"]), Format)
 	}
 	if err := json.Unmarshal(top["version"], &version); err != nil {
-		return nil, fmt.Errorf("version is %s; want a whole number, %d; %s: %w", shown(top["version"]), Version, remedy, ErrDamaged)
+		return nil, fmt.Errorf("%w: version is %s; want a whole number, %d; %s", ErrDamaged, shown(top["version"]), Version, remedy)
 	}
 	program := programOf(top["provenance"])
 	if version > Version {
 		return nil, newer(fmt.Sprintf("it has version %d, this ocl reads %d", version, Version), program)
 	}
 	if version < Version {
-		return nil, fmt.Errorf("version is %d; want %d; read it with the ocl that wrote it: %w", version, Version, ErrVersion)
+		return nil, fmt.Errorf("%w: version is %d; want %d; read it with the ocl that wrote it", ErrVersion, version, Version)
 	}
 	if v := versionOf(top["config"]); v > config.Version {
 		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
@@ -110,7 +110,7 @@ func Parse(text []byte) (*Result, error) {
 		}
 	}
 	if fault != nil {
-		return nil, fmt.Errorf("%w; docs/format/result.md lists the keys; %s: %w", fault, remedy, ErrDamaged)
+		return nil, fmt.Errorf("%w: %w; docs/format/result.md lists the keys; %s", ErrDamaged, fault, remedy)
 	}
 	return r, nil
 }
