@@ -17,6 +17,7 @@ type Metrics struct {
 	FWT                        *float64 `json:"fwt,omitempty"`
 	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
 	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+	AverageAnytimeAccuracy     *float64 `json:"average_anytime_accuracy,omitempty"`
 }
 
 // metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through it.
@@ -42,6 +43,9 @@ var metrics = []Metric{
 	{"average_incremental_accuracy", "average incremental accuracy", "mean over the rows of their average accuracy", 0,
 		func(m *Metrics) **float64 { return &m.AverageIncrementalAccuracy },
 		func(m measured) float64 { return metric.AverageIncrementalAccuracy(m.matrix) }},
+	{"average_anytime_accuracy", "average anytime accuracy", "mean over the evaluations in the middle of tasks of the accuracy on the tasks seen so far", 0,
+		func(m *Metrics) **float64 { return &m.AverageAnytimeAccuracy },
+		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
 }
 
 // Metric is what is known of one field of [Metrics].

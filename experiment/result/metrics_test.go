@@ -74,6 +74,9 @@ func TestMetricsOf(t *testing.T) {
 		{"after the last task alone", [][]*float64{numbers(-1, -1), numbers(0.5, 0.25)}, false, nil, `{"average_accuracy":0.375}`},
 		{"a common test set", [][]*float64{numbers(0.75), numbers(0.25)}, true, nil,
 			`{"average_accuracy":0.25,"average_forgetting":0.5,"forgetting_all_tasks":0.5,"average_incremental_accuracy":0.5}`},
+		{"evaluations in the middle of tasks", [][]*float64{numbers(0.75, -1), numbers(-1, -1)}, false,
+			[]Evaluation{{Accuracy: numbers(0.25, -1)}, {Accuracy: numbers(0.75, -1)}, {Accuracy: numbers(0.5, 0.25)}, {Accuracy: numbers(0.5, 0.75)}},
+			`{"average_accuracy":0.75,"learning_accuracy":0.75,"average_incremental_accuracy":0.75,"average_anytime_accuracy":0.5}`},
 		{"nothing evaluated", [][]*float64{numbers(-1, -1), nil}, false, nil, `{}`},
 	} {
 		text, err := json.Marshal(MetricsOf(c.accuracy, c.common, c.between))
