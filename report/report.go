@@ -85,10 +85,7 @@ func (r *reading) write(w *writer, o Options) (*Written, error) {
 		s.all = o.All
 	}
 	p, figures, undrawn := newPage(st)
-	tables := append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...)
-	if p.Errors != nil {
-		tables = append(tables, p.Errors)
-	}
+	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
 		if w.err != nil {
 			break

@@ -371,7 +371,7 @@ func TestAHundredRuns(t *testing.T) {
 		t.Errorf("%d tables of figures that are not drawn, want %d", len(undrawn), want)
 	}
 	checkAll(t, read.runs)
-	for _, tb := range append([]*table{p.Results, p.Metrics, p.Errors, p.Signals, p.Runs, p.Origin}, undrawn...) {
+	for _, tb := range append(p.tables(), undrawn...) {
 		touch(t, filepath.Join(out, "tables", tb.ID+".csv"))
 		touch(t, filepath.Join(out, "tables", tb.ID+".md"))
 	}
