@@ -212,7 +212,7 @@ func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64
 // panel draws one; nil where no row has a value.
 func (s *setting) panel(p panel) *figure {
 	n := s.tasks()
-	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMax: max(n, 1), Say: plainText}}
+	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1), Say: plainText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	if p.percent {

@@ -124,7 +124,7 @@ func (g *row) head() []cell {
 
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset, Say: percentText}}
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1 + offset, XMax: max(n, 1) + offset, Say: percentText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
 		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width}
@@ -188,10 +188,10 @@ func (s *setting) alt(f *figure, what string) string {
 	for _, se := range f.Lines.Series {
 		for i, y := range se.Y {
 			if !math.IsNaN(y) {
-				x, end, _ := se.End()
-				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, i+1+f.Lines.XOffset)
-				if x != i+1 {
-					fmt.Fprintf(&b, ", %.1f at %d", end, x+f.Lines.XOffset)
+				last, end, _ := se.End()
+				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, f.Lines.X(&se, i))
+				if last != i {
+					fmt.Fprintf(&b, ", %.1f at %d", end, f.Lines.X(&se, last))
 				}
 				b.WriteByte('.')
 				break
