@@ -23,6 +23,7 @@ type block struct {
 // here and its row of docs/report.md.
 var sections = []section{
 	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
+	{"anytime", "Anytime", "Accuracy while learning", figures((*setting).anytimeFigure), nil},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
 		if s.tasks() < 2 {
 			return []block{{Note: upper(s.Name) + ": one task, so nothing can be forgotten."}}
