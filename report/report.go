@@ -16,7 +16,7 @@ import (
 
 // Options of [Write].
 type Options struct {
-	Known []Known // methods in the order of their rows and looks; others follow as they appear
+	Known []Known // methods in the order of their rows; others follow as they appear
 	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
