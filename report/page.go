@@ -30,6 +30,7 @@ type page struct {
 	Settings  []pageSetting
 	Sections  []pageSection
 	Metrics   *table
+	Meanings  []fact // of the metrics
 	Signals   *table
 	Runs      *table
 	Origin    *table
@@ -49,7 +50,7 @@ type pageSetting struct {
 func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
 		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
-		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Signals: st.signalsTable(),
+		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
 	}
 	for _, s := range st.settings {

@@ -62,6 +62,15 @@ func (st *study) metricsTable() *table {
 	return t
 }
 
+// meanings say what each metric is.
+func meanings() []fact {
+	var f []fact
+	for _, m := range result.AllMetrics() {
+		f = append(f, fact{upper(m.Title), upper(m.Help) + "."})
+	}
+	return f
+}
+
 // signalsTable says which supervisory signals each method used.
 func (st *study) signalsTable() *table {
 	used := map[string]bool{}

@@ -52,7 +52,7 @@ var metrics = []Metric{
 type Metric struct {
 	Key   string  // in result.json
 	Title string  // heads its column in tables
-	Help  string  // as docs/format/result.md has it
+	Help  string  // what it is, for reports and docs/format/result.md
 	Least float64 // its values are in [Least,1]
 
 	field func(*Metrics) **float64
