@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -11,7 +10,6 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/experiment/result"
-	"ocl/metric"
 )
 
 // result assembles what the run leaves, from what was measured so far.
@@ -30,7 +28,6 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		},
 		Provenance: r.provenance(),
 		Stream:     r.streamResult(),
-		Metrics:    metricsOf(first.accuracy, r.stream.Info().CommonTest),
 		Seconds:    r.found.seconds,
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.found.peak, peakResident()), Parameters: r.learner.Cost().Parameters,
@@ -46,6 +43,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		res.Accuracy = append(res.Accuracy, nullable(row))
 		res.PerClass = append(res.PerClass, nullable(first.perClass[i]))
 	}
+	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
 		res.Resources.MemoryBytes = m.MemoryBytes()
@@ -88,10 +86,11 @@ func (r *run) classifierResults() map[string]result.Classifier {
 	others := map[string]result.Classifier{}
 	for i, name := range names[1:] {
 		m := &r.found.measured[i+1]
-		c := result.Classifier{Metrics: metricsOf(m.accuracy, r.stream.Info().CommonTest), ErrorAnalysis: m.analysis()}
+		c := result.Classifier{ErrorAnalysis: m.analysis()}
 		for _, row := range m.accuracy {
 			c.Accuracy = append(c.Accuracy, nullable(row))
 		}
+		c.Metrics = result.MetricsOf(c.Accuracy, r.stream.Info().CommonTest, nil)
 		others[name] = c
 	}
 	return others
@@ -142,30 +141,4 @@ func (x *Experiment) revision() string {
 		}
 	}
 	return revision + dirty
-}
-
-// metricsOf summarises the rows that were measured; what is undefined for them is nil.
-func metricsOf(accuracy [][]float64, common bool) result.Metrics {
-	rows := 0
-	for i := range accuracy {
-		if !math.IsNaN(accuracy[i][0]) {
-			rows = i + 1
-		}
-	}
-	m := metric.Matrix{Rows: accuracy[:rows], Common: common}
-	defined := func(v float64) *float64 {
-		if math.IsNaN(v) {
-			return nil
-		}
-		return &v
-	}
-	return result.Metrics{
-		AverageAccuracy:            defined(metric.AverageAccuracy(m, rows-1)),
-		AverageForgetting:          defined(metric.AverageForgetting(m, rows-1)),
-		ForgettingAllTasks:         defined(metric.ForgettingAllTasks(m)),
-		BWTPlus:                    defined(metric.BWTPlus(m)),
-		FWT:                        defined(metric.FWT(m)),
-		LearningAccuracy:           defined(metric.LearningAccuracy(m)),
-		AverageIncrementalAccuracy: defined(metric.AverageIncrementalAccuracy(m)),
-	}
 }

@@ -61,7 +61,10 @@ func TestEvalEveryChangesNoBit(t *testing.T) {
 		if d := sameLearner(t, filepath.Join(plain, jobFolder(t, plain)), filepath.Join(out, jobFolder(t, out))); d != "" {
 			t.Errorf("%s: the learner is another one: %s", name, d)
 		}
-		got.Evaluations, got.Key, got.Config.EvalEvery = nil, want.Key, 0
+		if got.Metrics.AverageAnytimeAccuracy == nil || want.Metrics.AverageAnytimeAccuracy != nil {
+			t.Errorf("%s: average anytime accuracy %v, and %v without evaluations", name, got.Metrics.AverageAnytimeAccuracy, want.Metrics.AverageAnytimeAccuracy)
+		}
+		got.Evaluations, got.Metrics.AverageAnytimeAccuracy, got.Key, got.Config.EvalEvery = nil, nil, want.Key, 0
 		if d, same := result.Same(want, got); !same {
 			t.Errorf("%s: %s", name, d)
 		}

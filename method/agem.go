@@ -16,6 +16,7 @@ var agem = Info{
 	Formula: "B_M ← Random(M);  g ← ∇ℓ(B_n), g_ref ← ∇ℓ(B_M);  where g·g_ref < 0: g ← g − (g·g_ref / g_ref·g_ref)·g_ref;  " +
 		"θ ← θ − α·g;  M ← Reservoir(B_n, M)",
 	Citation:    "Chaudhry et al., Efficient Lifelong Learning with A-GEM, ICLR 2019",
+	Look:        1,
 	Traits:      Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations"},

@@ -16,6 +16,7 @@ var er = Info{
 		"Simple, cheap, and the base of most memory methods.",
 	Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
 	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
+	Look:        2,
 	Traits:      Traits{UsesMemory: true},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
 	Paper:       grid(rates7, decays4),

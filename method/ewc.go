@@ -27,6 +27,7 @@ var ewc = Info{
 	Formula: "θ ← θ − α_lr·∇(ℓ(B_n) + λ·Σ_j F̂_j·(θ_j − θ*_j)²);  F ← α·F_tmp + (1 − α)·F;  " +
 		"at a task's end θ* ← θ, F̂ ← (F − min F)/(max F − min F)",
 	Citation:    "Chaudhry et al., Riemannian Walk for Incremental Learning, ECCV 2018",
+	Look:        3,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
 	Settings:    []string{"replay.iterations"},

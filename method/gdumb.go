@@ -37,6 +37,7 @@ var gdumb = Info{
 		"forgets nothing but what it did not store. It asks of every other method whether it does better than its memory.",
 	Formula:  "M ← Greedy(B_n, M);  before a prediction: θ ← fresh, then epochs times for B ⊂ M: θ ← θ − α·clip(∇ℓ(B))",
 	Citation: "Prabhu et al., GDumb: A Simple Approach that Questions Our Progress in Continual Learning, ECCV 2020",
+	Look:     4,
 	Traits: Traits{
 		UsesMemory: true, Deferred: true,
 		Prediction: "the class of the largest logit of a network trained for it from scratch",

@@ -34,6 +34,7 @@ var gss = Info{
 	Formula: "c = max_i cos(∇ℓ(x, y), G_i) + 1 with G the gradients of n random samples of M;  while not full M ← M ∪ {(x, y)}, C ← C ∪ {c};  " +
 		"then, if c < 1: i ~ C_i/ΣC, and with probability C_i/(C_i + c): M_i ← (x, y), C_i ← c",
 	Citation:    "Aljundi et al., Gradient Based Sample Selection for Online Continual Learning, NeurIPS 2019",
+	Look:        5,
 	Traits:      Traits{UsesMemory: true},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
 	Options:     []Option{gssSize, gssSubset, gssGate},

@@ -17,6 +17,7 @@ var icarl = Info{
 		"σ(f'_k(x)) by the teacher f' for the others seen;  M ← Reservoir(B_n, M);  y* = argmin_y ‖φ(x) − μ_y‖, μ_y = mean φ(M_y), " +
 		"φ(x) and μ_y at length 1",
 	Citation: "Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017",
+	Look:     6,
 	Traits: Traits{
 		UsesMemory: true, TaskBoundaries: true, StoredTasks: true,
 		Prediction: "the class whose mean feature over stored samples is nearest",

@@ -17,6 +17,7 @@ var lwf = Info{
 	Formula: "θ ← θ − α·∇(w·ℓ_CE(B_n) + (1 − w)·ℓ_KD(B_n)),  w = |C_new|/(|C_old| + |C_new|),  " +
 		"ℓ_KD = T²·mean Σ_c −softmax(z'/T)_c·log softmax(z/T)_c,  T = 2",
 	Citation:    "Li and Hoiem, Learning without Forgetting, TPAMI 2018",
+	Look:        7,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
 	Settings:    []string{"replay.iterations", "replay.teacher"},

@@ -25,6 +25,7 @@ type Info struct {
 	Idea     string // a few sentences
 	Formula  string
 	Citation string
+	Look     int // number of its colour, dash and marker in reports, for ever: the next that no method has; 0 for the bounds, which have their own
 	Traits
 	Signals        []string          // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
 	Settings       []string          // keys of the config that it reads, beyond network and optimiser

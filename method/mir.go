@@ -26,6 +26,7 @@ var mir = Info{
 	Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
 		"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
 	Citation:    mirCitation,
+	Look:        8,
 	Traits:      Traits{UsesMemory: true},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
 	Options:     []Option{mirCandidates},

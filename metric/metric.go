@@ -10,7 +10,10 @@
 //	tr_2    0.5   0.7   0.85
 package metric
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Matrix is the accuracy matrix (survey §metrics, tab: metric). T, the number of tasks learned, is that of its rows, and with
 // a = Rows a[i][j] in [0,1] is the accuracy on test set j after learning task i.
@@ -140,6 +143,18 @@ func AverageIncrementalAccuracy(m Matrix) float64 {
 	v := make([]float64, len(m.Rows))
 	for i := range v {
 		v[i] = AverageAccuracy(m, i)
+	}
+	return mean(v)
+}
+
+// AverageAnytimeAccuracy returns the mean over evaluations during training of the mean accuracy on the test sets of each, those of
+// the tasks seen so far (Caccia et al. 2022). evaluations[k][j] in [0,1] is the accuracy on test set j, NaN where it was not
+// evaluated. In [0,1]. NaN for no evaluations, and where one has no test set. Example: for (0.4), (0.8), (0.6, 0.2) and
+// (0.5, 0.7) it is (0.4 + 0.8 + 0.4 + 0.6)/4 = 0.55.
+func AverageAnytimeAccuracy(evaluations [][]float64) float64 {
+	v := make([]float64, len(evaluations))
+	for k, row := range evaluations {
+		v[k] = mean(slices.DeleteFunc(slices.Clone(row), math.IsNaN))
 	}
 	return mean(v)
 }

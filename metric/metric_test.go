@@ -175,3 +175,25 @@ func TestInterval(t *testing.T) {
 		}
 	}
 }
+
+func TestAverageAnytimeAccuracy(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		evaluations [][]float64
+		want        float64
+	}{
+		{"example", [][]float64{{0.4}, {0.8}, {0.6, 0.2}, {0.5, 0.7}}, 0.55},
+		{"tasks not yet seen", [][]float64{{0.4, nan}, {0.8, nan}, {0.6, 0.2}, {0.5, 0.7}}, 0.55},
+		{"one", [][]float64{{0.25, 0.75}}, 0.5},
+		{"none", nil, nan},
+		{"one without a test set", [][]float64{{0.4}, {nan}}, nan},
+	} {
+		if got := metric.AverageAnytimeAccuracy(c.evaluations); !same(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	row := []float64{nan, 0.5}
+	if metric.AverageAnytimeAccuracy([][]float64{row}); !math.IsNaN(row[0]) || row[1] != 0.5 {
+		t.Errorf("it changed what it was given: %v", row)
+	}
+}

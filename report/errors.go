@@ -121,40 +121,38 @@ func meanCount(e estimate) string {
 	return thousands(int64(math.Round(e.mean)))
 }
 
-// errorsSection is what a page says of the errors of a setting.
-type errorsSection struct {
-	Panels      []*figure // the four of fig:trick_motivation
-	More        []*figure // the first two of them by the other definition, beside the page
-	Predictions *figure
-	Tasks       gallery
-	Classes     gallery
+// errorsLead explains the words of the errors' section and gives its table; nothing where no run has an error analysis.
+func (st *study) errorsLead() (string, *table) {
+	t := st.errorsTable()
+	if t == nil {
+		return "", nil
+	}
+	return "After a task its classes are new (n), those of earlier tasks are old (o). e(n,o) counts test images of new classes taken for an old one, and so on; " +
+		"er(n,o) and er(o,n) are shares, of the errors on these classes or of all their images. Counts are means over the runs.", t
 }
 
-// errors builds the section; nil without error analysis.
-func (s *setting) errors() *errorsSection {
+// errors are the four panels of fig:trick_motivation, the first two of them by the other definition beside the page, the predictions
+// and the confusions.
+func (s *setting) errors() []block {
 	if len(s.analysed()) == 0 {
-		return nil
+		return []block{{Note: upper(s.Name) + ": no error analysis; it is that of class-incremental streams, and of results that have recorded it."}}
 	}
-	out := &errorsSection{Predictions: s.predictionsFigure()}
+	var blocks []block
 	for i, p := range panels {
-		if f := s.panel(p); f != nil && i < 4 {
-			out.Panels = append(out.Panels, f)
-		} else if f != nil {
-			out.More = append(out.More, f)
+		switch f := s.panel(p); {
+		case f == nil:
+		case i < 4:
+			blocks = append(blocks, block{Figure: f})
+		default:
+			blocks = append(blocks, block{Aside: f})
 		}
 	}
-	out.Tasks = s.galleryOf(maxConfusions, "no error analysis", (*row).taskConfusion)
-	out.Classes = s.galleryOf(maxConfusions, "no error analysis", (*row).classConfusion)
-	return out
-}
-
-// figures are all those that are drawn.
-func (e *errorsSection) figures() []*figure {
-	all := append(slices.Clone(e.Panels), e.More...)
-	if e.Predictions != nil {
-		all = append(all, e.Predictions)
+	if f := s.predictionsFigure(); f != nil {
+		blocks = append(blocks, block{Figure: f})
 	}
-	return append(append(all, e.Tasks.Figures...), e.Classes.Figures...)
+	return append(blocks,
+		s.gallery(maxConfusions, "no error analysis", (*row).taskConfusion),
+		s.gallery(maxConfusions, "no error analysis", (*row).classConfusion))
 }
 
 // panel is a line chart with two values of each row, one of the new and one of the old classes, after each task.
@@ -214,7 +212,7 @@ func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64
 // panel draws one; nil where no row has a value.
 func (s *setting) panel(p panel) *figure {
 	n := s.tasks()
-	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMax: max(n, 1), Say: plainText}}
+	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1), Say: plainText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	if p.percent {

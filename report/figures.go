@@ -124,7 +124,7 @@ func (g *row) head() []cell {
 
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMax: max(n, 1), XOffset: offset, Say: percentText}}
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1 + offset, XMax: max(n, 1) + offset, Say: percentText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
 		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width}
@@ -132,15 +132,11 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 			e := g.over(func(r *run) float64 { return value(r, i) })
 			se.Y = append(se.Y, 100*e.mean)
 			se.Half = append(se.Half, 100*e.half)
-			half := numCell("1 run", e.half)
-			if !math.IsNaN(e.half) {
-				half.Text = percent(e.half)
-			}
 			text := "not measured"
 			if e.n > 0 {
 				text = percent(e.mean)
 			}
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(i + 1 + offset), Raw: strconv.Itoa(i + 1 + offset)}, numCell(text, e.mean), half, cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(i + 1 + offset), Raw: strconv.Itoa(i + 1 + offset)}, numCell(text, e.mean), numCell(halfText(e), e.half), cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
 		}
 		if len(g.counted()) > 1 {
 			for _, r := range g.counted() {
@@ -156,6 +152,14 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 		}
 	}
 	return f
+}
+
+// halfText is the half width of an interval in a table.
+func halfText(e estimate) string {
+	if math.IsNaN(e.half) {
+		return "1 run"
+	}
+	return percent(e.half)
 }
 
 // accuracyFigure is the average accuracy after each task.
@@ -188,10 +192,10 @@ func (s *setting) alt(f *figure, what string) string {
 	for _, se := range f.Lines.Series {
 		for i, y := range se.Y {
 			if !math.IsNaN(y) {
-				x, end, _ := se.End()
-				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, i+1+f.Lines.XOffset)
-				if x != i+1 {
-					fmt.Fprintf(&b, ", %.1f at %d", end, x+f.Lines.XOffset)
+				last, end, _ := se.End()
+				fmt.Fprintf(&b, " %s: %.1f at %d", se.Label, y, f.Lines.X(&se, i))
+				if last != i {
+					fmt.Fprintf(&b, ", %.1f at %d", end, f.Lines.X(&se, last))
 				}
 				b.WriteByte('.')
 				break
@@ -315,7 +319,7 @@ func (g *row) memoryFigure() *figure {
 	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
 		Missing: "not learnt yet", Whose: g.Label,
-		Say: func(i, j int) string { return "after " + names[i] + ", classes of task " + names[j] },
+		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
 	}}
 	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)

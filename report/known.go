@@ -11,6 +11,7 @@ import (
 type Known struct {
 	Name  string // in results
 	Bound Bound
+	Look  int // number of its look, from 1; 0 is the first that no other method has. Bounds have looks of their own
 }
 
 // Bound says that a method is no candidate but shows what the others lie between.
@@ -25,11 +26,31 @@ const (
 // catalogue is the known methods of a report, and then those that it met in results, in that order.
 type catalogue []Known
 
+// newCatalogue is the known methods, each candidate with its look.
+func newCatalogue(known []Known) catalogue {
+	c := catalogue(slices.Clone(known))
+	for i := range c {
+		if c[i].Look == 0 && c[i].Bound == NoBound {
+			c[i].Look = c.free()
+		}
+	}
+	return c
+}
+
 // add notes a method that may be new.
 func (c *catalogue) add(name string) {
 	if c.place(name) < 0 {
-		*c = append(*c, Known{Name: name})
+		*c = append(*c, Known{Name: name, Look: c.free()})
 	}
+}
+
+// free is the first look that no method has.
+func (c catalogue) free() int {
+	n := 1
+	for slices.ContainsFunc(c, func(k Known) bool { return k.Look == n }) {
+		n++
+	}
+	return n
 }
 
 // place is where a method stands, -1 for none.
@@ -46,18 +67,13 @@ func (c catalogue) bound(name string) Bound {
 	return NoBound
 }
 
-// look is how a method is drawn: candidates in their order, bounds as such. More candidates than looks share them.
+// look is how a method of the catalogue is drawn. More candidates than looks share them.
 func (c catalogue) look(name string) chart.Look {
-	if b := c.bound(name); b != NoBound {
-		return chart.Look(boundLooks[b])
+	k := c[c.place(name)]
+	if k.Bound != NoBound {
+		return chart.Look(boundLooks[k.Bound])
 	}
-	n := 0
-	for _, k := range c[:max(c.place(name), 0)] {
-		if k.Bound == NoBound {
-			n++
-		}
-	}
-	return chart.Look(candidateLooks[n%len(candidateLooks)])
+	return chart.Look(candidateLooks[(k.Look-1)%len(candidateLooks)])
 }
 
 // plainName is a method's name as the catalogue compares it and files have it: ewc++, EWC-pp and ewcpp are one.

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestLooks: known methods have the looks of their places whatever the results hold, the others those that are left, in
-// the order in which they appear.
+// TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in which they
+// appear.
 func TestLooks(t *testing.T) {
-	c := catalogue{{Name: "b"}, {Name: "low", Bound: LowerBound}, {Name: "a++"}, {Name: "high", Bound: UpperBound}}
+	c := newCatalogue([]Known{{Name: "b"}, {Name: "low", Bound: LowerBound}, {Name: "a++"}, {Name: "high", Bound: UpperBound}})
 	for _, name := range []string{"new", "A-pp", "older", "New", "low"} {
 		c.add(name)
 	}
@@ -30,6 +30,18 @@ func TestLooks(t *testing.T) {
 	}
 	if got := c.look("m99").Class; got != candidateLooks[(99+4)%len(candidateLooks)].Class {
 		t.Errorf("the hundredth method has the look %s", got)
+	}
+}
+
+// TestLooksStay: a known method keeps its look when another one comes before it.
+func TestLooksStay(t *testing.T) {
+	known := []Known{{Name: "er", Look: 2}, {Name: "low", Bound: LowerBound}, {Name: "mir", Look: 8}}
+	more := newCatalogue(append([]Known{{Name: "aser"}, {Name: "cope", Look: 9}}, known...))
+	more.add("beside")
+	for name, want := range map[string]string{"er": "c1", "mir": "c7", "low": "lower", "cope": "c8", "aser": "c0", "beside": "c2"} {
+		if got := more.look(name).Class; got != want {
+			t.Errorf("%s has the look %s, want %s", name, got, want)
+		}
 	}
 }
 

@@ -28,8 +28,9 @@ type page struct {
 	Notes     []string
 	Results   *table
 	Settings  []pageSetting
+	Sections  []pageSection
 	Metrics   *table
-	Errors    *table // nil where no run has an error analysis
+	Meanings  []fact // of the metrics
 	Signals   *table
 	Runs      *table
 	Origin    *table
@@ -38,96 +39,44 @@ type page struct {
 	Several   bool     // more than one setting
 }
 
-// pageSetting holds the sections of one setting.
+// pageSetting says what was run in a setting.
 type pageSetting struct {
-	Name     string
-	Slug     string
-	Facts    []fact
-	Accuracy *figure
-	Forget   *figure
-	Time     *figure
-	Matrix   gallery
-	Classes  gallery
-	Memory   gallery
-	Errors   *errorsSection // nil without error analysis
-}
-
-// gallery is a figure for each row; Missing says for which rows there is none, and Rest are those that are only tables.
-type gallery struct {
-	Figures []*figure
-	Rest    []*figure
-	Missing string
+	Name  string
+	Facts []fact
 }
 
 // newPage builds the page of a study and returns it with the figures to draw, and the tables of the figures that are not
 // drawn.
-func newPage(st *study) (*page, []*figure, []*table) {
-	p := &page{
+func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
+	p = &page{
 		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
-		Results: st.resultsTable(), Metrics: st.metricsTable(), Errors: st.errorsTable(), Signals: st.signalsTable(),
+		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
 	}
-	var all []*figure
-	var rest []*table
 	for _, s := range st.settings {
 		p.Answers = append(p.Answers, s.answer())
-		ps := pageSetting{Name: upper(s.Name), Slug: s.slug, Facts: s.facts(), Accuracy: s.accuracyFigure(), Time: s.timeFigure()}
-		all = append(all, ps.Accuracy, ps.Time)
-		if s.tasks() > 1 {
-			ps.Forget = s.forgettingFigure()
-			all = append(all, ps.Forget)
-		}
-		if ps.Errors = s.errors(); ps.Errors != nil {
-			all = append(all, ps.Errors.figures()...)
-			for _, g := range []gallery{ps.Errors.Tasks, ps.Errors.Classes} {
-				for _, f := range g.Rest {
-					rest = append(rest, f.table())
-				}
-			}
-		}
-		ps.Matrix = s.gallery(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure)
-		ps.Classes = s.gallery(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure)
-		ps.Memory = s.gallery("no memory, or its contents by task were not recorded", (*row).memoryFigure)
-		for _, g := range []gallery{ps.Matrix, ps.Classes, ps.Memory} {
-			all = append(all, g.Figures...)
-			for _, f := range g.Rest {
-				rest = append(rest, f.table())
-			}
-		}
-		p.Settings = append(p.Settings, ps)
+		p.Settings = append(p.Settings, pageSetting{Name: upper(s.Name), Facts: s.facts()})
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
 	}
-	return p, all, rest
-}
-
-// Large says that the heat maps are too wide to stand side by side.
-func (g gallery) Large() bool {
-	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
-}
-
-// gallery builds a figure for each row; the first maxHeats, in the order of the tables, are drawn.
-func (s *setting) gallery(why string, build func(*row) *figure) gallery {
-	return s.galleryOf(maxHeats, why, build)
-}
-
-// galleryOf is gallery for another number of figures.
-func (s *setting) galleryOf(most int, why string, build func(*row) *figure) gallery {
-	var out gallery
-	var missing []string
-	for _, g := range s.rows {
-		switch f := build(g); {
-		case f == nil:
-			missing = append(missing, g.Label)
-		case len(out.Figures) < most || s.all:
-			out.Figures = append(out.Figures, f)
-		default:
-			out.Rest = append(out.Rest, f)
+	for _, s := range p.Sections {
+		figures, rest := s.figures()
+		drawn = append(drawn, figures...)
+		for _, f := range rest {
+			undrawn = append(undrawn, f.table())
 		}
 	}
-	if len(missing) > 0 {
-		out.Missing = andList(missing) + ": " + why + "."
+	return p, drawn, undrawn
+}
+
+// tables are those of the page itself, without those of its figures.
+func (p *page) tables() []*table {
+	all := []*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}
+	for _, s := range p.Sections {
+		if s.Table != nil {
+			all = append(all, s.Table)
+		}
 	}
-	return out
+	return all
 }
 
 // title heads the page.
@@ -162,12 +111,6 @@ func render(p *page) ([]byte, error) {
 		"css":    func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
 		"js":     func() template.JS { return template.JS(pageJS) },
 		"swatch": func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
-		"anchor": func(kind, slug string) string {
-			if slug == "" {
-				return kind
-			}
-			return kind + "-" + slug + "-section"
-		},
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("report: page template: %w", err)
@@ -187,10 +130,7 @@ func glue(s string) string {
 // Symbols draws every swatch that the tables of the page use, once.
 func (p *page) Symbols() template.HTML {
 	used := map[string]bool{}
-	for _, t := range []*table{p.Results, p.Metrics, p.Errors, p.Signals, p.Runs} {
-		if t == nil {
-			continue
-		}
+	for _, t := range p.tables() {
 		for _, row := range t.Rows {
 			for _, c := range row {
 				used[c.Mark] = true
@@ -218,7 +158,8 @@ func swatchOf(class string) string {
 	return ""
 }
 
-// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover.
+// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover. Cells and rows go without
+// the end tags that HTML lets go, a twentieth of a large page.
 func (f *figure) heatTable() string {
 	h := f.Heat
 	if h.Image {
@@ -238,19 +179,18 @@ func (f *figure) heatTable() string {
 	}
 	b.WriteString("</tr></thead><tbody>")
 	for i, row := range h.V {
-		fmt.Fprintf(&b, `<tr><th scope="row">%s</th>`, template.HTMLEscapeString(h.Rows[i]))
+		fmt.Fprintf(&b, `<tr><th scope="row">%s`, template.HTMLEscapeString(h.Rows[i]))
 		for j, v := range row {
 			if math.IsNaN(v) {
-				b.WriteString(`<td>·</td>`)
+				b.WriteString(`<td>·`)
 				continue
 			}
 			if h.Say == nil {
-				fmt.Fprintf(&b, `<td class=h%d>%.0f</td>`, chart.HeatStep(v), 100*v)
+				fmt.Fprintf(&b, `<td class=h%d>%.0f`, chart.HeatStep(v), 100*v)
 				continue
 			}
-			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f</td>`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
+			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
 		}
-		b.WriteString("</tr>")
 	}
 	b.WriteString("</tbody></table>")
 	return b.String()

@@ -16,7 +16,7 @@ import (
 
 // Options of [Write].
 type Options struct {
-	Known []Known // methods in the order of their rows and looks; others follow as they appear
+	Known []Known // methods in the order of their rows; others follow as they appear
 	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
@@ -85,10 +85,7 @@ func (r *reading) write(w *writer, o Options) (*Written, error) {
 		s.all = o.All
 	}
 	p, figures, undrawn := newPage(st)
-	tables := append([]*table{p.Results, p.Metrics, p.Signals, p.Runs, p.Origin}, undrawn...)
-	if p.Errors != nil {
-		tables = append(tables, p.Errors)
-	}
+	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
 		if w.err != nil {
 			break

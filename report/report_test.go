@@ -356,6 +356,12 @@ func TestAHundredRuns(t *testing.T) {
 	if err != nil || len(read.runs) != 99 || len(read.notes) > 0 {
 		t.Fatalf("%+v, %v", read, err)
 	}
+	for _, r := range read.runs {
+		for k := range 500 { // in the middle of tasks
+			v := math.Abs(math.Sin(float64(r.seed+1) * float64(k*len(r.Method.Name))))
+			r.Evaluations = append(r.Evaluations, result.Evaluation{Step: 10 * (k + 1), Task: k / 25, Accuracy: []*float64{&v}})
+		}
+	}
 	p, figures, undrawn := newPage(studyOf(read.runs, read.notes))
 	html, err := render(p)
 	if err != nil {
@@ -371,7 +377,7 @@ func TestAHundredRuns(t *testing.T) {
 		t.Errorf("%d tables of figures that are not drawn, want %d", len(undrawn), want)
 	}
 	checkAll(t, read.runs)
-	for _, tb := range append([]*table{p.Results, p.Metrics, p.Errors, p.Signals, p.Runs, p.Origin}, undrawn...) {
+	for _, tb := range append(p.tables(), undrawn...) {
 		touch(t, filepath.Join(out, "tables", tb.ID+".csv"))
 		touch(t, filepath.Join(out, "tables", tb.ID+".md"))
 	}

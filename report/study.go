@@ -90,7 +90,7 @@ func settingKey(r *run) string {
 // known are the methods that the caller knows.
 func newStudy(runs []*run, notes []string, known []Known) *study {
 	st := &study{notes: notes}
-	methods := catalogue(slices.Clone(known))
+	methods := newCatalogue(known)
 	rows, settings := map[string]*row{}, map[string]*setting{}
 	var all []*run
 	for _, r := range runs {

@@ -20,7 +20,7 @@ const (
 // look is a chart.Look whose fields may stay without names in the tables below: class, light and dark colour, dash, marker.
 type look chart.Look
 
-// Looks are handed out in the order of these tables. The colours do not tell so many methods apart, so those that share one
+// The looks, by number from 1: their order stays for ever, and new ones go last. The colours do not tell so many methods apart, so those that share one
 // differ in dash and marker; the bounds are greys.
 var (
 	candidateLooks = []look{

@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"strings"
+
+	"ocl/experiment/result"
 )
 
 // Summary is a row of the main table for programs: the means over its runs.
@@ -54,8 +56,8 @@ func (st *study) summaries() []Summary {
 		for _, r := range g.runs {
 			s.Seeds = append(s.Seeds, r.seed)
 		}
-		for _, m := range allMetrics {
-			s.Metrics[m.name] = meanOf(g.metricOf(m.of))
+		for _, m := range result.AllMetrics() {
+			s.Metrics[m.Key] = meanOf(g.metricOf(m.Of))
 		}
 		out = append(out, s)
 	}

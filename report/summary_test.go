@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ocl/experiment/result"
 )
 
 func TestSummaries(t *testing.T) {
@@ -42,7 +44,7 @@ func TestSummaries(t *testing.T) {
 	if got.Runs != 2 || !(math.Abs(*got.Mean-(a+b)/2) <= 1e-12) || got.HalfWidth == nil || !(*got.HalfWidth > 0) {
 		t.Errorf("accuracies %v and %v give %+v", a, b, got)
 	}
-	if er.Metrics["fwt"].Mean != nil || len(er.Metrics) != len(allMetrics) {
+	if er.Metrics["fwt"].Mean != nil || len(er.Metrics) != len(result.AllMetrics()) {
 		t.Errorf("metrics %+v", er.Metrics)
 	}
 	if finetune.Memory != nil || finetune.Runs != 1 || finetune.Metrics["average_accuracy"].HalfWidth != nil || !cmp.Equal(finetune.Seeds, []uint64{1, 2}) {

@@ -46,34 +46,29 @@ func metricCells(e estimate) []cell {
 	return []cell{numCell(e.text("not measured"), e.mean), numCell("1 run", e.half)}
 }
 
-// allMetrics are the metrics in the order of the schema.
-var allMetrics = []struct {
-	text, name string
-	of         func(result.Metrics) *float64
-}{
-	{"average accuracy", "average_accuracy", averageAccuracy},
-	{"average forgetting", "average_forgetting", averageForgetting},
-	{"forgetting over all tasks", "forgetting_all_tasks", func(m result.Metrics) *float64 { return m.ForgettingAllTasks }},
-	{"BWT⁺", "bwt_plus", func(m result.Metrics) *float64 { return m.BWTPlus }},
-	{"FWT", "fwt", func(m result.Metrics) *float64 { return m.FWT }},
-	{"learning accuracy", "learning_accuracy", learningAccuracy},
-	{"average incremental accuracy", "average_incremental_accuracy", func(m result.Metrics) *float64 { return m.AverageIncrementalAccuracy }},
-}
-
 // metricsTable holds every recorded metric in per cent.
 func (st *study) metricsTable() *table {
 	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: append([]column{}, rowHead...)}
-	for _, m := range allMetrics {
-		t.Head = append(t.Head, numCol(m.text, m.name), hidden(m.name+"_half_width_95"))
+	for _, m := range result.AllMetrics() {
+		t.Head = append(t.Head, numCol(m.Title, m.Key), hidden(m.Key+"_half_width_95"))
 	}
 	for _, g := range st.rows {
 		row := g.head()
-		for _, m := range allMetrics {
-			row = append(row, metricCells(g.metricOf(m.of))...)
+		for _, m := range result.AllMetrics() {
+			row = append(row, metricCells(g.metricOf(m.Of))...)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// meanings say what each metric is.
+func meanings() []fact {
+	var f []fact
+	for _, m := range result.AllMetrics() {
+		f = append(f, fact{upper(m.Title), upper(m.Help) + "."})
+	}
+	return f
 }
 
 // signalsTable says which supervisory signals each method used.

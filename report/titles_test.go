@@ -91,7 +91,7 @@ func TestGapTitles(t *testing.T) {
 			runs = append(runs, newRun(r, f.method))
 		}
 		s := studyOf(runs, nil).settings[0]
-		if got := s.errors().Panels[1].Title; got != c.want {
+		if got := s.errors()[1].Figure.Title; got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

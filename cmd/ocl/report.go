@@ -65,7 +65,7 @@ func newReport() *cobra.Command {
 func knownMethods() []report.Known {
 	var known []report.Known
 	for _, i := range method.Catalogue() {
-		k := report.Known{Name: i.Name}
+		k := report.Known{Name: i.Name, Look: i.Look}
 		switch {
 		case i.Baseline:
 			k.Bound = report.LowerBound

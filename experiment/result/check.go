@@ -217,17 +217,9 @@ func checkCounts(at string, counts []count) error {
 
 // checkMetrics holds metrics to their ranges.
 func checkMetrics(at string, m Metrics) error {
-	for _, s := range []struct {
-		name  string
-		v     *float64
-		least float64
-	}{
-		{"average_accuracy", m.AverageAccuracy, 0}, {"average_forgetting", m.AverageForgetting, -1}, {"forgetting_all_tasks", m.ForgettingAllTasks, 0},
-		{"bwt_plus", m.BWTPlus, 0}, {"fwt", m.FWT, 0}, {"learning_accuracy", m.LearningAccuracy, 0},
-		{"average_incremental_accuracy", m.AverageIncrementalAccuracy, 0},
-	} {
-		if s.v != nil && !(*s.v >= s.least && *s.v <= 1) {
-			return fmt.Errorf("%s.%s is %g; want a fraction in [%g,1]", at, s.name, *s.v, s.least)
+	for _, d := range metrics {
+		if v := d.Of(m); v != nil && !(*v >= d.Least && *v <= 1) {
+			return fmt.Errorf("%s.%s is %g; want a fraction in [%g,1]", at, d.Key, *v, d.Least)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func TestEncodeParse(t *testing.T) {
 }
 
 // TestCommittedResults reads every result under results/, strictly, and writes it so that it reads as an equal one: a
-// program reads all files that are older than itself.
+// program reads all files that are older than itself. It computes their metrics again, to the same bits.
 func TestCommittedResults(t *testing.T) {
 	const least = 134 // that were there when the test was written
 	n := 0
@@ -94,6 +94,9 @@ func TestCommittedResults(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 			return nil
+		}
+		if d := cmp.Diff(r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)); d != "" {
+			t.Errorf("%s: its metrics are not those of its accuracies: %s", path, d)
 		}
 		text := encoded(t, r)
 		again, err := Parse([]byte(text))

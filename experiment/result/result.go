@@ -92,17 +92,6 @@ type Task struct {
 	Test    int   `json:"test"`
 }
 
-// Metrics are fractions in [0,1] (or [-1,1] for differences), nil where undefined.
-type Metrics struct {
-	AverageAccuracy            *float64 `json:"average_accuracy,omitempty"`
-	AverageForgetting          *float64 `json:"average_forgetting,omitempty"`
-	ForgettingAllTasks         *float64 `json:"forgetting_all_tasks,omitempty"`
-	BWTPlus                    *float64 `json:"bwt_plus,omitempty"`
-	FWT                        *float64 `json:"fwt,omitempty"`
-	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
-	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
-}
-
 // Evaluation is one in the middle of a task.
 type Evaluation struct {
 	Step     int        `json:"step"`     // learner steps taken before it

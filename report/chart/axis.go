@@ -69,22 +69,21 @@ func (l *Lines) yTicks() []yTick {
 	return t
 }
 
-// xTicks are the marks of the x axis: whole numbers at least gap apart, the first and the last among them.
+// xTicks are the marks of the x axis: round numbers at least gap apart, and the ends of the axis, which take the place of round ones
+// too near to them.
 func (l *Lines) xTicks(gap float64) []int {
-	for _, step := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000} {
-		t := []int{1}
-		for x := step; x <= l.XMax; x += step {
-			if x > 1 {
+	if l.XMax <= l.XMin {
+		return []int{l.XMin}
+	}
+	for _, step := range []int{1, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000} {
+		t := []int{l.XMin}
+		for x := (l.XMin/step + 1) * step; x < l.XMax; x += step {
+			if 2*(x-l.XMin) > step && 2*(l.XMax-x) > step {
 				t = append(t, x)
 			}
 		}
-		if last := t[len(t)-1]; last != l.XMax {
-			if 2*(l.XMax-last) <= step && len(t) > 1 {
-				t = t[:len(t)-1]
-			}
-			t = append(t, l.XMax)
-		}
-		closest := l.XMax
+		t = append(t, l.XMax)
+		closest := l.XMax - l.XMin
 		for i := 1; i < len(t); i++ {
 			closest = min(closest, t[i]-t[i-1])
 		}
@@ -92,5 +91,5 @@ func (l *Lines) xTicks(gap float64) []int {
 			return t
 		}
 	}
-	return []int{1, l.XMax}
+	return []int{l.XMin, l.XMax}
 }

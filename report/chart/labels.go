@@ -37,7 +37,7 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 		if !ok {
 			y = l.YMin
 		}
-		want = append(want, f.at(1, y).Y)
+		want = append(want, f.y(y))
 	}
 	if longest == 0 || longest > room {
 		return nil
@@ -53,7 +53,7 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	}
 	gutter := near
 	for i := range l.Series {
-		if x, _, _ := l.Series[i].End(); math.Abs(at[i]-want[i]) > 2 || x < l.XMax {
+		if math.Abs(at[i]-want[i]) > 2 || !l.full(&l.Series[i]) {
 			gutter = far
 		}
 	}
@@ -64,13 +64,19 @@ func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	return labels
 }
 
+// full says that a series goes on to the right end of the axis.
+func (l *Lines) full(s *Series) bool {
+	i, _, ok := s.End()
+	return ok && l.X(s, i) >= l.XMax
+}
+
 // label draws the label, its marker, and a line from the end of the series where that is not beside it.
 func (s *Series) label(d *Drawing, f frame, l endLabel, font float64) {
-	x, y, ok := s.End()
+	i, y, ok := s.End()
 	if !ok {
 		return
 	}
-	if end := f.at(x, y); math.Abs(l.marker.Y-end.Y) > 2 || x < f.XMax {
+	if end := f.at(s, i, y); math.Abs(l.marker.Y-end.Y) > 2 || !f.full(s) {
 		d.add(s.mark(Lead, Point{end.X + 5, end.Y}, Point{l.marker.X - 5, l.marker.Y}))
 	}
 	d.add(s.marker(l.marker, 3))

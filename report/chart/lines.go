@@ -6,11 +6,10 @@ import (
 	"strconv"
 )
 
-// Lines is a line chart over whole-numbered x. Call Scale before it is drawn.
+// Lines is a line chart over whole-numbered x, such as tasks or steps. Call Scale before it is drawn.
 type Lines struct {
 	XLabel, YLabel string
-	XMax           int // x runs from 1
-	XOffset        int // added to printed x
+	XMin, XMax     int // x runs from here to there
 	YMin, YMax     float64
 	Sparse         bool // few markers and no values on hover, where a page has many lines
 	Series         []Series
@@ -23,8 +22,9 @@ type Lines struct {
 type Series struct {
 	Label  string
 	Look   Look
-	Width  float64     // of the line, in pixels
-	Y      []float64   // at x = 1, 2, …
+	Width  float64 // of the line, in pixels
+	Y      []float64
+	X      []int       // of Y, rising; nil is XMin, XMin+1, …
 	Half   []float64   // half widths of the intervals, NaN without
 	Single [][]float64 // the runs behind the mean, drawn thin
 	Hollow bool        // the second of two lines of one look: thinner, with hollow markers
@@ -36,16 +36,26 @@ const (
 	Crowd = 6
 	// many is the number of series up to which every point has its marker and its value on hover.
 	many = 12
+	// maxMarkers is about how many markers a long line has where there are few.
+	maxMarkers = 20
 )
 
-// End is the last measured point of a series, ok false if there is none.
-func (s *Series) End() (x int, y float64, ok bool) {
+// End is the index of the last measured point of a series, and its value; ok is false if there is none.
+func (s *Series) End() (i int, y float64, ok bool) {
 	for i := len(s.Y) - 1; i >= 0; i-- {
 		if !math.IsNaN(s.Y[i]) {
-			return i + 1, s.Y[i], true
+			return i, s.Y[i], true
 		}
 	}
 	return 0, 0, false
+}
+
+// X is where value i of a series is.
+func (l *Lines) X(s *Series, i int) int {
+	if s.X != nil {
+		return s.X[i]
+	}
+	return l.XMin + i
 }
 
 // ink is the width of the line in pixels.
@@ -75,21 +85,21 @@ type frame struct {
 	box
 }
 
-// at is the place of a value.
-func (f frame) at(x int, y float64) Point {
-	return Point{f.x(x), f.y1 - (y-f.YMin)/(f.YMax-f.YMin)*(f.y1-f.y0)}
-}
+// at is the place of y where value i of a series is.
+func (f frame) at(s *Series, i int, y float64) Point { return Point{f.x(f.X(s, i)), f.y(y)} }
 
 func (f frame) x(x int) float64 {
-	if f.XMax <= 1 {
+	if f.XMax <= f.XMin {
 		return (f.x0 + f.x1) / 2
 	}
-	return f.x0 + float64(x-1)/float64(f.XMax-1)*(f.x1-f.x0)
+	return f.x0 + float64(x-f.XMin)/float64(f.XMax-f.XMin)*(f.x1-f.x0)
 }
 
+func (f frame) y(y float64) float64 { return f.y1 - (y-f.YMin)/(f.YMax-f.YMin)*(f.y1-f.y0) }
+
 // clamped is at with y kept between the ends of the axis.
-func (f frame) clamped(x int, y float64) Point {
-	return f.at(x, math.Min(math.Max(y, f.YMin), f.YMax))
+func (f frame) clamped(s *Series, i int, y float64) Point {
+	return f.at(s, i, math.Min(math.Max(y, f.YMin), f.YMax))
 }
 
 func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
@@ -107,16 +117,16 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 	labels := l.labels(lay, &f, b.x1-2)
 	d.add(Mark{Role: Tick, Points: []Point{{b.x0, b.y0 + font}}, Text: l.YLabel})
 	for _, t := range ticks {
-		role, y := Grid, f.at(1, t.at).Y
+		role, y := Grid, f.y(t.at)
 		if t.at == 0 {
 			role = Zero
 		}
 		d.add(Mark{Role: role, Points: []Point{{f.x0, y}, {f.x1, y}}})
 		d.add(Mark{Role: Tick, Points: []Point{{f.x0 - 6, y + 0.35*font}}, Text: t.text, Anchor: End})
 	}
-	gap := widest(font, strconv.Itoa(l.XMax+l.XOffset)) + 0.6*font
-	for _, t := range l.xTicks(gap / (f.x1 - f.x0) * float64(l.XMax-1)) {
-		d.add(Mark{Role: Tick, Points: []Point{{f.x(t), f.y1 + 1.5*font}}, Text: strconv.Itoa(t + l.XOffset), Anchor: Middle})
+	gap := widest(font, strconv.Itoa(l.XMax)) + 0.6*font
+	for _, t := range l.xTicks(gap / (f.x1 - f.x0) * float64(l.XMax-l.XMin)) {
+		d.add(Mark{Role: Tick, Points: []Point{{f.x(t), f.y1 + 1.5*font}}, Text: strconv.Itoa(t), Anchor: Middle})
 	}
 	d.add(Mark{Role: Tick, Points: []Point{{(f.x0 + f.x1) / 2, f.y1 + 2.9*font}}, Text: l.XLabel, Anchor: Middle})
 	// Bands lie below all lines, so that none hides another series.
@@ -143,16 +153,16 @@ func (s *Series) bands(d *Drawing, f frame) {
 	for _, part := range pieces(len(s.Y), func(i int) bool { return i < len(s.Half) && !math.IsNaN(s.Y[i]+s.Half[i]) }) {
 		if len(part) < 2 {
 			i := part[0]
-			d.add(s.mark(Whisker, f.clamped(i+1, s.Y[i]-s.Half[i]), f.clamped(i+1, s.Y[i]+s.Half[i])))
+			d.add(s.mark(Whisker, f.clamped(s, i, s.Y[i]-s.Half[i]), f.clamped(s, i, s.Y[i]+s.Half[i])))
 			continue
 		}
 		m := s.mark(role)
 		for _, i := range part {
-			m.Points = append(m.Points, f.clamped(i+1, s.Y[i]+s.Half[i]))
+			m.Points = append(m.Points, f.clamped(s, i, s.Y[i]+s.Half[i]))
 		}
 		for k := range part {
 			i := part[len(part)-1-k]
-			m.Points = append(m.Points, f.clamped(i+1, s.Y[i]-s.Half[i]))
+			m.Points = append(m.Points, f.clamped(s, i, s.Y[i]-s.Half[i]))
 		}
 		d.add(m)
 	}
@@ -169,19 +179,22 @@ func (s *Series) line(d *Drawing, f frame) {
 	m := s.mark(Line)
 	m.Width, m.Dash, m.Tip = s.ink(), s.Look.Dash, s.Label
 	s.polylines(d, f, s.Y, m)
-	sparse := f.Sparse || len(f.Series) > many
+	sparse, every := f.Sparse || len(f.Series) > many, 1
+	if sparse {
+		every = max(5, len(s.Y)/maxMarkers)
+	}
 	last, _, _ := s.End()
 	for i, y := range s.Y {
-		if math.IsNaN(y) || sparse && i%5 > 0 && i+1 != last {
+		if math.IsNaN(y) || i%every > 0 && i != last {
 			continue
 		}
-		m := s.marker(f.at(i+1, y), 3)
+		m := s.marker(f.at(s, i, y), 3)
 		if !sparse && f.Say != nil {
 			half := math.NaN()
 			if i < len(s.Half) {
 				half = s.Half[i]
 			}
-			m.Tip = fmt.Sprintf("%s, %d: %s", s.Label, i+1+f.XOffset, f.Say(y, half))
+			m.Tip = fmt.Sprintf("%s, %d: %s", s.Label, f.X(s, i), f.Say(y, half))
 		}
 		d.add(m)
 	}
@@ -195,7 +208,7 @@ func (s *Series) polylines(d *Drawing, f frame, y []float64, m Mark) {
 		}
 		m.Points = nil
 		for _, i := range part {
-			m.Points = append(m.Points, f.at(i+1, y[i]))
+			m.Points = append(m.Points, f.at(s, i, y[i]))
 		}
 		d.add(m)
 	}

@@ -16,7 +16,7 @@ var (
 // known is a chart whose places are computed by hand below. The axis runs from 0 to 100.
 func known() *Lines {
 	l := &Lines{
-		XLabel: "tasks", YLabel: "accuracy, %", XMax: 5,
+		XLabel: "tasks", YLabel: "accuracy, %", XMin: 1, XMax: 5,
 		Series: []Series{
 			{Label: "ER", Look: blue, Width: 2, Y: []float64{100, 50, 25, 50, 75}, Half: []float64{math.NaN(), 10, 10, 10, 10}},
 			{Label: "MIR", Look: red, Width: 2, Y: []float64{0, 20, math.NaN(), 40, 20}},
@@ -132,7 +132,7 @@ func TestPicturesAlone(t *testing.T) {
 }
 
 func TestOneTaskIsInTheMiddle(t *testing.T) {
-	l := &Lines{XMax: 1, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: []float64{50}, Half: []float64{10}}}}
+	l := &Lines{XMin: 1, XMax: 1, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: []float64{50}, Half: []float64{10}}}}
 	l.Scale(0, 100, 1)
 	d := Draw(l, Wide)
 	zero, dot, whisker := d.of(Zero)[0].Points, d.of(Dot)[0].Points[0], d.of(Whisker)[0].Points
@@ -141,6 +141,45 @@ func TestOneTaskIsInTheMiddle(t *testing.T) {
 	}
 	if len(d.of(Line))+len(d.of(Band)) > 0 {
 		t.Error("a point alone has a line or a band")
+	}
+}
+
+// TestSteps: a series may say where its values are, and each may have its own places.
+func TestSteps(t *testing.T) {
+	l := &Lines{
+		XLabel: "steps", XMax: 100, Say: func(y, _ float64) string { return fmt.Sprint(y) },
+		Series: []Series{
+			{Label: "ER", Look: blue, Width: 2, X: []int{20, 40, 100}, Y: []float64{100, 50, 0}, Half: []float64{10, 10, 10}},
+			{Label: "MIR", Look: red, Width: 2, X: []int{50, 75}, Y: []float64{50, 25}},
+		},
+	}
+	l.Scale(0, 100, 1)
+	d := Draw(l, Wide)
+	grid := d.of(Grid)[4].Points // at 100
+	zero := d.of(Zero)[0].Points
+	at := func(x, y float64) Point {
+		return Point{zero[0].X + x/100*(zero[1].X-zero[0].X), zero[0].Y + y/100*(grid[0].Y-zero[0].Y)}
+	}
+	wantPoints(t, "line of ER", d.of(Line, "ER")[0].Points, at(20, 100), at(40, 50), at(100, 0))
+	wantPoints(t, "line of MIR", d.of(Line, "MIR")[0].Points, at(50, 50), at(75, 25))
+	wantPoints(t, "band of ER", d.of(Band, "ER")[0].Points, at(20, 100), at(40, 60), at(100, 10), at(100, 0), at(40, 40), at(20, 90))
+	if tip := d.of(Dot, "MIR")[1].Tip; tip != "MIR, 75: 25" {
+		t.Errorf("the second value of MIR says %q", tip)
+	}
+	if n := len(d.of(Lead, "ER")) + 2*len(d.of(Lead, "MIR")); n < 2 {
+		t.Error("no line leads from where MIR ends to its label")
+	}
+}
+
+// TestLongLines: a line of many points has few markers where the chart is to be sparse, its last point among them.
+func TestLongLines(t *testing.T) {
+	l := &Lines{XMin: 1, XMax: 1000, Sparse: true, Series: []Series{{Label: "ER", Look: blue, Width: 2, Y: make([]float64, 1000)}}}
+	l.Scale(0, 100, 1)
+	d := Draw(l, Wide)
+	dots := d.of(Dot)
+	dots = dots[:len(dots)-1] // that of the label
+	if n := len(dots); n < 15 || n > 25 || math.Abs(dots[n-1].Points[0].X-d.of(Zero)[0].Points[1].X) > 1e-6 {
+		t.Errorf("%d markers on a line of 1,000 points, the last at %v", n, dots[n-1].Points)
 	}
 }
 
@@ -160,7 +199,7 @@ func TestScale(t *testing.T) {
 		{[]float64{98}, []float64{50}, 0, 100, 1, "0 20 40 60 80 100", false}, // what lies beyond 100 is not cut
 		{[]float64{30, -5}, []float64{1, 40}, -100, 100, 1, "-10 0 10 20 30 40", true},
 	} {
-		l := &Lines{XMax: 2, Series: []Series{{Y: c.y, Half: c.half}}}
+		l := &Lines{XMin: 1, XMax: 2, Series: []Series{{Y: c.y, Half: c.half}}}
 		cut := l.Scale(c.floor, c.ceiling, c.at)
 		var got []string
 		for _, v := range l.yTicks() {
@@ -174,12 +213,16 @@ func TestScale(t *testing.T) {
 
 func TestXTicks(t *testing.T) {
 	for _, c := range []struct {
-		max  int
-		gap  float64
-		want string
-	}{{1, 0, "[1]"}, {5, 1, "[1 2 3 4 5]"}, {20, 1.5, "[1 5 10 15 20]"}, {23, 2, "[1 5 10 15 20 23]"}, {22, 2, "[1 5 10 15 22]"}, {7, 9, "[1 7]"}} {
-		if got := fmt.Sprint((&Lines{XMax: c.max}).xTicks(c.gap)); got != c.want {
-			t.Errorf("up to %d, %g apart: %s, want %s", c.max, c.gap, got, c.want)
+		min, max int
+		gap      float64
+		want     string
+	}{
+		{1, 1, 0, "[1]"}, {1, 5, 1, "[1 2 3 4 5]"}, {1, 20, 1.5, "[1 5 10 15 20]"}, {1, 23, 2, "[1 5 10 15 20 23]"}, {1, 22, 2, "[1 5 10 15 22]"}, {1, 7, 9, "[1 7]"},
+		{3, 20, 1, "[3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20]"}, {3, 20, 1.5, "[3 10 15 20]"}, {9, 30, 2, "[9 15 20 25 30]"},
+		{0, 4990, 300, "[0 500 1000 1500 2000 2500 3000 3500 4000 4500 4990]"}, {0, 90_000, 15_000, "[0 20000 40000 60000 90000]"}, {0, 0, 1, "[0]"},
+	} {
+		if got := fmt.Sprint((&Lines{XMin: c.min, XMax: c.max}).xTicks(c.gap)); got != c.want {
+			t.Errorf("from %d to %d, %g apart: %s, want %s", c.min, c.max, c.gap, got, c.want)
 		}
 	}
 }
@@ -220,7 +263,7 @@ func (d *Drawing) extent(m Mark) box {
 
 // TestAloneManyLabelsFit: a picture without a page around it grows with its labels.
 func TestAloneManyLabelsFit(t *testing.T) {
-	l := &Lines{XLabel: "tasks", XMax: 2}
+	l := &Lines{XLabel: "tasks", XMin: 1, XMax: 2}
 	for range 60 {
 		l.Series = append(l.Series, Series{Label: "ER", Look: blue, Width: 2, Y: []float64{1, 0}})
 	}
@@ -239,14 +282,16 @@ func TestAloneManyLabelsFit(t *testing.T) {
 func TestTextsNeverOverlap(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		l := &Lines{XLabel: "tasks learnt", YLabel: "average accuracy, %", XMax: 1 + r.IntN(200), XOffset: r.IntN(2) * r.IntN(2000)}
+		l := &Lines{XLabel: "tasks learnt", YLabel: "average accuracy, %", XMin: r.IntN(2) * r.IntN(2000)}
+		n := 1 + r.IntN(200)
 		if seed%2 == 0 {
-			l.XMax = 1 + r.IntN(25)
+			n = 1 + r.IntN(25)
 		}
+		l.XMax = l.XMin + n - 1
 		for range 1 + r.IntN(24) {
 			s := Series{Label: strings.Repeat("Wide i", 1+r.IntN(4)), Look: blue, Width: 2}
 			size := math.Pow(10, float64(r.IntN(6)-3))
-			for range 1 + r.IntN(l.XMax) {
+			for range 1 + r.IntN(n) {
 				s.Y = append(s.Y, size*r.NormFloat64())
 			}
 			l.Series = append(l.Series, s)

@@ -1,0 +1,109 @@
+package result
+
+import (
+	"math"
+	"slices"
+
+	"ocl/metric"
+)
+
+// Metrics are fractions in [0,1] (or [-1,1] for differences), nil where undefined. Each field has its line in the table below,
+// which says what it is; a new metric is a field, that line, its function in package metric and its row of docs/format/result.md.
+type Metrics struct {
+	AverageAccuracy            *float64 `json:"average_accuracy,omitempty"`
+	AverageForgetting          *float64 `json:"average_forgetting,omitempty"`
+	ForgettingAllTasks         *float64 `json:"forgetting_all_tasks,omitempty"`
+	BWTPlus                    *float64 `json:"bwt_plus,omitempty"`
+	FWT                        *float64 `json:"fwt,omitempty"`
+	LearningAccuracy           *float64 `json:"learning_accuracy,omitempty"`
+	AverageIncrementalAccuracy *float64 `json:"average_incremental_accuracy,omitempty"`
+	AverageAnytimeAccuracy     *float64 `json:"average_anytime_accuracy,omitempty"`
+}
+
+// metrics declares all metrics, in the order of their fields. Checking, computing and the tables of a report go through it.
+var metrics = []Metric{
+	{"average_accuracy", "average accuracy", "mean of the last row over the tasks learned", 0,
+		func(m *Metrics) **float64 { return &m.AverageAccuracy },
+		func(m measured) float64 { return metric.AverageAccuracy(m.matrix, len(m.matrix.Rows)-1) }},
+	{"average_forgetting", "average forgetting", "mean over earlier tasks of best before the last task minus last", -1,
+		func(m *Metrics) **float64 { return &m.AverageForgetting },
+		func(m measured) float64 { return metric.AverageForgetting(m.matrix, len(m.matrix.Rows)-1) }},
+	{"forgetting_all_tasks", "forgetting over all tasks", "as the survey's authors computed it: over all tasks, best of all rows minus last", 0,
+		func(m *Metrics) **float64 { return &m.ForgettingAllTasks },
+		func(m measured) float64 { return metric.ForgettingAllTasks(m.matrix) }},
+	{"bwt_plus", "BWT⁺", "positive backward transfer", 0,
+		func(m *Metrics) **float64 { return &m.BWTPlus },
+		func(m measured) float64 { return metric.BWTPlus(m.matrix) }},
+	{"fwt", "FWT", "forward transfer; only where tasks are tested before they are learned", 0,
+		func(m *Metrics) **float64 { return &m.FWT },
+		func(m measured) float64 { return metric.FWT(m.matrix) }},
+	{"learning_accuracy", "learning accuracy", "mean accuracy on a task just learned", 0,
+		func(m *Metrics) **float64 { return &m.LearningAccuracy },
+		func(m measured) float64 { return metric.LearningAccuracy(m.matrix) }},
+	{"average_incremental_accuracy", "average incremental accuracy", "mean over the rows of their average accuracy", 0,
+		func(m *Metrics) **float64 { return &m.AverageIncrementalAccuracy },
+		func(m measured) float64 { return metric.AverageIncrementalAccuracy(m.matrix) }},
+	{"average_anytime_accuracy", "average anytime accuracy", "mean over the evaluations in the middle of tasks of the accuracy on the tasks seen so far", 0,
+		func(m *Metrics) **float64 { return &m.AverageAnytimeAccuracy },
+		func(m measured) float64 { return metric.AverageAnytimeAccuracy(m.between) }},
+}
+
+// Metric is what is known of one field of [Metrics].
+type Metric struct {
+	Key   string  // in result.json
+	Title string  // heads its column in tables
+	Help  string  // what it is, for reports and docs/format/result.md
+	Least float64 // its values are in [Least,1]
+
+	field func(*Metrics) **float64
+	of    func(measured) float64 // NaN where undefined
+}
+
+// Of is the metric's value in m, nil where it is undefined.
+func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
+
+// AllMetrics are the metrics in the order of the schema.
+func AllMetrics() []Metric { return slices.Clone(metrics) }
+
+// measured is what metrics are computed from. What was not evaluated is NaN.
+type measured struct {
+	matrix  metric.Matrix // rows up to the last that was evaluated
+	between [][]float64   // accuracies of the evaluations in the middle of tasks, by test set
+}
+
+// MetricsOf computes the metrics of a classifier from what a result says of it. accuracy, commonTest and evaluations are as in
+// [Result] and [Stream]; evaluations in the middle of tasks are of a run's first classifier, nil for the others.
+func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
+	rows := 0
+	for i, row := range accuracy {
+		if len(row) > 0 && row[0] != nil {
+			rows = i + 1
+		}
+	}
+	m := measured{matrix: metric.Matrix{Common: commonTest}}
+	for _, row := range accuracy[:rows] {
+		m.matrix.Rows = append(m.matrix.Rows, orNaN(row))
+	}
+	for _, e := range evaluations {
+		m.between = append(m.between, orNaN(e.Accuracy))
+	}
+	var out Metrics
+	for _, d := range metrics {
+		if v := d.of(m); !math.IsNaN(v) {
+			*d.field(&out) = &v
+		}
+	}
+	return out
+}
+
+// orNaN copies a row, NaN where it is nil.
+func orNaN(row []*float64) []float64 {
+	out := make([]float64, len(row))
+	for i, v := range row {
+		out[i] = math.NaN()
+		if v != nil {
+			out[i] = *v
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package report
+
+import "fmt"
+
+// section is a part of the page that shows figures of each setting.
+type section struct {
+	ID    string // its anchor is ID-section
+	Nav   string // its name in the list of sections
+	Title string
+	of    func(*setting) []block               // what it shows of a setting
+	lead  func(*study) (text string, t *table) // what stands above, nil for nothing
+}
+
+// block is one thing in a section: exactly one of its fields is set.
+type block struct {
+	Figure  *figure // drawn on the page; lines or bars
+	Aside   *figure // of which the page has title and links
+	Gallery *gallery
+	Note    string
+}
+
+// sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its function, its place
+// here and its row of docs/report.md.
+var sections = []section{
+	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
+	{"anytime", "Anytime", "Accuracy while learning", figures((*setting).anytimeFigure), nil},
+	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
+		if s.tasks() < 2 {
+			return []block{{Note: upper(s.Name) + ": one task, so nothing can be forgotten."}}
+		}
+		return []block{{Figure: s.forgettingFigure()}}
+	}, nil},
+	{"matrix", "Matrices", "Accuracy matrices",
+		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
+	{"classes", "Classes", "Accuracy per class",
+		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure), nil},
+	{"errors", "Errors", "Where the errors go", (*setting).errors, (*study).errorsLead},
+	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
+	{"time", "Time", "Run time", figures((*setting).timeFigure), nil},
+}
+
+// figures makes a section of figures, each one of a setting; a nil one is left out.
+func figures(build ...func(*setting) *figure) func(*setting) []block {
+	return func(s *setting) (blocks []block) {
+		for _, b := range build {
+			if f := b(s); f != nil {
+				blocks = append(blocks, block{Figure: f})
+			}
+		}
+		return blocks
+	}
+}
+
+// galleries makes a section of a figure for each row; why says for what reason a row may have none.
+func galleries(why string, build func(*row) *figure) func(*setting) []block {
+	return func(s *setting) []block { return []block{s.gallery(maxHeats, why, build)} }
+}
+
+// gallery is a figure for each row; Missing says for which rows there is none, and Rest are those that are only tables.
+type gallery struct {
+	Figures []*figure
+	Rest    []*figure
+	Missing string
+}
+
+// Large says that the heat maps are too wide to stand side by side.
+func (g gallery) Large() bool {
+	return len(g.Figures) > 0 && len(g.Figures[0].Heat.Cols) > 12 && !g.Figures[0].Heat.Image
+}
+
+// gallery builds a figure for each row; so many at most, in the order of the tables, are drawn.
+func (s *setting) gallery(most int, why string, build func(*row) *figure) block {
+	out := new(gallery)
+	var missing []string
+	for _, g := range s.rows {
+		switch f := build(g); {
+		case f == nil:
+			missing = append(missing, g.Label)
+		case len(out.Figures) < most || s.all:
+			out.Figures = append(out.Figures, f)
+		default:
+			out.Rest = append(out.Rest, f)
+		}
+	}
+	if len(missing) > 0 {
+		out.Missing = andList(missing) + ": " + why + "."
+	}
+	return block{Gallery: out}
+}
+
+// pageSection is a section as the page has it.
+type pageSection struct {
+	section
+	Text   string
+	Table  *table // nil for none
+	Blocks []block
+}
+
+// sections are those of the page that show something.
+func (st *study) sections() []pageSection {
+	var out []pageSection
+	for _, s := range sections {
+		p := pageSection{section: s}
+		if s.lead != nil {
+			p.Text, p.Table = s.lead(st)
+		}
+		for _, setting := range st.settings {
+			p.Blocks = append(p.Blocks, s.of(setting)...)
+		}
+		if len(p.Blocks) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// figures are those to draw, and those of which there is only the table.
+func (p *pageSection) figures() (drawn, rest []*figure) {
+	for _, b := range p.Blocks {
+		switch {
+		case b.Figure != nil:
+			drawn = append(drawn, b.Figure)
+		case b.Aside != nil:
+			drawn = append(drawn, b.Aside)
+		case b.Gallery != nil:
+			drawn, rest = append(drawn, b.Gallery.Figures...), append(rest, b.Gallery.Rest...)
+		}
+	}
+	return drawn, rest
+}
