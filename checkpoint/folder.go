@@ -42,6 +42,15 @@ func makeFolder(fs fileSystem, path string) error {
 	return nil
 }
 
+// SyncFolder makes the names in a folder durable: files that were made or renamed there are found after a power cut. A file system
+// that refuses to sync a folder is no error.
+func SyncFolder(path string) error {
+	if err := syncFolder(disk{}, path); err != nil {
+		return fmt.Errorf("checkpoint: %s: making the folder durable: %w", path, err)
+	}
+	return nil
+}
+
 // syncFolder makes the names in a folder durable. A file system that refuses to sync a folder is no error: nothing more can be
 // done there than was done. It refuses by saying that it does not do such a thing (EINVAL of SMB, 9p and some FUSE file
 // systems; ENOTSUP, ENOSYS) or that this user may not (EPERM, EACCES; a folder that may be written and not read cannot even be

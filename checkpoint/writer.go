@@ -19,6 +19,14 @@ type outcome struct {
 	panicked *Panic
 }
 
+// result is the error of a write; a panic goes on in the goroutine that asks.
+func (o outcome) result() error {
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	return o.err
+}
+
 // Panic is the value that [Writer.Wait] and [Writer.Save] panic with after a panic in the goroutine that wrote: it has that
 // goroutine's stack, which would be lost otherwise.
 type Panic struct {
@@ -71,6 +79,20 @@ func (w *Writer) write(step int, c *Container, before func() error, after func(p
 	return err
 }
 
+// Failed returns the error of a write that has ended meanwhile, once, without waiting for one that is under way.
+func (w *Writer) Failed() error {
+	if w.pending == nil {
+		return nil
+	}
+	select {
+	case o := <-w.pending:
+		w.pending = nil
+		return o.result()
+	default:
+		return nil
+	}
+}
+
 // Wait returns when all that was given to Save is on the disk, with the error of the write that was under way. An error is
 // returned once.
 func (w *Writer) Wait() error {
@@ -79,8 +101,5 @@ func (w *Writer) Wait() error {
 	}
 	o := <-w.pending
 	w.pending = nil
-	if o.panicked != nil {
-		panic(o.panicked)
-	}
-	return o.err
+	return o.result()
 }

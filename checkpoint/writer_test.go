@@ -177,3 +177,30 @@ func TestWriterLeavesNoGoroutine(t *testing.T) {
 		t.Errorf("%d goroutines before, %d after", before, n)
 	}
 }
+
+// TestWriterFailed: the error of a write that has ended is told without waiting for one that is under way.
+func TestWriterFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("no space left on device")
+		disk := newRAM()
+		disk.failing = full
+		w := NewWriter(&Dir{folder: "ck", fs: slow{disk}})
+		began := time.Now()
+		if err := w.Failed(); err != nil {
+			t.Error(err)
+		}
+		if err := w.Save(1, numbered(1), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Failed(); err != nil || time.Since(began) != 0 {
+			t.Errorf("while the disk is busy: %v after %v", err, time.Since(began))
+		}
+		time.Sleep(2 * time.Second)
+		if err := w.Failed(); !errors.Is(err, full) {
+			t.Errorf("after the write: %v, want %v", err, full)
+		}
+		if err := w.Failed(); err != nil {
+			t.Errorf("told twice: %v", err)
+		}
+	})
+}

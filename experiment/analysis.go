@@ -17,7 +17,7 @@ func (c *classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	all := make([]evaluation, len(c.names))
 	for i := range all {
 		all[i].accuracy, all[i].tally = undefined(info.TestSets()), newTally(info.Classes)
-		if info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
+		if c.plain || info.Scenario != ocl.ClassIncremental || info.Classes > maxConfusion {
 			continue
 		}
 		all[i].confusion = metric.NewConfusion(info.Classes)

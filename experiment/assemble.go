@@ -46,7 +46,9 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
-		res.Resources.MemoryBytes = m.MemoryBytes()
+		if !r.paused() { // a learner in the middle of a batch is asked for nothing but its state
+			res.Resources.MemoryBytes = m.MemoryBytes()
+		}
 		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts}
 	}
 	return res, nil

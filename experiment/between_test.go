@@ -443,3 +443,76 @@ func TestEventsWhileRunning(t *testing.T) {
 		t.Errorf("the first event is %+v", first)
 	}
 }
+
+// hesitant is a learner that is told of tasks and stops before it learns anything of a batch, once, when ctx has ended.
+type hesitant struct {
+	*learnertest.Sleeper
+	told *[]int
+}
+
+func (h hesitant) BeginTask(t ocl.TaskInfo) error { *h.told = append(*h.told, t.Index); return nil }
+func (hesitant) EndTask(context.Context) error    { return nil }
+
+func (h hesitant) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	if err := ctx.Err(); err != nil {
+		return ocl.StepStats{}, err
+	}
+	return h.Sleeper.Observe(ctx, b)
+}
+
+// A run that is stopped between the beginning of a task and its first batch does not begin the task again.
+func TestTaskBeginsOnce(t *testing.T) {
+	t.Parallel()
+	c := one("er")
+	c.Stream.Tasks = 2
+	var told []int
+	with := func(o Options) Options {
+		o.hooks.learner = func(l ocl.Learner, _ *nn.Network) ocl.Learner {
+			return hesitant{learnertest.NewSleeper(l.(*learner.Replay), 50, 1), &told}
+		}
+		return o
+	}
+	want := filepath.Join(t.TempDir(), "whole")
+	mustRun(t, c, with(Options{Out: want}))
+	told = nil
+	out := filepath.Join(t.TempDir(), "x")
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := Run(ctx, c, with(Options{Out: out, Events: func(Job) Events {
+		return Events{TaskBegin: func(task ocl.TaskInfo) {
+			if task.Index == 1 {
+				cancel() // the learner sees it at its next batch, the first of the task
+			}
+		}}
+	}})); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, err := Resume(context.Background(), out, with(Options{})); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(told, []int{0, 1}) {
+		t.Errorf("tasks begin as %v", told)
+	}
+	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
+		t.Error(d)
+	}
+}
+
+// What an observer does with what it is shown changes no result.
+func TestObserversChangeNothing(t *testing.T) {
+	t.Parallel()
+	c := one("er")
+	c.EvalEvery = 7
+	want := comparable(t, mustRun(t, c, Options{}))
+	got := comparable(t, mustRun(t, c, Options{Events: func(Job) Events {
+		return Events{Evaluated: func(e Evaluated) {
+			for _, v := range e.Accuracy {
+				if v != nil {
+					*v = 0.123
+				}
+			}
+		}}
+	}}))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -17,6 +17,7 @@ type classifiers struct {
 	labels [][]ocl.Label // what each predicts of the batch
 	open   learner.Open  // nil where the learner shows nothing but its predictions
 	ncm    *learner.NCM  // nil where it is not wanted
+	plain  bool          // without error analysis
 }
 
 // newClassifiers refuses class means of a learner that does not show a memory.

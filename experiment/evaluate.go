@@ -40,6 +40,7 @@ func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner) (e evaluator, e
 		return e, err
 	}
 	e.between, err = newClassifiers(c.Classifiers[:1], l)
+	e.between.plain = true
 	return e, err
 }
 
@@ -165,6 +166,9 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.job.Config.Eval == config.EvalFinal && r.at.task < len(info.Tasks)-1 {
 		return nil
 	}
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
 	seconds := &r.found.seconds
 	if r.at.phase == ended {
 		if _, ok := r.learner.(ocl.Preparer); ok { // it may work for long
@@ -197,6 +201,9 @@ func (r *run) evaluate(ctx context.Context) error {
 // evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen. It changes no bit of
 // the training.
 func (r *run) evaluateBetween(ctx context.Context) error {
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
 	c := &r.tests.between
 	err := r.clock(&r.found.seconds.Prepare, func() error { return r.tests.prepare(ctx) })
 	if err == nil {
@@ -213,9 +220,8 @@ func (r *run) evaluateBetween(ctx context.Context) error {
 	if err != nil {
 		return r.stopOn(ctx, err)
 	}
-	accuracy := nullable(found[0].accuracy)
-	r.found.evaluations = append(r.found.evaluations, result.Evaluation{Step: r.at.step, Task: r.at.task, Accuracy: accuracy})
-	return r.tell(Evaluated{Task: r.at.task, Step: r.at.step, Between: true, Accuracy: accuracy})
+	r.found.evaluations = append(r.found.evaluations, result.Evaluation{Step: r.at.step, Task: r.at.task, Accuracy: nullable(found[0].accuracy)})
+	return r.tell(Evaluated{Task: r.at.task, Step: r.at.step, Between: true, Accuracy: nullable(found[0].accuracy)})
 }
 
 // tell writes an evaluation into the journal and shows it to the observers.

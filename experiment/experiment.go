@@ -19,7 +19,7 @@ type Options struct {
 	Out             string // experiment folder; "" writes nothing
 	Force           bool   // remove the experiment that is in Out, the same or another, and start again
 	Workers         int    // goroutines of one run; 0 chooses
-	Concurrency     int    // runs at once; 0 chooses
+	Concurrency     int    // runs at once; 0 chooses, and is 1 for a job that is run by itself
 	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
@@ -82,15 +82,14 @@ type Experiment struct {
 // Open checks a config, opens and hashes its data once and plans its jobs. It writes nothing. What is wrong with the config,
 // with the data, or with how they fit together is an error here, and so is an engine that this machine does not have.
 func Open(c config.Config, o Options) (*Experiment, error) {
+	if o.DataDir != "" {
+		c.Data.Dir = o.DataDir
+	}
 	if err := check(c, o); err != nil {
 		return nil, err
 	}
-	dir := c.Data.Dir
-	if o.DataDir != "" {
-		dir = o.DataDir
-	}
 	set, err := data.Open(data.Spec{
-		Name: c.Data.Name, Dir: dir, Size: c.Data.Size,
+		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size,
 		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass,
 	})
 	if err != nil {
@@ -164,7 +163,7 @@ func (x *Experiment) chooseEngine() error {
 	}
 	if e.Kernel != "" && !slices.Contains(nn.Kernels(), e.Kernel) {
 		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels; it has %v. "+
-			"Use a machine that has them, or choose others with --kernel: the results then differ in their last bits", e.Kernel, nn.Kernels())
+			"Use a machine that has them. To start anew with other kernels, whose results differ in their last bits, use --kernel and another --out", e.Kernel, nn.Kernels())
 	}
 	chosen := nn.DefaultEngine()
 	if e.Kernel == "" {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ocl/checkpoint"
 	"ocl/config"
@@ -21,12 +22,24 @@ const (
 	CheckpointDir = "checkpoint"
 )
 
+// report is the lock file of package report, which may be there before an experiment is.
+const report = ".report.lock"
+
 // olderSteps is the file in which programs before keys wrote the steps of a run.
 const olderSteps = "steps.csv"
 
 // SetUp makes Options.Out the folder of the experiment, as Run does first: so that one that may not be used is told before
 // anything else. Without a folder it does nothing.
 func (x *Experiment) SetUp() error { return x.prepareFolder() }
+
+// enter sets the folder up and keeps others from removing what is in it, until the lock is unlocked. Without a folder the lock is
+// nil.
+func (x *Experiment) enter() (*folderLock, error) {
+	if err := x.prepareFolder(); err != nil || x.opts.Out == "" {
+		return nil, err
+	}
+	return lockFolder(x.opts.Out, UseFile, together)
+}
 
 // prepareFolder makes Options.Out the folder of the experiment: new, or one that holds it already, or holds runs that are all
 // among its own. Another experiment is refused. With Options.Force what experiments wrote there is removed first, and nothing
@@ -50,12 +63,17 @@ func (x *Experiment) setUpFolder() error {
 	if err := checkpoint.MakeFolder(out); err != nil {
 		return fmt.Errorf("experiment: %w. Choose an --out that can be written", err)
 	}
-	lock, err := lockFolder(out)
+	lock, err := lockFolder(out, LockFile, inTurn)
 	if err != nil {
 		return err
 	}
 	defer lock.unlock()
 	if x.opts.Force {
+		users, err := lockFolder(out, UseFile, alone)
+		if err != nil {
+			return err
+		}
+		defer users.unlock()
 		if err := clearExperiment(out); err != nil {
 			return err
 		}
@@ -94,6 +112,9 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
 	old, err := Schema().ParseRecord(ConfigFile, text)
+	if err == nil {
+		err = Schema().Validate(old)
+	}
 	if err != nil {
 		return false, fmt.Errorf("experiment: %s: its %s cannot be read: %w. Choose another --out, or replace the experiment with --force", out, ConfigFile, err)
 	}
@@ -130,15 +151,12 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 			continue
 		}
 		folder := filepath.Join(x.opts.Out, e.Name())
-		made, ok := madeIn(folder)
-		if !ok {
-			continue
-		}
-		if made.numbers == 0 {
+		made := madeIn(folder)
+		if made.older {
 			return fmt.Errorf("experiment: %s: an older ocl made this run, which this one cannot continue. Choose another --out, or replace the experiment with --force", folder)
 		}
-		if j, ours := byConfig[made.config.Canonical()]; ours {
-			if err := j.id.accept(made); err != nil {
+		if j, ours := byConfig[made.id.config.Canonical()]; made.run && made.id.numbers > 0 && ours {
+			if err := j.id.accept(made.id); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
@@ -146,37 +164,58 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	return nil
 }
 
-// madeIn is the identity of the run in a folder; ok is false where it is not the folder of a run. A run of a program that had no
-// keys yet has no numbers version here.
-func madeIn(folder string) (id identity, ok bool) {
+// trace is what the files in a folder say of the run that made them.
+type trace struct {
+	run   bool     // it is the folder of a run
+	older bool     // of a program that had no keys yet
+	id    identity // its numbers are 0 where no file says what the run was made with
+}
+
+// madeIn looks for a run in a folder. What it was made with stands in the first line of its events; where that is missing, its
+// result or a checkpoint says it too.
+func madeIn(folder string) (t trace) {
 	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
 	if err != nil {
 		_, err := os.Stat(filepath.Join(folder, olderSteps))
-		return id, err == nil
+		return trace{run: err == nil, older: err == nil}
 	}
-	if id.config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
-		return id, false // somebody else's, or a newer program's
+	if t.id.config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
+		return trace{} // somebody else's, or a newer program's
 	}
-	f, err := os.Open(filepath.Join(folder, EventsFile))
-	if err != nil {
-		return id, false
-	}
-	defer f.Close()
-	for e, err := range result.Events(f) {
-		if err != nil {
-			return id, false
+	t.run = true
+	if f, err := os.Open(filepath.Join(folder, EventsFile)); err == nil {
+		defer f.Close()
+		for e, err := range result.Events(f) {
+			if err != nil {
+				break
+			}
+			t.id.data, t.id.numbers, t.id.kernel, t.id.convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+			return t
 		}
-		id.data, id.numbers, id.kernel, id.convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
-		return id, true
 	}
-	return id, false
+	if r, err := result.Read(filepath.Join(folder, ResultFile)); err == nil {
+		p := r.Provenance
+		t.id.data, t.id.numbers, t.id.kernel, t.id.convolution = p.DataDigest, p.Numbers, p.Kernel, p.Convolution
+		return t
+	}
+	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err != nil {
+		return t
+	}
+	if dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir)); err == nil {
+		if got, err := dir.Load(); err == nil {
+			if id, err := loadIdentity(got.Decoder().Sub("identity")); err == nil {
+				t.id = id
+			}
+		}
+	}
+	return t
 }
 
 // onlyOurs tells whether a folder without config is free for us: empty but for the lock file and the config that a crash
 // left half written.
 func onlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
-		if e.Name() != LockFile && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
+		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
 			return false
 		}
 	}
@@ -184,7 +223,7 @@ func onlyOurs(entries []os.DirEntry) bool {
 }
 
 // clearExperiment removes the files that experiments wrote below out, their report, and folders left empty. A run that is at work
-// is an error, before anything is removed.
+// is an error, before anything is removed. The config goes last: until then the folder is known as an experiment's.
 func clearExperiment(out string) error {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -196,7 +235,7 @@ func clearExperiment(out string) error {
 		if !e.IsDir() || !holdsRun(folder) {
 			continue
 		}
-		lock, err := lockFolder(folder)
+		lock, err := lockFolder(folder, LockFile, alone)
 		if err != nil {
 			return err
 		}
@@ -204,23 +243,24 @@ func clearExperiment(out string) error {
 		folders = append(folders, folder)
 	}
 	for _, folder := range folders {
-		err := clearRun(folder)
-		if err != nil {
+		if err := clearRun(folder); err != nil {
 			return fmt.Errorf("experiment: %s: the experiment cannot be replaced: %w. Remove the folder by hand", folder, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(out, ConfigFile)); err != nil {
 		return nil // a report there is not of an experiment
 	}
-	written := map[string][]string{
-		"figures": {"*.svg", "*.png", "*.pdf"}, "tables": {"*.csv", "*.md"}, ".": {"report.html", ConfigFile},
-	}
-	for folder, patterns := range written {
-		path := filepath.Join(out, folder)
-		if err := removeMatching(path, patterns); err != nil {
+	for _, written := range []struct {
+		folder   string
+		patterns []string
+	}{
+		{"figures", []string{"*.svg", "*.png", "*.pdf"}}, {"tables", []string{"*.csv", "*.md"}}, {".", []string{"report.html"}}, {".", []string{ConfigFile}},
+	} {
+		path := filepath.Join(out, written.folder)
+		if err := removeMatching(path, written.patterns); err != nil {
 			return fmt.Errorf("experiment: %s: the report cannot be replaced: %w. Remove the folder by hand", path, err)
 		}
-		if path != filepath.Clean(out) {
+		if written.folder != "." {
 			_ = os.Remove(path) // stays when it holds something that is not ours
 		}
 	}
@@ -229,14 +269,15 @@ func clearExperiment(out string) error {
 
 // holdsRun says whether a folder is that of a run.
 func holdsRun(folder string) bool {
-	if _, ok := madeIn(folder); ok {
+	if madeIn(folder).run {
 		return true
 	}
-	r, err := result.Read(filepath.Join(folder, ResultFile))
-	return err == nil && r != nil
+	_, err := result.Read(filepath.Join(folder, ResultFile))
+	return err == nil
 }
 
-// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it.
+// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it. The config goes last: until then the
+// folder is known as a run's.
 func clearRun(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -248,12 +289,33 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	for _, name := range []string{ResultFile, EventsFile, RunConfigFile, olderSteps, LockFile} {
+	if err := removeTemporaries(folder); err != nil {
+		return err
+	}
+	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile, LockFile} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	_ = os.Remove(folder) // stays when it holds something that is not ours
+	return nil
+}
+
+// removeTemporaries removes what crashes have left of files that were being written. The caller has locked the folder.
+func removeTemporaries(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		for _, name := range []string{ResultFile, RunConfigFile} {
+			if checkpoint.IsTemporary(e.Name(), name) {
+				if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
 }
 

@@ -105,13 +105,17 @@ func (j *journal) step(at position, s ocl.StepStats) error {
 	return nil
 }
 
-// task writes that a task begins.
+// task writes that a task begins, at once.
 func (j *journal) task(t ocl.TaskInfo, step int) error {
 	e := result.Event{Event: result.EventTask, Step: step, Task: &t.Index, Train: t.Train, Test: t.Test}
 	for _, k := range t.Classes {
 		e.Classes = append(e.Classes, int(k))
 	}
-	return j.add(e)
+	err := j.add(e)
+	if err == nil {
+		err = j.flush()
+	}
+	return err
 }
 
 // evaluation writes what an evaluation found, at once.

@@ -28,6 +28,9 @@ func inUse(t *testing.T, out string, c config.Config) {
 	_, resumeOne := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{})
 	for name, err := range map[string]error{"run": run, "force": force, "resume": resume, "resume one": resumeOne} {
 		want := filepath.Join(out, jobsOf(t, c)[0].Folder) + ": another ocl is at work there"
+		if name == "force" {
+			want = out + ": another ocl is at work there"
+		}
 		if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "Wait") || !strings.Contains(err.Error(), "--out") {
 			t.Errorf("%s: got %v\nwant %s", name, err, want)
 		}
@@ -163,4 +166,54 @@ func TestNoLock(t *testing.T) {
 	if len(results) > 0 || err == nil || !strings.Contains(err.Error(), filepath.Join(folder, LockFile)+" cannot be locked") {
 		t.Errorf("%d results, error %v", len(results), err)
 	}
+}
+
+// While an experiment is run nothing of it is removed, also between two of its runs.
+func TestForceWaitsForTheWholeExperiment(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := one("er")
+	c.Runs = 2
+	tried := 0
+	mustRun(t, c, Options{Out: out, Concurrency: 1, Events: func(Job) Events {
+		return Events{Begin: func(Job, ocl.StreamInfo, Plan) {
+			tried++
+			if _, err := Run(context.Background(), one("finetune"), Options{Out: out, Force: true}); !errors.Is(err, ErrBusy) {
+				t.Errorf("--force beside a run: %v", err)
+			}
+		}}
+	}})
+	if tried != 2 {
+		t.Errorf("tried %d times", tried)
+	}
+	mustRun(t, one("finetune"), Options{Out: out, Force: true}) // when it is over
+}
+
+// Processes that begin together take turns, and a finished experiment may be read by any number of them at once.
+func TestBeginningTogether(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "x")
+	c := one("finetune")
+	together := func(do func(x *Experiment) error) {
+		t.Helper()
+		errs := make(chan error, 8)
+		for range cap(errs) {
+			x := mustOpen(t, c, Options{Out: out, Workers: 1})
+			go func() { errs <- do(x) }()
+		}
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	together(func(x *Experiment) error { return x.SetUp() })
+	mustRun(t, c, Options{Out: out})
+	together(func(x *Experiment) error {
+		results, err := x.Run(context.Background())
+		if len(results) != 1 {
+			return errors.Join(err, errors.New("no result"))
+		}
+		return err
+	})
 }

@@ -64,28 +64,23 @@ func interruptedBy(ctx context.Context, err error) error {
 
 // learn observes the batches of the current task that are left.
 func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
-	if r.at.phase != learning && r.at.phase != between {
+	if r.at.phase > between {
 		return nil
 	}
 	if r.ev.TaskBegin != nil {
 		r.ev.TaskBegin(task)
 	}
-	start := time.Now()
-	if r.at.batch == 0 && !r.paused() {
-		if err := r.journal.task(task, r.at.step); err != nil {
+	switch r.at.phase {
+	case waiting:
+		if err := r.beginTask(task); err != nil {
 			return err
 		}
-		if aware, ok := r.learner.(ocl.TaskAware); ok {
-			if err := aware.BeginTask(task); err != nil {
-				return err
-			}
-		}
-	}
-	if r.at.phase == between {
+	case between:
 		if err := r.afterStep(ctx); err != nil {
 			return err
 		}
 	}
+	start := time.Now()
 	for b, err := range r.stream.Train(r.at.task) {
 		if err != nil {
 			return err
@@ -99,11 +94,25 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 	return nil
 }
 
+// beginTask tells the journal and a learner that uses boundaries.
+func (r *run) beginTask(task ocl.TaskInfo) error {
+	if err := r.journal.task(task, r.at.step); err != nil {
+		return err
+	}
+	if aware, ok := r.learner.(ocl.TaskAware); ok {
+		if err := r.clock(&r.found.seconds.Train, func() error { return aware.BeginTask(task) }); err != nil {
+			return err
+		}
+	}
+	r.at.phase = learning
+	return nil
+}
+
 // step observes a batch, and evaluates and saves after it where that is due. The seconds of the step count from start, when the
 // batch began to be made.
 func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
-	stats, err := r.observe(ctx, b)
 	r.found.seconds.Train += time.Since(start).Seconds()
+	stats, err := r.observe(ctx, b)
 	if errors.Is(err, errInterrupted) {
 		return err
 	}
@@ -145,8 +154,7 @@ func (r *run) afterStep(ctx context.Context) error {
 	if n := r.x.opts.hooks.checkpointSteps; r.store.due(time.Now()) || n > 0 && r.at.step%n == 0 {
 		return r.save()
 	}
-	r.tellSaved()
-	return nil
+	return r.watchSaved()
 }
 
 // paused says that the learner has stopped in the middle of a batch.
@@ -158,12 +166,23 @@ func (r *run) paused() bool {
 // observe lets the learner learn a batch. Most learners take milliseconds, and are not interrupted: one that is stopped in the
 // middle of a batch could not be saved. One that can pause is stopped when ctx ends, and when a checkpoint is due.
 func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	start := time.Now()
+	spent := func() {
+		r.found.seconds.Train += time.Since(start).Seconds()
+		start = time.Now()
+	}
 	if _, ok := r.learner.(ocl.Pausing); !ok {
+		defer spent()
 		return r.learner.Observe(context.WithoutCancel(ctx), b)
+	}
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return ocl.StepStats{}, err
 	}
 	for {
 		piece, cancel := r.untilDue(ctx)
+		start = time.Now()
 		stats, err := r.learner.Observe(piece, b)
+		spent()
 		ended := piece.Err()
 		cancel()
 		switch {
@@ -222,12 +241,10 @@ func (r *run) conclude(err error) (*result.Result, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := r.flushSnapshots(); err != nil {
-		return nil, err
-	}
+	unsaved := r.flushSnapshots() // what was measured is a result all the same
 	res, err := r.result(outcome)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(unsaved, err)
 	}
-	return res, r.writeResult(res)
+	return res, errors.Join(unsaved, r.writeResult(res))
 }

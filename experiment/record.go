@@ -14,7 +14,8 @@ import (
 type phase int
 
 const (
-	learning phase = iota // batches are left
+	waiting  phase = iota // nobody has been told that it begins
+	learning              // batches are left
 	between               // as learning, and an evaluation in the middle of the task is pending
 	learned               // all batches observed, EndTask pending
 	ended                 // EndTask done, Prepare and evaluation pending
@@ -39,7 +40,7 @@ func (p *position) load(d *checkpoint.Decoder) error {
 	if err := d.Int64s("position", &task, &batch, &ph, &step, &correct, &samples); err != nil {
 		return err
 	}
-	if ph < int64(learning) || ph > int64(prepared) {
+	if ph < int64(waiting) || ph > int64(prepared) {
 		return fmt.Errorf("checkpoint: section position has phase %d. It was made by another version of the program", ph)
 	}
 	*p = position{int(task), int(batch), phase(ph), int(step), int(correct), int(samples)}

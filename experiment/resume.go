@@ -62,9 +62,10 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 			return x, nil
 		}
 	}
+	made := madeIn(dir)
 	for _, j := range x.jobs {
-		if made, ok := madeIn(dir); ok && made.config.Canonical() == j.Config.Canonical() {
-			if err := j.id.accept(made); err != nil {
+		if made.id.numbers > 0 && made.id.config.Canonical() == j.Config.Canonical() {
+			if err := j.id.accept(made.id); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}
 		}

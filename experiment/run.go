@@ -43,9 +43,11 @@ func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, err
 // every run stops after its current batch, writes a checkpoint and a result marked "interrupted", and Run returns an
 // error that wraps ctx.Err().
 func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
-	if err := x.prepareFolder(); err != nil {
+	lock, err := x.enter()
+	if err != nil {
 		return nil, err
 	}
+	defer lock.unlock()
 	jobs := x.chosen
 	costs, err := x.costs(jobs)
 	if err != nil {
@@ -69,12 +71,16 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 }
 
 // RunJob runs one job to its end, or keeps the result it has. It may be called for different jobs at once, in this process and in
-// others; a run that is at work elsewhere is an error that wraps [ErrBusy].
+// others; Options.Concurrency then says how many run beside each other, and shares out the cores. A run that is at work
+// elsewhere is an error that wraps [ErrBusy].
 func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) {
-	if err := x.prepareFolder(); err != nil {
+	lock, err := x.enter()
+	if err != nil {
 		return nil, err
 	}
-	workers, concurrency := share(runtime.GOMAXPROCS(0), []float64{1}, x.opts.Workers, 1)
+	defer lock.unlock()
+	concurrency := max(1, x.opts.Concurrency)
+	workers, _ := share(runtime.GOMAXPROCS(0), []float64{1}, x.opts.Workers, concurrency)
 	return x.runJob(ctx, j, workers, concurrency)
 }
 
@@ -170,41 +176,59 @@ type machinery struct{ workers, concurrency int }
 // runJob runs a job in its folder. Errors and panics are given method and seed, and once the run has begun task and step.
 func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int) (res *result.Result, err error) {
 	r := &run{x: x, job: j, on: machinery{workers, concurrency}}
-	if x.opts.Events != nil {
-		r.ev = x.opts.Events(j)
+	err = caught(func() (err error) {
+		if x.opts.Events != nil {
+			r.ev = x.opts.Events(j)
+		}
+		res, err = r.whole(ctx)
+		return err
+	})
+	if p := new(PanicError); errors.As(err, &p) {
+		res = nil
 	}
+	err = errors.Join(err, caught(func() error { r.close(); return nil }))
+	if err != nil {
+		at := ""
+		if r.begun {
+			at = fmt.Sprintf(" task %d, step %d:", r.at.task+1, r.at.step)
+		}
+		err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
+	}
+	if r.ev.End != nil {
+		err = errors.Join(err, caught(func() error { r.ev.End(j, err); return nil }))
+	}
+	return res, err
+}
+
+// caught calls f and makes a panic of it an error that knows the stack.
+func caught(f func() error) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			if w, ok := v.(*checkpoint.Panic); ok {
-				p = &PanicError{Value: w, Stack: w.Stack}
-			}
-			res, err = nil, p
-		}
-		r.close()
-		if err != nil {
-			at := ""
-			if r.begun {
-				at = fmt.Sprintf(" task %d, step %d:", r.at.task+1, r.at.step)
-			}
-			err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
-		}
-		if r.ev.End != nil {
-			r.ev.End(j, err)
+		switch v := recover().(type) {
+		case nil:
+		case *checkpoint.Panic: // of the goroutine that wrote
+			err = &PanicError{Value: v, Stack: v.Stack}
+		default:
+			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
+	return f()
+}
+
+// whole is the run from its parts to its result.
+func (r *run) whole(ctx context.Context) (*result.Result, error) {
 	if err := r.build(); err != nil {
 		return nil, err
 	}
 	if r.folder != "" {
 		kept, err := r.openFolder()
-		if err != nil || kept != nil {
-			if kept != nil {
-				r.at.step = r.plan.Steps
-				r.begin()
-				r.note(fmt.Sprintf("%s is %s already; its result is kept", j.Folder, kept.Outcome.State))
-			}
-			return kept, err
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			r.at.step = r.plan.Steps
+			r.begin()
+			r.note(fmt.Sprintf("%s is %s already; its result is kept", r.job.Folder, kept.Outcome.State))
+			return kept, nil
 		}
 	}
 	r.begin()
@@ -280,11 +304,17 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if err := checkpoint.MakeFolder(r.folder); err != nil {
 		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
 	}
-	if r.lock, err = lockFolder(r.folder); err != nil {
+	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil { // whoever holds the lock, it is over
+		return kept, err
+	}
+	if r.lock, err = lockFolder(r.folder, LockFile, alone); err != nil {
 		return nil, err
 	}
-	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil {
+	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil { // it may have ended meanwhile
 		return kept, err
+	}
+	if err := removeTemporaries(r.folder); err != nil {
+		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
 	}
 	if err := r.writeConfig(); err != nil {
 		return nil, err
@@ -301,11 +331,14 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if r.journal, found, err = openJournal(path, length, r.job.id, r.job.Key); err != nil {
 		return nil, fmt.Errorf("%s cannot be written: %w. Make room or choose another --out", path, err)
 	}
+	if err := checkpoint.SyncFolder(r.folder); err != nil {
+		return nil, fmt.Errorf("%w. %s", err, makeRoom)
+	}
 	if !found {
 		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing; the numbers do not depend on it", path, r.at.step))
 	}
 	r.store.taken = time.Now()
-	if r.at.step == 0 && !r.paused() {
+	if r.at.phase == waiting && r.at.step == 0 {
 		if err := r.save(); err != nil {
 			return nil, err
 		}

@@ -111,6 +111,16 @@ func (r *run) tellSaved() {
 	}
 }
 
+// watchSaved tells what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
+func (r *run) watchSaved() error {
+	if r.store == nil {
+		return nil
+	}
+	err := r.store.writer.Failed()
+	r.tellSaved()
+	return saveError(err)
+}
+
 // encode writes all that the run goes on from.
 func (r *run) encode(e *checkpoint.Encoder) error {
 	if err := r.job.id.save(e.Sub("identity")); err != nil {

@@ -144,7 +144,7 @@ func newFolder(parent, name string) (string, error) {
 		}
 		made := os.Mkdir(path, 0o755)
 		if made == nil {
-			return path, nil
+			return path, checkpoint.SyncFolder(parent)
 		}
 		if !errors.Is(made, fs.ErrExist) {
 			err = made
