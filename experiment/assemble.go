@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"fmt"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -12,10 +10,25 @@ import (
 	"ocl/experiment/result"
 )
 
-// result assembles what the run leaves, from what was measured so far.
-func (r *run) result(outcome result.Outcome) (*result.Result, error) {
-	state, err := r.stateBytes()
-	if err != nil {
+// assembly is what a result is made of.
+type assembly struct {
+	x       *Experiment
+	job     Job
+	on      machinery
+	plan    Plan
+	stream  view
+	learner ocl.Learner
+	found   *record
+}
+
+func (r *run) assembly() assembly {
+	return assembly{r.x, r.job, r.on, r.plan, r.stream, r.learner, &r.found}
+}
+
+// result assembles what a run leaves, from what was measured so far.
+func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
+	state := checkpoint.NewContainer()
+	if err := r.learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}
 	info := infoOf(r.job.Method)
@@ -31,7 +44,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		Seconds:    r.found.seconds,
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.found.peak, peakResident()), Parameters: r.learner.Cost().Parameters,
-			StateBytes: state, FLOPsPerStep: r.plan.FLOPsPerStep,
+			StateBytes: state.Size(), FLOPsPerStep: r.plan.FLOPsPerStep,
 		},
 		Evaluations: r.found.evaluations,
 		Outcome:     outcome,
@@ -46,7 +59,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
-		if !r.paused() { // a learner in the middle of a batch is asked for nothing but its state
+		if !paused(r.learner) { // a learner in the middle of a batch is asked for nothing but its state
 			res.Resources.MemoryBytes = m.MemoryBytes()
 		}
 		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts}
@@ -54,7 +67,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	return res, nil
 }
 
-func (r *run) provenance() result.Provenance {
+func (r assembly) provenance() result.Provenance {
 	id := r.job.id
 	return result.Provenance{
 		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution,
@@ -63,7 +76,7 @@ func (r *run) provenance() result.Provenance {
 	}
 }
 
-func (r *run) streamResult() result.Stream {
+func (r assembly) streamResult() result.Stream {
 	info := r.stream.Info()
 	s := result.Stream{
 		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.job.Config.Protocol, CommonTest: info.CommonTest,
@@ -80,7 +93,7 @@ func (r *run) streamResult() result.Stream {
 }
 
 // classifierResults are those of all classifiers but the primary one.
-func (r *run) classifierResults() map[string]result.Classifier {
+func (r assembly) classifierResults() map[string]result.Classifier {
 	names := r.job.Config.Classifiers
 	if len(names) == 1 {
 		return nil
@@ -96,34 +109,6 @@ func (r *run) classifierResults() map[string]result.Classifier {
 		others[name] = c
 	}
 	return others
-}
-
-// writeResult puts the result into the folder. The checkpoint of a run that ended goes away unless it is to be kept; it
-// goes last, so that a crash in between loses nothing.
-func (r *run) writeResult(res *result.Result) error {
-	if r.folder == "" {
-		return nil
-	}
-	text, err := result.Encode(res)
-	if err != nil {
-		return err
-	}
-	if err := r.journal.flush(); err != nil {
-		return err
-	}
-	if err := r.journal.sync(); err != nil {
-		return err
-	}
-	if err := checkpoint.WriteBytesAtomic(filepath.Join(r.folder, ResultFile), text); err != nil {
-		return fmt.Errorf("%w. %s", err, makeRoom)
-	}
-	if res.Outcome.State == result.Interrupted || r.x.opts.KeepCheckpoint {
-		return nil
-	}
-	if err := r.store.dir.Clear(); err != nil {
-		r.note(fmt.Sprintf("%v", err)) // the result is whole without
-	}
-	return nil
 }
 
 // revision is the program's version control revision, as the caller or the build says.

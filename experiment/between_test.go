@@ -188,12 +188,12 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	if _, err := r.openFolder(); err != nil {
 		t.Fatal(err)
 	}
-	r.store.every = 10 * time.Millisecond
+	r.desk.store.every = 10 * time.Millisecond
 	r.learner.(ocl.Watched).Watch(func(int, int) { worked++ })
 	if err := r.loop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.flushSnapshots(); err != nil {
+	if err := r.desk.store.wait(); err != nil {
 		t.Fatal(err)
 	}
 	if worked != 2*2_000 || saves < 10 { // beside the one at the start and the five at the ends of tasks

@@ -166,7 +166,7 @@ func (r *run) evaluate(ctx context.Context) error {
 	if r.job.Config.Eval == config.EvalFinal && r.at.task < len(info.Tasks)-1 {
 		return nil
 	}
-	if err := r.journal.flush(); err != nil { // the next line may come late
+	if err := r.desk.journal.flush(); err != nil { // the next line may come late
 		return err
 	}
 	seconds := &r.found.seconds
@@ -176,16 +176,16 @@ func (r *run) evaluate(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := r.clock(&seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
+		if err := clock(&seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
 			return interruptedBy(ctx, err)
 		}
 		r.at.phase = prepared
 	}
-	if err := r.clock(&seconds.Prepare, func() error { return r.tests.classifiers.fit(ctx) }); err != nil {
+	if err := clock(&seconds.Prepare, func() error { return r.tests.classifiers.fit(ctx) }); err != nil {
 		return r.stopOn(ctx, err)
 	}
 	var found []evaluation
-	err := r.clock(&seconds.Test, func() (err error) {
+	err := clock(&seconds.Test, func() (err error) {
 		found, err = r.tests.measure(ctx, &r.tests.classifiers, r.at.task, testSets(info, r.job.Config.Eval, r.at.task))
 		return err
 	})
@@ -201,19 +201,19 @@ func (r *run) evaluate(ctx context.Context) error {
 // evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen. It changes no bit of
 // the training.
 func (r *run) evaluateBetween(ctx context.Context) error {
-	if err := r.journal.flush(); err != nil { // the next line may come late
+	if err := r.desk.journal.flush(); err != nil { // the next line may come late
 		return err
 	}
 	c := &r.tests.between
-	err := r.clock(&r.found.seconds.Prepare, func() error { return r.tests.prepare(ctx) })
+	err := clock(&r.found.seconds.Prepare, func() error { return r.tests.prepare(ctx) })
 	if err == nil {
-		err = r.clock(&r.found.seconds.Prepare, func() error { return c.fit(ctx) })
+		err = clock(&r.found.seconds.Prepare, func() error { return c.fit(ctx) })
 	}
 	if err != nil {
 		return r.stopOn(ctx, err)
 	}
 	var found []evaluation
-	err = r.clock(&r.found.seconds.Test, func() (err error) {
+	err = clock(&r.found.seconds.Test, func() (err error) {
 		found, err = r.tests.measure(ctx, c, r.at.task, testSets(r.stream.Info(), config.EvalSeen, r.at.task))
 		return err
 	})
@@ -226,7 +226,7 @@ func (r *run) evaluateBetween(ctx context.Context) error {
 
 // tell writes an evaluation into the journal and shows it to the observers.
 func (r *run) tell(e Evaluated) error {
-	if err := r.journal.evaluation(e, r.learner.Cost().Parameters); err != nil {
+	if err := r.desk.journal.evaluation(e, r.learner.Cost().Parameters); err != nil {
 		return err
 	}
 	if r.ev.Evaluated != nil {
@@ -236,7 +236,7 @@ func (r *run) tell(e Evaluated) error {
 }
 
 // clock adds the time that f takes to seconds.
-func (r *run) clock(seconds *float64, f func() error) error {
+func clock(seconds *float64, f func() error) error {
 	start := time.Now()
 	err := f()
 	*seconds += time.Since(start).Seconds()

@@ -96,11 +96,11 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 
 // beginTask tells the journal and a learner that uses boundaries.
 func (r *run) beginTask(task ocl.TaskInfo) error {
-	if err := r.journal.task(task, r.at.step); err != nil {
+	if err := r.desk.journal.task(task, r.at.step); err != nil {
 		return err
 	}
 	if aware, ok := r.learner.(ocl.TaskAware); ok {
-		if err := r.clock(&r.found.seconds.Train, func() error { return aware.BeginTask(task) }); err != nil {
+		if err := clock(&r.found.seconds.Train, func() error { return aware.BeginTask(task) }); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
 		r.at.correct += stats.Correct
 		r.at.samples += stats.Samples
 	}
-	if err := r.journal.step(r.at, stats); err != nil {
+	if err := r.desk.journal.step(r.at, stats); err != nil {
 		return err
 	}
 	if r.ev.StepEnd != nil {
@@ -151,15 +151,15 @@ func (r *run) afterStep(ctx context.Context) error {
 		}
 		r.at.phase = learning
 	}
-	if n := r.x.opts.hooks.checkpointSteps; r.store.due(time.Now()) || n > 0 && r.at.step%n == 0 {
+	if n := r.x.opts.hooks.checkpointSteps; r.desk.store.due(time.Now()) || n > 0 && r.at.step%n == 0 {
 		return r.save()
 	}
-	return r.watchSaved()
+	return r.desk.store.watch()
 }
 
-// paused says that the learner has stopped in the middle of a batch.
-func (r *run) paused() bool {
-	p, ok := r.learner.(ocl.Pausing)
+// paused says that a learner has stopped in the middle of a batch.
+func paused(l ocl.Learner) bool {
+	p, ok := l.(ocl.Pausing)
 	return ok && p.Paused()
 }
 
@@ -175,11 +175,11 @@ func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 		defer spent()
 		return r.learner.Observe(context.WithoutCancel(ctx), b)
 	}
-	if err := r.journal.flush(); err != nil { // the next line may come late
+	if err := r.desk.journal.flush(); err != nil { // the next line may come late
 		return ocl.StepStats{}, err
 	}
 	for {
-		piece, cancel := r.untilDue(ctx)
+		piece, cancel := r.desk.store.until(ctx)
 		start = time.Now()
 		stats, err := r.learner.Observe(piece, b)
 		spent()
@@ -197,14 +197,6 @@ func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	}
 }
 
-// untilDue is a context that ends when ctx does or when the next checkpoint is due.
-func (r *run) untilDue(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.store == nil || r.store.every == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, r.store.taken.Add(r.store.every))
-}
-
 // endTask tells a learner that uses boundaries, which may train for long; so the state before it is saved first.
 func (r *run) endTask(ctx context.Context) error {
 	if r.at.phase != learned {
@@ -214,7 +206,7 @@ func (r *run) endTask(ctx context.Context) error {
 		if err := r.save(); err != nil {
 			return err
 		}
-		if err := r.clock(&r.found.seconds.Train, func() error { return aware.EndTask(ctx) }); err != nil {
+		if err := clock(&r.found.seconds.Train, func() error { return aware.EndTask(ctx) }); err != nil {
 			return interruptedBy(ctx, err)
 		}
 	}
@@ -241,10 +233,11 @@ func (r *run) conclude(err error) (*result.Result, error) {
 	case err != nil:
 		return nil, err
 	}
-	unsaved := r.flushSnapshots() // what was measured is a result all the same
-	res, err := r.result(outcome)
+	unsaved := r.desk.store.wait() // what was measured is a result all the same
+	res, err := r.assembly().result(outcome)
 	if err != nil {
 		return nil, errors.Join(unsaved, err)
 	}
-	return res, errors.Join(unsaved, r.writeResult(res))
+	keep := r.x.opts.KeepCheckpoint || outcome.State == result.Interrupted
+	return res, errors.Join(unsaved, r.desk.finish(res, keep, r.note))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -163,11 +162,8 @@ type run struct {
 	at    position
 	found record
 
-	folder  string // "" writes nothing
-	lock    *folderLock
-	journal *journal   // nil without folder
-	store   *snapshots // nil without folder
-	begun   bool       // it has told that it begins; what fails before has no step
+	desk  desk
+	begun bool // it has told that it begins; what fails before has no step
 }
 
 // machinery is what a run may use of the machine.
@@ -219,7 +215,7 @@ func (r *run) whole(ctx context.Context) (*result.Result, error) {
 	if err := r.build(); err != nil {
 		return nil, err
 	}
-	if r.folder != "" {
+	if r.desk.folder != "" {
 		kept, err := r.openFolder()
 		if err != nil {
 			return nil, err
@@ -267,20 +263,16 @@ func (r *run) build() error {
 		w.Watch(r.ev.Working)
 	}
 	if r.x.opts.Out != "" {
-		r.folder = filepath.Join(r.x.opts.Out, r.job.Folder)
+		r.desk.folder = filepath.Join(r.x.opts.Out, r.job.Folder)
 	}
 	return nil
 }
 
 func (r *run) close() {
-	if r.store != nil {
-		_ = r.store.writer.Wait() // what matters was told by the last save
-	}
 	if r.ws != nil {
-		r.ws.Close()
+		defer r.ws.Close()
 	}
-	_ = r.journal.close() // what matters was synced with the last checkpoint
-	r.lock.unlock()
+	r.desk.close()
 }
 
 func (r *run) begin() {
@@ -297,68 +289,35 @@ func (r *run) note(text string) {
 	}
 }
 
-// openFolder makes the folder of the run and locks it. It returns the result of a run that ended before; otherwise the run
-// continues from its newest whole checkpoint, if it has one. Without one it saves the state at step 0, so that a folder without
-// room is found before anything is learned.
+// openFolder claims the folder of the run. It returns the result of a run that ended before; otherwise the run continues from its
+// newest whole checkpoint, if it has one. Without one it saves the state at step 0, so that a folder without room is found before
+// anything is learned.
 func (r *run) openFolder() (kept *result.Result, err error) {
-	if err := checkpoint.MakeFolder(r.folder); err != nil {
-		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
-	}
-	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil { // whoever holds the lock, it is over
+	d := &r.desk
+	if kept, err = d.claim(r.job); kept != nil || err != nil {
 		return kept, err
 	}
-	if r.lock, err = lockFolder(r.folder, LockFile, alone); err != nil {
-		return nil, err
-	}
-	if kept, err = keptResult(r.folder, r.job); kept != nil || err != nil { // it may have ended meanwhile
-		return kept, err
-	}
-	if err := removeTemporaries(r.folder); err != nil {
+	if d.store, err = openSnapshots(filepath.Join(d.folder, CheckpointDir), r.x.opts.interval()); err != nil {
 		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
 	}
-	if err := r.writeConfig(); err != nil {
-		return nil, err
-	}
-	if r.store, err = openSnapshots(filepath.Join(r.folder, CheckpointDir), r.x.opts.interval()); err != nil {
-		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
-	}
+	d.store.told, d.store.note, d.store.patient = r.ev.Checkpointed, r.note, r.x.opts.hooks.checkpointSteps > 0
 	length, err := r.load()
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(r.folder, EventsFile)
-	found := false
-	if r.journal, found, err = openJournal(path, length, r.job.id, r.job.Key); err != nil {
-		return nil, fmt.Errorf("%s cannot be written: %w. Make room or choose another --out", path, err)
+	whole, err := d.openJournal(length, r.job)
+	if err != nil {
+		return nil, err
 	}
-	if err := checkpoint.SyncFolder(r.folder); err != nil {
-		return nil, fmt.Errorf("%w. %s", err, makeRoom)
+	if !whole {
+		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing; the numbers do not depend on it", filepath.Join(d.folder, EventsFile), r.at.step))
 	}
-	if !found {
-		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing; the numbers do not depend on it", path, r.at.step))
-	}
-	r.store.taken = time.Now()
+	d.store.taken = time.Now()
 	if r.at.phase == waiting && r.at.step == 0 {
 		if err := r.save(); err != nil {
 			return nil, err
 		}
-		return nil, r.flushSnapshots()
+		return nil, d.store.wait()
 	}
 	return nil, nil
-}
-
-// writeConfig puts the config of the run into its folder, where a checkpoint does not say it to people.
-func (r *run) writeConfig() error {
-	path := filepath.Join(r.folder, RunConfigFile)
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	text, err := r.job.Config.YAML()
-	if err != nil {
-		return err
-	}
-	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
-		return fmt.Errorf("%w. Make room or choose another --out", err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +21,11 @@ type snapshots struct {
 	writer  *checkpoint.Writer
 	every   time.Duration // between those in the middle of a task; 0 is never
 	taken   time.Time
-	written chan string // paths of those that are safe on the disk, to be told by the goroutine of the run
+	patient bool // for tests: each is waited for
+
+	told    func(path string) // of a file that is safe on the disk; called by the goroutine of the run
+	note    func(text string)
+	written chan string // what the writing goroutine has to tell
 	warned  chan error
 }
 
@@ -40,6 +45,69 @@ func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
 	return s, nil
 }
 
+// save begins to write a snapshot. It waits for the disk no longer than the one before takes that is under way. before is called
+// by the writing goroutine.
+func (s *snapshots) save(step int, c *checkpoint.Container, before func() error) error {
+	err := s.writer.Save(step, c, before, func(path string) { s.written <- path })
+	if err == nil && s.patient {
+		err = s.writer.Wait()
+	}
+	s.taken = time.Now()
+	s.tell()
+	return saveError(err)
+}
+
+// wait returns when all is on the disk.
+func (s *snapshots) wait() error {
+	if s == nil {
+		return nil
+	}
+	err := s.writer.Wait()
+	s.tell()
+	return saveError(err)
+}
+
+// watch tells what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
+func (s *snapshots) watch() error {
+	if s == nil {
+		return nil
+	}
+	err := s.writer.Failed()
+	s.tell()
+	return saveError(err)
+}
+
+// tell passes on what the writing goroutine has done.
+func (s *snapshots) tell() {
+	for {
+		select {
+		case path := <-s.written:
+			if s.told != nil {
+				s.told(path)
+			}
+		case err := <-s.warned:
+			s.note(err.Error())
+		default:
+			return
+		}
+	}
+}
+
+// until is a context that ends when ctx does or when the next checkpoint is due.
+func (s *snapshots) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s == nil || s.every == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, s.taken.Add(s.every))
+}
+
+func saveError(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w. %s", err, makeRoom)
+	}
+	return nil
+}
+
 // interval is the time between checkpoints in the middle of a task, 0 for none there.
 func (o Options) interval() time.Duration {
 	if o.CheckpointEvery == 0 {
@@ -53,12 +121,12 @@ func (s *snapshots) due(now time.Time) bool {
 	return s != nil && s.every > 0 && now.Sub(s.taken) >= s.every
 }
 
-// save takes a snapshot and begins to write it. It waits for the disk no longer than the snapshot before takes that is under way.
+// save takes a snapshot of the run.
 func (r *run) save() error {
-	if r.store == nil {
+	if r.desk.store == nil {
 		return nil
 	}
-	if err := r.journal.flush(); err != nil {
+	if err := r.desk.journal.flush(); err != nil {
 		return err
 	}
 	r.found.peak = max(r.found.peak, peakResident())
@@ -66,59 +134,7 @@ func (r *run) save() error {
 	if err := r.encode(c.Encoder()); err != nil {
 		return err
 	}
-	err := r.store.writer.Save(r.at.step, c, r.journal.sync, func(path string) { r.store.written <- path })
-	if err == nil && r.x.opts.hooks.checkpointSteps > 0 {
-		err = r.store.writer.Wait()
-	}
-	r.store.taken = time.Now()
-	r.tellSaved()
-	return saveError(err)
-}
-
-func saveError(err error) error {
-	if err != nil {
-		return fmt.Errorf("%w. %s", err, makeRoom)
-	}
-	return nil
-}
-
-// flushSnapshots waits until what was saved is on the disk.
-func (r *run) flushSnapshots() error {
-	if r.store == nil {
-		return nil
-	}
-	err := r.store.writer.Wait()
-	r.tellSaved()
-	return saveError(err)
-}
-
-// tellSaved tells the observers what the writing goroutine has done.
-func (r *run) tellSaved() {
-	if r.store == nil {
-		return
-	}
-	for {
-		select {
-		case path := <-r.store.written:
-			if r.ev.Checkpointed != nil {
-				r.ev.Checkpointed(path)
-			}
-		case err := <-r.store.warned:
-			r.note(err.Error())
-		default:
-			return
-		}
-	}
-}
-
-// watchSaved tells what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
-func (r *run) watchSaved() error {
-	if r.store == nil {
-		return nil
-	}
-	err := r.store.writer.Failed()
-	r.tellSaved()
-	return saveError(err)
+	return r.desk.store.save(r.at.step, c, r.desk.journal.sync)
 }
 
 // encode writes all that the run goes on from.
@@ -130,7 +146,7 @@ func (r *run) encode(e *checkpoint.Encoder) error {
 	if err := r.found.save(e.Sub("record")); err != nil {
 		return err
 	}
-	e.Int64s("events-length", r.journal.length)
+	e.Int64s("events-length", r.desk.journal.length)
 	return r.learner.SaveState(e.Sub("learner"))
 }
 
@@ -138,13 +154,13 @@ func (r *run) encode(e *checkpoint.Encoder) error {
 // checkpoint the run starts at step 0. Damaged files that it passes over are told as notes. One of another run, or of
 // other data, numbers, kernels or convolutions, is refused.
 func (r *run) load() (eventsLength int64, err error) {
-	got, err := r.store.dir.Load()
+	got, err := r.desk.store.dir.Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
 	case errors.Is(err, checkpoint.ErrCorrupt):
 		r.note(err.Error())
-		return 0, r.store.dir.Clear()
+		return 0, r.desk.store.dir.Clear()
 	case err != nil:
 		return 0, err
 	}
@@ -178,11 +194,4 @@ func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 		return err
 	}
 	return r.stream.Seek(r.at.task, r.at.batch)
-}
-
-// stateBytes is the size of what a checkpoint holds of the learner.
-func (r *run) stateBytes() (int64, error) {
-	c := checkpoint.NewContainer()
-	err := r.learner.SaveState(c.Encoder())
-	return c.Size(), err
 }

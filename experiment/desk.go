@@ -1,0 +1,104 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+	"ocl/experiment/result"
+)
+
+// desk is where a run writes: its folder and the files in it. The zero value writes nowhere.
+type desk struct {
+	folder  string // "" writes nothing
+	lock    *folderLock
+	journal *journal
+	store   *snapshots
+}
+
+// claim makes the folder and locks it for the run, takes away what crashes left, and puts the run's config there. It returns the
+// result of a run that ended before.
+func (d *desk) claim(j Job) (kept *result.Result, err error) {
+	if err := checkpoint.MakeFolder(d.folder); err != nil {
+		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+	}
+	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // whoever holds the lock, it is over
+		return kept, err
+	}
+	if d.lock, err = lockFolder(d.folder, LockFile, alone); err != nil {
+		return nil, err
+	}
+	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // it may have ended meanwhile
+		return kept, err
+	}
+	if err := removeTemporaries(d.folder); err != nil {
+		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+	}
+	return nil, d.writeConfig(j)
+}
+
+// writeConfig puts the config of the run into its folder, where a checkpoint does not say it to people.
+func (d *desk) writeConfig(j Job) error {
+	path := filepath.Join(d.folder, RunConfigFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	text, err := j.Config.YAML()
+	if err != nil {
+		return err
+	}
+	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+		return fmt.Errorf("%w. Make room or choose another --out", err)
+	}
+	return nil
+}
+
+// openJournal opens the events of the run and cuts them to length bytes. whole is false where events before are missing.
+func (d *desk) openJournal(length int64, j Job) (whole bool, err error) {
+	path := filepath.Join(d.folder, EventsFile)
+	if d.journal, whole, err = openJournal(path, length, j.id, j.Key); err != nil {
+		return false, fmt.Errorf("%s cannot be written: %w. Make room or choose another --out", path, err)
+	}
+	if err := checkpoint.SyncFolder(d.folder); err != nil {
+		return false, fmt.Errorf("%w. %s", err, makeRoom)
+	}
+	return whole, nil
+}
+
+// finish puts the result into the folder. The checkpoint of a run that ended goes away unless it is to be kept; it goes last, so
+// that a crash in between loses nothing.
+func (d *desk) finish(res *result.Result, keep bool, note func(string)) error {
+	if d.folder == "" {
+		return nil
+	}
+	text, err := result.Encode(res)
+	if err != nil {
+		return err
+	}
+	if err := d.journal.flush(); err != nil {
+		return err
+	}
+	if err := d.journal.sync(); err != nil {
+		return err
+	}
+	if err := checkpoint.WriteBytesAtomic(filepath.Join(d.folder, ResultFile), text); err != nil {
+		return fmt.Errorf("%w. %s", err, makeRoom)
+	}
+	if keep {
+		return nil
+	}
+	if err := d.store.dir.Clear(); err != nil {
+		note(err.Error()) // the result is whole without
+	}
+	return nil
+}
+
+// close ends what is under way; what matters was told by the last save, and synced with it.
+func (d *desk) close() {
+	defer d.lock.unlock()
+	defer func() { _ = d.journal.close() }()
+	if d.store != nil {
+		_ = d.store.writer.Wait()
+	}
+}
