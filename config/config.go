@@ -222,10 +222,14 @@ func copied[T any](p *T) *T {
 	return &v
 }
 
+// Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its historical value too.
+func (c Config) Canonical() string { return new(Schema).Canonical(c) }
+
 // Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant which
-// lack it, a line each. Keys that say where, not what, are left out, and so are those of [Engine]: an identity names the
-// engine itself. A key that is new in a later program and has its historical value there leaves the text as it was.
-func (c Config) Canonical() string {
+// lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so are those
+// of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has its historical
+// value there leaves the text as it was.
+func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
 	var b strings.Builder
 	for _, k := range table {
@@ -241,8 +245,15 @@ func (c Config) Canonical() string {
 		}
 	}
 	for _, name := range sortedKeys(c.Method) {
+		m, _ := lookup(s.Methods, name)
 		for _, option := range sortedKeys(c.Method[name]) {
-			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(c.Method[name][option]))
+			v := c.Method[name][option]
+			if o, known := lookup(m.Options, option); known {
+				if v = o.conform(v); equal(v, o.historic()) {
+					continue
+				}
+			}
+			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(v))
 		}
 	}
 	return b.String()

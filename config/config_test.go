@@ -233,6 +233,52 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// An option that came later leaves the identity of what was made before as it was, and a record that lacks it means what it
+// meant.
+func TestHistoricalOptions(t *testing.T) {
+	before := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{{Name: "a", Default: 1.0}}}}}}
+	after := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{
+		{Name: "a", Default: 1.0}, {Name: "b", Default: 5, Historic: 2}, {Name: "c", Default: true}}}}}}
+	old := Default()
+	old.Methods = []string{"er"}
+	old.Method = map[string]map[string]any{"er": {"a": 3}}
+	run := before.Runs(old)[0]
+	for name, made := range map[string][]byte{"YAML": must(t)(run.YAML()), "JSON": must(t)(json.Marshal(run))} {
+		read, err := after.ParseRecord("x", made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := after.Runs(read)[0]
+		if got, want := now.Method["er"], map[string]any{"a": 3.0, "b": 2, "c": true}; cmp.Diff(want, got) != "" {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+		if a, b := before.Canonical(run), after.Canonical(now); a != b || !strings.Contains(a, "method.er.a=3\n") {
+			t.Errorf("%s: the identity was\n%s\nand is\n%s", name, a, b)
+		}
+		var bare Config // as a result is read
+		if err := json.Unmarshal(made, &bare); name == "JSON" && (err != nil || after.Recorded(bare).Method["er"]["b"] != 2) {
+			t.Errorf("a result: %v (%v)", bare.Method, err)
+		}
+	}
+	fresh := after.Runs(old)[0]
+	if fresh.Method["er"]["b"] != 5 || after.Canonical(fresh) == before.Canonical(run) {
+		t.Errorf("a new experiment has %v", fresh.Method)
+	}
+	if got := fresh.Canonical(); !strings.Contains(got, "method.er.b=5\n") || !strings.Contains(got, "method.er.c=true\n") {
+		t.Errorf("without a catalogue the options are %q", got)
+	}
+}
+
+func must(t *testing.T) func([]byte, error) []byte {
+	return func(text []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+}
+
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},

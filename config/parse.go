@@ -32,7 +32,7 @@ const maxDepth = 8
 func (s *Schema) Parse(name string, text []byte) (Config, error) { return s.parse(name, text, false) }
 
 // ParseRecord reads a config that a program wrote, in a result or beside a run, of this version or an older one that had no
-// versions: keys that it lacks have their historical values.
+// versions: keys that it lacks have their historical values, and so have the options of its methods ([Schema.Recorded]).
 func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
 	return s.parse(name, text, true)
 }
@@ -62,12 +62,18 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	}
 	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}}
 	root := resolve(document.Content[0])
-	if v := r.version(root); v > Version {
+	v := r.version(root)
+	if v > Version {
 		return c, fmt.Errorf("config: %s: it was written by a newer ocl (version %d). This program reads version %d; use the newer one", name, v, Version)
-	} else if v > 0 || record {
+	}
+	written := v > 0 || record
+	if written {
 		c = Historic()
 	}
 	r.section("", root)
+	if written {
+		c = s.Recorded(c)
+	}
 	return c, r.err()
 }
 

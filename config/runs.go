@@ -49,6 +49,21 @@ func (s *Schema) Resolved(c Config) Config {
 	return c
 }
 
+// Recorded returns a copy of a config that a program wrote in which the options of the listed methods that it lacks have their
+// historical values: they were not there yet. A record that was read without this catalogue, such as the config of a result,
+// goes through it before it is run again.
+func (s *Schema) Recorded(c Config) Config {
+	c = c.Clone()
+	for _, m := range s.Methods {
+		for _, o := range m.Options {
+			if _, set := c.Method[m.Name][o.Name]; o.Historic != nil && !set && slices.Contains(c.Methods, m.Name) {
+				c.setOption(optionKey(m.Name, o.Name), o.historic())
+			}
+		}
+	}
+	return c
+}
+
 // mayUseMemory says whether a method keeps a memory; nobody knows of one that is not in the catalogue.
 func (s *Schema) mayUseMemory(name string) bool {
 	m, known := lookup(s.Methods, name)

@@ -30,7 +30,7 @@ func Load(path string) (c config.Config, notes []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	c = r.Config
+	c = Schema().Recorded(r.Config)
 	if c.Engine.Kernel == "" {
 		c.Engine.Kernel = r.Provenance.Kernel
 	}
