@@ -29,6 +29,7 @@ type DataSet struct {
 	Name     string
 	NeedsDir bool
 	Classes  int // 0: as the files have
+	Size     int // its own side in pixels; 0 is unknown
 	// Bounds of what may be asked of drawn images; all 0 for images in files.
 	MinSize, MaxSize, MaxPerClass int
 }

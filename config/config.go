@@ -228,9 +228,10 @@ func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 // Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant which
 // lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so are those
 // of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has its historical
-// value there leaves the text as it was.
+// value there leaves the text as it was. What means the same has the same text.
 func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
+	c = s.settled(c)
 	var b strings.Builder
 	for _, k := range table {
 		if k.Place || k.Engine {

@@ -19,7 +19,7 @@ import (
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
 var small = &Schema{Catalogue{
-	Data: []DataSet{{Name: "glyphs", Classes: 100, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
+	Data: []DataSet{{Name: "glyphs", Classes: 100, Size: 32, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
 	Streams: []StreamKind{{Name: "classes", CheckTasks: func(tasks, classes int) error {
 		if classes%tasks != 0 {
 			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
@@ -212,14 +212,18 @@ func TestCanonical(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, k := range table {
-		c := Historic()
+		base := base.Clone()
+		if name := k.network(); name != "" {
+			base.Network.Name = name // another one does not read it
+		}
+		c := base.Clone()
 		src := rand.New(rand.NewPCG(5, 6))
 		for range 100 {
 			if k.draw(&c, src); !equal(k.value(&c), k.value(&base)) {
 				break
 			}
 		}
-		text := c.Canonical()
+		text := strings.TrimPrefix(c.Canonical(), base.Canonical())
 		if outside := k.Place || k.Engine; outside != (text == "") {
 			t.Errorf("%s: the identity is %q", k.Name, text)
 		}
@@ -437,6 +441,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x is of the wrong kind."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
 		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 with 2 runs goes beyond the largest seed"},
+		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: 2 runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take"},
 		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Want a whole number from 1 to 1000000000, or 0"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
@@ -487,6 +492,47 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// What means the same is the same run and has the same identity.
+func TestOneMeaningOneRun(t *testing.T) {
+	rising := make([]int, 100)
+	for i := range rising {
+		rising[i] = i
+	}
+	swapped := slices.Clone(rising)
+	swapped[0], swapped[1] = 1, 0
+	mlp := func(c *Config) { c.Network.Name = "mlp" }
+	for _, tt := range []struct {
+		name string
+		a, b func(*Config)
+		same bool
+	}{
+		{"width of mlp", mlp, func(c *Config) { mlp(c); c.Network.Width = 7 }, true},
+		{"hidden layers of mlp", mlp, func(c *Config) { mlp(c); c.Network.Hidden = []int{7} }, false},
+		{"hidden layers of resnet18", nil, func(c *Config) { c.Network.Hidden = []int{7} }, true},
+		{"width of resnet18", nil, func(c *Config) { c.Network.Width = 7 }, false},
+		{"the data set's own size", nil, func(c *Config) { c.Data.Size = 32 }, true},
+		{"another size", nil, func(c *Config) { c.Data.Size = 33 }, false},
+		{"a size that nobody knows", func(c *Config) { c.Data.Name = "files" }, func(c *Config) { c.Data.Name, c.Data.Size = "files", 32 }, false},
+		{"normalised as they are", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 0}, []float64{1, 1, 1} }, true},
+		{"normalised", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 1}, []float64{1, 1, 1} }, false},
+		{"given and listed", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: rising} }, true},
+		{"given and listed otherwise", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: swapped} }, false},
+	} {
+		a, b := Default(), Default()
+		if tt.a != nil {
+			tt.a(&a)
+		}
+		tt.b(&b)
+		x, y := small.Runs(a)[0], small.Runs(b)[0]
+		if same := x.Canonical() == y.Canonical() && Difference(x, y) == ""; same != tt.same {
+			t.Errorf("%s: the same run is %v (%s)", tt.name, same, Difference(x, y))
+		}
+		if same := small.Canonical(a) == small.Canonical(b); same != tt.same {
+			t.Errorf("%s: one identity is %v", tt.name, same)
+		}
+	}
+}
+
 func TestSeeds(t *testing.T) {
 	c := Default()
 	c.Seed = 4
@@ -521,6 +567,11 @@ func TestCheckGiven(t *testing.T) {
 		{func(c *Config) {}, "method.ewc++.every", "method.ewc++.every is an option of ewc++, which is not in the list of methods (finetune, er)."},
 		{func(c *Config) { c.Methods = []string{"ewc++"} }, "method.ewc++.every", ""},
 		{func(c *Config) { c.Optimizer.LR = 3 }, "optimizer.lr", ""},
+		{func(c *Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "network.width", "network.width: 7 is given, but mlp does not read it. Use --network resnet18, or take it away"},
+		{func(c *Config) { c.Network.Hidden = []int{5, 6} }, "network.hidden", "network.hidden: 5,6 is given, but resnet18 does not read it. Use --network mlp, or take it away"},
+		{func(c *Config) { c.Network.Name = "mlp" }, "network.width", ""},
+		{func(c *Config) { c.Network.Width = 7 }, "network.width", ""},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{5} }, "network.hidden", ""},
 	} {
 		c := Default()
 		tt.change(&c)

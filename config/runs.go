@@ -121,6 +121,37 @@ func (s *Schema) run(c Config) Config {
 			k.assign(&c, &historic)
 		}
 	}
+	return s.settled(c)
+}
+
+// settled writes in one way what may be said in several: a setting of another network has its historical value, and a size, an
+// order or a normalisation that are there anyway are not given.
+func (s *Schema) settled(c Config) Config {
+	historic := Historic()
+	for _, k := range table {
+		if name := k.network(); name != "" && name != c.Network.Name {
+			k.assign(&c, &historic)
+		}
+	}
+	set, _ := lookup(s.Data, c.Data.Name)
+	if c.Data.Size == set.Size {
+		c.Data.Size = 0
+	}
+	all := func(list []float64, v float64) bool {
+		return !slices.ContainsFunc(list, func(x float64) bool { return x != v })
+	}
+	if all(c.Stream.Mean, 0) && all(c.Stream.Std, 1) {
+		c.Stream.Mean, c.Stream.Std = nil, nil
+	}
+	if order := c.Stream.ClassOrder.Classes; len(order) > 0 && len(order) == set.Classes {
+		rising := true
+		for i, k := range order {
+			rising = rising && k == i
+		}
+		if rising {
+			c.Stream.ClassOrder = Order{Name: OrderGiven}
+		}
+	}
 	return c
 }
 

@@ -25,6 +25,9 @@ func (s *Schema) Validate(c Config) error {
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
 		f.add("seed", "%d with %d runs goes beyond the largest seed, 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
 	}
+	if own := c.Seeds; c.Runs > 1 && own.Order != nil && own.Init != nil && own.Memory != nil {
+		f.add("runs", "%d runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take one of those seeds away", c.Runs)
+	}
 	return f.err()
 }
 
@@ -341,6 +344,9 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
+	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
+		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, k.text(&c), c.Network.Name, own)
+	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
 	}
