@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -289,7 +290,19 @@ func TestParseFaults(t *testing.T) {
 		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n", "config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
 		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser."},
 		{"text for a number", "stream:\n  batch: ten\n", "config: x.yaml:2: stream.batch: found ten. Want a whole number from 1 to 100000"},
-		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs: found 3. Want a whole number"},
+		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs: found the text \"3\". Want a whole number"},
+		{"quoted number in single quotes", "memory: '500'\n", "config: x.yaml:1: memory: found the text \"500\". Want a whole number"},
+		{"quoted nothing", "memory: ''\n", "config: x.yaml:1: memory: found the text \"\". Want a whole number"},
+		{"a tag", "memory: !!foo 3\n", "config: x.yaml:1: memory: found 3 with the tag !!foo. Want a whole number"},
+		{"a list of aliases", "data: {name: &a er}\nnetwork: {hidden: [*a, 3]}\n", "config: x.yaml:2: network.hidden: found [er, 3]. Want a list"},
+		{"a list of lists", "data: {name: &a [er]}\nmethods: [*a]\n", "x.yaml:2: methods: found a list of lists. Want a list"},
+		{"a list of mappings", "methods: [{a: 1}]\n", "x.yaml:1: methods: found a list of keys with values. Want a list"},
+		{"a text for a list", "methods: er\n", "config: x.yaml:1: methods: found er. Want a list, each text; write [er]"},
+		{"a number for a list", "network: {hidden: 256}\n", "found 256. Want a list, each a whole number from 1 to 1000000; write [256]"},
+		{"a dotted key", "optimizer.lr: 0.2\n", "config: x.yaml:1: optimizer.lr: in a file, keys nest. Write `optimizer:` and, indented on the next line, `lr:`"},
+		{"a dotted section", "method.ewc++: {every: 2}\n", "config: x.yaml:1: method.ewc++: in a file, keys nest."},
+		{"a dotted option", "method: {ewc++.every: 2}\n", "config: x.yaml:1: method.ewc++.every: in a file, keys nest. Write `ewc++:`"},
+		{"an unknown dotted key", "optimizer.lrr: 0.2\n", "config: x.yaml:1: unknown key optimizer.lrr. Did you mean optimizer.lr?"},
 		{"fraction for a whole number", "runs: 1.5\n", "config: x.yaml:1: runs: found 1.5. Want a whole number"},
 		{"negative seed", "seed: -1\n", "config: x.yaml:1: seed: found -1. Want a whole number from 0 to 18446744073709551615"},
 		{"number for text", "protocol: 3\n", "config: x.yaml:1: protocol: found 3. Want one of standard, survey, tuning"},
@@ -326,6 +339,55 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
+// A file that is something else altogether is told to be so in few lines and little time.
+func TestManyFaults(t *testing.T) {
+	repeat := func(format string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < MaxBytes-200; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct{ name, text, last string }{
+		{"unknown keys", repeat("k%d: 1\n"), "config: and "},
+		{"dotted keys", repeat("optimizer.k%d: 1\n"), "config: and "},
+		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: and "},
+		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: and "},
+		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n", "config: x.yaml:2: unknown key kkk"},
+		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods: the list has 1"},
+		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks: the list has 1"},
+		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: and "},
+		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: and "},
+		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: and 499980 more. Mend these first"},
+		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500001 classes"},
+		{"comments", strings.Repeat("# a\n", 260_000) + "k: 1\n", "config: x.yaml:260001: unknown key k."},
+	} {
+		began := time.Now()
+		c, err := small.Parse("x.yaml", []byte(tt.text))
+		if err == nil {
+			err = small.Validate(c)
+		}
+		lines := strings.Split(fmt.Sprint(err), "\n")
+		if last := lines[len(lines)-1]; len(lines) > maxFaults+1 || !strings.HasPrefix(last, tt.last) {
+			t.Errorf("%s: %d lines, the last one %.200s", tt.name, len(lines), last)
+		}
+		if d := time.Since(began); d > 5*time.Second { // a slow machine with the race detector; it is a tenth of it elsewhere
+			t.Errorf("%s: took %v", tt.name, d)
+		} else if testing.Verbose() {
+			t.Logf("%s: %v", tt.name, d)
+		}
+	}
+}
+
+// What is no structure may have as many brackets and dashes as it likes.
+func TestCommentsAndTextsMayHaveBrackets(t *testing.T) {
+	text := "# " + strings.Repeat("[", 70) + "\n# " + strings.Repeat("-", 1100) + "\nseed: 3 # " + strings.Repeat("{", 70) +
+		"\ndata: {dir: \"" + strings.Repeat("[-", 700) + "\"}\n"
+	if c, err := small.Parse("x", []byte(text)); err != nil || c.Seed != 3 || c.Data.Dir != strings.Repeat("[-", 700) {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
 // Text that is nested or large on purpose is refused in little time and memory.
 func TestHostileText(t *testing.T) {
 	const n = 400_000
@@ -339,7 +401,11 @@ func TestHostileText(t *testing.T) {
 	for i := range bytesOf {
 		bytesOf[i] = byte(src.Uint32())
 	}
+	nested := func(open, shut string) string {
+		return strings.Repeat("- "+strings.Repeat(open, 9_000)+strings.Repeat(shut, 9_000)+"a\n", 20)
+	}
 	for name, text := range map[string]string{
+		"many lists": nested("- ", ""), "many brackets": nested("[", "]"), "nested keys": strings.Repeat("? ", 9_000),
 		"brackets": deep("["), "braces": deep("{a: "), "lists": deep("- "), "keys": deep("? "), "lines of brackets": deep("[\n"),
 		"stairs": stairs.String(), "random bytes": string(bytesOf), "too much": strings.Repeat("# comment\n", 200_000),
 		"aliases": "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nmethods: [*b,*b,*b,*b,*b]\n",
@@ -372,6 +438,13 @@ func TestSet(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, k := range table { // empty text unsets what may be unset
+		c := Default()
+		c.EvalEvery, c.Data.Size, c.Data.TrainPerClass, c.Data.TestPerClass = 3, 3, 3, 3
+		if err := small.Set(&c, k.Name, ""); k.Unset != "" && (err != nil || k.text(&c) != "" && k.text(&c) != "0") {
+			t.Errorf("%s: empty text leaves %q (%v)", k.Name, k.text(&c), err)
+		}
+	}
 	drop, seven := true, uint64(7)
 	want := Default()
 	want.Optimizer.LR, want.Methods, want.Seed, want.Memory = 1e-3, []string{"er"}, math.MaxUint64, 1000
@@ -382,6 +455,9 @@ func TestSet(t *testing.T) {
 		t.Error(d)
 	}
 	for _, tt := range [][3]string{
+		{"memory", "", "config: memory: found nothing. Want a whole number"},
+		{"optimizer.lr", " ", "config: optimizer.lr: found nothing. Want a number"},
+		{"replay.joint", "", "config: replay.joint: found nothing. Want true or false"},
 		{"optimizer.lr", "fast", "config: optimizer.lr: found fast. Want a number above 0"},
 		{"optimizr.lr", "1", "config: unknown key optimizr.lr. Did you mean optimizer.lr?"},
 		{"methods", "[a", "config: methods: found [a. Want a list"},

@@ -8,10 +8,21 @@ import (
 	"strings"
 )
 
+// maxNames is the most names in a list of a config, far more than there are: names are compared with each other.
+const maxNames = 1000
+
 // Validate tells everything that is wrong with a config at once, one fault a line; nil when an experiment can start. What
 // only the data can tell (that tasks divide the classes, that files are whole) is found when they are opened.
 func (s *Schema) Validate(c Config) error {
 	var f faults
+	for _, k := range table {
+		if names, ok := k.value(&c).([]string); ok && len(names) > maxNames {
+			f.add(k.Name, "the list has %d names. A list has at most %d; give the right file", len(names), maxNames)
+		}
+	}
+	if len(f.list) > 0 {
+		return f.err()
+	}
 	for _, k := range table {
 		s.checkRange(&f, c, k)
 	}
@@ -44,11 +55,11 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 		k.checkNumber(f, v, k.Name)
 	case []int:
 		for i, x := range v {
-			k.checkNumber(f, float64(x), fmt.Sprintf("%s: value %d", k.Name, i+1))
+			k.checkNumber(f, float64(x), lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
 		}
 	case []float64:
 		for i, x := range v {
-			k.checkNumber(f, x, fmt.Sprintf("%s: value %d", k.Name, i+1))
+			k.checkNumber(f, x, lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
 		}
 	case []string:
 		if len(v) == 0 {
@@ -65,9 +76,9 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 	}
 }
 
-func (k Key) checkNumber(f *faults, v float64, where string) {
+func (k Key) checkNumber(f *faults, v float64, where any) {
 	if !k.holds(v) {
-		f.add(where, "%s is out of range. Want %s", number(v), k.Wanted())
+		f.add(where, "%s is out of range. Want %s", lazy(func() string { return number(v) }), lazy(k.Wanted))
 	}
 }
 
@@ -140,7 +151,7 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven:
 		f.add(key, "unknown order %q. %s, or give a list of all classes, such as 2,0,1", order.Name,
-			strings.TrimSuffix(meant(order.Name, []string{OrderRandom, OrderGiven}), "."))
+			strings.TrimSuffix(meant(order.Name, []string{OrderRandom, OrderGiven}).String(), "."))
 	case order.Name != "" && len(classes) > 0:
 		f.add(key, "both %s and a list of %d classes are given. Give one of them", order.Name, len(classes))
 	case order.Name != "":
@@ -212,7 +223,7 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 		}
 	}
 	if f != nil {
-		f.list = append(f.list, found.list...)
+		f.join(found)
 	}
 	return len(found.list)
 }
