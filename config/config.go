@@ -12,6 +12,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -283,12 +284,23 @@ func Difference(there, here Config) string {
 	return strings.Join(parts, ", ")
 }
 
+// options are those that are set, in order.
+func options(c Config) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, name := range sortedKeys(c.Method) {
+			for _, option := range sortedKeys(c.Method[name]) {
+				if !yield(optionKey(name, option), c.Method[name][option]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func optionTexts(c Config) map[string]string {
 	texts := map[string]string{}
-	for name, options := range c.Method {
-		for option, v := range options {
-			texts[optionKey(name, option)] = plain(v)
-		}
+	for key, v := range options(c) {
+		texts[key] = plain(v)
 	}
 	return texts
 }

@@ -71,7 +71,8 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		k.assign(c, new(Config))
 		return
 	}
-	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]"}
+	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]",
+		"\x7f", "a\u0080b\u0085c\u009fd", "\ufffe\uffff", "\ufeffa", "a\u2028b\u2029c", "\U0001fffe \U0010ffff \U0001f600", "\x00\x1b", "\r\n", "/\\", "\ufffd"}
 	word := func() string {
 		if len(k.Choices) > 0 {
 			return k.Choices[src.IntN(len(k.Choices))]
@@ -145,6 +146,11 @@ func TestPrintedIsReadBack(t *testing.T) {
 		if err := json.Unmarshal(asJSON, &got); err != nil {
 			t.Fatal(err)
 		}
+		for _, r := range got.Data.Dir {
+			if escaped(r) && strings.ContainsRune(string(asJSON), r) {
+				t.Fatalf("%+q is written as it is", r)
+			}
+		}
 		if d := Difference(c, got); d != "" {
 			t.Fatalf("the zero schema reads another config: %s", d)
 		}
@@ -158,7 +164,9 @@ func TestTextSets(t *testing.T) {
 		c := drawn(src)
 		got := Default()
 		for _, k := range table {
-			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool { return strings.ContainsAny(s, ",[]'\"\t\n") || s == "" }) {
+			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool {
+				return strings.TrimSpace(s) != s || strings.ContainsAny(s, ",[]'\"\t\n") || s == ""
+			}) {
 				k.assign(&got, &c) // a list of flags has no quotes
 				continue
 			}
@@ -518,6 +526,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
 		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 with 2 runs goes beyond the largest seed"},
 		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: 2 runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take"},
+		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir: the text "/a/\xe9t\xe9" is not UTF-8, and no file could hold it.`},
 		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Want a whole number from 1 to 1000000000, or 0"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxNames is the most names in a list of a config, far more than there are: names are compared with each other.
@@ -24,7 +25,11 @@ func (s *Schema) Validate(c Config) error {
 		return f.err()
 	}
 	for _, k := range table {
+		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
+	}
+	for key, v := range options(c) {
+		checkText(&f, key, v)
 	}
 	s.checkData(&f, c)
 	s.checkStream(&f, c)
@@ -40,6 +45,25 @@ func (s *Schema) Validate(c Config) error {
 		f.add("runs", "%d runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take one of those seeds away", c.Runs)
 	}
 	return f.err()
+}
+
+// checkText refuses bytes that no file of ours can hold, such as those of a folder named in another encoding.
+func checkText(f *faults, key string, v any) {
+	for _, text := range slices.Concat(texts(v), []string{key}) {
+		if !utf8.ValidString(text) {
+			f.add(key, "the text %+q is not UTF-8, and no file could hold it. Write it in UTF-8; a folder can be renamed, or linked to under another name", text)
+		}
+	}
+}
+
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	}
+	return nil
 }
 
 // checkRange holds one key against its declaration.
