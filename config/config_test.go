@@ -31,7 +31,7 @@ var small = &Schema{Catalogue{
 		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
 		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
 			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 50, Least: 1, Most: 9},
-			{Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
+			{Name: "steps", Default: 7}, {Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
 		{Name: "finetune", Settings: []string{"replay.iterations"}},
 		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
 	},
@@ -703,6 +703,15 @@ func TestJSONSchema(t *testing.T) {
 	other := Default()
 	other.Stream.ClassOrder, other.Seeds.Order = Order{Classes: []int{1, 0}}, new(uint64)
 	other.Methods, other.Method = []string{"ewc++"}, map[string]map[string]any{"ewc++": {"every": 3}}
+	for _, good := range []string{"", "optimizer:", "method: {ewc++: }", "seed: 18446744073709551615", "seeds: {order: 18446744073709551615}",
+		"method: {ewc++: {steps: 9223372036854775807}}"} {
+		if good != "" && validate([]byte(good)) != nil {
+			t.Errorf("the schema refuses %s", good)
+		}
+		if c, err := small.Parse("x", []byte(good)); err != nil || small.Validate(c) != nil {
+			t.Errorf("the program refuses %s", good)
+		}
+	}
 	for _, c := range []Config{Default(), small.Resolved(Default()), small.Runs(Default())[1], other} {
 		text, err := c.YAML()
 		if err != nil {
@@ -713,7 +722,8 @@ func TestJSONSchema(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"memroy: 1", "runs: 0", "runs: x", "optimizer: {lr: 0}", "optimizer: {momentum: 1}", "protocol: surveys", "methods: [err]",
-		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "replay: {teacher: evening}"} {
+		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "seed: 18446744073709551616", "seeds: {init: 18446744073709551616}",
+		"method: {ewc++: {steps: 9223372036854775808}}", "stream: {class_order: []}", "stream: {class_order: [9223372036854775808]}", "optimizer.lr: 0.2", "method.ewc++.every: 2", "replay: {teacher: evening}"} {
 		if validate([]byte(bad)) == nil {
 			t.Errorf("the schema takes %s", bad)
 		}
