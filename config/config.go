@@ -232,7 +232,9 @@ func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 // value there leaves the text as it was. What means the same has the same text.
 func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
-	c = s.settled(c)
+	if c = s.settled(c); !c.Stream.normalises() {
+		c.Stream.Mean, c.Stream.Std = nil, nil
+	}
 	var b strings.Builder
 	for _, k := range table {
 		if k.Place || k.Engine {

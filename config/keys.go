@@ -206,6 +206,9 @@ func (k Key) Wanted() string {
 
 // network is the one network that reads the key; "" where they all do, or it is about something else.
 func (k Key) network() string {
+	if k.ReadBy == "" {
+		return ""
+	}
 	if names, _ := find("network.name"); slices.Contains(names.Choices, k.ReadBy) {
 		return k.ReadBy
 	}

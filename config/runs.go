@@ -64,6 +64,12 @@ func (s *Schema) Recorded(c Config) Config {
 	return c
 }
 
+// normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for each
+// channel is found when the data are opened.
+func (s Stream) normalises() bool {
+	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) || slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
+}
+
 // mayUseMemory says whether a method keeps a memory; nobody knows of one that is not in the catalogue.
 func (s *Schema) mayUseMemory(name string) bool {
 	m, known := lookup(s.Methods, name)
@@ -124,8 +130,8 @@ func (s *Schema) run(c Config) Config {
 	return s.settled(c)
 }
 
-// settled writes in one way what may be said in several: a setting of another network has its historical value, and a size, an
-// order or a normalisation that are there anyway are not given.
+// settled writes in one way what may be said in several: a setting of another network has its historical value, and a size or an
+// order that are there anyway are not given.
 func (s *Schema) settled(c Config) Config {
 	historic := Historic()
 	for _, k := range table {
@@ -136,12 +142,6 @@ func (s *Schema) settled(c Config) Config {
 	set, _ := lookup(s.Data, c.Data.Name)
 	if c.Data.Size == set.Size {
 		c.Data.Size = 0
-	}
-	all := func(list []float64, v float64) bool {
-		return !slices.ContainsFunc(list, func(x float64) bool { return x != v })
-	}
-	if all(c.Stream.Mean, 0) && all(c.Stream.Std, 1) {
-		c.Stream.Mean, c.Stream.Std = nil, nil
 	}
 	if order := c.Stream.ClassOrder.Classes; len(order) > 0 && len(order) == set.Classes {
 		rising := true

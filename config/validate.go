@@ -366,8 +366,8 @@ func (s *Schema) anyway(c Config, name string) string {
 	return ""
 }
 
-// CheckGiven says so where nothing in the lists of c reads key: an option of a method that is not there, or a setting that no
-// method and no trick of them reads. That is no fault of a config, which may serve several lists or be that of one run of a
+// CheckGiven says so where nothing in c reads key: an option of a method that is not in the list, a setting that no method and
+// no trick of the lists reads, or one of another network. That is no fault of a config, which may serve several lists or be that of one run of a
 // list, but one of a person who asks for it beside the list.
 func (s *Schema) CheckGiven(c Config, key string) error {
 	listed := strings.Join(c.Methods, ", ")
