@@ -29,6 +29,7 @@ type DataSet struct {
 	Name     string
 	NeedsDir bool
 	Classes  int // 0: as the files have
+	Size     int // its own side in pixels; 0 is unknown
 	// Bounds of what may be asked of drawn images; all 0 for images in files.
 	MinSize, MaxSize, MaxPerClass int
 }
@@ -64,11 +65,13 @@ type Trick struct {
 type Option struct {
 	Name    string
 	Default any
-	Meaning string
-	Range   string   // the values that make sense, in words; "" has Wanted say them
-	Least   float64  // of a number
-	Most    float64  // of a number; 0 is no bound
-	Choices []string // of text; none is any text
+	// Historic is the value of files that were written before the option was; nil is the default.
+	Historic any
+	Meaning  string
+	Range    string   // the values that make sense, in words; "" has Wanted say them
+	Least    float64  // of a number
+	Most     float64  // of a number; 0 is no bound
+	Choices  []string // of text; none is any text
 }
 
 // Wanted is the range in words.
@@ -138,6 +141,14 @@ func (o Option) conform(v any) any {
 		}
 	}
 	return v
+}
+
+// historic is the value of files that lack the option.
+func (o Option) historic() any {
+	if o.Historic != nil {
+		return o.conform(o.Historic)
+	}
+	return o.Default
 }
 
 // entry is what a catalogue lists by name.

@@ -12,6 +12,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -222,11 +223,18 @@ func copied[T any](p *T) *T {
 	return &v
 }
 
+// Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its historical value too.
+func (c Config) Canonical() string { return new(Schema).Canonical(c) }
+
 // Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant which
-// lack it, a line each. Keys that say where, not what, are left out, and so are those of [Engine]: an identity names the
-// engine itself. A key that is new in a later program and has its historical value there leaves the text as it was.
-func (c Config) Canonical() string {
+// lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so are those
+// of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has its historical
+// value there leaves the text as it was. What means the same has the same text.
+func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
+	if c = s.settled(c); !c.Stream.normalises() {
+		c.Stream.Mean, c.Stream.Std = nil, nil
+	}
 	var b strings.Builder
 	for _, k := range table {
 		if k.Place || k.Engine {
@@ -241,8 +249,15 @@ func (c Config) Canonical() string {
 		}
 	}
 	for _, name := range sortedKeys(c.Method) {
+		m, _ := lookup(s.Methods, name)
 		for _, option := range sortedKeys(c.Method[name]) {
-			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(c.Method[name][option]))
+			v := c.Method[name][option]
+			if o, known := lookup(m.Options, option); known {
+				if v = o.conform(v); equal(v, o.historic()) {
+					continue
+				}
+			}
+			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(v))
 		}
 	}
 	return b.String()
@@ -271,12 +286,23 @@ func Difference(there, here Config) string {
 	return strings.Join(parts, ", ")
 }
 
+// options are those that are set, in order.
+func options(c Config) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, name := range sortedKeys(c.Method) {
+			for _, option := range sortedKeys(c.Method[name]) {
+				if !yield(optionKey(name, option), c.Method[name][option]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func optionTexts(c Config) map[string]string {
 	texts := map[string]string{}
-	for name, options := range c.Method {
-		for option, v := range options {
-			texts[optionKey(name, option)] = plain(v)
-		}
+	for key, v := range options(c) {
+		texts[key] = plain(v)
 	}
 	return texts
 }

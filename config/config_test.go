@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -19,7 +20,7 @@ import (
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
 var small = &Schema{Catalogue{
-	Data: []DataSet{{Name: "glyphs", Classes: 100, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
+	Data: []DataSet{{Name: "glyphs", Classes: 100, Size: 32, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
 	Streams: []StreamKind{{Name: "classes", CheckTasks: func(tasks, classes int) error {
 		if classes%tasks != 0 {
 			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
@@ -30,7 +31,7 @@ var small = &Schema{Catalogue{
 		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
 		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
 			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 50, Least: 1, Most: 9},
-			{Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
+			{Name: "steps", Default: 7}, {Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
 		{Name: "finetune", Settings: []string{"replay.iterations"}},
 		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
 	},
@@ -70,7 +71,8 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		k.assign(c, new(Config))
 		return
 	}
-	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]"}
+	words := []string{"a folder: with 'signs' #1", "yes", "0x1f", "2026-11-22", "null", "", "- a", "er", "~", "1e3", "naïve \"q\"", "\ttab\nline", "[x]",
+		"\x7f", "a\u0080b\u0085c\u009fd", "\ufffe\uffff", "\ufeffa", "a\u2028b\u2029c", "\U0001fffe \U0010ffff \U0001f600", "\x00\x1b", "\r\n", "/\\", "\ufffd"}
 	word := func() string {
 		if len(k.Choices) > 0 {
 			return k.Choices[src.IntN(len(k.Choices))]
@@ -144,6 +146,11 @@ func TestPrintedIsReadBack(t *testing.T) {
 		if err := json.Unmarshal(asJSON, &got); err != nil {
 			t.Fatal(err)
 		}
+		for _, r := range got.Data.Dir {
+			if escaped(r) && strings.ContainsRune(string(asJSON), r) {
+				t.Fatalf("%+q is written as it is", r)
+			}
+		}
 		if d := Difference(c, got); d != "" {
 			t.Fatalf("the zero schema reads another config: %s", d)
 		}
@@ -157,7 +164,9 @@ func TestTextSets(t *testing.T) {
 		c := drawn(src)
 		got := Default()
 		for _, k := range table {
-			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool { return strings.ContainsAny(s, ",[]'\"\t\n") || s == "" }) {
+			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool {
+				return strings.TrimSpace(s) != s || strings.ContainsAny(s, ",[]'\"\t\n") || s == ""
+			}) {
 				k.assign(&got, &c) // a list of flags has no quotes
 				continue
 			}
@@ -212,14 +221,18 @@ func TestCanonical(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, k := range table {
-		c := Historic()
+		base := base.Clone()
+		if name := k.network(); name != "" {
+			base.Network.Name = name // another one does not read it
+		}
+		c := base.Clone()
 		src := rand.New(rand.NewPCG(5, 6))
 		for range 100 {
 			if k.draw(&c, src); !equal(k.value(&c), k.value(&base)) {
 				break
 			}
 		}
-		text := c.Canonical()
+		text := strings.TrimPrefix(c.Canonical(), base.Canonical())
 		if outside := k.Place || k.Engine; outside != (text == "") {
 			t.Errorf("%s: the identity is %q", k.Name, text)
 		}
@@ -233,13 +246,71 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// An option that came later leaves the identity of what was made before as it was, and a record that lacks it means what it
+// meant.
+func TestHistoricalOptions(t *testing.T) {
+	before := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{{Name: "a", Default: 1.0}}}}}}
+	after := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{
+		{Name: "a", Default: 1.0}, {Name: "b", Default: 5, Historic: 2}, {Name: "c", Default: true}}}}}}
+	old := Default()
+	old.Methods = []string{"er"}
+	old.Method = map[string]map[string]any{"er": {"a": 3}}
+	run := before.Runs(old)[0]
+	for name, made := range map[string][]byte{"YAML": must(t)(run.YAML()), "JSON": must(t)(json.Marshal(run))} {
+		read, err := after.ParseRecord("x", made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := after.Runs(read)[0]
+		if got, want := now.Method["er"], map[string]any{"a": 3.0, "b": 2, "c": true}; cmp.Diff(want, got) != "" {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+		if a, b := before.Canonical(run), after.Canonical(now); a != b || !strings.Contains(a, "method.er.a=3\n") {
+			t.Errorf("%s: the identity was\n%s\nand is\n%s", name, a, b)
+		}
+		var bare Config // as a result is read
+		if err := json.Unmarshal(made, &bare); name == "JSON" && (err != nil || after.Recorded(bare).Method["er"]["b"] != 2) {
+			t.Errorf("a result: %v (%v)", bare.Method, err)
+		}
+	}
+	fresh := after.Runs(old)[0]
+	if fresh.Method["er"]["b"] != 5 || after.Canonical(fresh) == before.Canonical(run) {
+		t.Errorf("a new experiment has %v", fresh.Method)
+	}
+	if got := fresh.Canonical(); !strings.Contains(got, "method.er.b=5\n") || !strings.Contains(got, "method.er.c=true\n") {
+		t.Errorf("without a catalogue the options are %q", got)
+	}
+}
+
+func must(t *testing.T) func([]byte, error) []byte {
+	return func(text []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+}
+
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},
 		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n", "config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
 		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser."},
 		{"text for a number", "stream:\n  batch: ten\n", "config: x.yaml:2: stream.batch: found ten. Want a whole number from 1 to 100000"},
-		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs: found 3. Want a whole number"},
+		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs: found the text \"3\". Want a whole number"},
+		{"quoted number in single quotes", "memory: '500'\n", "config: x.yaml:1: memory: found the text \"500\". Want a whole number"},
+		{"quoted nothing", "memory: ''\n", "config: x.yaml:1: memory: found the text \"\". Want a whole number"},
+		{"a tag", "memory: !!foo 3\n", "config: x.yaml:1: memory: found 3 with the tag !!foo. Want a whole number"},
+		{"a list of aliases", "data: {name: &a er}\nnetwork: {hidden: [*a, 3]}\n", "config: x.yaml:2: network.hidden: found [er, 3]. Want a list"},
+		{"a list of lists", "data: {name: &a [er]}\nmethods: [*a]\n", "x.yaml:2: methods: found a list of lists. Want a list"},
+		{"a list of mappings", "methods: [{a: 1}]\n", "x.yaml:1: methods: found a list of keys with values. Want a list"},
+		{"a text for a list", "methods: er\n", "config: x.yaml:1: methods: found er. Want a list, each text; write [er]"},
+		{"a number for a list", "network: {hidden: 256}\n", "found 256. Want a list, each a whole number from 1 to 1000000; write [256]"},
+		{"a dotted key", "optimizer.lr: 0.2\n", "config: x.yaml:1: optimizer.lr: in a file, keys nest. Write `optimizer:` and, indented on the next line, `lr:`"},
+		{"a dotted section", "method.ewc++: {every: 2}\n", "config: x.yaml:1: method.ewc++: in a file, keys nest."},
+		{"a dotted option", "method: {ewc++.every: 2}\n", "config: x.yaml:1: method.ewc++.every: in a file, keys nest. Write `ewc++:`"},
+		{"an unknown dotted key", "optimizer.lrr: 0.2\n", "config: x.yaml:1: unknown key optimizer.lrr. Did you mean optimizer.lr?"},
 		{"fraction for a whole number", "runs: 1.5\n", "config: x.yaml:1: runs: found 1.5. Want a whole number"},
 		{"negative seed", "seed: -1\n", "config: x.yaml:1: seed: found -1. Want a whole number from 0 to 18446744073709551615"},
 		{"number for text", "protocol: 3\n", "config: x.yaml:1: protocol: found 3. Want one of standard, survey, tuning"},
@@ -276,6 +347,55 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
+// A file that is something else altogether is told to be so in few lines and little time.
+func TestManyFaults(t *testing.T) {
+	repeat := func(format string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < MaxBytes-200; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct{ name, text, last string }{
+		{"unknown keys", repeat("k%d: 1\n"), "config: and "},
+		{"dotted keys", repeat("optimizer.k%d: 1\n"), "config: and "},
+		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: and "},
+		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: and "},
+		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n", "config: x.yaml:2: unknown key kkk"},
+		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods: the list has 1"},
+		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks: the list has 1"},
+		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: and "},
+		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: and "},
+		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: and 499980 more. Mend these first"},
+		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500001 classes"},
+		{"comments", strings.Repeat("# a\n", 260_000) + "k: 1\n", "config: x.yaml:260001: unknown key k."},
+	} {
+		began := time.Now()
+		c, err := small.Parse("x.yaml", []byte(tt.text))
+		if err == nil {
+			err = small.Validate(c)
+		}
+		lines := strings.Split(fmt.Sprint(err), "\n")
+		if last := lines[len(lines)-1]; len(lines) > maxFaults+1 || !strings.HasPrefix(last, tt.last) {
+			t.Errorf("%s: %d lines, the last one %.200s", tt.name, len(lines), last)
+		}
+		if d := time.Since(began); d > 5*time.Second { // a slow machine with the race detector; it is a tenth of it elsewhere
+			t.Errorf("%s: took %v", tt.name, d)
+		} else if testing.Verbose() {
+			t.Logf("%s: %v", tt.name, d)
+		}
+	}
+}
+
+// What is no structure may have as many brackets and dashes as it likes.
+func TestCommentsAndTextsMayHaveBrackets(t *testing.T) {
+	text := "# " + strings.Repeat("[", 70) + "\n# " + strings.Repeat("-", 1100) + "\nseed: 3 # " + strings.Repeat("{", 70) +
+		"\ndata: {dir: \"" + strings.Repeat("[-", 700) + "\"}\n"
+	if c, err := small.Parse("x", []byte(text)); err != nil || c.Seed != 3 || c.Data.Dir != strings.Repeat("[-", 700) {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
 // Text that is nested or large on purpose is refused in little time and memory.
 func TestHostileText(t *testing.T) {
 	const n = 400_000
@@ -289,7 +409,11 @@ func TestHostileText(t *testing.T) {
 	for i := range bytesOf {
 		bytesOf[i] = byte(src.Uint32())
 	}
+	nested := func(open, shut string) string {
+		return strings.Repeat("- "+strings.Repeat(open, 9_000)+strings.Repeat(shut, 9_000)+"a\n", 20)
+	}
 	for name, text := range map[string]string{
+		"many lists": nested("- ", ""), "many brackets": nested("[", "]"), "nested keys": strings.Repeat("? ", 9_000),
 		"brackets": deep("["), "braces": deep("{a: "), "lists": deep("- "), "keys": deep("? "), "lines of brackets": deep("[\n"),
 		"stairs": stairs.String(), "random bytes": string(bytesOf), "too much": strings.Repeat("# comment\n", 200_000),
 		"aliases": "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nmethods: [*b,*b,*b,*b,*b]\n",
@@ -322,6 +446,13 @@ func TestSet(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, k := range table { // empty text unsets what may be unset
+		c := Default()
+		c.EvalEvery, c.Data.Size, c.Data.TrainPerClass, c.Data.TestPerClass = 3, 3, 3, 3
+		if err := small.Set(&c, k.Name, ""); k.Unset != "" && (err != nil || k.text(&c) != "" && k.text(&c) != "0") {
+			t.Errorf("%s: empty text leaves %q (%v)", k.Name, k.text(&c), err)
+		}
+	}
 	drop, seven := true, uint64(7)
 	want := Default()
 	want.Optimizer.LR, want.Methods, want.Seed, want.Memory = 1e-3, []string{"er"}, math.MaxUint64, 1000
@@ -332,6 +463,9 @@ func TestSet(t *testing.T) {
 		t.Error(d)
 	}
 	for _, tt := range [][3]string{
+		{"memory", "", "config: memory: found nothing. Want a whole number"},
+		{"optimizer.lr", " ", "config: optimizer.lr: found nothing. Want a number"},
+		{"replay.joint", "", "config: replay.joint: found nothing. Want true or false"},
 		{"optimizer.lr", "fast", "config: optimizer.lr: found fast. Want a number above 0"},
 		{"optimizr.lr", "1", "config: unknown key optimizr.lr. Did you mean optimizer.lr?"},
 		{"methods", "[a", "config: methods: found [a. Want a list"},
@@ -391,6 +525,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x is of the wrong kind."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
 		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 with 2 runs goes beyond the largest seed"},
+		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: 2 runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take"},
+		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir: the text "/a/\xe9t\xe9" is not UTF-8, and no file could hold it.`},
 		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Want a whole number from 1 to 1000000000, or 0"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
@@ -441,6 +577,47 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// What means the same is the same run and has the same identity.
+func TestOneMeaningOneRun(t *testing.T) {
+	rising := make([]int, 100)
+	for i := range rising {
+		rising[i] = i
+	}
+	swapped := slices.Clone(rising)
+	swapped[0], swapped[1] = 1, 0
+	mlp := func(c *Config) { c.Network.Name = "mlp" }
+	for _, tt := range []struct {
+		name string
+		a, b func(*Config)
+		same bool
+	}{
+		{"width of mlp", mlp, func(c *Config) { mlp(c); c.Network.Width = 7 }, true},
+		{"hidden layers of mlp", mlp, func(c *Config) { mlp(c); c.Network.Hidden = []int{7} }, false},
+		{"hidden layers of resnet18", nil, func(c *Config) { c.Network.Hidden = []int{7} }, true},
+		{"width of resnet18", nil, func(c *Config) { c.Network.Width = 7 }, false},
+		{"the data set's own size", nil, func(c *Config) { c.Data.Size = 32 }, true},
+		{"another size", nil, func(c *Config) { c.Data.Size = 33 }, false},
+		{"a size that nobody knows", func(c *Config) { c.Data.Name = "files" }, func(c *Config) { c.Data.Name, c.Data.Size = "files", 32 }, false},
+		{"normalised as they are", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 0}, []float64{1, 1, 1} }, true},
+		{"normalised", nil, func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{0, 0, 1}, []float64{1, 1, 1} }, false},
+		{"given and listed", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: rising} }, true},
+		{"given and listed otherwise", func(c *Config) { c.Stream.ClassOrder = Order{Name: OrderGiven} }, func(c *Config) { c.Stream.ClassOrder = Order{Classes: swapped} }, false},
+	} {
+		a, b := Default(), Default()
+		if tt.a != nil {
+			tt.a(&a)
+		}
+		tt.b(&b)
+		x, y := small.Runs(a)[0], small.Runs(b)[0]
+		if same := x.Canonical() == y.Canonical(); same != tt.same {
+			t.Errorf("%s: the same run is %v (%s)", tt.name, same, Difference(x, y))
+		}
+		if same := small.Canonical(a) == small.Canonical(b); same != tt.same {
+			t.Errorf("%s: one identity is %v", tt.name, same)
+		}
+	}
+}
+
 func TestSeeds(t *testing.T) {
 	c := Default()
 	c.Seed = 4
@@ -475,6 +652,11 @@ func TestCheckGiven(t *testing.T) {
 		{func(c *Config) {}, "method.ewc++.every", "method.ewc++.every is an option of ewc++, which is not in the list of methods (finetune, er)."},
 		{func(c *Config) { c.Methods = []string{"ewc++"} }, "method.ewc++.every", ""},
 		{func(c *Config) { c.Optimizer.LR = 3 }, "optimizer.lr", ""},
+		{func(c *Config) { c.Network.Name, c.Network.Width = "mlp", 7 }, "network.width", "network.width: 7 is given, but mlp does not read it. Use --network resnet18, or take it away"},
+		{func(c *Config) { c.Network.Hidden = []int{5, 6} }, "network.hidden", "network.hidden: 5,6 is given, but resnet18 does not read it. Use --network mlp, or take it away"},
+		{func(c *Config) { c.Network.Name = "mlp" }, "network.width", ""},
+		{func(c *Config) { c.Network.Width = 7 }, "network.width", ""},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", []int{5} }, "network.hidden", ""},
 	} {
 		c := Default()
 		tt.change(&c)
@@ -521,6 +703,15 @@ func TestJSONSchema(t *testing.T) {
 	other := Default()
 	other.Stream.ClassOrder, other.Seeds.Order = Order{Classes: []int{1, 0}}, new(uint64)
 	other.Methods, other.Method = []string{"ewc++"}, map[string]map[string]any{"ewc++": {"every": 3}}
+	for _, good := range []string{"", "optimizer:", "method: {ewc++: }", "seed: 18446744073709551615", "seeds: {order: 18446744073709551615}",
+		"method: {ewc++: {steps: 9223372036854775807}}"} {
+		if good != "" && validate([]byte(good)) != nil {
+			t.Errorf("the schema refuses %s", good)
+		}
+		if c, err := small.Parse("x", []byte(good)); err != nil || small.Validate(c) != nil {
+			t.Errorf("the program refuses %s", good)
+		}
+	}
 	for _, c := range []Config{Default(), small.Resolved(Default()), small.Runs(Default())[1], other} {
 		text, err := c.YAML()
 		if err != nil {
@@ -531,7 +722,8 @@ func TestJSONSchema(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"memroy: 1", "runs: 0", "runs: x", "optimizer: {lr: 0}", "optimizer: {momentum: 1}", "protocol: surveys", "methods: [err]",
-		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "replay: {teacher: evening}"} {
+		"methods: []", "method: {ewc++: {evry: 1}}", "method: {ewc++: {every: 10}}", "stream: {class_order: 3}", "seed: -1", "seed: 18446744073709551616", "seeds: {init: 18446744073709551616}",
+		"method: {ewc++: {steps: 9223372036854775808}}", "stream: {class_order: []}", "stream: {class_order: [9223372036854775808]}", "optimizer.lr: 0.2", "method.ewc++.every: 2", "replay: {teacher: evening}"} {
 		if validate([]byte(bad)) == nil {
 			t.Errorf("the schema takes %s", bad)
 		}

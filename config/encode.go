@@ -73,7 +73,7 @@ func mapping(t []branch) *yaml.Node {
 			value = node(b.value)
 			value.LineComment = b.note
 		}
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: b.name}, value)
+		n.Content = append(n.Content, node(b.name), value)
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func node(v any) *yaml.Node {
 		return one("!!null", "null")
 	case string:
 		n := one("!!str", v)
-		if strings.ContainsFunc(v, unicode.IsControl) { // a block of lines that begins with a tab is not read back
+		if strings.ContainsFunc(v, unicode.IsControl) || strings.ContainsFunc(v, escaped) { // a block of lines that begins with a tab is not read back
 			n.Style = yaml.DoubleQuotedStyle
 		}
 		return n
@@ -126,6 +126,28 @@ func nodes[T any](list []T) []*yaml.Node {
 	return out
 }
 
+// escaped says whether a character is valid in JSON but not in YAML, whose parser reads both, or changed there.
+func escaped(r rune) bool {
+	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
+}
+
+// marshal is v in JSON without characters that are escaped.
+func marshal(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil || !bytes.ContainsFunc(text, escaped) {
+		return text, err
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if escaped(r) { // in a string: nothing else has any
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes(), nil
+}
+
 // MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
@@ -141,7 +163,7 @@ func object(b *bytes.Buffer, t []branch) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(x.name)
+		name, err := marshal(x.name)
 		if err != nil {
 			return err
 		}
@@ -152,7 +174,7 @@ func object(b *bytes.Buffer, t []branch) error {
 			}
 			continue
 		}
-		text, err := json.Marshal(x.json())
+		text, err := marshal(x.json())
 		if err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}

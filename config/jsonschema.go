@@ -57,6 +57,7 @@ func within(object map[string]any, name string) map[string]any {
 		return got.(map[string]any)
 	}
 	section := closed("")
+	section["type"] = orNull("object", true) // a section whose keys are all taken away
 	add(object, name, section)
 	return section
 }
@@ -95,13 +96,13 @@ func (k Key) schema() map[string]any {
 		p["type"] = orNull("boolean", k.optional())
 		return p
 	case kindSeed:
-		p["type"], p["minimum"] = orNull("integer", k.optional()), 0
+		p["type"], p["minimum"], p["maximum"] = orNull("integer", k.optional()), 0, uint64(math.MaxUint64)
 		return p
 	case kindOrder:
 		p["oneOf"] = []any{
 			map[string]any{"type": "string", "enum": []string{OrderRandom, OrderGiven}},
 			map[string]any{"type": "string", "pattern": "^[0-9]+(, *[0-9]+)+$"},
-			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0}, "uniqueItems": true},
+			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64}, "minItems": 1, "uniqueItems": true},
 		}
 		return p
 	case kindTexts:
@@ -184,8 +185,11 @@ func (o Option) schema() map[string]any {
 		p["type"] = "number"
 	}
 	p["minimum"] = o.Least
-	if o.Most != 0 {
+	switch {
+	case o.Most != 0:
 		p["maximum"] = o.Most
+	case o.kind() == kindWhole:
+		p["maximum"] = math.MaxInt64
 	}
 	return p
 }

@@ -204,6 +204,17 @@ func (k Key) Wanted() string {
 	return text
 }
 
+// network is the one network that reads the key; "" where they all do, or it is about something else.
+func (k Key) network() string {
+	if k.ReadBy == "" {
+		return ""
+	}
+	if names, _ := find("network.name"); slices.Contains(names.Choices, k.ReadBy) {
+		return k.ReadBy
+	}
+	return ""
+}
+
 func (k Key) bounded() bool { return k.Least != 0 || k.Most != 0 }
 
 // holds says whether a number is in range.

@@ -23,16 +23,13 @@ const versionKey = "version"
 // MaxBytes is the most text that is read as a config: ten thousand times what one takes.
 const MaxBytes = 1 << 20
 
-// maxDepth is the most levels of a config: method, its name, an option, and a list.
-const maxDepth = 8
-
 // Parse reads a config in YAML or JSON. Keys that a person's file lacks have their defaults; in a file with a version they
 // have their historical values. name is said in errors. Everything that is wrong with keys and types is told at once, with
 // its line; ranges are left to [Schema.Validate].
 func (s *Schema) Parse(name string, text []byte) (Config, error) { return s.parse(name, text, false) }
 
 // ParseRecord reads a config that a program wrote, in a result or beside a run, of this version or an older one that had no
-// versions: keys that it lacks have their historical values.
+// versions: keys that it lacks have their historical values, and so have the options of its methods ([Schema.Recorded]).
 func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
 	return s.parse(name, text, true)
 }
@@ -40,10 +37,7 @@ func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
 func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	c := Default()
 	if len(text) > MaxBytes {
-		return c, fmt.Errorf("config: %s: the file has %d bytes. A config has at most %d; give the right file", name, len(text), MaxBytes)
-	}
-	if err := checkDepth(text); err != nil {
-		return c, fmt.Errorf("config: %s: %w", name, err)
+		return c, fmt.Errorf("config: %s: the file has more than %d bytes, and no config has. Give the right file", name, MaxBytes)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -62,37 +56,19 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	}
 	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}}
 	root := resolve(document.Content[0])
-	if v := r.version(root); v > Version {
+	v := r.version(root)
+	if v > Version {
 		return c, fmt.Errorf("config: %s: it was written by a newer ocl (version %d). This program reads version %d; use the newer one", name, v, Version)
-	} else if v > 0 || record {
+	}
+	written := v > 0 || record
+	if written {
 		c = Historic()
 	}
 	r.section("", root)
-	return c, r.err()
-}
-
-// checkDepth refuses text that is nested too deep to be a config, before the parser takes time and memory for it: brackets in
-// each other, and lines that begin many lists or mappings at once.
-func checkDepth(text []byte) error {
-	const most = 64
-	open := 0
-	for line := range bytes.Lines(text) {
-		dashes := 0
-		for _, b := range line {
-			switch b {
-			case '[', '{':
-				open++
-			case ']', '}':
-				open = max(0, open-1)
-			case '-', '?', ':':
-				dashes++
-			}
-		}
-		if indent := len(line) - len(bytes.TrimLeft(line, " ")); open > most || dashes > 16*most || indent > 16*most {
-			return errors.New("the text is nested too deep. Write YAML, as `ocl config show` prints it")
-		}
+	if written {
+		c = s.Recorded(c)
 	}
-	return nil
+	return c, r.err()
 }
 
 // reader walks one document.
@@ -112,7 +88,9 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func (r *reader) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.name, n.Line) }
+func (r *reader) at(n *yaml.Node) lazy {
+	return func() string { return fmt.Sprintf("%s:%d", r.name, n.Line) }
+}
 
 // version is that of the file, 0 without one.
 func (r *reader) version(root *yaml.Node) int {
@@ -133,7 +111,7 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		return
-	case n.Kind != yaml.MappingNode || strings.Count(prefix, ".") > maxDepth:
+	case n.Kind != yaml.MappingNode:
 		what := "this file"
 		if prefix != "" {
 			what = strings.TrimSuffix(prefix, ".")
@@ -150,6 +128,9 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 			r.add(where, "found %s as a key. A key is a word", r.show(name))
 		case r.seen[key]:
 			r.add(where, "%s is given twice. Take one away", shown(key))
+		case strings.Contains(name.Value, ".") && (r.known(key) || r.isSection(key)):
+			section, below, _ := strings.Cut(name.Value, ".")
+			r.add(where, "%s: in a file, keys nest. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
 		case key == versionKey:
 			if v := resolve(value); v.Kind != yaml.ScalarNode || r.version(n) == 0 {
 				r.add(where, "version: found %s. Want %d; take the line away if you wrote it", r.show(v), Version)
@@ -163,6 +144,12 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 	}
 }
 
+// known says whether there is such a key.
+func (r *reader) known(key string) bool {
+	_, _, err := r.schema.find(key)
+	return err == nil
+}
+
 // isSection says whether a key has keys below it.
 func (r *reader) isSection(key string) bool {
 	if key == "method" {
@@ -173,7 +160,7 @@ func (r *reader) isSection(key string) bool {
 		return known || len(r.schema.Methods) == 0 && !strings.Contains(name, ".")
 	}
 	for _, k := range table {
-		if strings.HasPrefix(k.Name, key+".") {
+		if section, _, nested := strings.Cut(k.Name, "."); nested && section == key {
 			return true
 		}
 	}
@@ -181,7 +168,7 @@ func (r *reader) isSection(key string) bool {
 }
 
 // leaf sets a key from its node.
-func (r *reader) leaf(where, key string, n *yaml.Node) {
+func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	k, option, err := r.schema.find(key)
 	if err != nil {
 		r.add(where, "%w", err)
@@ -210,7 +197,13 @@ func (r *reader) leaf(where, key string, n *yaml.Node) {
 		v, err = option.kind().fromNode(n)
 	}
 	if err != nil {
-		r.add(where, "%s: found %s. Want %s", key, r.show(n), r.schema.wanted(key))
+		remedy := ""
+		if list := "[" + n.Value + "]"; option == nil && k.List() && n.Kind == yaml.ScalarNode {
+			if _, err := k.kind().fromText(list); err == nil && n.Value != "" {
+				remedy = "; write " + shown(list)
+			}
+		}
+		r.add(where, "%s: found %s. Want %s%s", key, r.show(n), r.schema.wanted(key), remedy)
 		return
 	}
 	if option == nil {
@@ -251,27 +244,31 @@ func (s *Schema) find(key string) (Key, *Option, error) {
 	o, has := lookup(m.Options, option)
 	switch {
 	case name == "":
-		return Key{}, nil, unknown("unknown key %s. %s", shown(key), keyHint(key, s.Names()))
+		return Key{}, nil, unknown("unknown key %s. %s", shownLater(key), s.keyHint(key))
 	case ok && len(s.Methods) == 0:
 		return Key{}, &Option{Name: option}, nil
 	case !known:
-		return Key{}, nil, unknown("unknown method %s. %s", shown(name), meant(name, namesOf(s.Methods)))
+		return Key{}, nil, unknown("unknown method %s. %s", shownLater(name), meant(name, namesOf(s.Methods)))
 	case has:
 		return Key{}, &o, nil
 	case !ok:
-		return Key{}, nil, unknown("%s is no key but a section. %s", shown(key), keyHint(key, s.Names()))
+		return Key{}, nil, unknown("%s is no key but a section. %s", shownLater(key), s.keyHint(key))
 	case len(m.Options) == 0:
-		return Key{}, nil, unknown("unknown option %s. %s has no options of its own", shown(option), name)
+		return Key{}, nil, unknown("unknown option %s. %s has no options of its own", shownLater(option), name)
 	}
-	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shown(option), name, meant(option, namesOf(m.Options)), name)
+	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shownLater(option), name, meant(option, namesOf(m.Options)), name)
 }
 
-func keyHint(key string, names []string) string {
-	if near := nearest.Word(key, names); near != "" {
-		return "Did you mean " + near + "?"
+func (s *Schema) keyHint(key string) lazy {
+	return func() string {
+		if near := nearest.Word(cutShort(key), s.Names()); near != "" {
+			return "Did you mean " + near + "?"
+		}
+		return "`ocl config keys` lists all keys."
 	}
-	return "`ocl config keys` lists all keys."
 }
+
+func shownLater(text string) lazy { return func() string { return shown(text) } }
 
 // wanted says what a key takes.
 func (s *Schema) wanted(key string) string {
@@ -287,37 +284,56 @@ func (s *Schema) wanted(key string) string {
 	return option.Wanted()
 }
 
-// show is a node as written, shortened.
-func (r *reader) show(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.ScalarNode:
-		return shown(n.Value)
-	case yaml.SequenceNode:
-		var items []string
-		for _, item := range n.Content[:min(len(n.Content), 10)] {
-			if item.Kind != yaml.ScalarNode {
-				return "a list of lists"
+// show is a node as written, shortened, when it is told; a text in quotes and a tag of the file's own are said to be there, as
+// without them the same would do.
+func (r *reader) show(n *yaml.Node) lazy {
+	return func() string {
+		n := resolve(n)
+		text := shown(n.Value)
+		switch {
+		case n.Kind == yaml.MappingNode:
+			return "keys with values"
+		case n.Kind == yaml.SequenceNode:
+			var items []string
+			for _, item := range n.Content[:min(len(n.Content), 10)] {
+				switch item = resolve(item); item.Kind {
+				case yaml.ScalarNode:
+					items = append(items, item.Value)
+				case yaml.MappingNode:
+					return "a list of keys with values"
+				default:
+					return "a list of lists"
+				}
 			}
-			items = append(items, item.Value)
+			if len(n.Content) > len(items) {
+				items = append(items, "…")
+			}
+			return shown("[" + strings.Join(items, ", ") + "]")
+		case n.Style&yaml.TaggedStyle != 0:
+			return strings.TrimSpace(text + " with the tag " + shown(n.Tag))
+		case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
+			return text
+		case strings.HasPrefix(text, `"`):
+			return "the text " + text
 		}
-		return shown("[" + strings.Join(items, ", ") + "]")
-	case yaml.MappingNode:
-		return "keys with values"
+		return `the text "` + text + `"`
 	}
-	return "an alias"
 }
 
 // Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]"; an
-// empty text unsets a key that may be unset. An unknown key or a value of another kind is an error.
+// empty text unsets a key that may be unset: those that have a Key.Unset. An unknown key or a value of another kind is an error.
 func (s *Schema) Set(c *Config, key, text string) error {
 	k, option, err := s.find(key)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	if option == nil && k.optional() && text == "" {
-		if k.kind() == kindText {
+	if option == nil && text == "" && (k.optional() || k.Zero) {
+		switch k.kind() {
+		case kindText:
 			k.set(c, "")
-		} else {
+		case kindWhole:
+			k.set(c, 0)
+		default:
 			k.set(c, nil)
 		}
 		return nil
@@ -330,7 +346,11 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	}
 	v, err := of.fromText(text)
 	if err != nil {
-		return fmt.Errorf("config: %s: found %s. Want %s", key, shown(text), s.wanted(key))
+		found := shown(text)
+		if found == "" {
+			found = "nothing"
+		}
+		return fmt.Errorf("config: %s: found %s. Want %s", key, found, s.wanted(key))
 	}
 	if option != nil {
 		c.setOption(key, v)

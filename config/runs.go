@@ -49,6 +49,27 @@ func (s *Schema) Resolved(c Config) Config {
 	return c
 }
 
+// Recorded returns a copy of a config that a program wrote in which the options of the listed methods that it lacks have their
+// historical values: they were not there yet. A record that was read without this catalogue, such as the config of a result,
+// goes through it before it is run again.
+func (s *Schema) Recorded(c Config) Config {
+	c = c.Clone()
+	for _, m := range s.Methods {
+		for _, o := range m.Options {
+			if _, set := c.Method[m.Name][o.Name]; o.Historic != nil && !set && slices.Contains(c.Methods, m.Name) {
+				c.setOption(optionKey(m.Name, o.Name), o.historic())
+			}
+		}
+	}
+	return c
+}
+
+// normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for each
+// channel is found when the data are opened.
+func (s Stream) normalises() bool {
+	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) || slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
+}
+
 // mayUseMemory says whether a method keeps a memory; nobody knows of one that is not in the catalogue.
 func (s *Schema) mayUseMemory(name string) bool {
 	m, known := lookup(s.Methods, name)
@@ -104,6 +125,31 @@ func (s *Schema) run(c Config) Config {
 	for _, k := range table {
 		if k.Name != "memory" && s.selective(k.Name) && !s.reads(name, tricks, k.Name) {
 			k.assign(&c, &historic)
+		}
+	}
+	return s.settled(c)
+}
+
+// settled writes in one way what may be said in several: a setting of another network has its historical value, and a size or an
+// order that are there anyway are not given.
+func (s *Schema) settled(c Config) Config {
+	historic := Historic()
+	for _, k := range table {
+		if name := k.network(); name != "" && name != c.Network.Name {
+			k.assign(&c, &historic)
+		}
+	}
+	set, _ := lookup(s.Data, c.Data.Name)
+	if c.Data.Size == set.Size {
+		c.Data.Size = 0
+	}
+	if order := c.Stream.ClassOrder.Classes; len(order) > 0 && len(order) == set.Classes {
+		rising := true
+		for i, k := range order {
+			rising = rising && k == i
+		}
+		if rising {
+			c.Stream.ClassOrder = Order{Name: OrderGiven}
 		}
 	}
 	return c

@@ -6,14 +6,30 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
+
+// maxNames is the most names in a list of a config, far more than there are: names are compared with each other.
+const maxNames = 1000
 
 // Validate tells everything that is wrong with a config at once, one fault a line; nil when an experiment can start. What
 // only the data can tell (that tasks divide the classes, that files are whole) is found when they are opened.
 func (s *Schema) Validate(c Config) error {
 	var f faults
 	for _, k := range table {
+		if names, ok := k.value(&c).([]string); ok && len(names) > maxNames {
+			f.add(k.Name, "the list has %d names. A list has at most %d; give the right file", len(names), maxNames)
+		}
+	}
+	if len(f.list) > 0 {
+		return f.err()
+	}
+	for _, k := range table {
+		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
+	}
+	for key, v := range options(c) {
+		checkText(&f, key, v)
 	}
 	s.checkData(&f, c)
 	s.checkStream(&f, c)
@@ -25,7 +41,29 @@ func (s *Schema) Validate(c Config) error {
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
 		f.add("seed", "%d with %d runs goes beyond the largest seed, 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
 	}
+	if own := c.Seeds; c.Runs > 1 && own.Order != nil && own.Init != nil && own.Memory != nil {
+		f.add("runs", "%d runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take one of those seeds away", c.Runs)
+	}
 	return f.err()
+}
+
+// checkText refuses bytes that no file of ours can hold, such as those of a folder named in another encoding.
+func checkText(f *faults, key string, v any) {
+	for _, text := range slices.Concat(texts(v), []string{key}) {
+		if !utf8.ValidString(text) {
+			f.add(key, "the text %+q is not UTF-8, and no file could hold it. Write it in UTF-8; a folder can be renamed, or linked to under another name", text)
+		}
+	}
+}
+
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	}
+	return nil
 }
 
 // checkRange holds one key against its declaration.
@@ -41,11 +79,11 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 		k.checkNumber(f, v, k.Name)
 	case []int:
 		for i, x := range v {
-			k.checkNumber(f, float64(x), fmt.Sprintf("%s: value %d", k.Name, i+1))
+			k.checkNumber(f, float64(x), lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
 		}
 	case []float64:
 		for i, x := range v {
-			k.checkNumber(f, x, fmt.Sprintf("%s: value %d", k.Name, i+1))
+			k.checkNumber(f, x, lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
 		}
 	case []string:
 		if len(v) == 0 {
@@ -62,9 +100,9 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 	}
 }
 
-func (k Key) checkNumber(f *faults, v float64, where string) {
+func (k Key) checkNumber(f *faults, v float64, where any) {
 	if !k.holds(v) {
-		f.add(where, "%s is out of range. Want %s", number(v), k.Wanted())
+		f.add(where, "%s is out of range. Want %s", lazy(func() string { return number(v) }), lazy(k.Wanted))
 	}
 }
 
@@ -137,7 +175,7 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven:
 		f.add(key, "unknown order %q. %s, or give a list of all classes, such as 2,0,1", order.Name,
-			strings.TrimSuffix(meant(order.Name, []string{OrderRandom, OrderGiven}), "."))
+			strings.TrimSuffix(meant(order.Name, []string{OrderRandom, OrderGiven}).String(), "."))
 	case order.Name != "" && len(classes) > 0:
 		f.add(key, "both %s and a list of %d classes are given. Give one of them", order.Name, len(classes))
 	case order.Name != "":
@@ -209,7 +247,7 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 		}
 	}
 	if f != nil {
-		f.list = append(f.list, found.list...)
+		f.join(found)
 	}
 	return len(found.list)
 }
@@ -328,8 +366,8 @@ func (s *Schema) anyway(c Config, name string) string {
 	return ""
 }
 
-// CheckGiven says so where nothing in the lists of c reads key: an option of a method that is not there, or a setting that no
-// method and no trick of them reads. That is no fault of a config, which may serve several lists or be that of one run of a
+// CheckGiven says so where nothing in c reads key: an option of a method that is not in the list, a setting that no method and
+// no trick of the lists reads, or one of another network. That is no fault of a config, which may serve several lists or be that of one run of a
 // list, but one of a person who asks for it beside the list.
 func (s *Schema) CheckGiven(c Config, key string) error {
 	listed := strings.Join(c.Methods, ", ")
@@ -341,6 +379,9 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
+	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
+		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, k.text(&c), c.Network.Name, own)
+	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
 	}

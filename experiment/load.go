@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -15,7 +16,7 @@ import (
 // With an error, c is what could be read. notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
 func Load(path string) (c config.Config, notes []string, err error) {
 	c = config.Default()
-	text, err := os.ReadFile(path)
+	text, err := readSome(path)
 	if err != nil {
 		return c, nil, fmt.Errorf("config: %w. Give the path of a YAML config or of a result.json", err)
 	}
@@ -26,11 +27,11 @@ func Load(path string) (c config.Config, notes []string, err error) {
 		c, err = Schema().Parse(filepath.Base(path), text)
 		return c, nil, err
 	}
-	r, err := result.Read(path)
+	r, err := result.Parse(text)
 	if err != nil {
-		return c, nil, err
+		return c, nil, fmt.Errorf("result: %s: %w", path, err)
 	}
-	c = r.Config
+	c = Schema().Recorded(r.Config)
 	if c.Engine.Kernel == "" {
 		c.Engine.Kernel = r.Provenance.Kernel
 	}
@@ -41,4 +42,23 @@ func Load(path string) (c config.Config, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s: made with numbers version %d; this program has %d, so its figures may differ", path, n, result.Numbers))
 	}
 	return c, notes, nil
+}
+
+// maxResult is the most that is read of a JSON file: what package result takes, and a byte that shows that there is more.
+const maxResult = 64<<20 + 1
+
+// readSome reads a file as far as it can be a config or a result: what is longer is refused by those who parse it, and a disk
+// image or an endless pipe is not read into memory first.
+func readSome(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
+	if err != nil || len(text) <= config.MaxBytes || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return text, err
+	}
+	more, err := io.ReadAll(io.LimitReader(f, maxResult-int64(len(text))))
+	return append(text, more...), err
 }

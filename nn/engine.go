@@ -25,6 +25,9 @@ func Kernels() []string {
 	return names
 }
 
+// AllKernels lists the kernel sets of all machines, fastest first.
+func AllKernels() []string { return kernel.Names() }
+
 // Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is Winograd's
 // wherever it fits, and "table" is the faster one for each convolution.
 func Convolutions() []string { return []string{direct, winograd, byTable} }

@@ -45,6 +45,9 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 	speeds := map[string]float64{}
 	var runs []planned
 	for _, job := range x.Jobs() {
+		if err := stopped(ctx); err != nil {
+			return err
+		}
 		p, err := x.Plan(job)
 		if err != nil {
 			return err
@@ -61,10 +64,21 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
 			p.FLOPs() / speeds[timed]})
 	}
+	if err := stopped(ctx); err != nil {
+		return err
+	}
 	if f.json {
 		return printJSON(w, runs)
 	}
 	return printPlan(w, runs)
+}
+
+// stopped is an error where the person has interrupted the command.
+func stopped(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("interrupted before the plan was made: %w", err)
+	}
+	return nil
 }
 
 func printPlan(w io.Writer, runs []planned) error {
@@ -120,7 +134,7 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 
 // trial learns the beginning of the stream of the one method, and returns the mean time of a step and the plan of the run.
 func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	steps, begun, last := 0, time.Time{}, time.Time{}
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
@@ -141,7 +155,10 @@ func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg conf
 		return 0, plan, err
 	}
 	began := time.Now()
-	if _, err := y.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := y.Run(timed); err != nil && !errors.Is(err, context.Canceled) {
+		return 0, plan, err
+	}
+	if err := stopped(ctx); err != nil { // and not by the clock of the trial
 		return 0, plan, err
 	}
 	if steps <= trialSkipped {

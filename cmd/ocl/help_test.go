@@ -115,7 +115,7 @@ func TestShownIsRunAgain(t *testing.T) {
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
-		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"},
+		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"}, "network.hidden": {"--network", "mlp"},
 	}
 	show := func(args ...string) string {
 		t.Helper()

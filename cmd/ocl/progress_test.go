@@ -162,6 +162,24 @@ func TestProgressReviews(t *testing.T) {
 	}
 }
 
+// TestProgressBetween: an evaluation in the middle of a task is no time of a step.
+func TestProgressBetween(t *testing.T) {
+	p, now := watch(&bytes.Buffer{}, true, 100)
+	ev := begin(p, "er", 1, 1, 1, 100)
+	ev.TaskBegin(ocl.TaskInfo{Index: 0})
+	for step := 1; step <= 20; step++ {
+		*now = now.Add(time.Second)
+		ev.StepEnd(step, ocl.StepStats{Samples: 10})
+		if step%5 == 0 {
+			*now = now.Add(time.Minute)
+			ev.Evaluated(experiment.Evaluated{Between: true, Accuracy: accuracies(0.5)})
+		}
+	}
+	if got := p.runs[0].rate; got != 10 {
+		t.Errorf("%v images a second, want 10", got)
+	}
+}
+
 // TestProgressQuiet: notes are said all the same.
 func TestProgressQuiet(t *testing.T) {
 	var out bytes.Buffer

@@ -118,7 +118,7 @@ func (r *runState) evaluated(e experiment.Evaluated) {
 	case e.Task < len(r.plan.BetweenFLOPs):
 		r.between += float64(r.plan.BetweenFLOPs[e.Task])
 	}
-	r.working = 0
+	r.working, r.lastStep = 0, time.Time{} // the next step does not begin where the last one ended
 	sum, n := 0.0, 0
 	for j, a := range e.Accuracy {
 		if a == nil {

@@ -61,6 +61,15 @@ func Available() []*Set {
 	return out
 }
 
+// Names lists all sets, fastest first, whether this machine can run them or not.
+func Names() []string {
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		names[i] = s.Name
+	}
+	return names
+}
+
 // Find returns the named set, or the fastest for the empty name. The error says which sets the machine can run.
 func Find(name string) (*Set, error) {
 	var names []string

@@ -1,0 +1,32 @@
+package experiment
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestLoadReadsNoDisk: of a file that is far too long only what could be a config or a result is read.
+func TestLoadReadsNoDisk(t *testing.T) {
+	for begin, most := range map[string]uint64{"seed: 1 #": 20 << 20, "{": 600 << 20} {
+		path := filepath.Join(t.TempDir(), "long")
+		if err := os.WriteFile(path, []byte(begin), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, 2<<30); err != nil {
+			t.Skip("no file with holes can be made here:", err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := Load(path)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "the file has more than 1048576 bytes") {
+			t.Errorf("%q: %v", begin, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > most {
+			t.Errorf("%q: took %d MB", begin, used>>20)
+		}
+	}
+}
