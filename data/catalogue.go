@@ -12,6 +12,7 @@ type Info struct {
 	Summary  string // one line
 	Classes  int    // 0: as the file has
 	Shape    string // such as "3×32×32"
+	Size     int    // side in pixels by default; 0: as the file has
 	Train    int    // training pictures by default; 0: as the file has
 	Test     int    // test pictures by default; 0: as the file has
 	NeedsDir bool   // whether --data-dir is needed

@@ -20,7 +20,7 @@ import (
 var cifar100Info = Info{
 	Name: "cifar100", Title: "CIFAR-100",
 	Summary: "Colour photographs of 100 kinds of things, animals and plants: the survey's main data set.",
-	Classes: 100, Shape: "3×32×32", Train: 50000, Test: 10000, NeedsDir: true,
+	Classes: 100, Shape: "3×32×32", Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with train.bin (153,700,000 bytes) and test.bin (30,740,000 bytes)\n" +
 		"a folder that holds that folder as cifar-100-binary, or cifar-100-binary.tar.gz\n" +

@@ -24,7 +24,7 @@ var glyphsInfo = Info{
 	Name: "glyphs", Title: "glyphs, the built-in data set",
 	Summary: "Letters and digits of three alphabets in ten typefaces, turned, coloured, on textured ground, blurred and " +
 		"noisy; drawn by this program, so nothing is downloaded.",
-	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Train: 10000, Test: 2500,
+	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Size: 32, Train: 10000, Test: 2500,
 	Layout: "no files: drawn on the spot, the same pictures on every machine\n" +
 		"data.train_per_class (100) and data.test_per_class (25) ask for more or fewer; the first ones stay the same",
 	Source:   "this program, from the Go fonts of golang.org/x/image",

@@ -121,16 +121,16 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	if err := x.checkStrays(entries); err != nil {
 		return false, err
 	}
-	ours := map[string]bool{}
+	ours, schema := map[string]bool{}, Schema()
 	for _, j := range x.jobs {
-		ours[j.Config.Canonical()] = true
+		ours[schema.Canonical(j.Config)] = true
 	}
 	if old.Eval == "" {
 		old.Eval = x.config.Eval
 	}
 	runs := Schema().Runs(old)
 	for _, r := range runs {
-		if !ours[r.Canonical()] {
+		if !ours[schema.Canonical(r)] {
 			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. Choose another --out, "+
 				"or replace it with --force", out, config.Difference(old, x.config))
 		}
@@ -141,10 +141,10 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 // checkStrays refuses a folder with a run that would be one of the experiment's if it had not been made with other data, another
 // numbers version or another engine: the experiment would mix what cannot be compared.
 func (x *Experiment) checkStrays(entries []os.DirEntry) error {
-	keys, byConfig := map[string]bool{}, map[string]Job{}
+	keys, byConfig, schema := map[string]bool{}, map[string]Job{}, Schema()
 	for _, j := range x.jobs {
 		keys[j.Folder] = true
-		byConfig[j.Config.Canonical()] = j
+		byConfig[schema.Canonical(j.Config)] = j
 	}
 	for _, e := range entries {
 		if !e.IsDir() || keys[e.Name()] {
@@ -155,7 +155,7 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 		if made.older {
 			return fmt.Errorf("experiment: %s: an older ocl made this run, which this one cannot continue. Choose another --out, or replace the experiment with --force", folder)
 		}
-		if j, ours := byConfig[made.id.config.Canonical()]; made.run && made.id.numbers > 0 && ours {
+		if j, ours := byConfig[schema.Canonical(made.id.config)]; made.run && made.id.numbers > 0 && ours {
 			if err := j.id.accept(made.id); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}

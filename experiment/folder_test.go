@@ -271,18 +271,23 @@ func TestKeys(t *testing.T) {
 	base := keyOf(func(*config.Config) {})
 	drop, seed := false, uint64(1)
 	for name, change := range map[string]func(*config.Config){
-		"the default of eval": func(c *config.Config) { c.Eval = config.EvalSeen },
-		"the default of drop": func(c *config.Config) { c.Stream.DropLast = &drop },
-		"another method":      func(c *config.Config) { c.Methods = []string{"er", "finetune"} },
-		"another seed":        func(c *config.Config) { c.Runs = 3 },
-		"an idle option":      func(c *config.Config) { c.Method = map[string]map[string]any{"gss": {"gate": "batch"}} },
-		"the teacher":         func(c *config.Config) { c.Replay.Teacher = config.TeacherTraining }, // er has none
-		"its own seed":        func(c *config.Config) { c.Seeds.Order = &seed },
-		"the engine there is": func(c *config.Config) { c.Engine.Kernel = nn.DefaultEngine().Kernel },
+		"the default of eval":  func(c *config.Config) { c.Eval = config.EvalSeen },
+		"the default of drop":  func(c *config.Config) { c.Stream.DropLast = &drop },
+		"another method":       func(c *config.Config) { c.Methods = []string{"er", "finetune"} },
+		"another seed":         func(c *config.Config) { c.Runs = 3 },
+		"an idle option":       func(c *config.Config) { c.Method = map[string]map[string]any{"gss": {"gate": "batch"}} },
+		"the teacher":          func(c *config.Config) { c.Replay.Teacher = config.TeacherTraining }, // er has none
+		"its own seed":         func(c *config.Config) { c.Seeds.Order = &seed },
+		"a width for resnet18": func(c *config.Config) { c.Network.Width = 7 }, // the network is an mlp
+		"the engine there is":  func(c *config.Config) { c.Engine.Kernel = nn.DefaultEngine().Kernel },
 	} {
 		if keyOf(change) != base {
 			t.Errorf("%s changes the key", name)
 		}
+	}
+	own := keyOf(func(c *config.Config) { c.Data.Size = 0 })
+	if keyOf(func(c *config.Config) { c.Data.Size = 32 }) != own || own == base {
+		t.Error("the glyphs' own size is another run than no size")
 	}
 	seed2 := uint64(2)
 	seen := map[string]string{base: "the base"}

@@ -29,7 +29,7 @@ func (x *Experiment) identify(j Job) identity {
 // key is a hash of the identity. Configs count by their meaning ([config.Config.Canonical]).
 func (id identity) key() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s", id.data, id.numbers, id.kernel, id.convolution, id.config.Canonical())
+	fmt.Fprintf(h, "ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s", id.data, id.numbers, id.kernel, id.convolution, Schema().Canonical(id.config))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -48,7 +48,7 @@ func (id identity) accept(made identity) error {
 	case made.convolution != id.convolution:
 		return fmt.Errorf("it was made with %s convolutions, and this run uses %s. Set OCL_CONV=%s, %s",
 			quoted(made.convolution), id.convolution, quoted(made.convolution), startAnew)
-	case made.config.Canonical() != id.config.Canonical():
+	case Schema().Canonical(made.config) != Schema().Canonical(id.config):
 		return fmt.Errorf("it was made with another config: %s. Use that config, %s", config.Difference(made.config, id.config), startAnew)
 	}
 	return nil

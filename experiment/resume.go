@@ -64,7 +64,7 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 	}
 	made := madeIn(dir)
 	for _, j := range x.jobs {
-		if made.id.numbers > 0 && made.id.config.Canonical() == j.Config.Canonical() {
+		if made.id.numbers > 0 && Schema().Canonical(made.id.config) == Schema().Canonical(j.Config) {
 			if err := j.id.accept(made.id); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}

@@ -410,3 +410,22 @@ func convolutionOf(t *testing.T) string {
 	results := mustRun(t, tiny(), Options{})
 	return results[0].Provenance.Convolution
 }
+
+// An option that is new in this program, and has its historical value in a run, orphans neither its checkpoint nor its result.
+func TestOlderOptionsAreContinued(t *testing.T) {
+	t.Parallel()
+	j := jobsOf(t, one("gdumb"))[0]
+	older := j.id
+	older.config = older.config.Clone()
+	delete(older.config.Method["gdumb"], "clip")
+	if older.key() != j.Key {
+		t.Error("a run from before the option has another key")
+	}
+	if err := j.id.accept(older); err != nil {
+		t.Error(err)
+	}
+	older.config.Method["gdumb"]["epochs"] = 3
+	if older.key() == j.Key {
+		t.Error("another value of an option is the same run")
+	}
+}

@@ -15,7 +15,7 @@ func Schema() *config.Schema {
 		LeastSide:   map[string]int{networkResNet18: arch.LeastSide},
 	}}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
