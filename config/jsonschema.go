@@ -113,19 +113,11 @@ func (k Key) schema() map[string]any {
 		p["type"], p["items"], p["minItems"], p["uniqueItems"] = "array", item, 1, true
 		return p
 	case kindWholes, kindNumbers:
-		item["type"] = "number"
-		if k.kind() == kindWholes {
-			item["type"] = "integer"
-		}
-		k.bounds(item)
+		k.number(item)
 		p["type"], p["items"] = "array", item
 		return p
 	case kindWhole, kindNumber:
-		p["type"] = "number"
-		if k.kind() == kindWhole {
-			p["type"] = "integer"
-		}
-		k.bounds(p)
+		k.number(p)
 		return p
 	}
 	p["type"] = orNull("string", k.optional())
@@ -140,6 +132,15 @@ func (k Key) schema() map[string]any {
 		p["enum"] = choices
 	}
 	return p
+}
+
+// number writes the type and the range of a number of the key.
+func (k Key) number(p map[string]any) {
+	p["type"] = "number"
+	if kind := k.kind(); kind == kindWhole || kind == kindWholes {
+		p["type"] = "integer"
+	}
+	k.bounds(p)
 }
 
 func orNull(kind string, optional bool) any {
