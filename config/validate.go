@@ -138,8 +138,11 @@ func (s *Schema) checkData(f *faults, c Config) {
 		}
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
-		f.add("data.size", "%d is too small for %s, which takes at least %d pixels a side. Use larger images (--size), or --network mlp",
-			d.Size, c.Network.Name, least)
+		remedy := "Use larger images (--size), or --network mlp"
+		if set.MaxSize == 0 {
+			remedy = "The images are in files and have their own size; take --size away, or use --network mlp"
+		}
+		f.add("data.size", "%d is too small for %s, which takes at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
 	}
 }
 

@@ -228,7 +228,7 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
 	case a.dtype != "|u1" && a.dtype != "<u1" && a.dtype != "=u1" && a.dtype != ">u1":
-		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %q; want uint8, from 0 to 255; convert it with astype(numpy.uint8)",
+		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %q; want uint8, from 0 to 255; convert it with astype(numpy.uint8), or where its values go from 0 to 1 with (255 * x).round().astype(numpy.uint8)",
 			a.name, a.dtype)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]

@@ -131,11 +131,21 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	runs := Schema().Runs(old)
 	for _, r := range runs {
 		if !ours[schema.Canonical(r)] {
-			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. Choose another --out, "+
-				"or replace it with --force", out, config.Difference(old, x.config))
+			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. %s", out, config.Difference(old, x.config), x.remedyFor(old))
 		}
 	}
 	return len(runs) == len(x.jobs) && config.Difference(old, x.config) == "", nil
+}
+
+// remedyFor is what to do about another experiment in the folder.
+func (x *Experiment) remedyFor(old config.Config) string {
+	longer := x.config
+	longer.Methods, longer.Method, longer.Tricks, longer.Memory = old.Methods, old.Method, old.Tricks, old.Memory
+	longer.Runs, longer.Seed = old.Runs, old.Seed
+	if config.Difference(old, longer) == "" {
+		return "To add runs to it, list those that it has too (--method, --trick, --runs, --seed): they are kept. Or choose another --out"
+	}
+	return "Choose another --out, or replace it with --force"
 }
 
 // checkStrays refuses a folder with a run that would be one of the experiment's if it had not been made with other data, another

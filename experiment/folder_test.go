@@ -248,7 +248,7 @@ func TestAddingComputesOnlyWhatIsNew(t *testing.T) {
 		}
 	}
 	c.Runs = 2
-	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here") {
+	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here. To add runs to it, list those that it has too") {
 		t.Errorf("an experiment with fewer runs takes the folder: %v", err)
 	}
 	if _, err := Resume(context.Background(), out, Options{}); err != nil {

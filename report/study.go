@@ -86,6 +86,22 @@ func settingKey(r *run) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%v\x00%d", s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes)
 }
 
+// otherEngine says in what two runs of one configuration differ all the same, "" if in nothing.
+func otherEngine(a, b *run) string {
+	var parts []string
+	for _, v := range []struct{ name, a, b string }{
+		{"kernels", a.Provenance.Kernel, b.Provenance.Kernel}, {"convolutions", a.Provenance.Convolution, b.Provenance.Convolution},
+	} {
+		if v.a != v.b {
+			parts = append(parts, fmt.Sprintf("the %s (%s and %s)", v.name, orUnknown(v.a), orUnknown(v.b)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " but for " + andList(parts)
+}
+
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
 // known are the methods that the caller knows.
 func newStudy(runs []*run, notes []string, known []Known) *study {
@@ -114,8 +130,8 @@ func newStudy(runs []*run, notes []string, known []Known) *study {
 			s.rows = append(s.rows, g)
 		}
 		if old := g.bySeed(r.seed); old != nil {
-			st.warnings = append(st.warnings, fmt.Sprintf(
-				"%s and %s are the same run (same configuration, seed %d); only the first is counted.", place(old, g), place(r, g), r.seed))
+			st.warnings = append(st.warnings, fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; only the first is counted.",
+				place(old, g), place(r, g), r.seed, otherEngine(old, r)))
 			continue
 		}
 		g.runs = append(g.runs, r)

@@ -230,6 +230,9 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 				p.total = max(p.total, job.Total)
 				p.runs = append(p.runs, r)
 				r.begin(p.now(), info, plan)
+				if plan.StepsDone > 0 && !r.kept {
+					p.say(p.out, fmt.Sprintf("%s  continues at step %s/%s", r.name, thousands(int64(plan.StepsDone)), thousands(int64(plan.Steps))))
+				}
 			})
 		},
 		TaskBegin: func(t ocl.TaskInfo) {
@@ -258,7 +261,13 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 				r.ended = true
 			})
 		},
-		Note: func(text string) { locked(func() { p.say(p.notes, r.name+"  "+text) }) },
+		Note: func(text string) {
+			locked(func() {
+				if !r.kept || p.out != nil { // that a run is kept is nothing unexpected
+					p.say(p.notes, r.name+"  "+text)
+				}
+			})
+		},
 	}
 }
 

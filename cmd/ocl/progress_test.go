@@ -219,3 +219,31 @@ func TestProgressEnds(t *testing.T) {
 		}
 	}
 }
+
+// A run that goes on says where; one that is kept says so once, and nothing where quiet is wanted.
+func TestProgressOfResumedRuns(t *testing.T) {
+	for _, tt := range []struct {
+		done  int
+		quiet bool
+		want  string
+	}{
+		{0, false, ""}, {145, false, "er s3  continues at step 145/1,000\n"}, {1000, false, "er s3  its result is kept\n"},
+		{145, true, ""}, {1000, true, ""},
+	} {
+		var out bytes.Buffer
+		p, _ := watch(&out, false, 100)
+		if tt.quiet {
+			p.out = nil
+		}
+		job := experiment.Job{Total: 1, Method: "er", Seed: 3}
+		ev := p.events(job)
+		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1})
+		if tt.done == 1000 {
+			ev.Note("its result is kept")
+			ev.End(job, nil)
+		}
+		if out.String() != tt.want {
+			t.Errorf("%d steps done, quiet %v: %q, want %q", tt.done, tt.quiet, out.String(), tt.want)
+		}
+	}
+}

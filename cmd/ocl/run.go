@@ -155,6 +155,9 @@ func newFolder(parent, name string) (string, error) {
 
 // flagsOnly refuses words, and tells those who meant a key of the config how to set it.
 func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && slices.Contains(methodNames(), args[0]) {
+		return usage(fmt.Errorf("%s: %q is no flag. Write --method %s", cmd.CommandPath(), args[0], quoteWord(args[0])))
+	}
 	if len(args) > 0 && strings.Contains(args[0], "=") {
 		key, _, _ := strings.Cut(args[0], "=")
 		names := experiment.Schema().Names()

@@ -98,16 +98,14 @@ func (v *settingValue) Set(s string) error {
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	cfg, schema := config.Default(), experiment.Schema()
 	var told []string
+	var faults []error
 	if c.file != "" {
 		var err error
 		if cfg, told, err = experiment.Load(c.file); err != nil {
-			return cfg, usage(errors.Join(err, schema.Validate(cfg))) // of what could be read
+			faults = append(faults, err) // and those of what could be read, below
 		}
 	}
-	var (
-		faults []error
-		given  []struct{ flag, key string }
-	)
+	var given []struct{ flag, key string }
 	set := func(flag, key, value string) {
 		if err := schema.Set(&cfg, key, value); err != nil {
 			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
