@@ -162,11 +162,16 @@ func halfText(e estimate) string {
 	return percent(e.half)
 }
 
+// intervalsCut is said where the axis is shorter than an interval: one that two runs disagree on would squeeze all others.
+const intervalsCut = " Intervals that leave the image are cut at its edge; the table has them whole."
+
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
 	f := s.lineFigure("accuracy", "tasks learnt", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
 	f.Caption = "Accuracy on the test images of all tasks learnt so far, averaged over these tasks, after each task. " + upper(s.measured())
-	f.scale(0)
+	if f.scale(0) {
+		f.Caption += intervalsCut
+	}
 	f.Title = s.accuracyTitle()
 	f.Alt = s.alt(f, "Average accuracy after each task")
 	return f
@@ -178,7 +183,7 @@ func (s *setting) forgettingFigure() *figure {
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
 	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero it improved. " + upper(s.measured())
 	if f.scale(-100) {
-		f.Caption += " Intervals that leave the picture are cut at its edge."
+		f.Caption += intervalsCut
 	}
 	f.Title = s.forgettingTitle()
 	f.Alt = s.alt(f, "Forgetting of each task at the end")

@@ -105,3 +105,20 @@ func TestSameRunByOtherKernels(t *testing.T) {
 		t.Errorf("a run beside itself: %q", got)
 	}
 }
+
+// The accuracy figure says so where it cuts an interval: two runs that disagree have one far beyond the axis.
+func TestAccuracyFigureSaysWhatItCuts(t *testing.T) {
+	dir := t.TempDir()
+	runs := pair(2)
+	for i := range runs {
+		if runs[i].seed == 2 {
+			runs[i].decay = 0.2
+		}
+	}
+	save(t, dir, runs)
+	page := writePage(t, []string{dir}, t.TempDir())
+	_, caption, _ := strings.Cut(page, "averaged over these tasks, after each task.")
+	if caption, _, _ = strings.Cut(caption, "</"); !strings.Contains(caption, "Intervals that leave the image are cut at its edge") {
+		t.Error("the page does not say that intervals are cut")
+	}
+}
