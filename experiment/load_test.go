@@ -16,7 +16,7 @@ func TestLoadReadsNoDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := os.Truncate(path, 2<<30); err != nil {
-			t.Skip("no file with holes can be made here:", err)
+			t.Fatal(err)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -99,19 +100,19 @@ func TestPanicsOfRunsGoToOneFile(t *testing.T) {
 
 // TestPanicWhereNothingCanBeWritten takes the folder for temporary files, and without that standard error.
 func TestPanicWhereNothingCanBeWritten(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps a folder that is in use, which this test removes")
+	}
 	gone := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(gone, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(gone)
 	if err := os.Remove(gone); err != nil {
-		t.Skip("this system keeps a folder that is in use:", err)
+		t.Fatal(err)
 	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	if os.TempDir() != temp {
-		t.Skip("this system has another variable for the folder of temporary files")
-	}
 	_, text := executeBroken(func() error { breaksHere(); return nil })
 	if files, _ := filepath.Glob(filepath.Join(temp, "ocl-panic-*.txt")); len(files) != 1 || !strings.Contains(text, files[0]) {
 		t.Errorf("files %v, message %q", files, text)
