@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"ocl/nn/internal/workers"
 	"ocl/tensor"
 )
 
@@ -12,7 +13,7 @@ type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
 // lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
 type lane struct {
-	pool *pool
+	team *workers.Team
 	pass *pass
 	sum  []float32 // gradient of the batch [P]; nil for the first, which adds to the network's
 	err  error
@@ -56,15 +57,15 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	if len(batches) == 0 {
 		return nil
 	}
-	if len(batches) == 1 || ws.pool.workers < len(batches) {
+	if len(batches) == 1 || ws.team.Size() < len(batches) {
 		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
 	first := ws.lanes[0].pass
-	first.pack(ws.pool, ws.profile, n)
-	first.packBackward(ws.pool, ws.profile, n, false)
+	first.pack(ws.team, ws.profile, n)
+	first.packBackward(ws.team, ws.profile, n, false)
 	ws.accumulate = accumulation{n, ws, batches, parts, loss}
-	ws.pool.run(&ws.accumulate, len(batches))
+	ws.team.Run(&ws.accumulate, len(batches))
 	ws.accumulate = accumulation{}
 	for i := range batches {
 		if l := ws.lanes[i]; l.err != nil {
@@ -124,7 +125,7 @@ func (ws *Workspace) add(n *Network, sum []float32) {
 }
 
 // do runs one batch in its lane.
-func (a *accumulation) do(_, batch int) {
+func (a *accumulation) DoChunk(_, batch int) {
 	l := a.ws.lanes[batch]
 	dst := a.net.grads
 	if batch > 0 {
@@ -157,7 +158,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 		ws.closeLanes()
 		ws.train = nil // of a first step without memory: lanes take its place
 		for i := range n {
-			l := &lane{pool: newPool(ws.pool.workers / n)}
+			l := &lane{team: workers.New(ws.team.Size() / n)}
 			if i > 0 {
 				l.sum = make([]float32, len(net.params))
 			}
@@ -170,7 +171,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			l.pass = newPass(net, l.pool, most, 0, &ws.packs)
+			l.pass = newPass(net, l.team, most, 0, &ws.packs)
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}
@@ -178,7 +179,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 
 func (ws *Workspace) closeLanes() {
 	for _, l := range ws.lanes {
-		l.pool.close()
+		l.team.Close()
 	}
 	ws.lanes = nil
 }

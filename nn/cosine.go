@@ -39,8 +39,8 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	c := &ws.cosines
 	c.set, c.a, c.b, c.n, c.rowsA, c.rowsB = ws.set, a, b, n, len(a)/n, len(b)/n
 	chunks := (n + cosineSpan - 1) / cosineSpan
-	c.room(ws.pool.workers, chunks)
-	ws.pool.run(c, chunks)
+	c.room(ws.team.Size(), chunks)
+	ws.team.Run(c, chunks)
 	sums := c.of(0)
 	for chunk := 1; chunk < chunks; chunk++ {
 		for i, v := range c.of(chunk) {
@@ -88,7 +88,7 @@ func (c *cosines) width() int { return c.rowsA*c.rowsB + c.rowsA + c.rowsB }
 // of is the sums of a chunk.
 func (c *cosines) of(chunk int) []float64 { return c.sums[chunk*c.width() : (chunk+1)*c.width()] }
 
-func (c *cosines) do(worker, chunk int) {
+func (c *cosines) DoChunk(worker, chunk int) {
 	sums := c.of(chunk)
 	clear(sums)
 	end := min((chunk+1)*cosineSpan, c.n)

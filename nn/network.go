@@ -7,6 +7,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 	"ocl/tensor"
 )
 
@@ -114,7 +115,7 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 // Workspace holds the activations and gradients of passes through networks of one shape. It is used by one goroutine
 // at a time and has workers of its own. Close ends them.
 type Workspace struct {
-	pool    *pool
+	team    *workers.Team
 	set     *kernel.Set // for work on vectors
 	work    *work
 	packs   packs
@@ -137,16 +138,16 @@ type Workspace struct {
 	cosines    cosines
 }
 
-// NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
-func (n *Network) NewWorkspace(workers int) *Workspace {
-	return &Workspace{pool: newPool(workers), set: n.set, work: &work{}}
+// NewWorkspace returns a workspace with so many workers; results do not depend on it.
+func (n *Network) NewWorkspace(size int) *Workspace {
+	return &Workspace{team: workers.New(size), set: n.set, work: &work{}}
 }
 
 // Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
 // teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
 // nor used by Accumulate. Its passes count into the FLOPs of ws.
 func (ws *Workspace) Beside() *Workspace {
-	return &Workspace{pool: ws.pool, set: ws.set, work: ws.work}
+	return &Workspace{team: ws.team, set: ws.set, work: ws.work}
 }
 
 // work is what the passes of a workspace and of those beside it have taken.
@@ -160,13 +161,13 @@ func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(imag
 func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
 // Workers is the number of workers.
-func (ws *Workspace) Workers() int { return ws.pool.workers }
+func (ws *Workspace) Workers() int { return ws.team.Size() }
 
 // Close ends the workers; the workspace cannot be used any more.
 func (ws *Workspace) Close() {
 	ws.closeLanes()
 	ws.probe.close()
-	ws.pool.close()
+	ws.team.Close()
 }
 
 // EnableProfile makes the workspace book the time of each layer's work from now on.
@@ -209,7 +210,7 @@ func (ws *Workspace) Share(w Work, n int) {
 		return
 	}
 	ws.share = shared{w, n}
-	ws.pool.run(&ws.share, (n+shareSpan-1)/shareSpan)
+	ws.team.Run(&ws.share, (n+shareSpan-1)/shareSpan)
 	ws.share = shared{}
 }
 
@@ -219,7 +220,7 @@ type shared struct {
 	n    int
 }
 
-func (s *shared) do(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
+func (s *shared) DoChunk(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
 
 // Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
@@ -251,7 +252,7 @@ func (ws *Workspace) lastForward() *pass {
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.pool, images, 0, &ws.packs)
+		ws.train = newPass(n, ws.team, images, 0, &ws.packs)
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -271,7 +272,7 @@ func (n *Network) Features(ws *Workspace) *tensor.Tensor {
 	f.Shape[0] = p.images
 	f.Data = f.Data[:p.images*n.featureDim]
 	for img := range p.images {
-		copy(f.Row(img), p.features[img*p.featureGeom.cs:])
+		copy(f.Row(img), p.features[img*p.featureLayout.PixelStride:])
 	}
 	return f
 }
@@ -293,7 +294,7 @@ func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.T
 		s.unload(p.inputGrad)
 	case *linearState:
 		for img := range p.images {
-			copy(p.inputGrad.Row(img), s.g[img*s.in.cs:])
+			copy(p.inputGrad.Row(img), s.g[img*s.in.PixelStride:])
 		}
 	}
 	return p.inputGrad
@@ -330,7 +331,7 @@ type predictTask struct {
 	view []tensor.Tensor // one a worker
 }
 
-func (t *predictTask) do(worker, chunk int) {
+func (t *predictTask) DoChunk(worker, chunk int) {
 	lo := chunk * t.part
 	hi := min(lo+t.part, t.x.Dim(0))
 	v := &t.view[worker]
@@ -346,7 +347,7 @@ func (t *predictTask) do(worker, chunk int) {
 		return
 	}
 	for img := range hi - lo {
-		copy(t.out.Features.Row(lo+img), p.features[img*p.featureGeom.cs:])
+		copy(t.out.Features.Row(lo+img), p.features[img*p.featureLayout.PixelStride:])
 	}
 }
 
@@ -401,21 +402,21 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	ws.belong(n)
 	t := &ws.predict
 	if ws.eval == nil {
-		serial := newPool(1)
-		for range ws.pool.workers {
+		serial := workers.New(1)
+		for range ws.team.Size() {
 			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), rowsParts, &ws.packs))
 		}
-		t.view = make([]tensor.Tensor, ws.pool.workers)
+		t.view = make([]tensor.Tensor, ws.team.Size())
 	}
 	b, first := x.Dim(0), ws.eval[0]
 	ws.count(n, b)
-	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
-	first.pack(ws.pool, nil, n)
+	part := min(first.rowsN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), first.n)) // some for every worker
+	first.pack(ws.team, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
 	t.net, t.ws, t.x, t.part = n, ws, x, part
-	ws.pool.run(t, (b+part-1)/part)
+	ws.team.Run(t, (b+part-1)/part)
 	t.x, t.out = nil, Outputs{}
 }
 

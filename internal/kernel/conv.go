@@ -12,6 +12,14 @@ type Finish struct {
 	Relu         bool
 }
 
+// Tail is x[at:], and nil for nil: the rest of an array that an argument may lack, such as Finish.Res.
+func Tail(x []float32, at int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[at:]
+}
+
 // Planes describes a convolution in the planes layout for one block of outputs: with k running over (input channel, tap)
 //
 //	out[o][p] = Σ_k W[k][o] · X[off[k]+p]      0 ≤ o < Set.PlanesOut

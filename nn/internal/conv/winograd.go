@@ -1,4 +1,4 @@
-package nn
+package conv
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const winogradPad = 80
 
 // winogradStep is the distance of arrays of n floats.
 func winogradStep(n int) int {
-	n = roundUp(n, channelPad) + winogradPad
+	n = roundUp(n, ChannelPad) + winogradPad
 	if n%1024 == 0 {
 		n += winogradPad
 	}

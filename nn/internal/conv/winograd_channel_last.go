@@ -1,9 +1,10 @@
-package nn
+package conv
 
 import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 )
 
 const (
@@ -38,12 +39,12 @@ func newWinogradRows(u *rowsUnit, workers int, inference bool, mem scratch) *win
 	return w
 }
 
-func (u *winogradRows) packForward(w []float32) {
-	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.c, u.out.c)
+func (u *winogradRows) PackForward(w []float32) {
+	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
 }
 
-func (u *winogradRows) packBackward(w []float32) {
-	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.c, u.out.c
+func (u *winogradRows) PackBackward(w []float32) {
+	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.C, u.out.C
 	most := u.bwd.blocks[0].vecs * u.s.Lanes
 	for _, b := range u.bwd.blocks {
 		width := b.vecs * u.s.Lanes
@@ -59,37 +60,37 @@ func (u *winogradRows) packBackward(w []float32) {
 	}
 }
 
-func (u *winogradRows) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	u.fwd.run(p, z, x, u.packed.forward, images, f)
+func (u *winogradRows) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
-func (u *winogradRows) input(p *pool, dx, dz []float32, images int, res []float32) {
-	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
+func (u *winogradRows) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 // weights leaves single images, which have few positions, to the direct kernels.
-func (u *winogradRows) weights(p *pool, dw, dz, x []float32, first, limit int) {
+func (u *winogradRows) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
-		u.rowsUnit.weights(p, dw, dz, x, first, limit)
+		u.rowsUnit.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
-	u.grad.run(p, dw, dz, x, limit)
+	u.grad.run(team, dw, dz, x, limit)
 }
 
 // winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first output on.
 // Of pixels outside the map outside says where, given the tile's first output.
-func winogradPixels(g geom, rows, cols, top, left int, outside func(first int) int) []int32 {
+func winogradPixels(g Layout, rows, cols, top, left int, outside func(first int) int) []int32 {
 	var pos []int32
-	for img := range g.n {
-		for ty := 0; ty < g.h; ty += kernel.WinogradTileRows {
-			for tx := 0; tx < g.w; tx += kernel.WinogradTileCols {
+	for img := range g.N {
+		for ty := 0; ty < g.H; ty += kernel.WinogradTileRows {
+			for tx := 0; tx < g.W; tx += kernel.WinogradTileCols {
 				for k := range rows * cols {
 					y, x := ty+top+k/cols, tx+left+k%cols
-					if y < 0 || y >= g.h || x < 0 || x >= g.w {
-						pos = append(pos, int32(outside(g.pos(img, ty, tx))))
+					if y < 0 || y >= g.H || x < 0 || x >= g.W {
+						pos = append(pos, int32(outside(g.PixelAt(img, ty, tx))))
 						continue
 					}
-					pos = append(pos, int32(g.pos(img, y, x)))
+					pos = append(pos, int32(g.PixelAt(img, y, x)))
 				}
 			}
 		}
@@ -98,17 +99,17 @@ func winogradPixels(g geom, rows, cols, top, left int, outside func(first int) i
 }
 
 // winogradInputs lists the inputs of all tiles, and winogradGradients their outputs' gradients: zeros outside the map.
-func winogradInputs(g geom) []int32 {
+func winogradInputs(g Layout) []int32 {
 	return winogradPixels(g, unitInputs, winogradColumns, -1, -1, func(int) int { return g.zeros() })
 }
 
-func winogradGradients(g geom) []int32 {
+func winogradGradients(g Layout) []int32 {
 	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(int) int { return g.zeros() })
 }
 
 // winogradOutputs lists the outputs of all tiles. What lies outside the map is written where the tile's first output goes,
 // before it.
-func winogradOutputs(g geom) []int32 {
+func winogradOutputs(g Layout) []int32 {
 	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(first int) int { return first })
 }
 
@@ -118,8 +119,8 @@ const (
 )
 
 // tilesOf is the number of tiles of an image.
-func tilesOf(g geom) int {
-	return tilesAlong(g.h, kernel.WinogradTileRows) * tilesAlong(g.w, kernel.WinogradTileCols)
+func tilesOf(g Layout) int {
+	return tilesAlong(g.H, kernel.WinogradTileRows) * tilesAlong(g.W, kernel.WinogradTileCols)
 }
 
 // everyStride lists 0, stride, 2·stride, …
@@ -135,7 +136,7 @@ func everyStride(n, stride int) []int32 {
 // first-level cache while the blocks of its weights pass by.
 type winogradRowsConv struct {
 	s        *kernel.Set
-	in       geom
+	in       Layout
 	depth    int // input channels, padded to whole vectors
 	width    int // output channels, padded to whole vectors
 	group    int // tiles
@@ -155,14 +156,14 @@ type winogradRowsConv struct {
 	parts    int // of the blocks of a group
 }
 
-func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradRowsConv {
-	c := &winogradRowsConv{s: s, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
-		blocks: rowBlocks(s, out.c, in.c),
+func newWinogradRowsConv(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradRowsConv {
+	c := &winogradRowsConv{s: s, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
+		blocks: rowBlocks(s, out.C, in.C),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
 	c.group = winogradRowsBand / (4 * kernel.WinogradProducts * c.depth)
-	c.group = max(kernel.RowTile, min(c.group, in.n*tilesOf(in)))
+	c.group = max(kernel.RowTile, min(c.group, in.N*tilesOf(in)))
 	padded := roundUp(c.group, kernel.RowTile)
-	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.c*c.width)
+	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.C*c.width)
 	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
 	for worker := range workers {
 		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
@@ -173,18 +174,18 @@ func newWinogradRowsConv(s *kernel.Set, out, in geom, workers int, mem scratch) 
 
 func (c *winogradRowsConv) packed() int { return kernel.WinogradProducts * c.wstep }
 
-func (c *winogradRowsConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *winogradRowsConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
 	c.tiles = images * tilesOf(c.in)
 	groups := (c.tiles + c.group - 1) / c.group
 	c.parts = 1 // a group whose blocks are shared out is transformed by every worker that has some
-	if groups < p.workers {
-		c.parts = min(len(c.blocks), (p.workers+groups-1)/groups)
+	if groups < team.Size() {
+		c.parts = min(len(c.blocks), (team.Size()+groups-1)/groups)
 	}
-	p.run(c, groups*c.parts)
+	team.Run(c, groups*c.parts)
 }
 
-func (c *winogradRowsConv) do(worker, chunk int) {
+func (c *winogradRowsConv) DoChunk(worker, chunk int) {
 	part := chunk % c.parts
 	lo := chunk / c.parts * c.group
 	hi := min(lo+c.group, c.tiles)
@@ -196,7 +197,7 @@ func (c *winogradRowsConv) do(worker, chunk int) {
 	for j := range kernel.WinogradProducts {
 		for _, b := range blocks {
 			c.s.Rows(&kernel.Rows{Out: m[j*c.mstep+b.first:], X: t[j*c.step:], W: c.w[j*c.wstep+b.w:],
-				OutPos: c.tileM[:tiles], XPos: c.tileT[:tiles], TapX: oneTap, TapW: oneTap, C: c.in.c, Vecs: b.vecs})
+				OutPos: c.tileM[:tiles], XPos: c.tileT[:tiles], TapX: oneTap, TapW: oneTap, C: c.in.C, Vecs: b.vecs})
 		}
 	}
 	first, last := blocks[0].first, blocks[len(blocks)-1]
@@ -209,7 +210,7 @@ func (c *winogradRowsConv) do(worker, chunk int) {
 // products of some inputs and a block of outputs and transforms them back.
 type winogradRowsGrad struct {
 	s            *kernel.Set
-	out, in      geom
+	out, in      Layout
 	depth, width int // channels of a transformed input and output gradient
 	block        int // tiles
 	xstep, ystep int
@@ -228,16 +229,16 @@ type winogradRowsGrad struct {
 	multiply  bool
 }
 
-func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradRowsGrad {
-	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.c, s.Lanes), width: roundUp(out.c, s.Lanes),
-		blocks: rowBlocks(s, out.c, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
-	g.block = min(winogradRowsGradTiles, in.n*tilesOf(in))
+func newWinogradRowsGrad(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradRowsGrad {
+	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
+		blocks: rowBlocks(s, out.C, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
+	g.block = min(winogradRowsGradTiles, in.N*tilesOf(in))
 	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.RowTile), winogradStep(g.block*g.width)
 	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)
 	g.tx = mem.floats("tx", kernel.WinogradProducts*g.xstep)
 	g.ty = mem.floats("ty", kernel.WinogradProducts*g.ystep)
 	inputs := winogradRowsInputs * kernel.RowTile
-	g.parts = (in.c + inputs - 1) / inputs
+	g.parts = (in.C + inputs - 1) / inputs
 	g.sumStep = winogradStep(inputs * s.RowVecs * s.Lanes)
 	for worker := range workers {
 		g.sums = append(g.sums, mem.floats(fmt.Sprint("sums", worker), kernel.WinogradProducts*g.sumStep))
@@ -247,19 +248,19 @@ func newWinogradRowsGrad(s *kernel.Set, out, in geom, workers int, mem scratch) 
 }
 
 // run adds the gradient over images [0, images) to dst, in the parameter's order.
-func (g *winogradRowsGrad) run(p *pool, dst, y, x []float32, images int) {
+func (g *winogradRowsGrad) run(team *workers.Team, dst, y, x []float32, images int) {
 	g.dst, g.y, g.x = dst, y, x
 	total := images * tilesOf(g.in)
 	for g.lo = 0; g.lo < total; g.lo = g.hi {
 		g.hi = min(g.lo+g.block, total)
 		g.multiply = false
-		p.run(g, (g.hi-g.lo+winogradRowsGradPart-1)/winogradRowsGradPart)
+		team.Run(g, (g.hi-g.lo+winogradRowsGradPart-1)/winogradRowsGradPart)
 		g.multiply = true
-		p.run(g, len(g.blocks)*g.parts)
+		team.Run(g, len(g.blocks)*g.parts)
 	}
 }
 
-func (g *winogradRowsGrad) do(worker, chunk int) {
+func (g *winogradRowsGrad) DoChunk(worker, chunk int) {
 	if g.multiply {
 		g.products(worker, g.blocks[chunk/g.parts], chunk%g.parts)
 		return
@@ -276,7 +277,7 @@ func (g *winogradRowsGrad) do(worker, chunk int) {
 func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
 	const inputs = winogradRowsInputs * kernel.RowTile
 	sums, width := g.sums[worker], b.vecs*g.s.Lanes
-	lo, rows, outs := part*inputs, min(inputs, g.in.c-part*inputs), g.out.c
+	lo, rows, outs := part*inputs, min(inputs, g.in.C-part*inputs), g.out.C
 	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
 		Step: g.sumStep, URow: width, WRow: 9 * outs, WTap: outs}
 	whole := b.first+width <= outs

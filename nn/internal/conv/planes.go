@@ -1,6 +1,9 @@
-package nn
+package conv
 
-import "ocl/internal/kernel"
+import (
+	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
+)
 
 // Cache budgets, in bytes, of what one tile loop touches; both fit the first-level cache of 32 KB beside the weights.
 const (
@@ -14,7 +17,7 @@ const (
 // weights. Stride 2 is a convolution over the four phases of its input, see phases.
 type planesConv struct {
 	s       *kernel.Set
-	out, in geom    // the same map; in has as many channels as off reaches
+	out, in Layout  // the same map; in has as many channels as off reaches
 	off     []int32 // offsets of k in the input buffer
 	blocks  int     // blocks of PlanesOut outputs
 	exact   bool    // whole rows fill tiles, so that borders are never written
@@ -28,20 +31,20 @@ type planesConv struct {
 	total, span int // bands in all and in a chunk
 }
 
-func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *planesConv {
-	c := &planesConv{s: s, out: out, in: in, off: off, blocks: (out.c + s.PlanesOut - 1) / s.PlanesOut}
+func newPlanesConv(s *kernel.Set, out, in Layout, off []int32, channels int) *planesConv {
+	c := &planesConv{s: s, out: out, in: in, off: off, blocks: (out.C + s.PlanesOut - 1) / s.PlanesOut}
 	vec := 2 * s.Lanes
-	c.exact = out.w%vec == 0 || out.w == s.Lanes && out.h%2 == 0
+	c.exact = out.W%vec == 0 || out.W == s.Lanes && out.H%2 == 0
 	floats := planesBand / 4 / max(1, channels)
 	if c.exact {
 		unit := 1
-		if out.w == s.Lanes {
+		if out.W == s.Lanes {
 			unit = 2
 		}
-		c.rows = min(out.h, max((floats/out.row-2)/unit*unit, roundUp(planesRun/out.row, 2)))
-		c.bands = (out.h + c.rows - 1) / c.rows
+		c.rows = min(out.H, max((floats/out.RowStride-2)/unit*unit, roundUp(planesRun/out.RowStride, 2)))
+		c.bands = (out.H + c.rows - 1) / c.rows
 	} else {
-		c.rows = max(4, (floats-2*out.row)/vec)
+		c.rows = max(4, (floats-2*out.RowStride)/vec)
 	}
 	return c
 }
@@ -50,18 +53,18 @@ func newPlanesConv(s *kernel.Set, out, in geom, off []int32, channels int) *plan
 func (c *planesConv) packed() int { return c.blocks * len(c.off) * c.s.PlanesOut }
 
 // run writes the convolution of src to dst, finished by f; w holds the packed blocks.
-func (c *planesConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *planesConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.images, c.finish = dst, src, w, images, f
 	c.total = images * c.bands
 	if !c.exact {
 		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
 		c.total = (tiles + c.rows - 1) / c.rows
 	}
-	c.span = p.span(c.total)
-	p.run(c, (c.total+c.span-1)/c.span)
+	c.span = team.Span(c.total)
+	team.Run(c, (c.total+c.span-1)/c.span)
 }
 
-func (c *planesConv) do(_, chunk int) {
+func (c *planesConv) DoChunk(_, chunk int) {
 	for b := chunk * c.span; b < min((chunk+1)*c.span, c.total); b++ {
 		c.band(b)
 	}
@@ -70,7 +73,7 @@ func (c *planesConv) do(_, chunk int) {
 // finishFrom is f for the outputs from first on, whose first place is at.
 func finishFrom(f kernel.Finish, first, at int) kernel.Finish {
 	if f.Scale != nil {
-		f.Scale, f.Shift, f.Res = f.Scale[first:], f.Shift[first:], tail(f.Res, at)
+		f.Scale, f.Shift, f.Res = f.Scale[first:], f.Shift[first:], kernel.Tail(f.Res, at)
 	}
 	return f
 }
@@ -78,16 +81,16 @@ func finishFrom(f kernel.Finish, first, at int) kernel.Finish {
 // band computes all outputs of one band.
 func (c *planesConv) band(chunk int) {
 	po, lanes := c.s.PlanesOut, c.s.Lanes
-	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, RowStride: c.out.row}
+	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, RowStride: c.out.RowStride}
 	at := c.out.lead
 	if c.exact {
 		img, row := chunk/c.bands, chunk%c.bands*c.rows
-		at += img*c.out.plane + row*c.out.row
-		a.Rows = min(c.rows, c.out.h-row)
-		if c.out.w == lanes {
-			a.Rows, a.RowStride, a.Tiles, a.VecStride = a.Rows/2, 2*c.out.row, 1, c.out.row
+		at += img*c.out.plane + row*c.out.RowStride
+		a.Rows = min(c.rows, c.out.H-row)
+		if c.out.W == lanes {
+			a.Rows, a.RowStride, a.Tiles, a.VecStride = a.Rows/2, 2*c.out.RowStride, 1, c.out.RowStride
 		} else {
-			a.Tiles, a.VecStride = c.out.w/(2*lanes), lanes
+			a.Tiles, a.VecStride = c.out.W/(2*lanes), lanes
 		}
 	} else {
 		first := chunk * c.rows
@@ -109,7 +112,7 @@ func (c *planesConv) band(chunk int) {
 // over borders too: there the output's gradient is zero.
 type planesGrad struct {
 	s       *kernel.Set
-	out, in geom
+	out, in Layout
 	off     []int32     // as in planesConv, padded to a multiple of GradIn by repeating the last
 	k       int         // values of k before padding
 	target  []int32     // index in the parameter of (k, output 0)
@@ -122,7 +125,7 @@ type planesGrad struct {
 	first, limit int // images
 }
 
-func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int) *planesGrad {
+func newPlanesGrad(s *kernel.Set, out, in Layout, off, target []int32, workers int) *planesGrad {
 	g := &planesGrad{s: s, out: out, in: in, k: len(off), target: target}
 	g.off = append([]int32(nil), off...)
 	for len(g.off)%s.GradIn != 0 {
@@ -132,7 +135,7 @@ func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int
 	groups := len(g.off) / s.GradIn
 	rounds := (groups + workers*planesGradTaps/s.GradIn - 1) / (workers * planesGradTaps / s.GradIn)
 	g.kGroups = (groups + workers*rounds - 1) / (workers * rounds)
-	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
+	g.oGroups = (out.C + s.GradOut - 1) / s.GradOut
 	for range workers {
 		n := roundUp(g.oGroups*g.kGroups*s.GradOut*s.GradIn, kernel.LaneGroup)
 		g.sums = append(g.sums, make([]float32, n*s.Lanes))
@@ -142,19 +145,19 @@ func newPlanesGrad(s *kernel.Set, out, in geom, off, target []int32, workers int
 }
 
 // run adds the gradient over images [first, limit) to dst, in the parameter's order.
-func (g *planesGrad) run(p *pool, dst, y, x []float32, first, limit int) {
+func (g *planesGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.first, g.limit = dst, y, x, first, limit
-	p.run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)
+	team.Run(g, (len(g.off)/g.s.GradIn+g.kGroups-1)/g.kGroups)
 }
 
-func (g *planesGrad) do(worker, chunk int) {
+func (g *planesGrad) DoChunk(worker, chunk int) {
 	mo, ni, lanes := g.s.GradOut, g.s.GradIn, g.s.Lanes
 	lo := chunk * g.kGroups
 	hi := min(lo+g.kGroups, len(g.off)/ni)
 	sums, tile := g.sums[worker], mo*ni*lanes
 	clear(sums)
 	a := kernel.PlanesGrad{X: g.x, Y: g.y, YStride: g.out.stride, Off: g.off[lo*ni : hi*ni],
-		ImageStride: g.out.plane, RowStride: g.out.row}
+		ImageStride: g.out.plane, RowStride: g.out.RowStride}
 	block := func(at int) {
 		a.XBase = at
 		for o := range g.oGroups {
@@ -163,35 +166,35 @@ func (g *planesGrad) do(worker, chunk int) {
 			g.s.PlanesGrad(&a)
 		}
 	}
-	switch first := g.out.at(0, g.first, 0); {
-	case g.out.w%lanes != 0: // one run over all positions; the last vector ends in the last image's zero row
+	switch first := g.out.RowAt(0, g.first, 0); {
+	case g.out.W%lanes != 0: // one run over all positions; the last vector ends in the last image's zero row
 		a.Images, a.Rows = 1, 1
-		total := (g.limit-g.first)*g.out.plane - g.out.row
+		total := (g.limit-g.first)*g.out.plane - g.out.RowStride
 		for p := 0; p < total; p += planesGradArea {
 			a.Vecs = (min(planesGradArea, total-p) + lanes - 1) / lanes
 			block(first + p)
 		}
-	case g.out.pixels() > planesGradArea: // bands of rows
-		a.Images, a.Vecs = 1, g.out.w/lanes
-		band := max(1, planesGradArea/g.out.w)
+	case g.out.Pixels() > planesGradArea: // bands of rows
+		a.Images, a.Vecs = 1, g.out.W/lanes
+		band := max(1, planesGradArea/g.out.W)
 		for img := g.first; img < g.limit; img++ {
-			for y := 0; y < g.out.h; y += band {
-				a.Rows = min(band, g.out.h-y)
-				block(g.out.at(0, img, y))
+			for y := 0; y < g.out.H; y += band {
+				a.Rows = min(band, g.out.H-y)
+				block(g.out.RowAt(0, img, y))
 			}
 		}
 	default: // groups of images
-		a.Rows, a.Vecs = g.out.h, g.out.w/lanes
-		group := planesGradArea / g.out.pixels()
+		a.Rows, a.Vecs = g.out.H, g.out.W/lanes
+		group := planesGradArea / g.out.Pixels()
 		for img := g.first; img < g.limit; img += group {
 			a.Images = min(group, g.limit-img)
-			block(g.out.at(0, img, 0))
+			block(g.out.RowAt(0, img, 0))
 		}
 	}
 	flat := g.flat[worker]
 	g.s.LaneSums(flat, sums)
 	for o := range g.oGroups {
-		outs := min(mo, g.out.c-o*mo)
+		outs := min(mo, g.out.C-o*mo)
 		for kg := lo; kg < hi; kg++ {
 			part := flat[(o*g.kGroups+kg-lo)*mo*ni:][:mo*ni]
 			for n := range min(ni, g.k-kg*ni) {

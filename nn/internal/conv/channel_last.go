@@ -1,7 +1,8 @@
-package nn
+package conv
 
 import (
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 )
 
 // rowGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
@@ -16,11 +17,11 @@ type rowGroup struct {
 type rowsMap func(y, x, tap int) (iy, ix int, ok bool)
 
 // groupRows sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
-func groupRows(out, in geom, n, taps int, m rowsMap, base func(y, x int) (int, int)) []rowGroup {
+func groupRows(out, in Layout, n, taps int, m rowsMap, base func(y, x int) (int, int)) []rowGroup {
 	var groups []rowGroup
 	index := map[string]int{}
-	for y := range out.h {
-		for x := range out.w {
+	for y := range out.H {
+		for x := range out.W {
 			var key []byte
 			var g rowGroup
 			by, bx := base(y, x)
@@ -29,7 +30,7 @@ func groupRows(out, in geom, n, taps int, m rowsMap, base func(y, x int) (int, i
 				if !ok {
 					continue
 				}
-				rel := in.pos(0, iy, ix) - in.pos(0, by, bx)
+				rel := in.PixelAt(0, iy, ix) - in.PixelAt(0, by, bx)
 				g.tap, g.tapIn = append(g.tap, t), append(g.tapIn, int32(rel))
 				key = append(key, byte(t), byte(rel), byte(rel>>8), byte(rel>>16), byte(rel>>24))
 			}
@@ -40,8 +41,8 @@ func groupRows(out, in geom, n, taps int, m rowsMap, base func(y, x int) (int, i
 				groups = append(groups, g)
 			}
 			for img := range n {
-				groups[i].out = append(groups[i].out, int32(out.pos(img, y, x)))
-				groups[i].in = append(groups[i].in, int32(in.pos(img, by, bx)))
+				groups[i].out = append(groups[i].out, int32(out.PixelAt(img, y, x)))
+				groups[i].in = append(groups[i].in, int32(in.PixelAt(img, by, bx)))
 			}
 		}
 	}
@@ -67,7 +68,7 @@ type rowsPlan struct {
 // rowsConv is a convolution in the channel-last layout.
 type rowsConv struct {
 	s       *kernel.Set
-	out, in geom
+	out, in Layout
 	taps    int
 	mapping rowsMap
 	base    func(y, x int) (int, int)
@@ -96,12 +97,12 @@ func rowBlocks(s *kernel.Set, outs, perOut int) []rowBlock {
 	return blocks
 }
 
-func newRowsConv(s *kernel.Set, out, in geom, taps int, m rowsMap, base func(y, x int) (int, int)) *rowsConv {
-	return &rowsConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.c,
-		blocks: rowBlocks(s, out.c, taps*in.c), plans: map[int]*rowsPlan{}}
+func newRowsConv(s *kernel.Set, out, in Layout, taps int, m rowsMap, base func(y, x int) (int, int)) *rowsConv {
+	return &rowsConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
+		blocks: rowBlocks(s, out.C, taps*in.C), plans: map[int]*rowsPlan{}}
 }
 
-func (c *rowsConv) packed() int { return roundUp(c.out.c, c.s.Lanes) * c.taps * c.depth }
+func (c *rowsConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
 
 func (c *rowsConv) planFor(images int) *rowsPlan {
 	if p := c.plans[images]; p != nil {
@@ -140,12 +141,12 @@ func (c *rowsConv) weightOffsets(groups []rowGroup, vecs int) [][]int32 {
 }
 
 // run writes the convolution of src to dst, finished by f; w holds the packed blocks.
-func (c *rowsConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *rowsConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.plan, c.finish = dst, src, w, c.planFor(images), f
-	p.run(c, len(c.blocks)*len(c.plan.chunks))
+	team.Run(c, len(c.blocks)*len(c.plan.chunks))
 }
 
-func (c *rowsConv) do(_, chunk int) {
+func (c *rowsConv) DoChunk(_, chunk int) {
 	b := c.blocks[chunk/len(c.plan.chunks)]
 	ch := c.plan.chunks[chunk%len(c.plan.chunks)]
 	g := &c.plan.groups[ch.group]
@@ -164,7 +165,7 @@ const rowsGradArea = 160
 // rowsGrad is the gradient of a channel-last convolution with respect to its weights.
 type rowsGrad struct {
 	s       *kernel.Set
-	out, in geom
+	out, in Layout
 	taps    int
 	mapping rowsMap
 	blocks  []rowBlock
@@ -178,8 +179,8 @@ type rowsGrad struct {
 // tapList holds, for one tap, the positions where it lies inside the map.
 type tapList struct{ x, y []int32 }
 
-func newRowsGrad(s *kernel.Set, out, in geom, taps int, m rowsMap, workers int) *rowsGrad {
-	g := &rowsGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: rowBlocks(s, out.c, 0),
+func newRowsGrad(s *kernel.Set, out, in Layout, taps int, m rowsMap, workers int) *rowsGrad {
+	g := &rowsGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: rowBlocks(s, out.C, 0),
 		lists: map[[2]int][]tapList{}}
 	for range workers {
 		g.scratch = append(g.scratch, make([]float32, kernel.RowTile*s.RowVecs*s.Lanes))
@@ -194,11 +195,11 @@ func (g *rowsGrad) listFor(first, limit int) []tapList {
 	l := make([]tapList, g.taps)
 	for t := range l {
 		for img := first; img < limit; img++ {
-			for y := range g.out.h {
-				for x := range g.out.w {
+			for y := range g.out.H {
+				for x := range g.out.W {
 					if iy, ix, ok := g.mapping(y, x, t); ok {
-						l[t].x = append(l[t].x, int32(g.in.pos(img, iy, ix)))
-						l[t].y = append(l[t].y, int32(g.out.pos(img, y, x)))
+						l[t].x = append(l[t].x, int32(g.in.PixelAt(img, iy, ix)))
+						l[t].y = append(l[t].y, int32(g.out.PixelAt(img, y, x)))
 					}
 				}
 			}
@@ -209,34 +210,34 @@ func (g *rowsGrad) listFor(first, limit int) []tapList {
 }
 
 // run adds the gradient over images [first, limit) to dst, in the parameter's order.
-func (g *rowsGrad) run(p *pool, dst, y, x []float32, first, limit int) {
+func (g *rowsGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
-	p.run(g, len(g.blocks)*g.taps*g.parts())
+	team.Run(g, len(g.blocks)*g.taps*g.parts())
 }
 
 // parts cuts the inputs of a tap, so that small layers still have work for every worker.
-func (g *rowsGrad) parts() int { return max(1, min(4, g.in.c/(4*kernel.RowTile))) }
+func (g *rowsGrad) parts() int { return max(1, min(4, g.in.C/(4*kernel.RowTile))) }
 
-func (g *rowsGrad) do(worker, chunk int) {
+func (g *rowsGrad) DoChunk(worker, chunk int) {
 	parts := g.parts()
 	part, tap, b := chunk%parts, chunk/parts%g.taps, g.blocks[chunk/parts/g.taps]
-	tiles := (g.in.c + kernel.RowTile - 1) / kernel.RowTile
+	tiles := (g.in.C + kernel.RowTile - 1) / kernel.RowTile
 	lo, hi := part*tiles/parts*kernel.RowTile, (part+1)*tiles/parts*kernel.RowTile
-	outs := min(b.vecs*g.s.Lanes, g.out.c-b.first)
-	step := g.taps * g.out.c
+	outs := min(b.vecs*g.s.Lanes, g.out.C-b.first)
+	step := g.taps * g.out.C
 	l := g.list[tap]
 	width := b.vecs * g.s.Lanes
 	a := kernel.RowsGrad{Y: g.y[b.first:], Vecs: b.vecs}
 	whole := lo // inputs before it go straight into dst
 	if outs == width {
-		whole = max(lo, min(hi, g.in.c/kernel.RowTile*kernel.RowTile))
+		whole = max(lo, min(hi, g.in.C/kernel.RowTile*kernel.RowTile))
 	}
 	areas := (len(l.x) + rowsGradArea - 1) / rowsGradArea
 	for area := range areas {
 		q, end := area*len(l.x)/areas, (area+1)*len(l.x)/areas
 		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
 		if whole > lo {
-			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.c+b.first:], step
+			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.C+b.first:], step
 			a.Tiles = (whole - lo) / kernel.RowTile
 			g.s.RowsGrad(&a)
 		}
@@ -245,8 +246,8 @@ func (g *rowsGrad) do(worker, chunk int) {
 			clear(tmp)
 			a.X, a.Dst, a.DstStride, a.Tiles = g.x[i:], tmp, width, 1
 			g.s.RowsGrad(&a)
-			at := i*step + tap*g.out.c + b.first
-			for r := range min(kernel.RowTile, g.in.c-i) {
+			at := i*step + tap*g.out.C + b.first
+			for r := range min(kernel.RowTile, g.in.C-i) {
 				for v := range outs {
 					g.dst[at+r*step+v] += tmp[r*width+v]
 				}
