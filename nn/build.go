@@ -109,7 +109,7 @@ func (b *Builder) Block(prefix string, out, stride int) {
 	w := conv.Window{Taps: 9, Stride: stride}
 	oh, ow := w.Out(b.g.H), w.Out(b.g.W)
 	if !b.g.ChannelLast && (out >= channelLastFrom || ow < conv.PlanesWidth) {
-		b.net.layers = append(b.net.layers, rowsLayer{})
+		b.net.layers = append(b.net.layers, channelLastLayer{})
 		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
 	}
 	in := b.g.C
@@ -136,7 +136,7 @@ func (b *Builder) AvgPool(side int) error {
 			b.g.H, b.g.W, side, side)
 	}
 	if !b.g.ChannelLast {
-		b.net.layers = append(b.net.layers, rowsLayer{})
+		b.net.layers = append(b.net.layers, channelLastLayer{})
 		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
 	}
 	b.net.layers = append(b.net.layers, poolLayer{side})

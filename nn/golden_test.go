@@ -83,8 +83,8 @@ func splitmix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// unit is number i of a stream, in [0,1).
-func unit(stream, i int) float64 {
+// uniform is number i of a stream, in [0,1).
+func uniform(stream, i int) float64 {
 	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
 }
 
@@ -93,7 +93,7 @@ func (g *golden) batch(step int) (*tensor.Tensor, []int) {
 	x, n := tensor.New(g.Batch, 3, g.Size, g.Size), (g.Size+7)/8
 	for i := range x.Data {
 		plane, row, col := i/(g.Size*g.Size), i/g.Size%g.Size, i%g.Size
-		x.Data[i] = float32(0.75*unit(3000+step, (plane*n+row/8)*n+col/8) + 0.25*unit(1000+step, i))
+		x.Data[i] = float32(0.75*uniform(3000+step, (plane*n+row/8)*n+col/8) + 0.25*uniform(1000+step, i))
 	}
 	y := make([]int, g.Batch)
 	for i := range y {
@@ -126,7 +126,7 @@ func (g *golden) start(i int) []float32 {
 	}
 	out := make([]float32, n)
 	for e := range out {
-		out[e] = float32(value(2*unit(i, e) - 1))
+		out[e] = float32(value(2*uniform(i, e) - 1))
 	}
 	return out
 }

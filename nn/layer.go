@@ -93,32 +93,32 @@ func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
 	return s.dx
 }
 
-// rowsLayer turns planes into rows.
-type rowsLayer struct{}
+// channelLastLayer turns planes into the channel-last layout.
+type channelLastLayer struct{}
 
-type rowsState struct {
+type channelLastState struct {
 	r    *conv.Relayout
 	out  conv.Layout
 	y, g []float32
 }
 
-func (rowsLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
-	out := conv.ChannelLastLayout(in.C, in.H, in.W, p.rowsN)
-	s := &rowsState{r: conv.NewRelayout(p.set, in, out), out: out, y: p.buffer("rows", out)}
+func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
+	out := conv.ChannelLastLayout(in.C, in.H, in.W, p.channelLastN)
+	s := &channelLastState{r: conv.NewRelayout(p.set, in, out), out: out, y: p.buffer("channel-last", out)}
 	if !p.inference {
 		s.g = p.gradient(in)
 	}
 	return s, out
 }
 
-func (s *rowsState) forward(p *pass, x []float32) []float32 {
+func (s *channelLastState) forward(p *pass, x []float32) []float32 {
 	s.r.Run(p.team, s.y[s.out.PixelAt(p.first, 0, 0):], x, p.images, false)
-	p.mark("to rows", "forward")
+	p.mark("to channel-last", "forward")
 	return s.y
 }
 
-func (s *rowsState) backward(p *pass, g []float32, _ bool) []float32 {
+func (s *channelLastState) backward(p *pass, g []float32, _ bool) []float32 {
 	s.r.Run(p.team, s.g, g, p.images, true)
-	p.mark("to rows", "input gradient")
+	p.mark("to channel-last", "input gradient")
 	return s.g
 }

@@ -354,8 +354,8 @@ func (t *predictTask) DoChunk(worker, chunk int) {
 // Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
 type Outputs struct{ Logits, Features *tensor.Tensor }
 
-// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
-// on the others. It changes nothing but the workspace, to which the result belongs.
+// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do not
+// depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	ws.predict.out.Logits = ws.out.logits(x.Dim(0), n.classes)
 	n.predict(ws, x)
@@ -404,13 +404,13 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	if ws.eval == nil {
 		serial := workers.New(1)
 		for range ws.team.Size() {
-			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), rowsParts, &ws.packs))
+			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), channelLastParts, &ws.packs))
 		}
 		t.view = make([]tensor.Tensor, ws.team.Size())
 	}
 	b, first := x.Dim(0), ws.eval[0]
 	ws.count(n, b)
-	part := min(first.rowsN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), first.n)) // some for every worker
+	part := min(first.channelLastN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), first.n)) // some for every worker
 	first.pack(ws.team, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
@@ -420,15 +420,15 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	t.x, t.out = nil, Outputs{}
 }
 
-// rowsParts is how many parts of a batch layers of rows predict at once: half of the weights are theirs.
-const rowsParts = 4
+// channelLastParts is how many parts of a batch the channel-last layers predict at once: half of the weights are theirs.
+const channelLastParts = 4
 
-// predictPart is the number of images that layers of planes predict at once: a multiple of the position tile where maps are
+// predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where maps are
 // small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
 	switch px := n.h * n.w; {
 	case px <= 48*48:
-		return kernel.RowTile
+		return kernel.ChannelLastTile
 	case px <= 96*96:
 		return 2
 	}

@@ -167,7 +167,7 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and rows apart from their neighbours.
+// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and images apart from their neighbours.
 func TestPredictIsForwardInEvalMode(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {

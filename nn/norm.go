@@ -15,7 +15,7 @@ const (
 )
 
 // norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it. Chunks are
-// channels (planes) or groups of channels (rows): no sum is split over workers.
+// channels (planes) or groups of channels (channel-last): no sum is split over workers.
 type norm struct {
 	s    *kernel.Set
 	g    conv.Layout
@@ -35,7 +35,7 @@ type norm struct {
 	unbiased                []float64 // variance of the batch, for the running statistics
 	p, q, r                 []float32
 	sums                    []float64 // two a channel
-	part                    []float32 // rows: partial sums, two a channel
+	part                    []float32 // channel-last: partial sums, two a channel
 	phase                   int
 }
 
@@ -45,9 +45,9 @@ type normRef struct{ gamma, beta, mean, variance int }
 const (
 	normForward = iota
 	normBackward
-	// rowsSpan is the number of channels of a chunk, rowsPart the positions summed in float32 before float64 takes over.
-	rowsSpan = conv.ChannelPad
-	rowsPart = 256
+	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes over.
+	channelSpan = conv.ChannelPad
+	pixelPart   = 256
 )
 
 func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
@@ -85,7 +85,7 @@ func (b *norm) backward(team *workers.Team, dst, dz, grad, y, z []float32, image
 
 func (b *norm) chunks() int {
 	if b.g.ChannelLast {
-		return roundUp(b.g.C, rowsSpan) / rowsSpan
+		return roundUp(b.g.C, channelSpan) / channelSpan
 	}
 	return b.g.C
 }
@@ -93,14 +93,14 @@ func (b *norm) chunks() int {
 func (b *norm) DoChunk(_, chunk int) {
 	lo, hi := chunk, chunk+1
 	if b.g.ChannelLast {
-		lo, hi = chunk*rowsSpan, (chunk+1)*rowsSpan
+		lo, hi = chunk*channelSpan, (chunk+1)*channelSpan
 	}
 	if b.phase == normForward {
 		if !b.known {
 			b.statistics(lo, hi)
 		}
 		if b.g.ChannelLast {
-			b.s.RowsScale(b.y[lo:], b.z[lo:], kernel.Tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
+			b.s.ChannelLastScale(b.y[lo:], b.z[lo:], kernel.Tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
 				b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
 			return
 		}
@@ -111,9 +111,9 @@ func (b *norm) DoChunk(_, chunk int) {
 	}
 	b.gradients(lo, hi)
 	if b.g.ChannelLast {
-		a := kernel.RowsNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
+		a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
 			C: hi - lo, Stride: b.g.PixelStride}
-		b.s.RowsNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+		b.s.ChannelLastNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
 		return
 	}
 	for img := range b.images {
@@ -182,13 +182,13 @@ func (b *norm) sum(lo, hi int, squares bool) {
 	}
 	part := b.part[2*lo : 2*lo+hi-lo]
 	total := b.images * b.g.Pixels()
-	for first := 0; first < total; first += rowsPart {
+	for first := 0; first < total; first += pixelPart {
 		clear(part)
-		z, n := b.z[first*b.g.PixelStride+lo:], min(rowsPart, total-first)
+		z, n := b.z[first*b.g.PixelStride+lo:], min(pixelPart, total-first)
 		if squares {
-			b.s.RowsSquares(part, z, b.mean[lo:hi], n, b.g.PixelStride)
+			b.s.ChannelLastSquares(part, z, b.mean[lo:hi], n, b.g.PixelStride)
 		} else {
-			b.s.RowsSums(part, z, n, b.g.PixelStride)
+			b.s.ChannelLastSums(part, z, n, b.g.PixelStride)
 		}
 		for i, v := range part {
 			b.sums[lo+i] += float64(v)
@@ -232,13 +232,13 @@ func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
 	ps := b.part[2*lo : 2*lo+hi-lo]
 	pz := b.part[2*lo+hi-lo : 2*hi]
 	total := b.images * b.g.Pixels()
-	for first := 0; first < total; first += rowsPart {
+	for first := 0; first < total; first += pixelPart {
 		clear(ps)
 		clear(pz)
 		at := first*b.g.PixelStride + lo
-		a := kernel.RowsNorm{Z: b.z[at:], Y: kernel.Tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
-			N: min(rowsPart, total-first), C: hi - lo, Stride: b.g.PixelStride}
-		b.s.RowsNormSums(ps, pz, &a)
+		a := kernel.ChannelLastNorm{Z: b.z[at:], Y: kernel.Tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
+			N: min(pixelPart, total-first), C: hi - lo, Stride: b.g.PixelStride}
+		b.s.ChannelLastNormSums(ps, pz, &a)
 		for i := range ps {
 			sg[lo+i] += float64(ps[i])
 			sgz[lo+i] += float64(pz[i])

@@ -11,17 +11,17 @@ import (
 
 // pass holds the states of all layers for batches of up to n images: activations, gradients, packed weights.
 type pass struct {
-	set       *kernel.Set
-	team      *workers.Team
-	inference bool // buffers are shared between layers; there is no backward pass
-	states    []state
-	n         int
-	rowsN     int // images that layers of rows take at once: n, or more in inference
-	rowsFrom  int // the first such layer
-	first     int // of those, the image at which a part of n begins
-	buffers   map[string][]float32
-	parity    int // of the activation buffers, alternating in inference
-	gradients int // parity of the buffers of gradients
+	set              *kernel.Set
+	team             *workers.Team
+	inference        bool // buffers are shared between layers; there is no backward pass
+	states           []state
+	n                int
+	channelLastN     int // images that channel-last layers take at once: n, or more in inference
+	channelLastFirst int // the first such layer
+	first            int // of those, the image at which a part of n begins
+	buffers          map[string][]float32
+	parity           int // of the activation buffers, alternating in inference
+	gradients        int // parity of the buffers of gradients
 
 	features      []float32
 	featureLayout conv.Layout
@@ -51,15 +51,15 @@ type pass struct {
 }
 
 // newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise it is
-// for inference, where layers of rows take that many times n images at once, since they read many more weights.
+// for inference, where channel-last layers take that many times n images at once, since they read many more weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
-	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, rowsN: n, buffers: map[string][]float32{}, packs: packs}
+	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
 	g := conv.PlanesLayout(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
-		if _, ok := l.(rowsLayer); ok {
-			s.rowsN = n * max(parts, 1)
-			s.rowsFrom = i + 1
+		if _, ok := l.(channelLastLayer); ok {
+			s.channelLastN = n * max(parts, 1)
+			s.channelLastFirst = i + 1
 		}
 		var st state
 		st, g = l.bind(s, g)
@@ -69,9 +69,9 @@ func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass
 	s.dlogits = make([]float32, g.Size())
 	s.logits = tensor.New(0, net.classes)
 	s.featureOut = tensor.New(0, net.featureDim)
-	s.logits.Data = make([]float32, s.rowsN*net.classes)
+	s.logits.Data = make([]float32, s.channelLastN*net.classes)
 	s.dout = tensor.New(n, net.classes)
-	s.featureOut.Data = make([]float32, s.rowsN*net.featureDim)
+	s.featureOut.Data = make([]float32, s.channelLastN*net.featureDim)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 	return p.finish(a)
 }
 
-// infer returns the logits of up to rowsN images in inference. A row does not depend on the others.
+// infer returns the logits of up to channelLastN images in inference. Those of an image do not depend on the others.
 func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 	all, row := x.Dim(0), x.RowLen()
 	var a []float32
@@ -143,12 +143,12 @@ func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 		v.Shape[0], v.Data = n, x.Data[p.first*row:(p.first+n)*row]
 		p.begin(net, v, Eval)
 		a = nil
-		for _, s := range p.states[:p.rowsFrom] {
+		for _, s := range p.states[:p.channelLastFirst] {
 			a = s.forward(p, a)
 		}
 	}
 	p.images = all
-	for _, s := range p.states[p.rowsFrom:] {
+	for _, s := range p.states[p.channelLastFirst:] {
 		a = s.forward(p, a)
 	}
 	return p.finish(a)

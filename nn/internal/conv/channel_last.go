@@ -5,25 +5,100 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// rowGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
+// directChannelLast is a convolution in the channel-last layout.
+type directChannelLast struct {
+	s        *kernel.Set
+	w        Window
+	in, out  Layout
+	fwd, bwd *channelLastConv
+	grad     *channelLastGrad
+	packed   *Packed
+	plus     plus
+}
+
+func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, weights *Packed) *directChannelLast {
+	forward := func(y, x, tap int) (int, int, bool) {
+		dy, dx := w.shift(tap)
+		iy, oky := w.source(y, dy, in.H)
+		ix, okx := w.source(x, dx, in.W)
+		return iy, ix, oky && okx
+	}
+	backward := func(y, x, tap int) (int, int, bool) {
+		dy, dx := w.shift(tap)
+		oy, oky := w.target(y, dy, out.H)
+		ox, okx := w.target(x, dx, out.W)
+		return oy, ox, oky && okx
+	}
+	u := &directChannelLast{s: s, w: w, in: in, out: out, packed: weights, plus: newPlus(in.C),
+		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
+		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
+	}
+	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, workers)
+	return u
+}
+
+// PackForward copies weights [in][tap][out] into blocks [tap][in][block of out].
+func (u *directChannelLast) PackForward(w []float32) {
+	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
+	wf := room(&u.packed.forward, u.fwd.packed())
+	for _, b := range u.fwd.blocks {
+		width := b.vecs * u.s.Lanes
+		cols := min(width, outs-b.first)
+		for tap := range taps {
+			dst := wf[b.w+tap*ins*width:]
+			for c := range ins {
+				copy(dst[c*width:][:cols], w[(c*taps+tap)*outs+b.first:])
+			}
+		}
+	}
+}
+
+// PackBackward copies them into blocks [tap][out][block of in].
+func (u *directChannelLast) PackBackward(w []float32) {
+	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
+	wb := room(&u.packed.backward, u.bwd.packed())
+	for _, b := range u.bwd.blocks {
+		width := b.vecs * u.s.Lanes
+		n := min(width, ins-b.first)
+		for tap := range taps {
+			u.s.Transpose(wb[b.w+tap*outs*width:], width, w[(b.first*taps+tap)*outs:], taps*outs, n, outs)
+		}
+	}
+}
+
+func (u *directChannelLast) Finishes() bool { return true }
+
+func (u *directChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.fwd.run(team, z, x, u.packed.forward, images, f)
+}
+
+func (u *directChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
+}
+
+func (u *directChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	u.grad.run(team, dw, dz, x, first, limit)
+}
+
+// tapGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
 // product with a border is computed.
-type rowGroup struct {
+type tapGroup struct {
 	out, in []int32 // float offsets of positions, padded to whole tiles by repeating the last
 	tapIn   []int32 // offset of each tap's input from in
 	tap     []int   // which tap
 }
 
-// rowsMap tells for an output pixel and a tap which input pixel is read.
-type rowsMap func(y, x, tap int) (iy, ix int, ok bool)
+// tapMap tells for an output pixel and a tap which input pixel is read.
+type tapMap func(y, x, tap int) (iy, ix int, ok bool)
 
-// groupRows sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
-func groupRows(out, in Layout, n, taps int, m rowsMap, base func(y, x int) (int, int)) []rowGroup {
-	var groups []rowGroup
+// groupByTaps sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
+func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int, int)) []tapGroup {
+	var groups []tapGroup
 	index := map[string]int{}
 	for y := range out.H {
 		for x := range out.W {
 			var key []byte
-			var g rowGroup
+			var g tapGroup
 			by, bx := base(y, x)
 			for t := range taps {
 				iy, ix, ok := m(y, x, t)
@@ -48,48 +123,48 @@ func groupRows(out, in Layout, n, taps int, m rowsMap, base func(y, x int) (int,
 	}
 	for i := range groups {
 		g := &groups[i]
-		for len(g.out)%kernel.RowTile != 0 {
+		for len(g.out)%kernel.ChannelLastTile != 0 {
 			g.out, g.in = append(g.out, g.out[len(g.out)-1]), append(g.in, g.in[len(g.in)-1])
 		}
 	}
 	return groups
 }
 
-// rowChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.RowTile positions.
-type rowChunk struct{ group, lo, hi int }
+// tileChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.ChannelLastTile positions.
+type tileChunk struct{ group, lo, hi int }
 
-// rowsPlan holds the groups for a number of images, cut into chunks.
-type rowsPlan struct {
-	groups []rowGroup
-	chunks []rowChunk
+// tapPlan holds the groups for a number of images, cut into chunks.
+type tapPlan struct {
+	groups []tapGroup
+	chunks []tileChunk
 	tapW   map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
 }
 
-// rowsConv is a convolution in the channel-last layout.
-type rowsConv struct {
+// channelLastConv is a convolution in the channel-last layout.
+type channelLastConv struct {
 	s       *kernel.Set
 	out, in Layout
 	taps    int
-	mapping rowsMap
+	mapping tapMap
 	base    func(y, x int) (int, int)
 	depth   int // input channels that are summed
-	blocks  []rowBlock
-	plans   map[int]*rowsPlan
+	blocks  []outputBlock
+	plans   map[int]*tapPlan
 
 	dst, src, w []float32
-	plan        *rowsPlan
+	plan        *tapPlan
 	finish      kernel.Finish
 }
 
-// rowBlock is a block of vecs·Lanes outputs from first on; its weights are packed at w.
-type rowBlock struct{ first, vecs, w int }
+// outputBlock is a block of vecs·Lanes outputs from first on; its weights are packed at w.
+type outputBlock struct{ first, vecs, w int }
 
-// rowBlocks cuts outs outputs into blocks of at most RowVecs vectors.
-func rowBlocks(s *kernel.Set, outs, perOut int) []rowBlock {
-	var blocks []rowBlock
+// outputBlocks cuts outs outputs into blocks of at most ChannelLastVecs vectors.
+func outputBlocks(s *kernel.Set, outs, perOut int) []outputBlock {
+	var blocks []outputBlock
 	vecs := (outs + s.Lanes - 1) / s.Lanes
 	for v, at := 0, 0; v < vecs; {
-		b := rowBlock{first: v * s.Lanes, vecs: min(s.RowVecs, vecs-v), w: at}
+		b := outputBlock{first: v * s.Lanes, vecs: min(s.ChannelLastVecs, vecs-v), w: at}
 		blocks = append(blocks, b)
 		v += b.vecs
 		at += b.vecs * s.Lanes * perOut
@@ -97,27 +172,27 @@ func rowBlocks(s *kernel.Set, outs, perOut int) []rowBlock {
 	return blocks
 }
 
-func newRowsConv(s *kernel.Set, out, in Layout, taps int, m rowsMap, base func(y, x int) (int, int)) *rowsConv {
-	return &rowsConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
-		blocks: rowBlocks(s, out.C, taps*in.C), plans: map[int]*rowsPlan{}}
+func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap, base func(y, x int) (int, int)) *channelLastConv {
+	return &channelLastConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
+		blocks: outputBlocks(s, out.C, taps*in.C), plans: map[int]*tapPlan{}}
 }
 
-func (c *rowsConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
+func (c *channelLastConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
 
-func (c *rowsConv) planFor(images int) *rowsPlan {
+func (c *channelLastConv) planFor(images int) *tapPlan {
 	if p := c.plans[images]; p != nil {
 		return p
 	}
-	p := &rowsPlan{groups: groupRows(c.out, c.in, images, c.taps, c.mapping, c.base), tapW: map[int][][]int32{}}
+	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base), tapW: map[int][][]int32{}}
 	tiles := 0
 	for _, g := range p.groups {
-		tiles += len(g.out) / kernel.RowTile
+		tiles += len(g.out) / kernel.ChannelLastTile
 	}
 	size := max(4, min(32, tiles/4))
 	for i, g := range p.groups {
-		n := len(g.out) / kernel.RowTile
+		n := len(g.out) / kernel.ChannelLastTile
 		for lo := 0; lo < n; lo += size {
-			p.chunks = append(p.chunks, rowChunk{i, lo * kernel.RowTile, min(lo+size, n) * kernel.RowTile})
+			p.chunks = append(p.chunks, tileChunk{i, lo * kernel.ChannelLastTile, min(lo+size, n) * kernel.ChannelLastTile})
 		}
 	}
 	for _, b := range c.blocks {
@@ -130,7 +205,7 @@ func (c *rowsConv) planFor(images int) *rowsPlan {
 }
 
 // weightOffsets lists for each group where its taps' weights begin in a packed block of vecs vectors.
-func (c *rowsConv) weightOffsets(groups []rowGroup, vecs int) [][]int32 {
+func (c *channelLastConv) weightOffsets(groups []tapGroup, vecs int) [][]int32 {
 	all := make([][]int32, len(groups))
 	for i, g := range groups {
 		for _, tap := range g.tap {
@@ -141,16 +216,16 @@ func (c *rowsConv) weightOffsets(groups []rowGroup, vecs int) [][]int32 {
 }
 
 // run writes the convolution of src to dst, finished by f; w holds the packed blocks.
-func (c *rowsConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *channelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.plan, c.finish = dst, src, w, c.planFor(images), f
 	team.Run(c, len(c.blocks)*len(c.plan.chunks))
 }
 
-func (c *rowsConv) DoChunk(_, chunk int) {
+func (c *channelLastConv) DoChunk(_, chunk int) {
 	b := c.blocks[chunk/len(c.plan.chunks)]
 	ch := c.plan.chunks[chunk%len(c.plan.chunks)]
 	g := &c.plan.groups[ch.group]
-	c.s.Rows(&kernel.Rows{
+	c.s.ChannelLast(&kernel.ChannelLast{
 		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
 		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
 		TapX: g.tapIn, TapW: c.plan.tapW[b.vecs][ch.group],
@@ -158,17 +233,17 @@ func (c *rowsConv) DoChunk(_, chunk int) {
 	})
 }
 
-// rowsGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
+// channelLastGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
 // first-level cache.
-const rowsGradArea = 160
+const channelLastGradArea = 160
 
-// rowsGrad is the gradient of a channel-last convolution with respect to its weights.
-type rowsGrad struct {
+// channelLastGrad is the gradient of a channel-last convolution with respect to its weights.
+type channelLastGrad struct {
 	s       *kernel.Set
 	out, in Layout
 	taps    int
-	mapping rowsMap
-	blocks  []rowBlock
+	mapping tapMap
+	blocks  []outputBlock
 	lists   map[[2]int][]tapList
 
 	y, x, dst []float32
@@ -179,16 +254,16 @@ type rowsGrad struct {
 // tapList holds, for one tap, the positions where it lies inside the map.
 type tapList struct{ x, y []int32 }
 
-func newRowsGrad(s *kernel.Set, out, in Layout, taps int, m rowsMap, workers int) *rowsGrad {
-	g := &rowsGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: rowBlocks(s, out.C, 0),
+func newChannelLastGrad(s *kernel.Set, out, in Layout, taps int, m tapMap, workers int) *channelLastGrad {
+	g := &channelLastGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: outputBlocks(s, out.C, 0),
 		lists: map[[2]int][]tapList{}}
 	for range workers {
-		g.scratch = append(g.scratch, make([]float32, kernel.RowTile*s.RowVecs*s.Lanes))
+		g.scratch = append(g.scratch, make([]float32, kernel.ChannelLastTile*s.ChannelLastVecs*s.Lanes))
 	}
 	return g
 }
 
-func (g *rowsGrad) listFor(first, limit int) []tapList {
+func (g *channelLastGrad) listFor(first, limit int) []tapList {
 	if l := g.lists[[2]int{first, limit}]; l != nil {
 		return l
 	}
@@ -210,44 +285,44 @@ func (g *rowsGrad) listFor(first, limit int) []tapList {
 }
 
 // run adds the gradient over images [first, limit) to dst, in the parameter's order.
-func (g *rowsGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+func (g *channelLastGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
 	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
 	team.Run(g, len(g.blocks)*g.taps*g.parts())
 }
 
 // parts cuts the inputs of a tap, so that small layers still have work for every worker.
-func (g *rowsGrad) parts() int { return max(1, min(4, g.in.C/(4*kernel.RowTile))) }
+func (g *channelLastGrad) parts() int { return max(1, min(4, g.in.C/(4*kernel.ChannelLastTile))) }
 
-func (g *rowsGrad) DoChunk(worker, chunk int) {
+func (g *channelLastGrad) DoChunk(worker, chunk int) {
 	parts := g.parts()
 	part, tap, b := chunk%parts, chunk/parts%g.taps, g.blocks[chunk/parts/g.taps]
-	tiles := (g.in.C + kernel.RowTile - 1) / kernel.RowTile
-	lo, hi := part*tiles/parts*kernel.RowTile, (part+1)*tiles/parts*kernel.RowTile
+	tiles := (g.in.C + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile
+	lo, hi := part*tiles/parts*kernel.ChannelLastTile, (part+1)*tiles/parts*kernel.ChannelLastTile
 	outs := min(b.vecs*g.s.Lanes, g.out.C-b.first)
 	step := g.taps * g.out.C
 	l := g.list[tap]
 	width := b.vecs * g.s.Lanes
-	a := kernel.RowsGrad{Y: g.y[b.first:], Vecs: b.vecs}
+	a := kernel.ChannelLastGrad{Y: g.y[b.first:], Vecs: b.vecs}
 	whole := lo // inputs before it go straight into dst
 	if outs == width {
-		whole = max(lo, min(hi, g.in.C/kernel.RowTile*kernel.RowTile))
+		whole = max(lo, min(hi, g.in.C/kernel.ChannelLastTile*kernel.ChannelLastTile))
 	}
-	areas := (len(l.x) + rowsGradArea - 1) / rowsGradArea
+	areas := (len(l.x) + channelLastGradArea - 1) / channelLastGradArea
 	for area := range areas {
 		q, end := area*len(l.x)/areas, (area+1)*len(l.x)/areas
 		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
 		if whole > lo {
 			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.C+b.first:], step
-			a.Tiles = (whole - lo) / kernel.RowTile
-			g.s.RowsGrad(&a)
+			a.Tiles = (whole - lo) / kernel.ChannelLastTile
+			g.s.ChannelLastGrad(&a)
 		}
-		for i := whole; i < hi; i += kernel.RowTile { // the rest would write beyond its rows or columns
+		for i := whole; i < hi; i += kernel.ChannelLastTile { // the rest would write beyond its rows or columns
 			tmp := g.scratch[worker]
 			clear(tmp)
 			a.X, a.Dst, a.DstStride, a.Tiles = g.x[i:], tmp, width, 1
-			g.s.RowsGrad(&a)
+			g.s.ChannelLastGrad(&a)
 			at := i*step + tap*g.out.C + b.first
-			for r := range min(kernel.RowTile, g.in.C-i) {
+			for r := range min(kernel.ChannelLastTile, g.in.C-i) {
 				for v := range outs {
 					g.dst[at+r*step+v] += tmp[r*width+v]
 				}

@@ -44,11 +44,11 @@ func winogradFits(s *kernel.Set, in, out Layout, w Window) bool {
 // ByWinograd says whether a convolution uses Winograd's algorithm, and whether it could.
 func ByWinograd(c Conv) (uses, could bool) {
 	switch u := c.(type) {
-	case *winogradRows, *winogradPlanes:
+	case *winogradChannelLast, *winogradPlanes:
 		return true, true
-	case *rowsUnit:
+	case *directChannelLast:
 		could = winogradFits(u.s, u.in, u.out, u.w)
-	case *planesUnit:
+	case *directPlanes:
 		could = winogradFits(u.s, u.in, u.out, u.w)
 	}
 	return false, could

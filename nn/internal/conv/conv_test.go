@@ -91,19 +91,19 @@ const winogradError = 1.5e-6
 func TestWinogradConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
 	planes := []shape{{20, 20, 32, 32, 3}, {20, 20, 42, 42, 2}, {8, 20, 9, 84, 2}, {13, 9, 21, 18, 5}, {40, 40, 16, 16, 10}, {9, 11, 4, 16, 21}}
-	rows := []shape{{80, 80, 8, 8, 3}, {160, 48, 4, 4, 10}, {33, 41, 11, 11, 2}, {17, 100, 5, 6, 21}, {9, 8, 21, 42, 1}, {80, 80, 16, 16, 10}}
+	channelLast := []shape{{80, 80, 8, 8, 3}, {160, 48, 4, 4, 10}, {33, 41, 11, 11, 2}, {17, 100, 5, 6, 21}, {9, 8, 21, 42, 1}, {80, 80, 16, 16, 10}}
 	for _, s := range kernel.Available() {
-		for _, inRows := range []bool{false, true} {
+		for _, inChannelLast := range []bool{false, true} {
 			list := planes
-			if inRows {
-				list = rows
+			if inChannelLast {
+				list = channelLast
 			}
 			for i, sh := range list {
 				if i == len(list)-1 && (testing.Short() || s.Name == "generic") {
 					continue // large
 				}
-				t.Run(fmt.Sprintf("%s/channelLast=%v/%v", s.Name, inRows, sh), func(t *testing.T) {
-					checkConvolution(t, s, Winograd, inRows, Window{9, 1}, sh.in, sh.out, sh.h, sh.w, sh.n)
+				t.Run(fmt.Sprintf("%s/channelLast=%v/%v", s.Name, inChannelLast, sh), func(t *testing.T) {
+					checkConvolution(t, s, Winograd, inChannelLast, Window{9, 1}, sh.in, sh.out, sh.h, sh.w, sh.n)
 				})
 			}
 		}
@@ -179,18 +179,18 @@ func TestConvolutions(t *testing.T) {
 	shapes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {5, 5, 33, 48, 1}, {17, 11, 21, 42, 2}}
 	small := []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4}, {40, 80, 8, 8, 1}}
 	for _, s := range kernel.Available() {
-		for _, rows := range []bool{false, true} {
+		for _, channelLast := range []bool{false, true} {
 			list := shapes
-			if rows {
+			if channelLast {
 				list = append(small, shapes[2])
 			}
 			for _, sh := range list {
 				for _, w := range []Window{{9, 1}, {9, 2}, {1, 1}, {1, 2}} {
-					if !rows && w.Stride == 1 && w.Taps == 1 || !rows && w.Out(sh.w) < PlanesWidth {
+					if !channelLast && w.Stride == 1 && w.Taps == 1 || !channelLast && w.Out(sh.w) < PlanesWidth {
 						continue // does not occur
 					}
-					t.Run(fmt.Sprintf("%s/channelLast=%v/%v/taps=%d/stride=%d", s.Name, rows, sh, w.Taps, w.Stride), func(t *testing.T) {
-						checkConvolution(t, s, Direct, rows, w, sh.in, sh.out, sh.h, sh.w, sh.n)
+					t.Run(fmt.Sprintf("%s/channelLast=%v/%v/taps=%d/stride=%d", s.Name, channelLast, sh, w.Taps, w.Stride), func(t *testing.T) {
+						checkConvolution(t, s, Direct, channelLast, w, sh.in, sh.out, sh.h, sh.w, sh.n)
 					})
 				}
 			}
@@ -216,8 +216,8 @@ func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast
 
 	u := (&Maker{Set: s, Algorithm: algorithm, Workers: 2}).Make(in, out, win, &Packed{})
 	if algorithm == Winograd {
-		_, inRows := u.(*winogradRows)
-		if _, inPlanes := u.(*winogradPlanes); !inRows && !inPlanes {
+		_, inChannelLast := u.(*winogradChannelLast)
+		if _, inPlanes := u.(*winogradPlanes); !inChannelLast && !inPlanes {
 			t.Fatalf("%T; want Winograd's algorithm", u)
 		}
 	}

@@ -13,15 +13,150 @@ const (
 	planesGradTaps = 90       // most values of k that meet a block of outputs' gradients while it is in the cache
 )
 
+// directPlanes is a convolution in the planes layout. With stride 2 its input is given as four phases (see [Phases]) and so
+// is the gradient of its input.
+type directPlanes struct {
+	s       *kernel.Set
+	w       Window
+	in, out Layout // in: the map itself for stride 1, the phases for stride 2
+	ins     int    // input channels
+	fwd     *planesConv
+	bwd     []planesPhase
+	grad    *planesGrad
+	size    int // of all phases' packed weights
+	packed  *Packed
+	plus    plus
+}
+
+// planesPhase is the part of an input gradient that writes one phase: all input channels from channel first on.
+type planesPhase struct {
+	conv  *planesConv
+	taps  []int
+	first int // channel
+	w     int // where its packed weights begin
+}
+
+func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, weights *Packed) *directPlanes {
+	u := &directPlanes{s: s, w: w, in: in, out: out, ins: in.C, packed: weights, plus: newPlus(in.C)}
+	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
+		if d == -1 {
+			return 1, -1
+		}
+		return d, 0
+	}
+	if w.Stride == 2 {
+		u.in, u.ins = phasesOf(in), in.C
+	}
+	var off, target []int32
+	for c := range u.ins {
+		for t := range w.Taps {
+			dy, dx := w.shift(t)
+			ch := c
+			if w.Stride == 2 {
+				var py, px int
+				py, dy = phaseOf(dy)
+				px, dx = phaseOf(dx)
+				ch += (2*py + px) * u.ins
+			}
+			off = append(off, int32(ch*u.in.stride+dy*u.in.RowStride+dx))
+			target = append(target, int32((c*w.Taps+t)*out.C))
+		}
+	}
+	u.fwd = newPlanesConv(s, out, u.in, off, u.in.C)
+	u.grad = newPlanesGrad(s, out, u.in, off, target, workers)
+
+	phases := 1
+	if w.Stride == 2 {
+		phases = 4
+	}
+	for f := range phases {
+		var taps []int
+		var off []int32
+		for t := range w.Taps {
+			if dy, dx := w.shift(t); w.Stride == 1 || dy&1 == f/2 && dx&1 == f%2 {
+				taps = append(taps, t)
+			}
+		}
+		if len(taps) == 0 {
+			continue // a 1×1 kernel of stride 2 touches one phase only
+		}
+		for o := range out.C {
+			for _, t := range taps {
+				dy, dx := w.shift(t)
+				sy, sx := -dy, -dx
+				if w.Stride == 2 { // 2·y'+dy = 2·y+phase
+					sy, sx = (f/2-dy)/2, (f%2-dx)/2
+				}
+				off = append(off, int32(o*out.stride+sy*out.RowStride+sx))
+			}
+		}
+		dst := u.in
+		dst.C = u.ins
+		c := newPlanesConv(s, dst, out, off, out.C)
+		u.bwd = append(u.bwd, planesPhase{conv: c, taps: taps, first: f * u.ins, w: u.size})
+		u.size += c.packed()
+	}
+	return u
+}
+
+func (u *directPlanes) PackForward(w []float32) {
+	po := u.s.PlanesOut
+	wf := room(&u.packed.forward, u.fwd.packed())
+	k := len(u.fwd.off)
+	for b := range u.fwd.blocks {
+		cols := min(po, u.out.C-b*po)
+		for i := range k {
+			copy(wf[(b*k+i)*po:][:cols], w[i*u.out.C+b*po:])
+		}
+	}
+}
+
+func (u *directPlanes) PackBackward(w []float32) {
+	po, taps, outs := u.s.PlanesOut, u.w.Taps, u.out.C
+	wb := room(&u.packed.backward, u.size)
+	for _, f := range u.bwd {
+		at := f.w
+		for b := range f.conv.blocks {
+			n := min(po, u.ins-b*po)
+			for o := range outs {
+				for _, t := range f.taps {
+					for j := range n {
+						wb[at+j] = w[((b*po+j)*taps+t)*outs+o]
+					}
+					at += po
+				}
+			}
+		}
+	}
+}
+
+// finishes is false where a border would be finished too: it must stay zero.
+func (u *directPlanes) Finishes() bool { return u.fwd.exact }
+
+func (u *directPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.fwd.run(team, z, x, u.packed.forward, images, f)
+}
+
+func (u *directPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	for _, f := range u.bwd {
+		at := f.first * u.in.stride
+		f.conv.run(team, dx[at:], dz, u.packed.backward[f.w:], images, u.plus.to(kernel.Tail(res, at)))
+	}
+}
+
+func (u *directPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	u.grad.run(team, dw, dz, x, first, limit)
+}
+
 // planesConv is a convolution in the planes layout: K values of k, each an offset into the input and a row of packed
-// weights. Stride 2 is a convolution over the four phases of its input, see phases.
+// weights. Stride 2 is a convolution over the four phases of its input, see [Phases].
 type planesConv struct {
 	s       *kernel.Set
 	out, in Layout  // the same map; in has as many channels as off reaches
 	off     []int32 // offsets of k in the input buffer
 	blocks  int     // blocks of PlanesOut outputs
 	exact   bool    // whole rows fill tiles, so that borders are never written
-	rows    int     // rows a band (exact) or tiles a band (contiguous)
+	band    int     // rows (exact) or tiles (contiguous) in a band
 	bands   int     // bands an image (exact only)
 
 	// the arguments of one run
@@ -37,14 +172,14 @@ func newPlanesConv(s *kernel.Set, out, in Layout, off []int32, channels int) *pl
 	c.exact = out.W%vec == 0 || out.W == s.Lanes && out.H%2 == 0
 	floats := planesBand / 4 / max(1, channels)
 	if c.exact {
-		unit := 1
+		step := 1 // rows that a tile takes
 		if out.W == s.Lanes {
-			unit = 2
+			step = 2
 		}
-		c.rows = min(out.H, max((floats/out.RowStride-2)/unit*unit, roundUp(planesRun/out.RowStride, 2)))
-		c.bands = (out.H + c.rows - 1) / c.rows
+		c.band = min(out.H, max((floats/out.RowStride-2)/step*step, roundUp(planesRun/out.RowStride, 2)))
+		c.bands = (out.H + c.band - 1) / c.band
 	} else {
-		c.rows = max(4, (floats-2*out.RowStride)/vec)
+		c.band = max(4, (floats-2*out.RowStride)/vec)
 	}
 	return c
 }
@@ -58,7 +193,7 @@ func (c *planesConv) run(team *workers.Team, dst, src, w []float32, images int, 
 	c.total = images * c.bands
 	if !c.exact {
 		tiles := (images*c.out.plane + 2*c.s.Lanes - 1) / (2 * c.s.Lanes)
-		c.total = (tiles + c.rows - 1) / c.rows
+		c.total = (tiles + c.band - 1) / c.band
 	}
 	c.span = team.Span(c.total)
 	team.Run(c, (c.total+c.span-1)/c.span)
@@ -66,7 +201,7 @@ func (c *planesConv) run(team *workers.Team, dst, src, w []float32, images int, 
 
 func (c *planesConv) DoChunk(_, chunk int) {
 	for b := chunk * c.span; b < min((chunk+1)*c.span, c.total); b++ {
-		c.band(b)
+		c.convolve(b)
 	}
 }
 
@@ -78,25 +213,25 @@ func finishFrom(f kernel.Finish, first, at int) kernel.Finish {
 	return f
 }
 
-// band computes all outputs of one band.
-func (c *planesConv) band(chunk int) {
+// convolve computes all outputs of one band.
+func (c *planesConv) convolve(chunk int) {
 	po, lanes := c.s.PlanesOut, c.s.Lanes
 	a := kernel.Planes{X: c.src, Off: c.off, OutStride: c.out.stride, RowStride: c.out.RowStride}
 	at := c.out.lead
 	if c.exact {
-		img, row := chunk/c.bands, chunk%c.bands*c.rows
+		img, row := chunk/c.bands, chunk%c.bands*c.band
 		at += img*c.out.plane + row*c.out.RowStride
-		a.Rows = min(c.rows, c.out.H-row)
+		a.Rows = min(c.band, c.out.H-row)
 		if c.out.W == lanes {
 			a.Rows, a.RowStride, a.Tiles, a.VecStride = a.Rows/2, 2*c.out.RowStride, 1, c.out.RowStride
 		} else {
 			a.Tiles, a.VecStride = c.out.W/(2*lanes), lanes
 		}
 	} else {
-		first := chunk * c.rows
+		first := chunk * c.band
 		tiles := (c.images*c.out.plane + 2*lanes - 1) / (2 * lanes)
 		at += first * 2 * lanes
-		a.Rows, a.Tiles, a.VecStride = 1, min(c.rows, tiles-first), lanes
+		a.Rows, a.Tiles, a.VecStride = 1, min(c.band, tiles-first), lanes
 	}
 	a.XBase = at
 	n := len(c.off) * po

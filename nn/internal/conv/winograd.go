@@ -35,7 +35,7 @@ func tilesAlong(side, tile int) int { return (side + tile - 1) / tile }
 
 // winogradBlocks transforms weights [in][tap][out] for blocks of outputs: product j of input c lies at
 // dst[j·step + b.w + c·width + v]. The last block may reach beyond the outputs: its taps are copied to edge first.
-func winogradBlocks(s *kernel.Set, dst, w []float32, edge *[]float32, blocks []rowBlock, step, ins, outs int) {
+func winogradBlocks(s *kernel.Set, dst, w []float32, edge *[]float32, blocks []outputBlock, step, ins, outs int) {
 	for _, b := range blocks {
 		width := b.vecs * s.Lanes
 		a := kernel.WinogradWeights{U: dst[b.w:], W: w[b.first:], Rows: ins, Width: width,

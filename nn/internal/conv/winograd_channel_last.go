@@ -8,42 +8,42 @@ import (
 )
 
 const (
-	// winogradRowsBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level cache while
+	// winogradChannelLastBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level cache while
 	// the weights of all outputs pass by.
-	winogradRowsBand = 320 << 10
-	// winogradRowsGradTiles is the most tiles of a block of a weight gradient, winogradRowsGradPart those transformed at once.
-	winogradRowsGradTiles = 160
-	winogradRowsGradPart  = 10
-	// winogradRowsInputs is the inputs of a chunk of a weight gradient, in tiles of kernel.RowTile.
-	winogradRowsInputs = 4
+	winogradChannelLastBand = 320 << 10
+	// winogradChannelLastGradTiles is the most tiles of a block of a weight gradient, winogradChannelLastGradPart those transformed at once.
+	winogradChannelLastGradTiles = 160
+	winogradChannelLastGradPart  = 10
+	// winogradChannelLastInputs is the inputs of a chunk of a weight gradient, in tiles of kernel.ChannelLastTile.
+	winogradChannelLastInputs = 4
 )
 
 // oneTap is the table of taps of a product that has only one.
 var oneTap = []int32{0}
 
-// winogradRows is a 3×3 convolution of stride 1 in the channel-last layout.
-type winogradRows struct {
-	*rowsUnit // for single images
-	fwd, bwd  *winogradRowsConv
-	grad      *winogradRowsGrad
-	edge      []float32 // taps of a last block that reaches beyond the outputs
-	mirrored  []float32 // taps of a block, as the input's gradient wants them
+// winogradChannelLast is a 3×3 convolution of stride 1 in the channel-last layout.
+type winogradChannelLast struct {
+	*directChannelLast // for single images
+	fwd, bwd           *winogradChannelLastConv
+	grad               *winogradChannelLastGrad
+	edge               []float32 // taps of a last block that reaches beyond the outputs
+	mirrored           []float32 // taps of a block, as the input's gradient wants them
 }
 
-func newWinogradRows(u *rowsUnit, workers int, inference bool, mem scratch) *winogradRows {
-	w := &winogradRows{rowsUnit: u, fwd: newWinogradRowsConv(u.s, u.out, u.in, workers, mem)}
+func newWinogradChannelLast(u *directChannelLast, workers int, inference bool, mem scratch) *winogradChannelLast {
+	w := &winogradChannelLast{directChannelLast: u, fwd: newWinogradChannelLastConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
-		w.bwd = newWinogradRowsConv(u.s, u.in, u.out, workers, mem)
-		w.grad = newWinogradRowsGrad(u.s, u.out, u.in, workers, mem)
+		w.bwd = newWinogradChannelLastConv(u.s, u.in, u.out, workers, mem)
+		w.grad = newWinogradChannelLastGrad(u.s, u.out, u.in, workers, mem)
 	}
 	return w
 }
 
-func (u *winogradRows) PackForward(w []float32) {
+func (u *winogradChannelLast) PackForward(w []float32) {
 	winogradBlocks(u.s, room(&u.packed.forward, u.fwd.packed()), w, &u.edge, u.fwd.blocks, u.fwd.wstep, u.in.C, u.out.C)
 }
 
-func (u *winogradRows) PackBackward(w []float32) {
+func (u *winogradChannelLast) PackBackward(w []float32) {
 	wb, ins, outs := room(&u.packed.backward, u.bwd.packed()), u.in.C, u.out.C
 	most := u.bwd.blocks[0].vecs * u.s.Lanes
 	for _, b := range u.bwd.blocks {
@@ -60,18 +60,18 @@ func (u *winogradRows) PackBackward(w []float32) {
 	}
 }
 
-func (u *winogradRows) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+func (u *winogradChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
 	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
-func (u *winogradRows) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+func (u *winogradChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 // weights leaves single images, which have few positions, to the direct kernels.
-func (u *winogradRows) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+func (u *winogradChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
-		u.rowsUnit.WeightGradient(team, dw, dz, x, first, limit)
+		u.directChannelLast.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
 	u.grad.run(team, dw, dz, x, limit)
@@ -100,7 +100,7 @@ func winogradPixels(g Layout, rows, cols, top, left int, outside func(first int)
 
 // winogradInputs lists the inputs of all tiles, and winogradGradients their outputs' gradients: zeros outside the map.
 func winogradInputs(g Layout) []int32 {
-	return winogradPixels(g, unitInputs, winogradColumns, -1, -1, func(int) int { return g.zeros() })
+	return winogradPixels(g, kernel.WinogradTileRows+2, winogradColumns, -1, -1, func(int) int { return g.zeros() })
 }
 
 func winogradGradients(g Layout) []int32 {
@@ -132,9 +132,9 @@ func everyStride(n, stride int) []int32 {
 	return v
 }
 
-// winogradRowsConv convolves a group of tiles at a time: transform, 24 products, transform. A product's inputs stay in the
+// winogradChannelLastConv convolves a group of tiles at a time: transform, 24 products, transform. A product's inputs stay in the
 // first-level cache while the blocks of its weights pass by.
-type winogradRowsConv struct {
+type winogradChannelLastConv struct {
 	s        *kernel.Set
 	in       Layout
 	depth    int // input channels, padded to whole vectors
@@ -143,7 +143,7 @@ type winogradRowsConv struct {
 	step     int // of transformed inputs, mstep of products, wstep of weights
 	mstep    int
 	wstep    int
-	blocks   []rowBlock
+	blocks   []outputBlock
 	inPos    []int32
 	outPos   []int32
 	tileT    []int32 // where tile q of a group lies in transformed inputs, and in products
@@ -156,13 +156,13 @@ type winogradRowsConv struct {
 	parts    int // of the blocks of a group
 }
 
-func newWinogradRowsConv(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradRowsConv {
-	c := &winogradRowsConv{s: s, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
-		blocks: rowBlocks(s, out.C, in.C),
+func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradChannelLastConv {
+	c := &winogradChannelLastConv{s: s, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
+		blocks: outputBlocks(s, out.C, in.C),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
-	c.group = winogradRowsBand / (4 * kernel.WinogradProducts * c.depth)
-	c.group = max(kernel.RowTile, min(c.group, in.N*tilesOf(in)))
-	padded := roundUp(c.group, kernel.RowTile)
+	c.group = winogradChannelLastBand / (4 * kernel.WinogradProducts * c.depth)
+	c.group = max(kernel.ChannelLastTile, min(c.group, in.N*tilesOf(in)))
+	padded := roundUp(c.group, kernel.ChannelLastTile)
 	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.C*c.width)
 	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
 	for worker := range workers {
@@ -172,9 +172,9 @@ func newWinogradRowsConv(s *kernel.Set, out, in Layout, workers int, mem scratch
 	return c
 }
 
-func (c *winogradRowsConv) packed() int { return kernel.WinogradProducts * c.wstep }
+func (c *winogradChannelLastConv) packed() int { return kernel.WinogradProducts * c.wstep }
 
-func (c *winogradRowsConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *winogradChannelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
 	c.tiles = images * tilesOf(c.in)
 	groups := (c.tiles + c.group - 1) / c.group
@@ -185,37 +185,37 @@ func (c *winogradRowsConv) run(team *workers.Team, dst, src, w []float32, images
 	team.Run(c, groups*c.parts)
 }
 
-func (c *winogradRowsConv) DoChunk(worker, chunk int) {
+func (c *winogradChannelLastConv) DoChunk(worker, chunk int) {
 	part := chunk % c.parts
 	lo := chunk / c.parts * c.group
 	hi := min(lo+c.group, c.tiles)
 	t, m := c.t[worker], c.m[worker]
-	c.s.WinogradRowsInput(&kernel.WinogradRows{T: t, X: c.src, Pos: c.inPos[lo*tileInputs : hi*tileInputs],
+	c.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: t, X: c.src, Pos: c.inPos[lo*tileInputs : hi*tileInputs],
 		Step: c.step, Stride: c.depth, C: c.depth})
-	tiles := roundUp(hi-lo, kernel.RowTile)
+	tiles := roundUp(hi-lo, kernel.ChannelLastTile)
 	blocks := c.blocks[part*len(c.blocks)/c.parts : (part+1)*len(c.blocks)/c.parts]
 	for j := range kernel.WinogradProducts {
 		for _, b := range blocks {
-			c.s.Rows(&kernel.Rows{Out: m[j*c.mstep+b.first:], X: t[j*c.step:], W: c.w[j*c.wstep+b.w:],
+			c.s.ChannelLast(&kernel.ChannelLast{Out: m[j*c.mstep+b.first:], X: t[j*c.step:], W: c.w[j*c.wstep+b.w:],
 				OutPos: c.tileM[:tiles], XPos: c.tileT[:tiles], TapX: oneTap, TapW: oneTap, C: c.in.C, Vecs: b.vecs})
 		}
 	}
 	first, last := blocks[0].first, blocks[len(blocks)-1]
 	f := finishFrom(c.finish, first, first)
-	c.s.WinogradRowsOutput(&kernel.WinogradRows{T: m[first:], X: c.dst[first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
+	c.s.WinogradChannelLastOutput(&kernel.WinogradChannelLast{T: m[first:], X: c.dst[first:], Pos: c.outPos[lo*tileOutputs : hi*tileOutputs],
 		Step: c.mstep, Stride: c.width, C: last.first + last.vecs*c.s.Lanes - first}, &f)
 }
 
-// winogradRowsGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk takes the 24
+// winogradChannelLastGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk takes the 24
 // products of some inputs and a block of outputs and transforms them back.
-type winogradRowsGrad struct {
+type winogradChannelLastGrad struct {
 	s            *kernel.Set
 	out, in      Layout
 	depth, width int // channels of a transformed input and output gradient
 	block        int // tiles
 	xstep, ystep int
 	sumStep      int
-	blocks       []rowBlock
+	blocks       []outputBlock
 	parts        int // of the inputs
 	inPos        []int32
 	outPos       []int32
@@ -229,53 +229,53 @@ type winogradRowsGrad struct {
 	multiply  bool
 }
 
-func newWinogradRowsGrad(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradRowsGrad {
-	g := &winogradRowsGrad{s: s, out: out, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
-		blocks: rowBlocks(s, out.C, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
-	g.block = min(winogradRowsGradTiles, in.N*tilesOf(in))
-	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.RowTile), winogradStep(g.block*g.width)
+func newWinogradChannelLastGrad(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradChannelLastGrad {
+	g := &winogradChannelLastGrad{s: s, out: out, in: in, depth: roundUp(in.C, s.Lanes), width: roundUp(out.C, s.Lanes),
+		blocks: outputBlocks(s, out.C, 0), inPos: winogradInputs(in), outPos: winogradGradients(out)}
+	g.block = min(winogradChannelLastGradTiles, in.N*tilesOf(in))
+	g.xstep, g.ystep = winogradStep(g.block*g.depth+kernel.ChannelLastTile), winogradStep(g.block*g.width)
 	g.tileX, g.tileY = everyStride(g.block, g.depth), everyStride(g.block, g.width)
 	g.tx = mem.floats("tx", kernel.WinogradProducts*g.xstep)
 	g.ty = mem.floats("ty", kernel.WinogradProducts*g.ystep)
-	inputs := winogradRowsInputs * kernel.RowTile
+	inputs := winogradChannelLastInputs * kernel.ChannelLastTile
 	g.parts = (in.C + inputs - 1) / inputs
-	g.sumStep = winogradStep(inputs * s.RowVecs * s.Lanes)
+	g.sumStep = winogradStep(inputs * s.ChannelLastVecs * s.Lanes)
 	for worker := range workers {
 		g.sums = append(g.sums, mem.floats(fmt.Sprint("sums", worker), kernel.WinogradProducts*g.sumStep))
-		g.edge = append(g.edge, mem.floats(fmt.Sprint("edge", worker), inputs*9*s.RowVecs*s.Lanes))
+		g.edge = append(g.edge, mem.floats(fmt.Sprint("edge", worker), inputs*9*s.ChannelLastVecs*s.Lanes))
 	}
 	return g
 }
 
 // run adds the gradient over images [0, images) to dst, in the parameter's order.
-func (g *winogradRowsGrad) run(team *workers.Team, dst, y, x []float32, images int) {
+func (g *winogradChannelLastGrad) run(team *workers.Team, dst, y, x []float32, images int) {
 	g.dst, g.y, g.x = dst, y, x
 	total := images * tilesOf(g.in)
 	for g.lo = 0; g.lo < total; g.lo = g.hi {
 		g.hi = min(g.lo+g.block, total)
 		g.multiply = false
-		team.Run(g, (g.hi-g.lo+winogradRowsGradPart-1)/winogradRowsGradPart)
+		team.Run(g, (g.hi-g.lo+winogradChannelLastGradPart-1)/winogradChannelLastGradPart)
 		g.multiply = true
 		team.Run(g, len(g.blocks)*g.parts)
 	}
 }
 
-func (g *winogradRowsGrad) DoChunk(worker, chunk int) {
+func (g *winogradChannelLastGrad) DoChunk(worker, chunk int) {
 	if g.multiply {
 		g.products(worker, g.blocks[chunk/g.parts], chunk%g.parts)
 		return
 	}
-	lo := chunk * winogradRowsGradPart
-	first, limit := g.lo+lo, min(g.lo+lo+winogradRowsGradPart, g.hi)
-	g.s.WinogradRowsInput(&kernel.WinogradRows{T: g.tx[lo*g.depth:], X: g.x, Pos: g.inPos[first*tileInputs : limit*tileInputs],
+	lo := chunk * winogradChannelLastGradPart
+	first, limit := g.lo+lo, min(g.lo+lo+winogradChannelLastGradPart, g.hi)
+	g.s.WinogradChannelLastInput(&kernel.WinogradChannelLast{T: g.tx[lo*g.depth:], X: g.x, Pos: g.inPos[first*tileInputs : limit*tileInputs],
 		Step: g.xstep, Stride: g.depth, C: g.depth})
-	g.s.WinogradRowsGradient(&kernel.WinogradRows{T: g.ty[lo*g.width:], X: g.y, Pos: g.outPos[first*tileOutputs : limit*tileOutputs],
+	g.s.WinogradChannelLastGradient(&kernel.WinogradChannelLast{T: g.ty[lo*g.width:], X: g.y, Pos: g.outPos[first*tileOutputs : limit*tileOutputs],
 		Step: g.ystep, Stride: g.width, C: g.width})
 }
 
 // products adds the gradient of some inputs and a block of outputs.
-func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
-	const inputs = winogradRowsInputs * kernel.RowTile
+func (g *winogradChannelLastGrad) products(worker int, b outputBlock, part int) {
+	const inputs = winogradChannelLastInputs * kernel.ChannelLastTile
 	sums, width := g.sums[worker], b.vecs*g.s.Lanes
 	lo, rows, outs := part*inputs, min(inputs, g.in.C-part*inputs), g.out.C
 	a := kernel.WinogradWeights{U: sums, W: g.dst[lo*9*outs+b.first:], Rows: rows, Width: width,
@@ -287,9 +287,9 @@ func (g *winogradRowsGrad) products(worker int, b rowBlock, part int) {
 			ahead.W, ahead.Rows = a.W[first*a.WRow:], (j+1)*rows/kernel.WinogradProducts-first
 			g.s.WinogradWeightsAhead(&ahead)
 		}
-		g.s.RowsGrad(&kernel.RowsGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
+		g.s.ChannelLastGrad(&kernel.ChannelLastGrad{Dst: sums[j*g.sumStep:], X: g.tx[j*g.xstep+lo:], Y: g.ty[j*g.ystep+b.first:],
 			XPos: g.tileX[:g.hi-g.lo], YPos: g.tileY[:g.hi-g.lo], DstStride: width,
-			Tiles: (rows + kernel.RowTile - 1) / kernel.RowTile, Vecs: b.vecs, Write: true})
+			Tiles: (rows + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile, Vecs: b.vecs, Write: true})
 	}
 	if whole {
 		g.s.WinogradWeightsGrad(&a)

@@ -19,15 +19,15 @@ const (
 
 // winogradPlanes is a 3×3 convolution of stride 1 in the planes layout.
 type winogradPlanes struct {
-	*planesUnit // for single images
-	fwd, bwd    *winogradPlanesConv
-	grad        *winogradPlanesGrad
-	taps        []float32 // weights with whole vectors of outputs, and transformed
-	products    []float32
+	*directPlanes // for single images
+	fwd, bwd      *winogradPlanesConv
+	grad          *winogradPlanesGrad
+	taps          []float32 // weights with whole vectors of outputs, and transformed
+	products      []float32
 }
 
-func newWinogradPlanes(u *planesUnit, workers int, inference bool, mem scratch) *winogradPlanes {
-	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
+func newWinogradPlanes(u *directPlanes, workers int, inference bool, mem scratch) *winogradPlanes {
+	w := &winogradPlanes{directPlanes: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
 		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)
@@ -93,7 +93,7 @@ func (u *winogradPlanes) InputGradient(team *workers.Team, dx, dz []float32, ima
 // weights leaves single images, which have few positions, to the direct kernels.
 func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
-		u.planesUnit.WeightGradient(team, dw, dz, x, first, limit)
+		u.directPlanes.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
 	u.grad.run(team, dw, dz, x, limit)
