@@ -402,9 +402,8 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	ws.belong(n)
 	t := &ws.predict
 	if ws.eval == nil {
-		serial := workers.New(1)
 		for range ws.team.Size() {
-			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), channelLastParts, &ws.packs))
+			ws.eval = append(ws.eval, newPass(n, workers.New(1), n.predictPart(), channelLastParts, &ws.packs))
 		}
 		t.view = make([]tensor.Tensor, ws.team.Size())
 	}

@@ -18,18 +18,25 @@ type Task interface {
 const spins = 20000
 
 // Team runs tasks on a fixed number of workers, the caller being worker 0. No goroutine starts and nothing is
-// allocated while it runs.
+// allocated while it runs. It runs one task at a time.
 type Team struct {
 	size   int
-	epoch  atomic.Uint64 // odd while closing
+	state  atomic.Int32  // idle, busy or closed
+	epoch  atomic.Uint64 // of the tasks that helpers took part in
 	shares []share       // of the chunks, one a worker
 	left   atomic.Int64  // helpers still busy with this epoch
 	task   Task
 	mu     sync.Mutex
 	wake   *sync.Cond
-	closed bool
 	panics atomic.Pointer[any]
 }
+
+// states of a team
+const (
+	idle = iota
+	busy
+	closed
+)
 
 // share is the chunks that a worker does before it helps others: neighbours, as they were in the layer before, so that it
 // finds in its own cache what it wrote there.
@@ -53,8 +60,12 @@ func New(n int) *Team {
 // Size is the number of workers.
 func (t *Team) Size() int { return t.size }
 
-// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here.
+// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, and the team can
+// be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine does, whatever
+// the numbers of workers and chunks, and after Close.
 func (t *Team) Run(task Task, chunks int) {
+	t.enter()
+	defer t.leave()
 	if t.size == 1 || chunks == 1 {
 		for i := range chunks {
 			task.DoChunk(0, i)
@@ -78,6 +89,22 @@ func (t *Team) Run(task Task, chunks int) {
 	if e := t.panics.Swap(nil); e != nil {
 		panic(*e)
 	}
+}
+
+// enter and leave begin and end a task.
+func (t *Team) enter() {
+	if !t.state.CompareAndSwap(idle, busy) {
+		t.refuse()
+	}
+}
+
+func (t *Team) leave() { t.state.Store(idle) }
+
+func (t *Team) refuse() {
+	if t.state.Load() == closed {
+		panic("workers: the team was closed. Make a new one")
+	}
+	panic("workers: the team is at work. Run no task from inside another one, and none from two goroutines")
 }
 
 // Span is the number of neighbouring pieces of work to put in a chunk: large, so that a worker stays in one part of
@@ -113,7 +140,7 @@ func (t *Team) work(worker int) {
 				continue
 			}
 			t.mu.Lock()
-			for t.epoch.Load() == seen && !t.closed {
+			for t.epoch.Load() == seen && t.state.Load() != closed {
 				t.wake.Wait()
 			}
 			t.mu.Unlock()
@@ -128,10 +155,19 @@ func (t *Team) work(worker int) {
 	}
 }
 
-// Close ends the helpers; run must not be called after it.
+// Close ends the helpers. Closing twice is harmless; closing a team at work panics, as does Run after it.
 func (t *Team) Close() {
-	t.mu.Lock()
-	t.closed = true
+	if t.Closed() {
+		return
+	}
+	t.mu.Lock() // a helper looks at the state and falls asleep in one
+	ended := t.state.CompareAndSwap(idle, closed)
 	t.mu.Unlock()
+	if !ended {
+		t.refuse()
+	}
 	t.wake.Broadcast()
 }
+
+// Closed says whether Close was called.
+func (t *Team) Closed() bool { return t.state.Load() == closed }
