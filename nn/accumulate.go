@@ -8,7 +8,7 @@ import (
 )
 
 // LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits [B,K].
-// It is called for several batches at the same time.
+// It is called for several batches at the same time. It must not use the workspace, nor one beside it: that panics.
 type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
 // lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
@@ -47,6 +47,8 @@ func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts
 }
 
 func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
+	ws.own("Accumulate")
+	ws.belong(n)
 	most := 0
 	for _, x := range batches {
 		n.check(x)
@@ -143,7 +145,11 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 	logits := p.forward(net, x, Train)
 	d := p.dout
 	d.Shape[0], d.Data = p.images, d.Data[:len(logits.Data)]
-	if err := loss(batch, logits, d); err != nil {
+	p.loss = lossTask{loss, batch, logits, d, nil}
+	p.team.Run(&p.loss, 1)
+	err := p.loss.err
+	p.loss = lossTask{}
+	if err != nil {
 		return err
 	}
 	p.dst, p.samples = dst, nil
@@ -151,9 +157,19 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 	return nil
 }
 
+// lossTask calls the loss as work of the team, so that one that uses the workspace panics on one worker too.
+type lossTask struct {
+	loss      LossFunc
+	batch     int
+	logits, d *tensor.Tensor
+	err       error
+}
+
+// DoChunk implements [workers.Task].
+func (l *lossTask) DoChunk(int, int) { l.err = l.loss(l.batch, l.logits, l.d) }
+
 // makeLanes makes n lanes for batches of up to most images and shares the workers out.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
-	ws.belong(net)
 	if len(ws.lanes) != n {
 		ws.closeLanes()
 		ws.train = nil // of a first step without memory: lanes take its place

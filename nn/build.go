@@ -163,7 +163,7 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 // Build draws the parameters and returns the network; the last layer's outputs are the logits.
 func (b *Builder) Build() *Network {
 	n := b.net
-	n.classes = b.g.C
+	n.classes, n.shape = b.g.C, shapeOf(n)
 	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
 	if k := len(n.stats); k > 0 {
 		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"ocl/nn/internal/conv"
 	"ocl/tensor"
 )
@@ -9,6 +11,7 @@ import (
 // its working state for a pass.
 type layer interface {
 	bind(p *pass, in conv.Layout) (state, conv.Layout)
+	fmt.Stringer // what its buffers depend on, beside its input
 }
 
 // state is a layer's caches and buffers in one pass. x and g are activations and gradients in the engine's layouts.

@@ -21,6 +21,7 @@ type Network struct {
 	featureDim int
 	flops      int64
 	layers     []layer
+	shape      []string // see shapeOf
 	list       []Param
 	stats      []Param // running statistics; Offset is into running
 	initial    []initial
@@ -89,8 +90,12 @@ func (n *Network) Clone() *Network {
 	return &c
 }
 
-// CopyFrom sets parameters and running statistics to those of src, a network of the same shape.
+// CopyFrom sets parameters and running statistics to those of src, a network of the same shape. It panics where src is of
+// another shape.
 func (n *Network) CopyFrom(src *Network) {
+	if own, others := n.differsInShape(src); own != "" {
+		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own, others))
+	}
 	copy(n.params, src.params)
 	copy(n.running, src.running)
 	n.version = src.version
@@ -112,14 +117,17 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 	return d.Float32s("running", n.running)
 }
 
-// Workspace holds the activations and gradients of passes through networks of one shape. It is used by one goroutine
-// at a time and has workers of its own. Close ends them.
+// Workspace holds the activations and gradients of passes through networks of one shape, kernel set and algorithm of
+// convolutions: those of the network that made it, and for one from Beside those of the first network that uses it. Given
+// another network it panics. It is used by one goroutine at a time, and not by a task or loss that it runs, which panics too.
+// It has workers of its own; Close ends them.
 type Workspace struct {
 	team    *workers.Team
 	set     *kernel.Set // for work on vectors
 	work    *work
 	packs   packs
-	made    *Network // whose kernels and algorithm the weights are packed for
+	made    *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
+	beside  bool     // another workspace has the workers
 	train   *pass
 	last    *pass     // of the last Forward; nil after Accumulate
 	lanes   []*lane   // of Accumulate
@@ -140,14 +148,14 @@ type Workspace struct {
 
 // NewWorkspace returns a workspace with so many workers; results do not depend on it.
 func (n *Network) NewWorkspace(size int) *Workspace {
-	return &Workspace{team: workers.New(size), set: n.set, work: &work{}}
+	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}}
 }
 
 // Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
-// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
-// nor used by Accumulate. Its passes count into the FLOPs of ws.
+// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it. To close it, or to use it for
+// Accumulate or ProbeBeside, which start workers, panics. Its passes count into the FLOPs of ws.
 func (ws *Workspace) Beside() *Workspace {
-	return &Workspace{team: ws.team, set: ws.set, work: ws.work}
+	return &Workspace{team: ws.team, set: ws.set, work: ws.work, beside: true}
 }
 
 // work is what the passes of a workspace and of those beside it have taken.
@@ -163,8 +171,9 @@ func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.team.Size() }
 
-// Close ends the workers; the workspace cannot be used any more.
+// Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is harmless.
 func (ws *Workspace) Close() {
+	ws.own("Close")
 	ws.closeLanes()
 	ws.probe.close()
 	ws.team.Close()
@@ -230,20 +239,34 @@ func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tenso
 	return ws.last.forward(n, x, m)
 }
 
-// belong panics where a workspace made for one network is given another that packs its weights otherwise.
+// belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or whose
+// weights are packed otherwise.
 func (ws *Workspace) belong(n *Network) {
+	if ws.team.Closed() {
+		panic("nn: the workspace was closed. Make another one with NewWorkspace")
+	}
 	if ws.made == nil {
 		ws.made, ws.set = n, n.set
 	}
-	if ws.made.set != n.set || ws.made.algorithm != n.algorithm || len(ws.made.params) != len(n.params) {
-		panic("nn: a workspace serves networks of one shape, made with one kernel set and one algorithm of convolutions")
+	if own, others := ws.made.differs(n); own != "" {
+		panic(fmt.Sprintf("nn: the workspace was made for a network with %s, got one with %s. Use a workspace of its own for each", own, others))
 	}
 }
 
-// lastForward is the pass that a backward pass follows.
-func (ws *Workspace) lastForward() *pass {
+// own panics where the workers are another workspace's.
+func (ws *Workspace) own(what string) {
+	if ws.beside {
+		panic(fmt.Sprintf("nn: %s: the workspace is beside another one. Use that one", what))
+	}
+}
+
+// lastForward is the pass of n that a backward pass follows.
+func (ws *Workspace) lastForward(n *Network) *pass {
 	if ws.last == nil {
 		panic("nn: Backward and Features follow a Forward in the same workspace, with no Accumulate between")
+	}
+	if ws.last.net != n {
+		panic("nn: Backward and Features follow a Forward of the same network. The last Forward in the workspace was another's")
 	}
 	return ws.last
 }
@@ -267,7 +290,7 @@ func (n *Network) check(x *tensor.Tensor) {
 
 // Features returns the features [B,D] of the last Forward. They belong to the workspace.
 func (n *Network) Features(ws *Workspace) *tensor.Tensor {
-	p := ws.lastForward()
+	p := ws.lastForward(n)
 	f := p.featureOut
 	f.Shape[0] = p.images
 	f.Data = f.Data[:p.images*n.featureDim]
@@ -303,7 +326,7 @@ func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.T
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
 // [B,K]. The last Forward must have been in Eval mode: batch statistics tie samples together. Grads stay as they are.
 func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst []float32) {
-	if ws.lastForward().mode != Eval {
+	if ws.lastForward(n).mode != Eval {
 		panic("nn: per-sample gradients need a forward pass in Eval mode")
 	}
 	if len(dst) != dlogits.Dim(0)*len(n.params) {
@@ -314,7 +337,7 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 }
 
 func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
-	p := ws.lastForward()
+	p := ws.lastForward(n)
 	d.CheckShape("gradient of the logits", p.images, n.classes)
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples

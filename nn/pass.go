@@ -44,8 +44,9 @@ type pass struct {
 	deferred bool // whoever runs the pass moves the running statistics
 	images   int
 	part     tensor.Tensor // the images of a part
-	dst      []float32     // gradients of the parameters [P]; nil while per-sample gradients are made
-	samples  []float32     // per-sample gradients [B,P], or nil
+	loss     lossTask
+	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
+	samples  []float32 // per-sample gradients [B,P], or nil
 
 	profile *profile
 }

@@ -20,6 +20,7 @@ type probing struct {
 // workers; that gives the same bits. The results belong to the workspace and hold until its next use. No Backward may follow.
 func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
 	n.check(x)
+	ws.own("ProbeBeside")
 	ws.belong(n)
 	ws.belong(other)
 	ws.last = nil
