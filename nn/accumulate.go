@@ -43,6 +43,11 @@ func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts
 	if len(parts) != max(0, len(batches)-1) {
 		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients, want one for each of %d batches but the first", len(parts), len(batches)))
 	}
+	for i, p := range parts {
+		if len(p) != len(n.params) {
+			panic(fmt.Sprintf("nn: AccumulateApart: %d values for gradient %d, want %d", len(p), i, len(n.params)))
+		}
+	}
 	return n.accumulate(ws, batches, parts, loss)
 }
 

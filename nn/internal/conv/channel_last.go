@@ -7,16 +7,12 @@ import (
 
 // directChannelLast is a convolution in the channel-last layout.
 type directChannelLast struct {
-	s        *kernel.Set
-	w        Window
-	in, out  Layout
+	ends
 	fwd, bwd *channelLastConv
 	grad     *channelLastGrad
-	packed   *Packed
-	plus     plus
 }
 
-func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, weights *Packed) *directChannelLast {
+func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed) *directChannelLast {
 	forward := func(y, x, tap int) (int, int, bool) {
 		dy, dx := w.shift(tap)
 		iy, oky := w.source(y, dy, in.H)
@@ -29,7 +25,7 @@ func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, 
 		ox, okx := w.target(x, dx, out.W)
 		return oy, ox, oky && okx
 	}
-	u := &directChannelLast{s: s, w: w, in: in, out: out, packed: weights, plus: newPlus(in.C),
+	u := &directChannelLast{ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)},
 		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
 		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
 	}
@@ -69,14 +65,17 @@ func (u *directChannelLast) PackBackward(w []float32) {
 func (u *directChannelLast) Finishes() bool { return true }
 
 func (u *directChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
 	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
 func (u *directChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 func (u *directChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	u.checkWeights(dw, dz, x, first, limit)
 	u.grad.run(team, dw, dz, x, first, limit)
 }
 
@@ -106,7 +105,7 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 					continue
 				}
 				rel := in.PixelAt(0, iy, ix) - in.PixelAt(0, by, bx)
-				g.tap, g.tapIn = append(g.tap, t), append(g.tapIn, int32(rel))
+				g.tap, g.tapIn = append(g.tap, t), append(g.tapIn, offset("taps", rel))
 				key = append(key, byte(t), byte(rel), byte(rel>>8), byte(rel>>16), byte(rel>>24))
 			}
 			i, ok := index[string(key)]
@@ -116,8 +115,8 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 				groups = append(groups, g)
 			}
 			for img := range n {
-				groups[i].out = append(groups[i].out, int32(out.PixelAt(img, y, x)))
-				groups[i].in = append(groups[i].in, int32(in.PixelAt(img, by, bx)))
+				groups[i].out = append(groups[i].out, offset("outputs", out.PixelAt(img, y, x)))
+				groups[i].in = append(groups[i].in, offset("inputs", in.PixelAt(img, by, bx)))
 			}
 		}
 	}
@@ -209,7 +208,7 @@ func (c *channelLastConv) weightOffsets(groups []tapGroup, vecs int) [][]int32 {
 	all := make([][]int32, len(groups))
 	for i, g := range groups {
 		for _, tap := range g.tap {
-			all[i] = append(all[i], int32(tap*c.depth*vecs*c.s.Lanes))
+			all[i] = append(all[i], offset("weights", tap*c.depth*vecs*c.s.Lanes))
 		}
 	}
 	return all
@@ -273,8 +272,8 @@ func (g *channelLastGrad) listFor(first, limit int) []tapList {
 			for y := range g.out.H {
 				for x := range g.out.W {
 					if iy, ix, ok := g.mapping(y, x, t); ok {
-						l[t].x = append(l[t].x, int32(g.in.PixelAt(img, iy, ix)))
-						l[t].y = append(l[t].y, int32(g.out.PixelAt(img, y, x)))
+						l[t].x = append(l[t].x, offset("inputs", g.in.PixelAt(img, iy, ix)))
+						l[t].y = append(l[t].y, offset("outputs", g.out.PixelAt(img, y, x)))
 					}
 				}
 			}

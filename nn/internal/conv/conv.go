@@ -3,6 +3,8 @@
 package conv
 
 import (
+	"fmt"
+
 	"ocl/internal/kernel"
 	"ocl/nn/internal/workers"
 )
@@ -37,7 +39,11 @@ type Maker struct {
 }
 
 // Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the whole map.
+// It builds the tables of offsets that the kernels follow, and panics where shapes do not fit each other, where an offset is
+// beyond 32 bits and where a map in planes is narrower than PlanesWidth. Tables of channel-last convolutions and of Winograd's
+// algorithm depend on the number of images; the first run for it builds them.
 func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
+	w.check(in, out)
 	if m.scratch == nil {
 		m.scratch = scratch{}
 	}
@@ -58,6 +64,20 @@ func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 
 // Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size.
 type Window struct{ Taps, Stride int }
+
+// check panics unless the window takes in to out.
+func (w Window) check(in, out Layout) {
+	if w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
+		panic(fmt.Sprintf("conv: %d taps and stride %d; want 1 or 9, and 1 or 2", w.Taps, w.Stride))
+	}
+	if in.ChannelLast != out.ChannelLast || in.N != out.N || out.H != w.Out(in.H) || out.W != w.Out(in.W) ||
+		min(in.C, out.C, out.N, out.H, out.W) < 1 {
+		panic(fmt.Sprintf("conv: input %v and output %v; want one layout, as many images and sides divided by stride %d", in, out, w.Stride))
+	}
+	if !out.ChannelLast && out.W < PlanesWidth {
+		panic(fmt.Sprintf("conv: maps of %d×%d pixels in planes, narrower than %d. Use the channel-last layout", out.H, out.W, PlanesWidth))
+	}
+}
 
 // shift is where a tap lies relative to the centre.
 func (w Window) shift(tap int) (dy, dx int) {
@@ -103,10 +123,54 @@ func (p plus) to(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
 }
 
+// ends is what the convolutions of both layouts have, and where their runs end.
+type ends struct {
+	s       *kernel.Set
+	w       Window
+	in, out Layout // in planes with stride 2, in is that of the phases
+	weights int    // floats of the parameter
+	packed  *Packed
+	plus    plus
+}
+
+// checkForward, checkInput and checkWeights look at the buffers of a run, once: they must be as long as the tables reach.
+func (e *ends) checkForward(z, x []float32, images int, f kernel.Finish) {
+	if e.packed.forward == nil {
+		panic("conv: Forward without PackForward")
+	}
+	e.in.holds("input", x, images)
+	e.out.holds("output", z, images)
+	if f.Res != nil {
+		e.out.holds("residual", f.Res, images)
+	}
+}
+
+func (e *ends) checkInput(dx, dz []float32, images int, res []float32) {
+	if e.packed.backward == nil {
+		panic("conv: InputGradient without PackBackward")
+	}
+	e.in.holds("gradient of the input", dx, images)
+	e.out.holds("gradient of the output", dz, images)
+	if res != nil {
+		e.in.holds("sum with the gradient of the input", res, images)
+	}
+}
+
+func (e *ends) checkWeights(dw, dz, x []float32, first, limit int) {
+	if len(dw) != e.weights || first < 0 || first >= limit {
+		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d; want %d over some", len(dw), first, limit, e.weights))
+	}
+	e.in.holds("input", x, limit)
+	e.out.holds("gradient of the output", dz, limit)
+}
+
 // room returns v, or n floats if it is still empty. New ones are zero, and so stays what pads a block.
 func room(v *[]float32, n int) []float32 {
 	if *v == nil {
 		*v = make([]float32, n)
+	}
+	if len(*v) != n {
+		panic(fmt.Sprintf("conv: room for %d packed weights; want %d. Share Packed between convolutions of one kind only", len(*v), n))
 	}
 	return *v
 }

@@ -16,16 +16,12 @@ const (
 // directPlanes is a convolution in the planes layout. With stride 2 its input is given as four phases (see [Phases]) and so
 // is the gradient of its input.
 type directPlanes struct {
-	s       *kernel.Set
-	w       Window
-	in, out Layout // in: the map itself for stride 1, the phases for stride 2
-	ins     int    // input channels
-	fwd     *planesConv
-	bwd     []planesPhase
-	grad    *planesGrad
-	size    int // of all phases' packed weights
-	packed  *Packed
-	plus    plus
+	ends
+	ins  int // input channels
+	fwd  *planesConv
+	bwd  []planesPhase
+	grad *planesGrad
+	size int // of all phases' packed weights
 }
 
 // planesPhase is the part of an input gradient that writes one phase: all input channels from channel first on.
@@ -36,8 +32,9 @@ type planesPhase struct {
 	w     int // where its packed weights begin
 }
 
-func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, weights *Packed) *directPlanes {
-	u := &directPlanes{s: s, w: w, in: in, out: out, ins: in.C, packed: weights, plus: newPlus(in.C)}
+func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed) *directPlanes {
+	u := &directPlanes{ins: in.C,
+		ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)}}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
 		if d == -1 {
 			return 1, -1
@@ -45,7 +42,7 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, weigh
 		return d, 0
 	}
 	if w.Stride == 2 {
-		u.in, u.ins = phasesOf(in), in.C
+		u.in = phasesOf(in)
 	}
 	var off, target []int32
 	for c := range u.ins {
@@ -58,8 +55,8 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, weigh
 				px, dx = phaseOf(dx)
 				ch += (2*py + px) * u.ins
 			}
-			off = append(off, int32(ch*u.in.stride+dy*u.in.RowStride+dx))
-			target = append(target, int32((c*w.Taps+t)*out.C))
+			off = append(off, offset("inputs", ch*u.in.stride+dy*u.in.RowStride+dx))
+			target = append(target, offset("weights", (c*w.Taps+t)*out.C))
 		}
 	}
 	u.fwd = newPlanesConv(s, out, u.in, off, u.in.C)
@@ -87,7 +84,7 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, weigh
 				if w.Stride == 2 { // 2·y'+dy = 2·y+phase
 					sy, sx = (f/2-dy)/2, (f%2-dx)/2
 				}
-				off = append(off, int32(o*out.stride+sy*out.RowStride+sx))
+				off = append(off, offset("outputs", o*out.stride+sy*out.RowStride+sx))
 			}
 		}
 		dst := u.in
@@ -134,10 +131,12 @@ func (u *directPlanes) PackBackward(w []float32) {
 func (u *directPlanes) Finishes() bool { return u.fwd.exact }
 
 func (u *directPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
 	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
 func (u *directPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
 	for _, f := range u.bwd {
 		at := f.first * u.in.stride
 		f.conv.run(team, dx[at:], dz, u.packed.backward[f.w:], images, u.plus.to(kernel.Tail(res, at)))
@@ -145,6 +144,7 @@ func (u *directPlanes) InputGradient(team *workers.Team, dx, dz []float32, image
 }
 
 func (u *directPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	u.checkWeights(dw, dz, x, first, limit)
 	u.grad.run(team, dw, dz, x, first, limit)
 }
 

@@ -61,10 +61,12 @@ func (u *winogradChannelLast) PackBackward(w []float32) {
 }
 
 func (u *winogradChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
 	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
 func (u *winogradChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
@@ -74,6 +76,7 @@ func (u *winogradChannelLast) WeightGradient(team *workers.Team, dw, dz, x []flo
 		u.directChannelLast.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
+	u.checkWeights(dw, dz, x, first, limit)
 	u.grad.run(team, dw, dz, x, limit)
 }
 
@@ -87,10 +90,10 @@ func winogradPixels(g Layout, rows, cols, top, left int, outside func(first int)
 				for k := range rows * cols {
 					y, x := ty+top+k/cols, tx+left+k%cols
 					if y < 0 || y >= g.H || x < 0 || x >= g.W {
-						pos = append(pos, int32(outside(g.PixelAt(img, ty, tx))))
+						pos = append(pos, offset("pixels", outside(g.PixelAt(img, ty, tx))))
 						continue
 					}
-					pos = append(pos, int32(g.PixelAt(img, y, x)))
+					pos = append(pos, offset("pixels", g.PixelAt(img, y, x)))
 				}
 			}
 		}
@@ -127,7 +130,7 @@ func tilesOf(g Layout) int {
 func everyStride(n, stride int) []int32 {
 	v := make([]int32, n)
 	for i := range v {
-		v[i] = int32(i * stride)
+		v[i] = offset("products", i*stride)
 	}
 	return v
 }

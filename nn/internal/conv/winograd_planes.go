@@ -83,10 +83,12 @@ func (u *winogradPlanes) pack(dst []float32, ins, outs int) {
 }
 
 func (u *winogradPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
 	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
 func (u *winogradPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
@@ -96,6 +98,7 @@ func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32,
 		u.directPlanes.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
+	u.checkWeights(dw, dz, x, first, limit)
 	u.grad.run(team, dw, dz, x, limit)
 }
 
@@ -149,15 +152,15 @@ func (u *winogradUnits) each(out Layout, images int, visit func(img, y int)) {
 // add appends the unit of a row of tiles that begins at column x; of its columns skip belong to its neighbour.
 func (u *winogradUnits) add(in, out Layout, img, y, x, skip int) {
 	for r := range unitInputs { // a border of zeros lies above and below the map
-		u.in = append(u.in, int32(in.RowAt(0, img, min(y-1+r, in.H))+x))
+		u.in = append(u.in, offset("inputs", in.RowAt(0, img, min(y-1+r, in.H))+x))
 	}
 	for r := range unitOutputs {
 		row := out.RowAt(0, img, min(y+r, out.H)) + x
-		u.grad = append(u.grad, int32(row))
+		u.grad = append(u.grad, offset("outputs", row))
 		if y+r >= out.H {
 			row = out.RowAt(0, img, y) + x
 		}
-		u.out = append(u.out, int32(row))
+		u.out = append(u.out, offset("outputs", row))
 	}
 	u.skip = append(u.skip, int32(skip))
 }
