@@ -39,7 +39,7 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	if l.short.size > 0 {
 		b.short = p.conv(in, out, conv.Window{Taps: 1, Stride: l.stride}, l.short)
 		b.bnS = p.norm(out, false, l.normS)
-		b.zs, b.s = p.own("z", out), p.own("short", out)
+		b.zs, b.s = p.own("short z", out), p.own("short", out)
 	}
 	b.y = p.activation(out)
 	if !in.ChannelLast && l.stride == 2 {
@@ -64,18 +64,48 @@ func (b *blockState) forward(p *pass, x []float32) []float32 {
 	l := b.l
 	b.x = x
 	if b.split != nil {
-		b.split.Run(p.team, b.xs, x, p.images, false)
-		b.x = b.xs
-		p.mark(l.conv1.name, "phases")
+		b.forwardSplit(p, x)
+		p.convNorm(l.conv2.name, b.conv2, b.bn2, b.out, b.y, b.z2, b.y1, b.s)
+		return b.y
 	}
 	res := x
-	if b.short != nil {
-		p.convNorm(l.short.name, b.short, b.bnS, b.s, b.zs, b.x, nil)
+	if b.short != nil { // channel-last
+		p.convNorm(l.short.name, b.short, b.bnS, b.in, b.s, b.zs, x, nil)
 		res = b.s
 	}
-	p.convNorm(l.conv1.name, b.conv1, b.bn1, b.y1, b.z1, b.x, nil)
-	p.convNorm(l.conv2.name, b.conv2, b.bn2, b.y, b.z2, b.y1, res)
+	p.convNorm(l.conv1.name, b.conv1, b.bn1, b.in, b.y1, b.z1, x, nil)
+	p.convNorm(l.conv2.name, b.conv2, b.bn2, b.out, b.y, b.z2, b.y1, res)
 	return b.y
+}
+
+// forwardSplit does the two convolutions of stride 2 in planes, which read the phases of x, part by part.
+func (b *blockState) forwardSplit(p *pass, x []float32) {
+	l, in := b.l, b.split.Split
+	b.x = b.xs
+	if p.folds(b.conv1) {
+		p.flush()
+		b.split.Run(p.team, b.xs, x, 0, p.images, false)
+		p.mark(l.conv1.name, "phases")
+		p.convNorm(l.short.name, b.short, b.bnS, in, b.s, b.zs, b.xs, nil)
+		p.convNorm(l.conv1.name, b.conv1, b.bn1, in, b.y1, b.z1, b.xs, nil)
+		return
+	}
+	b.bnS.begin(p.net, p.mode, b.s, b.zs, nil, p.images)
+	b.bn1.begin(p.net, p.mode, b.y1, b.z1, nil, p.images)
+	part := p.partOf(in, b.out)
+	for first := 0; first < p.images; first += part {
+		limit := min(first+part, p.images)
+		p.writePending(first, limit)
+		p.mark(l.conv1.name, "norm")
+		b.split.Run(p.team, b.xs, x, first, limit, false)
+		p.mark(l.conv1.name, "phases")
+		p.convolve(l.short.name, b.short, b.bnS, in, b.xs, first, limit)
+		p.convolve(l.conv1.name, b.conv1, b.bn1, in, b.xs, first, limit)
+	}
+	p.pending = append(p.pending[:0], b.bnS, b.bn1)
+	b.bnS.settleBatch(p.team)
+	b.bn1.settleBatch(p.team)
+	p.mark(l.conv1.name, "norm")
 }
 
 func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
@@ -105,7 +135,7 @@ func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	b.short.InputGradient(p.team, dx, b.dzS, p.images, dx)
 	p.mark(l.short.name, "input gradient")
 	if b.split != nil {
-		b.split.Run(p.team, b.dx, dx, p.images, true)
+		b.split.Run(p.team, b.dx, dx, 0, p.images, true)
 		p.mark(l.conv1.name, "phases")
 	}
 	return b.dx

@@ -81,7 +81,7 @@ func (s *stemState) unload(dst *tensor.Tensor) {
 }
 
 func (s *stemState) forward(p *pass, _ []float32) []float32 {
-	p.convNorm(s.l.conv.name, s.conv, s.bn, s.y, s.z, s.x, nil)
+	p.convNorm(s.l.conv.name, s.conv, s.bn, s.in, s.y, s.z, s.x, nil)
 	return s.y
 }
 
@@ -115,6 +115,7 @@ func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 }
 
 func (s *channelLastState) forward(p *pass, x []float32) []float32 {
+	p.flush()
 	s.r.Run(p.team, s.y[s.out.PixelAt(p.first, 0, 0):], x, p.images, false)
 	p.mark("to channel-last", "forward")
 	return s.y

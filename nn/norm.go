@@ -14,8 +14,11 @@ const (
 	normMomentum = 0.1
 )
 
-// norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it. Chunks are
-// channels (planes) or groups of channels (channel-last): no sum is split over workers.
+// norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it.
+//
+// Channel-last, a chunk of work is a group of channels. In planes it is half of the channels of an image, since convolutions
+// share their work out by images too: so a worker finds in its own cache what it wrote there. Sums of a channel in an image
+// are kept apart and added up in the order of the images. No sum is split over workers in either layout.
 type norm struct {
 	s    *kernel.Set
 	g    conv.Layout
@@ -36,15 +39,28 @@ type norm struct {
 	p, q, r                 []float32
 	sums                    []float64 // two a channel
 	part                    []float32 // channel-last: partial sums, two a channel
-	phase                   int
+	ofImages                []float32 // planes: sums of each channel and image, twice
+
+	// the work that is going on
+	phase, first, limit int
+	groups              int // that images are cut into, in planes
 }
 
 // normRef says where a batch norm's parameters and running statistics lie in a network.
 type normRef struct{ gamma, beta, mean, variance int }
 
+// The kinds of work of a norm: on groups of channels, and in planes on images.
 const (
-	normForward = iota
-	normBackward
+	channelsForward = iota
+	channelsBackward
+	imagesSum
+	imagesSquares
+	imagesWrite
+	imagesGradientSums
+	imagesApply
+)
+
+const (
 	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes over.
 	channelSpan = conv.ChannelPad
 	pixelPart   = 256
@@ -53,20 +69,53 @@ const (
 func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
 	n := conv.Reach(g.C)
 	v := func() []float32 { return make([]float32, n) }
-	return &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
-		unbiased: make([]float64, n), sums: make([]float64, 2*n), part: make([]float32, 2*n)}
+	b := &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
+		unbiased: make([]float64, n), sums: make([]float64, 2*n)}
+	if g.ChannelLast {
+		b.part = make([]float32, 2*n)
+	} else {
+		b.ofImages = make([]float32, 2*g.C*g.N)
+	}
+	return b
 }
 
-// forward writes y = relu?(norm(z) + res?).
-func (b *norm) forward(team *workers.Team, net *Network, mode Mode, y, z, res []float32, images int) {
-	b.net, b.mode, b.y, b.z, b.res, b.images, b.phase = net, mode, y, z, res, images, normForward
-	team.Run(b, b.chunks())
+// begin starts the forward pass of a batch, y = relu?(norm(z) + res?). Channel-last, forward does it once z is there. In planes
+// come observe for the images in their order, as soon as they lie in z; settleBatch; and write for all of them.
+func (b *norm) begin(net *Network, mode Mode, y, z, res []float32, images int) {
+	b.net, b.mode, b.y, b.z, b.res, b.images = net, mode, y, z, res, images
 }
+
+// forward finds the statistics of z and writes y.
+func (b *norm) forward(team *workers.Team) { b.run(team, channelsForward, 0, b.images) }
+
+// observe adds up images [first, limit) of z.
+func (b *norm) observe(team *workers.Team, first, limit int) {
+	if b.mode != Eval {
+		b.run(team, imagesSum, first, limit)
+	}
+}
+
+// settleBatch finds scale and shift once all images were observed.
+func (b *norm) settleBatch(team *workers.Team) {
+	if b.known {
+		return
+	}
+	if b.mode != Eval {
+		b.addImages(b.sums, b.ofImages)
+		b.means(0, b.g.C)
+		b.run(team, imagesSquares, 0, b.images)
+		b.addImages(b.sums, b.ofImages)
+	}
+	b.factors(0, b.g.C)
+}
+
+// write writes images [first, limit) of y.
+func (b *norm) write(team *workers.Team, first, limit int) { b.run(team, imagesWrite, first, limit) }
 
 // settle sets scale and shift by the running statistics, for all passes until the next call.
 func (b *norm) settle(net *Network) {
 	b.net, b.mode, b.known = net, Eval, true
-	b.statistics(0, b.g.C)
+	b.factors(0, b.g.C)
 }
 
 // finish is what norm does to the output of a convolution once it is settled.
@@ -76,49 +125,84 @@ func (b *norm) finish(res []float32) kernel.Finish {
 
 // backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and writes that of z to dz.
 func (b *norm) backward(team *workers.Team, dst, dz, grad, y, z []float32, images int) {
-	b.dst, b.dz, b.grad, b.y, b.z, b.images, b.phase = dst, dz, grad, y, z, images, normBackward
+	b.dst, b.dz, b.grad, b.y, b.z, b.images = dst, dz, grad, y, z, images
 	if !b.relu {
 		b.y = nil
 	}
-	team.Run(b, b.chunks())
-}
-
-func (b *norm) chunks() int {
 	if b.g.ChannelLast {
-		return roundUp(b.g.C, channelSpan) / channelSpan
+		b.run(team, channelsBackward, 0, images)
+		return
 	}
-	return b.g.C
+	b.run(team, imagesGradientSums, 0, images)
+	n := len(b.mean)
+	b.addImages(b.sums[:n], b.ofImages)
+	b.addImages(b.sums[n:], b.ofImages[b.g.C*b.g.N:])
+	b.slopes(0, b.g.C)
+	b.run(team, imagesApply, 0, images)
 }
 
+// run does work on images [first, limit).
+func (b *norm) run(team *workers.Team, phase, first, limit int) {
+	b.phase, b.first, b.limit = phase, first, limit
+	if b.g.ChannelLast {
+		team.Run(b, roundUp(b.g.C, channelSpan)/channelSpan)
+		return
+	}
+	b.groups = min(team.Size(), limit-first)
+	team.Run(b, b.groups*b.g.C)
+}
+
+// DoChunk implements [workers.Task].
 func (b *norm) DoChunk(_, chunk int) {
-	lo, hi := chunk, chunk+1
 	if b.g.ChannelLast {
-		lo, hi = chunk*channelSpan, (chunk+1)*channelSpan
+		b.doChannels(chunk*channelSpan, (chunk+1)*channelSpan)
+		return
 	}
-	if b.phase == normForward {
+	group, images := chunk/b.g.C, b.limit-b.first
+	b.doImages(chunk%b.g.C, b.first+group*images/b.groups, b.first+(group+1)*images/b.groups)
+}
+
+// doChannels does the work on channels [lo, hi), channel-last.
+func (b *norm) doChannels(lo, hi int) {
+	if b.phase == channelsForward {
 		if !b.known {
-			b.statistics(lo, hi)
+			if b.mode != Eval {
+				b.sumPixels(lo, hi, false)
+				b.means(lo, hi)
+				b.sumPixels(lo, hi, true)
+			}
+			b.factors(lo, hi)
 		}
-		if b.g.ChannelLast {
-			b.s.ChannelLastScale(b.y[lo:], b.z[lo:], kernel.Tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
-				b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
-			return
-		}
-		for img := range b.images {
-			b.s.PlaneScale(b.y, b.z, b.res, b.area(lo, img), b.scale[lo], b.shift[lo], b.relu)
-		}
+		b.s.ChannelLastScale(b.y[lo:], b.z[lo:], kernel.Tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
+			b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
 		return
 	}
-	b.gradients(lo, hi)
-	if b.g.ChannelLast {
-		a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
-			C: hi - lo, Stride: b.g.PixelStride}
-		b.s.ChannelLastNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
-		return
-	}
-	for img := range b.images {
-		a := kernel.PlaneNorm{Area: b.area(lo, img), Z: b.z, G: b.grad, Mean: b.mean[lo]}
-		b.s.PlaneNormApply(b.dz, &a, b.p[lo], b.q[lo], b.r[lo])
+	b.sumGradients(lo, hi)
+	b.slopes(lo, hi)
+	a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
+		C: hi - lo, Stride: b.g.PixelStride}
+	b.s.ChannelLastNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+}
+
+// doImages does the work on images [first, limit) of a channel, in planes.
+func (b *norm) doImages(c, first, limit int) {
+	sums, more := b.ofImages, b.ofImages[b.g.C*b.g.N:]
+	for img := first; img < limit; img++ {
+		area, at := b.area(c, img), c*b.g.N+img
+		switch b.phase {
+		case imagesSum:
+			sums[at] = b.s.PlaneSum(b.z, area)
+		case imagesSquares:
+			sums[at] = b.s.PlaneSquares(b.z, area, b.mean[c])
+		case imagesWrite:
+			b.s.PlaneScale(b.y, b.z, b.res, area, b.scale[c], b.shift[c], b.relu)
+		case imagesGradientSums:
+			a := kernel.PlaneNorm{Area: area, Z: b.z, Y: b.y, G: b.grad, Mean: b.mean[c]}
+			sums[at], more[at] = b.s.PlaneNormSums(&a)
+		case imagesApply:
+			a := kernel.PlaneNorm{Area: area, Z: b.z, G: b.grad, Mean: b.mean[c]}
+			b.s.PlaneNormApply(b.dz, &a, b.p[c], b.q[c], b.r[c])
+		}
 	}
 }
 
@@ -126,25 +210,36 @@ func (b *norm) area(c, img int) kernel.Area {
 	return kernel.Area{Base: b.g.RowAt(c, img, 0), Rows: b.g.H, Cols: b.g.W, RowStride: b.g.RowStride}
 }
 
-// statistics sets mean, inv, scale and shift of channels [lo, hi).
-func (b *norm) statistics(lo, hi int) {
-	net := b.net
-	m := float64(b.images * b.g.Pixels())
-	if b.mode != Eval {
-		b.sum(lo, hi, false)
-		for c := lo; c < hi; c++ {
-			b.mean[c] = float32(b.sums[c] / m)
+// addImages sets dst of each channel to the sum over the images, in their order.
+func (b *norm) addImages(dst []float64, ofImages []float32) {
+	for c := range b.g.C {
+		sum := 0.0
+		for _, v := range ofImages[c*b.g.N:][:b.images] {
+			sum += float64(v)
 		}
-		b.sum(lo, hi, true)
+		dst[c] = sum
 	}
+}
+
+// count is the number of values of a channel in the batch.
+func (b *norm) count() float64 { return float64(b.images * b.g.Pixels()) }
+
+// means sets the means of channels [lo, hi), of which sums has Σ z.
+func (b *norm) means(lo, hi int) {
+	for c := lo; c < hi; c++ {
+		b.mean[c] = float32(b.sums[c] / b.count())
+	}
+}
+
+// factors sets inv, scale and shift of channels [lo, hi): in Eval mode by the running statistics, otherwise by mean and by
+// sums, which has Σ (z-mean)².
+func (b *norm) factors(lo, hi int) {
+	net, m := b.net, b.count()
 	for c := lo; c < min(hi, b.g.C); c++ {
-		run := net.running
-		var variance float64
+		variance := b.sums[c] / m
 		if b.mode == Eval {
-			b.mean[c] = run[b.ref.mean+c]
-			variance = float64(run[b.ref.variance+c])
-		} else {
-			variance = b.sums[c] / m
+			b.mean[c] = net.running[b.ref.mean+c]
+			variance = float64(net.running[b.ref.variance+c])
 		}
 		b.unbiased[c] = b.sums[c] / max(1, m-1)
 		inv := 1 / math.Sqrt(variance+normEps)
@@ -167,19 +262,9 @@ func (b *norm) move() {
 	}
 }
 
-// sum sets sums of channels [lo, hi) to Σ z, or to Σ (z-mean)² if squares is set.
-func (b *norm) sum(lo, hi int, squares bool) {
+// sumPixels sets sums of channels [lo, hi), channel-last, to Σ z, or to Σ (z-mean)² if squares is set.
+func (b *norm) sumPixels(lo, hi int, squares bool) {
 	clear(b.sums[lo:hi])
-	if !b.g.ChannelLast {
-		for img := range b.images {
-			if squares {
-				b.sums[lo] += float64(b.s.PlaneSquares(b.z, b.area(lo, img), b.mean[lo]))
-			} else {
-				b.sums[lo] += float64(b.s.PlaneSum(b.z, b.area(lo, img)))
-			}
-		}
-		return
-	}
 	part := b.part[2*lo : 2*lo+hi-lo]
 	total := b.images * b.g.Pixels()
 	for first := 0; first < total; first += pixelPart {
@@ -196,39 +281,32 @@ func (b *norm) sum(lo, hi int, squares bool) {
 	}
 }
 
-// gradients masks grad, adds the gradients of γ and β and sets the factors p, q and r of dz = p·grad + q·(z-mean) + r.
-func (b *norm) gradients(lo, hi int) {
-	n := len(b.mean)
-	sg, sgz := b.sums[:n], b.sums[n:]
-	b.gradientSums(sg, sgz, lo, hi)
-	m := float64(b.images * b.g.Pixels())
+// slopes adds the gradients of γ and β of channels [lo, hi) and sets the factors p, q and r of dz = p·grad + q·(z-mean) + r;
+// sums has Σ grad and, in its second half, Σ grad·(z-mean).
+func (b *norm) slopes(lo, hi int) {
+	n, m := len(b.mean), b.count()
 	for c := lo; c < min(hi, b.g.C); c++ {
+		sg, sgz := b.sums[c], b.sums[n+c]
 		inv := float64(b.inv[c])
 		if b.dst != nil {
-			b.dst[b.ref.gamma+c] += float32(sgz[c] * inv)
-			b.dst[b.ref.beta+c] += float32(sg[c])
+			b.dst[b.ref.gamma+c] += float32(sgz * inv)
+			b.dst[b.ref.beta+c] += float32(sg)
 		}
 		scale := float64(b.net.params[b.ref.gamma+c]) * inv
 		b.p[c], b.q[c], b.r[c] = float32(scale), 0, 0
 		if b.mode != Eval {
-			b.q[c] = float32(-scale * inv * inv * sgz[c] / m)
-			b.r[c] = float32(-scale * sg[c] / m)
+			b.q[c] = float32(-scale * inv * inv * sgz / m)
+			b.r[c] = float32(-scale * sg / m)
 		}
 	}
 }
 
-func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
+// sumGradients masks grad of channels [lo, hi), channel-last, and sets sums to Σ grad and Σ grad·(z-mean).
+func (b *norm) sumGradients(lo, hi int) {
+	n := len(b.mean)
+	sg, sgz := b.sums[:n], b.sums[n:]
 	clear(sg[lo:hi])
 	clear(sgz[lo:hi])
-	if !b.g.ChannelLast {
-		for img := range b.images {
-			a := kernel.PlaneNorm{Area: b.area(lo, img), Z: b.z, Y: b.y, G: b.grad, Mean: b.mean[lo]}
-			s, t := b.s.PlaneNormSums(&a)
-			sg[lo] += float64(s)
-			sgz[lo] += float64(t)
-		}
-		return
-	}
 	ps := b.part[2*lo : 2*lo+hi-lo]
 	pz := b.part[2*lo+hi-lo : 2*hi]
 	total := b.images * b.g.Pixels()

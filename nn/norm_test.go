@@ -44,7 +44,14 @@ func checkNorm(t *testing.T, s *kernel.Set, g conv.Layout, mode Mode) {
 	z, coef := random(), random()
 	y, dz, dst := make([]float32, g.Size()), make([]float32, g.Size()), make([]float32, 2*c)
 	loss := func() (sum float64) {
-		bn.forward(team, net, mode, y, z, nil, g.N)
+		bn.begin(net, mode, y, z, nil, g.N)
+		if g.ChannelLast {
+			bn.forward(team)
+		} else {
+			bn.observe(team, 0, g.N)
+			bn.settleBatch(team)
+			bn.write(team, 0, g.N)
+		}
 		for _, at := range places {
 			sum += float64(coef[at]) * float64(y[at])
 		}

@@ -32,11 +32,12 @@ type pass struct {
 	dlogits       []float32
 	outLayout     conv.Layout
 
-	convs []boundConv
-	maker conv.Maker
-	norms []*norm
-	packs *packs
-	job   packJob
+	convs   []boundConv
+	maker   conv.Maker
+	norms   []*norm
+	pending []*norm // whose outputs are still to be written, in this order
+	packs   *packs
+	job     packJob
 
 	// the current batch
 	net      *Network
@@ -180,17 +181,70 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 }
 
 // convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where it
-// can, otherwise through z.
-func (p *pass) convNorm(layer string, c conv.Conv, b *norm, y, z, x, res []float32) {
-	if p.inference && p.mode == Eval && c.Finishes() {
+// can. Otherwise it goes through z. In planes y then stays pending: whoever reads it next has it written, part by part, so
+// that a part is still in the second-level cache when it is read. Layout in is that of x.
+func (p *pass) convNorm(layer string, c conv.Conv, b *norm, in conv.Layout, y, z, x, res []float32) {
+	if p.folds(c) {
+		p.flush()
 		c.Forward(p.team, y, x, p.images, b.finish(res))
 		p.mark(layer, "forward")
 		return
 	}
-	c.Forward(p.team, z, x, p.images, kernel.Finish{})
-	p.mark(layer, "forward")
-	b.forward(p.team, p.net, p.mode, y, z, res, p.images)
+	b.begin(p.net, p.mode, y, z, res, p.images)
+	if b.g.ChannelLast {
+		p.flush()
+		c.Forward(p.team, z, x, p.images, kernel.Finish{})
+		p.mark(layer, "forward")
+		b.forward(p.team)
+		p.mark(layer, "norm")
+		return
+	}
+	part := p.partOf(in, b.g)
+	for first := 0; first < p.images; first += part {
+		limit := min(first+part, p.images)
+		p.writePending(first, limit)
+		p.mark(layer, "norm")
+		p.convolve(layer, c, b, in, x, first, limit)
+	}
+	p.pending = append(p.pending[:0], b)
+	b.settleBatch(p.team)
 	p.mark(layer, "norm")
+}
+
+// folds says whether a convolution finishes with the batch norm behind it.
+func (p *pass) folds(c conv.Conv) bool { return p.inference && p.mode == Eval && c.Finishes() }
+
+// convolve does images [first, limit) of a convolution in planes and adds up what came of it.
+func (p *pass) convolve(layer string, c conv.Conv, b *norm, in conv.Layout, x []float32, first, limit int) {
+	c.Forward(p.team, b.z[b.g.ImageAt(first):], x[in.ImageAt(first):], limit-first, kernel.Finish{})
+	p.mark(layer, "forward")
+	b.observe(p.team, first, limit)
+	p.mark(layer, "norm")
+}
+
+// writePending writes images [first, limit) of the outputs that are pending.
+func (p *pass) writePending(first, limit int) {
+	for _, b := range p.pending {
+		b.write(p.team, first, limit)
+	}
+}
+
+// flush writes all that is pending, for whoever reads it as a whole.
+func (p *pass) flush() {
+	p.writePending(0, p.images)
+	p.pending = p.pending[:0]
+}
+
+// partBytes is the most bytes of input and output of a convolution that a worker has at once where a batch is large.
+const partBytes = 512 << 10
+
+// partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each worker's
+// share of them fits its cache.
+func (p *pass) partOf(in, out conv.Layout) int {
+	if !p.inference {
+		return p.images
+	}
+	return max(1, p.team.Size()*partBytes/4/(in.ImageFloats()+out.ImageFloats()))
 }
 
 // settle makes the batch norms of an inference pass ready.

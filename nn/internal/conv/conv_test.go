@@ -240,10 +240,10 @@ func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast
 	if !channelLast && win.Stride == 2 {
 		f := NewPhases(s, in)
 		xb, dxb = make([]float32, f.Split.Size()), make([]float32, f.Split.Size())
-		f.Run(team, xb, x.b, n, false)
+		f.Run(team, xb, x.b, 0, n, false)
 		toX = func(b []float32) []float32 {
 			whole := make([]float32, in.Size())
-			f.Run(team, whole, b, n, true)
+			f.Run(team, whole, b, 0, n, true)
 			return whole
 		}
 	}

@@ -117,3 +117,10 @@ func (g Layout) PixelAt(img, y, x int) int { return ((img*g.H+y)*g.W + x) * g.Pi
 
 // Pixels is the number of pixels of one image.
 func (g Layout) Pixels() int { return g.H * g.W }
+
+// ImageAt is how far an image lies behind the first one in planes, in every channel: what lies so far into a buffer is the
+// same layout without the images before.
+func (g Layout) ImageAt(img int) int { return img * g.plane }
+
+// ImageFloats is the number of floats of one image in planes, borders included.
+func (g Layout) ImageFloats() int { return g.C * g.plane }

@@ -8,12 +8,12 @@ import (
 // Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases of a
 // gradient.
 type Phases struct {
-	Split    Layout // of the phases
-	s        *kernel.Set
-	g        Layout
-	dst, src []float32
-	images   int
-	merge    bool
+	Split                Layout // of the phases
+	s                    *kernel.Set
+	g                    Layout
+	dst, src             []float32
+	first, limit, groups int // image
+	merge                bool
 }
 
 // NewPhases serves maps of layout g.
@@ -23,15 +23,17 @@ func NewPhases(s *kernel.Set, g Layout) *Phases { return &Phases{s: s, g: g, Spl
 // (2·py+px)·C + c.
 func phasesOf(g Layout) Layout { return PlanesLayout(4*g.C, (g.H+1)/2, (g.W+1)/2, g.N) }
 
-// Run writes the phases of images of src to dst, or where merge is set the map whose phases src holds.
-func (f *Phases) Run(team *workers.Team, dst, src []float32, images int, merge bool) {
-	f.dst, f.src, f.images, f.merge = dst, src, images, merge
-	team.Run(f, f.g.C)
+// Run writes the phases of images [first, limit) of src to dst, or where merge is set the map whose phases src holds.
+func (f *Phases) Run(team *workers.Team, dst, src []float32, first, limit int, merge bool) {
+	f.dst, f.src, f.first, f.merge = dst, src, first, merge
+	f.limit, f.groups = limit, min(team.Size(), limit-first)
+	team.Run(f, f.groups*f.g.C)
 }
 
 // DoChunk implements [workers.Task].
-func (f *Phases) DoChunk(_, c int) {
-	for img := range f.images {
+func (f *Phases) DoChunk(_, chunk int) {
+	c, group, images := chunk%f.g.C, chunk/f.g.C, f.limit-f.first
+	for img := f.first + group*images/f.groups; img < f.first+(group+1)*images/f.groups; img++ {
 		for y := range f.g.H {
 			whole := f.g.RowAt(c, img, y)
 			even := f.Split.RowAt((2*(y&1))*f.g.C+c, img, y/2)
