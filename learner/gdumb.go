@@ -188,7 +188,7 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	if math.IsNaN(g.mean) || math.IsInf(g.mean, 0) {
 		return fmt.Errorf("%w: %v; use a smaller learning rate", ocl.ErrDiverged, g.mean)
 	}
-	optim.ClipNorm(g.Net, g.Clip)
+	optim.ClipNorm(g.Net, g.WS, g.Clip)
 	opt.Step(g.Net, g.WS)
 	return nil
 }

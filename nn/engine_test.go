@@ -65,7 +65,7 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		optim.ClipNorm(net, 0.5)
+		optim.ClipNorm(net, ws, 0.5)
 		between()
 		ahead := net.Clone()
 		ahead.StepFrom(ws, net, 0.01)

@@ -13,9 +13,10 @@ type SumWork interface {
 
 // vectorWork is the arguments of the work on flat vectors that is going on.
 type vectorWork struct {
-	sum summed
-	dot dot
-	add scaledAddition
+	sum   summed
+	dot   dot
+	add   scaledAddition
+	scale scaling
 }
 
 // ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that it
@@ -79,6 +80,29 @@ type scaledAddition struct {
 
 // Do implements [Work].
 func (s *scaledAddition) Do(lo, hi int) { s.set.Axpy(s.y[lo:hi], s.x[lo:hi], s.a) }
+
+// Scale multiplies the elements of y by a, with all workers.
+func (ws *Workspace) Scale(y []float32, a float32) {
+	ws.vectors.scale = scaling{y, a}
+	ws.Share(&ws.vectors.scale, len(y))
+	ws.vectors.scale = scaling{}
+}
+
+type scaling struct {
+	y []float32
+	a float32
+}
+
+// Do implements [Work].
+func (s *scaling) Do(lo, hi int) {
+	y, a := s.y[lo:hi], s.a
+	for ; len(y) >= 4; y = y[4:] {
+		y[0], y[1], y[2], y[3] = y[0]*a, y[1]*a, y[2]*a, y[3]*a
+	}
+	for i := range y {
+		y[i] *= a
+	}
+}
 
 func checkLengths(what string, x, y []float32) {
 	if len(x) != len(y) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"ocl/internal/rng"
+	"ocl/nn/arch"
 	"ocl/optim"
 )
 
@@ -20,7 +22,9 @@ func TestClipNorm(t *testing.T) {
 		}
 		before, want := slices.Clone(net.Grads()), math.Sqrt(sum)
 		const limit = 2.0
-		if got := optim.ClipNorm(net, limit); !(math.Abs(got-want) <= 1e-12*want) {
+		ws := net.NewWorkspace(2)
+		defer ws.Close()
+		if got := optim.ClipNorm(net, ws, limit); !(math.Abs(got-want) <= 1e-12*want) {
 			t.Errorf("norm %v, want %v", got, want)
 		}
 		factor := min(1, limit/(want+1e-6))
@@ -59,5 +63,42 @@ func TestFresh(t *testing.T) {
 		if fresh.LR() != 0 || used.LR() == 0 || !slices.Equal(a.Params(), before) {
 			t.Errorf("%s: learning rate set to 0: %v, and %v of the optimiser it came from", c.name, fresh.LR(), used.LR())
 		}
+	}
+}
+
+// TestClipNormAddsInFourChains: the sum of squares has the order that results of numbers version 2 were computed in, for any
+// number of parameters.
+func TestClipNormAddsInFourChains(t *testing.T) {
+	net := network(t)
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	gradients(net, 5)
+	var sum [4]float64
+	g := net.Grads()
+	whole := len(g) / 4 * 4
+	for i, v := range g[:whole] {
+		sum[i%4] += float64(v) * float64(v)
+	}
+	for _, v := range g[whole:] {
+		sum[0] += float64(v) * float64(v)
+	}
+	if got, want := optim.ClipNorm(net, ws, math.Inf(1)), math.Sqrt(sum[0]+sum[1]+(sum[2]+sum[3])); got != want {
+		t.Errorf("norm %v, want %v", got, want)
+	}
+}
+
+// BenchmarkClipNorm is what GDumb's training does beside its passes, on the survey's network.
+func BenchmarkClipNorm(b *testing.B) {
+	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 100, NF: 20}, rng.New(1, "net"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	for b.Loop() {
+		for i := range 1000 {
+			net.Grads()[i] = 1 // so that there is always something to scale
+		}
+		optim.ClipNorm(net, ws, 10)
 	}
 }
