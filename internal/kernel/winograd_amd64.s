@@ -487,28 +487,30 @@ next4:
 	RET
 
 // func winogradPlanesInputOuterAVX2(a *WinogradPlanes)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·winogradPlanesInputOuterAVX2(SB), NOSPLIT, $24-8
-	MOVQ  a+0(FP), AX
-	MOVQ  104(AX), AX
-	SHLQ  $0x02, AX
-	LEAQ  (AX)(AX*2), CX
-	LEAQ  (AX)(AX*4), DX
-	MOVQ  a+0(FP), BX
-	MOVQ  136(BX), BX
-	SHLQ  $0x02, BX
-	MOVQ  a+0(FP), SI
-	MOVQ  24(SI), SI
-	MOVQ  a+0(FP), DI
-	MOVQ  168(DI), DI
-	MOVQ  DI, R8
-	MOVQ  a+0(FP), DI
-	MOVQ  48(DI), R9
-	MOVQ  a+0(FP), DI
-	MOVQ  144(DI), DI
-	TESTQ DI, DI
-	JZ    skip5
-	SUBQ  R9, DI
+	MOVQ    a+0(FP), AX
+	MOVQ    104(AX), AX
+	SHLQ    $0x02, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	MOVQ    a+0(FP), BX
+	MOVQ    136(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    a+0(FP), SI
+	MOVQ    24(SI), SI
+	MOVQ    a+0(FP), DI
+	MOVQ    168(DI), DI
+	MOVQ    DI, R8
+	TESTQ   R8, R8
+	CMOVQEQ SI, R8
+	MOVQ    a+0(FP), DI
+	MOVQ    48(DI), R9
+	MOVQ    a+0(FP), DI
+	MOVQ    144(DI), DI
+	TESTQ   DI, DI
+	JZ      skip5
+	SUBQ    R9, DI
 
 skip5:
 	MOVQ  a+0(FP), R9
@@ -2744,7 +2746,7 @@ next4:
 	RET
 
 // func winogradPlanesInputOuterAVX512(a *WinogradPlanes)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
@@ -2761,6 +2763,8 @@ TEXT ·winogradPlanesInputOuterAVX512(SB), NOSPLIT, $24-8
 	MOVQ         a+0(FP), DI
 	MOVQ         168(DI), DI
 	MOVQ         DI, R8
+	TESTQ        R8, R8
+	CMOVQEQ      SI, R8
 	MOVQ         a+0(FP), DI
 	MOVQ         48(DI), R9
 	MOVQ         a+0(FP), DI

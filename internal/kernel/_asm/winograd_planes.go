@@ -64,6 +64,8 @@ func (w *winograd) planesInput(p pair) {
 	out := w.GP64()
 	if p == outer {
 		w.MOVQ(w.base("Out"), out)
+		w.TESTQ(out, out) // what is written nowhere has X as a valid place: asking for address 0 costs a walk of the page table
+		w.CMOVQEQ(x, out)
 		at := w.base("Pos")
 		w.MOVQ(w.base("Next"), ahead)
 		w.unless(ahead, func() { w.SUBQ(at, ahead) })

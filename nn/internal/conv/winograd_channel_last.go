@@ -164,8 +164,9 @@ func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem 
 		blocks: outputBlocks(s, out.C, in.C),
 		inPos:  winogradInputs(in), outPos: winogradOutputs(out)}
 	c.group = winogradChannelLastBand / (4 * kernel.WinogradProducts * c.depth)
-	c.group = max(kernel.ChannelLastTile, min(c.group, in.N*tilesOf(in)))
-	padded := roundUp(c.group, kernel.ChannelLastTile)
+	c.group = min(max(1, c.group/kernel.ChannelLastTile)*kernel.ChannelLastTile, // whole tiles of positions: no product is padding
+		roundUp(in.N*tilesOf(in), kernel.ChannelLastTile))
+	padded := c.group
 	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.C*c.width)
 	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
 	for worker := range workers {

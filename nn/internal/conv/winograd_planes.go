@@ -356,25 +356,32 @@ func (g *winogradPlanesGrad) DoChunk(worker, chunk int) {
 		at := chunk * g.part
 		g.transform(&g.apart[0], g.pair, at, g.lo+at, min(g.lo+at+g.part, g.hi))
 	case winogradMultiply:
-		g.product(&g.apart[0], chunk/g.oGroups, chunk%g.oGroups, g.lo, g.hi)
+		m := chunk / g.oGroups
+		g.product(&g.apart[0], m, chunk%g.oGroups, m, g.lo, g.hi)
 	case winogradReduce:
-		g.reduce(&g.apart[0], g.pair, chunk)
+		g.reduce(&g.apart[0], g.pair, chunk, chunk)
 	}
 }
 
-// whole does all of one pair.
+// whole does all of one pair. The sums of a product whose only block is done are added up at once, all in the room of the first:
+// they lie in the first- or second-level cache still.
 func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
+	once := g.list.vecs <= g.block
 	for lo := 0; lo < g.list.vecs; lo += g.block {
 		hi := min(lo+g.block, g.list.vecs)
 		g.transform(a, pair, 0, lo, hi)
 		for m := range kernel.WinogradPairProducts {
+			room := m
+			if once {
+				room = 0
+			}
 			for o := range g.oGroups {
-				g.product(a, m, o, lo, hi)
+				g.product(a, m, o, room, lo, hi)
+			}
+			if hi == g.list.vecs {
+				g.reduce(a, pair, m, room)
 			}
 		}
-	}
-	for m := range kernel.WinogradPairProducts {
-		g.reduce(a, pair, m)
 	}
 }
 
@@ -387,18 +394,18 @@ func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair
 		Pair: pair, PairStep: g.ystep})
 }
 
-// product adds product m of the two columns over the block [lo, hi), for a group of outputs, to their sums.
-func (g *winogradPlanesGrad) product(a *winogradSums, m, o, lo, hi int) {
+// product adds product m of the two columns over the block [lo, hi), for a group of outputs, to the sums in a room.
+func (g *winogradPlanesGrad) product(a *winogradSums, m, o, room, lo, hi int) {
 	group := len(g.off) * g.s.GradOut * g.s.Lanes
-	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums[m*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty, X: a.tx, Off: g.off,
+	g.s.PlanesGrad(&kernel.PlanesGrad{Dst: a.sums[room*g.weights*g.s.Lanes+o*group:][:group], Y: a.ty, X: a.tx, Off: g.off,
 		YBase: m*g.ystep + o*g.s.GradOut*g.stride, YStride: g.stride, XBase: m * g.xstep,
 		Images: 1, Rows: 1, Vecs: hi - lo, Write: lo == 0})
 }
 
 // reduce adds up the lanes of product m of the two columns.
-func (g *winogradPlanesGrad) reduce(a *winogradSums, pair kernel.WinogradPair, m int) {
+func (g *winogradPlanesGrad) reduce(a *winogradSums, pair kernel.WinogradPair, m, room int) {
 	j := winogradColumns*(m/2) + pair.Columns()[m%2]
-	g.s.LaneSums(g.flat[j*g.weights:][:g.weights], a.sums[m*g.weights*g.s.Lanes:])
+	g.s.LaneSums(g.flat[j*g.weights:][:g.weights], a.sums[room*g.weights*g.s.Lanes:])
 }
 
 // scatter adds the gradients of the taps to the parameter's.
