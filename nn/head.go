@@ -30,7 +30,6 @@ func (l poolLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 }
 
 func (s *poolState) forward(p *pass, x []float32) []float32 {
-	p.flush()
 	scale := 1 / float32(s.side*s.side)
 	for img := range p.images {
 		for oy := range s.oh {

@@ -49,7 +49,8 @@ type stemState struct {
 func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	g := conv.PlanesLayout(l.out, in.H, in.W, in.N)
 	s := &stemState{l: l, g: g, in: in, conv: p.conv(in, g, conv.Window{Taps: 9, Stride: 1}, l.conv), bn: p.norm(g, true, l.norm)}
-	s.x, s.z, s.y = p.buffer("input", in), p.own("z", g), p.activation(g)
+	s.x, s.y = p.buffer("input", in), p.activation(g)
+	s.z = p.sum("z", s.conv, g, s.y)
 	if !p.inference {
 		s.dz, s.dx = p.buffer("dz", g), p.buffer("dinput", in)
 	}
@@ -100,14 +101,14 @@ func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
 type channelLastLayer struct{}
 
 type channelLastState struct {
-	r    *conv.Relayout
-	out  conv.Layout
-	y, g []float32
+	r       *conv.Relayout
+	in, out conv.Layout
+	y, g    []float32
 }
 
 func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	out := conv.ChannelLastLayout(in.C, in.H, in.W, p.channelLastN)
-	s := &channelLastState{r: conv.NewRelayout(p.set, in, out), out: out, y: p.buffer("channel-last", out)}
+	s := &channelLastState{r: conv.NewRelayout(p.set, in, out), in: in, out: out, y: p.buffer("channel-last", out)}
 	if !p.inference {
 		s.g = p.gradient(in)
 	}
@@ -115,14 +116,19 @@ func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 }
 
 func (s *channelLastState) forward(p *pass, x []float32) []float32 {
-	p.flush()
-	s.r.Run(p.team, s.y[s.out.PixelAt(p.first, 0, 0):], x, p.images, false)
+	y, part := s.y[s.out.PixelAt(p.first, 0, 0):], p.partOf(s.in, s.in)
+	for first := 0; first < p.images; first += part {
+		limit := min(first+part, p.images)
+		p.writePending(first, limit)
+		s.r.Run(p.team, y, x, first, limit, false)
+	}
+	p.pending = p.pending[:0]
 	p.mark("to channel-last", "forward")
 	return s.y
 }
 
 func (s *channelLastState) backward(p *pass, g []float32, _ bool) []float32 {
-	s.r.Run(p.team, s.g, g, p.images, true)
+	s.r.Run(p.team, s.g, g, 0, p.images, true)
 	p.mark("to channel-last", "input gradient")
 	return s.g
 }

@@ -101,6 +101,15 @@ func (p *pass) activation(g conv.Layout) []float32 {
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
+// sum is where a convolution writes what batch norm makes y of. A backward pass wants to see both; otherwise they share their
+// room, which halves what goes through the caches, unless the convolution writes to the borders of y.
+func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float32 {
+	if p.inference && c.Finishes() {
+		return y
+	}
+	return p.own(role, g)
+}
+
 // gradient is that of a layer's input. Two buffers take turns, since a block still reads the gradient of its output.
 func (p *pass) gradient(g conv.Layout) []float32 {
 	p.gradients ^= 1
@@ -236,7 +245,7 @@ func (p *pass) flush() {
 }
 
 // partBytes is the most bytes of input and output of a convolution that a worker has at once where a batch is large.
-const partBytes = 512 << 10
+const partBytes = 768 << 10
 
 // partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each worker's
 // share of them fits its cache.

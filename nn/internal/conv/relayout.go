@@ -10,6 +10,7 @@ type Relayout struct {
 	s                   *kernel.Set
 	planes, channelLast Layout
 	dst, src            []float32
+	first               int // image
 	back                bool
 }
 
@@ -18,14 +19,15 @@ func NewRelayout(s *kernel.Set, planes, channelLast Layout) *Relayout {
 	return &Relayout{s: s, planes: planes, channelLast: channelLast}
 }
 
-// Run turns images of src, in planes, into dst, or where back is set the other way round.
-func (r *Relayout) Run(team *workers.Team, dst, src []float32, images int, back bool) {
-	r.dst, r.src, r.back = dst, src, back
-	team.Run(r, images)
+// Run turns images [first, limit) of src, in planes, into dst, or where back is set the other way round.
+func (r *Relayout) Run(team *workers.Team, dst, src []float32, first, limit int, back bool) {
+	r.dst, r.src, r.first, r.back = dst, src, first, back
+	team.Run(r, limit-first)
 }
 
 // DoChunk implements [workers.Task].
-func (r *Relayout) DoChunk(_, img int) {
+func (r *Relayout) DoChunk(_, chunk int) {
+	img := r.first + chunk
 	for y := range r.planes.H {
 		pl, cl := r.planes.RowAt(0, img, y), r.channelLast.PixelAt(img, y, 0)
 		if r.back {
