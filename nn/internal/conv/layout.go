@@ -92,9 +92,13 @@ func (g Layout) holds(what string, buf []float32, images int) {
 	if images < 1 || images > g.N {
 		panic(fmt.Sprintf("conv: %s: %d images; want 1 to %d, as the convolution was made for", what, images, g.N))
 	}
-	if len(buf) < g.Size() {
-		panic(fmt.Sprintf("conv: %s: a buffer of %d floats; want %d for %d images with %d channels of %d×%d pixels",
-			what, len(buf), g.Size(), g.N, g.C, g.H, g.W))
+	need := g.Size()
+	if !g.ChannelLast {
+		need -= g.ImageAt(g.N - images) // it may begin at the first of some images, see ImageAt
+	}
+	if len(buf) < need {
+		panic(fmt.Sprintf("conv: %s: a buffer of %d floats; want %d for %d of %d images with %d channels of %d×%d pixels",
+			what, len(buf), need, images, g.N, g.C, g.H, g.W))
 	}
 }
 

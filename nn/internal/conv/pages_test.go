@@ -62,8 +62,8 @@ func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Wi
 	if !in.ChannelLast && w.Stride == 2 {
 		phases := NewPhases(m.Set, in)
 		whole, split := floats(in.Size()), floats(phases.Split.Size())
-		call("phases", func() { phases.Run(team, split, whole, in.N, false) })
-		call("phases merged", func() { phases.Run(team, whole, split, in.N, true) })
+		call("phases", func() { phases.Run(team, split, whole, 0, in.N, false) })
+		call("phases merged", func() { phases.Run(team, whole, split, 0, in.N, true) })
 		in = phases.Split
 	}
 	weights := (in.C * w.Taps * out.C)
@@ -89,7 +89,7 @@ func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Wi
 		planes := PlanesLayout(in.C, in.H, in.W, in.N)
 		from := floats(planes.Size())
 		r := NewRelayout(m.Set, planes, in)
-		call("relayout", func() { r.Run(team, x, from, in.N, false) })
-		call("relayout back", func() { r.Run(team, from, x, in.N, true) })
+		call("relayout", func() { r.Run(team, x, from, 0, in.N, false) })
+		call("relayout back", func() { r.Run(team, from, x, 0, in.N, true) })
 	}
 }

@@ -163,10 +163,16 @@ func TestRunsRefuseShortBuffers(t *testing.T) {
 			refused("dz", "gradient of the output: a buffer of", func() { u.InputGradient(team, x, less(z), 2, nil) })
 			refused("sum", "sum with the gradient of the input: a buffer of", func() { u.InputGradient(team, x, z, 2, less(x)) })
 			refused("images back", "gradient of the input: 3 images", func() { u.InputGradient(team, x, z, 3, nil) })
-			for _, limit := range []int{1, 2} {
-				refused("dw", fmt.Sprintf("gradient of %d weights", len(w)-1), func() { u.WeightGradient(team, less(w), z, x, 0, limit) })
-				refused("dw, dz", "gradient of the output: a buffer of", func() { u.WeightGradient(team, w, less(z), x, 0, limit) })
-				refused("dw, x", "input: a buffer of", func() { u.WeightGradient(team, w, z, less(x), 0, limit) })
+			for first := range 2 { // the batch, and an image
+				refused("dw", fmt.Sprintf("gradient of %d weights", len(w)-1), func() { u.WeightGradient(team, less(w), z, x, first, 2) })
+				refused("dw, dz", "gradient of the output: a buffer of", func() { u.WeightGradient(team, w, less(z), x, first, 2) })
+				refused("dw, x", "input: a buffer of", func() { u.WeightGradient(team, w, z, less(x), first, 2) })
+			}
+			if !c.in.ChannelLast { // what begins at the second image has room for one
+				from := c.out.ImageAt(1)
+				u.Forward(team, z[from:], x, 1, kernel.Finish{})
+				refused("part", "output: a buffer of", func() { u.Forward(team, less(z[from:]), x, 1, kernel.Finish{}) })
+				refused("part too large", "output: a buffer of", func() { u.Forward(team, z[from:], x, 2, kernel.Finish{}) })
 			}
 			refused("dw, images", "input: 3 images", func() { u.WeightGradient(team, w, z, x, 0, 3) })
 			refused("dw, no images", fmt.Sprintf("gradient of %d weights over images 1 to 1", len(w)), func() { u.WeightGradient(team, w, z, x, 1, 1) })
