@@ -94,7 +94,7 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 			case len(k.Choices) > 0 && !slices.Contains(k.Choices, name):
 				f.add(k.Name, "unknown value %q. %s", name, meant(name, k.Choices))
 			case slices.Contains(v[:i], name):
-				f.add(k.Name, "%s is listed twice. Take one away", name)
+				f.add(k.Name, "%s is listed twice. Take one away", shown(name))
 			}
 		}
 	}
