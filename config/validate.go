@@ -373,17 +373,21 @@ func (s *Schema) anyway(c Config, name string) string {
 // no trick of the lists reads, or one of another network. That is no fault of a config, which may serve several lists or be that of one run of a
 // list, but one of a person who asks for it beside the list.
 func (s *Schema) CheckGiven(c Config, key string) error {
-	listed := strings.Join(c.Methods, ", ")
+	names := make([]string, len(c.Methods))
+	for i, name := range c.Methods {
+		names[i] = shown(name)
+	}
+	listed := strings.Join(names, ", ")
 	if name, option, ok := cutOption(key); ok && option != "" {
 		if !slices.Contains(c.Methods, name) {
-			return fmt.Errorf("%s is an option of %s, which is not in the list of methods (%s). Add %s to --method, or take the option away", key, name, listed, name)
+			return fmt.Errorf("%s is an option of %s, which is not in the list of methods (%s). Add %s to --method, or take the option away", shown(key), shown(name), listed, shown(name))
 		}
 		return nil
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
 	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, k.text(&c), c.Network.Name, own)
+		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, shown(k.text(&c)), shown(c.Network.Name), own)
 	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
@@ -402,5 +406,5 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	if len(tricks) > 0 {
 		remedy += " or a trick (" + strings.Join(tricks, ", ") + ")"
 	}
-	return fmt.Errorf("%s: %s is given, but %s does not read it. %s, or take it away", key, k.text(&c), listed, remedy)
+	return fmt.Errorf("%s: %s is given, but %s does not read it. %s, or take it away", key, shown(k.text(&c)), listed, remedy)
 }
