@@ -39,6 +39,7 @@ type ICaRL struct {
 	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
 	meter            meter
+	boundaries       boundaries
 	retrieve, update memory.Env
 	steps            int64
 	order            []ocl.Label // by output: the classes in the order in which they appeared
@@ -92,6 +93,9 @@ func (l *ICaRL) prepare() {
 // BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
 func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	l.prepare()
+	if err := l.boundaries.begin("iCaRL", task); err != nil {
+		return err
+	}
 	clear(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
@@ -126,6 +130,7 @@ func (l *ICaRL) EndTask(ctx context.Context) error {
 		}
 	}
 	l.Teacher.copy(l.Net)
+	l.boundaries.within = false
 	return nil
 }
 
@@ -274,7 +279,7 @@ func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveSt
 
 // LoadState implements [ocl.State].
 func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
-	l.meter = meter{}
+	l.meter, l.boundaries = meter{}, boundaries{}
 	return l.parts().LoadState(d)
 }
 

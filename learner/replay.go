@@ -37,12 +37,14 @@ type Replay struct {
 	Iterations int              // steps on each incoming batch; 0 is 1
 	Seed       uint64
 
-	// What needs the boundaries of tasks; a Replay with one of them is used as [Bounded], unless it is part of a learner
-	// that is told of tasks anyway.
+	// What needs the boundaries of tasks. A Replay with one of them is used as [Bounded], unless it is part of a learner that is
+	// told of tasks anyway and tells it. It refuses to observe before a task has begun.
 	Classes *Classes // old and new classes, for Criterion; nil does not know them
 	Teacher *Teacher // its logits, for Criterion; nil is none
 	Review  *Review  // of the memory, at each task's end; nil is none
 
+	owner                  string // of the Replay, if it needs the boundaries of tasks itself
+	boundaries             boundaries
 	retrieveEnv, updateEnv memory.Env
 	probe                  probe
 	meter                  meter
@@ -103,6 +105,9 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		return stats, err
 	}
 	r.prepare()
+	if err := r.checkBound(); err != nil {
+		return stats, err
+	}
 	defer r.meter.since(r.WS, r.WS.FLOPs())
 	r.steps++
 	for i := range r.Iterations {
@@ -263,6 +268,14 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
 	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), checkpoint.Sub("opt", r.Opt)}
+	if r.bound() != "" { // one that has observed a batch was told of a task
+		early := r.boundaries.told && r.steps == 0
+		parts = append(parts, checkpoint.Either(&early, "told", checkpoint.Parts{checkpoint.Values("told", &early)}, nil),
+			checkpoint.Then(func() error {
+				r.boundaries = boundaries{told: early || r.steps > 0}
+				return nil
+			}))
+	}
 	if r.Classes != nil {
 		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts()))
 	}
