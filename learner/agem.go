@@ -52,7 +52,7 @@ func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
 	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
 	if a.tasks > 1 {
-		replay, err := r.retrieve(b)
+		replay, err := r.retrieve()
 		if err != nil {
 			return s, err
 		}
