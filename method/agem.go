@@ -27,7 +27,7 @@ var agem = Info{
 		"CIFAR-100 in the survey: 3.7, 3.6 and 3.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		return learner.NewAGEM(r), nil

@@ -26,7 +26,7 @@ var er = Info{
 		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {

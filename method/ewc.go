@@ -41,7 +41,7 @@ var ewc = Info{
 	check:   checkEWC,
 	passes:  learn,
 	build: func(s Setup) (ocl.Learner, error) {
-		return learner.NewEWC(base(s), learner.EWCOptions{
+		return learner.NewEWC(s.compose(), learner.EWCOptions{
 			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),
 			Every: option[int](s, ewcEvery), Raw: option[bool](s, ewcRaw),
 		}), nil

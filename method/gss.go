@@ -57,7 +57,7 @@ var gss = Info{
 		return append(replay(s, b), Pass{Gradients, gssGradients(s, b)})
 	},
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {

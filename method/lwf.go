@@ -37,7 +37,7 @@ var lwf = Info{
 	},
 	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
 	build: func(s Setup) (ocl.Learner, error) {
-		l := learner.NewLwF(base(s), option[bool](s, lwfMC))
+		l := learner.NewLwF(s.compose(), option[bool](s, lwfMC))
 		l.Teacher.Training = s.Training
 		return l, nil
 	},

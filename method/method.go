@@ -133,7 +133,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		return nil, fmt.Errorf("method: %w", err)
 	}
 	l, err := i.build(s)
-	if r, plain := l.(*learner.Replay); plain && s.bounded() {
+	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
 		return learner.Bounded{Replay: r}, err
 	}
 	return l, err

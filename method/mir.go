@@ -53,7 +53,7 @@ var mir = Info{
 		return passes
 	},
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates)}
 		r.Step = learner.LookAhead{}

@@ -40,7 +40,7 @@ var offline = Info{
 	// The learner is Finetune, to the bit, and so it needs no golden file of its own: the stream is what differs.
 	build: func(s Setup) (ocl.Learner, error) {
 		s.Iterations = 1
-		return base(s), nil
+		return s.compose(), nil
 	},
 }
 
