@@ -225,8 +225,7 @@ func (g *GDumb) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !g.trained {
 		return fmt.Errorf("learner: gdumb: asked to predict without a network trained on the present memory; want Prepare after the last batch; call it first")
 	}
-	largest(dst, o.Logits)
-	return nil
+	return largest(dst, o.Logits)
 }
 
 // MemoryCounts implements [ocl.MemoryReporter].

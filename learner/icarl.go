@@ -270,8 +270,7 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !l.ncm.Fitted() {
 		return fmt.Errorf("learner: icarl: no class means of the present network; want Prepare after the last batch; call it first")
 	}
-	l.ncm.Classify(dst, o.Features)
-	return nil
+	return l.ncm.Classify(dst, o.Features)
 }
 
 // MemoryCounts implements [ocl.MemoryReporter].

@@ -339,7 +339,9 @@ func TestNCM(t *testing.T) {
 			if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 				t.Fatal(err)
 			}
-			ncm.Classify(got, net.PredictFeatures(ws, test))
+			if err := ncm.Classify(got, net.PredictFeatures(ws, test)); err != nil {
+				t.Fatal(err)
+			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, each sample %s: %v, want %v", name, what, got, want)
 			}
@@ -368,7 +370,9 @@ func TestNCMManySamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		got[i] = make([]ocl.Label, 300)
-		ncm.Classify(got[i], net.PredictFeatures(ws, test))
+		if err := ncm.Classify(got[i], net.PredictFeatures(ws, test)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !slices.Equal(got[0], got[1]) {
 		t.Error("one and three workers predict differently")

@@ -5,6 +5,7 @@ package learner
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl"
 	"ocl/tensor"
@@ -21,11 +22,29 @@ func argmax(logits []float32) ocl.Label {
 	return ocl.Label(best)
 }
 
-// largest sets dst to the classes of the largest logits [B,K].
-func largest(dst []ocl.Label, logits *tensor.Tensor) {
+// largest sets dst to the classes of the largest logits [B,K], which are finite numbers.
+func largest(dst []ocl.Label, logits *tensor.Tensor) error {
+	if err := checkFinite("logit", logits.Data); err != nil {
+		return err
+	}
 	for i := range dst {
 		dst[i] = argmax(logits.Row(i))
 	}
+	return nil
+}
+
+// checkFinite returns an error that wraps ErrDiverged where a number by which a learner decides is not finite. A loss is looked at
+// before the step that it leads to, so that nobody else would notice that the last step broke the network.
+func checkFinite[T float32 | float64](what string, v []T) error {
+	sum := T(0)
+	for _, x := range v {
+		sum += x - x // 0, but NaN where x is not finite
+	}
+	if sum == 0 {
+		return nil
+	}
+	at := slices.IndexFunc(v, func(x T) bool { return x-x != 0 })
+	return fmt.Errorf("%w any more: a prediction goes by a %s that is %v; use a smaller learning rate", ocl.ErrDiverged, what, v[at])
 }
 
 // batch is a buffer of images and labels that grows and is used again.

@@ -33,7 +33,8 @@ type NCM struct {
 const fitBatch = 200
 
 // Fit finds the means of the classes in memory by the network as it is. It looks at ctx between batches and returns an
-// error that wraps its error; the means from before are then kept. An empty memory leaves no means.
+// error that wraps its error; the means from before are then kept, and so where a feature is not a finite number, which is an error
+// that wraps ErrDiverged. An empty memory leaves no means.
 func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
 	dim := net.FeatureDim()
 	if need := net.Classes() * dim; len(c.sums) != need {
@@ -65,6 +66,9 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		if c.watch != nil {
 			c.watch(from/fitBatch+1, (m.Len()+fitBatch-1)/fitBatch)
 		}
+	}
+	if err := checkFinite("class mean", c.sums); err != nil {
+		return err
 	}
 	c.Forget()
 	for y, n := range c.counts {
@@ -108,10 +112,13 @@ func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 
 // Classify writes the class of the nearest mean for each row of features [B,D] to dst, the lowest class where several are as
-// near. It panics without means.
-func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
+// near. Features that are not finite numbers are an error that wraps ErrDiverged. It panics without means.
+func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) error {
 	if !c.Fitted() {
 		panic("learner: NCM classifies without means; Fit comes first")
+	}
+	if err := checkFinite("feature", features.Data); err != nil {
+		return err
 	}
 	dim := features.RowLen()
 	for i := range dst {
@@ -130,6 +137,7 @@ func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
 			}
 		}
 	}
+	return nil
 }
 
 // parts is the means of features of the given length, if there are any.

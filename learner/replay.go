@@ -169,8 +169,7 @@ func (r *Replay) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 
 // Decide implements [Open]: the class of the largest logit.
 func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
-	largest(dst, o.Logits)
-	return nil
+	return largest(dst, o.Logits)
 }
 
 // retrieve is line 3: the replay batch in the learner's buffer, as the network is shown it, or an empty one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,7 @@ func Run(t *testing.T, c Case) {
 	t.Run("predict changes no state", c.predictIsPure)
 	t.Run("predicts any number of rows, each by itself", c.predictRows)
 	t.Run("shows what it predicts by", c.open)
+	t.Run("does not predict by numbers that are none", c.diverged)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
 	t.Run("says what it costs", c.costs)
@@ -326,6 +328,36 @@ func (c Case) open(t *testing.T) {
 	}
 	if shown := p.Memory; (shown != nil) != (c.Capacity > 0) || shown != nil && shown.Len() != stored {
 		t.Errorf("the memory shown is not that of the %d samples counted", stored)
+	}
+}
+
+// diverged breaks the network of a learner.Open as a last step may that goes too far: one parameter, or all of them.
+func (c Case) diverged(t *testing.T) {
+	for name, v := range map[string]float64{"NaN": math.NaN(), "an infinity": math.Inf(1)} {
+		for _, all := range []bool{false, true} {
+			l, ok := c.New(t, 1).(learner.Open)
+			if !ok {
+				return
+			}
+			c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
+			prepare(t, l)
+			p := l.Parts()
+			params := p.Net.Params()
+			if !all {
+				params = params[:1] // of the first layer: all images go through it
+			}
+			for i := range params {
+				params[i] = float32(v)
+			}
+			p.Net.Changed()
+			x := c.Batches(2, 1, 7)[0].X
+			if err := l.Predict(make([]ocl.Label, 7), x); !errors.Is(err, ocl.ErrDiverged) {
+				t.Errorf("%s in the network, in all of it %v: it predicts with the error %v, want ocl.ErrDiverged", name, all, err)
+			}
+			if err := l.Decide(make([]ocl.Label, 7), p.Net.PredictOutputs(p.WS, x)); !errors.Is(err, ocl.ErrDiverged) {
+				t.Errorf("%s in the network, in all of it %v: it decides with the error %v, want ocl.ErrDiverged", name, all, err)
+			}
+		}
 	}
 }
 
