@@ -107,7 +107,7 @@ type Learner interface {
 	// Observe learns from one incoming batch. A loss that is not a finite number is reported as ErrDiverged.
 	Observe(ctx context.Context, b Batch) (StepStats, error)
 	// Predict writes the predicted label of each row of x [B,C,H,W] to dst, len(dst) == B. It changes nothing: no
-	// statistics, no draws, no memory.
+	// statistics, no draws, no memory. A network whose answers are not finite numbers is reported as ErrDiverged.
 	Predict(dst []Label, x *tensor.Tensor) error
 	// Cost says how large the learner is and what it takes, at any time: a learner may grow.
 	Cost() Cost
@@ -122,7 +122,7 @@ type Cost struct {
 	ImageFLOPs int64 // to predict one image
 }
 
-// ErrDiverged says that a loss became NaN or infinite; a run then ends with outcome "diverged".
+// ErrDiverged says that a loss, or what a prediction goes by, became NaN or infinite; a run then ends with outcome "diverged".
 var ErrDiverged = errors.New("learner: the loss is not a finite number")
 
 // TaskAware learners use task boundaries: a supervisory signal, so it is reported.
@@ -168,7 +168,5 @@ type MemoryReporter interface {
 }
 
 // State is whatever would change a resumed run if it were lost: save, load, continue equals continue, bit for bit.
-type State interface {
-	SaveState(*checkpoint.Encoder) error
-	LoadState(*checkpoint.Decoder) error
-}
+// [checkpoint.Parts] makes both ways of one list.
+type State = checkpoint.State

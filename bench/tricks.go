@@ -195,8 +195,7 @@ func (c *contender) predict(dst []ocl.Label, x *tensor.Tensor) error {
 		return c.learner.Predict(dst, x)
 	}
 	p := c.learner.(learner.Open).Parts()
-	c.ncm.Classify(dst, p.Net.PredictFeatures(p.WS, x))
-	return nil
+	return c.ncm.Classify(dst, p.Net.PredictFeatures(p.WS, x))
 }
 
 // counted is the arithmetic of a turn in forward passes of one image, with or without a task's end and its evaluation.

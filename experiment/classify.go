@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"ocl"
 	"ocl/config"
@@ -15,6 +16,7 @@ import (
 type classifiers struct {
 	names  []string
 	labels [][]ocl.Label // what each predicts of the batch
+	own    []ocl.Label   // what the learner predicts, where no classifier is its own
 	open   learner.Open  // nil where the learner shows nothing but its predictions
 	ncm    *learner.NCM  // nil where it is not wanted
 	plain  bool          // without error analysis
@@ -56,6 +58,14 @@ func (c *classifiers) byLogits(i int) bool {
 	return c.names[i] == config.ClassifierHead && c.open != nil && c.open.Parts().ByLogits
 }
 
+// room is labels with space for n.
+func room(labels []ocl.Label, n int) []ocl.Label {
+	if cap(labels) < n {
+		return make([]ocl.Label, n)
+	}
+	return labels[:n]
+}
+
 // predict sets the labels of all classifiers for the images x, by one pass through the network where the learner shows it. It
 // returns the logits [B,K] of that pass, nil without.
 func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.Tensor, err error) {
@@ -65,19 +75,23 @@ func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.T
 		out = p.Net.PredictOutputs(p.WS, x)
 	}
 	for i, name := range c.names {
-		if cap(c.labels[i]) < x.Dim(0) {
-			c.labels[i] = make([]ocl.Label, x.Dim(0))
-		}
-		c.labels[i] = c.labels[i][:x.Dim(0)]
+		c.labels[i] = room(c.labels[i], x.Dim(0))
 		switch {
 		case name == config.ClassifierNCM:
-			c.ncm.Classify(c.labels[i], out.Features)
+			err = c.ncm.Classify(c.labels[i], out.Features)
 		case c.open != nil:
 			err = c.open.Decide(c.labels[i], out)
 		default:
 			err = l.Predict(c.labels[i], x)
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	if c.open != nil && !slices.Contains(c.names, config.ClassifierHead) {
+		// A network that has diverged may have finite features: the learner's own rule notices.
+		c.own = room(c.own, x.Dim(0))
+		if err := c.open.Decide(c.own, out); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // loop learns and evaluates the tasks that are left. It returns nil at the end of the stream, errInterrupted after ctx
-// was cancelled, and an error that wraps ocl.ErrDiverged when the loss is no number.
+// was cancelled, and an error that wraps ocl.ErrDiverged when the loss is no number, or when the learner answers with none.
 func (r *run) loop(ctx context.Context) error {
 	for tasks := r.stream.Info().Tasks; r.at.task < len(tasks); {
 		if ctx.Err() != nil {

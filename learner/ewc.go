@@ -58,14 +58,14 @@ func NewEWC(r *Replay, o EWCOptions) *EWC {
 		Replay: r, EWCOptions: o,
 		fisher: make([]float32, p), sum: make([]float32, p), weight: make([]float32, p), anchor: make([]float32, p),
 	}
-	r.Step = e
+	r.Step, r.owner = e, "EWC++"
 	return e
 }
 
 // BeginTask implements [ocl.TaskAware].
-func (e *EWC) BeginTask(ocl.TaskInfo) error {
+func (e *EWC) BeginTask(t ocl.TaskInfo) error {
 	e.step = 0
-	return nil
+	return e.beginTask(t)
 }
 
 // Observe implements [ocl.Learner]. The penalty is part of the loss; where it explodes, the error names λ.
@@ -131,8 +131,12 @@ func (e *refreshment) Do(lo, hi int) {
 	clear(sum)
 }
 
-// EndTask implements [ocl.TaskAware].
-func (e *EWC) EndTask(context.Context) error {
+// EndTask implements [ocl.TaskAware]: the end of the task of the Replay first, so that what a review has learned is held too, and
+// then θ* and F̂. After an error that wraps that of ctx it can be called again and goes on.
+func (e *EWC) EndTask(ctx context.Context) error {
+	if err := e.endTask(ctx); err != nil {
+		return err
+	}
 	copy(e.anchor, e.Net.Params())
 	copy(e.weight, e.fisher)
 	e.anchored = true
@@ -151,35 +155,20 @@ func (e *EWC) EndTask(context.Context) error {
 }
 
 // SaveState implements [ocl.State].
-func (e *EWC) SaveState(enc *checkpoint.Encoder) error {
-	enc.Int64s("ewc/step", e.step)
-	enc.Float32s("ewc/fisher", e.fisher)
-	enc.Float32s("ewc/sum", e.sum)
-	if e.anchored {
-		enc.Float32s("ewc/weight", e.weight)
-		enc.Float32s("ewc/anchor", e.anchor)
-	}
-	return e.Replay.SaveState(enc)
-}
+func (e *EWC) SaveState(enc *checkpoint.Encoder) error { return e.parts().SaveState(enc) }
 
 // LoadState implements [ocl.State].
-func (e *EWC) LoadState(d *checkpoint.Decoder) error {
-	if err := d.Int64s("ewc/step", &e.step); err != nil {
-		return err
+func (e *EWC) LoadState(d *checkpoint.Decoder) error { return e.parts().LoadState(d) }
+
+func (e *EWC) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("ewc/step", &e.step),
+		checkpoint.Float32s("ewc/fisher", e.fisher),
+		checkpoint.Float32s("ewc/sum", e.sum),
+		checkpoint.Either(&e.anchored, "ewc/weight", checkpoint.Parts{
+			checkpoint.Float32s("ewc/weight", e.weight),
+			checkpoint.Float32s("ewc/anchor", e.anchor),
+		}, nil),
+		checkpoint.Inline(e.Replay),
 	}
-	if err := d.Float32s("ewc/fisher", e.fisher); err != nil {
-		return err
-	}
-	if err := d.Float32s("ewc/sum", e.sum); err != nil {
-		return err
-	}
-	if e.anchored = d.Len("ewc/weight") >= 0; e.anchored {
-		if err := d.Float32s("ewc/weight", e.weight); err != nil {
-			return err
-		}
-		if err := d.Float32s("ewc/anchor", e.anchor); err != nil {
-			return err
-		}
-	}
-	return e.Replay.LoadState(d)
 }

@@ -26,19 +26,22 @@ import (
 // where classes repeat (domain-incremental), replayed rows of the task's classes are trained on their labels too. In the
 // first task there is no teacher and nothing is replayed. It predicts by [NCM], whose means [ICaRL.Prepare] finds.
 //
-// It draws from the sources "memory/retrieve" and "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the
-// fields before the first call.
+// It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment from "replay/augment". Net, WS and
+// Opt belong to the learner. Set the fields before the first call.
 type ICaRL struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
 	Opt         optim.Optimizer
 	Memory      *memory.Store
-	ReplayBatch int // rows of B_M; all where fewer slots may be replayed
+	ReplayBatch int  // rows of B_M; all where fewer slots may be replayed
+	Augment     bool // crop and flip what is learned, at each draw, as [Replay] does
 	Seed        uint64
 	Teacher     Teacher
 	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
 	meter            meter
+	boundaries       boundaries
+	augment          augmentation
 	retrieve, update memory.Env
 	steps            int64
 	order            []ocl.Label // by output: the classes in the order in which they appeared
@@ -79,8 +82,11 @@ func (l *ICaRL) prepare() {
 	l.images = make([]*tensor.Tensor, 1)
 	l.Teacher.ws = l.WS.Beside()
 	l.loss = l.evaluate
+	if l.Augment {
+		l.augment.begin(l.Seed)
+	}
 	if l.Review != nil {
-		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, l.Seed)
+		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, &l.augment, l.Seed)
 		l.Review.column = func(y ocl.Label) ocl.Label { return ocl.Label(l.column[y]) }
 		l.Review.among = func() []ocl.Label { return l.outputs[:len(l.order)] }
 		for k := range l.column {
@@ -92,6 +98,9 @@ func (l *ICaRL) prepare() {
 // BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
 func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	l.prepare()
+	if err := l.boundaries.begin("iCaRL", task); err != nil {
+		return err
+	}
 	clear(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
@@ -126,6 +135,7 @@ func (l *ICaRL) EndTask(ctx context.Context) error {
 		}
 	}
 	l.Teacher.copy(l.Net)
+	l.boundaries.within = false
 	return nil
 }
 
@@ -162,7 +172,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	return stats, l.store(b)
 }
 
-// gather puts B_n and then B_M into one batch.
+// gather puts B_n and then B_M into one batch, as the network is shown it.
 func (l *ICaRL) gather(b ocl.Batch) {
 	l.slots = l.slots[:0]
 	if l.Teacher.net != nil {
@@ -178,6 +188,7 @@ func (l *ICaRL) gather(b ocl.Batch) {
 	incoming := copy(l.both.x.Data, b.X.Data)
 	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.x.Data[incoming:]
 	l.Memory.Gather(&l.replay, l.both.y[l.rows:], l.slots)
+	l.augment.apply(&l.both.x)
 }
 
 // aim sets the targets of all rows.
@@ -259,8 +270,7 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !l.ncm.Fitted() {
 		return fmt.Errorf("learner: icarl: no class means of the present network; want Prepare after the last batch; call it first")
 	}
-	l.ncm.Classify(dst, o.Features)
-	return nil
+	return l.ncm.Classify(dst, o.Features)
 }
 
 // MemoryCounts implements [ocl.MemoryReporter].
@@ -269,115 +279,77 @@ func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
 // MemoryBytes implements [ocl.MemoryReporter].
 func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
 
-// SaveState implements [ocl.State]: network, optimiser, memory, sources, teacher, the classes and what the means are.
-func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
-	l.prepare()
-	e.Int64s("steps", l.steps)
-	saveLabels(e, "classes", l.order)
-	var current []ocl.Label
-	for y, is := range l.current {
-		if is {
-			current = append(current, ocl.Label(y))
-		}
-	}
-	saveLabels(e, "current", current)
-	earlier := make([]int32, len(l.earlier))
-	for i, slot := range l.earlier {
-		earlier[i] = int32(slot)
-	}
-	e.Int32s("earlier", earlier)
-	for _, part := range []struct {
-		name  string
-		state ocl.State
-	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
-		if err := part.state.SaveState(e.Sub(part.name)); err != nil {
-			return err
-		}
-	}
-	if err := l.Teacher.saveState(e.Sub("teacher")); err != nil {
-		return err
-	}
-	if l.Review != nil {
-		if err := l.Review.saveState(e.Sub("review")); err != nil {
-			return err
-		}
-	}
-	if err := l.ncm.SaveState(e.Sub("ncm")); err != nil {
-		return err
-	}
-	if err := saveBinary(e, "rng/retrieve", l.retrieve.Rand); err != nil {
-		return err
-	}
-	return saveBinary(e, "rng/update", l.update.Rand)
-}
+// SaveState implements [ocl.State].
+func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
 func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
-	l.prepare()
-	l.meter = meter{}
-	if err := d.Int64s("steps", &l.steps); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		name  string
-		state ocl.State
-	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
-		if err := part.state.LoadState(d.Sub(part.name)); err != nil {
-			return err
-		}
-	}
-	if err := l.loadClasses(d); err != nil {
-		return err
-	}
-	if err := l.Teacher.loadState(d.Sub("teacher"), l.Net); err != nil {
-		return err
-	}
-	if l.Review != nil {
-		if err := l.Review.loadState(d.Sub("review")); err != nil {
-			return err
-		}
-	}
-	if err := l.ncm.LoadState(d.Sub("ncm"), l.Net.FeatureDim()); err != nil {
-		return err
-	}
-	if err := loadBinary(d, "rng/retrieve", l.retrieve.Rand); err != nil {
-		return err
-	}
-	return loadBinary(d, "rng/update", l.update.Rand)
+	l.meter, l.boundaries = meter{}, boundaries{}
+	return l.parts().LoadState(d)
 }
 
-// loadClasses restores the classes' outputs, those of the current task, and the slots of earlier tasks.
-func (l *ICaRL) loadClasses(d *checkpoint.Decoder) error {
-	order, err := loadLabels(d, "classes")
-	if err != nil {
-		return err
+// parts is the state: the number of batches observed, the classes, network, optimiser, memory, teacher, what the means are, and
+// sources.
+func (l *ICaRL) parts() checkpoint.Parts {
+	l.prepare()
+	parts := checkpoint.Parts{
+		checkpoint.Values("steps", &l.steps),
+		checkpoint.Int32List("classes", &l.order),
+		checkpoint.Then(l.arrange),
+		checkpoint.Via(l.currentClasses, l.setCurrent, func(v *[]ocl.Label) checkpoint.Part { return checkpoint.Int32List("current", v) }),
+		checkpoint.Int32List("earlier", &l.earlier),
+		checkpoint.Sub("net", l.Net), checkpoint.Sub("opt", l.Opt), checkpoint.Sub("memory", l.Memory),
+		checkpoint.Sub("teacher", l.Teacher.parts(l.Net)),
 	}
-	current, err := loadLabels(d, "current")
-	if err != nil {
-		return err
+	if l.Review != nil {
+		parts = append(parts, checkpoint.Sub("review", l.Review.parts()))
 	}
-	earlier := make([]int32, max(0, d.Len("earlier")/4))
-	if err := d.Int32s("earlier", earlier); err != nil {
+	return append(parts, checkpoint.Sub("ncm", l.ncm.parts(l.Net.FeatureDim())),
+		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand), checkpoint.Inline(l.augment.parts()))
+}
+
+// arrange gives the classes their outputs, in the order in which they appeared.
+func (l *ICaRL) arrange() error {
+	if err := l.checkClasses(l.order); err != nil {
 		return err
-	}
-	for _, y := range slices.Concat(order, current) {
-		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
-		}
 	}
 	for y := range l.column {
 		l.column[y] = -1
 	}
-	clear(l.current)
-	l.order, l.earlier = l.order[:0], l.earlier[:0]
-	for _, y := range order {
-		l.appear(y)
+	for k, y := range l.order {
+		l.column[y] = k
 	}
-	for _, y := range current {
+	return nil
+}
+
+// currentClasses are those of the task, rising.
+func (l *ICaRL) currentClasses() (list []ocl.Label) {
+	for y, is := range l.current {
+		if is {
+			list = append(list, ocl.Label(y))
+		}
+	}
+	return list
+}
+
+// setCurrent undoes currentClasses.
+func (l *ICaRL) setCurrent(list []ocl.Label) error {
+	if err := l.checkClasses(list); err != nil {
+		return err
+	}
+	clear(l.current)
+	for _, y := range list {
 		l.current[y] = true
 	}
-	for _, slot := range earlier {
-		l.earlier = append(l.earlier, int(slot))
+	return nil
+}
+
+// checkClasses refuses saved classes that the network has no output for.
+func (l *ICaRL) checkClasses(list []ocl.Label) error {
+	for _, y := range list {
+		if y < 0 || int(y) >= len(l.column) {
+			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
+		}
 	}
 	return nil
 }

@@ -216,6 +216,7 @@ func TestICaRLRefuses(t *testing.T) {
 	if _, err := l.Observe(context.Background(), relabelled(b, 2, 3)); err == nil || !strings.Contains(err.Error(), "row 1 has label 3") {
 		t.Errorf("a label of another task: error %v", err)
 	}
+	end(t, l)
 	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{6}}); err == nil || !strings.Contains(err.Error(), "class 6") {
 		t.Errorf("class 6 of 6: error %v", err)
 	}
@@ -338,7 +339,9 @@ func TestNCM(t *testing.T) {
 			if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 				t.Fatal(err)
 			}
-			ncm.Classify(got, net.PredictFeatures(ws, test))
+			if err := ncm.Classify(got, net.PredictFeatures(ws, test)); err != nil {
+				t.Fatal(err)
+			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, each sample %s: %v, want %v", name, what, got, want)
 			}
@@ -367,7 +370,9 @@ func TestNCMManySamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		got[i] = make([]ocl.Label, 300)
-		ncm.Classify(got[i], net.PredictFeatures(ws, test))
+		if err := ncm.Classify(got[i], net.PredictFeatures(ws, test)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !slices.Equal(got[0], got[1]) {
 		t.Error("one and three workers predict differently")

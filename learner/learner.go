@@ -4,11 +4,10 @@
 package learner
 
 import (
-	"encoding"
 	"fmt"
+	"slices"
 
 	"ocl"
-	"ocl/checkpoint"
 	"ocl/tensor"
 )
 
@@ -23,11 +22,29 @@ func argmax(logits []float32) ocl.Label {
 	return ocl.Label(best)
 }
 
-// largest sets dst to the classes of the largest logits [B,K].
-func largest(dst []ocl.Label, logits *tensor.Tensor) {
+// largest sets dst to the classes of the largest logits [B,K], which are finite numbers.
+func largest(dst []ocl.Label, logits *tensor.Tensor) error {
+	if err := checkFinite("logit", logits.Data); err != nil {
+		return err
+	}
 	for i := range dst {
 		dst[i] = argmax(logits.Row(i))
 	}
+	return nil
+}
+
+// checkFinite returns an error that wraps ErrDiverged where a number by which a learner decides is not finite. A loss is looked at
+// before the step that it leads to, so that nobody else would notice that the last step broke the network.
+func checkFinite[T float32 | float64](what string, v []T) error {
+	sum := T(0)
+	for _, x := range v {
+		sum += x - x // 0, but NaN where x is not finite
+	}
+	if sum == 0 {
+		return nil
+	}
+	at := slices.IndexFunc(v, func(x T) bool { return x-x != 0 })
+	return fmt.Errorf("%w any more: a prediction goes by a %s that is %v; use a smaller learning rate", ocl.ErrDiverged, what, v[at])
 }
 
 // batch is a buffer of images and labels that grows and is used again.
@@ -51,49 +68,6 @@ func (b *batch) resize(n int, c, h, w int) {
 func checkRoom(dst []ocl.Label, x *tensor.Tensor) error {
 	if len(dst) != x.Dim(0) {
 		return fmt.Errorf("learner: predict: room for %d labels, want one for each of %d images", len(dst), x.Dim(0))
-	}
-	return nil
-}
-
-// saveLabels writes a list of labels.
-func saveLabels(e *checkpoint.Encoder, name string, labels []ocl.Label) {
-	v := make([]int32, len(labels))
-	for i, y := range labels {
-		v[i] = int32(y)
-	}
-	e.Int32s(name, v)
-}
-
-// loadLabels reads what saveLabels wrote.
-func loadLabels(d *checkpoint.Decoder, name string) ([]ocl.Label, error) {
-	v := make([]int32, max(0, d.Len(name)/4))
-	if err := d.Int32s(name, v); err != nil {
-		return nil, err
-	}
-	labels := make([]ocl.Label, len(v))
-	for i, y := range v {
-		labels[i] = ocl.Label(y)
-	}
-	return labels, nil
-}
-
-// saveBinary writes what knows its own bytes, such as a random source.
-func saveBinary(e *checkpoint.Encoder, name string, v encoding.BinaryMarshaler) error {
-	b, err := v.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("learner: saving %s: %w", name, err)
-	}
-	e.Bytes(name, b)
-	return nil
-}
-
-func loadBinary(d *checkpoint.Decoder, name string, v encoding.BinaryUnmarshaler) error {
-	b, err := d.Bytes(name)
-	if err != nil {
-		return err
-	}
-	if err := v.UnmarshalBinary(b); err != nil {
-		return fmt.Errorf("learner: loading %s: %w", name, err)
 	}
 	return nil
 }

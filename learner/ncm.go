@@ -33,7 +33,8 @@ type NCM struct {
 const fitBatch = 200
 
 // Fit finds the means of the classes in memory by the network as it is. It looks at ctx between batches and returns an
-// error that wraps its error; the means from before are then kept. An empty memory leaves no means.
+// error that wraps its error; the means from before are then kept, and so where a feature is not a finite number, which is an error
+// that wraps ErrDiverged. An empty memory leaves no means.
 func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
 	dim := net.FeatureDim()
 	if need := net.Classes() * dim; len(c.sums) != need {
@@ -65,6 +66,9 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		if c.watch != nil {
 			c.watch(from/fitBatch+1, (m.Len()+fitBatch-1)/fitBatch)
 		}
+	}
+	if err := checkFinite("class mean", c.sums); err != nil {
+		return err
 	}
 	c.Forget()
 	for y, n := range c.counts {
@@ -108,10 +112,13 @@ func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 
 // Classify writes the class of the nearest mean for each row of features [B,D] to dst, the lowest class where several are as
-// near. It panics without means.
-func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
+// near. Features that are not finite numbers are an error that wraps ErrDiverged. It panics without means.
+func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) error {
 	if !c.Fitted() {
 		panic("learner: NCM classifies without means; Fit comes first")
+	}
+	if err := checkFinite("feature", features.Data); err != nil {
+		return err
 	}
 	dim := features.RowLen()
 	for i := range dst {
@@ -130,25 +137,20 @@ func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
 			}
 		}
 	}
-}
-
-// SaveState writes the means, if there are any.
-func (c *NCM) SaveState(e *checkpoint.Encoder) error {
-	saveLabels(e, "classes", c.classes)
-	e.Float32s("means", c.means)
 	return nil
 }
 
-// LoadState restores what SaveState wrote for features of the given length.
-func (c *NCM) LoadState(d *checkpoint.Decoder, dim int) error {
-	classes, err := loadLabels(d, "classes")
-	if err != nil {
-		return err
+// parts is the means of features of the given length, if there are any.
+func (c *NCM) parts(dim int) checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Int32List("classes", &c.classes),
+		checkpoint.Float32List("means", &c.means),
+		checkpoint.Then(func() error {
+			if len(c.means) != len(c.classes)*dim {
+				return fmt.Errorf("learner: class means: %d numbers for %d classes; want %d for each; they belong to another configuration",
+					len(c.means), len(c.classes), dim)
+			}
+			return nil
+		}),
 	}
-	means := make([]float32, len(classes)*dim)
-	if err := d.Float32s("means", means); err != nil {
-		return err
-	}
-	c.classes, c.means = classes, means
-	return nil
 }

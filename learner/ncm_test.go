@@ -29,7 +29,9 @@ func classify(t *testing.T, net *nn.Network, ws *nn.Workspace, x *tensor.Tensor,
 		t.Fatal(err)
 	}
 	got := make([]ocl.Label, test.Dim(0))
-	ncm.Classify(got, net.PredictFeatures(ws, test))
+	if err := ncm.Classify(got, net.PredictFeatures(ws, test)); err != nil {
+		t.Fatal(err)
+	}
 	return got
 }
 

@@ -13,7 +13,7 @@ type Open interface {
 	// Parts are for looking at between two calls of Observe, and to be left as they are.
 	Parts() Parts
 	// Decide is Predict for images that have gone through the network, batch norm by its running statistics. It reads of o
-	// what its rule is about, and wants the same of the learner as Predict.
+	// what its rule is about, and wants the same of the learner as Predict. What it reads must be finite numbers, else it is ErrDiverged.
 	Decide(dst []ocl.Label, o nn.Outputs) error
 }
 

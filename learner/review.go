@@ -29,6 +29,7 @@ type Review struct {
 	ws     *nn.Workspace
 	opt    optim.Optimizer
 	memory *memory.Store
+	shown  *augmentation
 	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
 	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
 
@@ -47,8 +48,8 @@ type Review struct {
 const reviewSlowdown = 10
 
 // belong gives the review the parts of its learner.
-func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, seed uint64) {
-	v.net, v.ws, v.opt, v.memory = net, ws, opt, m
+func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, shown *augmentation, seed uint64) {
+	v.net, v.ws, v.opt, v.memory, v.shown = net, ws, opt, m, shown
 	v.rand = rng.New(seed, "review")
 	if v.Batch == 0 {
 		v.Batch = DefaultReplayBatch
@@ -99,6 +100,7 @@ func (v *Review) step(slots []int32) error {
 	c, h, w := v.net.Input()
 	v.drawn.resize(len(v.slots), c, h, w)
 	v.memory.Gather(&v.drawn.x, v.drawn.y, v.slots)
+	v.shown.apply(&v.drawn.x)
 	if v.column != nil {
 		for i, y := range v.drawn.y {
 			v.drawn.y[i] = v.column(y)
@@ -126,25 +128,10 @@ func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
 	return err
 }
 
-func (v *Review) saveState(e *checkpoint.Encoder) error {
-	begun := int64(0)
-	if v.begun {
-		begun = 1
+func (v *Review) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("begun", &v.begun),
+		checkpoint.Int32List("left", &v.left),
+		checkpoint.Binary("rng", v.rand),
 	}
-	e.Int64s("begun", begun)
-	e.Int32s("left", v.left)
-	return saveBinary(e, "rng", v.rand)
-}
-
-func (v *Review) loadState(d *checkpoint.Decoder) error {
-	var begun int64
-	if err := d.Int64s("begun", &begun); err != nil {
-		return err
-	}
-	v.begun = begun == 1
-	v.left = make([]int32, max(0, d.Len("left")/4))
-	if err := d.Int32s("left", v.left); err != nil {
-		return err
-	}
-	return loadBinary(d, "rng", v.rand)
 }

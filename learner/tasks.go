@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"ocl"
@@ -26,8 +27,38 @@ func (b Bounded) BeginTask(t ocl.TaskInfo) error { return b.beginTask(t) }
 // EndTask implements [ocl.TaskAware].
 func (b Bounded) EndTask(ctx context.Context) error { return b.endTask(ctx) }
 
+// bound names what of r needs the boundaries of tasks; "" is nothing.
+func (r *Replay) bound() string {
+	switch {
+	case r.Review != nil:
+		return "the Review of a Replay"
+	case r.Teacher != nil:
+		return "the Teacher of a Replay"
+	case r.Classes != nil:
+		return "the Classes of a Replay"
+	}
+	return r.owner
+}
+
+// checkBound refuses to observe where a part would silently do nothing.
+func (r *Replay) checkBound() error {
+	if r.Review != nil && r.Memory == nil {
+		return fmt.Errorf("learner: the Review of a Replay learns its memory, and there is none. Set Memory, or take the Review away")
+	}
+	if who := r.bound(); who != "" && !r.boundaries.told {
+		return fmt.Errorf("learner: %s needs the boundaries of tasks, and no task has begun. "+
+			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask; a learner that is built of it forwards both", who)
+	}
+	return nil
+}
+
 // beginTask tells the parts of r that use boundaries.
 func (r *Replay) beginTask(t ocl.TaskInfo) error {
+	if who := r.bound(); who != "" {
+		if err := r.boundaries.begin(who, t); err != nil {
+			return err
+		}
+	}
 	if r.Classes != nil {
 		r.Classes.begin(t.Classes)
 	}
@@ -49,6 +80,23 @@ func (r *Replay) endTask(ctx context.Context) error {
 	if r.Teacher != nil {
 		r.Teacher.copy(r.Net)
 	}
+	r.boundaries.within = false
+	return nil
+}
+
+// boundaries is what a learner knows of the boundaries of tasks.
+type boundaries struct {
+	told   bool // a task has begun
+	within bool // a task has begun since the learner was made or loaded, and has not ended
+}
+
+// begin refuses a task after one that was not ended: who is told of the begin alone would never review, and never have a teacher.
+func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
+	if b.within {
+		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the one before it has ended. "+
+			"Call EndTask after each task; a learner that is built of another forwards it", who, t.Index+1)
+	}
+	b.told, b.within = true, true
 	return nil
 }
 
@@ -74,20 +122,12 @@ func (c *Classes) end() {
 // share is |C_new| / (|C_old| + |C_new|).
 func (c *Classes) share() float64 { return float64(c.newCount) / float64(c.oldCount+c.newCount) }
 
-func (c *Classes) saveState(e *checkpoint.Encoder) {
-	saveLabels(e, "old", c.old)
-	saveLabels(e, "current", c.current)
-	e.Int64s("counts", c.oldCount, c.newCount)
-}
-
-func (c *Classes) loadState(d *checkpoint.Decoder) (err error) {
-	if c.old, err = loadLabels(d, "old"); err != nil {
-		return err
+func (c *Classes) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Int32List("old", &c.old),
+		checkpoint.Int32List("current", &c.current),
+		checkpoint.Values("counts", &c.oldCount, &c.newCount),
 	}
-	if c.current, err = loadLabels(d, "current"); err != nil {
-		return err
-	}
-	return d.Int64s("counts", &c.oldCount, &c.newCount)
 }
 
 // Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF and iCaRL). The zero value is before
@@ -138,25 +178,20 @@ func (t *Teacher) target(i int) *tensor.Tensor {
 	return &t.targets[i]
 }
 
-func (t *Teacher) saveState(e *checkpoint.Encoder) error {
-	if t.net == nil {
-		e.Int64s("taught", 0)
-		return nil
+// parts is the state of a teacher of the shape of net.
+func (t *Teacher) parts(net *nn.Network) checkpoint.Parts {
+	taught := t.net != nil
+	return checkpoint.Parts{
+		checkpoint.Values("taught", &taught),
+		checkpoint.Later(func() checkpoint.Parts {
+			if !taught {
+				t.net = nil
+				return nil
+			}
+			if t.net == nil {
+				t.net = net.Clone()
+			}
+			return checkpoint.Parts{checkpoint.Inline(t.net)}
+		}),
 	}
-	e.Int64s("taught", 1)
-	return t.net.SaveState(e)
-}
-
-// loadState restores a teacher of the shape of net.
-func (t *Teacher) loadState(d *checkpoint.Decoder, net *nn.Network) error {
-	var taught int64
-	if err := d.Int64s("taught", &taught); err != nil {
-		return err
-	}
-	t.net = nil
-	if taught == 0 {
-		return nil
-	}
-	t.net = net.Clone()
-	return t.net.LoadState(d)
 }

@@ -135,7 +135,9 @@ func byMeans(t *testing.T, r *learner.Replay, b ocl.Batch) []ocl.Label {
 		t.Fatal(err)
 	}
 	labels := make([]ocl.Label, b.Len())
-	ncm.Classify(labels, r.Net.PredictFeatures(r.WS, b.X))
+	if err := ncm.Classify(labels, r.Net.PredictFeatures(r.WS, b.X)); err != nil {
+		t.Fatal(err)
+	}
 	return labels
 }
 

@@ -19,7 +19,7 @@ var agem = Info{
 	Look:        1,
 	Traits:      Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune when the reference has as many samples as come in; 1 in the first task",
@@ -27,7 +27,7 @@ var agem = Info{
 		"CIFAR-100 in the survey: 3.7, 3.6 and 3.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		return learner.NewAGEM(r), nil

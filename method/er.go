@@ -18,7 +18,7 @@ var er = Info{
 	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
 	Look:        2,
 	Traits:      Traits{UsesMemory: true},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
@@ -26,7 +26,7 @@ var er = Info{
 		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
-		r := base(s)
+		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
 		if s.Joint {

@@ -30,7 +30,7 @@ var ewc = Info{
 	Look:        3,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations"},
+	Settings:    []string{"replay.iterations", "replay.augment"},
 	Options:     []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
 	Paper:       grid(rates4, decays2, ewcAxis),
 	Authors:     grid(rates4, decays2, ewcAxis),
@@ -41,7 +41,7 @@ var ewc = Info{
 	check:   checkEWC,
 	passes:  learn,
 	build: func(s Setup) (ocl.Learner, error) {
-		return learner.NewEWC(base(s), learner.EWCOptions{
+		return learner.NewEWC(s.compose(), learner.EWCOptions{
 			Lambda: option[float64](s, ewcLambda), Alpha: option[float64](s, ewcAlpha),
 			Every: option[int](s, ewcEvery), Raw: option[bool](s, ewcRaw),
 		}), nil

@@ -1,9 +1,6 @@
 package method
 
-import (
-	"ocl"
-	"ocl/learner"
-)
+import "ocl"
 
 var finetune = Info{
 	Name:    "finetune",
@@ -15,7 +12,7 @@ var finetune = Info{
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
 	Citation:    surveyCitation,
 	Traits:      Traits{Baseline: true},
-	Settings:    []string{"replay.iterations"},
+	Settings:    []string{"replay.iterations", "replay.augment"},
 	Paper:       grid(rates7, decays4), // ER's
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "1",
@@ -23,22 +20,8 @@ var finetune = Info{
 		"divided by the number of tasks. CIFAR-100 in the survey: 3.7 % average accuracy.",
 	Refuses: withoutMemory,
 	passes:  learn,
-	build:   func(s Setup) (ocl.Learner, error) { return base(s), nil },
+	build:   func(s Setup) (ocl.Learner, error) { return s.compose(), nil },
 }
 
 // surveyCitation is that of the survey.
 const surveyCitation = "Mai et al., Online Continual Learning in Image Classification: An Empirical Survey, arXiv:2101.10423, 2021"
-
-// base is Finetune, and what every Replay starts from: tricks have changed it already.
-func base(s Setup) *learner.Replay {
-	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Iterations: s.Steps(), Review: s.review(), Seed: s.Seed}
-	for _, t := range chosen(s.Tricks) {
-		if t.change != nil {
-			t.change(r)
-		}
-	}
-	if r.Teacher != nil {
-		r.Teacher.Training = s.Training
-	}
-	return r
-}

@@ -20,7 +20,7 @@ var lwf = Info{
 	Look:        7,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations", "replay.teacher"},
+	Settings:    []string{"replay.iterations", "replay.teacher", "replay.augment"},
 	Options:     []Option{lwfMC},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
@@ -37,7 +37,7 @@ var lwf = Info{
 	},
 	passes: func(_ Setup, b int) []Pass { return []Pass{{Predict, []int{b}}, {Learn, []int{b}}} },
 	build: func(s Setup) (ocl.Learner, error) {
-		l := learner.NewLwF(base(s), option[bool](s, lwfMC))
+		l := learner.NewLwF(s.compose(), option[bool](s, lwfMC))
 		l.Teacher.Training = s.Training
 		return l, nil
 	},

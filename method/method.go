@@ -70,6 +70,7 @@ type Setup struct {
 	ReplayBatch int            // rows replayed beside each incoming batch; at least 1
 	Iterations  int            // steps on each incoming batch; at least 1
 	Joint       bool           // one concatenated pass instead of two
+	Augment     bool           // images are cropped and flipped at each draw
 	Training    bool           // a teacher's batch norm goes by the images it is shown
 	Shape       [3]int         // C, H, W
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
@@ -132,7 +133,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		return nil, fmt.Errorf("method: %w", err)
 	}
 	l, err := i.build(s)
-	if r, plain := l.(*learner.Replay); plain && s.bounded() {
+	if r, plain := l.(*learner.Replay); plain && s.fills().TaskBoundaries() {
 		return learner.Bounded{Replay: r}, err
 	}
 	return l, err

@@ -19,6 +19,7 @@ var offline = Info{
 	Citation: surveyCitation,
 	Traits:   Traits{Offline: true},
 	Signals:  []string{"all tasks at once"},
+	Settings: []string{"replay.augment"},
 	Options: []Option{
 		{Name: Epochs, Default: 70, Meaning: "passes over the data of all tasks", Least: 1, Most: 100_000},
 		{Name: Batch, Default: 128, Meaning: "samples a step; stream.batch is not read", Least: 1, Most: 100_000},
@@ -39,7 +40,7 @@ var offline = Info{
 	// The learner is Finetune, to the bit, and so it needs no golden file of its own: the stream is what differs.
 	build: func(s Setup) (ocl.Learner, error) {
 		s.Iterations = 1
-		return base(s), nil
+		return s.compose(), nil
 	},
 }
 

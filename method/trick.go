@@ -8,7 +8,6 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/internal/nearest"
-	"ocl/learner"
 )
 
 // Trick describes a change to a method that most methods of a kind can take (survey §trick_detail).
@@ -25,14 +24,9 @@ type Trick struct {
 	Cost     string   // relative to the method without it
 	Expect   string   // what a person will see
 
-	TaskBoundaries bool              // it is told when a task begins and ends
-	ClassesOnce    bool              // it makes no sense where a class occurs in several tasks
-	Teaches        bool              // a teacher predicts all rows of a step
-	Reviews        bool              // the memory is learned once at each task's end
-	Classifies     bool              // it changes the classifier alone: "ncm" is then the first of the config's classifiers
-	Excludes       map[string]string // by name of another trick, why the two do not go together; one of the two says so
+	ClassesOnce bool // it makes no sense where a class occurs in several tasks
 
-	change func(r *learner.Replay) // nil where a Replay stays as it is
+	Fills
 }
 
 // tricks is sorted by name. A new trick is a file with its entry and one line here.
@@ -109,9 +103,9 @@ func (i Info) CheckTricks(names []string) []error {
 			faults = append(faults, fmt.Errorf("%s with %s: %s; want a method that takes the trick; take one of the two away", i.Name, t.Name, reason))
 		}
 	}
-	for _, t := range list {
-		for _, other := range list {
-			if reason, excluded := t.Excludes[other.Name]; excluded {
+	for at, t := range list {
+		for _, other := range list[at+1:] {
+			if reason, excluded := t.Excludes(other); excluded {
 				faults = append(faults, fmt.Errorf("%s with %s and %s: %s; want one of them; take the other away", i.Name, t.Name, other.Name, reason))
 			}
 		}
@@ -122,7 +116,7 @@ func (i Info) CheckTricks(names []string) []error {
 // checkStream says whether a stream gives tricks the supervisory signals that they use.
 func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 	for _, t := range chosen(names) {
-		if t.TaskBoundaries && s.NoBoundaries {
+		if t.TaskBoundaries() && s.NoBoundaries {
 			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick works at their ends; "+
 				"want a stream that does; use another stream or take the trick away", i.Name, t.Name, s.Name)
 		}
@@ -132,42 +126,6 @@ func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 		}
 	}
 	return nil
-}
-
-// Steps is the number of steps on each incoming batch, that of the trick mi included.
-func (s Setup) Steps() int {
-	if slices.Contains(s.Tricks, iterationsName) && s.Iterations <= 1 {
-		return surveyIterations
-	}
-	return s.Iterations
-}
-
-// Taught says whether a teacher predicts all rows of a step because of a trick.
-func (s Setup) Taught() bool {
-	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Teaches })
-}
-
-// Reviewed says whether the memory is learned once more at each task's end.
-func (s Setup) Reviewed() bool {
-	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Reviews })
-}
-
-// Classified says whether a trick replaces the classifier by the nearest class mean.
-func (s Setup) Classified() bool {
-	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.Classifies })
-}
-
-// review is the trick of that name for a learner, nil without it.
-func (s Setup) review() *learner.Review {
-	if !s.Reviewed() {
-		return nil
-	}
-	return &learner.Review{Batch: s.ReplayBatch}
-}
-
-// bounded says whether a trick is told where tasks begin and end.
-func (s Setup) bounded() bool {
-	return slices.ContainsFunc(chosen(s.Tricks), func(t Trick) bool { return t.TaskBoundaries })
 }
 
 // chosen are the tricks called names, which are in the catalogue.

@@ -1,9 +1,6 @@
 package method
 
-import (
-	"ocl/learner"
-	"ocl/loss"
-)
+import "ocl/loss"
 
 var trickKDC = Trick{
 	Name:    "kdc",
@@ -13,19 +10,10 @@ var trickKDC = Trick{
 		"and on the teacher's softened answers; the more classes are old, the more the teacher counts.",
 	Formula: "ℓ = λ·ℓ_CE + (1 − λ)·ℓ_KD,  λ = |C_new|/(|C_old| + |C_new|),  " +
 		"ℓ_KD = T²·mean Σ_c −softmax(z'/T)_c·log softmax(z/T)_c,  T = 2",
-	Citation:       "Wu et al., Large Scale Incremental Learning, CVPR 2019",
-	Signals:        []string{"task boundaries"},
-	Settings:       []string{"replay.teacher"},
-	Cost:           "4/3 ×: the teacher's forward pass of all rows; 1 in the first task",
-	Expect:         "After many tasks λ is so small that new classes are hardly learned. ER on CIFAR-100 in the survey: 11.7, 10.9 and 11.9 % with 1,000, 5,000 and 10,000 samples.",
-	TaskBoundaries: true,
-	Teaches:        true,
-	change:         func(r *learner.Replay) { distil(r, false) },
-	Excludes:       map[string]string{"kdc*": "both are the same mixture, with different weights"},
-}
-
-// distil adds a teacher to r and wraps its criterion.
-func distil(r *learner.Replay, root bool) {
-	r.Classes, r.Teacher = &learner.Classes{}, &learner.Teacher{}
-	r.Criterion = loss.Distilled{Labels: r.Criterion, Root: root}
+	Citation: "Wu et al., Large Scale Incremental Learning, CVPR 2019",
+	Signals:  []string{"task boundaries"},
+	Settings: []string{"replay.teacher"},
+	Cost:     "4/3 ×: the teacher's forward pass of all rows; 1 in the first task",
+	Expect:   "After many tasks λ is so small that new classes are hardly learned. ER on CIFAR-100 in the survey: 11.7, 10.9 and 11.9 % with 1,000, 5,000 and 10,000 samples.",
+	Fills:    Fills{Distil: func(labels loss.Criterion) loss.Criterion { return loss.Distilled{Labels: labels} }},
 }

@@ -1,9 +1,6 @@
 package method
 
-import (
-	"ocl/learner"
-	"ocl/loss"
-)
+import "ocl/loss"
 
 var trickLabels = Trick{
 	Name:    "lb",
@@ -15,13 +12,5 @@ var trickLabels = Trick{
 	Citation: "Zeno et al., Task Agnostic Continual Learning Using Online Variational Bayes, arXiv:1803.10123, 2018",
 	Cost:     "1 ×",
 	Expect:   "New classes no longer drown the old ones. ER on CIFAR-100 in the survey: 14.0, 19.0 and 20.4 % with 1,000, 5,000 and 10,000 samples.",
-	change: func(r *learner.Replay) {
-		if d, mixed := r.Criterion.(loss.Distilled); mixed {
-			d.Labels = loss.Labels{}
-			r.Criterion = d
-			return
-		}
-		r.Criterion = loss.Labels{}
-	},
-	Excludes: map[string]string{"ss": "each of them says over which classes the softmax goes"},
+	Fills:    Fills{Labels: loss.Labels{}},
 }

@@ -1,9 +1,6 @@
 package method
 
-import (
-	"ocl/learner"
-	"ocl/loss"
-)
+import "ocl/loss"
 
 var trickSeparated = Trick{
 	Name:    "ss",
@@ -17,15 +14,6 @@ var trickSeparated = Trick{
 	Cost:     "1 ×",
 	Expect: "Much as the labels trick: what is old and what is new no longer compete while they are learned. ER on CIFAR-100 in the survey: " +
 		"12.3, 20.9 and 23.1 % with 1,000, 5,000 and 10,000 samples.",
-	TaskBoundaries: true,
-	ClassesOnce:    true,
-	change: func(r *learner.Replay) {
-		r.Classes = &learner.Classes{}
-		if d, mixed := r.Criterion.(loss.Distilled); mixed {
-			d.Labels = loss.Separated{}
-			r.Criterion = d
-			return
-		}
-		r.Criterion = loss.Separated{}
-	},
+	ClassesOnce: true,
+	Fills:       Fills{Labels: loss.Separated{}, Classes: true},
 }

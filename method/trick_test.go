@@ -28,15 +28,8 @@ func TestTricksAreSortedAndWhole(t *testing.T) {
 				t.Errorf("%s: %s is empty", trick.Name, field)
 			}
 		}
-		if trick.TaskBoundaries != slices.Contains(trick.Signals, "task boundaries") {
-			t.Errorf("%s: task boundaries: %v, but its signals are %v", trick.Name, trick.TaskBoundaries, trick.Signals)
-		}
-	}
-	for _, trick := range all {
-		for other, reason := range trick.Excludes {
-			if !names[other] || reason == "" {
-				t.Errorf("%s excludes %q because %q", trick.Name, other, reason)
-			}
+		if trick.TaskBoundaries() != slices.Contains(trick.Signals, "task boundaries") {
+			t.Errorf("%s: task boundaries: %v, but its signals are %v", trick.Name, trick.TaskBoundaries(), trick.Signals)
 		}
 	}
 	for _, info := range method.Catalogue() {
@@ -78,7 +71,7 @@ func TestTrickBoundaries(t *testing.T) {
 				continue
 			}
 			list := []string{trick.Name}
-			want := info.TaskBoundaries || trick.TaskBoundaries
+			want := info.TaskBoundaries || trick.TaskBoundaries()
 			l := build(info.Name, network, func(s *method.Setup) { s.Tricks = list })(t, 1)
 			if _, aware := l.(ocl.TaskAware); aware != want {
 				t.Errorf("%s: task boundaries are used: %v, want %v", info.With(list), aware, want)

@@ -111,7 +111,7 @@ type trickJSON struct {
 func newTrickJSON(t method.Trick) trickJSON {
 	takes, _ := takers(t)
 	j := trickJSON{
-		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula, TaskBoundaries: t.TaskBoundaries,
+		Name: t.Name, Title: t.Title, Summary: t.Summary, Idea: t.Idea, Formula: t.Formula, TaskBoundaries: t.TaskBoundaries(),
 		ClassesOnce: t.ClassesOnce, Signals: notNil(t.Signals), Settings: notNil(t.Settings), Methods: notNil(takes),
 		RefusedBy: map[string]string{}, Excludes: map[string]string{}, Cost: t.Cost, Expect: t.Expect, Citation: t.Citation,
 	}
@@ -121,7 +121,7 @@ func newTrickJSON(t method.Trick) trickJSON {
 		}
 	}
 	for _, other := range method.Tricks() {
-		if reason, excluded := excludes(t, other); excluded {
+		if reason, excluded := t.Excludes(other); excluded {
 			j.Excludes[other.Name] = reason
 		}
 	}

@@ -87,19 +87,11 @@ func trickFacts(t method.Trick) []fact {
 		{"refused by", strings.Join(refusals, "; ")},
 	}
 	for _, other := range method.Tricks() {
-		if reason, excluded := excludes(t, other); excluded {
+		if reason, excluded := t.Excludes(other); excluded {
 			list = append(list, fact{"not with", other.Name + ": " + reason})
 		}
 	}
 	return append(list, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation})
-}
-
-// excludes tells whether two tricks do not go together, and why. One of the two says so.
-func excludes(t, other method.Trick) (reason string, excluded bool) {
-	if reason, excluded = t.Excludes[other.Name]; !excluded {
-		reason, excluded = other.Excludes[t.Name]
-	}
-	return reason, excluded
 }
 
 func describeTrick(b *strings.Builder, t method.Trick) {

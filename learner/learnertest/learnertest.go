@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl"
@@ -110,6 +112,7 @@ func Run(t *testing.T, c Case) {
 	t.Run("predict changes no state", c.predictIsPure)
 	t.Run("predicts any number of rows, each by itself", c.predictRows)
 	t.Run("shows what it predicts by", c.open)
+	t.Run("does not predict by numbers that are none", c.diverged)
 	t.Run("the capacity is never exceeded", c.capacity)
 	t.Run("honours ctx", c.cancelled)
 	t.Run("says what it costs", c.costs)
@@ -118,6 +121,9 @@ func Run(t *testing.T, c Case) {
 	}
 	if _, ok := c.New(t, 1).(ocl.Pausing); ok {
 		t.Run("pause, save, load, go on equals no pause", c.pauses)
+	}
+	if _, ok := c.New(t, 1).(ocl.TaskAware); ok {
+		t.Run("refuses boundaries that it is not told of", c.boundaries)
 	}
 	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
 		t.Run("prepares", c.prepares)
@@ -325,6 +331,36 @@ func (c Case) open(t *testing.T) {
 	}
 }
 
+// diverged breaks the network of a learner.Open as a last step may that goes too far: one parameter, or all of them.
+func (c Case) diverged(t *testing.T) {
+	for name, v := range map[string]float64{"NaN": math.NaN(), "an infinity": math.Inf(1)} {
+		for _, all := range []bool{false, true} {
+			l, ok := c.New(t, 1).(learner.Open)
+			if !ok {
+				return
+			}
+			c.Learn(t, l, c.Batches(1, c.Steps, 5), 0, c.Steps)
+			prepare(t, l)
+			p := l.Parts()
+			params := p.Net.Params()
+			if !all {
+				params = params[:1] // of the first layer: all images go through it
+			}
+			for i := range params {
+				params[i] = float32(v)
+			}
+			p.Net.Changed()
+			x := c.Batches(2, 1, 7)[0].X
+			if err := l.Predict(make([]ocl.Label, 7), x); !errors.Is(err, ocl.ErrDiverged) {
+				t.Errorf("%s in the network, in all of it %v: it predicts with the error %v, want ocl.ErrDiverged", name, all, err)
+			}
+			if err := l.Decide(make([]ocl.Label, 7), p.Net.PredictOutputs(p.WS, x)); !errors.Is(err, ocl.ErrDiverged) {
+				t.Errorf("%s in the network, in all of it %v: it decides with the error %v, want ocl.ErrDiverged", name, all, err)
+			}
+		}
+	}
+}
+
 func (c Case) capacity(t *testing.T) {
 	l := c.New(t, 1)
 	m, ok := l.(ocl.MemoryReporter)
@@ -360,6 +396,39 @@ func (c Case) cancelled(t *testing.T) {
 		t.Errorf("cancelled: error %v, want one that wraps context.Canceled", err)
 	}
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
+}
+
+// boundaries checks a learner that uses the boundaries of tasks: it refuses a batch before a task has begun, and a task before the
+// one before it has ended; loaded between the begin of a task and its first batch it goes on.
+func (c Case) boundaries(t *testing.T) {
+	batches := c.Batches(1, c.Steps, 5)
+	l := c.New(t, 1)
+	before := State(t, l)
+	if _, err := l.Observe(context.Background(), batches[0]); err == nil || !strings.Contains(err.Error(), "BeginTask") {
+		t.Errorf("a batch before any task: error %v, want one that names BeginTask", err)
+	}
+	l = c.New(t, 1)
+	if err := l.LoadState(before.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Observe(context.Background(), batches[0]); err == nil {
+		t.Error("a batch before any task, loaded: no error")
+	}
+	l = c.New(t, 1)
+	aware := l.(ocl.TaskAware)
+	c.begin(t, l, 0, c.Steps)
+	loaded := c.New(t, 2)
+	if err := loaded.LoadState(throughFile(t, State(t, l)).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if err := aware.BeginTask(c.task(1)); err == nil || !strings.Contains(err.Error(), "EndTask") {
+		t.Errorf("a task in the middle of another: error %v, want one that names EndTask", err)
+	}
+	twin := c.New(t, 1)
+	c.begin(t, twin, 0, c.Steps)
+	Observe(t, twin, batches[:1])
+	Observe(t, loaded, batches[:1])
+	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
 }
 
 // prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled preparation

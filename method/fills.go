@@ -1,0 +1,113 @@
+package method
+
+import (
+	"ocl/learner"
+	"ocl/loss"
+)
+
+// Fills is what a trick puts into the slots of a learner; the zero value leaves each of them to the method. Tricks are composed
+// by these slots and by nothing else: neither their names nor the order in which they are given matters.
+type Fills struct {
+	// Labels is the loss on labels, instead of cross entropy.
+	Labels loss.Criterion
+	// Distil mixes the loss on labels, nil for cross entropy, with that of a teacher, which the learner then has.
+	Distil func(labels loss.Criterion) loss.Criterion
+	// Iterations is the number of steps on each incoming batch where replay.iterations says nothing more than 1.
+	Iterations int
+	// Reviews has the memory learned once at each task's end.
+	Reviews bool
+	// Classifies changes the classifier alone: "ncm" is then the first of the config's classifiers.
+	Classifies bool
+
+	// Classes has the learner know old and new classes. That is no slot: several tricks may want to know them.
+	Classes bool
+}
+
+// slots are the places of a learner that tricks fill, in the order in which compose fills them. A slot holds what one trick puts
+// there: two that fill the same one exclude each other, and why says so.
+var slots = []struct {
+	filled func(Fills) bool
+	why    string
+}{
+	{func(f Fills) bool { return f.Labels != nil }, "each of them says over which classes the softmax goes"},
+	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture, with different weights"},
+	{func(f Fills) bool { return f.Iterations > 0 }, "each of them says how many steps an incoming batch gets"},
+	{func(f Fills) bool { return f.Reviews }, "each of them says what is learned at a task's end"},
+	{func(f Fills) bool { return f.Classifies }, "each of them says what predicts"},
+}
+
+// Teaches says whether a teacher predicts all rows of a step.
+func (f Fills) Teaches() bool { return f.Distil != nil }
+
+// TaskBoundaries says whether the learner is told when a task begins and ends.
+func (f Fills) TaskBoundaries() bool { return f.Classes || f.Teaches() || f.Reviews }
+
+// Excludes says whether two tricks fill one slot, and why they do not go together then.
+func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
+	for _, slot := range slots {
+		if t.Name != other.Name && slot.filled(t.Fills) && slot.filled(other.Fills) {
+			return slot.why, true
+		}
+	}
+	return "", false
+}
+
+// fills is what the tricks of a run put into the slots together.
+func (s Setup) fills() Fills {
+	var all Fills
+	for _, t := range chosen(s.Tricks) {
+		if t.Labels != nil {
+			all.Labels = t.Labels
+		}
+		if t.Distil != nil {
+			all.Distil = t.Distil
+		}
+		all.Iterations = max(all.Iterations, t.Iterations)
+		all.Reviews = all.Reviews || t.Reviews
+		all.Classifies = all.Classifies || t.Classifies
+		all.Classes = all.Classes || t.Classes
+	}
+	return all
+}
+
+// compose makes a Replay of what the tricks of a run fill: the loss on labels first, then distillation around it with its teacher,
+// then the classes that either of them looks at, then the steps and the review. The classifier is none of its parts: those who
+// evaluate ask [Setup.Classified].
+func (s Setup) compose() *learner.Replay {
+	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Augment: s.Augment, Seed: s.Seed}
+	f := s.fills()
+	r.Criterion = f.Labels
+	if f.Distil != nil {
+		r.Criterion, r.Teacher = f.Distil(f.Labels), &learner.Teacher{Training: s.Training}
+	}
+	if f.Classes || f.Teaches() { // distillation weighs by them
+		r.Classes = &learner.Classes{}
+	}
+	r.Iterations, r.Review = s.Steps(), s.review()
+	return r
+}
+
+// Steps is the number of steps on each incoming batch, that of a trick included.
+func (s Setup) Steps() int {
+	if n := s.fills().Iterations; n > 0 && s.Iterations <= 1 {
+		return n
+	}
+	return s.Iterations
+}
+
+// Taught says whether a teacher predicts all rows of a step because of a trick.
+func (s Setup) Taught() bool { return s.fills().Teaches() }
+
+// Reviewed says whether the memory is learned once more at each task's end.
+func (s Setup) Reviewed() bool { return s.fills().Reviews }
+
+// Classified says whether a trick replaces the classifier by the nearest class mean.
+func (s Setup) Classified() bool { return s.fills().Classifies }
+
+// review is what reviews the memory for a learner, nil where nothing does.
+func (s Setup) review() *learner.Review {
+	if !s.Reviewed() {
+		return nil
+	}
+	return &learner.Review{Batch: s.ReplayBatch}
+}
