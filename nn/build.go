@@ -96,11 +96,8 @@ func (b *Builder) count(in, taps, out, pixels int) {
 	b.net.flops += 2 * int64(in*taps) * int64(out*pixels)
 }
 
-// Stem adds conv3×3 → batch norm → ReLU on the images. It panics where they are narrower than 14 pixels.
+// Stem adds conv3×3 → batch norm → ReLU on the images.
 func (b *Builder) Stem(convName, normName string, out int) {
-	if b.g.W < conv.PlanesWidth {
-		panic(fmt.Sprintf("nn: Stem: images %d pixels wide; want at least %d. Use larger images or linear layers", b.g.W, conv.PlanesWidth))
-	}
 	l := &stemLayer{out: out, conv: b.param(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
 	b.count(b.g.C, 9, out, b.g.Pixels())
 	b.net.layers = append(b.net.layers, l)

@@ -54,14 +54,22 @@ func TestCosinesBeyondOffsets(t *testing.T) {
 	}
 }
 
-// TestStemIsWide: images that are too narrow for planes are refused while the network is built.
-func TestStemIsWide(t *testing.T) {
-	for width, want := range map[int]string{13: "images 13 pixels wide; want at least 14", 14: ""} {
+// TestNarrowImages: images that are too narrow for planes are refused where the tables of the first convolution are made.
+func TestNarrowImages(t *testing.T) {
+	for width, want := range map[int]string{13: "maps of 20×13 pixels in planes, narrower than 14", 14: "<nil>"} {
 		b, err := NewBuilder(3, 20, width, Engine{}, rng.New(1, "net"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := panicText(func() { b.Stem("conv1", "bn1", 4) }); want == "" && got != "<nil>" || !strings.Contains(got, want) {
+		b.Stem("conv1", "bn1", 4)
+		if err := b.AvgPool(13); err != nil {
+			t.Fatal(err)
+		}
+		b.Linear("linear", 2, false)
+		net := b.Build()
+		ws := net.NewWorkspace(1)
+		defer ws.Close()
+		if got := panicText(func() { net.Predict(ws, tensor.New(2, 3, 20, width)) }); !strings.Contains(got, want) {
 			t.Errorf("width %d: panic %q, want %q", width, got, want)
 		}
 	}
