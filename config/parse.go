@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -326,6 +327,9 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	k, option, err := s.find(key)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("config: %s: found %+.60q. Want text in UTF-8, which a config file can hold", key, text)
 	}
 	if option == nil && text == "" && (k.optional() || k.Zero) {
 		switch k.kind() {
