@@ -168,7 +168,5 @@ type MemoryReporter interface {
 }
 
 // State is whatever would change a resumed run if it were lost: save, load, continue equals continue, bit for bit.
-type State interface {
-	SaveState(*checkpoint.Encoder) error
-	LoadState(*checkpoint.Decoder) error
-}
+// [checkpoint.Parts] makes both ways of one list.
+type State = checkpoint.State

@@ -88,11 +88,17 @@ func TestWriteBytesAtomic(t *testing.T) {
 }
 
 // ExampleEncoder saves the state of two parts that do not know each other, and loads one.
-func ExampleEncoder() {
+// A counter is saved and loaded by one list of its parts.
+func ExampleParts() {
+	seen, weights := 120, []float32{0.5, 0.25}
+	parts := checkpoint.Parts{
+		checkpoint.Values("seen", &seen),
+		checkpoint.Sub("network", checkpoint.Parts{checkpoint.Float32s("weights", weights)}),
+	}
 	saved := checkpoint.NewContainer()
-	e := saved.Encoder()
-	e.Sub("memory").Int64s("seen", 120)
-	e.Sub("optimizer").Int64s("steps", 12)
+	if err := parts.SaveState(saved.Encoder()); err != nil {
+		panic(err)
+	}
 
 	var file bytes.Buffer
 	if _, err := saved.WriteTo(&file); err != nil {
@@ -102,8 +108,8 @@ func ExampleEncoder() {
 	if err != nil {
 		panic(err)
 	}
-	var seen int64
-	err = loaded.Decoder().Sub("memory").Int64s("seen", &seen)
-	fmt.Println(seen, err)
-	// Output: 120 <nil>
+	seen, weights[0] = 0, 0
+	err = parts.LoadState(loaded.Decoder())
+	fmt.Println(seen, weights, err)
+	// Output: 120 [0.5 0.25] <nil>
 }

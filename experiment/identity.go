@@ -3,7 +3,6 @@ package experiment
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"ocl/checkpoint"
@@ -67,43 +66,32 @@ func quoted(word string) string {
 	return word
 }
 
-func (id identity) save(e *checkpoint.Encoder) error {
-	text, err := json.Marshal(id.config)
-	if err != nil {
-		return err
+func (id *identity) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.JSON("config", (*recordedConfig)(&id.config)),
+		checkpoint.Bytes("data", &id.data),
+		checkpoint.Values("numbers", &id.numbers),
+		checkpoint.Bytes("kernel", &id.kernel),
+		checkpoint.Bytes("convolution", &id.convolution),
 	}
-	e.Bytes("config", text)
-	e.Bytes("data", []byte(id.data))
-	e.Int64s("numbers", int64(id.numbers))
-	e.Bytes("kernel", []byte(id.kernel))
-	e.Bytes("convolution", []byte(id.convolution))
-	return nil
 }
 
-// loadIdentity reads what save wrote, or a program that did not know some keys yet.
-func loadIdentity(d *checkpoint.Decoder) (identity, error) {
-	var id identity
-	for _, s := range []struct {
-		name string
-		to   *string
-	}{{"data", &id.data}, {"kernel", &id.kernel}, {"convolution", &id.convolution}} {
-		b, err := d.Bytes(s.name)
-		if err != nil {
-			return id, err
-		}
-		*s.to = string(b)
-	}
-	var numbers int64
-	if err := d.Int64s("numbers", &numbers); err != nil {
-		return id, err
-	}
-	id.numbers = int(numbers)
-	text, err := d.Bytes("config")
+// loadIdentity reads the identity that a checkpoint was made under.
+func loadIdentity(d *checkpoint.Decoder) (id identity, err error) {
+	err = id.parts().LoadState(d)
+	return id, err
+}
+
+// recordedConfig is a config in a file that this program wrote, or one that did not know some keys yet.
+type recordedConfig config.Config
+
+func (c recordedConfig) MarshalJSON() ([]byte, error) { return config.Config(c).MarshalJSON() }
+
+func (c *recordedConfig) UnmarshalJSON(text []byte) error {
+	read, err := Schema().ParseRecord("its config", text)
 	if err != nil {
-		return id, err
+		return fmt.Errorf("%w. Another version of the program made it; use that one, %s", err, startAnew)
 	}
-	if id.config, err = Schema().ParseRecord("its config", text); err != nil {
-		return id, fmt.Errorf("%w. Another version of the program made it; use that one, %s", err, startAnew)
-	}
-	return id, nil
+	*c = recordedConfig(read)
+	return nil
 }

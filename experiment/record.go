@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"ocl"
@@ -31,20 +30,16 @@ type position struct {
 	samples     int
 }
 
-func (p *position) save(e *checkpoint.Encoder) {
-	e.Int64s("position", int64(p.task), int64(p.batch), int64(p.phase), int64(p.step), int64(p.correct), int64(p.samples))
-}
-
-func (p *position) load(d *checkpoint.Decoder) error {
-	var task, batch, ph, step, correct, samples int64
-	if err := d.Int64s("position", &task, &batch, &ph, &step, &correct, &samples); err != nil {
-		return err
+func (p *position) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("position", &p.task, &p.batch, (*int)(&p.phase), &p.step, &p.correct, &p.samples),
+		checkpoint.Then(func() error {
+			if p.phase < waiting || p.phase > prepared {
+				return fmt.Errorf("checkpoint: section position has phase %d. It was made by another version of the program", p.phase)
+			}
+			return nil
+		}),
 	}
-	if ph < int64(waiting) || ph > int64(prepared) {
-		return fmt.Errorf("checkpoint: section position has phase %d. It was made by another version of the program", ph)
-	}
-	*p = position{int(task), int(batch), phase(ph), int(step), int(correct), int(samples)}
-	return nil
 }
 
 // record is what a run has found so far. All of it is in a checkpoint, and in the result at the end.
@@ -78,72 +73,29 @@ func newRecord(classifiers int, info ocl.StreamInfo) record {
 	return r
 }
 
-// others is what a checkpoint holds of a record as JSON.
-type others struct {
-	Evaluations []result.Evaluation `json:"evaluations"`
-	Counts      []map[int]int       `json:"counts"`
-	Seconds     result.Seconds      `json:"seconds"`
-	Peak        int64               `json:"peak"`
-	Started     string              `json:"started"`
-}
-
-func (r *record) save(e *checkpoint.Encoder) error {
+// parts are those of a record of the right extents.
+func (r *record) parts() checkpoint.Parts {
+	var parts checkpoint.Parts
 	for i := range r.measured {
-		if err := r.measured[i].save(e.Sub(fmt.Sprintf("classifiers/%d", i))); err != nil {
-			return err
-		}
+		parts = append(parts, checkpoint.Sub(fmt.Sprintf("classifiers/%d", i), r.measured[i].parts()))
 	}
-	text, err := json.Marshal(others{r.evaluations, r.counts, r.seconds, r.peak, r.started})
-	e.Bytes("others", text)
-	return err
+	return append(parts, checkpoint.JSON("others", &struct {
+		Evaluations *[]result.Evaluation `json:"evaluations"`
+		Counts      *[]map[int]int       `json:"counts"`
+		Seconds     *result.Seconds      `json:"seconds"`
+		Peak        *int64               `json:"peak"`
+		Started     *string              `json:"started"`
+	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started}))
 }
 
-// load fills a record of the right extents.
-func (r *record) load(d *checkpoint.Decoder) error {
-	for i := range r.measured {
-		if err := r.measured[i].load(d.Sub(fmt.Sprintf("classifiers/%d", i))); err != nil {
-			return err
-		}
-	}
-	text, err := d.Bytes("others")
-	if err != nil {
-		return err
-	}
-	var o others
-	if err := json.Unmarshal(text, &o); err != nil {
-		return fmt.Errorf("checkpoint: section others: %w", err)
-	}
-	r.evaluations, r.counts, r.seconds, r.peak, r.started = o.Evaluations, o.Counts, o.Seconds, o.Peak, o.Started
-	return nil
-}
-
-func (m *measured) save(e *checkpoint.Encoder) error {
+func (m *measured) parts() checkpoint.Parts {
+	var parts checkpoint.Parts
 	for i := range m.accuracy {
-		e.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i])
-		e.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i])
+		parts = append(parts, checkpoint.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i]),
+			checkpoint.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i]))
 	}
-	errors, err := json.Marshal(result.ErrorAnalysis{Tasks: m.errors, Confusion: m.confusion})
-	e.Bytes("errors", errors)
-	return err
-}
-
-func (m *measured) load(d *checkpoint.Decoder) error {
-	for i := range m.accuracy {
-		if err := d.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i]); err != nil {
-			return err
-		}
-		if err := d.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i]); err != nil {
-			return err
-		}
-	}
-	text, err := d.Bytes("errors")
-	if err != nil {
-		return err
-	}
-	var a result.ErrorAnalysis
-	if err := json.Unmarshal(text, &a); err != nil {
-		return fmt.Errorf("checkpoint: section errors: %w", err)
-	}
-	m.errors, m.confusion = a.Tasks, a.Confusion
-	return nil
+	return append(parts, checkpoint.JSON("errors", &struct {
+		Tasks     *[]result.TaskErrors `json:"tasks"`
+		Confusion *metric.Confusion    `json:"confusion"`
+	}{&m.errors, &m.confusion}))
 }

@@ -298,7 +298,7 @@ func TestOthersRefused(t *testing.T) {
 		}
 		tt.change(&id)
 		other := checkpoint.NewContainer()
-		if err := id.save(other.Encoder().Sub("identity")); err != nil {
+		if err := id.parts().SaveState(other.Encoder().Sub("identity")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := dir.Save(31, other); err != nil {

@@ -137,17 +137,21 @@ func (r *run) save() error {
 	return r.desk.store.save(r.at.step, c, r.desk.journal.sync)
 }
 
-// encode writes all that the run goes on from.
+// parts is all that the run goes on from. made is the identity that the checkpoint has, and length that of events.jsonl.
+func (r *run) parts(made *identity, length *int64) checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Sub("identity", made.parts()),
+		checkpoint.Then(func() error { return r.job.id.accept(*made) }),
+		checkpoint.Inline(r.at.parts()),
+		checkpoint.Sub("record", r.found.parts()),
+		checkpoint.Values("events-length", length),
+		checkpoint.Sub("learner", r.learner),
+	}
+}
+
 func (r *run) encode(e *checkpoint.Encoder) error {
-	if err := r.job.id.save(e.Sub("identity")); err != nil {
-		return err
-	}
-	r.at.save(e)
-	if err := r.found.save(e.Sub("record")); err != nil {
-		return err
-	}
-	e.Int64s("events-length", r.desk.journal.length)
-	return r.learner.SaveState(e.Sub("learner"))
+	made, length := r.job.id, r.desk.journal.length
+	return r.parts(&made, &length).SaveState(e)
 }
 
 // load continues from the newest whole checkpoint of the folder and returns the length of events.jsonl at it; without any
@@ -174,23 +178,7 @@ func (r *run) load() (eventsLength int64, err error) {
 }
 
 func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
-	made, err := loadIdentity(d.Sub("identity"))
-	if err != nil {
-		return err
-	}
-	if err := r.job.id.accept(made); err != nil {
-		return err
-	}
-	if err := r.at.load(d); err != nil {
-		return err
-	}
-	if err := r.found.load(d.Sub("record")); err != nil {
-		return err
-	}
-	if err := d.Int64s("events-length", eventsLength); err != nil {
-		return err
-	}
-	if err := r.learner.LoadState(d.Sub("learner")); err != nil {
+	if err := r.parts(new(identity), eventsLength).LoadState(d); err != nil {
 		return err
 	}
 	return r.stream.Seek(r.at.task, r.at.batch)

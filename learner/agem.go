@@ -76,15 +76,11 @@ func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 }
 
 // SaveState implements [ocl.State].
-func (a *AGEM) SaveState(e *checkpoint.Encoder) error {
-	e.Int64s("tasks", a.tasks)
-	return a.Replay.SaveState(e)
-}
+func (a *AGEM) SaveState(e *checkpoint.Encoder) error { return a.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (a *AGEM) LoadState(d *checkpoint.Decoder) error {
-	if err := d.Int64s("tasks", &a.tasks); err != nil {
-		return err
-	}
-	return a.Replay.LoadState(d)
+func (a *AGEM) LoadState(d *checkpoint.Decoder) error { return a.parts().LoadState(d) }
+
+func (a *AGEM) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Values("tasks", &a.tasks), checkpoint.Inline(a.Replay)}
 }

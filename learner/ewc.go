@@ -151,35 +151,20 @@ func (e *EWC) EndTask(context.Context) error {
 }
 
 // SaveState implements [ocl.State].
-func (e *EWC) SaveState(enc *checkpoint.Encoder) error {
-	enc.Int64s("ewc/step", e.step)
-	enc.Float32s("ewc/fisher", e.fisher)
-	enc.Float32s("ewc/sum", e.sum)
-	if e.anchored {
-		enc.Float32s("ewc/weight", e.weight)
-		enc.Float32s("ewc/anchor", e.anchor)
-	}
-	return e.Replay.SaveState(enc)
-}
+func (e *EWC) SaveState(enc *checkpoint.Encoder) error { return e.parts().SaveState(enc) }
 
 // LoadState implements [ocl.State].
-func (e *EWC) LoadState(d *checkpoint.Decoder) error {
-	if err := d.Int64s("ewc/step", &e.step); err != nil {
-		return err
+func (e *EWC) LoadState(d *checkpoint.Decoder) error { return e.parts().LoadState(d) }
+
+func (e *EWC) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("ewc/step", &e.step),
+		checkpoint.Float32s("ewc/fisher", e.fisher),
+		checkpoint.Float32s("ewc/sum", e.sum),
+		checkpoint.Either(&e.anchored, "ewc/weight", checkpoint.Parts{
+			checkpoint.Float32s("ewc/weight", e.weight),
+			checkpoint.Float32s("ewc/anchor", e.anchor),
+		}, nil),
+		checkpoint.Inline(e.Replay),
 	}
-	if err := d.Float32s("ewc/fisher", e.fisher); err != nil {
-		return err
-	}
-	if err := d.Float32s("ewc/sum", e.sum); err != nil {
-		return err
-	}
-	if e.anchored = d.Len("ewc/weight") >= 0; e.anchored {
-		if err := d.Float32s("ewc/weight", e.weight); err != nil {
-			return err
-		}
-		if err := d.Float32s("ewc/anchor", e.anchor); err != nil {
-			return err
-		}
-	}
-	return e.Replay.LoadState(d)
 }

@@ -235,34 +235,19 @@ func (g *GDumb) MemoryCounts() map[ocl.Label]int { return g.Memory.Counts() }
 // MemoryBytes implements [ocl.MemoryReporter].
 func (g *GDumb) MemoryBytes() int64 { return g.Memory.Bytes() }
 
-// SaveState implements [ocl.State]: memory, source, and the network while it is trained on that memory.
-func (g *GDumb) SaveState(e *checkpoint.Encoder) error {
-	g.prepare()
-	e.Int64s("steps", g.steps)
-	if err := g.Memory.SaveState(e.Sub("memory")); err != nil {
-		return err
-	}
-	if err := saveBinary(e, "rng/update", g.env.Rand); err != nil || !g.trained {
-		return err
-	}
-	return g.Net.SaveState(e.Sub("net"))
-}
+// SaveState implements [ocl.State].
+func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (g *GDumb) LoadState(d *checkpoint.Decoder) error {
+func (g *GDumb) LoadState(d *checkpoint.Decoder) error { return g.parts().LoadState(d) }
+
+// parts is the state: memory, source, and the network while it is trained on that memory.
+func (g *GDumb) parts() checkpoint.Parts {
 	g.prepare()
-	if err := d.Int64s("steps", &g.steps); err != nil {
-		return err
+	return checkpoint.Parts{
+		checkpoint.Values("steps", &g.steps),
+		checkpoint.Sub("memory", g.Memory),
+		checkpoint.Binary("rng/update", g.env.Rand),
+		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, nil),
 	}
-	if err := g.Memory.LoadState(d.Sub("memory")); err != nil {
-		return err
-	}
-	if err := loadBinary(d, "rng/update", g.env.Rand); err != nil {
-		return err
-	}
-	net := d.Sub("net")
-	if g.trained = net.Len("params") >= 0; !g.trained {
-		return nil
-	}
-	return g.Net.LoadState(net)
 }

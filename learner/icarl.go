@@ -269,115 +269,77 @@ func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
 // MemoryBytes implements [ocl.MemoryReporter].
 func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
 
-// SaveState implements [ocl.State]: network, optimiser, memory, sources, teacher, the classes and what the means are.
-func (l *ICaRL) SaveState(e *checkpoint.Encoder) error {
-	l.prepare()
-	e.Int64s("steps", l.steps)
-	saveLabels(e, "classes", l.order)
-	var current []ocl.Label
-	for y, is := range l.current {
-		if is {
-			current = append(current, ocl.Label(y))
-		}
-	}
-	saveLabels(e, "current", current)
-	earlier := make([]int32, len(l.earlier))
-	for i, slot := range l.earlier {
-		earlier[i] = int32(slot)
-	}
-	e.Int32s("earlier", earlier)
-	for _, part := range []struct {
-		name  string
-		state ocl.State
-	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
-		if err := part.state.SaveState(e.Sub(part.name)); err != nil {
-			return err
-		}
-	}
-	if err := l.Teacher.saveState(e.Sub("teacher")); err != nil {
-		return err
-	}
-	if l.Review != nil {
-		if err := l.Review.saveState(e.Sub("review")); err != nil {
-			return err
-		}
-	}
-	if err := l.ncm.SaveState(e.Sub("ncm")); err != nil {
-		return err
-	}
-	if err := saveBinary(e, "rng/retrieve", l.retrieve.Rand); err != nil {
-		return err
-	}
-	return saveBinary(e, "rng/update", l.update.Rand)
-}
+// SaveState implements [ocl.State].
+func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
 func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
-	l.prepare()
 	l.meter = meter{}
-	if err := d.Int64s("steps", &l.steps); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		name  string
-		state ocl.State
-	}{{"net", l.Net}, {"opt", l.Opt}, {"memory", l.Memory}} {
-		if err := part.state.LoadState(d.Sub(part.name)); err != nil {
-			return err
-		}
-	}
-	if err := l.loadClasses(d); err != nil {
-		return err
-	}
-	if err := l.Teacher.loadState(d.Sub("teacher"), l.Net); err != nil {
-		return err
-	}
-	if l.Review != nil {
-		if err := l.Review.loadState(d.Sub("review")); err != nil {
-			return err
-		}
-	}
-	if err := l.ncm.LoadState(d.Sub("ncm"), l.Net.FeatureDim()); err != nil {
-		return err
-	}
-	if err := loadBinary(d, "rng/retrieve", l.retrieve.Rand); err != nil {
-		return err
-	}
-	return loadBinary(d, "rng/update", l.update.Rand)
+	return l.parts().LoadState(d)
 }
 
-// loadClasses restores the classes' outputs, those of the current task, and the slots of earlier tasks.
-func (l *ICaRL) loadClasses(d *checkpoint.Decoder) error {
-	order, err := loadLabels(d, "classes")
-	if err != nil {
-		return err
+// parts is the state: the number of batches observed, the classes, network, optimiser, memory, teacher, what the means are, and
+// sources.
+func (l *ICaRL) parts() checkpoint.Parts {
+	l.prepare()
+	parts := checkpoint.Parts{
+		checkpoint.Values("steps", &l.steps),
+		checkpoint.Int32List("classes", &l.order),
+		checkpoint.Then(l.arrange),
+		checkpoint.Via(l.currentClasses, l.setCurrent, func(v *[]ocl.Label) checkpoint.Part { return checkpoint.Int32List("current", v) }),
+		checkpoint.Int32List("earlier", &l.earlier),
+		checkpoint.Sub("net", l.Net), checkpoint.Sub("opt", l.Opt), checkpoint.Sub("memory", l.Memory),
+		checkpoint.Sub("teacher", l.Teacher.parts(l.Net)),
 	}
-	current, err := loadLabels(d, "current")
-	if err != nil {
-		return err
+	if l.Review != nil {
+		parts = append(parts, checkpoint.Sub("review", l.Review.parts()))
 	}
-	earlier := make([]int32, max(0, d.Len("earlier")/4))
-	if err := d.Int32s("earlier", earlier); err != nil {
+	return append(parts, checkpoint.Sub("ncm", l.ncm.parts(l.Net.FeatureDim())),
+		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand))
+}
+
+// arrange gives the classes their outputs, in the order in which they appeared.
+func (l *ICaRL) arrange() error {
+	if err := l.checkClasses(l.order); err != nil {
 		return err
-	}
-	for _, y := range slices.Concat(order, current) {
-		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
-		}
 	}
 	for y := range l.column {
 		l.column[y] = -1
 	}
-	clear(l.current)
-	l.order, l.earlier = l.order[:0], l.earlier[:0]
-	for _, y := range order {
-		l.appear(y)
+	for k, y := range l.order {
+		l.column[y] = k
 	}
-	for _, y := range current {
+	return nil
+}
+
+// currentClasses are those of the task, rising.
+func (l *ICaRL) currentClasses() (list []ocl.Label) {
+	for y, is := range l.current {
+		if is {
+			list = append(list, ocl.Label(y))
+		}
+	}
+	return list
+}
+
+// setCurrent undoes currentClasses.
+func (l *ICaRL) setCurrent(list []ocl.Label) error {
+	if err := l.checkClasses(list); err != nil {
+		return err
+	}
+	clear(l.current)
+	for _, y := range list {
 		l.current[y] = true
 	}
-	for _, slot := range earlier {
-		l.earlier = append(l.earlier, int(slot))
+	return nil
+}
+
+// checkClasses refuses saved classes that the network has no output for.
+func (l *ICaRL) checkClasses(list []ocl.Label) error {
+	for _, y := range list {
+		if y < 0 || int(y) >= len(l.column) {
+			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
+		}
 	}
 	return nil
 }

@@ -4,11 +4,9 @@
 package learner
 
 import (
-	"encoding"
 	"fmt"
 
 	"ocl"
-	"ocl/checkpoint"
 	"ocl/tensor"
 )
 
@@ -51,49 +49,6 @@ func (b *batch) resize(n int, c, h, w int) {
 func checkRoom(dst []ocl.Label, x *tensor.Tensor) error {
 	if len(dst) != x.Dim(0) {
 		return fmt.Errorf("learner: predict: room for %d labels, want one for each of %d images", len(dst), x.Dim(0))
-	}
-	return nil
-}
-
-// saveLabels writes a list of labels.
-func saveLabels(e *checkpoint.Encoder, name string, labels []ocl.Label) {
-	v := make([]int32, len(labels))
-	for i, y := range labels {
-		v[i] = int32(y)
-	}
-	e.Int32s(name, v)
-}
-
-// loadLabels reads what saveLabels wrote.
-func loadLabels(d *checkpoint.Decoder, name string) ([]ocl.Label, error) {
-	v := make([]int32, max(0, d.Len(name)/4))
-	if err := d.Int32s(name, v); err != nil {
-		return nil, err
-	}
-	labels := make([]ocl.Label, len(v))
-	for i, y := range v {
-		labels[i] = ocl.Label(y)
-	}
-	return labels, nil
-}
-
-// saveBinary writes what knows its own bytes, such as a random source.
-func saveBinary(e *checkpoint.Encoder, name string, v encoding.BinaryMarshaler) error {
-	b, err := v.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("learner: saving %s: %w", name, err)
-	}
-	e.Bytes(name, b)
-	return nil
-}
-
-func loadBinary(d *checkpoint.Decoder, name string, v encoding.BinaryUnmarshaler) error {
-	b, err := d.Bytes(name)
-	if err != nil {
-		return err
-	}
-	if err := v.UnmarshalBinary(b); err != nil {
-		return fmt.Errorf("learner: loading %s: %w", name, err)
 	}
 	return nil
 }

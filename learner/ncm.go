@@ -132,23 +132,17 @@ func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) {
 	}
 }
 
-// SaveState writes the means, if there are any.
-func (c *NCM) SaveState(e *checkpoint.Encoder) error {
-	saveLabels(e, "classes", c.classes)
-	e.Float32s("means", c.means)
-	return nil
-}
-
-// LoadState restores what SaveState wrote for features of the given length.
-func (c *NCM) LoadState(d *checkpoint.Decoder, dim int) error {
-	classes, err := loadLabels(d, "classes")
-	if err != nil {
-		return err
+// parts is the means of features of the given length, if there are any.
+func (c *NCM) parts(dim int) checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Int32List("classes", &c.classes),
+		checkpoint.Float32List("means", &c.means),
+		checkpoint.Then(func() error {
+			if len(c.means) != len(c.classes)*dim {
+				return fmt.Errorf("learner: class means: %d numbers for %d classes; want %d for each; they belong to another configuration",
+					len(c.means), len(c.classes), dim)
+			}
+			return nil
+		}),
 	}
-	means := make([]float32, len(classes)*dim)
-	if err := d.Float32s("means", means); err != nil {
-		return err
-	}
-	c.classes, c.means = classes, means
-	return nil
 }

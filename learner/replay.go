@@ -249,90 +249,36 @@ func (r *Replay) MemoryBytes() int64 {
 	return r.Memory.Bytes()
 }
 
-// SaveState implements [ocl.State]: network, optimiser, memory with the state of its updater, sources, the number of batches
-// observed, and what is known of tasks.
-func (r *Replay) SaveState(e *checkpoint.Encoder) error {
-	r.prepare()
-	e.Int64s("steps", r.steps)
-	if err := r.Net.SaveState(e.Sub("net")); err != nil {
-		return err
-	}
-	if err := r.Opt.SaveState(e.Sub("opt")); err != nil {
-		return err
-	}
-	if r.Classes != nil {
-		r.Classes.saveState(e.Sub("classes"))
-	}
-	if r.Teacher != nil {
-		if err := r.Teacher.saveState(e.Sub("teacher")); err != nil {
-			return err
-		}
-	}
-	if r.Review != nil {
-		if err := r.Review.saveState(e.Sub("review")); err != nil {
-			return err
-		}
-	}
-	if r.Memory == nil {
-		return nil
-	}
-	if err := r.Memory.SaveState(e.Sub("memory")); err != nil {
-		return err
-	}
-	if err := saveBinary(e, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
-		return err
-	}
-	if err := saveBinary(e, "rng/update", r.updateEnv.Rand); err != nil {
-		return err
-	}
-	if s, ok := r.Update.(ocl.State); ok {
-		return s.SaveState(e.Sub("update"))
-	}
-	return nil
-}
+// SaveState implements [ocl.State].
+func (r *Replay) SaveState(e *checkpoint.Encoder) error { return r.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
 func (r *Replay) LoadState(d *checkpoint.Decoder) error {
-	r.prepare()
 	r.meter = meter{}
-	if err := d.Int64s("steps", &r.steps); err != nil {
-		return err
-	}
-	if err := r.Net.LoadState(d.Sub("net")); err != nil {
-		return err
-	}
-	if err := r.Opt.LoadState(d.Sub("opt")); err != nil {
-		return err
-	}
+	return r.parts().LoadState(d)
+}
+
+// parts is the state: the number of batches observed, network, optimiser, what is known of tasks, memory, sources, and the state of
+// the memory's updater.
+func (r *Replay) parts() checkpoint.Parts {
+	r.prepare()
+	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), checkpoint.Sub("opt", r.Opt)}
 	if r.Classes != nil {
-		if err := r.Classes.loadState(d.Sub("classes")); err != nil {
-			return err
-		}
+		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts()))
 	}
 	if r.Teacher != nil {
-		if err := r.Teacher.loadState(d.Sub("teacher"), r.Net); err != nil {
-			return err
-		}
+		parts = append(parts, checkpoint.Sub("teacher", r.Teacher.parts(r.Net)))
 	}
 	if r.Review != nil {
-		if err := r.Review.loadState(d.Sub("review")); err != nil {
-			return err
-		}
+		parts = append(parts, checkpoint.Sub("review", r.Review.parts()))
 	}
 	if r.Memory == nil {
-		return nil
+		return parts
 	}
-	if err := r.Memory.LoadState(d.Sub("memory")); err != nil {
-		return err
-	}
-	if err := loadBinary(d, "rng/retrieve", r.retrieveEnv.Rand); err != nil {
-		return err
-	}
-	if err := loadBinary(d, "rng/update", r.updateEnv.Rand); err != nil {
-		return err
-	}
+	parts = append(parts, checkpoint.Sub("memory", r.Memory),
+		checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
 	if s, ok := r.Update.(ocl.State); ok {
-		return s.LoadState(d.Sub("update"))
+		parts = append(parts, checkpoint.Sub("update", s))
 	}
-	return nil
+	return parts
 }

@@ -126,25 +126,10 @@ func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
 	return err
 }
 
-func (v *Review) saveState(e *checkpoint.Encoder) error {
-	begun := int64(0)
-	if v.begun {
-		begun = 1
+func (v *Review) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("begun", &v.begun),
+		checkpoint.Int32List("left", &v.left),
+		checkpoint.Binary("rng", v.rand),
 	}
-	e.Int64s("begun", begun)
-	e.Int32s("left", v.left)
-	return saveBinary(e, "rng", v.rand)
-}
-
-func (v *Review) loadState(d *checkpoint.Decoder) error {
-	var begun int64
-	if err := d.Int64s("begun", &begun); err != nil {
-		return err
-	}
-	v.begun = begun == 1
-	v.left = make([]int32, max(0, d.Len("left")/4))
-	if err := d.Int32s("left", v.left); err != nil {
-		return err
-	}
-	return loadBinary(d, "rng", v.rand)
 }

@@ -74,20 +74,12 @@ func (c *Classes) end() {
 // share is |C_new| / (|C_old| + |C_new|).
 func (c *Classes) share() float64 { return float64(c.newCount) / float64(c.oldCount+c.newCount) }
 
-func (c *Classes) saveState(e *checkpoint.Encoder) {
-	saveLabels(e, "old", c.old)
-	saveLabels(e, "current", c.current)
-	e.Int64s("counts", c.oldCount, c.newCount)
-}
-
-func (c *Classes) loadState(d *checkpoint.Decoder) (err error) {
-	if c.old, err = loadLabels(d, "old"); err != nil {
-		return err
+func (c *Classes) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Int32List("old", &c.old),
+		checkpoint.Int32List("current", &c.current),
+		checkpoint.Values("counts", &c.oldCount, &c.newCount),
 	}
-	if c.current, err = loadLabels(d, "current"); err != nil {
-		return err
-	}
-	return d.Int64s("counts", &c.oldCount, &c.newCount)
 }
 
 // Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF and iCaRL). The zero value is before
@@ -138,25 +130,20 @@ func (t *Teacher) target(i int) *tensor.Tensor {
 	return &t.targets[i]
 }
 
-func (t *Teacher) saveState(e *checkpoint.Encoder) error {
-	if t.net == nil {
-		e.Int64s("taught", 0)
-		return nil
+// parts is the state of a teacher of the shape of net.
+func (t *Teacher) parts(net *nn.Network) checkpoint.Parts {
+	taught := t.net != nil
+	return checkpoint.Parts{
+		checkpoint.Values("taught", &taught),
+		checkpoint.Later(func() checkpoint.Parts {
+			if !taught {
+				t.net = nil
+				return nil
+			}
+			if t.net == nil {
+				t.net = net.Clone()
+			}
+			return checkpoint.Parts{checkpoint.Inline(t.net)}
+		}),
 	}
-	e.Int64s("taught", 1)
-	return t.net.SaveState(e)
-}
-
-// loadState restores a teacher of the shape of net.
-func (t *Teacher) loadState(d *checkpoint.Decoder, net *nn.Network) error {
-	var taught int64
-	if err := d.Int64s("taught", &taught); err != nil {
-		return err
-	}
-	t.net = nil
-	if taught == 0 {
-		return nil
-	}
-	t.net = net.Clone()
-	return t.net.LoadState(d)
 }

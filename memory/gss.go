@@ -96,10 +96,10 @@ func (g *GSS) compare(b, refs ocl.Batch, env Env) ([]float64, error) {
 }
 
 // SaveState implements [ocl.State].
-func (g *GSS) SaveState(e *checkpoint.Encoder) error { return g.scores.save(e) }
+func (g *GSS) SaveState(e *checkpoint.Encoder) error { return g.scores.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (g *GSS) LoadState(d *checkpoint.Decoder) error { return g.scores.load(d) }
+func (g *GSS) LoadState(d *checkpoint.Decoder) error { return g.scores.parts().LoadState(d) }
 
 // scores holds one number for each filled slot of a store.
 type scores []float64
@@ -130,12 +130,7 @@ func (s scores) draw(src *rng.Source) int {
 	return chosen
 }
 
-func (s scores) save(e *checkpoint.Encoder) error {
-	e.Float64s("scores", s)
-	return nil
-}
-
-func (s *scores) load(d *checkpoint.Decoder) error {
-	*s = make(scores, max(0, d.Len("scores")/8))
-	return d.Float64s("scores", *s)
+// parts is the state.
+func (s *scores) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Float64List("scores", (*[]float64)(s))}
 }

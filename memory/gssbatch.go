@@ -126,7 +126,7 @@ func (g *GSSBatch) candidates(n int, env Env) {
 }
 
 // SaveState implements [ocl.State].
-func (g *GSSBatch) SaveState(e *checkpoint.Encoder) error { return g.scores.save(e) }
+func (g *GSSBatch) SaveState(e *checkpoint.Encoder) error { return g.scores.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
-func (g *GSSBatch) LoadState(d *checkpoint.Decoder) error { return g.scores.load(d) }
+func (g *GSSBatch) LoadState(d *checkpoint.Decoder) error { return g.scores.parts().LoadState(d) }

@@ -197,71 +197,71 @@ func (m *Store) Counts() map[ocl.Label]int {
 	return counts
 }
 
-// SaveState writes the stored samples and the counter. Loading gives the same bits.
-func (m *Store) SaveState(e *checkpoint.Encoder) error {
-	e.Int64s("size", int64(m.cap), int64(len(m.y)), int64(m.seen))
-	labels := make([]int32, len(m.y))
-	for i, y := range m.y {
-		labels[i] = int32(y)
+// parts is the state: the stored samples and the counter. Loading gives the same bits. The capacity, the shape and the values of
+// pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are 8-bit pixels.
+func (m *Store) parts() checkpoint.Parts {
+	capacity, length, narrow := m.cap, len(m.y), m.wide == 0
+	return checkpoint.Parts{
+		checkpoint.Values("size", &capacity, &length, &m.seen),
+		checkpoint.Int32List("labels", &m.y),
+		checkpoint.Then(func() error {
+			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || len(m.y) != length {
+				return fmt.Errorf("memory: state of %d samples with %d labels, %d seen, in %d slots; want %d slots; it belongs to another configuration",
+					length, len(m.y), m.seen, capacity, m.cap)
+			}
+			return nil
+		}),
+		checkpoint.Either(&narrow, "pixels",
+			checkpoint.Parts{checkpoint.Via(m.pixels, m.setPixels, func(v *[]byte) checkpoint.Part { return checkpoint.Bytes("pixels", v) })},
+			checkpoint.Parts{checkpoint.Via(m.images, m.setImages, func(v *[]float32) checkpoint.Part { return checkpoint.Float32List("images", v) })}),
 	}
-	e.Int32s("labels", labels)
-	if m.wide == 0 {
-		pixels := make([]byte, 0, len(m.y)*m.size)
-		for _, s := range m.slots[:len(m.y)] {
-			pixels = append(pixels, s.pixels...)
-		}
-		e.Bytes("pixels", pixels)
-		return nil
+}
+
+// pixels is all stored images in 8-bit pixels.
+func (m *Store) pixels() []byte {
+	pixels := make([]byte, 0, len(m.y)*m.size)
+	for _, s := range m.slots[:len(m.y)] {
+		pixels = append(pixels, s.pixels...)
 	}
+	return pixels
+}
+
+// setPixels fills the slots, as many as there are labels, and keeps pixels.
+func (m *Store) setPixels(pixels []byte) error {
+	slots := make([]stored, len(m.y))
+	if len(pixels) != len(slots)*m.size {
+		return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(slots)*m.size)
+	}
+	for i := range slots {
+		slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
+	}
+	m.slots, m.wide = slots, 0
+	return nil
+}
+
+// images is all stored images in the network's values.
+func (m *Store) images() []float32 {
 	values := make([]float32, len(m.y)*m.size)
 	for i, s := range m.slots[:len(m.y)] {
 		m.read(values[i*m.size:(i+1)*m.size], s)
 	}
-	e.Float32s("images", values)
+	return values
+}
+
+// setImages fills the slots, as many as there are labels.
+func (m *Store) setImages(values []float32) error {
+	if len(values) != len(m.y)*m.size {
+		return fmt.Errorf("memory: %d saved values, want %d; they belong to another configuration", len(values), len(m.y)*m.size)
+	}
+	m.slots, m.wide = make([]stored, len(m.y)), 0
+	for i := range m.slots {
+		m.write(&m.slots[i], values[i*m.size:(i+1)*m.size])
+	}
 	return nil
 }
 
-// LoadState restores what SaveState wrote; the capacity, the shape and the values of pixels must be the same.
-func (m *Store) LoadState(d *checkpoint.Decoder) error {
-	var capacity, length, seen int64
-	if err := d.Int64s("size", &capacity, &length, &seen); err != nil {
-		return err
-	}
-	if capacity != int64(m.cap) || length < 0 || length > capacity || seen < length {
-		return fmt.Errorf("memory: state of %d samples, %d seen, in %d slots; want %d slots; it belongs to another configuration",
-			length, seen, capacity, m.cap)
-	}
-	labels := make([]int32, length)
-	if err := d.Int32s("labels", labels); err != nil {
-		return err
-	}
-	slots := make([]stored, length)
-	if d.Len("pixels") >= 0 {
-		pixels, err := d.Bytes("pixels")
-		if err != nil {
-			return err
-		}
-		if len(pixels) != len(slots)*m.size {
-			return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(slots)*m.size)
-		}
-		pixels = slices.Clone(pixels) // those read belong to the decoder
-		for i := range slots {
-			slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
-		}
-		m.slots, m.wide = slots, 0
-	} else {
-		values := make([]float32, len(slots)*m.size)
-		if err := d.Float32s("images", values); err != nil {
-			return err
-		}
-		m.slots, m.wide = slots, 0
-		for i := range slots {
-			m.write(&slots[i], values[i*m.size:(i+1)*m.size])
-		}
-	}
-	m.y, m.seen = make([]ocl.Label, length), int(seen)
-	for i, y := range labels {
-		m.y[i] = ocl.Label(y)
-	}
-	return nil
-}
+// SaveState implements [ocl.State].
+func (m *Store) SaveState(e *checkpoint.Encoder) error { return m.parts().SaveState(e) }
+
+// LoadState implements [ocl.State].
+func (m *Store) LoadState(d *checkpoint.Decoder) error { return m.parts().LoadState(d) }

@@ -95,20 +95,18 @@ func (n *Network) CopyFrom(src *Network) {
 	n.version = src.version
 }
 
-// SaveState writes parameters and running statistics.
-func (n *Network) SaveState(e *checkpoint.Encoder) error {
-	e.Float32s("params", n.params)
-	e.Float32s("running", n.running)
-	return nil
+// parts is the state: parameters and running statistics.
+func (n *Network) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Float32s("params", n.params), checkpoint.Float32s("running", n.running)}
 }
 
-// LoadState reads what SaveState wrote.
+// SaveState implements [checkpoint.State].
+func (n *Network) SaveState(e *checkpoint.Encoder) error { return n.parts().SaveState(e) }
+
+// LoadState implements [checkpoint.State].
 func (n *Network) LoadState(d *checkpoint.Decoder) error {
-	if err := d.Float32s("params", n.params); err != nil {
-		return err
-	}
-	n.Changed()
-	return d.Float32s("running", n.running)
+	defer n.Changed()
+	return n.parts().LoadState(d)
 }
 
 // Workspace holds the activations and gradients of passes through networks of one shape. It is used by one goroutine

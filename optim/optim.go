@@ -20,8 +20,7 @@ type Optimizer interface {
 	SetLR(lr float64)
 	// Fresh is an optimiser with the same settings that has made no step.
 	Fresh() Optimizer
-	SaveState(*checkpoint.Encoder) error
-	LoadState(*checkpoint.Decoder) error
+	checkpoint.State
 }
 
 // SGD describes stochastic gradient descent as PyTorch does it: g ← g + WeightDecay·θ; m ← Momentum·m + g (if Momentum
@@ -60,9 +59,10 @@ func (s *sgd) Do(lo, hi int) {
 	k.Momentum(w, g, s.m[lo:hi], float32(s.SGD.LR), float32(s.WeightDecay), float32(s.Momentum))
 }
 
-func (s *sgd) SaveState(e *checkpoint.Encoder) error { return saveVectors(e, s.m) }
+func (s *sgd) parts() checkpoint.Parts { return checkpoint.Parts{checkpoint.Float32List("m", &s.m)} }
 
-func (s *sgd) LoadState(d *checkpoint.Decoder) error { return loadVectors(d, &s.m) }
+func (s *sgd) SaveState(e *checkpoint.Encoder) error { return s.parts().SaveState(e) }
+func (s *sgd) LoadState(d *checkpoint.Decoder) error { return s.parts().LoadState(d) }
 
 // Adam describes Adam as PyTorch does it, with β = (0.9, 0.999) and ε = 1e-8 and weight decay added to the gradient.
 type Adam struct{ LR, WeightDecay float64 }
@@ -105,41 +105,9 @@ func (a *adam) Do(lo, hi int) {
 	})
 }
 
-func (a *adam) SaveState(e *checkpoint.Encoder) error {
-	e.Int64s("t", a.t)
-	return saveVectors(e, a.m, a.v)
+func (a *adam) parts() checkpoint.Parts {
+	return checkpoint.Parts{checkpoint.Values("t", &a.t), checkpoint.Float32List("m", &a.m), checkpoint.Float32List("v", &a.v)}
 }
 
-func (a *adam) LoadState(d *checkpoint.Decoder) error {
-	if err := d.Int64s("t", &a.t); err != nil {
-		return err
-	}
-	return loadVectors(d, &a.m, &a.v)
-}
-
-var vectorNames = []string{"m", "v"}
-
-func saveVectors(e *checkpoint.Encoder, vs ...[]float32) error {
-	for i, v := range vs {
-		e.Float32s(vectorNames[i], v)
-	}
-	return nil
-}
-
-func loadVectors(d *checkpoint.Decoder, vs ...*[]float32) error {
-	for i, v := range vs {
-		b, err := d.Bytes(vectorNames[i])
-		if err != nil {
-			return err
-		}
-		*v = nil
-		if len(b) == 0 {
-			continue
-		}
-		*v = make([]float32, len(b)/4)
-		if err := d.Float32s(vectorNames[i], *v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (a *adam) SaveState(e *checkpoint.Encoder) error { return a.parts().SaveState(e) }
+func (a *adam) LoadState(d *checkpoint.Decoder) error { return a.parts().LoadState(d) }

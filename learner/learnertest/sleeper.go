@@ -3,7 +3,6 @@ package learnertest
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -94,26 +93,18 @@ func (s *Sleeper) Cost() ocl.Cost {
 }
 
 // SaveState implements [ocl.State].
-func (s *Sleeper) SaveState(e *checkpoint.Encoder) error {
-	asleep := int64(0)
-	if s.asleep {
-		asleep = 1
-	}
-	e.Int64s("sleep", s.observed, asleep, s.done)
-	e.Int64s("sleep/stats", int64(math.Float64bits(s.stats.Loss)), int64(s.stats.Correct), int64(s.stats.Samples), int64(s.stats.Replay))
-	return s.Replay.SaveState(e)
-}
+func (s *Sleeper) SaveState(e *checkpoint.Encoder) error { return s.parts().SaveState(e) }
 
 // LoadState implements [ocl.State].
 func (s *Sleeper) LoadState(d *checkpoint.Decoder) error {
-	var asleep, mean, correct, samples, replay int64
-	if err := d.Int64s("sleep", &s.observed, &asleep, &s.done); err != nil {
-		return err
+	s.flops = 0
+	return s.parts().LoadState(d)
+}
+
+func (s *Sleeper) parts() checkpoint.Parts {
+	return checkpoint.Parts{
+		checkpoint.Values("sleep", &s.observed, &s.asleep, &s.done),
+		checkpoint.Values("sleep/stats", &s.stats.Loss, &s.stats.Correct, &s.stats.Samples, &s.stats.Replay),
+		checkpoint.Inline(s.Replay),
 	}
-	if err := d.Int64s("sleep/stats", &mean, &correct, &samples, &replay); err != nil {
-		return err
-	}
-	s.asleep, s.flops = asleep == 1, 0
-	s.stats = ocl.StepStats{Loss: math.Float64frombits(uint64(mean)), Correct: int(correct), Samples: int(samples), Replay: int(replay)}
-	return s.Replay.LoadState(d)
 }
