@@ -262,9 +262,9 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 // the memory's updater.
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
-	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), checkpoint.Sub("opt", r.Opt)}
+	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
 	if r.Classes != nil {
-		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts()))
+		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Classes())))
 	}
 	if r.Teacher != nil {
 		parts = append(parts, checkpoint.Sub("teacher", r.Teacher.parts(r.Net)))
@@ -275,8 +275,11 @@ func (r *Replay) parts() checkpoint.Parts {
 	if r.Memory == nil {
 		return parts
 	}
-	parts = append(parts, checkpoint.Sub("memory", r.Memory),
-		checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
+	parts = append(parts, memoryPart(r.Memory, r.Net))
+	if r.Review != nil {
+		parts = append(parts, checkpoint.Then(r.Review.fits))
+	}
+	parts = append(parts, checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
 	if s, ok := r.Update.(ocl.State); ok {
 		parts = append(parts, checkpoint.Sub("update", s))
 	}
