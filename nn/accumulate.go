@@ -3,16 +3,17 @@ package nn
 import (
 	"fmt"
 
+	"ocl/nn/internal/workers"
 	"ocl/tensor"
 )
 
 // LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits [B,K].
-// It is called for several batches at the same time.
+// It is called for several batches at the same time. It must not use the workspace, nor one beside it: that panics.
 type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
 // lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
 type lane struct {
-	pool *pool
+	team *workers.Team
 	pass *pass
 	sum  []float32 // gradient of the batch [P]; nil for the first, which adds to the network's
 	err  error
@@ -42,10 +43,17 @@ func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts
 	if len(parts) != max(0, len(batches)-1) {
 		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients, want one for each of %d batches but the first", len(parts), len(batches)))
 	}
+	for i, p := range parts {
+		if len(p) != len(n.params) {
+			panic(fmt.Sprintf("nn: AccumulateApart: %d values for gradient %d, want %d", len(p), i, len(n.params)))
+		}
+	}
 	return n.accumulate(ws, batches, parts, loss)
 }
 
 func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
+	ws.own("Accumulate")
+	ws.belong(n)
 	most := 0
 	for _, x := range batches {
 		n.check(x)
@@ -56,15 +64,15 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 	if len(batches) == 0 {
 		return nil
 	}
-	if len(batches) == 1 || ws.pool.workers < len(batches) {
+	if len(batches) == 1 || ws.team.Size() < len(batches) {
 		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
 	first := ws.lanes[0].pass
-	first.pack(ws.pool, ws.profile, n)
-	first.packBackward(ws.pool, ws.profile, n, false)
+	first.pack(ws.team, ws.profile, n)
+	first.packBackward(ws.team, ws.profile, n, false)
 	ws.accumulate = accumulation{n, ws, batches, parts, loss}
-	ws.pool.run(&ws.accumulate, len(batches))
+	ws.team.Run(&ws.accumulate, len(batches))
 	ws.accumulate = accumulation{}
 	for i := range batches {
 		if l := ws.lanes[i]; l.err != nil {
@@ -124,7 +132,7 @@ func (ws *Workspace) add(n *Network, sum []float32) {
 }
 
 // do runs one batch in its lane.
-func (a *accumulation) do(_, batch int) {
+func (a *accumulation) DoChunk(_, batch int) {
 	l := a.ws.lanes[batch]
 	dst := a.net.grads
 	if batch > 0 {
@@ -142,7 +150,11 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 	logits := p.forward(net, x, Train)
 	d := p.dout
 	d.Shape[0], d.Data = p.images, d.Data[:len(logits.Data)]
-	if err := loss(batch, logits, d); err != nil {
+	p.loss = lossTask{loss, batch, logits, d, nil}
+	p.team.Run(&p.loss, 1)
+	err := p.loss.err
+	p.loss = lossTask{}
+	if err != nil {
 		return err
 	}
 	p.dst, p.samples = dst, nil
@@ -150,14 +162,24 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 	return nil
 }
 
+// lossTask calls the loss as work of the team, so that one that uses the workspace panics on one worker too.
+type lossTask struct {
+	loss      LossFunc
+	batch     int
+	logits, d *tensor.Tensor
+	err       error
+}
+
+// DoChunk implements [workers.Task].
+func (l *lossTask) DoChunk(int, int) { l.err = l.loss(l.batch, l.logits, l.d) }
+
 // makeLanes makes n lanes for batches of up to most images and shares the workers out.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
-	ws.belong(net)
 	if len(ws.lanes) != n {
 		ws.closeLanes()
 		ws.train = nil // of a first step without memory: lanes take its place
 		for i := range n {
-			l := &lane{pool: newPool(ws.pool.workers / n)}
+			l := &lane{team: workers.New(ws.team.Size() / n)}
 			if i > 0 {
 				l.sum = make([]float32, len(net.params))
 			}
@@ -170,7 +192,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			l.pass = newPass(net, l.pool, most, 0, &ws.packs)
+			l.pass = newPass(net, l.team, most, 0, &ws.packs)
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}
@@ -178,7 +200,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 
 func (ws *Workspace) closeLanes() {
 	for _, l := range ws.lanes {
-		l.pool.close()
+		l.team.Close()
 	}
 	ws.lanes = nil
 }

@@ -1,5 +1,7 @@
 package nn
 
+import "ocl/nn/internal/conv"
+
 // blockLayer is a basic block of a residual network: conv3×3(stride) → norm → ReLU → conv3×3 → norm, plus the shortcut
 // (identity, or conv1×1(stride) → norm), then ReLU.
 type blockLayer struct {
@@ -10,11 +12,11 @@ type blockLayer struct {
 
 type blockState struct {
 	l             *blockLayer
-	in, out       geom
-	conv1, conv2  conv
-	short         conv
+	in, out       conv.Layout
+	conv1, conv2  conv.Conv
+	short         conv.Conv
 	bn1, bn2, bnS *norm
-	split         *phases // planes with stride 2
+	split         *conv.Phases // planes with stride 2
 	xs            []float32
 	x, z1, y1, z2 []float32
 	zs, s, y      []float32
@@ -22,27 +24,27 @@ type blockState struct {
 	dzS, dxs      []float32 // where the shape changes
 }
 
-func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
-	w := window{9, l.stride}
-	make := planesGeom
-	if in.rows {
-		make = rowsGeom
+func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
+	w := conv.Window{Taps: 9, Stride: l.stride}
+	layout := conv.PlanesLayout
+	if in.ChannelLast {
+		layout = conv.ChannelLastLayout
 	}
-	out := make(l.out, w.out(in.h), w.out(in.w), in.n)
+	out := layout(l.out, w.Out(in.H), w.Out(in.W), in.N)
 	b := &blockState{l: l, in: in, out: out}
 	b.conv1 = p.conv(in, out, w, l.conv1)
-	b.conv2 = p.conv(out, out, window{9, 1}, l.conv2)
+	b.conv2 = p.conv(out, out, conv.Window{Taps: 9, Stride: 1}, l.conv2)
 	b.bn1, b.bn2 = p.norm(out, true, l.norm1), p.norm(out, true, l.norm2)
 	b.z1, b.y1, b.z2 = p.own("z", out), p.own("mid", out), p.own("z", out)
 	if l.short.size > 0 {
-		b.short = p.conv(in, out, window{1, l.stride}, l.short)
+		b.short = p.conv(in, out, conv.Window{Taps: 1, Stride: l.stride}, l.short)
 		b.bnS = p.norm(out, false, l.normS)
 		b.zs, b.s = p.own("z", out), p.own("short", out)
 	}
 	b.y = p.activation(out)
-	if !in.rows && l.stride == 2 {
-		b.split = &phases{s: p.set, g: in, split: phaseGeom(in)}
-		b.xs = p.own("phases", b.split.split)
+	if !in.ChannelLast && l.stride == 2 {
+		b.split = conv.NewPhases(p.set, in)
+		b.xs = p.own("phases", b.split.Split)
 	}
 	if p.inference {
 		return b, out
@@ -52,7 +54,7 @@ func (l *blockLayer) bind(p *pass, in geom) (state, geom) {
 	if l.short.size > 0 {
 		b.dzS = p.buffer("dzs", out)
 		if b.split != nil {
-			b.dxs = p.buffer("dphases", b.split.split)
+			b.dxs = p.buffer("dphases", b.split.Split)
 		}
 	}
 	return b, out
@@ -62,7 +64,7 @@ func (b *blockState) forward(p *pass, x []float32) []float32 {
 	l := b.l
 	b.x = x
 	if b.split != nil {
-		b.split.run(p.pool, b.xs, x, p.images, false)
+		b.split.Run(p.team, b.xs, x, p.images, false)
 		b.x = b.xs
 		p.mark(l.conv1.name, "phases")
 	}
@@ -78,16 +80,16 @@ func (b *blockState) forward(p *pass, x []float32) []float32 {
 
 func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	l := b.l
-	b.bn2.backward(p.pool, p.dst, b.dz, g, b.y, b.z2, p.images) // g is masked: now the gradient of both summands
+	b.bn2.backward(p.team, p.dst, b.dz, g, b.y, b.z2, p.images) // g is masked: now the gradient of both summands
 	p.mark(l.conv2.name, "norm backward")
 	p.weights(l.conv2, b.conv2, b.bn2, b.dz, b.y1)
-	b.conv2.input(p.pool, b.dy1, b.dz, p.images, nil)
+	b.conv2.InputGradient(p.team, b.dy1, b.dz, p.images, nil)
 	p.mark(l.conv2.name, "input gradient")
-	b.bn1.backward(p.pool, p.dst, b.dz, b.dy1, b.y1, b.z1, p.images)
+	b.bn1.backward(p.team, p.dst, b.dz, b.dy1, b.y1, b.z1, p.images)
 	p.mark(l.conv1.name, "norm backward")
 	p.weights(l.conv1, b.conv1, b.bn1, b.dz, b.x)
 	if b.short == nil {
-		b.conv1.input(p.pool, b.dx, b.dz, p.images, g)
+		b.conv1.InputGradient(p.team, b.dx, b.dz, p.images, g)
 		p.mark(l.conv1.name, "input gradient")
 		return b.dx
 	}
@@ -95,15 +97,15 @@ func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	if b.split != nil {
 		dx = b.dxs
 	}
-	b.conv1.input(p.pool, dx, b.dz, p.images, nil)
+	b.conv1.InputGradient(p.team, dx, b.dz, p.images, nil)
 	p.mark(l.conv1.name, "input gradient")
-	b.bnS.backward(p.pool, p.dst, b.dzS, g, nil, b.zs, p.images)
+	b.bnS.backward(p.team, p.dst, b.dzS, g, nil, b.zs, p.images)
 	p.mark(l.short.name, "norm backward")
 	p.weights(l.short, b.short, b.bnS, b.dzS, b.x)
-	b.short.input(p.pool, dx, b.dzS, p.images, dx)
+	b.short.InputGradient(p.team, dx, b.dzS, p.images, dx)
 	p.mark(l.short.name, "input gradient")
 	if b.split != nil {
-		b.split.run(p.pool, b.dx, dx, p.images, true)
+		b.split.Run(p.team, b.dx, dx, p.images, true)
 		p.mark(l.conv1.name, "phases")
 	}
 	return b.dx

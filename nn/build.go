@@ -5,20 +5,18 @@ import (
 	"math"
 
 	"ocl/internal/rng"
+	"ocl/nn/internal/conv"
 )
 
-// Layout thresholds: planes for few channels on large maps, channel-last where channels fill vectors (docs/engine.md).
-const (
-	rowsChannels = 64 // from here on channel-last
-	planesWidth  = 14 // narrowest map kept in planes: a vector's overshoot must end in the zero row
-)
+// channelLastFrom is the number of channels from which maps are channel-last: channels then fill vectors (docs/engine.md).
+const channelLastFrom = 64
 
 // Builder puts a network together layer by layer; package arch uses it. Parameters are drawn as PyTorch draws them:
 // weights and biases from U(−1/√fan_in, 1/√fan_in), γ = 1, β = 0.
 type Builder struct {
 	net *Network
 	src *rng.Source
-	g   geom
+	g   conv.Layout
 }
 
 // NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where this
@@ -28,7 +26,7 @@ func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: planesGeom(c, h, w, 1)}, nil
+	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: conv.PlanesLayout(c, h, w, 1)}, nil
 }
 
 func (b *Builder) param(name string, in, taps, out int) convRef {
@@ -98,23 +96,26 @@ func (b *Builder) count(in, taps, out, pixels int) {
 	b.net.flops += 2 * int64(in*taps) * int64(out*pixels)
 }
 
-// Stem adds conv3×3 → batch norm → ReLU on the images.
-func (b *Builder) Stem(conv, norm string, out int) {
-	l := &stemLayer{out: out, conv: b.param(conv+".weight", b.g.c, 9, out), norm: b.norm(norm, out)}
-	b.count(b.g.c, 9, out, b.g.pixels())
+// Stem adds conv3×3 → batch norm → ReLU on the images. It panics where they are narrower than 14 pixels.
+func (b *Builder) Stem(convName, normName string, out int) {
+	if b.g.W < conv.PlanesWidth {
+		panic(fmt.Sprintf("nn: Stem: images %d pixels wide; want at least %d. Use larger images or linear layers", b.g.W, conv.PlanesWidth))
+	}
+	l := &stemLayer{out: out, conv: b.param(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
+	b.count(b.g.C, 9, out, b.g.Pixels())
 	b.net.layers = append(b.net.layers, l)
-	b.g = planesGeom(out, b.g.h, b.g.w, 1)
+	b.g = conv.PlanesLayout(out, b.g.H, b.g.W, 1)
 }
 
 // Block adds a basic residual block of the given stride; prefix names its parameters ("layer1.0").
 func (b *Builder) Block(prefix string, out, stride int) {
-	w := window{9, stride}
-	oh, ow := w.out(b.g.h), w.out(b.g.w)
-	if !b.g.rows && (out >= rowsChannels || ow < planesWidth) {
-		b.net.layers = append(b.net.layers, rowsLayer{})
-		b.g = rowsGeom(b.g.c, b.g.h, b.g.w, 1)
+	w := conv.Window{Taps: 9, Stride: stride}
+	oh, ow := w.Out(b.g.H), w.Out(b.g.W)
+	if !b.g.ChannelLast && (out >= channelLastFrom || ow < conv.PlanesWidth) {
+		b.net.layers = append(b.net.layers, channelLastLayer{})
+		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
 	}
-	in := b.g.c
+	in := b.g.C
 	l := &blockLayer{out: out, stride: stride}
 	l.conv1, l.norm1 = b.param(prefix+".conv1.weight", in, 9, out), b.norm(prefix+".bn1", out)
 	l.conv2, l.norm2 = b.param(prefix+".conv2.weight", out, 9, out), b.norm(prefix+".bn2", out)
@@ -124,39 +125,39 @@ func (b *Builder) Block(prefix string, out, stride int) {
 		b.count(in, 1, out, oh*ow)
 	}
 	b.net.layers = append(b.net.layers, l)
-	if b.g.rows {
-		b.g = rowsGeom(out, oh, ow, 1)
+	if b.g.ChannelLast {
+		b.g = conv.ChannelLastLayout(out, oh, ow, 1)
 	} else {
-		b.g = planesGeom(out, oh, ow, 1)
+		b.g = conv.PlanesLayout(out, oh, ow, 1)
 	}
 }
 
 // AvgPool adds average pooling by side×side, rounding down, and flattens to features in the order (c, y, x).
 func (b *Builder) AvgPool(side int) error {
-	if b.g.h < side || b.g.w < side {
+	if b.g.H < side || b.g.W < side {
 		return fmt.Errorf("nn: average pooling: the last map is %d×%d; want at least %d×%d; use larger images",
-			b.g.h, b.g.w, side, side)
+			b.g.H, b.g.W, side, side)
 	}
-	if !b.g.rows {
-		b.net.layers = append(b.net.layers, rowsLayer{})
-		b.g = rowsGeom(b.g.c, b.g.h, b.g.w, 1)
+	if !b.g.ChannelLast {
+		b.net.layers = append(b.net.layers, channelLastLayer{})
+		b.g = conv.ChannelLastLayout(b.g.C, b.g.H, b.g.W, 1)
 	}
 	b.net.layers = append(b.net.layers, poolLayer{side})
-	b.g = rowsGeom(b.g.c*(b.g.h/side)*(b.g.w/side), 1, 1, 1)
-	b.net.featureDim = b.g.c
+	b.g = conv.ChannelLastLayout(b.g.C*(b.g.H/side)*(b.g.W/side), 1, 1, 1)
+	b.net.featureDim = b.g.C
 	return nil
 }
 
 // Linear adds a linear layer with bias, and a ReLU if relu is set; the outputs of the last ReLU are the features.
 func (b *Builder) Linear(name string, out int, relu bool) {
-	in := b.g.c * b.g.h * b.g.w
+	in := b.g.C * b.g.H * b.g.W
 	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0}
 	l.w = b.param(name+".weight", in, 1, out)
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
 	b.count(in, 1, out, 1)
 	b.net.layers = append(b.net.layers, l)
-	b.g = rowsGeom(out, 1, 1, 1)
+	b.g = conv.ChannelLastLayout(out, 1, 1, 1)
 	if relu {
 		b.net.featureDim = out
 	}
@@ -165,7 +166,7 @@ func (b *Builder) Linear(name string, out int, relu bool) {
 // Build draws the parameters and returns the network; the last layer's outputs are the logits.
 func (b *Builder) Build() *Network {
 	n := b.net
-	n.classes = b.g.c
+	n.classes, n.shape = b.g.C, shapeOf(n)
 	n.params, n.grads = make([]float32, b.total()), make([]float32, b.total())
 	if k := len(n.stats); k > 0 {
 		n.running = make([]float32, n.stats[k-1].Offset+n.stats[k-1].Out)

@@ -27,7 +27,7 @@ type cosines struct {
 }
 
 // Cosines writes to dst[i·B+j] the cosine of the angle between row i of a [A,n] and row j of b [B,n], and 0 where either is
-// all zeros. With all workers; the result does not depend on their number.
+// all zeros. With all workers; the result does not depend on their number. The rows of b may begin within 2³¹ values.
 func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	if n <= 0 || len(a)%n != 0 || len(b)%n != 0 || len(dst) != len(a)/n*(len(b)/n) {
 		panic(fmt.Sprintf("nn: Cosines: %d results of %d and %d values in rows of %d; want whole rows and a result for each pair",
@@ -39,8 +39,8 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	c := &ws.cosines
 	c.set, c.a, c.b, c.n, c.rowsA, c.rowsB = ws.set, a, b, n, len(a)/n, len(b)/n
 	chunks := (n + cosineSpan - 1) / cosineSpan
-	c.room(ws.pool.workers, chunks)
-	ws.pool.run(c, chunks)
+	c.room(ws.team.Size(), chunks)
+	ws.team.Run(c, chunks)
 	sums := c.of(0)
 	for chunk := 1; chunk < chunks; chunk++ {
 		for i, v := range c.of(chunk) {
@@ -60,8 +60,12 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	c.a, c.b = nil, nil
 }
 
-// room makes the buffers, and uses those there are where they are large enough.
+// room makes the table and the buffers, and uses those there are where they are large enough. It panics where an offset does
+// not fit the table.
 func (c *cosines) room(workers, chunks int) {
+	if last := (c.rowsB - 1) * c.n; last > math.MaxInt32 {
+		panic(fmt.Sprintf("nn: Cosines: row %d of b begins at %d, and offsets reach %d. Compare fewer rows at a time", c.rowsB-1, last, math.MaxInt32))
+	}
 	c.off = c.off[:0]
 	for j := range roundUp(c.rowsB, c.set.GradIn) {
 		c.off = append(c.off, int32(min(j, c.rowsB-1)*c.n))
@@ -88,7 +92,7 @@ func (c *cosines) width() int { return c.rowsA*c.rowsB + c.rowsA + c.rowsB }
 // of is the sums of a chunk.
 func (c *cosines) of(chunk int) []float64 { return c.sums[chunk*c.width() : (chunk+1)*c.width()] }
 
-func (c *cosines) do(worker, chunk int) {
+func (c *cosines) DoChunk(worker, chunk int) {
 	sums := c.of(chunk)
 	clear(sums)
 	end := min((chunk+1)*cosineSpan, c.n)

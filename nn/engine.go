@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/conv"
+	"ocl/nn/internal/workers"
 )
 
 // Engine says how a network computes. Two networks of one process may have different engines, and then differ in the last
@@ -30,7 +32,7 @@ func AllKernels() []string { return kernel.Names() }
 
 // Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is Winograd's
 // wherever it fits, and "table" is the faster one for each convolution.
-func Convolutions() []string { return []string{direct, winograd, byTable} }
+func Convolutions() []string { return []string{conv.Direct, conv.Winograd, conv.Table} }
 
 // DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use.
 func DefaultEngine() Engine { return Engine{kernel.Active().Name, algorithm} }
@@ -76,3 +78,54 @@ func (n *Network) Engine() Engine { return Engine{n.set.Name, n.algorithm} }
 
 // KernelSet is the kernel set that the network uses, for what works on its parameters.
 func (n *Network) KernelSet() *kernel.Set { return n.set }
+
+// ConvolutionName is the algorithm of the network's 3×3 convolutions of stride 1: "winograd" where all that Winograd's
+// algorithm fits use it, "direct" where none does, "table" for both kinds.
+func (n *Network) ConvolutionName() string {
+	p := newPass(n, workers.New(1), 1, 1, &packs{})
+	uses, could := 0, 0
+	for _, c := range p.convs {
+		used, fits := conv.ByWinograd(c.Conv)
+		if used {
+			uses++
+		}
+		if fits {
+			could++
+		}
+	}
+	switch uses {
+	case 0:
+		return conv.Direct
+	case could:
+		return conv.Winograd
+	}
+	return conv.Table
+}
+
+var (
+	algorithm    = conv.Table
+	errAlgorithm error
+)
+
+func init() {
+	if v := os.Getenv("OCL_CONV"); v != "" {
+		if err := UseConvolution(v); err != nil {
+			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w; unset it to have the faster one of each layer", err)
+		}
+	}
+}
+
+// UseConvolution sets the algorithm of the convolutions of networks made from now on: "direct", "winograd" or "table".
+func UseConvolution(name string) error {
+	if err := convolutionIsKnown(name); err != nil {
+		return err
+	}
+	algorithm = name
+	return nil
+}
+
+// CheckEnvironment returns an error when OCL_CONV names no algorithm.
+func CheckEnvironment() error { return errAlgorithm }
+
+// Convolution is the algorithm in use for networks made from now on: "table" unless OCL_CONV says otherwise.
+func Convolution() string { return algorithm }

@@ -86,6 +86,12 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 	net.Backward(ws, d)
 	opt := optim.NewSGD(optim.SGD{LR: 0.01})
 	opt.Step(net, nil)
+	objective(net.Forward(ws, batches[0], nn.Eval), d)
+	samples := make([]float32, 3*len(net.Params()))
+	net.BackwardPerSample(ws, d, samples)
+	keep(samples)
+	keep(net.BackwardInput(ws, d).Data)
+	keep(net.PredictFeatures(ws, batches[0]).Data)
 	keep(net.Predict(ws, batches[0]).Data)
 	keep(net.Params())
 	keep(net.Running())
@@ -128,6 +134,69 @@ func TestEngineOfANetwork(t *testing.T) {
 			t.Error("a set that comes into use later changes a network that was there before")
 		}
 	})
+}
+
+// TestVectorsOfAWorkspace: work on vectors goes by the kernels of the network that a workspace belongs to, or beside another one of
+// the network that came first, and not by those in use; each has bits of its own. A network of other kernels is refused.
+func TestVectorsOfAWorkspace(t *testing.T) {
+	fastest, slowest := nn.Kernels()[0], "generic"
+	if fastest == slowest {
+		t.Skip("the machine has one kernel set")
+	}
+	build := func(name string) *nn.Network {
+		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{9}, Engine: nn.Engine{Kernel: name}}, rng.New(1, "net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
+	}
+	const n = 40000
+	a, b := noise(1, n), noise(2, n)
+	vectors := func(ws *nn.Workspace) (bits []uint64) {
+		bits = append(bits, math.Float64bits(ws.Dot(a, b)))
+		sum := slices.Clone(a)
+		ws.AddScaled(sum, b, 0.3)
+		for _, v := range sum {
+			bits = append(bits, uint64(math.Float32bits(v)))
+		}
+		cosines := make([]float64, 4)
+		ws.Cosines(cosines, a, b, n/2)
+		for _, v := range cosines {
+			bits = append(bits, math.Float64bits(v))
+		}
+		return bits
+	}
+	fast, slow := build(fastest), build(slowest)
+	want := map[*nn.Network][]uint64{}
+	for _, net := range []*nn.Network{fast, slow} {
+		t.Run(net.KernelName()+" in use", func(t *testing.T) {
+			useKernels(t, net.KernelName())
+			ws := net.NewWorkspace(2)
+			defer ws.Close()
+			want[net] = vectors(ws)
+		})
+	}
+	if slices.Equal(want[fast], want[slow]) {
+		t.Fatal("both sets give the same bits: the test shows nothing")
+	}
+	for own, other := range map[*nn.Network]*nn.Network{fast: slow, slow: fast} {
+		t.Run(own.KernelName()+" where "+other.KernelName()+" is in use", func(t *testing.T) {
+			useKernels(t, other.KernelName())
+			ws := own.NewWorkspace(2)
+			defer ws.Close()
+			x := pictures(own, 2)
+			if !slices.Equal(vectors(ws), want[own]) {
+				t.Error("a fresh workspace gives other bits")
+			}
+			mustPanic(t, "a network of other kernels", func() { other.Predict(ws, x) }, "kernel set "+own.KernelName(), "kernel set "+other.KernelName())
+			own.Predict(ws, x)
+			beside := ws.Beside()
+			other.Predict(beside, x)
+			if !slices.Equal(vectors(beside), want[other]) || !slices.Equal(vectors(ws), want[own]) {
+				t.Error("a workspace beside, of a network of other kernels, gives other bits")
+			}
+		})
+	}
 }
 
 // TestAlgorithmOfANetwork is the same for the algorithm of convolutions.

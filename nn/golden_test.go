@@ -16,6 +16,7 @@ import (
 	"ocl/internal/rng"
 	"ocl/nn"
 	"ocl/nn/arch"
+	"ocl/nn/internal/conv"
 	"ocl/optim"
 	"ocl/tensor"
 )
@@ -82,8 +83,8 @@ func splitmix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// unit is number i of a stream, in [0,1).
-func unit(stream, i int) float64 {
+// uniform is number i of a stream, in [0,1).
+func uniform(stream, i int) float64 {
 	return float64(splitmix(uint64(stream)<<32|uint64(i))>>40) / (1 << 24)
 }
 
@@ -92,7 +93,7 @@ func (g *golden) batch(step int) (*tensor.Tensor, []int) {
 	x, n := tensor.New(g.Batch, 3, g.Size, g.Size), (g.Size+7)/8
 	for i := range x.Data {
 		plane, row, col := i/(g.Size*g.Size), i/g.Size%g.Size, i%g.Size
-		x.Data[i] = float32(0.75*unit(3000+step, (plane*n+row/8)*n+col/8) + 0.25*unit(1000+step, i))
+		x.Data[i] = float32(0.75*uniform(3000+step, (plane*n+row/8)*n+col/8) + 0.25*uniform(1000+step, i))
 	}
 	y := make([]int, g.Batch)
 	for i := range y {
@@ -125,7 +126,7 @@ func (g *golden) start(i int) []float32 {
 	}
 	out := make([]float32, n)
 	for e := range out {
-		out[e] = float32(value(2*unit(i, e) - 1))
+		out[e] = float32(value(2*uniform(i, e) - 1))
 	}
 	return out
 }
@@ -233,7 +234,7 @@ func crossEntropy(d, logits *tensor.Tensor, y []int) float64 {
 
 // TestGolden repeats ten SGD steps of PyTorch: logits, losses, gradients, running statistics and parameters. Plain Go
 // makes the first two steps. The tolerances come from the distance of float32 runs of PyTorch from a float64 run; those of
-// Winograd's algorithm are wider by what TestWinogradRounding measures against float64, and those of plain Go by √2: it
+// Winograd's algorithm are wider by what conv.TestWinogradRounding measures against float64, and those of plain Go by √2: it
 // rounds every product and every sum, where PyTorch's fused multiply-adds round once.
 func TestGolden(t *testing.T) {
 	for _, size := range []int{32, 84, 128} {
@@ -247,7 +248,7 @@ func TestGolden(t *testing.T) {
 					}
 					steps = 2
 				}
-				for name, wider := range map[string]float64{"direct": 1, "winograd": nn.WinogradRounding} {
+				for name, wider := range map[string]float64{"direct": 1, "winograd": conv.WinogradRounding} {
 					if kernel.Active().Name == "generic" {
 						wider *= math.Sqrt2
 					}
@@ -307,7 +308,7 @@ func TestTrainingByWinogradIsTrainingByDirect(t *testing.T) {
 		t.Logf("direct, %s and %s: relative distance %.2g r.m.s.", sets[0].Name, sets[1].Name, distance(byDirect, train(sets[1].Name, "direct")))
 	}
 	for _, p := range byDirect.Named() {
-		tol := (1 + nn.WinogradRounding) * g.at[fmt.Sprintf("state%d/%s", g.Steps, p.Name)].Tol
+		tol := (1 + conv.WinogradRounding) * g.at[fmt.Sprintf("state%d/%s", g.Steps, p.Name)].Tol
 		for i := p.Offset; i < p.Offset+p.Len(); i++ {
 			if d := math.Abs(float64(byDirect.Params()[i] - byWinograd.Params()[i])); !(d <= tol) {
 				t.Fatalf("%s: %g by direct convolution, %g by Winograd's algorithm; want them within %g", p.Name, byDirect.Params()[i], byWinograd.Params()[i], tol)

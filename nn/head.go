@@ -1,6 +1,9 @@
 package nn
 
-import "ocl/internal/kernel"
+import (
+	"ocl/internal/kernel"
+	"ocl/nn/internal/conv"
+)
 
 // poolLayer is average pooling by windows of side×side at a stride of side, rounding down, and flattening to features
 // in the order (c, y, x).
@@ -8,18 +11,18 @@ type poolLayer struct{ side int }
 
 type poolState struct {
 	side    int
-	in, out geom // out: features as one pixel
+	in, out conv.Layout // out: features as one pixel
 	oh, ow  int
 	sums    []float32 // of a window, one a channel
 	y, g    []float32
 }
 
-func (l poolLayer) bind(p *pass, in geom) (state, geom) {
-	oh, ow := in.h/l.side, in.w/l.side
-	out := rowsGeom(in.c*oh*ow, 1, 1, in.n)
-	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, sums: make([]float32, in.c), y: p.buffer("features", out)}
+func (l poolLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
+	oh, ow := in.H/l.side, in.W/l.side
+	out := conv.ChannelLastLayout(in.C*oh*ow, 1, 1, in.N)
+	s := &poolState{side: l.side, in: in, out: out, oh: oh, ow: ow, sums: make([]float32, in.C), y: p.buffer("features", out)}
 	p.features = s.y
-	p.featureGeom = out
+	p.featureLayout = out
 	if !p.inference {
 		s.g = p.gradient(in)
 	}
@@ -33,11 +36,11 @@ func (s *poolState) forward(p *pass, x []float32) []float32 {
 			for ox := range s.ow {
 				clear(s.sums)
 				for k := range s.side * s.side {
-					for c, v := range x[s.in.pos(img, oy*s.side+k/s.side, ox*s.side+k%s.side):][:len(s.sums)] {
+					for c, v := range x[s.in.PixelAt(img, oy*s.side+k/s.side, ox*s.side+k%s.side):][:len(s.sums)] {
 						s.sums[c] += v
 					}
 				}
-				y := s.y[img*s.out.cs+oy*s.ow+ox:]
+				y := s.y[img*s.out.PixelStride+oy*s.ow+ox:]
 				for c, v := range s.sums {
 					y[c*s.oh*s.ow] = v * scale
 				}
@@ -54,8 +57,8 @@ func (s *poolState) backward(p *pass, g []float32, _ bool) []float32 {
 	for img := range p.images {
 		for y := range s.oh * s.side {
 			for x := range s.ow * s.side {
-				dst := s.g[s.in.pos(img, y, x):][:s.in.c]
-				src := g[img*s.out.cs+(y/s.side)*s.ow+x/s.side:]
+				dst := s.g[s.in.PixelAt(img, y, x):][:s.in.C]
+				src := g[img*s.out.PixelStride+(y/s.side)*s.ow+x/s.side:]
 				for c := range dst {
 					dst[c] = src[c*s.oh*s.ow] * scale
 				}
@@ -78,24 +81,24 @@ type linearLayer struct {
 
 type linearState struct {
 	l         *linearLayer
-	in, out   geom
-	unit      conv
+	in, out   conv.Layout
+	conv      conv.Conv
 	x, y, g   []float32
 	lastInput []float32
 }
 
-func (l *linearLayer) bind(p *pass, in geom) (state, geom) {
+func (l *linearLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	if l.input {
-		in = rowsGeom(in.c*in.h*in.w, 1, 1, in.n)
+		in = conv.ChannelLastLayout(in.C*in.H*in.W, 1, 1, in.N)
 	}
-	out := rowsGeom(l.out, 1, 1, in.n)
-	s := &linearState{l: l, in: in, out: out, unit: p.conv(in, out, window{1, 1}, l.w)}
+	out := conv.ChannelLastLayout(l.out, 1, 1, in.N)
+	s := &linearState{l: l, in: in, out: out, conv: p.conv(in, out, conv.Window{Taps: 1, Stride: 1}, l.w)}
 	s.y = p.own(l.w.name, out)
 	if l.input {
 		s.x = p.own("input", in)
 	}
 	if l.relu {
-		p.features, p.featureGeom = s.y, out
+		p.features, p.featureLayout = s.y, out
 	}
 	if !p.inference {
 		s.g = p.own("dlinear", in)
@@ -108,10 +111,10 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 		x = s.x
 	}
 	s.lastInput = x
-	s.unit.forward(p.pool, s.y, x, p.images, kernel.Finish{})
+	s.conv.Forward(p.team, s.y, x, p.images, kernel.Finish{})
 	bias := p.net.params[s.l.bias : s.l.bias+s.l.out]
 	for img := range p.images {
-		y := s.y[img*s.out.cs:][:s.l.out]
+		y := s.y[img*s.out.PixelStride:][:s.l.out]
 		for o := range y {
 			y[o] += bias[o]
 			if s.l.relu && y[o] <= 0 {
@@ -125,9 +128,9 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 
 func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
 	for img := range p.images {
-		row := g[img*s.out.cs:][:s.l.out]
+		row := g[img*s.out.PixelStride:][:s.l.out]
 		bias := p.rowOf(img)[s.l.bias:][:s.l.out]
-		y := s.y[img*s.out.cs:]
+		y := s.y[img*s.out.PixelStride:]
 		for o := range row {
 			if s.l.relu && y[o] <= 0 {
 				row[o] = 0
@@ -135,11 +138,11 @@ func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
 			bias[o] += row[o]
 		}
 	}
-	p.weights(s.l.w, s.unit, nil, g, s.lastInput)
+	p.weights(s.l.w, s.conv, nil, g, s.lastInput)
 	if s.l.input && !wantInput {
 		return nil
 	}
-	s.unit.input(p.pool, s.g, g, p.images, nil)
+	s.conv.InputGradient(p.team, s.g, g, p.images, nil)
 	p.mark(s.l.w.name, "input gradient")
 	return s.g
 }

@@ -60,7 +60,7 @@ func TestInitIsANewNetwork(t *testing.T) {
 	}
 }
 
-// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, a row does not depend on
+// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, an image does not depend on
 // the others, and logits and features may be asked for in turn.
 func TestPredictFeatures(t *testing.T) {
 	for i, net := range small(t, 1) {
@@ -82,7 +82,7 @@ func TestPredictFeatures(t *testing.T) {
 			}
 		}
 		if part := net.PredictFeatures(alone, x.Rows(20, 23)); !slices.Equal(part.Data, got.Rows(20, 23).Data) {
-			t.Errorf("network %d: features of a row depend on the others", i)
+			t.Errorf("network %d: features of an image depend on the others", i)
 		}
 	}
 }

@@ -1,11 +1,17 @@
 package nn
 
-import "ocl/tensor"
+import (
+	"fmt"
+
+	"ocl/nn/internal/conv"
+	"ocl/tensor"
+)
 
 // layer is one step of a network: a description without weights or caches, shared by copies of the network. bind makes
 // its working state for a pass.
 type layer interface {
-	bind(p *pass, in geom) (state, geom)
+	bind(p *pass, in conv.Layout) (state, conv.Layout)
+	fmt.Stringer // what its buffers depend on, beside its input
 }
 
 // state is a layer's caches and buffers in one pass. x and g are activations and gradients in the engine's layouts.
@@ -33,16 +39,16 @@ type stemLayer struct {
 
 type stemState struct {
 	l       *stemLayer
-	g, in   geom
-	unit    conv
+	g, in   conv.Layout
+	conv    conv.Conv
 	bn      *norm
 	x, z, y []float32
 	dz, dx  []float32
 }
 
-func (l *stemLayer) bind(p *pass, in geom) (state, geom) {
-	g := planesGeom(l.out, in.h, in.w, in.n)
-	s := &stemState{l: l, g: g, in: in, unit: p.conv(in, g, window{9, 1}, l.conv), bn: p.norm(g, true, l.norm)}
+func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
+	g := conv.PlanesLayout(l.out, in.H, in.W, in.N)
+	s := &stemState{l: l, g: g, in: in, conv: p.conv(in, g, conv.Window{Taps: 9, Stride: 1}, l.conv), bn: p.norm(g, true, l.norm)}
 	s.x, s.z, s.y = p.buffer("input", in), p.own("z", g), p.activation(g)
 	if !p.inference {
 		s.dz, s.dx = p.buffer("dz", g), p.buffer("dinput", in)
@@ -54,9 +60,9 @@ func (l *stemLayer) bind(p *pass, in geom) (state, geom) {
 func (s *stemState) load(x *tensor.Tensor) {
 	for img := range x.Dim(0) {
 		src := x.Row(img)
-		for c := range s.in.c {
-			for y := range s.in.h {
-				copy(s.x[s.in.at(c, img, y):][:s.in.w], src[(c*s.in.h+y)*s.in.w:])
+		for c := range s.in.C {
+			for y := range s.in.H {
+				copy(s.x[s.in.RowAt(c, img, y):][:s.in.W], src[(c*s.in.H+y)*s.in.W:])
 			}
 		}
 	}
@@ -66,55 +72,56 @@ func (s *stemState) load(x *tensor.Tensor) {
 func (s *stemState) unload(dst *tensor.Tensor) {
 	for img := range dst.Dim(0) {
 		row := dst.Row(img)
-		for c := range s.in.c {
-			for y := range s.in.h {
-				copy(row[(c*s.in.h+y)*s.in.w:][:s.in.w], s.dx[s.in.at(c, img, y):])
+		for c := range s.in.C {
+			for y := range s.in.H {
+				copy(row[(c*s.in.H+y)*s.in.W:][:s.in.W], s.dx[s.in.RowAt(c, img, y):])
 			}
 		}
 	}
 }
 
 func (s *stemState) forward(p *pass, _ []float32) []float32 {
-	p.convNorm(s.l.conv.name, s.unit, s.bn, s.y, s.z, s.x, nil)
+	p.convNorm(s.l.conv.name, s.conv, s.bn, s.y, s.z, s.x, nil)
 	return s.y
 }
 
 func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
-	s.bn.backward(p.pool, p.dst, s.dz, g, s.y, s.z, p.images)
+	s.bn.backward(p.team, p.dst, s.dz, g, s.y, s.z, p.images)
 	p.mark(s.l.conv.name, "norm backward")
-	p.weights(s.l.conv, s.unit, s.bn, s.dz, s.x)
+	p.weights(s.l.conv, s.conv, s.bn, s.dz, s.x)
 	if wantInput {
-		s.unit.input(p.pool, s.dx, s.dz, p.images, nil)
+		s.conv.InputGradient(p.team, s.dx, s.dz, p.images, nil)
 		p.mark(s.l.conv.name, "input gradient")
 	}
 	return s.dx
 }
 
-// rowsLayer turns planes into rows.
-type rowsLayer struct{}
+// channelLastLayer turns planes into the channel-last layout.
+type channelLastLayer struct{}
 
-type rowsState struct {
-	r    *relayout
+type channelLastState struct {
+	r    *conv.Relayout
+	out  conv.Layout
 	y, g []float32
 }
 
-func (rowsLayer) bind(p *pass, in geom) (state, geom) {
-	out := rowsGeom(in.c, in.h, in.w, p.rowsN)
-	s := &rowsState{r: &relayout{s: p.set, planes: in, rows: out}, y: p.buffer("rows", out)}
+func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
+	out := conv.ChannelLastLayout(in.C, in.H, in.W, p.channelLastN)
+	s := &channelLastState{r: conv.NewRelayout(p.set, in, out), out: out, y: p.buffer("channel-last", out)}
 	if !p.inference {
 		s.g = p.gradient(in)
 	}
 	return s, out
 }
 
-func (s *rowsState) forward(p *pass, x []float32) []float32 {
-	s.r.run(p.pool, s.y[s.r.rows.pos(p.first, 0, 0):], x, p.images, false)
-	p.mark("to rows", "forward")
+func (s *channelLastState) forward(p *pass, x []float32) []float32 {
+	s.r.Run(p.team, s.y[s.out.PixelAt(p.first, 0, 0):], x, p.images, false)
+	p.mark("to channel-last", "forward")
 	return s.y
 }
 
-func (s *rowsState) backward(p *pass, g []float32, _ bool) []float32 {
-	s.r.run(p.pool, s.g, g, p.images, true)
-	p.mark("to rows", "input gradient")
+func (s *channelLastState) backward(p *pass, g []float32, _ bool) []float32 {
+	s.r.Run(p.team, s.g, g, p.images, true)
+	p.mark("to channel-last", "input gradient")
 	return s.g
 }

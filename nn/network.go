@@ -7,6 +7,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 	"ocl/tensor"
 )
 
@@ -20,6 +21,7 @@ type Network struct {
 	featureDim int
 	flops      int64
 	layers     []layer
+	shape      []string // see shapeOf
 	list       []Param
 	stats      []Param // running statistics; Offset is into running
 	initial    []initial
@@ -88,8 +90,12 @@ func (n *Network) Clone() *Network {
 	return &c
 }
 
-// CopyFrom sets parameters and running statistics to those of src, a network of the same shape.
+// CopyFrom sets parameters and running statistics to those of src, a network of the same shape. It panics where src is of
+// another shape.
 func (n *Network) CopyFrom(src *Network) {
+	if own, others := n.differsInShape(src); own != "" {
+		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own, others))
+	}
 	copy(n.params, src.params)
 	copy(n.running, src.running)
 	n.version = src.version
@@ -109,14 +115,17 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 	return n.parts().LoadState(d)
 }
 
-// Workspace holds the activations and gradients of passes through networks of one shape. It is used by one goroutine
-// at a time and has workers of its own. Close ends them.
+// Workspace holds the activations and gradients of passes through networks of one shape, kernel set and algorithm of
+// convolutions: those of the network that made it, and for one from Beside those of the first network that uses it. Given
+// another network it panics. It is used by one goroutine at a time, and not by a task or loss that it runs, which panics too.
+// It has workers of its own; Close ends them.
 type Workspace struct {
-	pool    *pool
+	team    *workers.Team
 	set     *kernel.Set // for work on vectors
 	work    *work
 	packs   packs
-	made    *Network // whose kernels and algorithm the weights are packed for
+	made    *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
+	beside  bool     // another workspace has the workers
 	train   *pass
 	last    *pass     // of the last Forward; nil after Accumulate
 	lanes   []*lane   // of Accumulate
@@ -135,16 +144,16 @@ type Workspace struct {
 	cosines    cosines
 }
 
-// NewWorkspace returns a workspace with the given number of workers; results do not depend on it.
-func (n *Network) NewWorkspace(workers int) *Workspace {
-	return &Workspace{pool: newPool(workers), set: n.set, work: &work{}}
+// NewWorkspace returns a workspace with so many workers; results do not depend on it.
+func (n *Network) NewWorkspace(size int) *Workspace {
+	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}}
 }
 
 // Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
-// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it; it is not to be closed,
-// nor used by Accumulate. Its passes count into the FLOPs of ws.
+// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it. To close it, or to use it for
+// Accumulate or ProbeBeside, which start workers, panics. Its passes count into the FLOPs of ws.
 func (ws *Workspace) Beside() *Workspace {
-	return &Workspace{pool: ws.pool, set: ws.set, work: ws.work}
+	return &Workspace{team: ws.team, set: ws.set, work: ws.work, beside: true}
 }
 
 // work is what the passes of a workspace and of those beside it have taken.
@@ -158,13 +167,14 @@ func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(imag
 func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
 // Workers is the number of workers.
-func (ws *Workspace) Workers() int { return ws.pool.workers }
+func (ws *Workspace) Workers() int { return ws.team.Size() }
 
-// Close ends the workers; the workspace cannot be used any more.
+// Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is harmless.
 func (ws *Workspace) Close() {
+	ws.own("Close")
 	ws.closeLanes()
 	ws.probe.close()
-	ws.pool.close()
+	ws.team.Close()
 }
 
 // EnableProfile makes the workspace book the time of each layer's work from now on.
@@ -207,7 +217,7 @@ func (ws *Workspace) Share(w Work, n int) {
 		return
 	}
 	ws.share = shared{w, n}
-	ws.pool.run(&ws.share, (n+shareSpan-1)/shareSpan)
+	ws.team.Run(&ws.share, (n+shareSpan-1)/shareSpan)
 	ws.share = shared{}
 }
 
@@ -217,7 +227,7 @@ type shared struct {
 	n    int
 }
 
-func (s *shared) do(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
+func (s *shared) DoChunk(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1)*shareSpan, s.n)) }
 
 // Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
@@ -227,20 +237,34 @@ func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tenso
 	return ws.last.forward(n, x, m)
 }
 
-// belong panics where a workspace made for one network is given another that packs its weights otherwise.
+// belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or whose
+// weights are packed otherwise.
 func (ws *Workspace) belong(n *Network) {
+	if ws.team.Closed() {
+		panic("nn: the workspace was closed. Make another one with NewWorkspace")
+	}
 	if ws.made == nil {
 		ws.made, ws.set = n, n.set
 	}
-	if ws.made.set != n.set || ws.made.algorithm != n.algorithm || len(ws.made.params) != len(n.params) {
-		panic("nn: a workspace serves networks of one shape, made with one kernel set and one algorithm of convolutions")
+	if own, others := ws.made.differs(n); own != "" {
+		panic(fmt.Sprintf("nn: the workspace was made for a network with %s, got one with %s. Use a workspace of its own for each", own, others))
 	}
 }
 
-// lastForward is the pass that a backward pass follows.
-func (ws *Workspace) lastForward() *pass {
+// own panics where the workers are another workspace's.
+func (ws *Workspace) own(what string) {
+	if ws.beside {
+		panic(fmt.Sprintf("nn: %s: the workspace is beside another one. Use that one", what))
+	}
+}
+
+// lastForward is the pass of n that a backward pass follows.
+func (ws *Workspace) lastForward(n *Network) *pass {
 	if ws.last == nil {
 		panic("nn: Backward and Features follow a Forward in the same workspace, with no Accumulate between")
+	}
+	if ws.last.net != n {
+		panic("nn: Backward and Features follow a Forward of the same network. The last Forward in the workspace was another's")
 	}
 	return ws.last
 }
@@ -249,7 +273,7 @@ func (ws *Workspace) lastForward() *pass {
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.pool, images, 0, &ws.packs)
+		ws.train = newPass(n, ws.team, images, 0, &ws.packs)
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -264,12 +288,12 @@ func (n *Network) check(x *tensor.Tensor) {
 
 // Features returns the features [B,D] of the last Forward. They belong to the workspace.
 func (n *Network) Features(ws *Workspace) *tensor.Tensor {
-	p := ws.lastForward()
+	p := ws.lastForward(n)
 	f := p.featureOut
 	f.Shape[0] = p.images
 	f.Data = f.Data[:p.images*n.featureDim]
 	for img := range p.images {
-		copy(f.Row(img), p.features[img*p.featureGeom.cs:])
+		copy(f.Row(img), p.features[img*p.featureLayout.PixelStride:])
 	}
 	return f
 }
@@ -291,7 +315,7 @@ func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.T
 		s.unload(p.inputGrad)
 	case *linearState:
 		for img := range p.images {
-			copy(p.inputGrad.Row(img), s.g[img*s.in.cs:])
+			copy(p.inputGrad.Row(img), s.g[img*s.in.PixelStride:])
 		}
 	}
 	return p.inputGrad
@@ -300,7 +324,7 @@ func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.T
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
 // [B,K]. The last Forward must have been in Eval mode: batch statistics tie samples together. Grads stay as they are.
 func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst []float32) {
-	if ws.lastForward().mode != Eval {
+	if ws.lastForward(n).mode != Eval {
 		panic("nn: per-sample gradients need a forward pass in Eval mode")
 	}
 	if len(dst) != dlogits.Dim(0)*len(n.params) {
@@ -311,7 +335,7 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 }
 
 func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
-	p := ws.lastForward()
+	p := ws.lastForward(n)
 	d.CheckShape("gradient of the logits", p.images, n.classes)
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
@@ -328,7 +352,7 @@ type predictTask struct {
 	view []tensor.Tensor // one a worker
 }
 
-func (t *predictTask) do(worker, chunk int) {
+func (t *predictTask) DoChunk(worker, chunk int) {
 	lo := chunk * t.part
 	hi := min(lo+t.part, t.x.Dim(0))
 	v := &t.view[worker]
@@ -344,15 +368,15 @@ func (t *predictTask) do(worker, chunk int) {
 		return
 	}
 	for img := range hi - lo {
-		copy(t.out.Features.Row(lo+img), p.features[img*p.featureGeom.cs:])
+		copy(t.out.Features.Row(lo+img), p.features[img*p.featureLayout.PixelStride:])
 	}
 }
 
 // Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
 type Outputs struct{ Logits, Features *tensor.Tensor }
 
-// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. A row does not depend
-// on the others. It changes nothing but the workspace, to which the result belongs.
+// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do not
+// depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	ws.predict.out.Logits = ws.out.logits(x.Dim(0), n.classes)
 	n.predict(ws, x)
@@ -399,33 +423,32 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	ws.belong(n)
 	t := &ws.predict
 	if ws.eval == nil {
-		serial := newPool(1)
-		for range ws.pool.workers {
-			ws.eval = append(ws.eval, newPass(n, serial, n.predictPart(), rowsParts, &ws.packs))
+		for range ws.team.Size() {
+			ws.eval = append(ws.eval, newPass(n, workers.New(1), n.predictPart(), channelLastParts, &ws.packs))
 		}
-		t.view = make([]tensor.Tensor, ws.pool.workers)
+		t.view = make([]tensor.Tensor, ws.team.Size())
 	}
 	b, first := x.Dim(0), ws.eval[0]
 	ws.count(n, b)
-	part := min(first.rowsN, roundUp((b+ws.pool.workers-1)/ws.pool.workers, first.n)) // some for every worker
-	first.pack(ws.pool, nil, n)
+	part := min(first.channelLastN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), first.n)) // some for every worker
+	first.pack(ws.team, nil, n)
 	for _, p := range ws.eval {
 		p.settle(n)
 	}
 	t.net, t.ws, t.x, t.part = n, ws, x, part
-	ws.pool.run(t, (b+part-1)/part)
+	ws.team.Run(t, (b+part-1)/part)
 	t.x, t.out = nil, Outputs{}
 }
 
-// rowsParts is how many parts of a batch layers of rows predict at once: half of the weights are theirs.
-const rowsParts = 4
+// channelLastParts is how many parts of a batch the channel-last layers predict at once: half of the weights are theirs.
+const channelLastParts = 4
 
-// predictPart is the number of images that layers of planes predict at once: a multiple of the position tile where maps are
+// predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where maps are
 // small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
 	switch px := n.h * n.w; {
 	case px <= 48*48:
-		return kernel.RowTile
+		return kernel.ChannelLastTile
 	case px <= 96*96:
 		return 2
 	}

@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -34,8 +35,14 @@ func forEachSet(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// train makes n steps on two batches of fixed images and returns the network.
-func train(t testing.TB, c arch.Config, workers, n int) *nn.Network {
+// partOfAPass is what a kind of pass gives.
+type partOfAPass struct {
+	name   string
+	values []float32
+}
+
+// passes makes each kind of pass, with optimisers' steps between, and returns what each gives.
+func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	t.Helper()
 	net, err := arch.ResNet18(c, rng.New(1, "net"))
 	if err != nil {
@@ -43,42 +50,65 @@ func train(t testing.TB, c arch.Config, workers, n int) *nn.Network {
 	}
 	ws := net.NewWorkspace(workers)
 	defer ws.Close()
+	keep := func(name string, values ...[]float32) {
+		parts = append(parts, partOfAPass{name, slices.Concat(values...)})
+	}
+	x, y := images(3, c.Channels, c.Height, c.Width, 1), images(2, c.Channels, c.Height, c.Width, 2)
+	d := tensor.New(x.Dim(0), c.Classes)
 	opt := optim.NewSGD(optim.SGD{LR: 0.01, Momentum: 0.5, WeightDecay: 1e-4})
-	for i := range n {
+	objective(net.Forward(ws, x, nn.Train), d)
+	keep("features", net.Features(ws).Data)
+	dx := net.BackwardInput(ws, d).Data
+	keep("forward and backward", d.Data, dx, net.Grads())
+	opt.Step(net, ws)
+	keep("step", net.Params(), net.Running())
+	for _, batches := range [][]*tensor.Tensor{{x, y}, {x, y, x}} {
 		net.ZeroGrads()
-		batches := []*tensor.Tensor{images(3+i, c.Channels, c.Height, c.Width, uint64(i)), images(2+i, c.Channels, c.Height, c.Width, 7)}
 		if err := net.Accumulate(ws, batches, objectiveOf); err != nil {
 			t.Fatal(err)
 		}
-		d := tensor.New(2+i, c.Classes)
-		objective(net.Forward(ws, batches[1], nn.Train), d)
-		net.Backward(ws, d)
-		opt.Step(net, ws)
+		keep(fmt.Sprint("accumulated, ", len(batches), " batches"), net.Grads(), net.Running())
 	}
-	return net
+	apart := make([]float32, len(net.Params()))
+	net.ZeroGrads()
+	if err := net.AccumulateApart(ws, []*tensor.Tensor{x, y}, [][]float32{apart}, objectiveOf); err != nil {
+		t.Fatal(err)
+	}
+	keep("accumulated apart", net.Grads(), apart, net.Running())
+	ahead := net.Clone()
+	ahead.StepFrom(ws, net, 0.01)
+	keep("step ahead", ahead.Params())
+	now, then := net.ProbeBeside(ws, ahead, x)
+	keep("probe", now.Data, then.Data)
+	optim.NewAdam(optim.Adam{LR: 1e-3}).Step(net, ws)
+	keep("step by adam", net.Params())
+	objective(net.Forward(ws, y, nn.Eval), d.Rows(0, y.Dim(0)))
+	samples := make([]float32, y.Dim(0)*len(net.Params()))
+	net.BackwardPerSample(ws, d.Rows(0, y.Dim(0)), samples)
+	keep("gradients of samples", samples)
+	keep("prediction", net.Predict(ws, images(7, c.Channels, c.Height, c.Width, 9)).Data)
+	return parts
 }
 
+// TestWorkersGiveTheSameBits: every kind of pass, at two sizes of images, whatever the number of workers.
 func TestWorkersGiveTheSameBits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
-		c := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: 20}
-		if kernel.Active().Name == "generic" {
-			c.NF = 8 // plain Go is slow, above all under the race detector
-		}
-		want := train(t, c, 1, 2)
-		x := images(23, 3, 32, 32, 9)
-		logits := func(n *nn.Network, workers int) []float32 {
-			ws := n.NewWorkspace(workers)
-			defer ws.Close()
-			return slices.Clone(n.Predict(ws, x).Data)
-		}
-		wantLogits := logits(want, 1)
-		for _, workers := range []int{2, 3, 8} {
-			got := train(t, c, workers, 2)
-			if !slices.Equal(got.Params(), want.Params()) || !slices.Equal(got.Running(), want.Running()) {
-				t.Errorf("%d workers: parameters or statistics differ from those of one worker", workers)
+		for _, side := range []int{32, 84} {
+			c := arch.Config{Channels: 3, Height: side, Width: side, Classes: 10, NF: 16} // Winograd's algorithm in every stage
+			if kernel.Active().Name == "generic" {                                        // plain Go is slow, above all under the race detector
+				c.NF = 4
+				if side > 32 {
+					c.NF = 2
+				}
 			}
-			if !slices.Equal(logits(got, workers), wantLogits) {
-				t.Errorf("%d workers: predictions differ from those of one worker", workers)
+			want := passes(t, c, 1)
+			for _, workers := range []int{2, 3, 5, 8} {
+				got := passes(t, c, workers)
+				for i, p := range got {
+					if !slices.Equal(p.values, want[i].values) {
+						t.Errorf("%d pixels, %d workers: %s: not the bits of one worker", side, workers, p.name)
+					}
+				}
 			}
 		}
 	})
@@ -167,7 +197,7 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and rows apart from their neighbours.
+// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and images apart from their neighbours.
 func TestPredictIsForwardInEvalMode(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {

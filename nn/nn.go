@@ -13,3 +13,5 @@ const (
 	// Eval normalises with the running statistics.
 	Eval
 )
+
+func roundUp(n, m int) int { return (n + m - 1) / m * m }

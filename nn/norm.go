@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/conv"
+	"ocl/nn/internal/workers"
 )
 
 // PyTorch's defaults for batch norm.
@@ -13,10 +15,10 @@ const (
 )
 
 // norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it. Chunks are
-// channels (planes) or groups of channels (rows): no sum is split over workers.
+// channels (planes) or groups of channels (channel-last): no sum is split over workers.
 type norm struct {
 	s    *kernel.Set
-	g    geom
+	g    conv.Layout
 	relu bool
 	ref  normRef
 
@@ -33,7 +35,7 @@ type norm struct {
 	unbiased                []float64 // variance of the batch, for the running statistics
 	p, q, r                 []float32
 	sums                    []float64 // two a channel
-	part                    []float32 // rows: partial sums, two a channel
+	part                    []float32 // channel-last: partial sums, two a channel
 	phase                   int
 }
 
@@ -43,28 +45,28 @@ type normRef struct{ gamma, beta, mean, variance int }
 const (
 	normForward = iota
 	normBackward
-	// rowsSpan is the number of channels of a chunk, rowsPart the positions summed in float32 before float64 takes over.
-	rowsSpan = channelPad
-	rowsPart = 256
+	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes over.
+	channelSpan = conv.ChannelPad
+	pixelPart   = 256
 )
 
-func newNorm(s *kernel.Set, g geom, relu bool, ref normRef) *norm {
-	n := roundUp(g.c+planesPad, channelPad) // as far as a block of outputs reaches
+func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
+	n := conv.Reach(g.C)
 	v := func() []float32 { return make([]float32, n) }
 	return &norm{s: s, g: g, relu: relu, ref: ref, mean: v(), inv: v(), scale: v(), shift: v(), p: v(), q: v(), r: v(),
 		unbiased: make([]float64, n), sums: make([]float64, 2*n), part: make([]float32, 2*n)}
 }
 
 // forward writes y = relu?(norm(z) + res?).
-func (b *norm) forward(p *pool, net *Network, mode Mode, y, z, res []float32, images int) {
+func (b *norm) forward(team *workers.Team, net *Network, mode Mode, y, z, res []float32, images int) {
 	b.net, b.mode, b.y, b.z, b.res, b.images, b.phase = net, mode, y, z, res, images, normForward
-	p.run(b, b.chunks())
+	team.Run(b, b.chunks())
 }
 
 // settle sets scale and shift by the running statistics, for all passes until the next call.
 func (b *norm) settle(net *Network) {
 	b.net, b.mode, b.known = net, Eval, true
-	b.statistics(0, b.g.c)
+	b.statistics(0, b.g.C)
 }
 
 // finish is what norm does to the output of a convolution once it is settled.
@@ -73,33 +75,33 @@ func (b *norm) finish(res []float32) kernel.Finish {
 }
 
 // backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and writes that of z to dz.
-func (b *norm) backward(p *pool, dst, dz, grad, y, z []float32, images int) {
+func (b *norm) backward(team *workers.Team, dst, dz, grad, y, z []float32, images int) {
 	b.dst, b.dz, b.grad, b.y, b.z, b.images, b.phase = dst, dz, grad, y, z, images, normBackward
 	if !b.relu {
 		b.y = nil
 	}
-	p.run(b, b.chunks())
+	team.Run(b, b.chunks())
 }
 
 func (b *norm) chunks() int {
-	if b.g.rows {
-		return roundUp(b.g.c, rowsSpan) / rowsSpan
+	if b.g.ChannelLast {
+		return roundUp(b.g.C, channelSpan) / channelSpan
 	}
-	return b.g.c
+	return b.g.C
 }
 
-func (b *norm) do(_, chunk int) {
+func (b *norm) DoChunk(_, chunk int) {
 	lo, hi := chunk, chunk+1
-	if b.g.rows {
-		lo, hi = chunk*rowsSpan, (chunk+1)*rowsSpan
+	if b.g.ChannelLast {
+		lo, hi = chunk*channelSpan, (chunk+1)*channelSpan
 	}
 	if b.phase == normForward {
 		if !b.known {
 			b.statistics(lo, hi)
 		}
-		if b.g.rows {
-			b.s.RowsScale(b.y[lo:], b.z[lo:], tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
-				b.images*b.g.pixels(), b.g.cs, b.relu)
+		if b.g.ChannelLast {
+			b.s.ChannelLastScale(b.y[lo:], b.z[lo:], kernel.Tail(b.res, lo), b.scale[lo:hi], b.shift[lo:hi],
+				b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
 			return
 		}
 		for img := range b.images {
@@ -108,10 +110,10 @@ func (b *norm) do(_, chunk int) {
 		return
 	}
 	b.gradients(lo, hi)
-	if b.g.rows {
-		a := kernel.RowsNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.pixels(),
-			C: hi - lo, Stride: b.g.cs}
-		b.s.RowsNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+	if b.g.ChannelLast {
+		a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
+			C: hi - lo, Stride: b.g.PixelStride}
+		b.s.ChannelLastNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
 		return
 	}
 	for img := range b.images {
@@ -120,22 +122,14 @@ func (b *norm) do(_, chunk int) {
 	}
 }
 
-// tail is x[lo:], and nil for nil.
-func tail(x []float32, lo int) []float32 {
-	if x == nil {
-		return nil
-	}
-	return x[lo:]
-}
-
 func (b *norm) area(c, img int) kernel.Area {
-	return kernel.Area{Base: b.g.at(c, img, 0), Rows: b.g.h, Cols: b.g.w, RowStride: b.g.row}
+	return kernel.Area{Base: b.g.RowAt(c, img, 0), Rows: b.g.H, Cols: b.g.W, RowStride: b.g.RowStride}
 }
 
 // statistics sets mean, inv, scale and shift of channels [lo, hi).
 func (b *norm) statistics(lo, hi int) {
 	net := b.net
-	m := float64(b.images * b.g.pixels())
+	m := float64(b.images * b.g.Pixels())
 	if b.mode != Eval {
 		b.sum(lo, hi, false)
 		for c := lo; c < hi; c++ {
@@ -143,7 +137,7 @@ func (b *norm) statistics(lo, hi int) {
 		}
 		b.sum(lo, hi, true)
 	}
-	for c := lo; c < min(hi, b.g.c); c++ {
+	for c := lo; c < min(hi, b.g.C); c++ {
 		run := net.running
 		var variance float64
 		if b.mode == Eval {
@@ -167,7 +161,7 @@ func (b *norm) move() {
 	towards := func(at int, v float64) {
 		run[at] = float32((1-normMomentum)*float64(run[at]) + normMomentum*v)
 	}
-	for c := range b.g.c {
+	for c := range b.g.C {
 		towards(b.ref.mean+c, float64(b.mean[c]))
 		towards(b.ref.variance+c, b.unbiased[c])
 	}
@@ -176,7 +170,7 @@ func (b *norm) move() {
 // sum sets sums of channels [lo, hi) to Σ z, or to Σ (z-mean)² if squares is set.
 func (b *norm) sum(lo, hi int, squares bool) {
 	clear(b.sums[lo:hi])
-	if !b.g.rows {
+	if !b.g.ChannelLast {
 		for img := range b.images {
 			if squares {
 				b.sums[lo] += float64(b.s.PlaneSquares(b.z, b.area(lo, img), b.mean[lo]))
@@ -187,14 +181,14 @@ func (b *norm) sum(lo, hi int, squares bool) {
 		return
 	}
 	part := b.part[2*lo : 2*lo+hi-lo]
-	total := b.images * b.g.pixels()
-	for first := 0; first < total; first += rowsPart {
+	total := b.images * b.g.Pixels()
+	for first := 0; first < total; first += pixelPart {
 		clear(part)
-		z, n := b.z[first*b.g.cs+lo:], min(rowsPart, total-first)
+		z, n := b.z[first*b.g.PixelStride+lo:], min(pixelPart, total-first)
 		if squares {
-			b.s.RowsSquares(part, z, b.mean[lo:hi], n, b.g.cs)
+			b.s.ChannelLastSquares(part, z, b.mean[lo:hi], n, b.g.PixelStride)
 		} else {
-			b.s.RowsSums(part, z, n, b.g.cs)
+			b.s.ChannelLastSums(part, z, n, b.g.PixelStride)
 		}
 		for i, v := range part {
 			b.sums[lo+i] += float64(v)
@@ -207,8 +201,8 @@ func (b *norm) gradients(lo, hi int) {
 	n := len(b.mean)
 	sg, sgz := b.sums[:n], b.sums[n:]
 	b.gradientSums(sg, sgz, lo, hi)
-	m := float64(b.images * b.g.pixels())
-	for c := lo; c < min(hi, b.g.c); c++ {
+	m := float64(b.images * b.g.Pixels())
+	for c := lo; c < min(hi, b.g.C); c++ {
 		inv := float64(b.inv[c])
 		if b.dst != nil {
 			b.dst[b.ref.gamma+c] += float32(sgz[c] * inv)
@@ -226,7 +220,7 @@ func (b *norm) gradients(lo, hi int) {
 func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
 	clear(sg[lo:hi])
 	clear(sgz[lo:hi])
-	if !b.g.rows {
+	if !b.g.ChannelLast {
 		for img := range b.images {
 			a := kernel.PlaneNorm{Area: b.area(lo, img), Z: b.z, Y: b.y, G: b.grad, Mean: b.mean[lo]}
 			s, t := b.s.PlaneNormSums(&a)
@@ -237,14 +231,14 @@ func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
 	}
 	ps := b.part[2*lo : 2*lo+hi-lo]
 	pz := b.part[2*lo+hi-lo : 2*hi]
-	total := b.images * b.g.pixels()
-	for first := 0; first < total; first += rowsPart {
+	total := b.images * b.g.Pixels()
+	for first := 0; first < total; first += pixelPart {
 		clear(ps)
 		clear(pz)
-		at := first*b.g.cs + lo
-		a := kernel.RowsNorm{Z: b.z[at:], Y: tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
-			N: min(rowsPart, total-first), C: hi - lo, Stride: b.g.cs}
-		b.s.RowsNormSums(ps, pz, &a)
+		at := first*b.g.PixelStride + lo
+		a := kernel.ChannelLastNorm{Z: b.z[at:], Y: kernel.Tail(b.y, at), G: b.grad[at:], Mean: b.mean[lo:hi],
+			N: min(pixelPart, total-first), C: hi - lo, Stride: b.g.PixelStride}
+		b.s.ChannelLastNormSums(ps, pz, &a)
 		for i := range ps {
 			sg[lo+i] += float64(ps[i])
 			sgz[lo+i] += float64(pz[i])
@@ -254,13 +248,13 @@ func (b *norm) gradientSums(sg, sgz []float64, lo, hi int) {
 
 // perSample adds the gradients of γ and β of one image, in Eval mode, after backward masked grad.
 func (b *norm) perSample(dst []float32, img int) {
-	for c := range b.g.c {
+	for c := range b.g.C {
 		var s, t float64
-		if b.g.rows {
-			for p := img * b.g.pixels(); p < (img+1)*b.g.pixels(); p++ {
-				g := float64(b.grad[p*b.g.cs+c])
+		if b.g.ChannelLast {
+			for p := img * b.g.Pixels(); p < (img+1)*b.g.Pixels(); p++ {
+				g := float64(b.grad[p*b.g.PixelStride+c])
 				s += g
-				t += g * float64(b.z[p*b.g.cs+c]-b.mean[c])
+				t += g * float64(b.z[p*b.g.PixelStride+c]-b.mean[c])
 			}
 		} else {
 			a := kernel.PlaneNorm{Area: b.area(c, img), Z: b.z, G: b.grad, Mean: b.mean[c]}

@@ -4,38 +4,39 @@ import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/conv"
+	"ocl/nn/internal/workers"
 	"ocl/tensor"
 )
 
 // pass holds the states of all layers for batches of up to n images: activations, gradients, packed weights.
 type pass struct {
-	set       *kernel.Set
-	algorithm string // of convolutions
-	pool      *pool
-	inference bool // buffers are shared between layers; there is no backward pass
-	states    []state
-	n         int
-	rowsN     int // images that layers of rows take at once: n, or more in inference
-	rowsFrom  int // the first such layer
-	first     int // of those, the image at which a part of n begins
-	buffers   map[string][]float32
-	parity    int // of the activation buffers, alternating in inference
-	gradients int // parity of the buffers of gradients
+	set              *kernel.Set
+	team             *workers.Team
+	inference        bool // buffers are shared between layers; there is no backward pass
+	states           []state
+	n                int
+	channelLastN     int // images that channel-last layers take at once: n, or more in inference
+	channelLastFirst int // the first such layer
+	first            int // of those, the image at which a part of n begins
+	buffers          map[string][]float32
+	parity           int // of the activation buffers, alternating in inference
+	gradients        int // parity of the buffers of gradients
 
-	features    []float32
-	featureGeom geom
-	logits      *tensor.Tensor
-	featureOut  *tensor.Tensor
-	inputGrad   *tensor.Tensor
-	dout        *tensor.Tensor // for the gradient of the logits, as a caller of Accumulate gives it
-	dlogits     []float32
-	outGeom     geom
+	features      []float32
+	featureLayout conv.Layout
+	logits        *tensor.Tensor
+	featureOut    *tensor.Tensor
+	inputGrad     *tensor.Tensor
+	dout          *tensor.Tensor // for the gradient of the logits, as a caller of Accumulate gives it
+	dlogits       []float32
+	outLayout     conv.Layout
 
-	convs   []boundConv
-	scratch scratch
-	norms   []*norm
-	packs   *packs
-	job     packJob
+	convs []boundConv
+	maker conv.Maker
+	norms []*norm
+	packs *packs
+	job   packJob
 
 	// the current batch
 	net      *Network
@@ -43,76 +44,78 @@ type pass struct {
 	deferred bool // whoever runs the pass moves the running statistics
 	images   int
 	part     tensor.Tensor // the images of a part
-	dst      []float32     // gradients of the parameters [P]; nil while per-sample gradients are made
-	samples  []float32     // per-sample gradients [B,P], or nil
+	loss     lossTask
+	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
+	samples  []float32 // per-sample gradients [B,P], or nil
 
 	profile *profile
 }
 
 // newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise it is
-// for inference, where layers of rows take that many times n images at once, since they read many more weights.
-func newPass(net *Network, p *pool, n, parts int, packs *packs) *pass {
-	s := &pass{set: net.set, algorithm: net.algorithm, pool: p, inference: parts > 0, n: n, rowsN: n, buffers: map[string][]float32{}, packs: packs, scratch: scratch{}}
-	g := planesGeom(net.c, net.h, net.w, n)
+// for inference, where channel-last layers take that many times n images at once, since they read many more weights.
+func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
+	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
+	g := conv.PlanesLayout(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
-		if _, ok := l.(rowsLayer); ok {
-			s.rowsN = n * max(parts, 1)
-			s.rowsFrom = i + 1
+		if _, ok := l.(channelLastLayer); ok {
+			s.channelLastN = n * max(parts, 1)
+			s.channelLastFirst = i + 1
 		}
 		var st state
 		st, g = l.bind(s, g)
 		s.states = append(s.states, st)
 	}
-	s.outGeom = g
-	s.dlogits = make([]float32, g.size())
+	s.outLayout = g
+	s.dlogits = make([]float32, g.Size())
 	s.logits = tensor.New(0, net.classes)
 	s.featureOut = tensor.New(0, net.featureDim)
-	s.logits.Data = make([]float32, s.rowsN*net.classes)
+	s.logits.Data = make([]float32, s.channelLastN*net.classes)
 	s.dout = tensor.New(n, net.classes)
-	s.featureOut.Data = make([]float32, s.rowsN*net.featureDim)
+	s.featureOut.Data = make([]float32, s.channelLastN*net.featureDim)
 	return s
 }
 
 // own is a buffer of one layer alone, where a backward pass needs it; inference shares it by role and shape.
-func (p *pass) own(role string, g geom) []float32 {
+func (p *pass) own(role string, g conv.Layout) []float32 {
 	if p.inference {
 		return p.buffer(role, g)
 	}
-	return make([]float32, g.size())
+	return make([]float32, g.Size())
 }
 
 // buffer is shared by all layers that ask for the same role and shape. It starts as zeros, and so do the borders of
 // planes that only vector kernels write to.
-func (p *pass) buffer(role string, g geom) []float32 {
+func (p *pass) buffer(role string, g conv.Layout) []float32 {
 	key := fmt.Sprint(role, g)
 	if p.buffers[key] == nil {
-		p.buffers[key] = make([]float32, g.size())
+		p.buffers[key] = make([]float32, g.Size())
 	}
 	return p.buffers[key]
 }
 
 // activation is a layer's output; in inference two buffers take turns, since a block still reads its input.
-func (p *pass) activation(g geom) []float32 {
+func (p *pass) activation(g conv.Layout) []float32 {
 	p.parity ^= 1
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
 // gradient is that of a layer's input. Two buffers take turns, since a block still reads the gradient of its output.
-func (p *pass) gradient(g geom) []float32 {
+func (p *pass) gradient(g conv.Layout) []float32 {
 	p.gradients ^= 1
 	return p.buffer(fmt.Sprint("gradient", p.gradients), g)
 }
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
 	p.net, p.mode, p.images = net, mode, x.Dim(0)
-	p.pack(p.pool, p.profile, net)
+	p.pack(p.team, p.profile, net)
 	p.profile.start()
 	switch s := p.states[0].(type) {
 	case *stemState:
 		s.load(x)
 	case *linearState:
 		for img := range p.images {
-			copy(s.x[img*s.in.cs:], x.Row(img))
+			copy(s.x[img*s.in.PixelStride:], x.Row(img))
 		}
 	}
 	p.mark("input", "forward")
@@ -130,7 +133,7 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 	return p.finish(a)
 }
 
-// infer returns the logits of up to rowsN images in inference. A row does not depend on the others.
+// infer returns the logits of up to channelLastN images in inference. Those of an image do not depend on the others.
 func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 	all, row := x.Dim(0), x.RowLen()
 	var a []float32
@@ -141,12 +144,12 @@ func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
 		v.Shape[0], v.Data = n, x.Data[p.first*row:(p.first+n)*row]
 		p.begin(net, v, Eval)
 		a = nil
-		for _, s := range p.states[:p.rowsFrom] {
+		for _, s := range p.states[:p.channelLastFirst] {
 			a = s.forward(p, a)
 		}
 	}
 	p.images = all
-	for _, s := range p.states[p.rowsFrom:] {
+	for _, s := range p.states[p.channelLastFirst:] {
 		a = s.forward(p, a)
 	}
 	return p.finish(a)
@@ -158,17 +161,17 @@ func (p *pass) finish(a []float32) *tensor.Tensor {
 	p.logits.Shape[0] = p.images
 	p.logits.Data = p.logits.Data[:p.images*net.classes]
 	for img := range p.images {
-		copy(p.logits.Row(img), a[img*p.outGeom.cs:])
+		copy(p.logits.Row(img), a[img*p.outLayout.PixelStride:])
 	}
 	return p.logits
 }
 
 func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	net := p.net
-	p.packBackward(p.pool, p.profile, net, wantInput)
+	p.packBackward(p.team, p.profile, net, wantInput)
 	p.profile.start()
 	for img := range p.images {
-		copy(p.dlogits[img*p.outGeom.cs:][:net.classes], d.Row(img))
+		copy(p.dlogits[img*p.outLayout.PixelStride:][:net.classes], d.Row(img))
 	}
 	g := p.dlogits
 	for i := len(p.states) - 1; i >= 0; i-- {
@@ -178,15 +181,15 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 
 // convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where it
 // can, otherwise through z.
-func (p *pass) convNorm(layer string, c conv, b *norm, y, z, x, res []float32) {
-	if p.inference && p.mode == Eval && c.finishes() {
-		c.forward(p.pool, y, x, p.images, b.finish(res))
+func (p *pass) convNorm(layer string, c conv.Conv, b *norm, y, z, x, res []float32) {
+	if p.inference && p.mode == Eval && c.Finishes() {
+		c.Forward(p.team, y, x, p.images, b.finish(res))
 		p.mark(layer, "forward")
 		return
 	}
-	c.forward(p.pool, z, x, p.images, kernel.Finish{})
+	c.Forward(p.team, z, x, p.images, kernel.Finish{})
 	p.mark(layer, "forward")
-	b.forward(p.pool, p.net, p.mode, y, z, res, p.images)
+	b.forward(p.team, p.net, p.mode, y, z, res, p.images)
 	p.mark(layer, "norm")
 }
 
@@ -206,16 +209,16 @@ func (p *pass) move() {
 
 // weights adds the gradient of a convolution's weights, for the batch or sample by sample, and in the latter case that
 // of the batch norm behind it.
-func (p *pass) weights(r convRef, c conv, bn *norm, dz, x []float32) {
+func (p *pass) weights(r convRef, c conv.Conv, bn *norm, dz, x []float32) {
 	if p.samples == nil {
-		c.weights(p.pool, r.of(p.dst), dz, x, 0, p.images)
+		c.WeightGradient(p.team, r.of(p.dst), dz, x, 0, p.images)
 	} else {
 		for img := range p.images {
 			row := p.rowOf(img)
 			if bn != nil {
 				bn.perSample(row, img)
 			}
-			c.weights(p.pool, r.of(row), dz, x, img, img+1)
+			c.WeightGradient(p.team, r.of(row), dz, x, img, img+1)
 		}
 	}
 	p.mark(r.name, "weight gradient")

@@ -1,13 +1,16 @@
 package nn
 
-import "ocl/tensor"
+import (
+	"ocl/nn/internal/workers"
+	"ocl/tensor"
+)
 
 // probing runs two networks of one shape on the same images. Its passes are followed by no backward pass, so layers share
 // buffers: fifty images take the room of four of their activations.
 type probing struct {
 	nets   [2]*Network
 	passes [2]*pass
-	pools  [2]*pool
+	teams  [2]*workers.Team
 	packs  packs // weights of the second network; those of the first are the workspace's
 	x      *tensor.Tensor
 }
@@ -17,31 +20,32 @@ type probing struct {
 // workers; that gives the same bits. The results belong to the workspace and hold until its next use. No Backward may follow.
 func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
 	n.check(x)
+	ws.own("ProbeBeside")
 	ws.belong(n)
 	ws.belong(other)
 	ws.last = nil
 	p := &ws.probe
 	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
 		for i, packs := range []*packs{&ws.packs, &p.packs} {
-			if p.pools[i] == nil {
-				p.pools[i] = newPool(ws.pool.workers / 2)
+			if p.teams[i] == nil {
+				p.teams[i] = workers.New(ws.team.Size() / 2)
 			}
-			p.passes[i] = newPass(n, p.pools[i], x.Dim(0), 1, packs)
+			p.passes[i] = newPass(n, p.teams[i], x.Dim(0), 1, packs)
 		}
 	}
 	ws.count(n, 2*x.Dim(0))
 	p.nets, p.x = [2]*Network{n, other}, x
-	ws.pool.run(p, 2)
+	ws.team.Run(p, 2)
 	p.nets, p.x = [2]*Network{}, nil
 	return p.passes[0].logits, p.passes[1].logits
 }
 
-func (p *probing) do(_, i int) { p.passes[i].forward(p.nets[i], p.x, Probe) }
+func (p *probing) DoChunk(_, i int) { p.passes[i].forward(p.nets[i], p.x, Probe) }
 
 func (p *probing) close() {
-	for _, pool := range p.pools {
-		if pool != nil {
-			pool.close()
+	for _, team := range p.teams {
+		if team != nil {
+			team.Close()
 		}
 	}
 }

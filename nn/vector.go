@@ -27,7 +27,7 @@ func (ws *Workspace) ShareSum(w SumWork, n int) float64 {
 		s.parts = make([]float64, parts)
 	}
 	s.work, s.n = w, n
-	ws.pool.run(s, parts)
+	ws.team.Run(s, parts)
 	s.work = nil
 	total := 0.0
 	for _, v := range s.parts[:parts] {
@@ -42,7 +42,7 @@ type summed struct {
 	parts []float64
 }
 
-func (s *summed) do(_, chunk int) {
+func (s *summed) DoChunk(_, chunk int) {
 	s.parts[chunk] = s.work.Sum(chunk*shareSpan, min((chunk+1)*shareSpan, s.n))
 }
 

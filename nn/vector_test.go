@@ -39,14 +39,14 @@ func TestVectors(t *testing.T) {
 			if workers == 1 {
 				first = got
 			}
-			// Each of n additions rounds by half a unit in the last place at most.
+			// Each of n additions rounds by half an ulp at most.
 			if !(math.Abs(got-want) <= 2e-16*float64(n)*size) || got != first {
 				t.Errorf("%d elements, %d workers: dot product %v, want %v, and %v with one worker", n, workers, got, want, first)
 			}
 			z := slices.Clone(y)
 			ws.AddScaled(z, x, -0.75)
 			for i := range z {
-				if !(math.Abs(float64(z[i]-sum[i])) <= 1.2e-7) { // fused or not: half a unit in the last place
+				if !(math.Abs(float64(z[i]-sum[i])) <= 1.2e-7) { // fused or not: half an ulp
 					t.Fatalf("%d elements, %d workers: y + a·x is %v at %d, want %v", n, workers, z[i], i, sum[i])
 				}
 			}

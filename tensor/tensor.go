@@ -54,7 +54,8 @@ func (t *Tensor) Clone() *Tensor {
 	return &Tensor{Shape: slices.Clone(t.Shape), Data: slices.Clone(t.Data)}
 }
 
-// CheckShape panics with both shapes unless t has the wanted one; -1 matches any extent.
+// CheckShape panics with both shapes unless t has the wanted one; -1 matches any extent. It panics too where Data has another
+// number of elements than the shape says: a view of rows could reach beyond it.
 func (t *Tensor) CheckShape(what string, want ...int) {
 	ok := len(t.Shape) == len(want)
 	for i := 0; ok && i < len(want); i++ {
@@ -63,6 +64,9 @@ func (t *Tensor) CheckShape(what string, want ...int) {
 	if !ok {
 		// a copy: want must not escape, or every check would allocate
 		panic(fmt.Sprintf("tensor: %s: shape %v, want %v", what, t.Shape, slices.Clone(want)))
+	}
+	if n := size(t.Shape); n != len(t.Data) {
+		panic(fmt.Sprintf("tensor: %s: %d values do not fill shape %v (%d)", what, len(t.Data), t.Shape, n))
 	}
 }
 

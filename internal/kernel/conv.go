@@ -1,7 +1,7 @@
 package kernel
 
-// RowTile is the number of positions a tile of [Rows] computes at once.
-const RowTile = 5
+// ChannelLastTile is the number of positions a tile of [ChannelLast] computes at once.
+const ChannelLastTile = 5
 
 // Finish is what a convolution does to a sum before it stores it: y = sum·Scale[o] + Shift[o] for output o, plus Res at the
 // place of the output where Res is not nil, then max(0, y) where Relu is set; a NaN passes. Where Scale is nil the sum
@@ -10,6 +10,14 @@ type Finish struct {
 	Scale, Shift []float32 // a value an output of the block
 	Res          []float32
 	Relu         bool
+}
+
+// Tail is x[at:], and nil for nil: the rest of an array that an argument may lack, such as Finish.Res.
+func Tail(x []float32, at int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[at:]
 }
 
 // Planes describes a convolution in the planes layout for one block of outputs: with k running over (input channel, tap)
@@ -57,13 +65,13 @@ type PlanesGrad struct {
 	Write       bool // write to Dst instead of adding
 }
 
-// Rows describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:
+// ChannelLast describes a convolution in the channel-last layout for one block of Vecs·Lanes outputs:
 //
 //	out[OutPos[j] + v] = Σ_t Σ_c X[XPos[j] + TapX[t] + c] · W[TapW[t] + c·Vecs·Lanes + v]
 //
-// for all j < len(OutPos), a multiple of RowTile; 0 ≤ c < C, 0 ≤ v < Vecs·Lanes. Positions may repeat inside a tile: the
+// for all j < len(OutPos), a multiple of ChannelLastTile; 0 ≤ c < C, 0 ≤ v < Vecs·Lanes. Positions may repeat inside a tile: the
 // same value is then written twice. All positions of one call have the same taps inside the map.
-type Rows struct {
+type ChannelLast struct {
 	Out    []float32
 	X      []float32
 	W      []float32
@@ -72,14 +80,14 @@ type Rows struct {
 	TapX   []int32
 	TapW   []int32
 	C      int
-	Vecs   int // 1 ≤ Vecs ≤ Set.RowVecs
+	Vecs   int // 1 ≤ Vecs ≤ Set.ChannelLastVecs
 	Finish
 }
 
-// RowsGrad describes a weight gradient in the channel-last layout, Tiles times RowTile inputs by Vecs·Lanes outputs:
+// ChannelLastGrad describes a weight gradient in the channel-last layout, Tiles times ChannelLastTile inputs by Vecs·Lanes outputs:
 //
-//	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < Tiles·RowTile
-type RowsGrad struct {
+//	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < Tiles·ChannelLastTile
+type ChannelLastGrad struct {
 	Dst       []float32
 	X         []float32
 	Y         []float32
@@ -87,6 +95,6 @@ type RowsGrad struct {
 	YPos      []int32
 	DstStride int
 	Tiles     int
-	Vecs      int  // 1 ≤ Vecs ≤ Set.RowVecs
+	Vecs      int  // 1 ≤ Vecs ≤ Set.ChannelLastVecs
 	Write     bool // write to Dst instead of adding
 }

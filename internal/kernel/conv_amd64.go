@@ -26,57 +26,57 @@ func (s *Set) planesGrad(a *PlanesGrad) {
 	}
 }
 
-func (s *Set) rows(a *Rows) {
+func (s *Set) channelLast(a *ChannelLast) {
 	switch s.isa {
 	case avx512:
 		switch a.Vecs {
 		case 1:
-			rows1AVX512(a)
+			channelLast1AVX512(a)
 		case 2:
-			rows2AVX512(a)
+			channelLast2AVX512(a)
 		case 3:
-			rows3AVX512(a)
+			channelLast3AVX512(a)
 		case 4:
-			rows4AVX512(a)
+			channelLast4AVX512(a)
 		case 5:
-			rows5AVX512(a)
+			channelLast5AVX512(a)
 		}
 	case avx2:
 		switch a.Vecs {
 		case 1:
-			rows1AVX2(a)
+			channelLast1AVX2(a)
 		case 2:
-			rows2AVX2(a)
+			channelLast2AVX2(a)
 		}
 	default:
-		rowsGeneric(s, a)
+		channelLastGeneric(s, a)
 	}
 }
 
-func (s *Set) rowsGrad(a *RowsGrad) {
+func (s *Set) channelLastGrad(a *ChannelLastGrad) {
 	switch s.isa {
 	case avx512:
 		switch a.Vecs {
 		case 1:
-			rowsGrad1AVX512(a)
+			channelLastGrad1AVX512(a)
 		case 2:
-			rowsGrad2AVX512(a)
+			channelLastGrad2AVX512(a)
 		case 3:
-			rowsGrad3AVX512(a)
+			channelLastGrad3AVX512(a)
 		case 4:
-			rowsGrad4AVX512(a)
+			channelLastGrad4AVX512(a)
 		case 5:
-			rowsGrad5AVX512(a)
+			channelLastGrad5AVX512(a)
 		}
 	case avx2:
 		switch a.Vecs {
 		case 1:
-			rowsGrad1AVX2(a)
+			channelLastGrad1AVX2(a)
 		case 2:
-			rowsGrad2AVX2(a)
+			channelLastGrad2AVX2(a)
 		}
 	default:
-		rowsGradGeneric(s, a)
+		channelLastGradGeneric(s, a)
 	}
 }
 

@@ -838,9 +838,9 @@ done27:
 	VZEROUPPER
 	RET
 
-// func rows1AVX2(a *Rows)
+// func channelLast1AVX2(a *ChannelLast)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·rows1AVX2(SB), NOSPLIT, $0-8
+TEXT ·channelLast1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -1020,9 +1020,9 @@ none42:
 	VZEROUPPER
 	RET
 
-// func rowsGrad1AVX2(a *RowsGrad)
+// func channelLastGrad1AVX2(a *ChannelLastGrad)
 // Requires: AVX, FMA3, MMX+
-TEXT ·rowsGrad1AVX2(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad1AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -1340,9 +1340,9 @@ skip55:
 	VZEROUPPER
 	RET
 
-// func rows2AVX2(a *Rows)
+// func channelLast2AVX2(a *ChannelLast)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·rows2AVX2(SB), NOSPLIT, $0-8
+TEXT ·channelLast2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -1584,9 +1584,9 @@ none71:
 	VZEROUPPER
 	RET
 
-// func rowsGrad2AVX2(a *RowsGrad)
+// func channelLastGrad2AVX2(a *ChannelLastGrad)
 // Requires: AVX, FMA3, MMX+
-TEXT ·rowsGrad2AVX2(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad2AVX2(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -3282,9 +3282,9 @@ done37:
 	VZEROUPPER
 	RET
 
-// func rows1AVX512(a *Rows)
+// func channelLast1AVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rows1AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLast1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -3464,9 +3464,9 @@ none52:
 	VZEROUPPER
 	RET
 
-// func rowsGrad1AVX512(a *RowsGrad)
+// func channelLastGrad1AVX512(a *ChannelLastGrad)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rowsGrad1AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -3784,9 +3784,9 @@ skip65:
 	VZEROUPPER
 	RET
 
-// func rows2AVX512(a *Rows)
+// func channelLast2AVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rows2AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLast2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -4030,9 +4030,9 @@ none81:
 	VZEROUPPER
 	RET
 
-// func rowsGrad2AVX512(a *RowsGrad)
+// func channelLastGrad2AVX512(a *ChannelLastGrad)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rowsGrad2AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -4454,9 +4454,9 @@ skip99:
 	VZEROUPPER
 	RET
 
-// func rows3AVX512(a *Rows)
+// func channelLast3AVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rows3AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLast3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -4764,9 +4764,9 @@ none115:
 	VZEROUPPER
 	RET
 
-// func rowsGrad3AVX512(a *RowsGrad)
+// func channelLastGrad3AVX512(a *ChannelLastGrad)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rowsGrad3AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad3AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -5292,9 +5292,9 @@ skip138:
 	VZEROUPPER
 	RET
 
-// func rows4AVX512(a *Rows)
+// func channelLast4AVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rows4AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLast4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -5666,9 +5666,9 @@ none154:
 	VZEROUPPER
 	RET
 
-// func rowsGrad4AVX512(a *RowsGrad)
+// func channelLastGrad4AVX512(a *ChannelLastGrad)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rowsGrad4AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX
@@ -6298,9 +6298,9 @@ skip182:
 	VZEROUPPER
 	RET
 
-// func rows5AVX512(a *Rows)
+// func channelLast5AVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rows5AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLast5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  72(AX), CX
 	MOVQ  96(AX), DX
@@ -6736,9 +6736,9 @@ none198:
 	VZEROUPPER
 	RET
 
-// func rowsGrad5AVX512(a *RowsGrad)
+// func channelLastGrad5AVX512(a *ChannelLastGrad)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·rowsGrad5AVX512(SB), NOSPLIT, $0-8
+TEXT ·channelLastGrad5AVX512(SB), NOSPLIT, $0-8
 	MOVQ  a+0(FP), AX
 	MOVQ  24(AX), CX
 	MOVQ  48(AX), DX

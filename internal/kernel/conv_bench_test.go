@@ -9,8 +9,8 @@ import (
 // use, and report useful GFLOP/s: two operations a multiply-add inside the map.
 
 const (
-	benchBatch   = 10
-	rowsGradArea = 80 // positions of a call, whose data stays in the first-level cache
+	benchBatch          = 10
+	channelLastGradArea = 80 // positions of a call, whose data stays in the first-level cache
 )
 
 // planesMap is a map in the planes layout.
@@ -115,19 +115,19 @@ func BenchmarkPlanesGrad(b *testing.B) {
 	}
 }
 
-var rowsShapes = []struct {
+var channelLastShapes = []struct {
 	name           string
 	size, channels int
 }{{"8x8c80", 8, 80}, {"4x4c160", 4, 160}}
 
-// rowsClass is the set of positions that have the same taps inside the map, padded to whole tiles.
-type rowsClass struct {
+// channelLastClass is the set of positions that have the same taps inside the map, padded to whole tiles.
+type channelLastClass struct {
 	pos        []int32
 	tapX, tapW []int32
 }
 
-// rowsClasses lists the nine classes of a 3×3 convolution, and the multiply-adds they hold for one pair of channels.
-func rowsClasses(size, channels, blockWidth int) (classes []rowsClass, products int) {
+// channelLastClasses lists the nine classes of a 3×3 convolution, and the multiply-adds they hold for one pair of channels.
+func channelLastClasses(size, channels, blockWidth int) (classes []channelLastClass, products int) {
 	inside := func(at, step int) bool { return at+step >= 0 && at+step < size }
 	edge := func(at int) int { // 0 first, 1 middle, 2 last
 		if at == 0 {
@@ -135,7 +135,7 @@ func rowsClasses(size, channels, blockWidth int) (classes []rowsClass, products 
 		}
 		return 1 + at/(size-1)
 	}
-	classes = make([]rowsClass, 9)
+	classes = make([]channelLastClass, 9)
 	for n := range benchBatch * size * size {
 		y, x := n/size%size, n%size
 		c := &classes[edge(y)*3+edge(x)]
@@ -153,31 +153,31 @@ func rowsClasses(size, channels, blockWidth int) (classes []rowsClass, products 
 	}
 	for i := range classes {
 		c := &classes[i]
-		for len(c.pos)%RowTile != 0 {
+		for len(c.pos)%ChannelLastTile != 0 {
 			c.pos = append(c.pos, c.pos[len(c.pos)-1])
 		}
 	}
 	return classes, products
 }
 
-func BenchmarkRows(b *testing.B) {
+func BenchmarkChannelLast(b *testing.B) {
 	s := Active()
-	for _, shape := range rowsShapes {
+	for _, shape := range channelLastShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
 			n := benchBatch * shape.size * shape.size * shape.channels
-			bw := s.RowVecs * s.Lanes
+			bw := s.ChannelLastVecs * s.Lanes
 			x, out := normal(r, n, 0), normal(r, n, 0)
 			w := normal(r, 9*shape.channels*shape.channels, 0)
-			classes, products := rowsClasses(shape.size, shape.channels, bw)
-			a := Rows{X: x, C: shape.channels, Vecs: s.RowVecs}
+			classes, products := channelLastClasses(shape.size, shape.channels, bw)
+			a := ChannelLast{X: x, C: shape.channels, Vecs: s.ChannelLastVecs}
 			for b.Loop() {
 				for o := 0; o < shape.channels; o += bw {
 					a.Out, a.W = out[o:], w[o*9*shape.channels:][:9*shape.channels*bw]
 					for i := range classes {
 						c := &classes[i]
 						a.OutPos, a.XPos, a.TapX, a.TapW = c.pos, c.pos, c.tapX, c.tapW
-						s.Rows(&a)
+						s.ChannelLast(&a)
 					}
 				}
 			}
@@ -186,14 +186,14 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-func BenchmarkRowsGrad(b *testing.B) {
+func BenchmarkChannelLastGrad(b *testing.B) {
 	s := Active()
-	for _, shape := range rowsShapes {
+	for _, shape := range channelLastShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
 			perImage := shape.size * shape.size
 			n := benchBatch * perImage * shape.channels
-			bw := s.RowVecs * s.Lanes
+			bw := s.ChannelLastVecs * s.Lanes
 			x, y := normal(r, n, 0), normal(r, n, 0)
 			dst := make([]float32, 9*shape.channels*shape.channels)
 			var xPos, yPos [9][]int32
@@ -209,18 +209,18 @@ func BenchmarkRowsGrad(b *testing.B) {
 					}
 				}
 			}
-			a := RowsGrad{DstStride: 9 * shape.channels, Tiles: shape.channels / RowTile, Vecs: s.RowVecs}
+			a := ChannelLastGrad{DstStride: 9 * shape.channels, Tiles: shape.channels / ChannelLastTile, Vecs: s.ChannelLastVecs}
 			for b.Loop() {
 				for o := 0; o < shape.channels; o += bw {
 					for tap := range 9 {
 						n := len(xPos[tap])
-						parts := (n + rowsGradArea - 1) / rowsGradArea
+						parts := (n + channelLastGradArea - 1) / channelLastGradArea
 						for part := range parts {
 							q, end := part*n/parts, (part+1)*n/parts
 							a.XPos, a.YPos = xPos[tap][q:end], yPos[tap][q:end]
 							a.X, a.Y = x, y[o:]
 							a.Dst = dst[tap*shape.channels+o:]
-							s.RowsGrad(&a)
+							s.ChannelLastGrad(&a)
 						}
 					}
 				}

@@ -66,11 +66,11 @@ func planesGradGeneric(s *Set, a *PlanesGrad) {
 	}
 }
 
-func rowsGeneric(s *Set, a *Rows) {
+func channelLastGeneric(s *Set, a *ChannelLast) {
 	bw := a.Vecs * s.Lanes
-	var tile [RowTile][maxRowVecs * maxLanes]float32
-	for t := 0; t < len(a.OutPos); t += RowTile {
-		for j := range RowTile {
+	var tile [ChannelLastTile][maxChannelLastVecs * maxLanes]float32
+	for t := 0; t < len(a.OutPos); t += ChannelLastTile {
+		for j := range ChannelLastTile {
 			sum := tile[j][:bw]
 			clear(sum)
 			for tap, rel := range a.TapX {
@@ -84,28 +84,28 @@ func rowsGeneric(s *Set, a *Rows) {
 				}
 			}
 		}
-		for j := range RowTile {
+		for j := range ChannelLastTile {
 			for v := range bw {
 				tile[j][v] = a.finish(tile[j][v], v, int(a.OutPos[t+j])+v)
 			}
 		}
-		for j := range RowTile {
+		for j := range ChannelLastTile {
 			copy(a.Out[a.OutPos[t+j]:][:bw], tile[j][:bw])
 		}
 	}
 }
 
-func rowsGradGeneric(s *Set, a *RowsGrad) {
+func channelLastGradGeneric(s *Set, a *ChannelLastGrad) {
 	bw := a.Vecs * s.Lanes
 	if a.Write {
-		for i := range a.Tiles * RowTile {
+		for i := range a.Tiles * ChannelLastTile {
 			clear(a.Dst[i*a.DstStride:][:bw])
 		}
 	}
 	for t := range a.Tiles {
 		for q, xp := range a.XPos {
 			y := a.Y[a.YPos[q]:][:bw]
-			for i := t * RowTile; i < (t+1)*RowTile; i++ {
+			for i := t * ChannelLastTile; i < (t+1)*ChannelLastTile; i++ {
 				x := a.X[int(xp)+i]
 				d := a.Dst[i*a.DstStride:][:bw]
 				for v := range d {

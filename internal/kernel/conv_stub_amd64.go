@@ -14,25 +14,25 @@ func planesAVX2(a *Planes)
 //go:noescape
 func planesGradAVX2(a *PlanesGrad)
 
-// rows1AVX2 is rowsGeneric for blocks of 1 vectors.
+// channelLast1AVX2 is channelLastGeneric for blocks of 1 vectors.
 //
 //go:noescape
-func rows1AVX2(a *Rows)
+func channelLast1AVX2(a *ChannelLast)
 
-// rowsGrad1AVX2 is rowsGradGeneric for blocks of 1 vectors.
+// channelLastGrad1AVX2 is channelLastGradGeneric for blocks of 1 vectors.
 //
 //go:noescape
-func rowsGrad1AVX2(a *RowsGrad)
+func channelLastGrad1AVX2(a *ChannelLastGrad)
 
-// rows2AVX2 is rowsGeneric for blocks of 2 vectors.
+// channelLast2AVX2 is channelLastGeneric for blocks of 2 vectors.
 //
 //go:noescape
-func rows2AVX2(a *Rows)
+func channelLast2AVX2(a *ChannelLast)
 
-// rowsGrad2AVX2 is rowsGradGeneric for blocks of 2 vectors.
+// channelLastGrad2AVX2 is channelLastGradGeneric for blocks of 2 vectors.
 //
 //go:noescape
-func rowsGrad2AVX2(a *RowsGrad)
+func channelLastGrad2AVX2(a *ChannelLastGrad)
 
 // fmaPeakAVX2 runs n rounds of 12 independent vector multiply-adds.
 //
@@ -49,55 +49,55 @@ func planesAVX512(a *Planes)
 //go:noescape
 func planesGradAVX512(a *PlanesGrad)
 
-// rows1AVX512 is rowsGeneric for blocks of 1 vectors.
+// channelLast1AVX512 is channelLastGeneric for blocks of 1 vectors.
 //
 //go:noescape
-func rows1AVX512(a *Rows)
+func channelLast1AVX512(a *ChannelLast)
 
-// rowsGrad1AVX512 is rowsGradGeneric for blocks of 1 vectors.
+// channelLastGrad1AVX512 is channelLastGradGeneric for blocks of 1 vectors.
 //
 //go:noescape
-func rowsGrad1AVX512(a *RowsGrad)
+func channelLastGrad1AVX512(a *ChannelLastGrad)
 
-// rows2AVX512 is rowsGeneric for blocks of 2 vectors.
+// channelLast2AVX512 is channelLastGeneric for blocks of 2 vectors.
 //
 //go:noescape
-func rows2AVX512(a *Rows)
+func channelLast2AVX512(a *ChannelLast)
 
-// rowsGrad2AVX512 is rowsGradGeneric for blocks of 2 vectors.
+// channelLastGrad2AVX512 is channelLastGradGeneric for blocks of 2 vectors.
 //
 //go:noescape
-func rowsGrad2AVX512(a *RowsGrad)
+func channelLastGrad2AVX512(a *ChannelLastGrad)
 
-// rows3AVX512 is rowsGeneric for blocks of 3 vectors.
+// channelLast3AVX512 is channelLastGeneric for blocks of 3 vectors.
 //
 //go:noescape
-func rows3AVX512(a *Rows)
+func channelLast3AVX512(a *ChannelLast)
 
-// rowsGrad3AVX512 is rowsGradGeneric for blocks of 3 vectors.
+// channelLastGrad3AVX512 is channelLastGradGeneric for blocks of 3 vectors.
 //
 //go:noescape
-func rowsGrad3AVX512(a *RowsGrad)
+func channelLastGrad3AVX512(a *ChannelLastGrad)
 
-// rows4AVX512 is rowsGeneric for blocks of 4 vectors.
+// channelLast4AVX512 is channelLastGeneric for blocks of 4 vectors.
 //
 //go:noescape
-func rows4AVX512(a *Rows)
+func channelLast4AVX512(a *ChannelLast)
 
-// rowsGrad4AVX512 is rowsGradGeneric for blocks of 4 vectors.
+// channelLastGrad4AVX512 is channelLastGradGeneric for blocks of 4 vectors.
 //
 //go:noescape
-func rowsGrad4AVX512(a *RowsGrad)
+func channelLastGrad4AVX512(a *ChannelLastGrad)
 
-// rows5AVX512 is rowsGeneric for blocks of 5 vectors.
+// channelLast5AVX512 is channelLastGeneric for blocks of 5 vectors.
 //
 //go:noescape
-func rows5AVX512(a *Rows)
+func channelLast5AVX512(a *ChannelLast)
 
-// rowsGrad5AVX512 is rowsGradGeneric for blocks of 5 vectors.
+// channelLastGrad5AVX512 is channelLastGradGeneric for blocks of 5 vectors.
 //
 //go:noescape
-func rowsGrad5AVX512(a *RowsGrad)
+func channelLastGrad5AVX512(a *ChannelLastGrad)
 
 // fmaPeakAVX512 runs n rounds of 12 independent vector multiply-adds.
 //

@@ -239,14 +239,14 @@ func testPlanesGrad(t *testing.T, s *Set, r *rand.Rand, groups, images, rows, ve
 	want.check(t, fmt.Sprintf("groups=%d images=%d rows=%d vecs=%d", groups, images, rows, vecs), dst, before)
 }
 
-func TestRows(t *testing.T) {
+func TestChannelLast(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(3, 0))
-		for vecs := 1; vecs <= s.RowVecs; vecs++ {
+		for vecs := 1; vecs <= s.ChannelLastVecs; vecs++ {
 			for _, c := range sample(0, 1, 2, 3, 5, 8, 13) {
 				for _, taps := range sample(0, 1, 3) {
 					for _, tiles := range sample(0, 1, 2) {
-						testRows(t, s, r, vecs, c, taps, tiles)
+						testChannelLast(t, s, r, vecs, c, taps, tiles)
 					}
 				}
 			}
@@ -254,10 +254,10 @@ func TestRows(t *testing.T) {
 	})
 }
 
-func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
+func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 	const positions = 9
 	shift, bw := (c+taps)%3, vecs*s.Lanes
-	a := Rows{C: c, Vecs: vecs}
+	a := ChannelLast{C: c, Vecs: vecs}
 	a.X = normal(r, (positions+taps)*(c+1), shift)
 	a.W = normal(r, taps*(c*bw+4), shift)
 	if len(a.W) > 0 {
@@ -267,9 +267,9 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 		a.TapX = append(a.TapX, int32(i*(c+1)))
 		a.TapW = append(a.TapW, int32((taps-1-i)*(c*bw+4)))
 	}
-	perm := r.Perm(2 * RowTile * 3)
-	for j := range tiles * RowTile {
-		if j%RowTile == RowTile-1 { // the last position of a tile repeats the one before
+	perm := r.Perm(2 * ChannelLastTile * 3)
+	for j := range tiles * ChannelLastTile {
+		if j%ChannelLastTile == ChannelLastTile-1 { // the last position of a tile repeats the one before
 			a.OutPos, a.XPos = append(a.OutPos, a.OutPos[j-1]), append(a.XPos, a.XPos[j-1])
 			continue
 		}
@@ -291,28 +291,28 @@ func testRows(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 		}
 	}
 	a.Out = out.part
-	s.Rows(&a)
+	s.ChannelLast(&a)
 	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
 }
 
-func TestRowsGrad(t *testing.T) {
+func TestChannelLastGrad(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(4, 0))
-		for vecs := 1; vecs <= s.RowVecs; vecs++ {
+		for vecs := 1; vecs <= s.ChannelLastVecs; vecs++ {
 			for _, n := range sample(0, 1, 2, 3, 4, 5, 11, 29) {
 				for _, tiles := range sample(0, 1, 3) {
-					testRowsGrad(t, s, r, vecs, n, tiles)
+					testChannelLastGrad(t, s, r, vecs, n, tiles)
 				}
 			}
 		}
 	})
 }
 
-func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
+func testChannelLastGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 	const positions = 12
-	c := tiles*RowTile + 2
+	c := tiles*ChannelLastTile + 2
 	bw, shift := vecs*s.Lanes, (n+tiles)%2
-	a := RowsGrad{Vecs: vecs, DstStride: bw + 4*shift, Tiles: tiles, Write: r.IntN(2) == 0}
+	a := ChannelLastGrad{Vecs: vecs, DstStride: bw + 4*shift, Tiles: tiles, Write: r.IntN(2) == 0}
 	a.X, a.Y = normal(r, positions*c, shift), normal(r, positions*(bw+1), shift)
 	if n > 0 {
 		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
@@ -322,11 +322,11 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 		a.XPos = append(a.XPos, int32(r.IntN(positions)*c)+int32(r.IntN(3)))
 		a.YPos = append(a.YPos, int32(r.IntN(positions)*(bw+1)))
 	}
-	dst := newGuarded(tiles*RowTile*a.DstStride, shift)
+	dst := newGuarded(tiles*ChannelLastTile*a.DstStride, shift)
 	copy(dst.part, normal(r, len(dst.part), 0))
 	want, before := newExpected(), dst.clone()
 	want.terms = n + 1
-	for i := range tiles * RowTile {
+	for i := range tiles * ChannelLastTile {
 		for v := range bw {
 			at := i*a.DstStride + v
 			want.set(at, dst.part[at])
@@ -339,7 +339,7 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 		}
 	}
 	a.Dst = dst.part
-	s.RowsGrad(&a)
+	s.ChannelLastGrad(&a)
 	want.check(t, fmt.Sprintf("vecs=%d n=%d shift=%d tiles=%d", vecs, n, shift, tiles), dst, before)
 }
 
@@ -347,7 +347,7 @@ func testRowsGrad(t *testing.T, s *Set, r *rand.Rand, vecs, n, tiles int) {
 func TestConvRefuses(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		floats := make([]float32, 1000)
-		few, tile := floats[:3], make([]int32, RowTile)
+		few, tile := floats[:3], make([]int32, ChannelLastTile)
 		off := make([]int32, s.GradIn)
 		for what, call := range map[string]func(){
 			"planes, Out": func() { s.Planes(&Planes{Out: few, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes}) },
@@ -361,8 +361,8 @@ func TestConvRefuses(t *testing.T) {
 			"planes, Scale": func() {
 				s.Planes(&Planes{Out: floats, X: floats, Rows: 1, Tiles: 1, VecStride: s.Lanes, Finish: Finish{Scale: few, Shift: floats}})
 			},
-			"rows, Shift": func() {
-				s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
+			"channel-last, Shift": func() {
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
 			},
 			"gradient, Dst": func() {
 				s.PlanesGrad(&PlanesGrad{Dst: few, X: floats, Y: floats, Off: off, Images: 1, Rows: 1, Vecs: 1})
@@ -373,13 +373,15 @@ func TestConvRefuses(t *testing.T) {
 			"gradient, Off": func() {
 				s.PlanesGrad(&PlanesGrad{Dst: floats, X: floats, Y: floats, Off: off[1:], Images: 1, Rows: 1, Vecs: 1})
 			},
-			"rows, tiles":        func() { s.Rows(&Rows{Out: floats, OutPos: tile[1:], XPos: tile, Vecs: 1}) },
-			"rows, XPos":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile[1:], Vecs: 1}) },
-			"rows, TapW":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, TapX: tile, Vecs: 1}) },
-			"rows, Vecs":         func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile, Vecs: s.RowVecs + 1}) },
-			"rows, no Vecs":      func() { s.Rows(&Rows{Out: floats, OutPos: tile, XPos: tile}) },
-			"rows gradient, Dst": func() { s.RowsGrad(&RowsGrad{Dst: few, Tiles: 1, Vecs: 1}) },
-			"rows gradient, pos": func() { s.RowsGrad(&RowsGrad{Dst: floats, XPos: tile, Tiles: 1, Vecs: 1}) },
+			"channel-last, tiles": func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile[1:], XPos: tile, Vecs: 1}) },
+			"channel-last, XPos":  func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile[1:], Vecs: 1}) },
+			"channel-last, TapW":  func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, TapX: tile, Vecs: 1}) },
+			"channel-last, Vecs": func() {
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: s.ChannelLastVecs + 1})
+			},
+			"channel-last, no Vecs":      func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile}) },
+			"channel-last gradient, Dst": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: few, Tiles: 1, Vecs: 1}) },
+			"channel-last gradient, pos": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: floats, XPos: tile, Tiles: 1, Vecs: 1}) },
 		} {
 			func() {
 				defer func() {
@@ -414,21 +416,21 @@ func TestConvSplits(t *testing.T) {
 		}
 		same(t, "Planes", whole, parts)
 
-		bw := s.RowVecs * s.Lanes
-		a := Rows{Out: whole, X: x, W: w, TapX: off[:taps], TapW: []int32{0, 60, 7}, C: 5, Vecs: s.RowVecs}
-		for j := range 2 * RowTile {
+		bw := s.ChannelLastVecs * s.Lanes
+		a := ChannelLast{Out: whole, X: x, W: w, TapX: off[:taps], TapW: []int32{0, 60, 7}, C: 5, Vecs: s.ChannelLastVecs}
+		for j := range 2 * ChannelLastTile {
 			a.OutPos, a.XPos = append(a.OutPos, int32(j*bw)), append(a.XPos, int32(r.IntN(1000)))
 		}
-		s.Rows(&a)
+		s.ChannelLast(&a)
 		pos, xPos := a.OutPos, a.XPos
 		for j := range pos { // a position alone, in every place of a tile
 			a.Out, a.OutPos, a.XPos = parts, nil, nil
-			for range RowTile {
+			for range ChannelLastTile {
 				a.OutPos, a.XPos = append(a.OutPos, pos[j]), append(a.XPos, xPos[j])
 			}
-			s.Rows(&a)
+			s.ChannelLast(&a)
 		}
-		same(t, "Rows", whole, parts)
+		same(t, "ChannelLast", whole, parts)
 	})
 }
 
@@ -443,12 +445,12 @@ func same(t *testing.T, what string, got, want []float32) {
 
 func TestConvAllocatesNothing(t *testing.T) {
 	for _, s := range Available() {
-		x, pos := make([]float32, 2000), make([]int32, s.GradIn*RowTile)
+		x, pos := make([]float32, 2000), make([]int32, s.GradIn*ChannelLastTile)
 		if n := testing.AllocsPerRun(5, func() {
 			s.Planes(&Planes{Out: x, X: x, W: x, Off: pos, OutStride: 40, Rows: 1, Tiles: 1, VecStride: s.Lanes})
 			s.PlanesGrad(&PlanesGrad{Dst: x, X: x, Y: x, Off: pos[:s.GradIn], Images: 1, Rows: 1, Vecs: 1})
-			s.Rows(&Rows{Out: x, X: x, W: x, OutPos: pos, XPos: pos, TapX: pos[:1], TapW: pos[:1], C: 2, Vecs: 1})
-			s.RowsGrad(&RowsGrad{Dst: x, X: x, Y: x, XPos: pos, YPos: pos, Tiles: 1, Vecs: 1})
+			s.ChannelLast(&ChannelLast{Out: x, X: x, W: x, OutPos: pos, XPos: pos, TapX: pos[:1], TapW: pos[:1], C: 2, Vecs: 1})
+			s.ChannelLastGrad(&ChannelLastGrad{Dst: x, X: x, Y: x, XPos: pos, YPos: pos, Tiles: 1, Vecs: 1})
 		}); n != 0 {
 			t.Errorf("%s: %g allocations in a round of calls; want 0", s.Name, n)
 		}

@@ -32,14 +32,14 @@ func (s *Set) PlanesGrad(a *PlanesGrad) {
 	s.planesGrad(a)
 }
 
-// Rows runs a convolution in the channel-last layout; see [Rows].
-func (s *Set) Rows(a *Rows) {
-	if len(a.OutPos)%RowTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
-		panic("kernel: rows: positions are no whole tiles or tables differ in length")
+// ChannelLast runs a convolution in the channel-last layout; see [ChannelLast].
+func (s *Set) ChannelLast(a *ChannelLast) {
+	if len(a.OutPos)%ChannelLastTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
+		panic("kernel: channel-last: positions are no whole tiles or tables differ in length")
 	}
 	s.checkVecs(a.Vecs)
 	a.check(a.Vecs * s.Lanes)
-	s.rows(a)
+	s.channelLast(a)
 }
 
 // check panics where a block of so many outputs has no value for one of them.
@@ -49,23 +49,23 @@ func (f *Finish) check(outputs int) {
 	}
 }
 
-// RowsGrad computes tiles of a weight gradient in the channel-last layout; see [RowsGrad].
-func (s *Set) RowsGrad(a *RowsGrad) {
+// ChannelLastGrad computes tiles of a weight gradient in the channel-last layout; see [ChannelLastGrad].
+func (s *Set) ChannelLastGrad(a *ChannelLastGrad) {
 	if a.Tiles <= 0 {
 		return
 	}
 	if len(a.YPos) < len(a.XPos) {
-		panic("kernel: rows gradient: YPos is shorter than XPos")
+		panic("kernel: channel-last gradient: YPos is shorter than XPos")
 	}
 	s.checkVecs(a.Vecs)
-	enough(len(a.Dst), (a.Tiles*RowTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: rows gradient: sums end beyond Dst")
-	s.rowsGrad(a)
+	enough(len(a.Dst), (a.Tiles*ChannelLastTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: channel-last gradient: sums end beyond Dst")
+	s.channelLastGrad(a)
 }
 
 // checkVecs panics where a block has a width that no kernel serves.
 func (s *Set) checkVecs(vecs int) {
-	if vecs < 1 || vecs > s.RowVecs {
-		panic("kernel: rows: Vecs is not between 1 and RowVecs")
+	if vecs < 1 || vecs > s.ChannelLastVecs {
+		panic("kernel: channel-last: Vecs is not between 1 and ChannelLastVecs")
 	}
 }
 
@@ -76,7 +76,7 @@ func enough(have, want int, message string) {
 	}
 }
 
-// FMAChains is the number of independent vector multiply-adds in a round of FMAPeakLoop, more than latency times units.
+// FMAChains is the number of independent vector multiply-adds in a round of FMAPeakLoop, more than their latency times those that start in a cycle.
 const FMAChains = 12
 
 // FMAPeakLoop runs n rounds of nothing but fused multiply-adds, with the widest vectors the set (for plain Go: the

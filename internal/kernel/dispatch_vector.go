@@ -65,28 +65,28 @@ func (s *Set) PlaneNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	s.planeNormApply(dz, a, p, q, r)
 }
 
-// RowsSums adds to sum[c] Σ_n x[n·stride+c], c < len(sum).
-func (s *Set) RowsSums(sum, x []float32, n, stride int) {
+// ChannelLastSums adds to sum[c] Σ_n x[n·stride+c], c < len(sum).
+func (s *Set) ChannelLastSums(sum, x []float32, n, stride int) {
 	if n <= 0 || len(sum) == 0 {
 		return
 	}
 	need(x, (n-1)*stride+len(sum))
-	s.rowsSums(sum, x, n, stride)
+	s.channelLastSums(sum, x, n, stride)
 }
 
-// RowsSquares adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
-func (s *Set) RowsSquares(sum, x, mean []float32, n, stride int) {
+// ChannelLastSquares adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
+func (s *Set) ChannelLastSquares(sum, x, mean []float32, n, stride int) {
 	if n <= 0 || len(sum) == 0 {
 		return
 	}
 	need(x, (n-1)*stride+len(sum))
 	need(mean, len(sum))
-	s.rowsSquares(sum, x, mean, n, stride)
+	s.channelLastSquares(sum, x, mean, n, stride)
 }
 
-// RowsScale writes y = x·scale + shift for every channel (len(scale) of them), plus res where it is not nil, ReLU where
+// ChannelLastScale writes y = x·scale + shift for every channel (len(scale) of them), plus res where it is not nil, ReLU where
 // set; a NaN passes. y may be x or res.
-func (s *Set) RowsScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
+func (s *Set) ChannelLastScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
 	c := len(scale)
 	if n <= 0 || c == 0 {
 		return
@@ -98,11 +98,11 @@ func (s *Set) RowsScale(y, x, res, scale, shift []float32, n, stride int, relu b
 	if res != nil {
 		need(res, end)
 	}
-	s.rowsScale(y, x, res, scale, shift, n, stride, relu)
+	s.channelLastScale(y, x, res, scale, shift, n, stride, relu)
 }
 
-// RowsNormSums masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
-func (s *Set) RowsNormSums(sg, sgz []float32, a *RowsNorm) {
+// ChannelLastNormSums masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
+func (s *Set) ChannelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
 	if a.N <= 0 || a.C <= 0 {
 		return
 	}
@@ -115,11 +115,11 @@ func (s *Set) RowsNormSums(sg, sgz []float32, a *RowsNorm) {
 	if a.Y != nil {
 		need(a.Y, end)
 	}
-	s.rowsNormSums(sg, sgz, a)
+	s.channelLastNormSums(sg, sgz, a)
 }
 
-// RowsNormApply writes dz = p·G + q·(Z-mean) + r for every channel. dz may be G or Z.
-func (s *Set) RowsNormApply(dz []float32, a *RowsNorm, p, q, r []float32) {
+// ChannelLastNormApply writes dz = p·G + q·(Z-mean) + r for every channel. dz may be G or Z.
+func (s *Set) ChannelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []float32) {
 	if a.N <= 0 || a.C <= 0 {
 		return
 	}
@@ -130,7 +130,7 @@ func (s *Set) RowsNormApply(dz []float32, a *RowsNorm, p, q, r []float32) {
 	for _, c := range [...][]float32{a.Mean, p, q, r} {
 		need(c, a.C)
 	}
-	s.rowsNormApply(dz, a, p, q, r)
+	s.channelLastNormApply(dz, a, p, q, r)
 }
 
 // Add adds x to y.

@@ -3,28 +3,28 @@ package kernel
 // The methods check the arrays that a transform walks through in steps; as with convolutions, what Pos points at is the
 // caller's care.
 
-// WinogradRowsInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller keeps
-// somewhere in X. See [WinogradRows].
-func (s *Set) WinogradRowsInput(a *WinogradRows) {
-	if s.checkWinogradRows(a, WinogradProducts) {
-		s.winogradRowsInput(a)
+// WinogradChannelLastInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller keeps
+// somewhere in X. See [WinogradChannelLast].
+func (s *Set) WinogradChannelLastInput(a *WinogradChannelLast) {
+	if s.checkWinogradChannelLast(a, WinogradProducts) {
+		s.winogradChannelLastInput(a)
 	}
 }
 
-// WinogradRowsGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros that the
-// caller keeps somewhere in X. See [WinogradRows].
-func (s *Set) WinogradRowsGradient(a *WinogradRows) {
-	if s.checkWinogradRows(a, WinogradTileRows*WinogradTileCols) {
-		s.winogradRowsGradient(a)
+// WinogradChannelLastGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros that the
+// caller keeps somewhere in X. See [WinogradChannelLast].
+func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
+	if s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
+		s.winogradChannelLastGradient(a)
 	}
 }
 
-// WinogradRowsOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to first: those
+// WinogradChannelLastOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Pixels are stored last to first: those
 // outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). A nil f stores the
-// sums. See [WinogradRows].
-func (s *Set) WinogradRowsOutput(a *WinogradRows, f *Finish) {
-	if s.checkWinogradRows(a, WinogradTileRows*WinogradTileCols) {
-		s.winogradRowsOutput(a, checkFinish(f, a.C))
+// sums. See [WinogradChannelLast].
+func (s *Set) WinogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
+	if s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
+		s.winogradChannelLastOutput(a, checkFinish(f, a.C))
 	}
 }
 
@@ -88,20 +88,20 @@ func (s *Set) WinogradWeightsAhead(a *WinogradWeights) {
 	}
 }
 
-// checkWinogradRows tells whether there is work, in tiles of n pixels.
-func (s *Set) checkWinogradRows(a *WinogradRows, n int) bool {
+// checkWinogradChannelLast tells whether there is work, in tiles of n pixels.
+func (s *Set) checkWinogradChannelLast(a *WinogradChannelLast, n int) bool {
 	if len(a.Pos)%n != 0 || a.C%s.Lanes != 0 {
-		panic("kernel: winograd rows: Pos holds no whole tiles or C is no multiple of Lanes")
+		panic("kernel: winograd channel-last: Pos holds no whole tiles or C is no multiple of Lanes")
 	}
 	tiles := len(a.Pos) / n
 	if tiles == 0 || a.C <= 0 {
 		return false
 	}
-	enough(len(a.T), (WinogradProducts-1)*a.Step+(tiles-1)*a.Stride+a.C, "kernel: winograd rows: products end beyond T")
+	enough(len(a.T), (WinogradProducts-1)*a.Step+(tiles-1)*a.Stride+a.C, "kernel: winograd channel-last: products end beyond T")
 	return true
 }
 
-// checkWinogradPlanes tells whether there is work, in units of n rows.
+// checkWinogradPlanes tells whether there is work: units of n rows each.
 func (s *Set) checkWinogradPlanes(a *WinogradPlanes, n, products int) bool {
 	if a.Pair != WinogradOuter && a.Pair != WinogradInner {
 		panic("kernel: winograd planes: Pair is neither outer nor inner")

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxLanes   = 16
-	maxRowVecs = 5
+	maxLanes           = 16
+	maxChannelLastVecs = 5
 )
 
 type isa int
@@ -21,19 +21,19 @@ const (
 
 // Set is one implementation of all kernels, with the tile sizes that packed weights follow.
 type Set struct {
-	Name      string // "avx512", "avx2" or "generic"
-	Lanes     int    // floats in a vector
-	PlanesOut int    // outputs in a block of Planes
-	GradOut   int    // outputs in a tile of PlanesGrad
-	GradIn    int    // values of k in a tile of PlanesGrad
-	RowVecs   int    // most vectors in a block of Rows
-	isa       isa
+	Name            string // "avx512", "avx2" or "generic"
+	Lanes           int    // floats in a vector
+	PlanesOut       int    // outputs in a block of Planes
+	GradOut         int    // outputs in a tile of PlanesGrad
+	GradIn          int    // values of k in a tile of PlanesGrad
+	ChannelLastVecs int    // most vectors in a block of ChannelLast
+	isa             isa
 }
 
 var sets = []*Set{
-	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, RowVecs: 5, isa: avx512},
-	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, RowVecs: 2, isa: avx2},
-	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, RowVecs: 2, isa: generic},
+	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, isa: avx512},
+	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, isa: avx2},
+	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, isa: generic},
 }
 
 var active = mustChoose(os.Getenv("OCL_KERNEL"))

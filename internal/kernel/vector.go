@@ -19,8 +19,8 @@ type PlaneNorm struct {
 	Mean float32
 }
 
-// RowsNorm is the same in the channel-last layout: N positions of C channels, Stride floats apart.
-type RowsNorm struct {
+// ChannelLastNorm is the same in the channel-last layout: N positions of C channels, Stride floats apart.
+type ChannelLastNorm struct {
 	Z, Y, G []float32
 	Mean    []float32 // a value a channel
 	N       int

@@ -81,74 +81,74 @@ func (s *Set) planeNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	}
 }
 
-func (s *Set) rowsSums(sum, x []float32, n, stride int) {
+func (s *Set) channelLastSums(sum, x []float32, n, stride int) {
 	switch s.isa {
 	case avx512:
-		rowsSumsAVX512(&sum[0], &x[0], n, len(sum), stride)
+		channelLastSumsAVX512(&sum[0], &x[0], n, len(sum), stride)
 	case avx2:
-		rowsSumsAVX2(&sum[0], &x[0], n, len(sum), stride)
+		channelLastSumsAVX2(&sum[0], &x[0], n, len(sum), stride)
 	default:
-		rowsSumsGeneric(sum, x, n, stride)
+		channelLastSumsGeneric(sum, x, n, stride)
 	}
 }
 
-func (s *Set) rowsSquares(sum, x, mean []float32, n, stride int) {
+func (s *Set) channelLastSquares(sum, x, mean []float32, n, stride int) {
 	switch s.isa {
 	case avx512:
-		rowsSquaresAVX512(&sum[0], &x[0], &mean[0], n, len(sum), stride)
+		channelLastSquaresAVX512(&sum[0], &x[0], &mean[0], n, len(sum), stride)
 	case avx2:
-		rowsSquaresAVX2(&sum[0], &x[0], &mean[0], n, len(sum), stride)
+		channelLastSquaresAVX2(&sum[0], &x[0], &mean[0], n, len(sum), stride)
 	default:
-		rowsSquaresGeneric(sum, x, mean, n, stride)
+		channelLastSquaresGeneric(sum, x, mean, n, stride)
 	}
 }
 
-func (s *Set) rowsScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
+func (s *Set) channelLastScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
 	switch s.isa {
 	case avx512:
 		if res == nil {
-			rowsScaleAVX512(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+			channelLastScaleAVX512(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
 		} else {
-			rowsScaleResAVX512(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+			channelLastScaleResAVX512(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
 		}
 	case avx2:
 		if res == nil {
-			rowsScaleAVX2(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+			channelLastScaleAVX2(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
 		} else {
-			rowsScaleResAVX2(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+			channelLastScaleResAVX2(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
 		}
 	default:
-		rowsScaleGeneric(y, x, res, scale, shift, n, stride, relu)
+		channelLastScaleGeneric(y, x, res, scale, shift, n, stride, relu)
 	}
 }
 
-func (s *Set) rowsNormSums(sg, sgz []float32, a *RowsNorm) {
+func (s *Set) channelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
 	switch s.isa {
 	case avx512:
 		if a.Y == nil {
-			rowsNormSumsAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
+			channelLastNormSumsAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
 		} else {
-			rowsNormSumsGatedAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
+			channelLastNormSumsGatedAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
 		}
 	case avx2:
 		if a.Y == nil {
-			rowsNormSumsAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
+			channelLastNormSumsAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
 		} else {
-			rowsNormSumsGatedAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
+			channelLastNormSumsGatedAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
 		}
 	default:
-		rowsNormSumsGeneric(sg, sgz, a)
+		channelLastNormSumsGeneric(sg, sgz, a)
 	}
 }
 
-func (s *Set) rowsNormApply(dz []float32, a *RowsNorm, p, q, r []float32) {
+func (s *Set) channelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []float32) {
 	switch s.isa {
 	case avx512:
-		rowsNormApplyAVX512(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
+		channelLastNormApplyAVX512(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
 	case avx2:
-		rowsNormApplyAVX2(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
+		channelLastNormApplyAVX2(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
 	default:
-		rowsNormApplyGeneric(dz, a, p, q, r)
+		channelLastNormApplyGeneric(dz, a, p, q, r)
 	}
 }
 

@@ -906,9 +906,9 @@ lastrow2:
 	VZEROUPPER
 	RET
 
-// func rowsSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
+// func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·rowsSumsAVX512(SB), NOSPLIT, $0-40
+TEXT ·channelLastSumsAVX512(SB), NOSPLIT, $0-40
 	MOVQ    sum+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -987,9 +987,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+// func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·rowsSquaresAVX512(SB), NOSPLIT, $0-48
+TEXT ·channelLastSquaresAVX512(SB), NOSPLIT, $0-48
 	MOVQ    sum+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    mean+16(FP), DX
@@ -1089,9 +1089,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 // Requires: AVX, AVX512F
-TEXT ·rowsScaleAVX512(SB), NOSPLIT, $0-60
+TEXT ·channelLastScaleAVX512(SB), NOSPLIT, $0-60
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS floor+56(FP), Z0
@@ -1194,9 +1194,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 // Requires: AVX, AVX512F
-TEXT ·rowsScaleResAVX512(SB), NOSPLIT, $0-68
+TEXT ·channelLastScaleResAVX512(SB), NOSPLIT, $0-68
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS floor+64(FP), Z0
@@ -1308,9 +1308,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+// func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·rowsNormSumsAVX512(SB), NOSPLIT, $0-64
+TEXT ·channelLastNormSumsAVX512(SB), NOSPLIT, $0-64
 	MOVQ    dy+16(FP), AX
 	MOVQ    z+24(FP), CX
 	MOVQ    sg+0(FP), DX
@@ -1440,9 +1440,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+// func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·rowsNormSumsGatedAVX512(SB), NOSPLIT, $0-72
+TEXT ·channelLastNormSumsGatedAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dy+16(FP), AX
 	MOVQ    z+24(FP), CX
 	MOVQ    y+32(FP), DX
@@ -1589,9 +1589,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+// func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·rowsNormApplyAVX512(SB), NOSPLIT, $0-80
+TEXT ·channelLastNormApplyAVX512(SB), NOSPLIT, $0-80
 	MOVQ    dz+0(FP), AX
 	MOVQ    dy+8(FP), CX
 	MOVQ    z+16(FP), DX
@@ -3246,9 +3246,9 @@ lastrow2:
 	VZEROUPPER
 	RET
 
-// func rowsSumsAVX2(sum *float32, x *float32, n int, c int, stride int)
+// func channelLastSumsAVX2(sum *float32, x *float32, n int, c int, stride int)
 // Requires: AVX
-TEXT ·rowsSumsAVX2(SB), NOSPLIT, $0-40
+TEXT ·channelLastSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ    sum+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3347,9 +3347,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsSquaresAVX2(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+// func channelLastSquaresAVX2(sum *float32, x *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, FMA3
-TEXT ·rowsSquaresAVX2(SB), NOSPLIT, $0-48
+TEXT ·channelLastSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ    sum+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    mean+16(FP), DX
@@ -3469,9 +3469,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsScaleAVX2(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// func channelLastScaleAVX2(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 // Requires: AVX, FMA3
-TEXT ·rowsScaleAVX2(SB), NOSPLIT, $0-60
+TEXT ·channelLastScaleAVX2(SB), NOSPLIT, $0-60
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS floor+56(FP), Y0
@@ -3595,9 +3595,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsScaleResAVX2(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+// func channelLastScaleResAVX2(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 // Requires: AVX, FMA3
-TEXT ·rowsScaleResAVX2(SB), NOSPLIT, $0-68
+TEXT ·channelLastScaleResAVX2(SB), NOSPLIT, $0-68
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS floor+64(FP), Y0
@@ -3730,9 +3730,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormSumsAVX2(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+// func channelLastNormSumsAVX2(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, FMA3
-TEXT ·rowsNormSumsAVX2(SB), NOSPLIT, $0-64
+TEXT ·channelLastNormSumsAVX2(SB), NOSPLIT, $0-64
 	MOVQ    dy+16(FP), AX
 	MOVQ    z+24(FP), CX
 	MOVQ    sg+0(FP), DX
@@ -3896,9 +3896,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+// func channelLastNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
 // Requires: AVX, FMA3
-TEXT ·rowsNormSumsGatedAVX2(SB), NOSPLIT, $0-72
+TEXT ·channelLastNormSumsGatedAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dy+16(FP), AX
 	MOVQ    z+24(FP), CX
 	MOVQ    y+32(FP), DX
@@ -4100,9 +4100,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func rowsNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+// func channelLastNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
 // Requires: AVX, FMA3
-TEXT ·rowsNormApplyAVX2(SB), NOSPLIT, $0-80
+TEXT ·channelLastNormApplyAVX2(SB), NOSPLIT, $0-80
 	MOVQ    dz+0(FP), AX
 	MOVQ    dy+8(FP), CX
 	MOVQ    z+16(FP), DX

@@ -14,43 +14,47 @@ const surveyParams = 1_100_000
 type normMap struct {
 	name           string
 	size, channels int
-	rows           bool
+	channelLast    bool
 }
 
 var normMaps = []normMap{
 	{"planes32x32c20", 32, 20, false}, {"planes16x16c40", 16, 40, false}, {"planes42x42c40", 42, 40, false},
-	{"rows8x8c80", 8, 80, true}, {"rows4x4c160", 4, 160, true},
+	{"channelLast8x8c80", 8, 80, true}, {"channelLast4x4c160", 4, 160, true},
 }
 
 // normBench is batch norm's kernels over one map.
 type normBench struct {
-	name   string
-	arrays int // read or written, for the bytes
-	planes func(s *Set, a *PlaneNorm, y, dz []float32)
-	rows   func(s *Set, a *RowsNorm, y, dz, c []float32)
+	name        string
+	arrays      int // read or written, for the bytes
+	planes      func(s *Set, a *PlaneNorm, y, dz []float32)
+	channelLast func(s *Set, a *ChannelLastNorm, y, dz, c []float32)
 }
 
 var normBenches = []normBench{
 	{"sum", 1, func(s *Set, a *PlaneNorm, _, _ []float32) { s.PlaneSum(a.Z, a.Area) },
-		func(s *Set, a *RowsNorm, _, _, c []float32) { s.RowsSums(c, a.Z, a.N, a.Stride) }},
+		func(s *Set, a *ChannelLastNorm, _, _, c []float32) { s.ChannelLastSums(c, a.Z, a.N, a.Stride) }},
 	{"squares", 1, func(s *Set, a *PlaneNorm, _, _ []float32) { s.PlaneSquares(a.Z, a.Area, a.Mean) },
-		func(s *Set, a *RowsNorm, _, _, c []float32) { s.RowsSquares(c, a.Z, a.Mean, a.N, a.Stride) }},
+		func(s *Set, a *ChannelLastNorm, _, _, c []float32) {
+			s.ChannelLastSquares(c, a.Z, a.Mean, a.N, a.Stride)
+		}},
 	{"scale", 2, func(s *Set, a *PlaneNorm, y, _ []float32) { s.PlaneScale(y, a.Z, nil, a.Area, 1.5, 0.5, true) },
-		func(s *Set, a *RowsNorm, y, _, c []float32) {
-			s.RowsScale(y, a.Z, nil, a.Mean, a.Mean, a.N, a.Stride, true)
+		func(s *Set, a *ChannelLastNorm, y, _, c []float32) {
+			s.ChannelLastScale(y, a.Z, nil, a.Mean, a.Mean, a.N, a.Stride, true)
 		}},
 	{"normsums", 4, func(s *Set, a *PlaneNorm, _, _ []float32) { s.PlaneNormSums(a) },
-		func(s *Set, a *RowsNorm, _, _, c []float32) { s.RowsNormSums(c, c, a) }},
+		func(s *Set, a *ChannelLastNorm, _, _, c []float32) { s.ChannelLastNormSums(c, c, a) }},
 	{"normapply", 3, func(s *Set, a *PlaneNorm, _, dz []float32) { s.PlaneNormApply(dz, a, 1, 0.5, 0.25) },
-		func(s *Set, a *RowsNorm, _, dz, c []float32) { s.RowsNormApply(dz, a, a.Mean, a.Mean, a.Mean) }},
+		func(s *Set, a *ChannelLastNorm, _, dz, c []float32) {
+			s.ChannelLastNormApply(dz, a, a.Mean, a.Mean, a.Mean)
+		}},
 }
 
 func BenchmarkNorm(b *testing.B) {
 	for _, k := range normBenches {
 		for _, m := range normMaps {
 			b.Run(k.name+"/"+m.name, func(b *testing.B) {
-				if m.rows {
-					benchRows(b, k, m)
+				if m.channelLast {
+					benchChannelLast(b, k, m)
 				} else {
 					benchPlanes(b, k, m)
 				}
@@ -75,15 +79,15 @@ func benchPlanes(b *testing.B, k normBench, m normMap) {
 	}
 }
 
-func benchRows(b *testing.B, k normBench, m normMap) {
+func benchChannelLast(b *testing.B, k normBench, m normMap) {
 	r, n := rand.New(rand.NewPCG(1, 3)), benchBatch*m.size*m.size
 	data := func() []float32 { return normal(r, n*m.channels, 0) }
 	z, y, g, dz := data(), data(), data(), data()
 	mean, c := normal(r, m.channels, 0), make([]float32, m.channels)
-	a := RowsNorm{Z: z, Y: y, G: g, Mean: mean, N: n, C: m.channels, Stride: m.channels}
+	a := ChannelLastNorm{Z: z, Y: y, G: g, Mean: mean, N: n, C: m.channels, Stride: m.channels}
 	s := Active()
 	for b.Loop() {
-		k.rows(s, &a, y, dz, c)
+		k.channelLast(s, &a, y, dz, c)
 	}
 }
 

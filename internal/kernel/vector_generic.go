@@ -71,8 +71,8 @@ func planeNormApplyGeneric(dz []float32, a *PlaneNorm, p, q, r float32) {
 	}
 }
 
-// rowsSumsGeneric adds to sum[c] Σ_n x[n·stride+c], c < len(sum), a multiple of Lanes.
-func rowsSumsGeneric(sum, x []float32, n, stride int) {
+// channelLastSumsGeneric adds to sum[c] Σ_n x[n·stride+c], c < len(sum), a multiple of Lanes.
+func channelLastSumsGeneric(sum, x []float32, n, stride int) {
 	for i := range n {
 		for c, v := range x[i*stride:][:len(sum)] {
 			sum[c] += v
@@ -80,8 +80,8 @@ func rowsSumsGeneric(sum, x []float32, n, stride int) {
 	}
 }
 
-// rowsSquaresGeneric adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
-func rowsSquaresGeneric(sum, x, mean []float32, n, stride int) {
+// channelLastSquaresGeneric adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
+func channelLastSquaresGeneric(sum, x, mean []float32, n, stride int) {
 	for i := range n {
 		for c, v := range x[i*stride:][:len(sum)] {
 			d := v - mean[c]
@@ -90,8 +90,8 @@ func rowsSquaresGeneric(sum, x, mean []float32, n, stride int) {
 	}
 }
 
-// rowsScaleGeneric writes y = x·scale + shift for every channel, plus res where it is not nil, ReLU where set.
-func rowsScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu bool) {
+// channelLastScaleGeneric writes y = x·scale + shift for every channel, plus res where it is not nil, ReLU where set.
+func channelLastScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu bool) {
 	for i := range n {
 		at := i * stride
 		for c, s := range scale {
@@ -107,8 +107,8 @@ func rowsScaleGeneric(y, x, res, scale, shift []float32, n, stride int, relu boo
 	}
 }
 
-// rowsNormSumsGeneric masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
-func rowsNormSumsGeneric(sg, sgz []float32, a *RowsNorm) {
+// channelLastNormSumsGeneric masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
+func channelLastNormSumsGeneric(sg, sgz []float32, a *ChannelLastNorm) {
 	for i := range a.N {
 		at := i * a.Stride
 		for c := range a.C {
@@ -123,8 +123,8 @@ func rowsNormSumsGeneric(sg, sgz []float32, a *RowsNorm) {
 	}
 }
 
-// rowsNormApplyGeneric writes dz = p·G + q·(Z-mean) + r for every channel.
-func rowsNormApplyGeneric(dz []float32, a *RowsNorm, p, q, r []float32) {
+// channelLastNormApplyGeneric writes dz = p·G + q·(Z-mean) + r for every channel.
+func channelLastNormApplyGeneric(dz []float32, a *ChannelLastNorm, p, q, r []float32) {
 	for i := range a.N {
 		at := i * a.Stride
 		for c := range a.C {

@@ -262,38 +262,38 @@ func testPlane(t *testing.T, s *Set, rnd *rand.Rand, a Area, variant int) {
 	})
 }
 
-func TestRowsKernels(t *testing.T) {
+func TestChannelLastKernels(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		rnd := rand.New(rand.NewPCG(8, 8))
 		for _, positions := range sample(0, 1, 2, 7) {
 			for _, c := range []int{0, 1, 7, 8, 9, 15, 16, 17, 24, 32, 40, 48, 63, 64, 79, 80, 81, 96, 112, 121, 160, 165} {
 				for _, variant := range normVariants() {
-					testRowsNorm(t, s, rnd, positions, c, c+variant%4, variant)
+					testChannelLastNorm(t, s, rnd, positions, c, c+variant%4, variant)
 				}
 			}
 		}
 	})
 }
 
-func testRowsNorm(t *testing.T, s *Set, rnd *rand.Rand, positions, channels, stride, variant int) {
+func testChannelLastNorm(t *testing.T, s *Set, rnd *rand.Rand, positions, channels, stride, variant int) {
 	t.Helper()
 	n := newNormTest(t, rnd, positions*stride, channels, variant)
 	n.what = fmt.Sprintf("%d positions of %d, variant %d", positions, channels, variant)
 	n.count = positions
 	n.pos = func(c, e int) int { return e*stride + c }
 	n.inside = func(at int) bool { return at%stride < channels }
-	norm := &RowsNorm{Z: n.z.x, Y: n.yOrNil(), G: n.g.x, Mean: n.mean.x, N: positions, C: channels, Stride: stride}
+	norm := &ChannelLastNorm{Z: n.z.x, Y: n.yOrNil(), G: n.g.x, Mean: n.mean.x, N: positions, C: channels, Stride: stride}
 	n.run(rnd, true, normKernels{
-		sums:    func(sum []float32) { s.RowsSums(sum, n.z.x, positions, stride) },
-		squares: func(sum []float32) { s.RowsSquares(sum, n.z.x, n.mean.x, positions, stride) },
+		sums:    func(sum []float32) { s.ChannelLastSums(sum, n.z.x, positions, stride) },
+		squares: func(sum []float32) { s.ChannelLastSquares(sum, n.z.x, n.mean.x, positions, stride) },
 		scale: func(y, x []float32) {
-			s.RowsScale(y, x, n.resOrNil(), n.p.x, n.q.x, positions, stride, n.relu)
+			s.ChannelLastScale(y, x, n.resOrNil(), n.p.x, n.q.x, positions, stride, n.relu)
 		},
-		normSums: func(sg, sgz []float32) { s.RowsNormSums(sg, sgz, norm) },
+		normSums: func(sg, sgz []float32) { s.ChannelLastNormSums(sg, sgz, norm) },
 		apply: func(dz, g []float32) {
 			a := *norm
 			a.G = g
-			s.RowsNormApply(dz, &a, n.p.x, n.q.x, n.r.x)
+			s.ChannelLastNormApply(dz, &a, n.p.x, n.q.x, n.r.x)
 		},
 	})
 }

@@ -14,16 +14,20 @@ func (s *Set) planeNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	planeNormApplyGeneric(dz, a, p, q, r)
 }
 
-func (s *Set) rowsSums(sum, x []float32, n, stride int) { rowsSumsGeneric(sum, x, n, stride) }
-func (s *Set) rowsSquares(sum, x, mean []float32, n, stride int) {
-	rowsSquaresGeneric(sum, x, mean, n, stride)
+func (s *Set) channelLastSums(sum, x []float32, n, stride int) {
+	channelLastSumsGeneric(sum, x, n, stride)
 }
-func (s *Set) rowsScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
-	rowsScaleGeneric(y, x, res, scale, shift, n, stride, relu)
+func (s *Set) channelLastSquares(sum, x, mean []float32, n, stride int) {
+	channelLastSquaresGeneric(sum, x, mean, n, stride)
 }
-func (s *Set) rowsNormSums(sg, sgz []float32, a *RowsNorm) { rowsNormSumsGeneric(sg, sgz, a) }
-func (s *Set) rowsNormApply(dz []float32, a *RowsNorm, p, q, r []float32) {
-	rowsNormApplyGeneric(dz, a, p, q, r)
+func (s *Set) channelLastScale(y, x, res, scale, shift []float32, n, stride int, relu bool) {
+	channelLastScaleGeneric(y, x, res, scale, shift, n, stride, relu)
+}
+func (s *Set) channelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
+	channelLastNormSumsGeneric(sg, sgz, a)
+}
+func (s *Set) channelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []float32) {
+	channelLastNormApplyGeneric(dz, a, p, q, r)
 }
 
 func (s *Set) add(y, x []float32)                    { addGeneric(y, x) }

@@ -39,40 +39,40 @@ func planeNormSumsGatedAVX512(dy *float32, z *float32, y *float32, rows int, col
 //go:noescape
 func planeNormApplyAVX512(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
 
-// rowsSumsAVX512 adds to sum[i] Σ_n x[n·stride+i], i < c.
+// channelLastSumsAVX512 adds to sum[i] Σ_n x[n·stride+i], i < c.
 //
 //go:noescape
-func rowsSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
+func channelLastSumsAVX512(sum *float32, x *float32, n int, c int, stride int)
 
-// rowsSquaresAVX512 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
+// channelLastSquaresAVX512 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
 //
 //go:noescape
-func rowsSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+func channelLastSquaresAVX512(sum *float32, x *float32, mean *float32, n int, c int, stride int)
 
-// rowsScaleAVX512 writes y = max(floor, x·scale + shift) for every channel.
+// channelLastScaleAVX512 writes y = max(floor, x·scale + shift) for every channel.
 //
 //go:noescape
-func rowsScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+func channelLastScaleAVX512(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 
-// rowsScaleResAVX512 writes y = max(floor, x·scale + shift + res) for every channel.
+// channelLastScaleResAVX512 writes y = max(floor, x·scale + shift + res) for every channel.
 //
 //go:noescape
-func rowsScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+func channelLastScaleResAVX512(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 
-// rowsNormSumsAVX512 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+// channelLastNormSumsAVX512 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
 //
 //go:noescape
-func rowsNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+func channelLastNormSumsAVX512(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
 
-// rowsNormSumsGatedAVX512 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+// channelLastNormSumsGatedAVX512 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
 //
 //go:noescape
-func rowsNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+func channelLastNormSumsGatedAVX512(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
 
-// rowsNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r for every channel.
+// channelLastNormApplyAVX512 writes dz = p·dy + q·(z-mean) + r for every channel.
 //
 //go:noescape
-func rowsNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+func channelLastNormApplyAVX512(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
 
 // addAVX512 adds x to y.
 //
@@ -154,40 +154,40 @@ func planeNormSumsGatedAVX2(dy *float32, z *float32, y *float32, rows int, cols 
 //go:noescape
 func planeNormApplyAVX2(dz *float32, dy *float32, z *float32, rows int, cols int, stride int, mean float32, p float32, q float32, r float32)
 
-// rowsSumsAVX2 adds to sum[i] Σ_n x[n·stride+i], i < c.
+// channelLastSumsAVX2 adds to sum[i] Σ_n x[n·stride+i], i < c.
 //
 //go:noescape
-func rowsSumsAVX2(sum *float32, x *float32, n int, c int, stride int)
+func channelLastSumsAVX2(sum *float32, x *float32, n int, c int, stride int)
 
-// rowsSquaresAVX2 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
+// channelLastSquaresAVX2 adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².
 //
 //go:noescape
-func rowsSquaresAVX2(sum *float32, x *float32, mean *float32, n int, c int, stride int)
+func channelLastSquaresAVX2(sum *float32, x *float32, mean *float32, n int, c int, stride int)
 
-// rowsScaleAVX2 writes y = max(floor, x·scale + shift) for every channel.
+// channelLastScaleAVX2 writes y = max(floor, x·scale + shift) for every channel.
 //
 //go:noescape
-func rowsScaleAVX2(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+func channelLastScaleAVX2(y *float32, x *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 
-// rowsScaleResAVX2 writes y = max(floor, x·scale + shift + res) for every channel.
+// channelLastScaleResAVX2 writes y = max(floor, x·scale + shift + res) for every channel.
 //
 //go:noescape
-func rowsScaleResAVX2(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
+func channelLastScaleResAVX2(y *float32, x *float32, res *float32, scale *float32, shift *float32, n int, c int, stride int, floor float32)
 
-// rowsNormSumsAVX2 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+// channelLastNormSumsAVX2 adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
 //
 //go:noescape
-func rowsNormSumsAVX2(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
+func channelLastNormSumsAVX2(sg *float32, sgz *float32, dy *float32, z *float32, mean *float32, n int, c int, stride int)
 
-// rowsNormSumsGatedAVX2 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
+// channelLastNormSumsGatedAVX2 masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c.
 //
 //go:noescape
-func rowsNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
+func channelLastNormSumsGatedAVX2(sg *float32, sgz *float32, dy *float32, z *float32, y *float32, mean *float32, n int, c int, stride int)
 
-// rowsNormApplyAVX2 writes dz = p·dy + q·(z-mean) + r for every channel.
+// channelLastNormApplyAVX2 writes dz = p·dy + q·(z-mean) + r for every channel.
 //
 //go:noescape
-func rowsNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
+func channelLastNormApplyAVX2(dz *float32, dy *float32, z *float32, mean *float32, p *float32, q *float32, r *float32, n int, c int, stride int)
 
 // addAVX2 adds x to y.
 //

@@ -338,31 +338,31 @@ func vectorCalls(s *Set, n int) map[string]func() {
 	a, b, c, d, e, f := array(), array(), array(), array(), array(), array()
 	area := Area{Rows: 1, Cols: n, RowStride: n + 1}
 	plane := PlaneNorm{Area: area, Z: a, Y: b, G: c}
-	rows := RowsNorm{Z: a, Y: b, G: c, Mean: d, N: 1, C: n, Stride: n}
+	norm := ChannelLastNorm{Z: a, Y: b, G: c, Mean: d, N: 1, C: n, Stride: n}
 	sums, lanes := make([]float32, LaneGroup), make([]float32, LaneGroup*s.Lanes)
 	return map[string]func(){
-		"plane sum":        func() { s.PlaneSum(a, area) },
-		"plane squares":    func() { s.PlaneSquares(a, area, 1) },
-		"plane scale":      func() { s.PlaneScale(a, b, c, area, 1, 1, true) },
-		"plane norm sums":  func() { s.PlaneNormSums(&plane) },
-		"plane norm apply": func() { s.PlaneNormApply(d, &plane, 1, 1, 1) },
-		"rows sums":        func() { s.RowsSums(a, b, 1, n) },
-		"rows squares":     func() { s.RowsSquares(a, b, c, 1, n) },
-		"rows scale":       func() { s.RowsScale(a, b, c, d, e, 1, n, true) },
-		"rows norm sums":   func() { s.RowsNormSums(e, f, &rows) },
-		"rows norm apply":  func() { s.RowsNormApply(f, &rows, a, b, e) },
-		"add":              func() { s.Add(a, b) },
-		"axpy":             func() { s.Axpy(a, b, 1) },
-		"relu":             func() { s.ReLU(a) },
-		"relu gradient":    func() { s.ReLUGrad(a, b) },
-		"sgd":              func() { s.SGD(a, b, 1, 1) },
-		"momentum":         func() { s.Momentum(a, b, c, 1, 1, 1) },
-		"adam":             func() { s.Adam(a, b, c, d, adamTest) },
-		"dot":              func() { s.Dot(a, b) },
-		"lane sums":        func() { s.LaneSums(sums, lanes) },
-		"transpose":        func() { s.Transpose(a, 1, b, n, 1, n) },
-		"split":            func() { s.Split(a[:(n+1)/2], b[:n/2], c) },
-		"merge":            func() { s.Merge(a, b[:(n+1)/2], c[:n/2]) },
+		"plane sum":               func() { s.PlaneSum(a, area) },
+		"plane squares":           func() { s.PlaneSquares(a, area, 1) },
+		"plane scale":             func() { s.PlaneScale(a, b, c, area, 1, 1, true) },
+		"plane norm sums":         func() { s.PlaneNormSums(&plane) },
+		"plane norm apply":        func() { s.PlaneNormApply(d, &plane, 1, 1, 1) },
+		"channel-last sums":       func() { s.ChannelLastSums(a, b, 1, n) },
+		"channel-last squares":    func() { s.ChannelLastSquares(a, b, c, 1, n) },
+		"channel-last scale":      func() { s.ChannelLastScale(a, b, c, d, e, 1, n, true) },
+		"channel-last norm sums":  func() { s.ChannelLastNormSums(e, f, &norm) },
+		"channel-last norm apply": func() { s.ChannelLastNormApply(f, &norm, a, b, e) },
+		"add":                     func() { s.Add(a, b) },
+		"axpy":                    func() { s.Axpy(a, b, 1) },
+		"relu":                    func() { s.ReLU(a) },
+		"relu gradient":           func() { s.ReLUGrad(a, b) },
+		"sgd":                     func() { s.SGD(a, b, 1, 1) },
+		"momentum":                func() { s.Momentum(a, b, c, 1, 1, 1) },
+		"adam":                    func() { s.Adam(a, b, c, d, adamTest) },
+		"dot":                     func() { s.Dot(a, b) },
+		"lane sums":               func() { s.LaneSums(sums, lanes) },
+		"transpose":               func() { s.Transpose(a, 1, b, n, 1, n) },
+		"split":                   func() { s.Split(a[:(n+1)/2], b[:n/2], c) },
+		"merge":                   func() { s.Merge(a, b[:(n+1)/2], c[:n/2]) },
 	}
 }
 
@@ -382,29 +382,29 @@ func TestShortSlices(t *testing.T) {
 	area := Area{Base: 2, Rows: 2, Cols: 12, RowStride: 16}
 	forSets(t, func(t *testing.T, s *Set) {
 		plane := &PlaneNorm{Area: area, Z: x, G: y}
-		rows := &RowsNorm{Z: x, G: x, Mean: y, N: 1, C: 30, Stride: 30}
+		norm := &ChannelLastNorm{Z: x, G: x, Mean: y, N: 1, C: 30, Stride: 30}
 		for name, call := range map[string]func(){
-			"plane sum":        func() { s.PlaneSum(y, area) },
-			"plane squares":    func() { s.PlaneSquares(y, area, 0) },
-			"plane scale":      func() { s.PlaneScale(x, x, y, area, 1, 0, false) },
-			"plane norm sums":  func() { s.PlaneNormSums(plane) },
-			"plane norm apply": func() { s.PlaneNormApply(x, plane, 1, 1, 1) },
-			"rows sums":        func() { s.RowsSums(x, y, 1, 30) },
-			"rows squares":     func() { s.RowsSquares(x, x, y, 1, 30) },
-			"rows scale":       func() { s.RowsScale(x, x, nil, x, y, 1, 30, false) },
-			"rows norm sums":   func() { s.RowsNormSums(x, x, rows) },
-			"rows norm apply":  func() { s.RowsNormApply(x, rows, x, x, x) },
-			"add":              func() { s.Add(x, y) },
-			"axpy":             func() { s.Axpy(x, y, 1) },
-			"relu gradient":    func() { s.ReLUGrad(x, y) },
-			"sgd":              func() { s.SGD(x, y, 1, 1) },
-			"momentum":         func() { s.Momentum(x, x, y, 1, 1, 1) },
-			"adam":             func() { s.Adam(x, x, x, y, adamTest) },
-			"dot":              func() { s.Dot(y, x) },
-			"lane sums":        func() { s.LaneSums(x[:8], y) },
-			"transpose":        func() { s.Transpose(y, 5, x, 6, 5, 6) },
-			"split":            func() { s.Split(x[:15], x[15:], y) },
-			"merge":            func() { s.Merge(y, x[:15], x[15:]) },
+			"plane sum":               func() { s.PlaneSum(y, area) },
+			"plane squares":           func() { s.PlaneSquares(y, area, 0) },
+			"plane scale":             func() { s.PlaneScale(x, x, y, area, 1, 0, false) },
+			"plane norm sums":         func() { s.PlaneNormSums(plane) },
+			"plane norm apply":        func() { s.PlaneNormApply(x, plane, 1, 1, 1) },
+			"channel-last sums":       func() { s.ChannelLastSums(x, y, 1, 30) },
+			"channel-last squares":    func() { s.ChannelLastSquares(x, x, y, 1, 30) },
+			"channel-last scale":      func() { s.ChannelLastScale(x, x, nil, x, y, 1, 30, false) },
+			"channel-last norm sums":  func() { s.ChannelLastNormSums(x, x, norm) },
+			"channel-last norm apply": func() { s.ChannelLastNormApply(x, norm, x, x, x) },
+			"add":                     func() { s.Add(x, y) },
+			"axpy":                    func() { s.Axpy(x, y, 1) },
+			"relu gradient":           func() { s.ReLUGrad(x, y) },
+			"sgd":                     func() { s.SGD(x, y, 1, 1) },
+			"momentum":                func() { s.Momentum(x, x, y, 1, 1, 1) },
+			"adam":                    func() { s.Adam(x, x, x, y, adamTest) },
+			"dot":                     func() { s.Dot(y, x) },
+			"lane sums":               func() { s.LaneSums(x[:8], y) },
+			"transpose":               func() { s.Transpose(y, 5, x, 6, 5, 6) },
+			"split":                   func() { s.Split(x[:15], x[15:], y) },
+			"merge":                   func() { s.Merge(y, x[:15], x[15:]) },
 		} {
 			if !panics(call) {
 				t.Errorf("%s takes a slice that is too short; want a panic", name)

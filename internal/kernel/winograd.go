@@ -7,7 +7,7 @@ package kernel
 //
 // where the left matrix belongs to the points 0, 1, -1, 2, -2, ∞ along y and the right one to 0, 1, -1, ∞ along x. Product
 // j = 4·i + k is that of point i along y and point k along x. The transforms below turn maps and weights into 24 arrays and
-// back; in between run Planes, Rows, PlanesGrad and RowsGrad on each array as on a map, with one tap.
+// back; in between run Planes, ChannelLast, PlanesGrad and ChannelLastGrad on each array as on a map, with one tap.
 //
 // A value of T lies in 24 arrays, Step floats apart: a Step that is a multiple of 1024 puts all of them into one set of the
 // first-level cache.
@@ -21,9 +21,9 @@ const (
 	winogradInCols = WinogradTileCols + 2
 )
 
-// WinogradRows describes a transform in the channel-last layout, for channels 0 ≤ c < C: product j of tile q is
+// WinogradChannelLast describes a transform in the channel-last layout, for channels 0 ≤ c < C: product j of tile q is
 // T[j·Step + q·Stride + c], and pixel k of tile q is X[Pos[q·n+k] + c].
-type WinogradRows struct {
+type WinogradChannelLast struct {
 	T      []float32
 	X      []float32
 	Pos    []int32 // row by row; n is 24 (6 rows × 4 columns) for Input, 8 (4 × 2) for Gradient and Output

@@ -2,50 +2,50 @@
 
 package kernel
 
-func (s *Set) winogradRowsInput(a *WinogradRows) {
+func (s *Set) winogradChannelLastInput(a *WinogradChannelLast) {
 	switch s.isa {
 	case avx512:
-		winogradRowsInputAVX512(a)
+		winogradChannelLastInputAVX512(a)
 	case avx2:
-		winogradRowsInputAVX2(a)
+		winogradChannelLastInputAVX2(a)
 	default:
-		winogradRowsInputGeneric(a)
+		winogradChannelLastInputGeneric(a)
 	}
 }
 
-func (s *Set) winogradRowsGradient(a *WinogradRows) {
+func (s *Set) winogradChannelLastGradient(a *WinogradChannelLast) {
 	switch s.isa {
 	case avx512:
-		winogradRowsGradientAVX512(a)
+		winogradChannelLastGradientAVX512(a)
 	case avx2:
-		winogradRowsGradientAVX2(a)
+		winogradChannelLastGradientAVX2(a)
 	default:
-		winogradRowsGradientGeneric(a)
+		winogradChannelLastGradientGeneric(a)
 	}
 }
 
-func (s *Set) winogradRowsOutput(a *WinogradRows, f *Finish) {
+func (s *Set) winogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
 	switch s.isa {
 	case avx512:
 		switch {
 		case f == nil:
-			winogradRowsOutputAVX512(a)
+			winogradChannelLastOutputAVX512(a)
 		case f.Res == nil:
-			winogradRowsOutputScaleAVX512(a, f, floor(f.Relu))
+			winogradChannelLastOutputScaleAVX512(a, f, floor(f.Relu))
 		default:
-			winogradRowsOutputScaleResAVX512(a, f, floor(f.Relu))
+			winogradChannelLastOutputScaleResAVX512(a, f, floor(f.Relu))
 		}
 	case avx2:
 		switch {
 		case f == nil:
-			winogradRowsOutputAVX2(a)
+			winogradChannelLastOutputAVX2(a)
 		case f.Res == nil:
-			winogradRowsOutputScaleAVX2(a, f, floor(f.Relu))
+			winogradChannelLastOutputScaleAVX2(a, f, floor(f.Relu))
 		default:
-			winogradRowsOutputScaleResAVX2(a, f, floor(f.Relu))
+			winogradChannelLastOutputScaleResAVX2(a, f, floor(f.Relu))
 		}
 	default:
-		winogradRowsOutputGeneric(a, f)
+		winogradChannelLastOutputGeneric(a, f)
 	}
 }
 

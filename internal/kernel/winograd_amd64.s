@@ -138,9 +138,9 @@ DATA winogradcolumns<>+120(SB)/4, $0xffffffff
 DATA winogradcolumns<>+124(SB)/4, $0xffffffff
 GLOBL winogradcolumns<>(SB), RODATA|NOPTR, $128
 
-// func winogradRowsInputAVX2(a *WinogradRows)
+// func winogradChannelLastInputAVX2(a *WinogradChannelLast)
 // Requires: AVX, FMA3
-TEXT ·winogradRowsInputAVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastInputAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), AX
 	MOVQ 72(AX), AX
 	SHLQ $0x02, AX
@@ -358,9 +358,9 @@ next2:
 	VZEROUPPER
 	RET
 
-// func winogradRowsGradientAVX2(a *WinogradRows)
+// func winogradChannelLastGradientAVX2(a *WinogradChannelLast)
 // Requires: AVX, FMA3
-TEXT ·winogradRowsGradientAVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastGradientAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), AX
 	MOVQ 72(AX), AX
 	SHLQ $0x02, AX
@@ -1092,9 +1092,9 @@ skip16:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputAVX2(a *WinogradRows)
+// func winogradChannelLastOutputAVX2(a *WinogradChannelLast)
 // Requires: AVX, FMA3
-TEXT ·winogradRowsOutputAVX2(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastOutputAVX2(SB), NOSPLIT, $24-8
 	MOVQ a+0(FP), AX
 	MOVQ 72(AX), AX
 	SHLQ $0x02, AX
@@ -1355,9 +1355,9 @@ skip22:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputScaleAVX2(a *WinogradRows, f *Finish, floor float32)
+// func winogradChannelLastOutputScaleAVX2(a *WinogradChannelLast, f *Finish, floor float32)
 // Requires: AVX, FMA3
-TEXT ·winogradRowsOutputScaleAVX2(SB), NOSPLIT, $24-20
+TEXT ·winogradChannelLastOutputScaleAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), AX
 	MOVQ         72(AX), AX
 	SHLQ         $0x02, AX
@@ -1668,9 +1668,9 @@ skip27:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputScaleResAVX2(a *WinogradRows, f *Finish, floor float32)
+// func winogradChannelLastOutputScaleResAVX2(a *WinogradChannelLast, f *Finish, floor float32)
 // Requires: AVX, FMA3
-TEXT ·winogradRowsOutputScaleResAVX2(SB), NOSPLIT, $24-20
+TEXT ·winogradChannelLastOutputScaleResAVX2(SB), NOSPLIT, $24-20
 	MOVQ         a+0(FP), AX
 	MOVQ         72(AX), AX
 	SHLQ         $0x02, AX
@@ -2409,9 +2409,9 @@ skip41:
 	VZEROUPPER
 	RET
 
-// func winogradRowsInputAVX512(a *WinogradRows)
+// func winogradChannelLastInputAVX512(a *WinogradChannelLast)
 // Requires: AVX, AVX512F
-TEXT ·winogradRowsInputAVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastInputAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+64(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -2613,9 +2613,9 @@ next2:
 	VZEROUPPER
 	RET
 
-// func winogradRowsGradientAVX512(a *WinogradRows)
+// func winogradChannelLastGradientAVX512(a *WinogradChannelLast)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·winogradRowsGradientAVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastGradientAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+32(SB), Z0
 	VBROADCASTSS winograd<>+96(SB), Z1
 	MOVQ         a+0(FP), AX
@@ -3357,9 +3357,9 @@ skip16:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputAVX512(a *WinogradRows)
+// func winogradChannelLastOutputAVX512(a *WinogradChannelLast)
 // Requires: AVX, AVX512F
-TEXT ·winogradRowsOutputAVX512(SB), NOSPLIT, $24-8
+TEXT ·winogradChannelLastOutputAVX512(SB), NOSPLIT, $24-8
 	VBROADCASTSS winograd<>+0(SB), Z0
 	VBROADCASTSS winograd<>+32(SB), Z1
 	VBROADCASTSS winograd<>+96(SB), Z2
@@ -3626,9 +3626,9 @@ skip22:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputScaleAVX512(a *WinogradRows, f *Finish, floor float32)
+// func winogradChannelLastOutputScaleAVX512(a *WinogradChannelLast, f *Finish, floor float32)
 // Requires: AVX, AVX512F
-TEXT ·winogradRowsOutputScaleAVX512(SB), NOSPLIT, $24-20
+TEXT ·winogradChannelLastOutputScaleAVX512(SB), NOSPLIT, $24-20
 	VBROADCASTSS winograd<>+0(SB), Z0
 	VBROADCASTSS winograd<>+32(SB), Z1
 	VBROADCASTSS winograd<>+96(SB), Z2
@@ -3945,9 +3945,9 @@ skip27:
 	VZEROUPPER
 	RET
 
-// func winogradRowsOutputScaleResAVX512(a *WinogradRows, f *Finish, floor float32)
+// func winogradChannelLastOutputScaleResAVX512(a *WinogradChannelLast, f *Finish, floor float32)
 // Requires: AVX, AVX512F
-TEXT ·winogradRowsOutputScaleResAVX512(SB), NOSPLIT, $24-20
+TEXT ·winogradChannelLastOutputScaleResAVX512(SB), NOSPLIT, $24-20
 	VBROADCASTSS winograd<>+0(SB), Z0
 	VBROADCASTSS winograd<>+32(SB), Z1
 	VBROADCASTSS winograd<>+96(SB), Z2

@@ -17,8 +17,8 @@ func transformed(b *testing.B, floats int) {
 // winogradPad keeps the 24 arrays of products out of one set of the cache.
 const winogradPad = 80
 
-// rowsTiles lists the inputs and outputs of all tiles of a batch; position 0 stands for what is outside the map.
-func rowsTiles(size, channels int) (in, out []int32) {
+// channelLastTiles lists the inputs and outputs of all tiles of a batch; position 0 stands for what is outside the map.
+func channelLastTiles(size, channels int) (in, out []int32) {
 	at := func(n, y, x int) int32 {
 		if y < 0 || y >= size || x < 0 || x >= size {
 			return 0
@@ -40,14 +40,14 @@ func rowsTiles(size, channels int) (in, out []int32) {
 	return in, out
 }
 
-func BenchmarkWinogradRows(b *testing.B) {
+func BenchmarkWinogradChannelLast(b *testing.B) {
 	s := Active()
-	for _, shape := range rowsShapes {
-		in, out := rowsTiles(shape.size, shape.channels)
+	for _, shape := range channelLastShapes {
+		in, out := channelLastTiles(shape.size, shape.channels)
 		tiles := len(in) / WinogradProducts
 		for _, block := range []int{tiles, 10} {
 			r := rand.New(rand.NewPCG(1, 1))
-			a := WinogradRows{C: shape.channels, Stride: shape.channels, Step: block*shape.channels + winogradPad}
+			a := WinogradChannelLast{C: shape.channels, Stride: shape.channels, Step: block*shape.channels + winogradPad}
 			a.T = normal(r, WinogradProducts*a.Step, 0)
 			a.X = normal(r, (1+benchBatch*shape.size*shape.size)*a.C, 0)
 			res := normal(r, len(a.X), 0)
@@ -55,12 +55,12 @@ func BenchmarkWinogradRows(b *testing.B) {
 			for _, call := range []struct {
 				name string
 				pos  []int32
-				run  func(*WinogradRows)
+				run  func(*WinogradChannelLast)
 			}{
-				{"input", in, s.WinogradRowsInput},
-				{"gradient", out, s.WinogradRowsGradient},
-				{"output", out, func(a *WinogradRows) { s.WinogradRowsOutput(a, nil) }},
-				{"outputRes", out, func(a *WinogradRows) { s.WinogradRowsOutput(a, f) }},
+				{"input", in, s.WinogradChannelLastInput},
+				{"gradient", out, s.WinogradChannelLastGradient},
+				{"output", out, func(a *WinogradChannelLast) { s.WinogradChannelLastOutput(a, nil) }},
+				{"outputRes", out, func(a *WinogradChannelLast) { s.WinogradChannelLastOutput(a, f) }},
 			} {
 				b.Run(fmt.Sprintf("%s/%s/tiles%d", shape.name, call.name, block), func(b *testing.B) {
 					n := len(call.pos) / tiles * block
@@ -183,14 +183,14 @@ func BenchmarkWinogradProducts(b *testing.B) {
 			report(b, 2*WinogradProducts*float64(blocks*block*s.Lanes*shape.channels*shape.channels))
 		})
 	}
-	for _, shape := range rowsShapes {
+	for _, shape := range channelLastShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
-			tiles, bw := benchBatch*shape.size*shape.size/(WinogradTileRows*WinogradTileCols), s.RowVecs*s.Lanes
+			tiles, bw := benchBatch*shape.size*shape.size/(WinogradTileRows*WinogradTileCols), s.ChannelLastVecs*s.Lanes
 			step := tiles*shape.channels + winogradPad
 			x, out := normal(r, WinogradProducts*step, 0), normal(r, WinogradProducts*step, 0)
 			w := normal(r, WinogradProducts*shape.channels*shape.channels, 0)
-			a := Rows{TapX: []int32{0}, TapW: []int32{0}, C: shape.channels, Vecs: s.RowVecs}
+			a := ChannelLast{TapX: []int32{0}, TapW: []int32{0}, C: shape.channels, Vecs: s.ChannelLastVecs}
 			for q := range tiles {
 				a.OutPos = append(a.OutPos, int32(q*shape.channels))
 			}
@@ -200,7 +200,7 @@ func BenchmarkWinogradProducts(b *testing.B) {
 					a.X = x[j*step:]
 					for o := 0; o < shape.channels; o += bw {
 						a.Out, a.W = out[j*step+o:], w[(j*shape.channels+o)*shape.channels:]
-						s.Rows(&a)
+						s.ChannelLast(&a)
 					}
 				}
 			}

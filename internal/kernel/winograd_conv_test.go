@@ -21,7 +21,7 @@ type winogradMap struct {
 	output                  func(s *Set, t, x []float32)
 }
 
-func newWinogradRows(s *Set, height, width int) *winogradMap {
+func newWinogradChannelLast(s *Set, height, width int) *winogradMap {
 	m := &winogradMap{height: height, width: width, channels: s.Lanes}
 	m.pixel = func(c, y, x int) int { return (1+y*width+x)*m.channels + c }
 	m.floats = (1 + height*width) * m.channels
@@ -43,16 +43,16 @@ func newWinogradRows(s *Set, height, width int) *winogradMap {
 			m.tiles++
 		}
 	}
-	a := WinogradRows{C: m.channels, Stride: m.channels, Step: m.tiles * m.channels}
+	a := WinogradChannelLast{C: m.channels, Stride: m.channels, Step: m.tiles * m.channels}
 	m.product = func(j, c, tile int) int { return j*a.Step + tile*a.Stride + c }
-	with := func(t, x []float32, pos []int32) *WinogradRows {
+	with := func(t, x []float32, pos []int32) *WinogradChannelLast {
 		a := a
 		a.T, a.X, a.Pos = t, x, pos
 		return &a
 	}
-	m.input = func(s *Set, t, x []float32) { s.WinogradRowsInput(with(t, x, in)) }
-	m.gradient = func(s *Set, t, x []float32) { s.WinogradRowsGradient(with(t, x, out)) }
-	m.output = func(s *Set, t, x []float32) { s.WinogradRowsOutput(with(t, x, out), nil) }
+	m.input = func(s *Set, t, x []float32) { s.WinogradChannelLastInput(with(t, x, in)) }
+	m.gradient = func(s *Set, t, x []float32) { s.WinogradChannelLastGradient(with(t, x, out)) }
+	m.output = func(s *Set, t, x []float32) { s.WinogradChannelLastOutput(with(t, x, out), nil) }
 	return m
 }
 
@@ -154,8 +154,8 @@ func (d *distance) check(t *testing.T, what string) {
 func TestWinogradConvolution(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		for name, m := range map[string]*winogradMap{
-			"rows 8x8":          newWinogradRows(s, 8, 8),
-			"rows 6x5":          newWinogradRows(s, 6, 5),
+			"channel-last 8x8":  newWinogradChannelLast(s, 8, 8),
+			"channel-last 6x5":  newWinogradChannelLast(s, 6, 5),
 			"planes, a unit":    newWinogradPlanes(s, 10, s.Lanes),
 			"planes, two units": newWinogradPlanes(s, 6, 2*s.Lanes),
 			"planes, overlap":   newWinogradPlanes(s, 7, s.Lanes+2),

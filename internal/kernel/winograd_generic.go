@@ -121,7 +121,7 @@ func (t *winogradIn) gather(src []float32, step int) {
 	}
 }
 
-func winogradRowsInputGeneric(a *WinogradRows) {
+func winogradChannelLastInputGeneric(a *WinogradChannelLast) {
 	const n = WinogradProducts
 	for q := range len(a.Pos) / n {
 		for c := range a.C {
@@ -135,7 +135,7 @@ func winogradRowsInputGeneric(a *WinogradRows) {
 	}
 }
 
-func winogradRowsGradientGeneric(a *WinogradRows) {
+func winogradChannelLastGradientGeneric(a *WinogradChannelLast) {
 	const n = WinogradTileRows * WinogradTileCols
 	for q := range len(a.Pos) / n {
 		for c := range a.C {
@@ -149,7 +149,7 @@ func winogradRowsGradientGeneric(a *WinogradRows) {
 	}
 }
 
-func winogradRowsOutputGeneric(a *WinogradRows, f *Finish) {
+func winogradChannelLastOutputGeneric(a *WinogradChannelLast, f *Finish) {
 	const n = WinogradTileRows * WinogradTileCols
 	for q := range len(a.Pos) / n {
 		for c := range a.C {

@@ -2,11 +2,15 @@
 
 package kernel
 
-func (s *Set) winogradRowsInput(a *WinogradRows)             { winogradRowsInputGeneric(a) }
-func (s *Set) winogradRowsGradient(a *WinogradRows)          { winogradRowsGradientGeneric(a) }
-func (s *Set) winogradRowsOutput(a *WinogradRows, f *Finish) { winogradRowsOutputGeneric(a, f) }
-func (s *Set) winogradPlanesInput(a *WinogradPlanes)         { winogradPlanesInputGeneric(s, a) }
-func (s *Set) winogradPlanesGradient(a *WinogradPlanes)      { winogradPlanesGradientGeneric(s, a) }
+func (s *Set) winogradChannelLastInput(a *WinogradChannelLast) { winogradChannelLastInputGeneric(a) }
+func (s *Set) winogradChannelLastGradient(a *WinogradChannelLast) {
+	winogradChannelLastGradientGeneric(a)
+}
+func (s *Set) winogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
+	winogradChannelLastOutputGeneric(a, f)
+}
+func (s *Set) winogradPlanesInput(a *WinogradPlanes)    { winogradPlanesInputGeneric(s, a) }
+func (s *Set) winogradPlanesGradient(a *WinogradPlanes) { winogradPlanesGradientGeneric(s, a) }
 func (s *Set) winogradPlanesOutput(a *WinogradPlanes, f *Finish) {
 	winogradPlanesOutputGeneric(s, a, f)
 }

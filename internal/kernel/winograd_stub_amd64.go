@@ -4,15 +4,15 @@
 
 package kernel
 
-// winogradRowsInputAVX2 is winogradRowsInputGeneric with vectors along channels.
+// winogradChannelLastInputAVX2 is winogradChannelLastInputGeneric with vectors along channels.
 //
 //go:noescape
-func winogradRowsInputAVX2(a *WinogradRows)
+func winogradChannelLastInputAVX2(a *WinogradChannelLast)
 
-// winogradRowsGradientAVX2 is winogradRowsGradientGeneric with vectors along channels.
+// winogradChannelLastGradientAVX2 is winogradChannelLastGradientGeneric with vectors along channels.
 //
 //go:noescape
-func winogradRowsGradientAVX2(a *WinogradRows)
+func winogradChannelLastGradientAVX2(a *WinogradChannelLast)
 
 // winogradPlanesInputOuterAVX2 is winogradPlanesInputGeneric for columns 0 and 3, with vectors along tiles.
 //
@@ -34,30 +34,30 @@ func winogradPlanesInputInnerAVX2(a *WinogradPlanes)
 //go:noescape
 func winogradPlanesGradientInnerAVX2(a *WinogradPlanes)
 
-// winogradRowsOutputAVX2 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
+// winogradChannelLastOutputAVX2 is winogradChannelLastOutputGeneric with vectors along channels; it stores the sums themselves.
 //
 //go:noescape
-func winogradRowsOutputAVX2(a *WinogradRows)
+func winogradChannelLastOutputAVX2(a *WinogradChannelLast)
 
 // winogradPlanesOutputAVX2 is winogradPlanesOutputGeneric with vectors along tiles; it stores the sums themselves.
 //
 //go:noescape
 func winogradPlanesOutputAVX2(a *WinogradPlanes)
 
-// winogradRowsOutputScaleAVX2 is winogradRowsOutputGeneric with vectors along channels; it scales the sums.
+// winogradChannelLastOutputScaleAVX2 is winogradChannelLastOutputGeneric with vectors along channels; it scales the sums.
 //
 //go:noescape
-func winogradRowsOutputScaleAVX2(a *WinogradRows, f *Finish, floor float32)
+func winogradChannelLastOutputScaleAVX2(a *WinogradChannelLast, f *Finish, floor float32)
 
 // winogradPlanesOutputScaleAVX2 is winogradPlanesOutputGeneric with vectors along tiles; it scales the sums.
 //
 //go:noescape
 func winogradPlanesOutputScaleAVX2(a *WinogradPlanes, f *Finish, floor float32)
 
-// winogradRowsOutputScaleResAVX2 is winogradRowsOutputGeneric with vectors along channels; it scales the sums and adds Res.
+// winogradChannelLastOutputScaleResAVX2 is winogradChannelLastOutputGeneric with vectors along channels; it scales the sums and adds Res.
 //
 //go:noescape
-func winogradRowsOutputScaleResAVX2(a *WinogradRows, f *Finish, floor float32)
+func winogradChannelLastOutputScaleResAVX2(a *WinogradChannelLast, f *Finish, floor float32)
 
 // winogradPlanesOutputScaleResAVX2 is winogradPlanesOutputGeneric with vectors along tiles; it scales the sums and adds Res.
 //
@@ -79,15 +79,15 @@ func winogradWeightsGradAVX2(a *WinogradWeights)
 //go:noescape
 func winogradWeightsAheadAVX2(a *WinogradWeights)
 
-// winogradRowsInputAVX512 is winogradRowsInputGeneric with vectors along channels.
+// winogradChannelLastInputAVX512 is winogradChannelLastInputGeneric with vectors along channels.
 //
 //go:noescape
-func winogradRowsInputAVX512(a *WinogradRows)
+func winogradChannelLastInputAVX512(a *WinogradChannelLast)
 
-// winogradRowsGradientAVX512 is winogradRowsGradientGeneric with vectors along channels.
+// winogradChannelLastGradientAVX512 is winogradChannelLastGradientGeneric with vectors along channels.
 //
 //go:noescape
-func winogradRowsGradientAVX512(a *WinogradRows)
+func winogradChannelLastGradientAVX512(a *WinogradChannelLast)
 
 // winogradPlanesInputOuterAVX512 is winogradPlanesInputGeneric for columns 0 and 3, with vectors along tiles.
 //
@@ -109,30 +109,30 @@ func winogradPlanesInputInnerAVX512(a *WinogradPlanes)
 //go:noescape
 func winogradPlanesGradientInnerAVX512(a *WinogradPlanes)
 
-// winogradRowsOutputAVX512 is winogradRowsOutputGeneric with vectors along channels; it stores the sums themselves.
+// winogradChannelLastOutputAVX512 is winogradChannelLastOutputGeneric with vectors along channels; it stores the sums themselves.
 //
 //go:noescape
-func winogradRowsOutputAVX512(a *WinogradRows)
+func winogradChannelLastOutputAVX512(a *WinogradChannelLast)
 
 // winogradPlanesOutputAVX512 is winogradPlanesOutputGeneric with vectors along tiles; it stores the sums themselves.
 //
 //go:noescape
 func winogradPlanesOutputAVX512(a *WinogradPlanes)
 
-// winogradRowsOutputScaleAVX512 is winogradRowsOutputGeneric with vectors along channels; it scales the sums.
+// winogradChannelLastOutputScaleAVX512 is winogradChannelLastOutputGeneric with vectors along channels; it scales the sums.
 //
 //go:noescape
-func winogradRowsOutputScaleAVX512(a *WinogradRows, f *Finish, floor float32)
+func winogradChannelLastOutputScaleAVX512(a *WinogradChannelLast, f *Finish, floor float32)
 
 // winogradPlanesOutputScaleAVX512 is winogradPlanesOutputGeneric with vectors along tiles; it scales the sums.
 //
 //go:noescape
 func winogradPlanesOutputScaleAVX512(a *WinogradPlanes, f *Finish, floor float32)
 
-// winogradRowsOutputScaleResAVX512 is winogradRowsOutputGeneric with vectors along channels; it scales the sums and adds Res.
+// winogradChannelLastOutputScaleResAVX512 is winogradChannelLastOutputGeneric with vectors along channels; it scales the sums and adds Res.
 //
 //go:noescape
-func winogradRowsOutputScaleResAVX512(a *WinogradRows, f *Finish, floor float32)
+func winogradChannelLastOutputScaleResAVX512(a *WinogradChannelLast, f *Finish, floor float32)
 
 // winogradPlanesOutputScaleResAVX512 is winogradPlanesOutputGeneric with vectors along tiles; it scales the sums and adds Res.
 //

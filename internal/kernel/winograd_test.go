@@ -120,10 +120,10 @@ func forWinograd(t *testing.T, channels []int, test func(t *testing.T, s *Set, r
 	})
 }
 
-// testRowsTransform checks Input and Gradient, which read X.
-func testRowsTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, run func(*WinogradRows), vecs, tiles, shift int) {
+// testChannelLastTransform checks Input and Gradient, which read X.
+func testChannelLastTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, run func(*WinogradChannelLast), vecs, tiles, shift int) {
 	const pixels = 9
-	a := WinogradRows{C: vecs * s.Lanes}
+	a := WinogradChannelLast{C: vecs * s.Lanes}
 	a.Stride, a.X = a.C+shift, normal(r, pixels*(a.C+1), shift)
 	a.Step = tiles*a.Stride + 5
 	poison(r, a.X)
@@ -145,25 +145,25 @@ func testRowsTransform(t *testing.T, s *Set, r *rand.Rand, tr transform, run fun
 	want.check(t, fmt.Sprintf("vecs=%d tiles=%d shift=%d", vecs, tiles, shift), out, before)
 }
 
-func TestWinogradRowsInput(t *testing.T) {
+func TestWinogradChannelLastInput(t *testing.T) {
 	forWinograd(t, sample(1, 2, 3), func(t *testing.T, s *Set, r *rand.Rand, vecs, tiles, shift int) {
-		testRowsTransform(t, s, r, winogradInput, s.WinogradRowsInput, vecs, tiles, shift)
+		testChannelLastTransform(t, s, r, winogradInput, s.WinogradChannelLastInput, vecs, tiles, shift)
 	})
 }
 
-func TestWinogradRowsGradient(t *testing.T) {
+func TestWinogradChannelLastGradient(t *testing.T) {
 	forWinograd(t, sample(1, 2, 3), func(t *testing.T, s *Set, r *rand.Rand, vecs, tiles, shift int) {
-		testRowsTransform(t, s, r, winogradGradient, s.WinogradRowsGradient, vecs, tiles, shift)
+		testChannelLastTransform(t, s, r, winogradGradient, s.WinogradChannelLastGradient, vecs, tiles, shift)
 	})
 }
 
-func TestWinogradRowsOutput(t *testing.T) {
-	forWinograd(t, sample(1, 2, 3), testWinogradRowsOutput)
+func TestWinogradChannelLastOutput(t *testing.T) {
+	forWinograd(t, sample(1, 2, 3), testWinogradChannelLastOutput)
 }
 
-func testWinogradRowsOutput(t *testing.T, s *Set, r *rand.Rand, vecs, tiles, shift int) {
+func testWinogradChannelLastOutput(t *testing.T, s *Set, r *rand.Rand, vecs, tiles, shift int) {
 	tr := winogradOutput
-	a := WinogradRows{C: vecs * s.Lanes}
+	a := WinogradChannelLast{C: vecs * s.Lanes}
 	a.Stride = a.C + shift
 	a.Step = tiles*a.Stride + 5
 	a.T = normal(r, WinogradProducts*a.Step, shift)
@@ -192,7 +192,7 @@ func testWinogradRowsOutput(t *testing.T, s *Set, r *rand.Rand, vecs, tiles, shi
 			}
 		}
 		a.X = out.part
-		s.WinogradRowsOutput(&a, f)
+		s.WinogradChannelLastOutput(&a, f)
 		want.restore(out, before, 0, a.C)
 		want.check(t, fmt.Sprintf("vecs=%d tiles=%d shift=%d finish=%d", vecs, tiles, shift, i), out, before)
 	}
@@ -380,18 +380,24 @@ func TestWinogradRefuses(t *testing.T) {
 		x, n := make([]float32, 100), s.Lanes
 		pos, outPos := make([]int32, 24), make([]int32, 8) // a tile or two pairs of units; a tile or a pair
 		for what, call := range map[string]func(){
-			"rows, T":        func() { s.WinogradRowsInput(&WinogradRows{T: x[:n-1], X: x, Pos: pos, C: n}) },
-			"rows, step":     func() { s.WinogradRowsInput(&WinogradRows{T: x, X: x, Pos: pos, C: n, Step: 5}) },
-			"rows, C":        func() { s.WinogradRowsInput(&WinogradRows{T: x, X: x, Pos: pos, C: n - 1}) },
-			"rows, Pos":      func() { s.WinogradRowsInput(&WinogradRows{T: x, X: x, Pos: pos[1:], C: n}) },
-			"rows, gradient": func() { s.WinogradRowsGradient(&WinogradRows{T: x, X: x, Pos: pos, C: n, Stride: 50}) },
-			"rows, output":   func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: pos[1:], C: n}, nil) },
-			"rows, Scale": func() {
-				s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x[1:n], Shift: x})
+			"channel-last, T":        func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x[:n-1], X: x, Pos: pos, C: n}) },
+			"channel-last, step":     func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n, Step: 5}) },
+			"channel-last, C":        func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n - 1}) },
+			"channel-last, Pos":      func() { s.WinogradChannelLastInput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}) },
+			"channel-last, gradient": func() { s.WinogradChannelLastGradient(&WinogradChannelLast{T: x, X: x, Pos: pos, C: n, Stride: 50}) },
+			"channel-last, output":   func() { s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: pos[1:], C: n}, nil) },
+			"channel-last, Scale": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x[1:n], Shift: x})
 			},
-			"rows, Shift":     func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x}) },
-			"rows, Relu":      func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Relu: true}) },
-			"rows, Res":       func() { s.WinogradRowsOutput(&WinogradRows{T: x, X: x, Pos: outPos, C: n}, &Finish{Res: x}) },
+			"channel-last, Shift": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Scale: x})
+			},
+			"channel-last, Relu": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Relu: true})
+			},
+			"channel-last, Res": func() {
+				s.WinogradChannelLastOutput(&WinogradChannelLast{T: x, X: x, Pos: outPos, C: n}, &Finish{Res: x})
+			},
 			"planes, T":       func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n-1], X: x, Pos: pos, C: 1}) },
 			"planes, pair":    func() { s.WinogradPlanesInput(&WinogradPlanes{T: x, X: x, Pos: pos, C: 1, Pair: 2}) },
 			"planes, step":    func() { s.WinogradPlanesInput(&WinogradPlanes{T: x[:2*n], X: x, Pos: pos, C: 1, PairStep: n}) },
@@ -432,10 +438,10 @@ func TestWinogradAllocatesNothing(t *testing.T) {
 			pos[i] = 1
 		}
 		if n := testing.AllocsPerRun(5, func() {
-			rows := WinogradRows{T: x, X: x, Pos: pos, C: s.Lanes}
-			s.WinogradRowsInput(&rows)
-			s.WinogradRowsGradient(&rows)
-			s.WinogradRowsOutput(&rows, &Finish{Scale: x, Shift: x, Res: x})
+			transform := WinogradChannelLast{T: x, X: x, Pos: pos, C: s.Lanes}
+			s.WinogradChannelLastInput(&transform)
+			s.WinogradChannelLastGradient(&transform)
+			s.WinogradChannelLastOutput(&transform, &Finish{Scale: x, Shift: x, Res: x})
 			planes := WinogradPlanes{T: x, X: x, Pos: pos, C: 1}
 			s.WinogradPlanesInput(&planes)
 			s.WinogradPlanesGradient(&planes)

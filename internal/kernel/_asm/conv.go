@@ -12,31 +12,31 @@ import (
 // convolutions generates the convolution kernels of one instruction set. Tile sizes are those of the Set of that name.
 type convolutions struct {
 	target
-	planesOut, gradOut, gradIn, rowVecs int
-	labels                              int
+	planesOut, gradOut, gradIn, channelLastVecs int
+	labels                                      int
 }
 
 func convKernels(g *generator) {
 	for _, c := range []*convolutions{
-		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, rowVecs: 2},
-		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, rowVecs: 5},
+		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2},
+		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5},
 	} {
 		c.planes()
 		c.planesGrad()
-		for v := 1; v <= c.rowVecs; v++ {
-			c.rows(v)
-			c.rowsGrad(v)
+		for v := 1; v <= c.channelLastVecs; v++ {
+			c.channelLast(v)
+			c.channelLastGrad(v)
 		}
 		c.fmaPeak()
 	}
 }
 
 const (
-	rowTile     = 5 // kernel.RowTile
-	cacheLine   = 64
-	depthUnroll = 4 // products of one output in a turn of the innermost loop
-	gradUnroll  = 2 // vectors of a row in a turn of PlanesGrad
-	// weightsAhead is how many bytes of weights before their use Rows asks for them.
+	channelLastTile = 5 // kernel.ChannelLastTile
+	cacheLine       = 64
+	depthUnroll     = 4 // products of one output in a turn of the innermost loop
+	gradUnroll      = 2 // vectors of a row in a turn of PlanesGrad
+	// weightsAhead is how many bytes of weights before their use ChannelLast asks for them.
 	weightsAhead = 2048
 )
 
@@ -397,15 +397,15 @@ func (c *convolutions) planesGradTile(base, field func(string) reg.GPVirtual, ds
 	}
 }
 
-func (c *convolutions) rows(vecs int) {
-	base, field := c.begin(fmt.Sprintf("rows%d", vecs), "Rows", fmt.Sprintf("is rowsGeneric for blocks of %d vectors.", vecs))
+func (c *convolutions) channelLast(vecs int) {
+	base, field := c.begin(fmt.Sprintf("channelLast%d", vecs), "ChannelLast", fmt.Sprintf("is channelLastGeneric for blocks of %d vectors.", vecs))
 	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
 	width := vecs * c.bytes
 	skip := c.label("none")
 	c.TESTQ(tiles, tiles)
 	c.JZ(LabelRef(skip))
 	c.Label("tile")
-	acc := c.vecs(rowTile * vecs)
+	acc := c.vecs(channelLastTile * vecs)
 	zeros, done := c.label("zeros"), c.label("done")
 	n, depth := c.length("TapX"), field("C")
 	c.TESTQ(n, n)
@@ -420,7 +420,7 @@ func (c *convolutions) rows(vecs int) {
 	x, rel := base("X"), c.GP64()
 	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
 	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
-	xs := make([]reg.GPVirtual, rowTile)
+	xs := make([]reg.GPVirtual, channelLastTile)
 	for j := range xs {
 		xs[j] = c.GP64()
 		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
@@ -440,7 +440,7 @@ func (c *convolutions) rows(vecs int) {
 		for v := range vecs {
 			c.VMOVUPS(Mem{Base: w, Disp: v * c.bytes}, ws[v])
 		}
-		for j := range rowTile {
+		for j := range channelLastTile {
 			c.VBROADCASTSS(Mem{Base: xs[j], Index: i, Scale: 4}, b)
 			for v := range vecs {
 				add(ws[v], b, acc[j*vecs+v])
@@ -472,7 +472,7 @@ func (c *convolutions) rows(vecs int) {
 	c.finished(func(f finishRegisters) {
 		b, res := c.vec(), c.GP64()
 		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
-		for j := range rowTile {
+		for j := range channelLastTile {
 			c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
 			for v := range vecs {
 				a := acc[j*vecs+v]
@@ -483,42 +483,42 @@ func (c *convolutions) rows(vecs int) {
 			}
 		}
 	})
-	for j := range rowTile {
+	for j := range channelLastTile {
 		c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
 		for v := range vecs {
 			c.VMOVUPS(acc[j*vecs+v], Mem{Base: out, Index: o, Scale: 4, Disp: v * c.bytes})
 		}
 	}
-	c.ADDQ(Imm(4*rowTile), outPos)
-	c.ADDQ(Imm(4*rowTile), xPos)
-	c.SUBQ(Imm(rowTile), tiles)
+	c.ADDQ(Imm(4*channelLastTile), outPos)
+	c.ADDQ(Imm(4*channelLastTile), xPos)
+	c.SUBQ(Imm(channelLastTile), tiles)
 	c.JNZ(LabelRef("tile"))
 	c.Label(skip)
 	c.end()
 }
 
-func (c *convolutions) rowsGrad(vecs int) {
-	base, field := c.begin(fmt.Sprintf("rowsGrad%d", vecs), "RowsGrad", fmt.Sprintf("is rowsGradGeneric for blocks of %d vectors.", vecs))
+func (c *convolutions) channelLastGrad(vecs int) {
+	base, field := c.begin(fmt.Sprintf("channelLastGrad%d", vecs), "ChannelLastGrad", fmt.Sprintf("is channelLastGradGeneric for blocks of %d vectors.", vecs))
 	x, y := base("X"), base("Y")
 	dst, stride := base("Dst"), c.scaled(field("DstStride"))
 	tiles := field("Tiles")
 	c.unless(tiles, func() {
-		c.loop(tiles, func() { c.rowsGradTile(vecs, dst, stride, x, y, base("XPos"), base("YPos")) })
+		c.loop(tiles, func() { c.channelLastGradTile(vecs, dst, stride, x, y, base("XPos"), base("YPos")) })
 	})
 	c.end()
 }
 
-func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.GPVirtual) {
+func (c *convolutions) channelLastGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.GPVirtual) {
 	row := c.copyOf(dst)
-	for i := range rowTile { // the sums are wanted only at the end
+	for i := range channelLastTile { // the sums are wanted only at the end
 		for at := 0; at < vecs*c.bytes; at += cacheLine {
 			c.PREFETCHT0(Mem{Base: row, Disp: at})
 		}
-		if i < rowTile-1 {
+		if i < channelLastTile-1 {
 			c.ADDQ(stride, row)
 		}
 	}
-	acc := c.vecs(rowTile * vecs)
+	acc := c.vecs(channelLastTile * vecs)
 	xq, yq := c.GP64(), c.GP64()
 	ys, b := c.vecs(vecs), c.vec()
 	c.summed(c.length("XPos"), acc, func(u int, add accumulate) {
@@ -527,7 +527,7 @@ func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.
 		for v := range vecs {
 			c.VMOVUPS(Mem{Base: y, Index: yq, Scale: 4, Disp: v * c.bytes}, ys[v])
 		}
-		for i := range rowTile {
+		for i := range channelLastTile {
 			c.VBROADCASTSS(Mem{Base: x, Index: xq, Scale: 4, Disp: 4 * i}, b)
 			for v := range vecs {
 				add(ys[v], b, acc[i*vecs+v])
@@ -537,7 +537,7 @@ func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.
 		c.ADDQ(U32(uint32(n*floatBytes)), xPos)
 		c.ADDQ(U32(uint32(n*floatBytes)), yPos)
 	})
-	for i := range rowTile {
+	for i := range channelLastTile {
 		c.unlessSet("Write", func() {
 			for v := range vecs {
 				c.VADDPS(Mem{Base: dst, Disp: v * c.bytes}, acc[i*vecs+v], acc[i*vecs+v])
@@ -548,10 +548,10 @@ func (c *convolutions) rowsGradTile(vecs int, dst, stride, x, y, xPos, yPos reg.
 		}
 		c.ADDQ(stride, dst)
 	}
-	c.ADDQ(Imm(rowTile*floatBytes), x)
+	c.ADDQ(Imm(channelLastTile*floatBytes), x)
 }
 
-// fmaChains is the number of independent sums of the peak loop, more than latency times units.
+// fmaChains is the number of independent sums of the peak loop, more than their latency times those that start in a cycle.
 const fmaChains = 12
 
 // fmaPeak does nothing but fused multiply-adds.

@@ -16,7 +16,7 @@ func vectorKernels(g *generator) {
 	for _, i := range []isa{avx512, avx2} {
 		v := &vectors{target: target{g, i}}
 		v.planeKernels()
-		v.rowsKernels()
+		v.channelLastKernels()
 		v.flatKernels()
 		v.dot()
 		v.laneSums()

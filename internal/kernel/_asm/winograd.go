@@ -32,14 +32,14 @@ func winogradKernels(g *generator) {
 	g.winogradTables()
 	for _, c := range []*convolutions{{target: target{g, avx2}}, {target: target{g, avx512}}} {
 		w := &winograd{convolutions: c}
-		w.rowsInput()
-		w.rowsGradient()
+		w.channelLastInput()
+		w.channelLastGradient()
 		for _, p := range []pair{outer, inner} {
 			w.planesInput(p)
 			w.planesGradient(p)
 		}
 		for f := sums; f <= scaledRes; f++ {
-			w.rowsOutput(f)
+			w.channelLastOutput(f)
 			w.planesOutput(f)
 		}
 		w.weights()

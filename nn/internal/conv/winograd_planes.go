@@ -1,9 +1,10 @@
-package nn
+package conv
 
 import (
 	"fmt"
 
 	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
 )
 
 const (
@@ -18,15 +19,15 @@ const (
 
 // winogradPlanes is a 3×3 convolution of stride 1 in the planes layout.
 type winogradPlanes struct {
-	*planesUnit // for single images
-	fwd, bwd    *winogradPlanesConv
-	grad        *winogradPlanesGrad
-	taps        []float32 // weights with whole vectors of outputs, and transformed
-	products    []float32
+	*directPlanes // for single images
+	fwd, bwd      *winogradPlanesConv
+	grad          *winogradPlanesGrad
+	taps          []float32 // weights with whole vectors of outputs, and transformed
+	products      []float32
 }
 
-func newWinogradPlanes(u *planesUnit, workers int, inference bool, mem scratch) *winogradPlanes {
-	w := &winogradPlanes{planesUnit: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
+func newWinogradPlanes(u *directPlanes, workers int, inference bool, mem scratch) *winogradPlanes {
+	w := &winogradPlanes{directPlanes: u, fwd: newWinogradPlanesConv(u.s, u.out, u.in, workers, mem)}
 	if !inference {
 		w.bwd = newWinogradPlanesConv(u.s, u.in, u.out, workers, mem)
 		w.grad = newWinogradPlanesGrad(u.s, u.out, u.in, workers, mem)
@@ -34,10 +35,10 @@ func newWinogradPlanes(u *planesUnit, workers int, inference bool, mem scratch) 
 	return w
 }
 
-func (u *winogradPlanes) finishes() bool { return true }
+func (u *winogradPlanes) Finishes() bool { return true }
 
-func (u *winogradPlanes) packForward(w []float32) {
-	ins, outs := u.in.c, u.out.c
+func (u *winogradPlanes) PackForward(w []float32) {
+	ins, outs := u.in.C, u.out.C
 	taps, width := u.tapsFor(ins, outs)
 	for i := range ins * 9 {
 		copy(taps[i*width:], w[i*outs:][:outs])
@@ -45,8 +46,8 @@ func (u *winogradPlanes) packForward(w []float32) {
 	u.pack(room(&u.packed.forward, u.fwd.packed()), ins, outs)
 }
 
-func (u *winogradPlanes) packBackward(w []float32) {
-	ins, outs := u.in.c, u.out.c
+func (u *winogradPlanes) PackBackward(w []float32) {
+	ins, outs := u.in.C, u.out.C
 	taps, width := u.tapsFor(outs, ins)
 	for tap := range 9 {
 		u.s.Transpose(taps[(8-tap)*width:], 9*width, w[tap*outs:], 9*outs, ins, outs)
@@ -57,7 +58,7 @@ func (u *winogradPlanes) packBackward(w []float32) {
 // tapsFor is room for weights [in][tap][width], the outputs being padded to whole vectors.
 func (u *winogradPlanes) tapsFor(ins, outs int) (taps []float32, width int) {
 	width = roundUp(outs, u.s.Lanes)
-	most := max(u.in.c*roundUp(u.out.c, u.s.Lanes), u.out.c*roundUp(u.in.c, u.s.Lanes))
+	most := max(u.in.C*roundUp(u.out.C, u.s.Lanes), u.out.C*roundUp(u.in.C, u.s.Lanes))
 	taps = room(&u.taps, 9*most)[:ins*9*width]
 	if width > outs {
 		clear(taps)
@@ -81,21 +82,24 @@ func (u *winogradPlanes) pack(dst []float32, ins, outs int) {
 	}
 }
 
-func (u *winogradPlanes) forward(p *pool, z, x []float32, images int, f kernel.Finish) {
-	u.fwd.run(p, z, x, u.packed.forward, images, f)
+func (u *winogradPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
+	u.fwd.run(team, z, x, u.packed.forward, images, f)
 }
 
-func (u *winogradPlanes) input(p *pool, dx, dz []float32, images int, res []float32) {
-	u.bwd.run(p, dx, dz, u.packed.backward, images, u.plus.to(res))
+func (u *winogradPlanes) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
+	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
 // weights leaves single images, which have few positions, to the direct kernels.
-func (u *winogradPlanes) weights(p *pool, dw, dz, x []float32, first, limit int) {
+func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
-		u.planesUnit.weights(p, dw, dz, x, first, limit)
+		u.directPlanes.WeightGradient(team, dw, dz, x, first, limit)
 		return
 	}
-	u.grad.run(p, dw, dz, x, limit)
+	u.checkWeights(dw, dz, x, first, limit)
+	u.grad.run(team, dw, dz, x, limit)
 }
 
 // winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a tile.
@@ -110,15 +114,15 @@ type winogradUnits struct {
 	skip []int32
 }
 
-func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
+func newWinogradUnits(s *kernel.Set, in, out Layout, images int) *winogradUnits {
 	u := &winogradUnits{}
-	whole := out.w / s.Lanes * s.Lanes // columns in units side by side
+	whole := out.W / s.Lanes * s.Lanes // columns in units side by side
 	apart := whole
-	if whole < out.w {
+	if whole < out.W {
 		apart -= s.Lanes // without the last, which is overlapped
 		u.each(out, images, func(img, y int) {
 			u.add(in, out, img, y, apart, 0)
-			u.add(in, out, img, y, out.w-s.Lanes, whole-(out.w-s.Lanes))
+			u.add(in, out, img, y, out.W-s.Lanes, whole-(out.W-s.Lanes))
 		})
 	}
 	u.each(out, images, func(img, y int) {
@@ -137,26 +141,26 @@ func newWinogradUnits(s *kernel.Set, in, out geom, images int) *winogradUnits {
 }
 
 // each visits the rows of tiles of all images.
-func (u *winogradUnits) each(out geom, images int, visit func(img, y int)) {
+func (u *winogradUnits) each(out Layout, images int, visit func(img, y int)) {
 	for img := range images {
-		for y := 0; y < out.h; y += kernel.WinogradTileRows {
+		for y := 0; y < out.H; y += kernel.WinogradTileRows {
 			visit(img, y)
 		}
 	}
 }
 
 // add appends the unit of a row of tiles that begins at column x; of its columns skip belong to its neighbour.
-func (u *winogradUnits) add(in, out geom, img, y, x, skip int) {
+func (u *winogradUnits) add(in, out Layout, img, y, x, skip int) {
 	for r := range unitInputs { // a border of zeros lies above and below the map
-		u.in = append(u.in, int32(in.at(0, img, min(y-1+r, in.h))+x))
+		u.in = append(u.in, offset("inputs", in.RowAt(0, img, min(y-1+r, in.H))+x))
 	}
 	for r := range unitOutputs {
-		row := out.at(0, img, min(y+r, out.h)) + x
-		u.grad = append(u.grad, int32(row))
-		if y+r >= out.h {
-			row = out.at(0, img, y) + x
+		row := out.RowAt(0, img, min(y+r, out.H)) + x
+		u.grad = append(u.grad, offset("outputs", row))
+		if y+r >= out.H {
+			row = out.RowAt(0, img, y) + x
 		}
-		u.out = append(u.out, int32(row))
+		u.out = append(u.out, offset("outputs", row))
 	}
 	u.skip = append(u.skip, int32(skip))
 }
@@ -164,7 +168,7 @@ func (u *winogradUnits) add(in, out geom, img, y, x, skip int) {
 // winogradPlanesConv convolves a group of units at a time: transform, 24 products for each block of outputs, transform.
 type winogradPlanesConv struct {
 	s       *kernel.Set
-	out, in geom
+	out, in Layout
 	blocks  int // of PlanesOut outputs
 	group   int // vectors, an even number
 	stride  int
@@ -179,13 +183,13 @@ type winogradPlanesConv struct {
 	total, span int // groups in all and in a chunk
 }
 
-func newWinogradPlanesConv(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradPlanesConv {
-	c := &winogradPlanesConv{s: s, out: out, in: in, blocks: (out.c + s.PlanesOut - 1) / s.PlanesOut,
+func newWinogradPlanesConv(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradPlanesConv {
+	c := &winogradPlanesConv{s: s, out: out, in: in, blocks: (out.C + s.PlanesOut - 1) / s.PlanesOut,
 		units: map[int]*winogradUnits{}}
-	c.group = max(2, winogradPlanesBand/(4*kernel.WinogradProducts*in.c*s.Lanes)/2*2)
+	c.group = max(2, winogradPlanesBand/(4*kernel.WinogradProducts*in.C*s.Lanes)/2*2)
 	c.stride = c.group * s.Lanes
-	c.step = winogradStep(max(in.c, s.PlanesOut) * c.stride)
-	c.off = everyStride(in.c, c.stride)
+	c.step = winogradStep(max(in.C, s.PlanesOut) * c.stride)
+	c.off = everyStride(in.C, c.stride)
 	for worker := range workers {
 		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
 		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.step))
@@ -194,21 +198,21 @@ func newWinogradPlanesConv(s *kernel.Set, out, in geom, workers int, mem scratch
 }
 
 func (c *winogradPlanesConv) packed() int {
-	return c.blocks * kernel.WinogradProducts * c.in.c * c.s.PlanesOut
+	return c.blocks * kernel.WinogradProducts * c.in.C * c.s.PlanesOut
 }
 
-func (c *winogradPlanesConv) run(p *pool, dst, src, w []float32, images int, f kernel.Finish) {
+func (c *winogradPlanesConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
 	c.dst, c.src, c.w, c.finish = dst, src, w, f
 	if c.list = c.units[images]; c.list == nil {
 		c.list = newWinogradUnits(c.s, c.in, c.out, images)
 		c.units[images] = c.list
 	}
 	c.total = (c.list.vecs + c.group - 1) / c.group
-	c.span = p.span(c.total)
-	p.run(c, (c.total+c.span-1)/c.span)
+	c.span = team.Span(c.total)
+	team.Run(c, (c.total+c.span-1)/c.span)
 }
 
-func (c *winogradPlanesConv) do(worker, chunk int) {
+func (c *winogradPlanesConv) DoChunk(worker, chunk int) {
 	for g := chunk * c.span; g < min((chunk+1)*c.span, c.total); g++ {
 		c.convolve(worker, g*c.group, min((g+1)*c.group, c.list.vecs))
 	}
@@ -224,10 +228,10 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	for pair := range kernel.WinogradPair(kernel.WinogradPairs) {
 		columns := pair.Columns()
 		c.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: t[columns[0]*c.step:], X: c.src, Pos: c.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.c,
+			XStride: c.in.stride, Step: winogradColumns * c.step, Stride: c.stride, C: c.in.C,
 			Pair: pair, PairStep: (columns[1] - columns[0]) * c.step, Next: next, Out: c.dst})
 	}
-	n := c.in.c * po
+	n := c.in.C * po
 	for b := range c.blocks {
 		first := b * po
 		c.s.Planes(&kernel.Planes{Out: m, X: t, W: c.w[b*kernel.WinogradProducts*n:], Off: c.off, OutStride: c.stride,
@@ -235,7 +239,7 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 		at := first * c.out.stride
 		f := finishFrom(c.finish, first, at)
 		c.s.WinogradPlanesOutput(&kernel.WinogradPlanes{T: m, X: c.dst[at:], Pos: c.list.out[2*lo*unitOutputs : 2*hi*unitOutputs],
-			XStride: c.out.stride, Step: c.step, Stride: c.stride, C: min(po, c.out.c-first)}, &f)
+			XStride: c.out.stride, Step: c.step, Stride: c.stride, C: min(po, c.out.C-first)}, &f)
 	}
 }
 
@@ -245,7 +249,7 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 // one each, which keeps what they transform in their own caches; more of them share each block's work.
 type winogradPlanesGrad struct {
 	s            *kernel.Set
-	out, in      geom
+	out, in      Layout
 	block        int // vectors, an even number
 	stride       int
 	xstep, ystep int
@@ -282,18 +286,18 @@ const (
 	winogradColumns = kernel.WinogradTileCols + 2
 )
 
-func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int, mem scratch) *winogradPlanesGrad {
+func newWinogradPlanesGrad(s *kernel.Set, out, in Layout, workers int, mem scratch) *winogradPlanesGrad {
 	g := &winogradPlanesGrad{s: s, out: out, in: in, units: map[int]*winogradUnits{}}
-	perImage := tilesAlong(out.h, kernel.WinogradTileRows) * ((out.w + s.Lanes - 1) / s.Lanes) // units
-	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.n, 4)/2)
+	perImage := tilesAlong(out.H, kernel.WinogradTileRows) * ((out.W + s.Lanes - 1) / s.Lanes) // units
+	g.block = min(winogradPlanesGradTiles/s.Lanes, roundUp(perImage*out.N, 4)/2)
 	g.stride = g.block * s.Lanes
-	g.off = everyStride(in.c, g.stride)
+	g.off = everyStride(in.C, g.stride)
 	for len(g.off)%s.GradIn != 0 {
 		g.off = append(g.off, g.off[len(g.off)-1])
 	}
-	g.oGroups = (out.c + s.GradOut - 1) / s.GradOut
-	g.weights = roundUp(len(g.off)*g.oGroups*s.GradOut, channelPad)
-	g.xstep, g.ystep = winogradStep(in.c*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
+	g.oGroups = (out.C + s.GradOut - 1) / s.GradOut
+	g.weights = roundUp(len(g.off)*g.oGroups*s.GradOut, ChannelPad)
+	g.xstep, g.ystep = winogradStep(in.C*g.stride), winogradStep(g.oGroups*s.GradOut*g.stride)
 	apart := workers
 	if workers > kernel.WinogradPairs {
 		apart = 1
@@ -311,17 +315,17 @@ func newWinogradPlanesGrad(s *kernel.Set, out, in geom, workers int, mem scratch
 }
 
 // run adds the gradient over images [0, images) to dst, in the parameter's order.
-func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
+func (g *winogradPlanesGrad) run(team *workers.Team, dst, y, x []float32, images int) {
 	g.y, g.x = y, x
 	if g.list = g.units[images]; g.list == nil {
 		g.list = newWinogradUnits(g.s, g.in, g.out, images)
 		g.units[images] = g.list
 	}
-	if p.workers <= kernel.WinogradPairs {
+	if team.Size() <= kernel.WinogradPairs {
 		g.phase = winogradPair
-		p.run(g, kernel.WinogradPairs)
+		team.Run(g, kernel.WinogradPairs)
 	} else {
-		g.share(p)
+		g.share(team)
 	}
 	clear(g.taps)
 	g.s.WinogradWeightsGrad(&kernel.WinogradWeights{U: g.flat, W: g.taps, Rows: 1, Width: g.weights, Step: g.weights, WTap: g.weights})
@@ -329,22 +333,22 @@ func (g *winogradPlanesGrad) run(p *pool, dst, y, x []float32, images int) {
 }
 
 // share does one pair after the other with all workers.
-func (g *winogradPlanesGrad) share(p *pool) {
+func (g *winogradPlanesGrad) share(team *workers.Team) {
 	for g.pair = range kernel.WinogradPair(kernel.WinogradPairs) {
 		for g.lo = 0; g.lo < g.list.vecs; g.lo = g.hi {
 			g.hi = min(g.lo+g.block, g.list.vecs)
 			g.phase = winogradTransform
-			g.part = max(4, (g.hi-g.lo+p.workers-1)/p.workers)
-			p.run(g, (g.hi-g.lo+g.part-1)/g.part)
+			g.part = max(4, (g.hi-g.lo+team.Size()-1)/team.Size())
+			team.Run(g, (g.hi-g.lo+g.part-1)/g.part)
 			g.phase = winogradMultiply
-			p.run(g, kernel.WinogradPairProducts*g.oGroups)
+			team.Run(g, kernel.WinogradPairProducts*g.oGroups)
 		}
 		g.phase = winogradReduce
-		p.run(g, kernel.WinogradPairProducts)
+		team.Run(g, kernel.WinogradPairProducts)
 	}
 }
 
-func (g *winogradPlanesGrad) do(worker, chunk int) {
+func (g *winogradPlanesGrad) DoChunk(worker, chunk int) {
 	switch g.phase {
 	case winogradPair:
 		g.whole(&g.apart[worker], kernel.WinogradPair(chunk))
@@ -377,9 +381,9 @@ func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
 // transform writes the columns of vectors [lo, hi) of both maps, from place at of the block on.
 func (g *winogradPlanesGrad) transform(a *winogradSums, pair kernel.WinogradPair, at, lo, hi int) {
 	g.s.WinogradPlanesInput(&kernel.WinogradPlanes{T: a.tx[at*g.s.Lanes:], X: g.x, Pos: g.list.in[2*lo*unitInputs : 2*hi*unitInputs],
-		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.c, Pair: pair, PairStep: g.xstep})
+		XStride: g.in.stride, Step: 2 * g.xstep, Stride: g.stride, C: g.in.C, Pair: pair, PairStep: g.xstep})
 	g.s.WinogradPlanesGradient(&kernel.WinogradPlanes{T: a.ty[at*g.s.Lanes:], X: g.y, Pos: g.list.grad[2*lo*unitOutputs : 2*hi*unitOutputs],
-		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.c,
+		Skip: g.list.skip[2*lo : 2*hi], XStride: g.out.stride, Step: 2 * g.ystep, Stride: g.stride, C: g.out.C,
 		Pair: pair, PairStep: g.ystep})
 }
 
@@ -403,10 +407,10 @@ func (g *winogradPlanesGrad) scatter(dst []float32) {
 	for tap := range 9 {
 		from := g.taps[tap*g.weights:]
 		for o := range g.oGroups {
-			outs := min(mo, g.out.c-o*mo)
-			for c := range g.in.c {
+			outs := min(mo, g.out.C-o*mo)
+			for c := range g.in.C {
 				tile := from[(o*len(g.off)+c/ni*ni)*mo+c%ni:]
-				to := dst[(c*9+tap)*g.out.c+o*mo:][:outs]
+				to := dst[(c*9+tap)*g.out.C+o*mo:][:outs]
 				for m := range to {
 					to[m] += tile[m*ni]
 				}

@@ -33,8 +33,8 @@ func (w *winograd) pixel(x, pos reg.GPVirtual, i int) Mem {
 	return indexed(x, w.offset(pos, i), floatBytes, 0)
 }
 
-func (w *winograd) rowsInput() {
-	w.start("winogradRowsInput", "func(a *WinogradRows)", "is winogradRowsInputGeneric with vectors along channels.", 4, 5)
+func (w *winograd) channelLastInput() {
+	w.start("winogradChannelLastInput", "func(a *WinogradChannelLast)", "is winogradChannelLastInputGeneric with vectors along channels.", 4, 5)
 	w.loadSteps()
 	base := w.base("X")
 	w.tiles(winogradInRows*winogradInCols, func(at, t, pos reg.GPVirtual) {
@@ -61,8 +61,8 @@ func (w *winograd) rowsInput() {
 	})
 }
 
-func (w *winograd) rowsGradient() {
-	w.start("winogradRowsGradient", "func(a *WinogradRows)", "is winogradRowsGradientGeneric with vectors along channels.", 4, 8)
+func (w *winograd) channelLastGradient() {
+	w.start("winogradChannelLastGradient", "func(a *WinogradChannelLast)", "is winogradChannelLastGradientGeneric with vectors along channels.", 4, 8)
 	w.loadSteps()
 	base := w.base("X")
 	w.tiles(winogradOutRows*winogradOutCols, func(at, t, pos reg.GPVirtual) {
@@ -79,9 +79,9 @@ func (w *winograd) rowsGradient() {
 	})
 }
 
-func (w *winograd) rowsOutput(f finish) {
-	w.start("winogradRowsOutput"+f.suffix(), f.signature("WinogradRows"),
-		"is winogradRowsOutputGeneric with vectors along channels; it "+f.doc(), 2, 4, 8)
+func (w *winograd) channelLastOutput(f finish) {
+	w.start("winogradChannelLastOutput"+f.suffix(), f.signature("WinogradChannelLast"),
+		"is winogradChannelLastOutputGeneric with vectors along channels; it "+f.doc(), 2, 4, 8)
 	w.loadSteps()
 	base := w.base("X")
 	to := w.newFinishing(f)

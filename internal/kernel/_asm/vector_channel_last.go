@@ -5,16 +5,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-func (v *vectors) rowsKernels() {
-	v.rowsSums()
-	v.rowsSquares()
+func (v *vectors) channelLastKernels() {
+	v.channelLastSums()
+	v.channelLastSquares()
 	for _, res := range []bool{false, true} {
-		v.rowsScale(res)
+		v.channelLastScale(res)
 	}
 	for _, gated := range []bool{false, true} {
-		v.rowsNormSums(gated)
+		v.channelLastNormSums(gated)
 	}
-	v.rowsNormApply()
+	v.channelLastNormApply()
 }
 
 // group is a register for each vector of a group of channels.
@@ -55,8 +55,8 @@ func (v *vectors) value(c *constant, i int) Op {
 
 func none(place, int) {}
 
-func (v *vectors) rowsSums() {
-	v.begin("rowsSums", "func(sum, x *float32, n, c, stride int)", "adds to sum[i] Σ_n x[n·stride+i], i < c.")
+func (v *vectors) channelLastSums() {
+	v.begin("channelLastSums", "func(sum, x *float32, n, c, stride int)", "adds to sum[i] Σ_n x[n·stride+i], i < c.")
 	sum, x := v.gp("sum"), v.gp("x")
 	var acc group
 	v.positions(channels{
@@ -67,8 +67,8 @@ func (v *vectors) rowsSums() {
 	v.end()
 }
 
-func (v *vectors) rowsSquares() {
-	v.begin("rowsSquares", "func(sum, x, mean *float32, n, c, stride int)", "adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².")
+func (v *vectors) channelLastSquares() {
+	v.begin("channelLastSquares", "func(sum, x, mean *float32, n, c, stride int)", "adds to sum[i] Σ_n (x[n·stride+i]-mean[i])².")
 	sum, x, mean := v.gp("sum"), v.gp("x"), v.constant("mean", true)
 	var acc group
 	v.positions(channels{
@@ -86,10 +86,10 @@ func (v *vectors) rowsSquares() {
 	v.end()
 }
 
-func (v *vectors) rowsScale(hasRes bool) {
-	name, args, doc := "rowsScale", "y, x, scale, shift *float32", "writes y = max(floor, x·scale + shift) for every channel."
+func (v *vectors) channelLastScale(hasRes bool) {
+	name, args, doc := "channelLastScale", "y, x, scale, shift *float32", "writes y = max(floor, x·scale + shift) for every channel."
 	if hasRes {
-		name, args, doc = "rowsScaleRes", "y, x, res, scale, shift *float32",
+		name, args, doc = "channelLastScaleRes", "y, x, res, scale, shift *float32",
 			"writes y = max(floor, x·scale + shift + res) for every channel."
 	}
 	v.begin(name, "func("+args+", n, c, stride int, floor float32)", doc)
@@ -109,10 +109,10 @@ func (v *vectors) rowsScale(hasRes bool) {
 	v.end()
 }
 
-func (v *vectors) rowsNormSums(gated bool) {
-	name, args, doc := "rowsNormSums", "sg, sgz, dy, z, mean *float32", "adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c."
+func (v *vectors) channelLastNormSums(gated bool) {
+	name, args, doc := "channelLastNormSums", "sg, sgz, dy, z, mean *float32", "adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c."
 	if gated {
-		name, args, doc = "rowsNormSumsGated", "sg, sgz, dy, z, y, mean *float32",
+		name, args, doc = "channelLastNormSumsGated", "sg, sgz, dy, z, y, mean *float32",
 			"masks dy by y > 0 and adds Σ dy to sg[i] and Σ dy·(z-mean[i]) to sgz[i], i < c."
 	}
 	v.begin(name, "func("+args+", n, c, stride int)", doc)
@@ -139,8 +139,8 @@ func (v *vectors) rowsNormSums(gated bool) {
 	v.end()
 }
 
-func (v *vectors) rowsNormApply() {
-	v.begin("rowsNormApply", "func(dz, dy, z, mean, p, q, r *float32, n, c, stride int)",
+func (v *vectors) channelLastNormApply() {
+	v.begin("channelLastNormApply", "func(dz, dy, z, mean, p, q, r *float32, n, c, stride int)",
 		"writes dz = p·dy + q·(z-mean) + r for every channel.")
 	dz, g, z := v.gp("dz"), v.gp("dy"), v.gp("z")
 	pc, q := v.constant("p", true), v.constant("q", true)

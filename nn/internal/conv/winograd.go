@@ -1,4 +1,4 @@
-package nn
+package conv
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const winogradPad = 80
 
 // winogradStep is the distance of arrays of n floats.
 func winogradStep(n int) int {
-	n = roundUp(n, channelPad) + winogradPad
+	n = roundUp(n, ChannelPad) + winogradPad
 	if n%1024 == 0 {
 		n += winogradPad
 	}
@@ -35,7 +35,7 @@ func tilesAlong(side, tile int) int { return (side + tile - 1) / tile }
 
 // winogradBlocks transforms weights [in][tap][out] for blocks of outputs: product j of input c lies at
 // dst[j·step + b.w + c·width + v]. The last block may reach beyond the outputs: its taps are copied to edge first.
-func winogradBlocks(s *kernel.Set, dst, w []float32, edge *[]float32, blocks []rowBlock, step, ins, outs int) {
+func winogradBlocks(s *kernel.Set, dst, w []float32, edge *[]float32, blocks []outputBlock, step, ins, outs int) {
 	for _, b := range blocks {
 		width := b.vecs * s.Lanes
 		a := kernel.WinogradWeights{U: dst[b.w:], W: w[b.first:], Rows: ins, Width: width,

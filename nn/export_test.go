@@ -1,4 +1,0 @@
-package nn
-
-// WinogradRounding is for tests outside the package.
-const WinogradRounding = winogradRounding

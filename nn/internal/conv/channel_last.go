@@ -1,0 +1,331 @@
+package conv
+
+import (
+	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
+)
+
+// directChannelLast is a convolution in the channel-last layout.
+type directChannelLast struct {
+	ends
+	fwd, bwd *channelLastConv
+	grad     *channelLastGrad
+}
+
+func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed) *directChannelLast {
+	forward := func(y, x, tap int) (int, int, bool) {
+		dy, dx := w.shift(tap)
+		iy, oky := w.source(y, dy, in.H)
+		ix, okx := w.source(x, dx, in.W)
+		return iy, ix, oky && okx
+	}
+	backward := func(y, x, tap int) (int, int, bool) {
+		dy, dx := w.shift(tap)
+		oy, oky := w.target(y, dy, out.H)
+		ox, okx := w.target(x, dx, out.W)
+		return oy, ox, oky && okx
+	}
+	u := &directChannelLast{ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)},
+		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
+		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
+	}
+	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, workers)
+	return u
+}
+
+// PackForward copies weights [in][tap][out] into blocks [tap][in][block of out].
+func (u *directChannelLast) PackForward(w []float32) {
+	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
+	wf := room(&u.packed.forward, u.fwd.packed())
+	for _, b := range u.fwd.blocks {
+		width := b.vecs * u.s.Lanes
+		cols := min(width, outs-b.first)
+		for tap := range taps {
+			dst := wf[b.w+tap*ins*width:]
+			for c := range ins {
+				copy(dst[c*width:][:cols], w[(c*taps+tap)*outs+b.first:])
+			}
+		}
+	}
+}
+
+// PackBackward copies them into blocks [tap][out][block of in].
+func (u *directChannelLast) PackBackward(w []float32) {
+	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
+	wb := room(&u.packed.backward, u.bwd.packed())
+	for _, b := range u.bwd.blocks {
+		width := b.vecs * u.s.Lanes
+		n := min(width, ins-b.first)
+		for tap := range taps {
+			u.s.Transpose(wb[b.w+tap*outs*width:], width, w[(b.first*taps+tap)*outs:], taps*outs, n, outs)
+		}
+	}
+}
+
+func (u *directChannelLast) Finishes() bool { return true }
+
+func (u *directChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
+	u.checkForward(z, x, images, f)
+	u.fwd.run(team, z, x, u.packed.forward, images, f)
+}
+
+func (u *directChannelLast) InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32) {
+	u.checkInput(dx, dz, images, res)
+	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
+}
+
+func (u *directChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
+	u.checkWeights(dw, dz, x, first, limit)
+	u.grad.run(team, dw, dz, x, first, limit)
+}
+
+// tapGroup is a set of output positions that have the same taps inside the map, so that no border needs storing and no
+// product with a border is computed.
+type tapGroup struct {
+	out, in []int32 // float offsets of positions, padded to whole tiles by repeating the last
+	tapIn   []int32 // offset of each tap's input from in
+	tap     []int   // which tap
+}
+
+// tapMap tells for an output pixel and a tap which input pixel is read.
+type tapMap func(y, x, tap int) (iy, ix int, ok bool)
+
+// groupByTaps sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
+func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int, int)) []tapGroup {
+	var groups []tapGroup
+	index := map[string]int{}
+	for y := range out.H {
+		for x := range out.W {
+			var key []byte
+			var g tapGroup
+			by, bx := base(y, x)
+			for t := range taps {
+				iy, ix, ok := m(y, x, t)
+				if !ok {
+					continue
+				}
+				rel := in.PixelAt(0, iy, ix) - in.PixelAt(0, by, bx)
+				g.tap, g.tapIn = append(g.tap, t), append(g.tapIn, offset("taps", rel))
+				key = append(key, byte(t), byte(rel), byte(rel>>8), byte(rel>>16), byte(rel>>24))
+			}
+			i, ok := index[string(key)]
+			if !ok {
+				i = len(groups)
+				index[string(key)] = i
+				groups = append(groups, g)
+			}
+			for img := range n {
+				groups[i].out = append(groups[i].out, offset("outputs", out.PixelAt(img, y, x)))
+				groups[i].in = append(groups[i].in, offset("inputs", in.PixelAt(img, by, bx)))
+			}
+		}
+	}
+	for i := range groups {
+		g := &groups[i]
+		for len(g.out)%kernel.ChannelLastTile != 0 {
+			g.out, g.in = append(g.out, g.out[len(g.out)-1]), append(g.in, g.in[len(g.in)-1])
+		}
+	}
+	return groups
+}
+
+// tileChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.ChannelLastTile positions.
+type tileChunk struct{ group, lo, hi int }
+
+// tapPlan holds the groups for a number of images, cut into chunks.
+type tapPlan struct {
+	groups []tapGroup
+	chunks []tileChunk
+	tapW   map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
+}
+
+// channelLastConv is a convolution in the channel-last layout.
+type channelLastConv struct {
+	s       *kernel.Set
+	out, in Layout
+	taps    int
+	mapping tapMap
+	base    func(y, x int) (int, int)
+	depth   int // input channels that are summed
+	blocks  []outputBlock
+	plans   map[int]*tapPlan
+
+	dst, src, w []float32
+	plan        *tapPlan
+	finish      kernel.Finish
+}
+
+// outputBlock is a block of vecs·Lanes outputs from first on; its weights are packed at w.
+type outputBlock struct{ first, vecs, w int }
+
+// outputBlocks cuts outs outputs into blocks of at most ChannelLastVecs vectors.
+func outputBlocks(s *kernel.Set, outs, perOut int) []outputBlock {
+	var blocks []outputBlock
+	vecs := (outs + s.Lanes - 1) / s.Lanes
+	for v, at := 0, 0; v < vecs; {
+		b := outputBlock{first: v * s.Lanes, vecs: min(s.ChannelLastVecs, vecs-v), w: at}
+		blocks = append(blocks, b)
+		v += b.vecs
+		at += b.vecs * s.Lanes * perOut
+	}
+	return blocks
+}
+
+func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap, base func(y, x int) (int, int)) *channelLastConv {
+	return &channelLastConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
+		blocks: outputBlocks(s, out.C, taps*in.C), plans: map[int]*tapPlan{}}
+}
+
+func (c *channelLastConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
+
+func (c *channelLastConv) planFor(images int) *tapPlan {
+	if p := c.plans[images]; p != nil {
+		return p
+	}
+	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base), tapW: map[int][][]int32{}}
+	tiles := 0
+	for _, g := range p.groups {
+		tiles += len(g.out) / kernel.ChannelLastTile
+	}
+	size := max(4, min(32, tiles/4))
+	for i, g := range p.groups {
+		n := len(g.out) / kernel.ChannelLastTile
+		for lo := 0; lo < n; lo += size {
+			p.chunks = append(p.chunks, tileChunk{i, lo * kernel.ChannelLastTile, min(lo+size, n) * kernel.ChannelLastTile})
+		}
+	}
+	for _, b := range c.blocks {
+		if p.tapW[b.vecs] == nil {
+			p.tapW[b.vecs] = c.weightOffsets(p.groups, b.vecs)
+		}
+	}
+	c.plans[images] = p
+	return p
+}
+
+// weightOffsets lists for each group where its taps' weights begin in a packed block of vecs vectors.
+func (c *channelLastConv) weightOffsets(groups []tapGroup, vecs int) [][]int32 {
+	all := make([][]int32, len(groups))
+	for i, g := range groups {
+		for _, tap := range g.tap {
+			all[i] = append(all[i], offset("weights", tap*c.depth*vecs*c.s.Lanes))
+		}
+	}
+	return all
+}
+
+// run writes the convolution of src to dst, finished by f; w holds the packed blocks.
+func (c *channelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
+	c.dst, c.src, c.w, c.plan, c.finish = dst, src, w, c.planFor(images), f
+	team.Run(c, len(c.blocks)*len(c.plan.chunks))
+}
+
+func (c *channelLastConv) DoChunk(_, chunk int) {
+	b := c.blocks[chunk/len(c.plan.chunks)]
+	ch := c.plan.chunks[chunk%len(c.plan.chunks)]
+	g := &c.plan.groups[ch.group]
+	c.s.ChannelLast(&kernel.ChannelLast{
+		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
+		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
+		TapX: g.tapIn, TapW: c.plan.tapW[b.vecs][ch.group],
+		C: c.depth, Vecs: b.vecs, Finish: finishFrom(c.finish, b.first, b.first),
+	})
+}
+
+// channelLastGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
+// first-level cache.
+const channelLastGradArea = 160
+
+// channelLastGrad is the gradient of a channel-last convolution with respect to its weights.
+type channelLastGrad struct {
+	s       *kernel.Set
+	out, in Layout
+	taps    int
+	mapping tapMap
+	blocks  []outputBlock
+	lists   map[[2]int][]tapList
+
+	y, x, dst []float32
+	list      []tapList
+	scratch   [][]float32
+}
+
+// tapList holds, for one tap, the positions where it lies inside the map.
+type tapList struct{ x, y []int32 }
+
+func newChannelLastGrad(s *kernel.Set, out, in Layout, taps int, m tapMap, workers int) *channelLastGrad {
+	g := &channelLastGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: outputBlocks(s, out.C, 0),
+		lists: map[[2]int][]tapList{}}
+	for range workers {
+		g.scratch = append(g.scratch, make([]float32, kernel.ChannelLastTile*s.ChannelLastVecs*s.Lanes))
+	}
+	return g
+}
+
+func (g *channelLastGrad) listFor(first, limit int) []tapList {
+	if l := g.lists[[2]int{first, limit}]; l != nil {
+		return l
+	}
+	l := make([]tapList, g.taps)
+	for t := range l {
+		for img := first; img < limit; img++ {
+			for y := range g.out.H {
+				for x := range g.out.W {
+					if iy, ix, ok := g.mapping(y, x, t); ok {
+						l[t].x = append(l[t].x, offset("inputs", g.in.PixelAt(img, iy, ix)))
+						l[t].y = append(l[t].y, offset("outputs", g.out.PixelAt(img, y, x)))
+					}
+				}
+			}
+		}
+	}
+	g.lists[[2]int{first, limit}] = l
+	return l
+}
+
+// run adds the gradient over images [first, limit) to dst, in the parameter's order.
+func (g *channelLastGrad) run(team *workers.Team, dst, y, x []float32, first, limit int) {
+	g.dst, g.y, g.x, g.list = dst, y, x, g.listFor(first, limit)
+	team.Run(g, len(g.blocks)*g.taps*g.parts())
+}
+
+// parts cuts the inputs of a tap, so that small layers still have work for every worker.
+func (g *channelLastGrad) parts() int { return max(1, min(4, g.in.C/(4*kernel.ChannelLastTile))) }
+
+func (g *channelLastGrad) DoChunk(worker, chunk int) {
+	parts := g.parts()
+	part, tap, b := chunk%parts, chunk/parts%g.taps, g.blocks[chunk/parts/g.taps]
+	tiles := (g.in.C + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile
+	lo, hi := part*tiles/parts*kernel.ChannelLastTile, (part+1)*tiles/parts*kernel.ChannelLastTile
+	outs := min(b.vecs*g.s.Lanes, g.out.C-b.first)
+	step := g.taps * g.out.C
+	l := g.list[tap]
+	width := b.vecs * g.s.Lanes
+	a := kernel.ChannelLastGrad{Y: g.y[b.first:], Vecs: b.vecs}
+	whole := lo // inputs before it go straight into dst
+	if outs == width {
+		whole = max(lo, min(hi, g.in.C/kernel.ChannelLastTile*kernel.ChannelLastTile))
+	}
+	areas := (len(l.x) + channelLastGradArea - 1) / channelLastGradArea
+	for area := range areas {
+		q, end := area*len(l.x)/areas, (area+1)*len(l.x)/areas
+		a.XPos, a.YPos = l.x[q:end], l.y[q:end]
+		if whole > lo {
+			a.X, a.Dst, a.DstStride = g.x[lo:], g.dst[lo*step+tap*g.out.C+b.first:], step
+			a.Tiles = (whole - lo) / kernel.ChannelLastTile
+			g.s.ChannelLastGrad(&a)
+		}
+		for i := whole; i < hi; i += kernel.ChannelLastTile { // the rest would write beyond its rows or columns
+			tmp := g.scratch[worker]
+			clear(tmp)
+			a.X, a.Dst, a.DstStride, a.Tiles = g.x[i:], tmp, width, 1
+			g.s.ChannelLastGrad(&a)
+			at := i*step + tap*g.out.C + b.first
+			for r := range min(kernel.ChannelLastTile, g.in.C-i) {
+				for v := range outs {
+					g.dst[at+r*step+v] += tmp[r*width+v]
+				}
+			}
+		}
+	}
+}

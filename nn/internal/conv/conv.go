@@ -1,0 +1,176 @@
+// Package conv holds the convolutions of the engine with their gradients, direct and by Winograd's algorithm, in both memory
+// layouts (docs/engine.md). It knows activations as slices of a [Layout] and nothing of layers or networks. Start at [Conv].
+package conv
+
+import (
+	"fmt"
+
+	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
+)
+
+// Conv is a convolution with its gradients in one layout, for inputs and outputs of the layouts that it was made for. It packs
+// weights [in][tap][out] for the kernels before their use.
+type Conv interface {
+	// PackForward makes the weights ready for Forward, PackBackward for InputGradient.
+	PackForward(w []float32)
+	PackBackward(w []float32)
+	// Forward writes the output for images of x, finished by f. In planes, a convolution of stride 2 takes the [Phases] of its
+	// input.
+	Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish)
+	// Finishes says whether Forward takes a Finish that does anything.
+	Finishes() bool
+	// InputGradient writes the gradient of the input, plus res where it is not nil, laid out as dx: as what Forward takes.
+	InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32)
+	// WeightGradient adds the gradient of the weights over images [first, limit).
+	WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int)
+}
+
+// Packed holds a convolution's weights in the kernels' forms. Convolutions of one kind may share it. The zero value is ready.
+type Packed struct{ forward, backward []float32 }
+
+// Maker makes the convolutions of one pass, which run one after the other: they share what they work in.
+type Maker struct {
+	Set       *kernel.Set
+	Algorithm string // one of Algorithms
+	Workers   int    // of the teams that will run the convolutions
+	Inference bool   // without gradients
+	scratch   scratch
+}
+
+// Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the whole map.
+// It builds the tables of offsets that the kernels follow, and panics where shapes do not fit each other, where an offset is
+// beyond 32 bits and where a map in planes is narrower than PlanesWidth. Tables of channel-last convolutions and of Winograd's
+// algorithm depend on the number of images; the first run for it builds them.
+func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
+	w.check(in, out)
+	if m.scratch == nil {
+		m.scratch = scratch{}
+	}
+	fast := m.byWinograd(in, out, w)
+	if in.ChannelLast {
+		u := newDirectChannelLast(m.Set, in, out, w, m.Workers, packed)
+		if fast {
+			return newWinogradChannelLast(u, m.Workers, m.Inference, m.scratch)
+		}
+		return u
+	}
+	u := newDirectPlanes(m.Set, in, out, w, m.Workers, packed)
+	if fast {
+		return newWinogradPlanes(u, m.Workers, m.Inference, m.scratch)
+	}
+	return u
+}
+
+// Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size.
+type Window struct{ Taps, Stride int }
+
+// check panics unless the window takes in to out.
+func (w Window) check(in, out Layout) {
+	if w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
+		panic(fmt.Sprintf("conv: %d taps and stride %d; want 1 or 9, and 1 or 2", w.Taps, w.Stride))
+	}
+	if in.ChannelLast != out.ChannelLast || in.N != out.N || out.H != w.Out(in.H) || out.W != w.Out(in.W) ||
+		min(in.C, out.C, out.N, out.H, out.W) < 1 {
+		panic(fmt.Sprintf("conv: input %v and output %v; want one layout, as many images and sides divided by stride %d", in, out, w.Stride))
+	}
+	if !out.ChannelLast && out.W < PlanesWidth {
+		panic(fmt.Sprintf("conv: maps of %d×%d pixels in planes, narrower than %d. Use the channel-last layout", out.H, out.W, PlanesWidth))
+	}
+}
+
+// shift is where a tap lies relative to the centre.
+func (w Window) shift(tap int) (dy, dx int) {
+	if w.Taps == 1 {
+		return 0, 0
+	}
+	return tap/3 - 1, tap%3 - 1
+}
+
+// Out is the number of output pixels along a side of n.
+func (w Window) Out(n int) int { return (n + w.Stride - 1) / w.Stride }
+
+// source is the input coordinate that an output coordinate reads through a shift.
+func (w Window) source(y, dy, limit int) (int, bool) {
+	iy := y*w.Stride + dy
+	return iy, iy >= 0 && iy < limit
+}
+
+// target is the output coordinate that reads an input coordinate through a shift.
+func (w Window) target(y, dy, limit int) (int, bool) {
+	t := y - dy
+	return t / w.Stride, t >= 0 && t%w.Stride == 0 && t/w.Stride < limit
+}
+
+// plus finishes a sum by adding another array.
+type plus struct{ ones, zeros []float32 }
+
+// newPlus serves a convolution with so many outputs.
+func newPlus(outputs int) plus {
+	n := Reach(outputs)
+	p := plus{make([]float32, n), make([]float32, n)}
+	for i := range p.ones {
+		p.ones[i] = 1
+	}
+	return p
+}
+
+// to is the sum plus res, or the sum alone where res is nil.
+func (p plus) to(res []float32) kernel.Finish {
+	if res == nil {
+		return kernel.Finish{}
+	}
+	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
+}
+
+// ends is what the convolutions of both layouts have, and where their runs end.
+type ends struct {
+	s       *kernel.Set
+	w       Window
+	in, out Layout // in planes with stride 2, in is that of the phases
+	weights int    // floats of the parameter
+	packed  *Packed
+	plus    plus
+}
+
+// checkForward, checkInput and checkWeights look at the buffers of a run, once: they must be as long as the tables reach.
+func (e *ends) checkForward(z, x []float32, images int, f kernel.Finish) {
+	if e.packed.forward == nil {
+		panic("conv: Forward without PackForward")
+	}
+	e.in.holds("input", x, images)
+	e.out.holds("output", z, images)
+	if f.Res != nil {
+		e.out.holds("residual", f.Res, images)
+	}
+}
+
+func (e *ends) checkInput(dx, dz []float32, images int, res []float32) {
+	if e.packed.backward == nil {
+		panic("conv: InputGradient without PackBackward")
+	}
+	e.in.holds("gradient of the input", dx, images)
+	e.out.holds("gradient of the output", dz, images)
+	if res != nil {
+		e.in.holds("sum with the gradient of the input", res, images)
+	}
+}
+
+func (e *ends) checkWeights(dw, dz, x []float32, first, limit int) {
+	if len(dw) != e.weights || first < 0 || first >= limit {
+		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d; want %d over some", len(dw), first, limit, e.weights))
+	}
+	e.in.holds("input", x, limit)
+	e.out.holds("gradient of the output", dz, limit)
+}
+
+// room returns v, or n floats if it is still empty. New ones are zero, and so stays what pads a block.
+func room(v *[]float32, n int) []float32 {
+	if *v == nil {
+		*v = make([]float32, n)
+	}
+	if len(*v) != n {
+		panic(fmt.Sprintf("conv: room for %d packed weights; want %d. Share Packed between convolutions of one kind only", len(*v), n))
+	}
+	return *v
+}

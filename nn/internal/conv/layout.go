@@ -1,0 +1,119 @@
+package conv
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Layout is the shape of an activation and how it lies in memory (docs/engine.md), as [PlanesLayout] or [ChannelLastLayout].
+type Layout struct {
+	ChannelLast bool
+	C, H, W     int
+	N           int // images there is room for
+
+	// planes: floats from a row to the next, from an image, from a channel, and where a channel's first pixel lies
+	RowStride           int
+	plane, stride, lead int
+	// channel-last: floats from a pixel to the next
+	PixelStride int
+}
+
+const (
+	// ChannelPad is the multiple that channels are padded to in the channel-last layout: the widest vector.
+	ChannelPad = 16
+	// PlanesWidth is the narrowest map kept in planes: a vector's overshoot must end in the zero row.
+	PlanesWidth = 14
+
+	tileSlack = 32 // planes: a contiguous tile may overshoot by almost two vectors
+	planesPad = 10 // planes: the last block of outputs may reach this far beyond them
+)
+
+func roundUp(n, m int) int { return (n + m - 1) / m * m }
+
+// Reach is the number of values, one a channel, that blocks of so many outputs may read or write.
+func Reach(outputs int) int { return roundUp(outputs+planesPad, ChannelPad) }
+
+// PlanesLayout lies channel by channel, inside a channel image after image, each image a plane of (h+1)×(w+1) floats with one
+// zero column and one zero row, and a lead of zeros before the first. It panics where offsets of 32 bits do not reach all of it.
+func PlanesLayout(c, h, w, n int) Layout { return reached(planesLayout, c, h, w, n) }
+
+func planesLayout(c, h, w, n int) Layout {
+	g := Layout{C: c, H: h, W: w, N: n, RowStride: w + 1, plane: (h + 1) * (w + 1)}
+	g.lead = roundUp(w+2, 16)
+	g.stride = roundUp(g.lead+n*g.plane+w+2+tileSlack, 16)
+	if g.stride%1024 == 0 {
+		g.stride += 80 // channels 4 KB apart would share a cache set
+	}
+	return g
+}
+
+// ChannelLastLayout lies pixel by pixel, dense [n][y][x][c], the channels padded to a multiple of ChannelPad. It panics where
+// offsets of 32 bits do not reach all of it.
+func ChannelLastLayout(c, h, w, n int) Layout { return reached(channelLastLayout, c, h, w, n) }
+
+func channelLastLayout(c, h, w, n int) Layout {
+	stride := roundUp(c, ChannelPad)
+	if stride/ChannelPad%2 == 0 && h*w > 1 {
+		stride += ChannelPad // an even number of cache lines apart, pixels would reach only half of a cache's sets
+	}
+	return Layout{ChannelLast: true, C: c, H: h, W: w, N: n, PixelStride: stride}
+}
+
+// reached makes a layout. It panics where the tables of convolutions, whose offsets are of 32 bits, do not reach all of it.
+func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
+	g := layout(c, h, w, n)
+	size := g.Size()
+	if size <= math.MaxInt32 {
+		return g
+	}
+	remedy := "Use smaller images"
+	if most := sort.Search(n, func(m int) bool { return layout(c, h, w, m+1).Size() > math.MaxInt32 }); most > 0 {
+		remedy = fmt.Sprintf("Use at most %d images at a time", most)
+	}
+	panic(fmt.Sprintf("conv: %d images with %d channels of %d×%d pixels take %d floats, and offsets reach %d. %s",
+		n, c, h, w, size, math.MaxInt32, remedy))
+}
+
+// offset is v as an entry of a table, which is built once. Loops that use the table check nothing.
+func offset(table string, v int) int32 {
+	if int(int32(v)) != v {
+		beyond(table, v)
+	}
+	return int32(v)
+}
+
+func beyond(table string, v int) {
+	panic(fmt.Sprintf("conv: table of %s: %d does not fit 32 bits. Use a smaller batch, smaller images or fewer channels", table, v))
+}
+
+// holds panics unless a buffer is as long as tables of so many images reach.
+func (g Layout) holds(what string, buf []float32, images int) {
+	if images < 1 || images > g.N {
+		panic(fmt.Sprintf("conv: %s: %d images; want 1 to %d, as the convolution was made for", what, images, g.N))
+	}
+	if len(buf) < g.Size() {
+		panic(fmt.Sprintf("conv: %s: a buffer of %d floats; want %d for %d images with %d channels of %d×%d pixels",
+			what, len(buf), g.Size(), g.N, g.C, g.H, g.W))
+	}
+}
+
+// Size is the number of floats of a buffer of this layout.
+func (g Layout) Size() int {
+	if g.ChannelLast {
+		return g.zeros() + g.PixelStride
+	}
+	return (g.C+planesPad)*g.stride + tileSlack
+}
+
+// zeros is, in the channel-last layout, the index of a pixel of zeros behind the map.
+func (g Layout) zeros() int { return g.N*g.H*g.W*g.PixelStride + tileSlack }
+
+// RowAt is the index of pixel (y, 0) of an image's channel in the planes layout.
+func (g Layout) RowAt(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.RowStride }
+
+// PixelAt is the index of channel 0 of a pixel in the channel-last layout.
+func (g Layout) PixelAt(img, y, x int) int { return ((img*g.H+y)*g.W + x) * g.PixelStride }
+
+// Pixels is the number of pixels of one image.
+func (g Layout) Pixels() int { return g.H * g.W }

@@ -1,0 +1,47 @@
+package conv
+
+import (
+	"ocl/internal/kernel"
+	"ocl/nn/internal/workers"
+)
+
+// Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases of a
+// gradient.
+type Phases struct {
+	Split    Layout // of the phases
+	s        *kernel.Set
+	g        Layout
+	dst, src []float32
+	images   int
+	merge    bool
+}
+
+// NewPhases serves maps of layout g.
+func NewPhases(s *kernel.Set, g Layout) *Phases { return &Phases{s: s, g: g, Split: phasesOf(g)} }
+
+// phasesOf is the layout of the phases of a map: phase (py, px) of channel c holds pixels (2y+py, 2x+px) and is channel
+// (2·py+px)·C + c.
+func phasesOf(g Layout) Layout { return PlanesLayout(4*g.C, (g.H+1)/2, (g.W+1)/2, g.N) }
+
+// Run writes the phases of images of src to dst, or where merge is set the map whose phases src holds.
+func (f *Phases) Run(team *workers.Team, dst, src []float32, images int, merge bool) {
+	f.dst, f.src, f.images, f.merge = dst, src, images, merge
+	team.Run(f, f.g.C)
+}
+
+// DoChunk implements [workers.Task].
+func (f *Phases) DoChunk(_, c int) {
+	for img := range f.images {
+		for y := range f.g.H {
+			whole := f.g.RowAt(c, img, y)
+			even := f.Split.RowAt((2*(y&1))*f.g.C+c, img, y/2)
+			odd := even + f.g.C*f.Split.stride
+			ne, no := (f.g.W+1)/2, f.g.W/2
+			if f.merge {
+				f.s.Merge(f.dst[whole:][:f.g.W], f.src[even:][:ne], f.src[odd:][:no])
+			} else {
+				f.s.Split(f.dst[even:][:ne], f.dst[odd:][:no], f.src[whole:][:f.g.W])
+			}
+		}
+	}
+}
