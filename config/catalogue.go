@@ -182,7 +182,7 @@ func namesOf[T entry](list []T) []string {
 // Names lists every key: those of [Keys], then method.<name>.<option> of each option.
 func (s *Schema) Names() []string {
 	var names []string
-	for _, k := range table {
+	for _, k := range Keys() {
 		names = append(names, k.Name)
 	}
 	for _, m := range s.Methods {

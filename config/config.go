@@ -95,7 +95,7 @@ type Stream struct {
 	Batch      int // b, samples in an incoming batch
 	ClassOrder Order
 	DropLast   *bool     // nil: by protocol (survey and tuning drop, standard learns)
-	Augment    bool      // crop and flip
+	Augment    bool      // of earlier programs, whose streams cropped and flipped; Replay.Augment has taken its place
 	Mean       []float64 // normalisation, a value a channel
 	Std        []float64
 }
@@ -123,6 +123,7 @@ type Replay struct {
 	Batch      int    // rows replayed beside each incoming batch
 	Iterations int    // steps on each incoming batch
 	Joint      bool   // one concatenated pass instead of two
+	Augment    bool   // crop and flip at each draw
 	Teacher    string // the statistics that a teacher's batch norm goes by; "" is by method
 }
 
@@ -143,9 +144,9 @@ type Optimizer struct {
 
 // Seeds are seeds of their own for some of the random choices; nil is the run's seed.
 type Seeds struct {
-	Order  *uint64 // of classes and samples, and how they are augmented
+	Order  *uint64 // of classes and samples
 	Init   *uint64 // initial parameters of networks
-	Memory *uint64 // what is stored and what is replayed
+	Memory *uint64 // what is stored, what is replayed and how images are augmented
 }
 
 // Engine is how the arithmetic is done. Results of different engines differ in their last bits.
@@ -160,7 +161,7 @@ func (c Config) OrderSeed() uint64 { return orSeed(c.Seeds.Order, c.Seed) }
 // InitSeed is the seed of the initial parameters of networks.
 func (c Config) InitSeed() uint64 { return orSeed(c.Seeds.Init, c.Seed) }
 
-// MemorySeed is the seed of what is stored and replayed.
+// MemorySeed is the seed of what is stored and replayed, and of how images are augmented.
 func (c Config) MemorySeed() uint64 { return orSeed(c.Seeds.Memory, c.Seed) }
 
 func orSeed(own *uint64, seed uint64) uint64 {

@@ -165,8 +165,9 @@ func TestTextSets(t *testing.T) {
 	src := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		c := drawn(src)
+		c.Stream.Augment = false // nobody sets it any more
 		got := Default()
-		for _, k := range table {
+		for _, k := range Keys() {
 			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool {
 				return strings.TrimSpace(s) != s || strings.ContainsAny(s, ",[]'\"\t\n") || s == ""
 			}) {
@@ -211,8 +212,57 @@ func TestHistoricalValues(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"seed": 3}`), &c); err != nil || c.Replay.Teacher != TeacherEvaluation {
 		t.Errorf("a result: teacher %q (%v), want %q", c.Replay.Teacher, err, TeacherEvaluation)
 	}
-	if _, err := small.Parse("x", []byte("version: 2\n")); err == nil || !strings.Contains(err.Error(), "newer ocl") {
+	if _, err := small.Parse("x", []byte("version: 3\n")); err == nil || !strings.Contains(err.Error(), "newer ocl") {
 		t.Errorf("a newer file: %v", err)
+	}
+}
+
+// A retired key is refused where a person gives it, with what to do instead. Files of earlier programs are read, and mean what they
+// meant; a run of what is no more is refused.
+func TestRetiredKey(t *testing.T) {
+	const key, instead = "stream.augment", "Use replay.augment (--replay-augment)"
+	for _, text := range []string{"stream: {augment: true}\n", "stream: {augment: false}\n", "stream: {augment: null}\n"} {
+		if _, err := small.Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), "config: x:1: "+key+" is no key any more. "+instead) {
+			t.Errorf("%s: error %v", text, err)
+		}
+	}
+	c := Default()
+	if err := small.Set(&c, key, "true"); err == nil || !strings.Contains(err.Error(), instead) {
+		t.Errorf("set: error %v", err)
+	}
+	if got := RetiredFlag("augment"); got == "" || RetiredFlag("memory") != "" || RetiredFlag("") != "" {
+		t.Errorf("the flag: %q", got)
+	}
+	for _, on := range []bool{false, true} {
+		file := fmt.Appendf(nil, "version: 1\nstream: {augment: %v}\n", on)
+		record := fmt.Appendf(nil, `{"stream": {"augment": %v}}`, on)
+		written, err := small.Parse("x", file)
+		recorded, err2 := small.ParseRecord("x", record)
+		if err != nil || err2 != nil || written.Stream.Augment != on || recorded.Stream.Augment != on {
+			t.Errorf("%v: read as %v (%v) and %v (%v)", on, written.Stream.Augment, err, recorded.Stream.Augment, err2)
+		}
+		want := ""
+		if on {
+			want = "stream.augment=true\n"
+		}
+		if got := written.Canonical(); got != want {
+			t.Errorf("%v: the identity is %q, want %q", on, got, want)
+		}
+		err = small.Validate(written)
+		if refused := err != nil && strings.Contains(err.Error(), key+": true is a setting of an earlier program. "+instead); refused != on {
+			t.Errorf("%v: a run of it: %v", on, err)
+		}
+		text, err := json.Marshal(written)
+		if err != nil || strings.Contains(string(text), `"class_order":"random","drop_last":null,"augment":true`) != on || strings.Count(string(text), `"augment"`) != 1+strings.Count(want, "\n") {
+			t.Errorf("%v: written as %s (%v)", on, text, err)
+		}
+	}
+	schema, err := small.JSONSchema()
+	if err != nil || strings.Count(string(schema), `"augment"`) != 1 {
+		t.Errorf("the schema has augment %d times (%v), want that of replay", strings.Count(string(schema), `"augment"`), err)
+	}
+	if names := small.Names(); slices.Contains(names, key) || !slices.Contains(names, "replay.augment") || strings.Contains(small.Markdown(), key) {
+		t.Error("lists of keys have the retired one")
 	}
 }
 
@@ -742,6 +792,12 @@ func TestJSONSchema(t *testing.T) {
 func TestKeysAreDeclaredWhole(t *testing.T) {
 	flags := map[string]bool{}
 	for _, k := range table {
+		if k.Retired != "" {
+			if k.field == nil || k.Help != "" || k.kind() != kindTruth { // whose zero value and default are one
+				t.Errorf("%s is not retired whole", k.Name)
+			}
+			continue
+		}
 		if k.Help == "" || k.field == nil || k.Flag != "" && k.Group == "" {
 			t.Errorf("%s is not declared whole", k.Name)
 		}

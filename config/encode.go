@@ -22,7 +22,11 @@ type branch struct {
 // tree is c in the order of its keys, the version first.
 func (c Config) tree() []branch {
 	t := []branch{{name: versionKey, value: Version}}
+	d := Default()
 	for _, k := range table {
+		if k.Retired != "" && equal(k.value(&c), k.value(&d)) {
+			continue
+		}
 		section, name, nested := strings.Cut(k.Name, ".")
 		leaf := branch{name: name, value: k.value(&c)}
 		if leaf.value == nil || k.optional() && leaf.value == "" {

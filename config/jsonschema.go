@@ -12,8 +12,8 @@ func (s *Schema) JSONSchema() ([]byte, error) {
 	root := closed("an experiment of ocl; `ocl config keys` lists the keys")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "ocl config"
-	add(root, versionKey, map[string]any{"type": "integer", "const": Version, "description": "of the file; the program writes it"})
-	for _, k := range table {
+	add(root, versionKey, map[string]any{"type": "integer", "minimum": 1, "maximum": Version, "description": "of the file; the program writes it"})
+	for _, k := range Keys() {
 		into, name := root, k.Name
 		if section, below, nested := strings.Cut(k.Name, "."); nested {
 			into, name = within(root, section), below

@@ -34,6 +34,9 @@ type Key struct {
 	ReadBy string
 	// Historic is the value of files that were written before the key was; nil is the default.
 	Historic any
+	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it, flags and people's
+	// files may not, and no run has another value than the zero one.
+	Retired string
 
 	field func(*Config) any // a pointer to where it is kept
 }
@@ -61,8 +64,9 @@ var table = []Key{
 		Help: "order in which tasks take the classes; random is drawn from the seed, given is 0, 1, …", field: func(c *Config) any { return &c.Stream.ClassOrder }},
 	{Name: "stream.drop_last", Flag: "drop-last", Group: GroupData, Unset: "by protocol: false under standard, else true",
 		Help: "leave out a task's last batch when it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
-	{Name: "stream.augment", Flag: "augment", Group: GroupData, Help: "crop and flip incoming images",
-		field: func(c *Config) any { return &c.Stream.Augment }},
+	{Name: "stream.augment", Flag: "augment",
+		Retired: "Use replay.augment (--replay-augment): memory holds images as they came, and each draw is cropped and flipped anew",
+		field:   func(c *Config) any { return &c.Stream.Augment }},
 	{Name: "stream.mean", Unset: "0", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "normalise, (pixel − mean) / std: a value a channel, pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
 	{Name: "stream.std", Unset: "1", Above: true, Most: math.MaxFloat64,
@@ -83,6 +87,9 @@ var table = []Key{
 		Help: "steps on each incoming batch", field: func(c *Config) any { return &c.Replay.Iterations }},
 	{Name: "replay.joint", Flag: "joint", Group: GroupMethod,
 		Help: "one pass over incoming and replayed samples together instead of two", field: func(c *Config) any { return &c.Replay.Joint }},
+	{Name: "replay.augment", Flag: "replay-augment", Group: GroupMethod,
+		Help:  "crop and flip images anew at each draw, incoming and replayed ones; memory holds them as they came",
+		field: func(c *Config) any { return &c.Replay.Augment }},
 	{Name: "replay.teacher", Flag: "teacher", Group: GroupMethod, Value: "MODE", Unset: "by method",
 		Choices: []string{TeacherEvaluation, TeacherTraining}, Historic: TeacherEvaluation,
 		Help:  "statistics that a teacher's batch norm goes by: evaluation (the running ones) or training (those of the images it is shown)",
@@ -111,11 +118,11 @@ var table = []Key{
 		Help: "also evaluate after every N steps, on the tasks seen; no bit of the training depends on it", field: func(c *Config) any { return &c.EvalEvery }},
 	{Name: "seed", Flag: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
 		field: func(c *Config) any { return &c.Seed }},
-	{Name: "seeds.order", Unset: "the run's seed", Help: "a seed of its own for the order of classes and samples, and for augmentation",
+	{Name: "seeds.order", Unset: "the run's seed", Help: "a seed of its own for the order of classes and samples",
 		field: func(c *Config) any { return &c.Seeds.Order }},
 	{Name: "seeds.init", Unset: "the run's seed", Help: "a seed of its own for the initial parameters of networks",
 		field: func(c *Config) any { return &c.Seeds.Init }},
-	{Name: "seeds.memory", Unset: "the run's seed", Help: "a seed of its own for what is stored and what is replayed",
+	{Name: "seeds.memory", Unset: "the run's seed", Help: "a seed of its own for what is stored, what is replayed and how images are augmented",
 		field: func(c *Config) any { return &c.Seeds.Memory }},
 	{Name: "runs", Flag: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …",
 		field: func(c *Config) any { return &c.Runs }},
@@ -126,9 +133,22 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Engine.Convolution }},
 }
 
-// Keys lists all keys that are fields, in the order in which files have them.
-func Keys() []Key { return slices.Clone(table) }
+// Keys lists all keys that are fields, in the order in which files have them, without those that are retired.
+func Keys() []Key {
+	return slices.DeleteFunc(slices.Clone(table), func(k Key) bool { return k.Retired != "" })
+}
 
+// RetiredFlag says what to do instead of a flag that there was in an earlier program; "" is no such flag.
+func RetiredFlag(name string) string {
+	for _, k := range table {
+		if k.Retired != "" && k.Flag == name {
+			return k.Retired
+		}
+	}
+	return ""
+}
+
+// find finds a key, retired or not.
 func find(name string) (Key, bool) {
 	i := slices.IndexFunc(table, func(k Key) bool { return k.Name == name })
 	if i < 0 {

@@ -18,7 +18,7 @@ type Entry struct {
 // Entries describes all keys: those of [Keys], then the options of the methods.
 func (s *Schema) Entries() []Entry {
 	var all []Entry
-	for _, k := range table {
+	for _, k := range Keys() {
 		e := Entry{Name: k.Name, Default: k.Default(), Range: k.Wanted(), Help: k.Help, ReadBy: k.ReadBy}
 		if k.Flag != "" {
 			e.Flag = "--" + k.Flag
@@ -52,7 +52,7 @@ func (s *Schema) Markdown() string {
 		}
 		return "`" + text + "`"
 	}
-	for _, e := range s.Entries()[:len(table)] {
+	for _, e := range s.Entries()[:len(Keys())] {
 		value := code(e.Default)
 		if strings.Contains(e.Default, " ") {
 			value = e.Default

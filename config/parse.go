@@ -16,7 +16,7 @@ import (
 // Version is that of the files that the program writes. A file with a version has all keys of the program that wrote it;
 // one that it lacks was not there yet, and has its historical value. The version rises when a key changes its meaning or
 // goes away.
-const Version = 1
+const Version = 2
 
 // versionKey is the first line of files that the program writes.
 const versionKey = "version"
@@ -55,18 +55,17 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return c, fmt.Errorf("config: %s: the file holds several documents. Keep one of them", name)
 	}
-	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}}
+	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, written: record}
 	root := resolve(document.Content[0])
 	v := r.version(root)
 	if v > Version {
 		return c, fmt.Errorf("config: %s: it was written by a newer ocl (version %d). This program reads version %d; use the newer one", name, v, Version)
 	}
-	written := v > 0 || record
-	if written {
+	if r.written = v > 0 || record; r.written {
 		c = Historic()
 	}
 	r.section("", root)
-	if written {
+	if r.written {
 		c = s.Recorded(c)
 	}
 	return c, r.err()
@@ -75,10 +74,11 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 // reader walks one document.
 type reader struct {
 	faults
-	schema *Schema
-	name   string
-	c      *Config
-	seen   map[string]bool
+	schema  *Schema
+	name    string
+	c       *Config
+	seen    map[string]bool
+	written bool // by a program
 }
 
 // resolve follows an alias to what it stands for.
@@ -171,6 +171,9 @@ func (r *reader) isSection(key string) bool {
 // leaf sets a key from its node.
 func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	k, option, err := r.schema.find(key)
+	if old, ok := find(key); ok && r.written { // retired keys too
+		k, err = old, nil
+	}
 	if err != nil {
 		r.add(where, "%w", err)
 		return
@@ -235,9 +238,12 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// find finds a key of the table or an option of a method. The error says what is unknown and what was probably meant.
+// find finds a key of the table that is not retired, or an option of a method. The error says what is unknown and what was probably meant.
 func (s *Schema) find(key string) (Key, *Option, error) {
-	if k, ok := find(key); ok {
+	switch k, ok := find(key); {
+	case ok && k.Retired != "":
+		return Key{}, nil, fmt.Errorf("%s is no key any more. %s", key, k.Retired)
+	case ok:
 		return k, nil, nil
 	}
 	name, option, ok := cutOption(key)

@@ -27,6 +27,9 @@ func (s *Schema) Validate(c Config) error {
 	for _, k := range table {
 		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
+		if d := Default(); k.Retired != "" && !equal(k.value(&c), k.value(&d)) {
+			f.add(k.Name, "%s is a setting of an earlier program. %s, or that program", k.text(&c), k.Retired)
+		}
 	}
 	for key, v := range options(c) {
 		checkText(&f, key, v)

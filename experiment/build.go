@@ -29,8 +29,8 @@ func newStream(set *data.Set, c config.Config) (view, error) {
 	}
 	o := stream.Options{
 		Kind: c.Stream.Kind, Tasks: c.Stream.Tasks, Batch: c.Stream.Batch, Keep: keep, Order: c.Stream.ClassOrder.Name,
-		DropLast: *c.Stream.DropLast, Augment: c.Stream.Augment,
-		Mean: c.Stream.Mean, Std: c.Stream.Std, Seed: c.OrderSeed(),
+		DropLast: *c.Stream.DropLast,
+		Mean:     c.Stream.Mean, Std: c.Stream.Std, Seed: c.OrderSeed(),
 	}
 	if classes := c.Stream.ClassOrder.Classes; len(classes) > 0 {
 		o.Order, o.ClassOrder = stream.List, classes
@@ -72,7 +72,7 @@ func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 // setup is what the config of one run says of its method.
 func setup(c config.Config) method.Setup {
 	s := method.Setup{
-		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint,
+		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,
 		Training: c.Replay.Teacher == config.TeacherTraining,
 		Seed:     c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
 	}

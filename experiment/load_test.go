@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,5 +29,42 @@ func TestLoadReadsNoDisk(t *testing.T) {
 		if used := after.TotalAlloc - before.TotalAlloc; used > most {
 			t.Errorf("%q: took %d MB", begin, used>>20)
 		}
+	}
+}
+
+// TestEarlierAugmentation: what an earlier program made on a stream that cropped images is read. No run of it goes on or is repeated, as
+// this program has no such stream; the message says what there is instead.
+func TestEarlierAugmentation(t *testing.T) {
+	const instead = "stream.augment: true is a setting of an earlier program. Use replay.augment (--replay-augment)"
+	switchedOn := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := strings.NewReplacer("augment: false", "augment: true", `"augment": false`, `"augment": true`).Replace(string(text))
+		if on == string(text) {
+			t.Fatalf("%s says nothing of augmentation", from)
+		}
+		if err := os.WriteFile(to, []byte(on), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "result.json")
+	switchedOn(filepath.Join(version1, "expected.json"), path)
+	c, _, err := Load(path)
+	if err != nil || !c.Stream.Augment {
+		t.Fatalf("read as %v (%v)", c.Stream.Augment, err)
+	}
+	if _, err := Open(c, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
+		t.Errorf("repeated: %v", err)
+	}
+	out := filepath.Join(t.TempDir(), "x")
+	if err := os.CopyFS(out, os.DirFS(filepath.Join(version1, "experiment"))); err != nil {
+		t.Fatal(err)
+	}
+	switchedOn(filepath.Join(out, ConfigFile), filepath.Join(out, ConfigFile))
+	if _, err := Resume(context.Background(), out, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
+		t.Errorf("gone on with: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,12 +70,13 @@ func TestInterruptedResumes(t *testing.T) {
 }
 
 // TestEveryMethodResumes at the end of the second task and in the middle of the third, whatever the method keeps besides its
-// network and memory.
+// network and memory; the draws of augmentation among it, where the method augments.
 func TestEveryMethodResumes(t *testing.T) {
 	t.Parallel()
 	for _, info := range method.Catalogue() {
 		c := tiny()
 		c.Methods, c.Runs = []string{info.Name}, 1
+		c.Replay.Augment = slices.Contains(info.Settings, "replay.augment")
 		if !info.UsesMemory {
 			c.Memory = config.DefaultMemory // what nobody chose
 		}

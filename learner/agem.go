@@ -34,7 +34,7 @@ var (
 func NewAGEM(r *Replay) *AGEM {
 	a := &AGEM{Replay: r, reference: make([]float32, len(r.Net.Params()))}
 	a.apart = [][]float32{a.reference}
-	r.Step = a
+	r.Step, r.owner = a, "A-GEM"
 	return a
 }
 
@@ -44,7 +44,7 @@ func (a *AGEM) BeginTask(t ocl.TaskInfo) error {
 	return a.beginTask(t)
 }
 
-// EndTask implements [ocl.TaskAware]; without a trick nothing happens.
+// EndTask implements [ocl.TaskAware]; without a trick nothing is learned.
 func (a *AGEM) EndTask(ctx context.Context) error { return a.endTask(ctx) }
 
 // Gradient implements [Stepper].
@@ -52,7 +52,7 @@ func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
 	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
 	if a.tasks > 1 {
-		replay, err := r.retrieve(b)
+		replay, err := r.retrieve()
 		if err != nil {
 			return s, err
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/internal/rng"
 	"ocl/tensor"
 )
@@ -52,6 +53,43 @@ func (a *augmenter) cropAndFlip(x *tensor.Tensor, src *rng.Source) {
 			}
 		}
 	}
+}
+
+// augmentation changes what a network is shown, anew at each draw. Without a source it changes nothing.
+type augmentation struct {
+	augmenter
+	rand  *rng.Source
+	shown batch
+}
+
+// begin makes the source "replay/augment" of a learner's seed.
+func (a *augmentation) begin(seed uint64) { a.rand = rng.New(seed, "replay/augment") }
+
+// apply changes each row of x.
+func (a *augmentation) apply(x *tensor.Tensor) {
+	if a.rand != nil {
+		a.cropAndFlip(x, a.rand)
+	}
+}
+
+// of is b as the network is shown it: changed in a buffer of its own, or b itself.
+func (a *augmentation) of(b ocl.Batch) ocl.Batch {
+	if a.rand == nil {
+		return b
+	}
+	a.shown.resize(b.Len(), b.X.Shape[1], b.X.Shape[2], b.X.Shape[3])
+	copy(a.shown.x.Data, b.X.Data)
+	copy(a.shown.y, b.Y)
+	a.apply(&a.shown.x)
+	return ocl.Batch{X: &a.shown.x, Y: a.shown.y}
+}
+
+// parts is the state: the source, where there is one.
+func (a *augmentation) parts() checkpoint.Parts {
+	if a.rand == nil {
+		return nil
+	}
+	return checkpoint.Parts{checkpoint.Binary("rng/augment", a.rand)}
 }
 
 // mixture is the second half of a batch that was cut and mixed: row i holds a box of another row, whose label is y[i].

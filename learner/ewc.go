@@ -58,14 +58,14 @@ func NewEWC(r *Replay, o EWCOptions) *EWC {
 		Replay: r, EWCOptions: o,
 		fisher: make([]float32, p), sum: make([]float32, p), weight: make([]float32, p), anchor: make([]float32, p),
 	}
-	r.Step = e
+	r.Step, r.owner = e, "EWC++"
 	return e
 }
 
 // BeginTask implements [ocl.TaskAware].
-func (e *EWC) BeginTask(ocl.TaskInfo) error {
+func (e *EWC) BeginTask(t ocl.TaskInfo) error {
 	e.step = 0
-	return nil
+	return e.beginTask(t)
 }
 
 // Observe implements [ocl.Learner]. The penalty is part of the loss; where it explodes, the error names λ.
@@ -131,8 +131,12 @@ func (e *refreshment) Do(lo, hi int) {
 	clear(sum)
 }
 
-// EndTask implements [ocl.TaskAware].
-func (e *EWC) EndTask(context.Context) error {
+// EndTask implements [ocl.TaskAware]: the end of the task of the Replay first, so that what a review has learned is held too, and
+// then θ* and F̂. After an error that wraps that of ctx it can be called again and goes on.
+func (e *EWC) EndTask(ctx context.Context) error {
+	if err := e.endTask(ctx); err != nil {
+		return err
+	}
 	copy(e.anchor, e.Net.Params())
 	copy(e.weight, e.fisher)
 	e.anchored = true

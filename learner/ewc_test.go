@@ -12,6 +12,7 @@ import (
 	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
+	"ocl/loss"
 	"ocl/nn/arch"
 )
 
@@ -122,5 +123,30 @@ func TestEWCExplodes(t *testing.T) {
 	}
 	if !errors.Is(err, ocl.ErrDiverged) || !strings.Contains(err.Error(), " at step ") || !strings.Contains(err.Error(), "a smaller λ than 1e+06") {
 		t.Errorf("λ = 1e6: error %v, want ErrDiverged that names the step and λ", err)
+	}
+}
+
+// TestEWCForwards: what it is built of is told of tasks. With λ = 0 EWC++ with a teacher, classes and a review is the Replay with
+// them, bit for bit; and what it holds on to is the network after the review.
+func TestEWCForwards(t *testing.T) {
+	build := func() *learner.Replay {
+		r := replaying(t, 11)
+		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Labels: loss.Separated{}}
+		r.Review = &learner.Review{Batch: 4}
+		return r
+	}
+	plain, r := build(), build()
+	e := learner.NewEWC(r, learner.EWCOptions{Alpha: 0.9, Every: 2})
+	batches := residualCase.Batches(1, 6, 5)
+	want := residualCase.Learn(t, learner.Bounded{Replay: plain}, batches, 0, 6)
+	if got := residualCase.Learn(t, e, batches, 0, 6); !slices.Equal(got, want) {
+		t.Errorf("stats %v, want %v", got, want)
+	}
+	if !slices.Equal(plain.Net.Params(), r.Net.Params()) || !slices.Equal(plain.Net.Running(), r.Net.Running()) {
+		t.Error("another network than that of the Replay alone")
+	}
+	anchor := make([]float32, len(r.Net.Params()))
+	if err := learnertest.State(t, e).Decoder().Float32s("ewc/anchor", anchor); err != nil || !slices.Equal(anchor, r.Net.Params()) {
+		t.Errorf("it holds on to another network than that after the review (%v)", err)
 	}
 }

@@ -26,19 +26,22 @@ import (
 // where classes repeat (domain-incremental), replayed rows of the task's classes are trained on their labels too. In the
 // first task there is no teacher and nothing is replayed. It predicts by [NCM], whose means [ICaRL.Prepare] finds.
 //
-// It draws from the sources "memory/retrieve" and "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the
-// fields before the first call.
+// It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment from "replay/augment". Net, WS and
+// Opt belong to the learner. Set the fields before the first call.
 type ICaRL struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
 	Opt         optim.Optimizer
 	Memory      *memory.Store
-	ReplayBatch int // rows of B_M; all where fewer slots may be replayed
+	ReplayBatch int  // rows of B_M; all where fewer slots may be replayed
+	Augment     bool // crop and flip what is learned, at each draw, as [Replay] does
 	Seed        uint64
 	Teacher     Teacher
 	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
 
 	meter            meter
+	boundaries       boundaries
+	augment          augmentation
 	retrieve, update memory.Env
 	steps            int64
 	order            []ocl.Label // by output: the classes in the order in which they appeared
@@ -79,8 +82,11 @@ func (l *ICaRL) prepare() {
 	l.images = make([]*tensor.Tensor, 1)
 	l.Teacher.ws = l.WS.Beside()
 	l.loss = l.evaluate
+	if l.Augment {
+		l.augment.begin(l.Seed)
+	}
 	if l.Review != nil {
-		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, l.Seed)
+		l.Review.belong(l.Net, l.WS, l.Opt, l.Memory, &l.augment, l.Seed)
 		l.Review.column = func(y ocl.Label) ocl.Label { return ocl.Label(l.column[y]) }
 		l.Review.among = func() []ocl.Label { return l.outputs[:len(l.order)] }
 		for k := range l.column {
@@ -92,6 +98,9 @@ func (l *ICaRL) prepare() {
 // BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
 func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	l.prepare()
+	if err := l.boundaries.begin("iCaRL", task); err != nil {
+		return err
+	}
 	clear(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
@@ -126,6 +135,7 @@ func (l *ICaRL) EndTask(ctx context.Context) error {
 		}
 	}
 	l.Teacher.copy(l.Net)
+	l.boundaries.within = false
 	return nil
 }
 
@@ -162,7 +172,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	return stats, l.store(b)
 }
 
-// gather puts B_n and then B_M into one batch.
+// gather puts B_n and then B_M into one batch, as the network is shown it.
 func (l *ICaRL) gather(b ocl.Batch) {
 	l.slots = l.slots[:0]
 	if l.Teacher.net != nil {
@@ -178,6 +188,7 @@ func (l *ICaRL) gather(b ocl.Batch) {
 	incoming := copy(l.both.x.Data, b.X.Data)
 	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.x.Data[incoming:]
 	l.Memory.Gather(&l.replay, l.both.y[l.rows:], l.slots)
+	l.augment.apply(&l.both.x)
 }
 
 // aim sets the targets of all rows.
@@ -274,7 +285,7 @@ func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveSt
 
 // LoadState implements [ocl.State].
 func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
-	l.meter = meter{}
+	l.meter, l.boundaries = meter{}, boundaries{}
 	return l.parts().LoadState(d)
 }
 
@@ -295,7 +306,7 @@ func (l *ICaRL) parts() checkpoint.Parts {
 		parts = append(parts, checkpoint.Sub("review", l.Review.parts()), checkpoint.Then(l.Review.fits))
 	}
 	return append(parts, checkpoint.Sub("ncm", l.ncm.parts(l.Net.FeatureDim())),
-		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand))
+		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand), checkpoint.Inline(l.augment.parts()))
 }
 
 // arrange gives the classes their outputs, in the order in which they appeared.

@@ -216,6 +216,7 @@ func TestICaRLRefuses(t *testing.T) {
 	if _, err := l.Observe(context.Background(), relabelled(b, 2, 3)); err == nil || !strings.Contains(err.Error(), "row 1 has label 3") {
 		t.Errorf("a label of another task: error %v", err)
 	}
+	end(t, l)
 	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{6}}); err == nil || !strings.Contains(err.Error(), "class 6") {
 		t.Errorf("class 6 of 6: error %v", err)
 	}

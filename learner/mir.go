@@ -15,7 +15,7 @@ func (LookAhead) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 		return s, err
 	}
 	r.probe.incoming = true
-	replay, err := r.retrieve(b)
+	replay, err := r.retrieve()
 	r.probe.incoming = false
 	if err != nil || replay.Len() == 0 {
 		return s, err

@@ -24,7 +24,14 @@ import (
 //
 // A nil field is the choice of ER, experience replay. Without memory Replay is Finetune. Rows of the current task are
 // replayed too, from the first step with a stored sample on. The survey's tricks (§trick_detail) are values of Criterion,
-// Iterations, Classes, Teacher and Review. It draws from the sources "memory/retrieve" and "memory/update" of Seed. Net, WS and Opt belong to the learner. Set the fields before the first call.
+// Iterations, Classes, Teacher and Review. It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment
+// from "replay/augment". Net, WS and Opt belong to the learner. Set the fields before the first call.
+//
+// With Augment all that the network learns is cropped and flipped first: B_n anew for each step, each B_M, and each batch of a
+// review. M holds images as they came, so that each replay of a sample shows another crop of it. What judges samples (Retrieve and
+// Update, with [memory.Probe]) sees them as they came too: a score is about the sample and not about one crop, is not made
+// noisier by a draw, and one that is kept means the same later. θ^v of MIR is after the step on the augmented B_n, the step that is made.
+// A teacher answers for the very images that the network is shown.
 type Replay struct {
 	Net        *nn.Network
 	WS         *nn.Workspace
@@ -35,16 +42,21 @@ type Replay struct {
 	Update     memory.Updater   // nil is memory.Reservoir
 	Criterion  loss.Criterion   // nil is loss.CrossEntropy; used by several goroutines at once
 	Iterations int              // steps on each incoming batch; 0 is 1
+	Augment    bool             // crop and flip what is learned, at each draw
 	Seed       uint64
 
-	// What needs the boundaries of tasks; a Replay with one of them is used as [Bounded], unless it is part of a learner
-	// that is told of tasks anyway.
+	// What needs the boundaries of tasks. A Replay with one of them is used as [Bounded], unless it is part of a learner that is
+	// told of tasks anyway and tells it. It refuses to observe before a task has begun.
 	Classes *Classes // old and new classes, for Criterion; nil does not know them
 	Teacher *Teacher // its logits, for Criterion; nil is none
 	Review  *Review  // of the memory, at each task's end; nil is none
 
+	owner                  string // of the Replay, if it needs the boundaries of tasks itself
+	boundaries             boundaries
 	retrieveEnv, updateEnv memory.Env
 	probe                  probe
+	augment                augmentation
+	incoming               ocl.Batch // B_n as it came, while Observe learns it
 	meter                  meter
 	steps                  int64 // batches observed
 	slots                  []int
@@ -86,11 +98,14 @@ func (r *Replay) prepare() {
 	}
 	r.Iterations = max(r.Iterations, 1)
 	r.loss = r.evaluate
+	if r.Augment {
+		r.augment.begin(r.Seed)
+	}
 	if r.Teacher != nil {
 		r.Teacher.ws = r.WS.Beside()
 	}
 	if r.Review != nil {
-		r.Review.belong(r.Net, r.WS, r.Opt, r.Memory, r.Seed)
+		r.Review.belong(r.Net, r.WS, r.Opt, r.Memory, &r.augment, r.Seed)
 	}
 }
 
@@ -103,10 +118,15 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		return stats, err
 	}
 	r.prepare()
+	if err := r.checkBound(); err != nil {
+		return stats, err
+	}
 	defer r.meter.since(r.WS, r.WS.FLOPs())
 	r.steps++
+	r.incoming = b
+	defer func() { r.incoming = ocl.Batch{} }() // it belongs to the caller
 	for i := range r.Iterations {
-		g, err := r.Step.Gradient(r, b)
+		g, err := r.Step.Gradient(r, r.augment.of(b))
 		if err != nil {
 			return stats, fmt.Errorf("learner: step %d: %w", r.steps, err)
 		}
@@ -153,18 +173,19 @@ func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return nil
 }
 
-// retrieve is line 3: the replay batch in the learner's buffer, or an empty one.
-func (r *Replay) retrieve(b ocl.Batch) (ocl.Batch, error) {
+// retrieve is line 3: the replay batch in the learner's buffer, as the network is shown it, or an empty one.
+func (r *Replay) retrieve() (ocl.Batch, error) {
 	if r.Memory == nil || r.Memory.Len() == 0 {
 		return ocl.Batch{}, nil
 	}
 	var err error
-	if r.slots, err = r.Retrieve.Retrieve(r.slots[:0], r.Memory, b, r.retrieveEnv); err != nil {
+	if r.slots, err = r.Retrieve.Retrieve(r.slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
 		return ocl.Batch{}, fmt.Errorf("memory retrieval: %w", err)
 	}
 	c, h, w := r.Net.Input()
 	r.replayed.resize(len(r.slots), c, h, w)
 	r.Memory.Gather(&r.replayed.x, r.replayed.y, r.slots)
+	r.augment.apply(&r.replayed.x)
 	return ocl.Batch{X: &r.replayed.x, Y: r.replayed.y}, nil
 }
 
@@ -263,6 +284,14 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
 	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
+	if r.bound() != "" { // one that has observed a batch was told of a task
+		early := r.boundaries.told && r.steps == 0
+		parts = append(parts, checkpoint.Either(&early, "told", checkpoint.Parts{checkpoint.Values("told", &early)}, nil),
+			checkpoint.Then(func() error {
+				r.boundaries = boundaries{told: early || r.steps > 0}
+				return nil
+			}))
+	}
 	if r.Classes != nil {
 		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Classes())))
 	}
@@ -272,6 +301,7 @@ func (r *Replay) parts() checkpoint.Parts {
 	if r.Review != nil {
 		parts = append(parts, checkpoint.Sub("review", r.Review.parts()))
 	}
+	parts = append(parts, checkpoint.Inline(r.augment.parts()))
 	if r.Memory == nil {
 		return parts
 	}

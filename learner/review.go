@@ -29,6 +29,7 @@ type Review struct {
 	ws     *nn.Workspace
 	opt    optim.Optimizer
 	memory *memory.Store
+	shown  *augmentation
 	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
 	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
 
@@ -47,8 +48,8 @@ type Review struct {
 const reviewSlowdown = 10
 
 // belong gives the review the parts of its learner.
-func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, seed uint64) {
-	v.net, v.ws, v.opt, v.memory = net, ws, opt, m
+func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, m *memory.Store, shown *augmentation, seed uint64) {
+	v.net, v.ws, v.opt, v.memory, v.shown = net, ws, opt, m, shown
 	v.rand = rng.New(seed, "review")
 	if v.Batch == 0 {
 		v.Batch = DefaultReplayBatch
@@ -99,6 +100,7 @@ func (v *Review) step(slots []int32) error {
 	c, h, w := v.net.Input()
 	v.drawn.resize(len(v.slots), c, h, w)
 	v.memory.Gather(&v.drawn.x, v.drawn.y, v.slots)
+	v.shown.apply(&v.drawn.x)
 	if v.column != nil {
 		for i, y := range v.drawn.y {
 			v.drawn.y[i] = v.column(y)

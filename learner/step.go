@@ -5,7 +5,7 @@ import "ocl"
 // Stepper is ModelUpdate up to the optimiser's step: it retrieves, and leaves in the network's gradients what the
 // optimiser shall step along.
 type Stepper interface {
-	// Gradient sets Net.Grads for one step on the incoming batch. Of the stats it fills Loss, Correct (rows of b whose
+	// Gradient sets Net.Grads for one step on the incoming batch, as the network is shown it. Of the stats it fills Loss, Correct (rows of b whose
 	// label the network predicted) and Replay (rows replayed).
 	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
 }
@@ -18,7 +18,7 @@ type Summed struct{}
 // Gradient implements [Stepper].
 func (Summed) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
-	replay, err := r.retrieve(b)
+	replay, err := r.retrieve()
 	if err != nil {
 		return s, err
 	}
@@ -38,7 +38,7 @@ type Joint struct{}
 // Gradient implements [Stepper].
 func (Joint) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
-	replay, err := r.retrieve(b)
+	replay, err := r.retrieve()
 	if err != nil {
 		return s, err
 	}

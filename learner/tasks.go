@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"ocl"
@@ -26,8 +27,38 @@ func (b Bounded) BeginTask(t ocl.TaskInfo) error { return b.beginTask(t) }
 // EndTask implements [ocl.TaskAware].
 func (b Bounded) EndTask(ctx context.Context) error { return b.endTask(ctx) }
 
+// bound names what of r needs the boundaries of tasks; "" is nothing.
+func (r *Replay) bound() string {
+	switch {
+	case r.Review != nil:
+		return "the Review of a Replay"
+	case r.Teacher != nil:
+		return "the Teacher of a Replay"
+	case r.Classes != nil:
+		return "the Classes of a Replay"
+	}
+	return r.owner
+}
+
+// checkBound refuses to observe where a part would silently do nothing.
+func (r *Replay) checkBound() error {
+	if r.Review != nil && r.Memory == nil {
+		return fmt.Errorf("learner: the Review of a Replay learns its memory, and there is none. Set Memory, or take the Review away")
+	}
+	if who := r.bound(); who != "" && !r.boundaries.told {
+		return fmt.Errorf("learner: %s needs the boundaries of tasks, and no task has begun. "+
+			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask; a learner that is built of it forwards both", who)
+	}
+	return nil
+}
+
 // beginTask tells the parts of r that use boundaries.
 func (r *Replay) beginTask(t ocl.TaskInfo) error {
+	if who := r.bound(); who != "" {
+		if err := r.boundaries.begin(who, t); err != nil {
+			return err
+		}
+	}
 	if r.Classes != nil {
 		r.Classes.begin(t.Classes)
 	}
@@ -49,6 +80,23 @@ func (r *Replay) endTask(ctx context.Context) error {
 	if r.Teacher != nil {
 		r.Teacher.copy(r.Net)
 	}
+	r.boundaries.within = false
+	return nil
+}
+
+// boundaries is what a learner knows of the boundaries of tasks.
+type boundaries struct {
+	told   bool // a task has begun
+	within bool // a task has begun since the learner was made or loaded, and has not ended
+}
+
+// begin refuses a task after one that was not ended: who is told of the begin alone would never review, and never have a teacher.
+func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
+	if b.within {
+		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the one before it has ended. "+
+			"Call EndTask after each task; a learner that is built of another forwards it", who, t.Index+1)
+	}
+	b.told, b.within = true, true
 	return nil
 }
 

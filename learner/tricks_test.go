@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl"
@@ -150,6 +151,9 @@ func TestReviewOfNothing(t *testing.T) {
 	r := replaying(t, 0)
 	r.Review = &learner.Review{}
 	l := learner.Bounded{Replay: r}
+	if err := l.BeginTask(ocl.TaskInfo{}); err != nil {
+		t.Fatal(err)
+	}
 	learnertest.Observe(t, l, residualCase.Batches(1, 2, 5))
 	before := r.Net.Clone()
 	if err := l.EndTask(context.Background()); err != nil {
@@ -174,7 +178,7 @@ func (s *stopping) Err() error {
 }
 
 // TestReviewIsInterrupted in the middle, saved, loaded by another learner and gone on with, which ends as if it had not been;
-// so does the same learner when it goes on by itself. ER, A-GEM and iCaRL.
+// so does the same learner when it goes on by itself. ER, A-GEM, EWC++ and iCaRL.
 func TestReviewIsInterrupted(t *testing.T) {
 	for name, build := range map[string]func() ocl.Learner{
 		"er": func() ocl.Learner {
@@ -187,6 +191,12 @@ func TestReviewIsInterrupted(t *testing.T) {
 			r := replaying(t, 11)
 			r.Review = &learner.Review{Batch: 4}
 			return learner.NewAGEM(r)
+		},
+		"ewc++": func() ocl.Learner {
+			r := replaying(t, 11)
+			r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{}
+			r.Review = &learner.Review{Batch: 4}
+			return learner.NewEWC(r, learner.EWCOptions{Lambda: 1, Alpha: 0.9, Every: 2})
 		},
 		"icarl": func() ocl.Learner {
 			r := residual(t)
@@ -308,5 +318,56 @@ func TestTricksWorkers(t *testing.T) {
 	}
 	if run(1) != run(3) {
 		t.Error("3 workers lead to other numbers than one")
+	}
+}
+
+// embedding is a learner of somebody else that embeds a Replay and forwards nothing.
+type embedding struct{ *learner.Replay }
+
+// TestUntoldIsRefused: a Replay whose parts need the boundaries of tasks learns nothing before it is told of one, and says what
+// to do; so does one that others are built of, and a Review without memory.
+func TestUntoldIsRefused(t *testing.T) {
+	batches := residualCase.Batches(1, 2, 5)
+	for name, c := range map[string]struct {
+		build func(*learner.Replay) ocl.Learner
+		want  string
+	}{
+		"review": {func(r *learner.Replay) ocl.Learner { r.Review = &learner.Review{}; return r }, "the Review of a Replay"},
+		"teacher": {func(r *learner.Replay) ocl.Learner {
+			r.Teacher, r.Classes, r.Criterion = &learner.Teacher{}, &learner.Classes{}, loss.Distilled{}
+			return r
+		}, "the Teacher of a Replay"},
+		"classes": {func(r *learner.Replay) ocl.Learner { r.Classes = &learner.Classes{}; return r }, "the Classes of a Replay"},
+		"embedded": {func(r *learner.Replay) ocl.Learner {
+			r.Review = &learner.Review{}
+			return embedding{r}
+		}, "the Review of a Replay"},
+		"bounded": {func(r *learner.Replay) ocl.Learner {
+			r.Review = &learner.Review{}
+			return learner.Bounded{Replay: r}
+		}, "the Review of a Replay"},
+		"agem":  {func(r *learner.Replay) ocl.Learner { return learner.NewAGEM(r) }, "A-GEM"},
+		"ewc++": {func(r *learner.Replay) ocl.Learner { return learner.NewEWC(r, learner.EWCOptions{Every: 1}) }, "EWC++"},
+		"lwf":   {func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, false) }, "the Teacher of a Replay"},
+	} {
+		r := replaying(t, 11)
+		l := c.build(r)
+		before := r.Net.Clone()
+		_, err := l.Observe(context.Background(), batches[0])
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "learner.Bounded") {
+			t.Errorf("%s: error %v, want one that names %q and learner.Bounded", name, err, c.want)
+		}
+		if !slices.Equal(before.Params(), r.Net.Params()) || r.Memory.Len() > 0 {
+			t.Errorf("%s: it has learned all the same", name)
+		}
+	}
+	r := residual(t)
+	r.Review = &learner.Review{}
+	l := learner.Bounded{Replay: r}
+	if err := l.BeginTask(ocl.TaskInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Observe(context.Background(), batches[0]); err == nil || !strings.Contains(err.Error(), "Set Memory") {
+		t.Errorf("a review of no memory: error %v", err)
 	}
 }

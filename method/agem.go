@@ -19,7 +19,7 @@ var agem = Info{
 	Look:        1,
 	Traits:      Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune when the reference has as many samples as come in; 1 in the first task",

@@ -59,6 +59,7 @@ var changes = map[string]func(*method.Setup){
 	"replay.iterations": func(s *method.Setup) { s.Iterations = 2 },
 	"replay.joint":      func(s *method.Setup) { s.Joint = true },
 	"replay.teacher":    func(s *method.Setup) { s.Training = true },
+	"replay.augment":    func(s *method.Setup) { s.Augment = true },
 }
 
 // options are those that the contract's few batches need to differ from their defaults, by method.
@@ -127,6 +128,24 @@ func TestContract(t *testing.T) {
 						t.Fatalf("option %s: the contract test does not know another value", o.Name)
 					}
 					c.Vary[o.Name] = build(info.Name, network, with(o.Name, value))
+				}
+				learnertest.Run(t, c)
+			})
+		}
+	}
+}
+
+// TestAugmentedContract runs every method that augments with augmentation, whose draws are part of its state.
+func TestAugmentedContract(t *testing.T) {
+	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
+	for _, info := range method.Catalogue() {
+		if reads := slices.Contains(info.Settings, "replay.augment"); reads == info.Deferred { // GDumb has a crop of its own
+			t.Errorf("%s reads replay.augment: %v", info.Name, reads)
+		} else if reads {
+			t.Run(info.Name, func(t *testing.T) {
+				c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6, New: build(info.Name, network, changes["replay.augment"])}
+				if info.UsesMemory {
+					c.Capacity = 12
 				}
 				learnertest.Run(t, c)
 			})

@@ -18,7 +18,7 @@ var er = Info{
 	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
 	Look:        2,
 	Traits:      Traits{UsesMemory: true},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune when as many samples are replayed as come in",

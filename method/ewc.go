@@ -30,7 +30,7 @@ var ewc = Info{
 	Look:        3,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations"},
+	Settings:    []string{"replay.iterations", "replay.augment"},
 	Options:     []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
 	Paper:       grid(rates4, decays2, ewcAxis),
 	Authors:     grid(rates4, decays2, ewcAxis),

@@ -15,7 +15,7 @@ var finetune = Info{
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
 	Citation:    surveyCitation,
 	Traits:      Traits{Baseline: true},
-	Settings:    []string{"replay.iterations"},
+	Settings:    []string{"replay.iterations", "replay.augment"},
 	Paper:       grid(rates7, decays4), // ER's
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "1",
@@ -31,7 +31,7 @@ const surveyCitation = "Mai et al., Online Continual Learning in Image Classific
 
 // base is Finetune, and what every Replay starts from: tricks have changed it already.
 func base(s Setup) *learner.Replay {
-	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Iterations: s.Steps(), Review: s.review(), Seed: s.Seed}
+	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Iterations: s.Steps(), Review: s.review(), Augment: s.Augment, Seed: s.Seed}
 	for _, t := range chosen(s.Tricks) {
 		if t.change != nil {
 			t.change(r)

@@ -36,7 +36,7 @@ var gss = Info{
 	Citation:    "Aljundi et al., Gradient Based Sample Selection for Online Continual Learning, NeurIPS 2019",
 	Look:        5,
 	Traits:      Traits{UsesMemory: true},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Options:     []Option{gssSize, gssSubset, gssGate},
 	Paper:       grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
 	Authors:     grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),

@@ -23,7 +23,7 @@ var icarl = Info{
 		Prediction: "the class whose mean feature over stored samples is nearest",
 	},
 	Signals:     []string{"task boundaries", "tasks of stored samples"},
-	Settings:    []string{"memory", "replay.batch", "replay.teacher"},
+	Settings:    []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2.7 × Finetune when as many samples are replayed as come in (the teacher's forward pass is two thirds); 1 in the first task; and a forward pass over the memory before each evaluation",
@@ -45,7 +45,7 @@ var icarl = Info{
 	},
 	build: func(s Setup) (ocl.Learner, error) {
 		return &learner.ICaRL{
-			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Seed: s.Seed,
+			Net: s.Net, WS: s.WS, Opt: s.Opt, Memory: s.store(), ReplayBatch: s.ReplayBatch, Augment: s.Augment, Seed: s.Seed,
 			Teacher: learner.Teacher{Training: s.Training}, Review: s.review(),
 		}, nil
 	},

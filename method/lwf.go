@@ -20,7 +20,7 @@ var lwf = Info{
 	Look:        7,
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations", "replay.teacher"},
+	Settings:    []string{"replay.iterations", "replay.teacher", "replay.augment"},
 	Options:     []Option{lwfMC},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),

@@ -70,6 +70,7 @@ type Setup struct {
 	ReplayBatch int            // rows replayed beside each incoming batch; at least 1
 	Iterations  int            // steps on each incoming batch; at least 1
 	Joint       bool           // one concatenated pass instead of two
+	Augment     bool           // images are cropped and flipped at each draw
 	Training    bool           // a teacher's batch norm goes by the images it is shown
 	Shape       [3]int         // C, H, W
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255

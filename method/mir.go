@@ -28,7 +28,7 @@ var mir = Info{
 	Citation:    mirCitation,
 	Look:        8,
 	Traits:      Traits{UsesMemory: true},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations"},
+	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:     []Option{mirCandidates},
 	Paper:       grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
 	Authors:     grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),

@@ -19,6 +19,7 @@ var offline = Info{
 	Citation: surveyCitation,
 	Traits:   Traits{Offline: true},
 	Signals:  []string{"all tasks at once"},
+	Settings: []string{"replay.augment"},
 	Options: []Option{
 		{Name: Epochs, Default: 70, Meaning: "passes over the data of all tasks", Least: 1, Most: 100_000},
 		{Name: Batch, Default: 128, Meaning: "samples a step; stream.batch is not read", Least: 1, Most: 100_000},

@@ -93,7 +93,7 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 				o.shuffle(i / per)
 			}
 			at := i % per * o.size
-			if !yield(o.fill(o.buf, &o.set.Train, o.order[at:min(at+o.size, len(o.order))], at, o.augment), nil) {
+			if !yield(o.fill(o.buf, &o.set.Train, o.order[at:min(at+o.size, len(o.order))]), nil) {
 				return
 			}
 		}
@@ -105,9 +105,6 @@ func (o *Offline) shuffle(epoch int) {
 	copy(o.order, o.all)
 	src := rng.New(o.opts.Seed, fmt.Sprintf("stream/offline/%d", epoch))
 	src.Shuffle(len(o.order), func(i, j int) { o.order[i], o.order[j] = o.order[j], o.order[i] })
-	if o.augment != nil {
-		o.augment.begin(o.opts.Seed, fmt.Sprintf("stream/augment/offline/%d", epoch))
-	}
 }
 
 // Seek makes Train start at the given batch of the last task, counted over all epochs. task may be the number of tasks:

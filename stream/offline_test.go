@@ -85,7 +85,7 @@ func TestOfflineIsDeliveredOnce(t *testing.T) {
 
 // TestOfflineSeek: from any batch on the view is the rest of the whole.
 func TestOfflineSeek(t *testing.T) {
-	o := Options{Tasks: 3, Batch: 3, Seed: 5, Augment: true}
+	o := Options{Tasks: 3, Batch: 3, Seed: 5}
 	whole := mustOffline(t, o, 3, 8, true)
 	var pixels [][]float32
 	for b, err := range whole.Train(2) {

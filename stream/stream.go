@@ -39,7 +39,6 @@ type Options struct {
 	CommonTest bool
 
 	DropLast bool // leave out the incomplete last batch of a task
-	Augment  bool // crop after padding by an eighth of the side, and flip with probability ½; training only
 	// Mean and Std normalise, x = (pixel/255 - Mean)/Std, a value a channel; empty means 0 and 1.
 	Mean, Std []float64
 	Seed      uint64
@@ -62,7 +61,6 @@ type Tasks struct {
 	startAt int
 	batch   *buffer
 	spare   *buffer // for Test, nil while a Test is ranged over
-	augment *augmenter
 }
 
 var (
@@ -108,9 +106,6 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	}
 	s.used = make([]bool, len(s.train))
 	s.batch = newBuffer(opts.Batch, set)
-	if opts.Augment {
-		s.augment = newAugmenter(set)
-	}
 	return s, nil
 }
 
@@ -182,12 +177,9 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 		if task == s.startAt {
 			from = s.start
 		}
-		if s.augment != nil {
-			s.augment.begin(s.opts.Seed, fmt.Sprintf("stream/augment/%d", s.Original(task)))
-		}
 		list, b := s.train[task], s.opts.Batch
 		for at := from * b; at < len(list); at += b {
-			if !yield(s.fill(s.batch, &s.set.Train, list[at:min(at+b, len(list))], at, s.augment), nil) {
+			if !yield(s.fill(s.batch, &s.set.Train, list[at:min(at+b, len(list))]), nil) {
 				return
 			}
 		}
@@ -210,7 +202,7 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 		defer func() { s.spare = buf }()
 		list, b := s.test[set], s.opts.TestBatch
 		for at := 0; at < len(list); at += b {
-			if !yield(s.fill(buf, &s.set.Test, list[at:min(at+b, len(list))], at, nil), nil) {
+			if !yield(s.fill(buf, &s.set.Test, list[at:min(at+b, len(list))]), nil) {
 				return
 			}
 		}

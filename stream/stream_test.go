@@ -198,7 +198,7 @@ func TestProtocolsCutTheSameStream(t *testing.T) {
 
 func TestSeekContinuesInTheMiddle(t *testing.T) {
 	set := tiny(6, 25, 2)
-	opts := Options{Tasks: 3, Batch: 8, Seed: 9, Augment: true}
+	opts := Options{Tasks: 3, Batch: 8, Seed: 9}
 	type row struct {
 		x []float32
 		y []ocl.Label
@@ -291,65 +291,9 @@ func TestPixelValues(t *testing.T) {
 	}
 }
 
-func TestAugmentationMovesAndMirrors(t *testing.T) {
-	set := &data.Set{Name: "one", C: 1, H: 8, W: 8, Classes: 1}
-	for i := range 400 {
-		set.Train.Y = append(set.Train.Y, 0)
-		for q := range 64 {
-			set.Train.X = append(set.Train.X, uint8(q+1))
-		}
-		if i == 0 {
-			set.Test = set.Train
-		}
-	}
-	s := mustSplit(t, set, Options{Tasks: 1, Batch: 400, Augment: true})
-	seen := map[[3]int]int{}
-	for b := range s.Train(0) {
-		for i := range b.Y {
-			seen[recognise(t, b.X.Row(i))]++
-		}
-	}
-	if len(seen) != 3*3*2 { // shifts of -1, 0, 1 each way, mirrored or not
-		t.Errorf("%d different pictures, want 18: %v", len(seen), seen)
-	}
-	for b := range s.Test(0) {
-		if got := recognise(t, b.X.Row(0)); got != [3]int{0, 0, 0} {
-			t.Errorf("test pictures are changed: %v", got)
-		}
-	}
-}
-
-// recognise finds the shift and the mirroring that made a row of the pixels 1 to 64, and fails if there are none.
-func recognise(t *testing.T, row []float32) [3]int {
-	t.Helper()
-	for dy := -1; dy <= 1; dy++ {
-		for dx := -1; dx <= 1; dx++ {
-			for flip := range 2 {
-				ok := true
-				for i, v := range row {
-					y, x := i/8+dy, i%8+dx
-					if flip == 1 {
-						x = 7 - x
-					}
-					want := 0
-					if y >= 0 && y < 8 && x >= 0 && x < 8 {
-						want = y*8 + x + 1
-					}
-					ok = ok && int(math.Round(float64(v)*255)) == want
-				}
-				if ok {
-					return [3]int{dy, dx, flip}
-				}
-			}
-		}
-	}
-	t.Fatalf("no shift and mirroring gives %v", row)
-	return [3]int{}
-}
-
 func TestNoAllocationPerBatch(t *testing.T) {
 	set := tiny(2, 250, 250)
-	s := mustSplit(t, set, Options{Tasks: 1, Batch: 10, TestBatch: 10, Augment: true})
+	s := mustSplit(t, set, Options{Tasks: 1, Batch: 10, TestBatch: 10})
 	train := testing.AllocsPerRun(5, func() {
 		s.used[0] = false
 		for range s.Train(0) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ocl/config"
 	"ocl/internal/nearest"
 )
 
@@ -128,6 +129,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, "--"+f.Name)
 		}
 	})
+	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil {
+		return usage(fmt.Errorf("--%s is no flag any more. %s; %s", word, instead, see))
+	}
 	text := fmt.Sprintf("unknown flag --%s", word)
 	if near := nearest.Word("--"+word, names); near != "" {
 		text += fmt.Sprintf("; did you mean %s?", near)

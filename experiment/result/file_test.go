@@ -156,7 +156,7 @@ func TestShapes(t *testing.T) {
 		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
 
 		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},
-		{change("\"version\": 1,\n    \"data\"", "\"version\": 2,\n    \"data\""), ErrNewer, []string{"its config has version 2, this ocl reads 1"}},
+		{change("\"version\": 2,\n    \"data\"", "\"version\": 3,\n    \"data\""), ErrNewer, []string{"its config has version 3, this ocl reads 2"}},
 		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "restore the file"}},
 		{change(`"config": {`, `"config": 7, "x": {`), ErrNewer, []string{`"x"`}},
 		{change(`"config": {`, `"config": [], "config": {`), ErrDamaged, []string{`config is "[]"; want an object`}},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl"
@@ -118,6 +119,9 @@ func Run(t *testing.T, c Case) {
 	}
 	if _, ok := c.New(t, 1).(ocl.Pausing); ok {
 		t.Run("pause, save, load, go on equals no pause", c.pauses)
+	}
+	if _, ok := c.New(t, 1).(ocl.TaskAware); ok {
+		t.Run("refuses boundaries that it is not told of", c.boundaries)
 	}
 	if _, ok := c.New(t, 1).(ocl.Preparer); ok {
 		t.Run("prepares", c.prepares)
@@ -360,6 +364,39 @@ func (c Case) cancelled(t *testing.T) {
 		t.Errorf("cancelled: error %v, want one that wraps context.Canceled", err)
 	}
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
+}
+
+// boundaries checks a learner that uses the boundaries of tasks: it refuses a batch before a task has begun, and a task before the
+// one before it has ended; loaded between the begin of a task and its first batch it goes on.
+func (c Case) boundaries(t *testing.T) {
+	batches := c.Batches(1, c.Steps, 5)
+	l := c.New(t, 1)
+	before := State(t, l)
+	if _, err := l.Observe(context.Background(), batches[0]); err == nil || !strings.Contains(err.Error(), "BeginTask") {
+		t.Errorf("a batch before any task: error %v, want one that names BeginTask", err)
+	}
+	l = c.New(t, 1)
+	if err := l.LoadState(before.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Observe(context.Background(), batches[0]); err == nil {
+		t.Error("a batch before any task, loaded: no error")
+	}
+	l = c.New(t, 1)
+	aware := l.(ocl.TaskAware)
+	c.begin(t, l, 0, c.Steps)
+	loaded := c.New(t, 2)
+	if err := loaded.LoadState(throughFile(t, State(t, l)).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if err := aware.BeginTask(c.task(1)); err == nil || !strings.Contains(err.Error(), "EndTask") {
+		t.Errorf("a task in the middle of another: error %v, want one that names EndTask", err)
+	}
+	twin := c.New(t, 1)
+	c.begin(t, twin, 0, c.Steps)
+	Observe(t, twin, batches[:1])
+	Observe(t, loaded, batches[:1])
+	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
 }
 
 // prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled preparation
