@@ -526,7 +526,6 @@ func TestSet(t *testing.T) {
 		{"method.er.x", "1", "config: unknown option x. er has no options"},
 		{"method.er", "1", "config: method.er is no key but a section."},
 		{"zzz", "1", "`ocl config keys` lists all keys."},
-		{"data.dir", "a\xff", `config: data.dir: found "a\xff". Want text in UTF-8`},
 	} {
 		if err := small.Set(&c, tt[0], tt[1]); err == nil || !strings.HasPrefix(err.Error(), tt[2]) && !strings.Contains(err.Error(), tt[2]) {
 			t.Errorf("got  %v\nwant %s", err, tt[2])
@@ -876,8 +875,11 @@ func TestCloneSharesNothing(t *testing.T) {
 func checkRead(t *testing.T, c Config) {
 	t.Helper()
 	asYAML, err := c.YAML()
-	if err != nil {
-		t.Fatal(err)
+	if err != nil { // a text that is no UTF-8
+		if small.Validate(c) == nil {
+			t.Fatalf("a valid config cannot be written: %v", err)
+		}
+		return
 	}
 	asJSON, err := json.Marshal(c)
 	if err != nil {

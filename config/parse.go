@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -333,9 +332,6 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	k, option, err := s.find(key)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
-	}
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("config: %s: found %+.60q. Want text in UTF-8, which a config file can hold", key, text)
 	}
 	if option == nil && text == "" && (k.optional() || k.Zero) {
 		switch k.kind() {

@@ -97,7 +97,7 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 			case len(k.Choices) > 0 && !slices.Contains(k.Choices, name):
 				f.add(k.Name, "unknown value %q. %s", name, meant(name, k.Choices))
 			case slices.Contains(v[:i], name):
-				f.add(k.Name, "%s is listed twice. Take one away", name)
+				f.add(k.Name, "%s is listed twice. Take one away", shown(name))
 			}
 		}
 	}
@@ -367,7 +367,7 @@ func (s *Schema) anyway(c Config, name string) string {
 	case c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations"):
 		return fmt.Sprintf("replay.iterations %d", c.Replay.Iterations)
 	case t.Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
-		return "classifiers " + strings.Join(c.Classifiers, ",")
+		return "classifiers " + joined(c.Classifiers, shown)
 	}
 	return ""
 }
@@ -376,17 +376,21 @@ func (s *Schema) anyway(c Config, name string) string {
 // no trick of the lists reads, or one of another network. That is no fault of a config, which may serve several lists or be that of one run of a
 // list, but one of a person who asks for it beside the list.
 func (s *Schema) CheckGiven(c Config, key string) error {
-	listed := strings.Join(c.Methods, ", ")
+	names := make([]string, len(c.Methods))
+	for i, name := range c.Methods {
+		names[i] = shown(name)
+	}
+	listed := strings.Join(names, ", ")
 	if name, option, ok := cutOption(key); ok && option != "" {
 		if !slices.Contains(c.Methods, name) {
-			return fmt.Errorf("%s is an option of %s, which is not in the list of methods (%s). Add %s to --method, or take the option away", key, name, listed, name)
+			return fmt.Errorf("%s is an option of %s, which is not in the list of methods (%s). Add %s to --method, or take the option away", shown(key), shown(name), listed, shown(name))
 		}
 		return nil
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
 	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, k.text(&c), c.Network.Name, own)
+		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, shown(k.text(&c)), shown(c.Network.Name), own)
 	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
@@ -405,5 +409,5 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	if len(tricks) > 0 {
 		remedy += " or a trick (" + strings.Join(tricks, ", ") + ")"
 	}
-	return fmt.Errorf("%s: %s is given, but %s does not read it. %s, or take it away", key, k.text(&c), listed, remedy)
+	return fmt.Errorf("%s: %s is given, but %s does not read it. %s, or take it away", key, shown(k.text(&c)), listed, remedy)
 }
