@@ -542,6 +542,7 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10), from which er replays. Use --memory 10 or --replay-batch 5"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 leaves no room, and er learns from stored samples."},
 		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Want a whole number from 0 to 100000000"},
 		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Want a number above 0"},
