@@ -77,6 +77,9 @@ func Values(name string, to ...any) Part {
 				return err
 			}
 			for i, p := range to {
+				if _, is := p.(*bool); is && bits[i] != 0 && bits[i] != 1 {
+					return fmt.Errorf("checkpoint: section %q has %d; want 0 or 1; it belongs to another configuration", d.prefix+name, bits[i])
+				}
 				setBits(p, bits[i])
 			}
 			return nil

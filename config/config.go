@@ -270,7 +270,7 @@ func Difference(there, here Config) string {
 	var parts []string
 	note := func(key, a, b string) {
 		if a != b {
-			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", key, orNothing(a), orNothing(b)))
+			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", shown(key), orNothing(shown(a)), orNothing(shown(b))))
 		}
 	}
 	for _, k := range table {

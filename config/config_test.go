@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
+
+	"ocl/internal/fuzztest"
 )
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
@@ -30,7 +33,7 @@ var small = &Schema{Catalogue{
 	Methods: []Method{
 		{Name: "er", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint"}},
 		{Name: "ewc++", Settings: []string{"replay.iterations"}, Options: []Option{
-			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 50, Least: 1, Most: 9},
+			{Name: "lambda", Default: 100.0}, {Name: "every", Default: 5, Least: 1, Most: 9},
 			{Name: "steps", Default: 7}, {Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
 		{Name: "finetune", Settings: []string{"replay.iterations"}},
 		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
@@ -539,6 +542,7 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10), from which er replays. Use --memory 10 or --replay-batch 5"},
+		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 leaves no room, and er learns from stored samples."},
 		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Want a whole number from 0 to 100000000"},
 		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Want a number above 0"},
@@ -867,6 +871,73 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
+// checkRead holds what must hold of every config that was read, valid or not: written as YAML and as JSON it is read as the same, and of
+// a valid one each run is a valid config whose only run it is.
+func checkRead(t *testing.T, c Config) {
+	t.Helper()
+	asYAML, err := c.YAML()
+	if err != nil { // a text that is no UTF-8
+		if small.Validate(c) == nil {
+			t.Fatalf("a valid config cannot be written: %v", err)
+		}
+		return
+	}
+	asJSON, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{asYAML, asJSON} {
+		if again, err := small.Parse("x", text); err != nil || Difference(c, again) != "" {
+			t.Fatalf("written, it is read as another: %v, %s\n%s", err, Difference(c, again), text)
+		}
+	}
+	if err := small.Validate(c); err != nil {
+		plainMessage(t, err)
+		return
+	}
+	c.Runs = min(c.Runs, 2)
+	for _, r := range small.Runs(c) {
+		if err := small.Validate(r); err != nil {
+			t.Fatalf("of a valid config, a run is not valid: %v\n%s", err, asYAML)
+		}
+		if again := small.Runs(r); len(again) != 1 || Difference(r, again[0]) != "" || small.Canonical(r) != small.Canonical(again[0]) {
+			t.Fatalf("a run is not its own only run\n%s", asYAML)
+		}
+	}
+}
+
+// plainMessage holds that a message shows nothing raw of what was read; faults are one a line.
+func plainMessage(t *testing.T, err error) {
+	t.Helper()
+	if strings.ContainsFunc(err.Error(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+		t.Errorf("a message with a control character: %q", err)
+	}
+}
+
+// readAll reads a text as a person's file, as a program's and as the config of a result.
+func readAll(t *testing.T, text []byte) {
+	t.Helper()
+	var c Config
+	var err error
+	if n := fuzztest.Allocated(func() { c, err = small.Parse("x", text) }); n > uint64(4000*len(text)+1<<20) {
+		t.Fatalf("%d bytes were allocated for a text of %d", n, len(text))
+	}
+	if err != nil {
+		plainMessage(t, err)
+	} else {
+		checkRead(t, c)
+	}
+	if c, err := small.ParseRecord("x", text); err == nil {
+		checkRead(t, c)
+	}
+	var bare Config
+	if err := json.Unmarshal(text, &bare); err == nil {
+		if c := small.Recorded(bare); small.Validate(c) == nil { // options were read without a catalogue
+			checkRead(t, c)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	text, err := Default().YAML()
 	if err != nil {
@@ -875,20 +946,52 @@ func FuzzParse(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("method: {ewc++: {lambda: 1e-3}}\nstream: {class_order: [1, 0]}\n"))
 	f.Add([]byte("a: &a [*a]\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := small.Parse("x", text)
-		if err != nil {
-			return
+	f.Add([]byte("version: 1\nmethods: [er, \"ewc++\"]\noptimizer:\n  lr: .inf\nnetwork: {hidden: [0x10, 1e2]}\nseed: !!int 3\n"))
+	f.Fuzz(readAll)
+}
+
+// FuzzKeys reads a config of many keys with changes in it, as JSON, which is YAML too: bytes that are drawn hardly ever get past the keys
+// to their values.
+func FuzzKeys(f *testing.F) {
+	c := Default()
+	c.Methods, c.Tricks, c.Classifiers = []string{"er", "ewc++"}, []string{"none", "kdc+mi"}, []string{"head", "ncm"}
+	c.Method = map[string]map[string]any{"ewc++": {"lambda": 0.5, "every": 2, "raw": true, "mode": "b"}}
+	base, err := json.Marshal(c)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{})
+	f.Add([]byte{3, 0, 0, 9, 1, 4})
+	f.Add([]byte{20, 6, 7, 12, 2, 3, 30, 4, 1})
+	f.Fuzz(func(t *testing.T, choices []byte) { readAll(t, fuzztest.JSON(base, fuzztest.Of(choices))) })
+}
+
+// FuzzSet sets keys from lines KEY=VALUE, as --set and flags do. A value that was taken is taken again as it is shown.
+func FuzzSet(f *testing.F) {
+	c := Default()
+	for _, k := range table {
+		f.Add(k.Name + "=" + k.text(&c))
+	}
+	f.Add("methods=er,ewc++\nmethod.ewc++.lambda=1e-3\nmethod.ewc++.every=3\nmethod.ewc++.raw=true\nmethod.ewc++.mode=b")
+	f.Add("tricks=[none, kdc+mi]\nnetwork.hidden=[0x10, 1e2]\nstream.class_order=[2, 0, 1]\nseed=18446744073709551615")
+	f.Add("data.dir=a\xff")
+	f.Add("stream.mean=\"0.5\", '1'\noptimizer.lr=0x1p-3\nruns=1_000\nmethod.er.x=1\n=\nmethod.=3")
+	f.Fuzz(func(t *testing.T, lines string) {
+		c := Default()
+		for line := range strings.Lines(lines) {
+			key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			before := c.Clone()
+			if err := small.Set(&c, key, text); err != nil {
+				plainMessage(t, err)
+				if d := cmp.Diff(before, c, cmpopts.EquateNaNs()); d != "" {
+					t.Fatalf("--set %q was refused and changed the config: %s", line, d)
+				}
+				continue
+			}
+			if err := small.CheckGiven(c, key); err != nil {
+				plainMessage(t, err)
+			}
 		}
-		written, err := c.YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := small.Parse("x", written)
-		if err != nil || Difference(c, again) != "" {
-			t.Fatalf("%v, %s\n%s", err, Difference(c, again), written)
-		}
-		_ = small.Validate(c)
-		_ = small.Runs(small.Resolved(c))
+		checkRead(t, c)
 	})
 }

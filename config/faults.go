@@ -27,6 +27,9 @@ func (f *faults) add(where any, format string, args ...any) {
 		f.more++
 		return
 	}
+	if key, is := where.(string); is {
+		where = shown(key)
+	}
 	f.list = append(f.list, fmt.Errorf("config: %s: "+format, append([]any{where}, args...)...))
 }
 

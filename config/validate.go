@@ -367,7 +367,7 @@ func (s *Schema) anyway(c Config, name string) string {
 	case c.Replay.Iterations > 1 && slices.Contains(t.Settings, "replay.iterations"):
 		return fmt.Sprintf("replay.iterations %d", c.Replay.Iterations)
 	case t.Classifies && slices.Contains(c.Classifiers, ClassifierNCM):
-		return "classifiers " + strings.Join(c.Classifiers, ",")
+		return "classifiers " + joined(c.Classifiers, shown)
 	}
 	return ""
 }

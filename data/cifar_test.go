@@ -6,10 +6,16 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
+
+	"ocl/internal/fuzztest"
 )
 
 // smallFormat is CIFAR's layout with 2 coarse and 3 fine classes, two training records and one test record each.
@@ -49,11 +55,10 @@ func writeFolder(t *testing.T, dir string, files map[string][]byte) string {
 	return dir
 }
 
-// packTarGz packs files under cifar-100-binary/, test.bin first as in the official archive's unsorted order.
-func packTarGz(files map[string][]byte) []byte {
+// packTar packs files under cifar-100-binary/, test.bin first as in the official archive's unsorted order.
+func packTar(files map[string][]byte) []byte {
 	var buf bytes.Buffer
-	packed := gzip.NewWriter(&buf)
-	archive := tar.NewWriter(packed)
+	archive := tar.NewWriter(&buf)
 	archive.WriteHeader(&tar.Header{Name: "cifar-100-binary/", Typeflag: tar.TypeDir, Mode: 0o755})
 	for _, name := range []string{"test.bin", "fine_label_names.txt", "coarse_label_names.txt", "train.bin"} {
 		if b, ok := files[name]; ok {
@@ -62,7 +67,19 @@ func packTarGz(files map[string][]byte) []byte {
 		}
 	}
 	archive.Close()
-	packed.Close()
+	return buf.Bytes()
+}
+
+// packTarGz is packTar, compressed.
+func packTarGz(files map[string][]byte) []byte {
+	return gzipped(packTar(files), gzip.DefaultCompression)
+}
+
+func gzipped(b []byte, level int) []byte {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, level) // a level that there is
+	w.Write(b)
+	w.Close()
 	return buf.Bytes()
 }
 
@@ -186,32 +203,110 @@ func TestRealCIFAR100(t *testing.T) {
 	}
 }
 
+// FuzzCIFARRecords: records that are read are those of the file, byte for byte but for the coarse label, which is dropped.
 func FuzzCIFARRecords(f *testing.F) {
 	f.Add(smallFormat.records(6))
 	f.Add(smallFormat.records(6)[:20])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		set := smallFormat.newSet()
-		part := smallFormat.parts(set)[0]
-		part.bytes = 84
-		if err := smallFormat.read(part, "train.bin", bytes.NewReader(b), 84); err == nil {
-			checkSplit(t, set, set.Train)
+		set := decode(t, len(b), func() (*Set, error) {
+			set := smallFormat.newSet()
+			return set, smallFormat.read(smallFormat.parts(set)[0], "train.bin", bytes.NewReader(b), 84)
+		})
+		if set != nil {
+			checkRecords(t, set.Train, b[:84])
 		}
 	})
 }
 
+// FuzzCIFARArchive reads the fuzzer's bytes as an archive, as what a gzip file holds, and as the three files in an archive: a gzip
+// file has a sum at its end and each entry of a tar file one at its start, which bytes that were drawn hardly ever have.
 func FuzzCIFARArchive(f *testing.F) {
-	whole := packTarGz(cifarFiles())
-	f.Add(whole)
-	f.Add(whole[:len(whole)/2])
-	f.Add([]byte("\x1f\x8b\x08\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		set, err := smallFormat.readArchive(bytes.NewReader(b))
-		if err == nil {
-			checkSplit(t, set, set.Train)
-			checkSplit(t, set, set.Test)
+	files := cifarFiles()
+	train, test, names := files["train.bin"], files["test.bin"], files["fine_label_names.txt"]
+	whole, inner := packTarGz(files), packTar(files)
+	f.Add(whole, inner, train, test, names)
+	f.Add(whole[:len(whole)/2], inner[:1100], train[:83], test, []byte("a b c"))
+	f.Add([]byte("\x1f\x8b\x08\x00"), []byte{}, train, test, names)
+	f.Fuzz(func(t *testing.T, whole, inner, train, test, names []byte) {
+		read := func(b []byte) *Set {
+			return decode(t, len(b), func() (*Set, error) { return smallFormat.readArchive(bytes.NewReader(b)) })
+		}
+		read(whole)
+		read(gzipped(summedTar(inner), gzip.NoCompression))
+		files := map[string][]byte{"train.bin": train, "test.bin": test, "fine_label_names.txt": names}
+		set := read(gzipped(packTar(files), gzip.NoCompression))
+		if set == nil {
+			return
+		}
+		checkRecords(t, set.Train, train)
+		checkRecords(t, set.Test, test)
+		if len(set.ClassNames) != 3 || strings.Join(set.ClassNames, " ") != strings.Join(strings.Fields(string(names)), " ") {
+			t.Errorf("class names %q of %q", set.ClassNames, names)
 		}
 	})
+}
+
+// summedTar is b with the sum of every header set right, as far as the sizes in the headers lead.
+func summedTar(b []byte) []byte {
+	const block, sumAt = 512, 148
+	b = slices.Clone(b)
+	for rest := b; len(rest) >= block; {
+		head := rest[:block]
+		copy(head[sumAt:], "        ")
+		sum := 0
+		for _, v := range head {
+			sum += int(v)
+		}
+		copy(head[sumAt:], fmt.Sprintf("%06o\x00 ", sum))
+		size, err := strconv.ParseInt(strings.Trim(string(head[124:136]), " \x00"), 8, 32)
+		if err != nil || size < 0 {
+			break
+		}
+		rest = rest[min(len(rest), block+(int(size)+block-1)/block*block):]
+	}
+	return b
+}
+
+// decode calls read, which decodes size bytes. It holds that no more is allocated than they may ask for, that a message shows nothing raw,
+// and what holds of every set; it returns nil where there is none.
+func decode(t *testing.T, size int, read func() (*Set, error)) *Set {
+	t.Helper()
+	var set *Set
+	var err error
+	// Deflate expands by at most 1,032, an image is held once, its label in four bytes; readers have buffers.
+	if n := fuzztest.Allocated(func() { set, err = read() }); n > uint64(5*1032*size+8<<20) {
+		t.Fatalf("%d bytes were allocated for a file of %d", n, size)
+	}
+	if err != nil {
+		plainMessage(t, err)
+		return nil
+	}
+	checkSplit(t, set, set.Train)
+	if set.Test.X != nil {
+		checkSplit(t, set, set.Test)
+	}
+	return set
+}
+
+// plainMessage holds that a message shows nothing of a file raw.
+func plainMessage(t *testing.T, err error) {
+	t.Helper()
+	if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+		t.Errorf("a message with a control character: %q", err)
+	}
+}
+
+// checkRecords holds a half of a set to the records that it was read from.
+func checkRecords(t *testing.T, s Split, b []byte) {
+	t.Helper()
+	image := smallFormat.record() - 2
+	for i, y := range s.Y {
+		record := b[i*(2+image) : (i+1)*(2+image)]
+		if record[1] != byte(y) || !bytes.Equal(record[2:], s.Image(i, image)) {
+			t.Fatalf("record %d is %v, and was read as class %d with %v", i, record, y, s.Image(i, image))
+		}
+	}
 }
 
 // checkSplit is what holds of every split that was accepted.

@@ -61,7 +61,7 @@ func TestGlyphsShape(t *testing.T) {
 		count := make([]int, 100)
 		for i, y := range s.Y {
 			count[y]++
-			if s.Domain[i] < 0 || s.Domain[i] > 9 || s.Strength[i] < 0 || s.Strength[i] > 1 {
+			if s.Domain[i] < 0 || s.Domain[i] > 9 || !(s.Strength[i] >= 0 && s.Strength[i] <= 1) {
 				t.Errorf("picture %d: font %d, strength %v", i, s.Domain[i], s.Strength[i])
 			}
 		}

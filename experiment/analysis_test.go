@@ -35,7 +35,7 @@ func TestErrorAnalysis(t *testing.T) {
 		}
 	}
 	last := results[len(results)-1].ErrorAnalysis.Tasks[4]
-	if *last.OldAsNewOfSamples < 0.9 || *last.Logits.NewAll <= *last.Logits.OldAll || *last.Head.NewBias <= *last.Head.OldBias {
+	if !(*last.OldAsNewOfSamples >= 0.9 && *last.Logits.NewAll > *last.Logits.OldAll && *last.Head.NewBias > *last.Head.OldBias) {
 		t.Errorf("finetune has no bias to its last task: %+v, logits %+v, head %+v", last, last.Logits, last.Head)
 	}
 }

@@ -52,7 +52,7 @@ func TestClassifiersSideBySide(t *testing.T) {
 		if same := cmp.Equal(both[i].Accuracy, second.Accuracy); same != (name == "icarl") {
 			t.Errorf("%s: head and ncm have the same accuracies: %v", name, same)
 		}
-		if both[i].Seconds.Prepare <= 0 {
+		if !(both[i].Seconds.Prepare > 0) {
 			t.Errorf("%s: class means took %v seconds", name, both[i].Seconds.Prepare)
 		}
 	}

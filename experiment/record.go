@@ -52,6 +52,25 @@ type record struct {
 	started     string // when the run began, as result.Provenance has it
 }
 
+// upTo returns an error where a record has more tasks than a run at this position has ended.
+func (r *record) upTo(at position) error {
+	for _, m := range r.measured {
+		for _, e := range m.errors {
+			if e.Task >= at.task {
+				return fmt.Errorf("there are errors after task %d, and the run is in task %d", e.Task+1, at.task+1)
+			}
+		}
+	}
+	over := at.task
+	if at.phase > learned {
+		over++
+	}
+	if len(r.counts) > over {
+		return fmt.Errorf("the memory was counted after %d tasks, and %d have ended", len(r.counts), over)
+	}
+	return nil
+}
+
 // measured is what the evaluations after tasks found of one classifier.
 type measured struct {
 	accuracy [][]float64 // [T][test sets], NaN where not evaluated

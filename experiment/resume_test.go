@@ -171,7 +171,39 @@ func child(out, work string) *exec.Cmd {
 	return c
 }
 
-// A run that is killed at a random instant ends, run again, in the same files.
+// killed starts the work of a child, kills it after a time, and tells whether it was still at work.
+func killed(t *testing.T, out string, after time.Duration) bool {
+	t.Helper()
+	c := child(out, "run")
+	var errs strings.Builder
+	c.Stderr = &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	_ = c.Process.Kill() // it may have ended
+	_ = c.Wait()
+	if errs.Len() > 0 {
+		t.Fatalf("the child failed by itself: %s", &errs)
+	}
+	return !c.ProcessState.Success()
+}
+
+// midway tells whether the runs of the tiny experiment have begun in a folder and not all have ended.
+func midway(t *testing.T, out string) bool {
+	t.Helper()
+	found := func(pattern string) int {
+		names, err := filepath.Glob(filepath.Join(out, "*", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(slices.DeleteFunc(names, func(name string) bool { return filepath.Base(name) == "step-0.ckpt" }))
+	}
+	return found(ResultFile) < len(jobsOf(t, tiny())) && found(filepath.Join(CheckpointDir, "step-*.ckpt")) > 0
+}
+
+// TestKilledResumes: an experiment that is killed at random instants ends, run again, in the same files. Each is killed at least once
+// before it has ended, and at least one kill finds runs in their middle.
 func TestKilledResumes(t *testing.T) {
 	t.Parallel()
 	instants := 3
@@ -186,20 +218,25 @@ func TestKilledResumes(t *testing.T) {
 	whole := time.Since(start)
 	seed := uint64(time.Now().UnixNano()) // new instants each time; told when one fails
 	src := rand.New(rand.NewPCG(seed, 0))
-	for i := range instants {
-		out := filepath.Join(t.TempDir(), "x")
-		kills := 0
-		for range 3 { // killed up to three times, then left to finish
-			c := child(out, "run")
-			after := time.Duration(src.Float64() * float64(whole))
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
+	middle := 0
+	for i := 0; i < instants || middle == 0; i++ {
+		if i == 10*instants {
+			t.Fatalf("seed %d: of %d experiments, none was killed in its middle", seed, i)
+		}
+		out, kills := "", 0
+		for try := 0; kills == 0; try++ {
+			if try == 10 {
+				t.Fatalf("instant %d (seed %d): %d processes ended before they were killed; want one that is killed at work", i, seed, 3*try)
 			}
-			time.Sleep(after)
-			if err := c.Process.Kill(); err == nil {
-				kills++
+			out = filepath.Join(t.TempDir(), "x")
+			for range 3 { // killed up to three times, then left to finish
+				if killed(t, out, time.Duration(src.Float64()*float64(whole))) {
+					kills++
+					if midway(t, out) {
+						middle++
+					}
+				}
 			}
-			_ = c.Wait()
 		}
 		if text, err := child(out, "run").CombinedOutput(); err != nil {
 			t.Fatalf("instant %d (seed %d), killed %d times: %v: %s", i, seed, kills, err, text)

@@ -60,7 +60,7 @@ func TestRunFillsResult(t *testing.T) {
 		if p := r.Resources.PeakResidentBytes; p < 1<<20 {
 			t.Errorf("peak resident memory %d", p)
 		}
-		if s := r.Seconds; s.Train <= 0 || s.Test <= 0 {
+		if s := r.Seconds; !(s.Train > 0 && s.Test > 0) {
 			t.Errorf("seconds %+v", s)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ocl/checkpoint"
+	"ocl/experiment/result"
 )
 
 // defaultCheckpointEvery is the time between checkpoints in the middle of a task.
@@ -181,5 +182,23 @@ func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 	if err := r.parts(new(identity), eventsLength).LoadState(d); err != nil {
 		return err
 	}
-	return r.stream.Seek(r.at.task, r.at.batch)
+	if err := r.stream.Seek(r.at.task, r.at.batch); err != nil {
+		return err
+	}
+	return r.checkFound()
+}
+
+// checkFound holds what was loaded to what a result may hold: otherwise the run would end in one that nobody can read.
+func (r *run) checkFound() error {
+	res, err := r.assembly().result(result.Outcome{State: result.Interrupted, Step: r.at.step})
+	if err == nil {
+		err = result.Check(res)
+	}
+	if err == nil {
+		err = r.found.upTo(r.at)
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint: what it says was found is not of this run: %w. Another version of the program made it; use that one, %s", err, startAnew)
+	}
+	return nil
 }

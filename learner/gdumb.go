@@ -245,7 +245,7 @@ func (g *GDumb) parts() checkpoint.Parts {
 	g.prepare()
 	return checkpoint.Parts{
 		checkpoint.Values("steps", &g.steps),
-		checkpoint.Sub("memory", g.Memory),
+		memoryPart(g.Memory, g.Net),
 		checkpoint.Binary("rng/update", g.env.Rand),
 		checkpoint.Either(&g.trained, "net/params", checkpoint.Parts{checkpoint.Sub("net", g.Net)}, nil),
 	}

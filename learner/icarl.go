@@ -298,11 +298,11 @@ func (l *ICaRL) parts() checkpoint.Parts {
 		checkpoint.Then(l.arrange),
 		checkpoint.Via(l.currentClasses, l.setCurrent, func(v *[]ocl.Label) checkpoint.Part { return checkpoint.Int32List("current", v) }),
 		checkpoint.Int32List("earlier", &l.earlier),
-		checkpoint.Sub("net", l.Net), checkpoint.Sub("opt", l.Opt), checkpoint.Sub("memory", l.Memory),
-		checkpoint.Sub("teacher", l.Teacher.parts(l.Net)),
+		checkpoint.Sub("net", l.Net), optimiserPart(l.Opt, l.Net), memoryPart(l.Memory, l.Net),
+		checkpoint.Sub("teacher", l.Teacher.parts(l.Net)), checkpoint.Then(l.fits),
 	}
 	if l.Review != nil {
-		parts = append(parts, checkpoint.Sub("review", l.Review.parts()))
+		parts = append(parts, checkpoint.Sub("review", l.Review.parts()), checkpoint.Then(l.Review.fits))
 	}
 	return append(parts, checkpoint.Sub("ncm", l.ncm.parts(l.Net.FeatureDim())),
 		checkpoint.Binary("rng/retrieve", l.retrieve.Rand), checkpoint.Binary("rng/update", l.update.Rand), checkpoint.Inline(l.augment.parts()))
@@ -310,16 +310,34 @@ func (l *ICaRL) parts() checkpoint.Parts {
 
 // arrange gives the classes their outputs, in the order in which they appeared.
 func (l *ICaRL) arrange() error {
-	if err := l.checkClasses(l.order); err != nil {
+	if err := checkLabels(len(l.column), l.order...); err != nil {
 		return err
 	}
 	for y := range l.column {
 		l.column[y] = -1
 	}
 	for k, y := range l.order {
+		if l.column[y] >= 0 {
+			return fmt.Errorf("learner: icarl: the state has class %d twice; it belongs to another configuration", y)
+		}
 		l.column[y] = k
 	}
 	return nil
+}
+
+// fits holds the loaded classes, memory and teacher to each other.
+func (l *ICaRL) fits() error {
+	for _, y := range l.order {
+		if !l.current[y] && l.Teacher.net == nil {
+			return fmt.Errorf("learner: icarl: the state has class %d of an earlier task, and no teacher; it belongs to another configuration", y)
+		}
+	}
+	for y := range l.Memory.Counts() {
+		if l.column[y] < 0 {
+			return fmt.Errorf("learner: icarl: the state stores samples of class %d, which never appeared; it belongs to another configuration", y)
+		}
+	}
+	return checkSlots(l.Memory, l.earlier)
 }
 
 // currentClasses are those of the task, rising.
@@ -334,22 +352,12 @@ func (l *ICaRL) currentClasses() (list []ocl.Label) {
 
 // setCurrent undoes currentClasses.
 func (l *ICaRL) setCurrent(list []ocl.Label) error {
-	if err := l.checkClasses(list); err != nil {
+	if err := checkRising(len(l.column), list); err != nil {
 		return err
 	}
 	clear(l.current)
 	for _, y := range list {
 		l.current[y] = true
-	}
-	return nil
-}
-
-// checkClasses refuses saved classes that the network has no output for.
-func (l *ICaRL) checkClasses(list []ocl.Label) error {
-	for _, y := range list {
-		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("learner: icarl: the state has class %d; want one in [0, %d); it belongs to another configuration", y, len(l.column))
-		}
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func TestMIRChooses(t *testing.T) {
 		worst = min(worst, ask.scores[0][s])
 	}
 	for s, score := range ask.scores[0] {
-		if score > worst && !slices.Contains(seen.slots, s) {
+		if !(score <= worst) && !slices.Contains(seen.slots, s) {
 			t.Errorf("slot %d with score %v was passed over for one with %v", s, score, worst)
 		}
 	}

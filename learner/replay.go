@@ -282,7 +282,7 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 // the memory's updater.
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
-	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), checkpoint.Sub("opt", r.Opt)}
+	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
 	if r.bound() != "" { // one that has observed a batch was told of a task
 		early := r.boundaries.told && r.steps == 0
 		parts = append(parts, checkpoint.Either(&early, "told", checkpoint.Parts{checkpoint.Values("told", &early)}, nil),
@@ -292,7 +292,7 @@ func (r *Replay) parts() checkpoint.Parts {
 			}))
 	}
 	if r.Classes != nil {
-		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts()))
+		parts = append(parts, checkpoint.Sub("classes", r.Classes.parts(r.Net.Classes())))
 	}
 	if r.Teacher != nil {
 		parts = append(parts, checkpoint.Sub("teacher", r.Teacher.parts(r.Net)))
@@ -304,8 +304,11 @@ func (r *Replay) parts() checkpoint.Parts {
 	if r.Memory == nil {
 		return parts
 	}
-	parts = append(parts, checkpoint.Sub("memory", r.Memory),
-		checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
+	parts = append(parts, memoryPart(r.Memory, r.Net))
+	if r.Review != nil {
+		parts = append(parts, checkpoint.Then(r.Review.fits))
+	}
+	parts = append(parts, checkpoint.Binary("rng/retrieve", r.retrieveEnv.Rand), checkpoint.Binary("rng/update", r.updateEnv.Rand))
 	if s, ok := r.Update.(ocl.State); ok {
 		parts = append(parts, checkpoint.Sub("update", s))
 	}

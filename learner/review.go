@@ -128,6 +128,9 @@ func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
 	return err
 }
 
+// fits holds the slots that are left to the memory, once that is loaded.
+func (v *Review) fits() error { return checkSlots(v.memory, v.left) }
+
 func (v *Review) parts() checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Values("begun", &v.begun),

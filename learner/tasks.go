@@ -122,11 +122,14 @@ func (c *Classes) end() {
 // share is |C_new| / (|C_old| + |C_new|).
 func (c *Classes) share() float64 { return float64(c.newCount) / float64(c.oldCount+c.newCount) }
 
-func (c *Classes) parts() checkpoint.Parts {
+// parts is what is known of tasks, of so many classes in all.
+func (c *Classes) parts(classes int) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("old", &c.old),
 		checkpoint.Int32List("current", &c.current),
 		checkpoint.Values("counts", &c.oldCount, &c.newCount),
+		checkpoint.Then(func() error { return checkRising(classes, c.old) }),
+		checkpoint.Then(func() error { return checkRising(classes, c.current) }),
 	}
 }
 

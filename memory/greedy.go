@@ -17,6 +17,7 @@ import (
 type Greedy struct {
 	labels []ocl.Label // the memory's, as the rows of a batch change them
 	counts []int       // by class
+	looked int         // labels that the last Update looked at, which is what it costs
 }
 
 var _ Updater = (*Greedy)(nil)
@@ -25,6 +26,7 @@ var _ Updater = (*Greedy)(nil)
 func (g *Greedy) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
 	g.labels = slices.Grow(g.labels[:0], m.Cap())[:m.Len()]
 	g.counts = g.counts[:0]
+	g.looked = len(g.labels)
 	classes := 0
 	for slot := range g.labels {
 		y := m.Label(slot)
@@ -92,6 +94,7 @@ func (g *Greedy) member(y ocl.Label, n int) int {
 	for slot, label := range g.labels {
 		if label == y {
 			if n == 0 {
+				g.looked += slot + 1
 				return slot
 			}
 			n--

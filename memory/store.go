@@ -197,6 +197,9 @@ func (m *Store) Counts() map[ocl.Label]int {
 	return counts
 }
 
+// maxSeen is the most samples that a store may have seen, far above any stream and far below what an int holds.
+const maxSeen = 1 << 50
+
 // parts is the state: the stored samples and the counter. Loading gives the same bits. The capacity, the shape and the values of
 // pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are 8-bit pixels.
 func (m *Store) parts() checkpoint.Parts {
@@ -205,7 +208,7 @@ func (m *Store) parts() checkpoint.Parts {
 		checkpoint.Values("size", &capacity, &length, &m.seen),
 		checkpoint.Int32List("labels", &m.y),
 		checkpoint.Then(func() error {
-			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || len(m.y) != length {
+			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || m.seen > maxSeen || len(m.y) != length {
 				return fmt.Errorf("memory: state of %d samples with %d labels, %d seen, in %d slots; want %d slots; it belongs to another configuration",
 					length, len(m.y), m.seen, capacity, m.cap)
 			}

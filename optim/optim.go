@@ -2,6 +2,7 @@
 package optim
 
 import (
+	"fmt"
 	"math"
 
 	"ocl/checkpoint"
@@ -20,6 +21,8 @@ type Optimizer interface {
 	SetLR(lr float64)
 	// Fresh is an optimiser with the same settings that has made no step.
 	Fresh() Optimizer
+	// Fits returns an error where a state that was loaded is not that of so many parameters.
+	Fits(parameters int) error
 	checkpoint.State
 }
 
@@ -39,6 +42,18 @@ func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
 func (s *sgd) LR() float64      { return s.SGD.LR }
 func (s *sgd) SetLR(lr float64) { s.SGD.LR = lr }
 func (s *sgd) Fresh() Optimizer { return NewSGD(s.SGD) }
+
+func (s *sgd) Fits(parameters int) error { return fit(parameters, s.m) }
+
+// fit says whether vectors are all empty or all of one number for each parameter.
+func fit(parameters int, vectors ...[]float32) error {
+	for _, v := range vectors {
+		if n := len(v); n != len(vectors[0]) || n != 0 && n != parameters {
+			return fmt.Errorf("optim: the state has %d numbers for %d parameters; it belongs to another configuration", n, parameters)
+		}
+	}
+	return nil
+}
 
 func (s *sgd) Step(net *nn.Network, ws *nn.Workspace) {
 	if s.Momentum != 0 && s.m == nil {
@@ -86,6 +101,8 @@ func NewAdam(c Adam) Optimizer { return &adam{Adam: c} }
 func (a *adam) LR() float64      { return a.Adam.LR }
 func (a *adam) SetLR(lr float64) { a.Adam.LR = lr }
 func (a *adam) Fresh() Optimizer { return NewAdam(a.Adam) }
+
+func (a *adam) Fits(parameters int) error { return fit(parameters, a.m, a.v) }
 
 func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	if n := len(net.Params()); a.m == nil {

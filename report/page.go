@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"math"
 	"strings"
+	"unicode"
 
 	"ocl/report/chart"
 )
@@ -119,7 +120,15 @@ func render(p *page) ([]byte, error) {
 	if err := t.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("report: page: %w", err)
 	}
-	return b.Bytes(), nil
+	return bytes.Map(xmlRune, b.Bytes()), nil
+}
+
+// xmlRune is r, or U+FFFD for what neither the page nor its pictures can hold, such as a control character in a name from a file.
+func xmlRune(r rune) rune {
+	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // glue keeps a number and its sign on one line.

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"ocl/experiment/result"
+	"ocl/internal/fuzztest"
 )
 
 // write puts text into DIR/run/result.json and returns DIR.
@@ -157,24 +160,45 @@ func TestRunsWithoutResultAreSaid(t *testing.T) {
 	}
 }
 
-// FuzzPage holds that no result that can be read makes the page or the table panic.
+// FuzzPage holds that no result that can be read makes the page or the table panic. It changes results of all kinds: of bytes that are
+// drawn none is a result.
 func FuzzPage(f *testing.F) {
-	f.Add([]byte(goodJSON(f)))
-	for name, change := range oddities {
-		r := (fake{method: "er", memory: 20, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.8, errors: true}).make()
-		change(r)
+	var bases [][]byte
+	small := fake{method: "er", memory: 20, seed: 1, tasks: 4, perTask: 2, level: 0.5, decay: 0.8, errors: true}
+	for _, name := range slices.Sorted(maps.Keys(oddities)) {
+		r := small.make()
+		oddities[name](r)
 		text, err := result.Encode(r)
 		if err != nil {
 			f.Fatalf("%s: %v", name, err)
 		}
-		f.Add(text)
+		bases = append(bases, text)
+		f.Add([]byte{byte(len(bases))})
 	}
+	text, err := result.Encode(small.make())
+	if err != nil {
+		f.Fatal(err)
+	}
+	bases = append([][]byte{text}, bases...)
+	f.Add([]byte{0, 1, 40, 0, 0, 9})
+	f.Add([]byte{3, 0, 200, 0, 3, 90, 0, 1, 7})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		res, err := result.Parse(b)
+		choices := fuzztest.Of(b)
+		base, beside := bases[choices.Below(len(bases))], choices.Byte()%2 == 1
+		text := fuzztest.JSON(base, choices)
+		res, err := result.Parse(text)
 		if err != nil {
 			return
 		}
-		p, _, _ := newPage(studyOf([]*run{newRun(res, "")}, nil))
+		results := []*result.Result{res}
+		if beside {
+			results = append(results, small.make())
+		}
+		var runs []*run
+		for _, r := range results {
+			runs = append(runs, newRun(r, ""))
+		}
+		p, _, _ := newPage(studyOf(runs, nil))
 		html, err := render(p)
 		if err != nil {
 			t.Fatal(err)
@@ -182,8 +206,15 @@ func FuzzPage(f *testing.F) {
 		if err := wellFormed(string(html)); err != nil {
 			t.Errorf("the page is not well formed: %v", err)
 		}
-		if err := Table(new(bytes.Buffer), []*result.Result{res}, TableOptions{Known: methods}); err != nil {
+		if m := noNumber.FindIndex(html); m != nil && !noNumber.Match(text) {
+			t.Errorf("the page shows %q", html[max(0, m[0]-100):min(len(html), m[1]+20)])
+		}
+		var table bytes.Buffer
+		if err := Table(&table, results, TableOptions{Known: methods}); err != nil {
 			t.Fatal(err)
+		}
+		if bytes.ContainsFunc(table.Bytes(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+			t.Errorf("the table shows a terminal what a file holds raw: %q", table.Bytes())
 		}
 	})
 }

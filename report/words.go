@@ -41,8 +41,14 @@ func count(n int, noun string) string {
 	return thousands(int64(n)) + " " + noun
 }
 
+// unmeasured stands for a number that is none: a result may lack any of its values, and a sentence may need it.
+const unmeasured = "–"
+
 // percent prints a fraction in per cent with one decimal and no sign of the unit: 0.2135 is "21.4".
 func percent(v float64) string {
+	if math.IsNaN(v) {
+		return unmeasured
+	}
 	s := strconv.FormatFloat(100*v, 'f', 1, 64)
 	if s == "-0.0" {
 		return "0.0"
@@ -52,6 +58,9 @@ func percent(v float64) string {
 
 // significant prints a number with three significant digits.
 func significant(v float64) string {
+	if math.IsNaN(v) {
+		return unmeasured
+	}
 	if v == 0 || math.Abs(v) >= 1000 {
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
 	}
@@ -62,6 +71,8 @@ func significant(v float64) string {
 // duration prints seconds for people: 4.2 is "4.2s", 160 is "2m40s", 9000 is "2h30m".
 func duration(seconds float64) string {
 	switch {
+	case math.IsNaN(seconds):
+		return unmeasured
 	case seconds < 9.95:
 		return strconv.FormatFloat(seconds, 'f', 1, 64) + "s"
 	case seconds < 59.5:
@@ -101,6 +112,9 @@ func andList(v []string) string {
 
 // points prints a difference of two fractions in percentage points, whole: 0.31 is "31 points".
 func points(v float64) string {
+	if math.IsNaN(v) {
+		return unmeasured + " points"
+	}
 	n := int(math.Round(100 * v))
 	if n == 1 || n == -1 {
 		return fmt.Sprintf("%d point", n)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,15 @@ const (
 	maxClasses = 100_000
 	maxCount   = 1_000_000_000
 )
+
+// Check says what [Read] would refuse in a result that was encoded, nil if nothing: a value that is not a finite number, shapes that do
+// not fit each other, a value out of its range.
+func Check(r *Result) error {
+	if _, err := json.Marshal(r); err != nil {
+		return fmt.Errorf("a value is not a finite number or does not marshal: %w", err)
+	}
+	return check(r)
+}
 
 // check holds the shapes and ranges against each other.
 func check(r *Result) error {

@@ -2,7 +2,6 @@ package result
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,18 +98,16 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 func parseEvent(line []byte, n int) (Event, error) {
 	var e Event
-	d := json.NewDecoder(bytes.NewReader(line))
-	if err := d.Decode(&e); err != nil {
+	if err := json.Unmarshal(line, &e); err != nil {
 		return e, fmt.Errorf("%w: it is no JSON object of an event: %s", ErrDamaged, jsonFault(err, len(line)))
 	}
-	if n > 1 {
-		return e, nil
-	}
 	switch {
-	case e.Format != EventsFormat:
+	case n == 1 && e.Format != EventsFormat:
 		return e, fmt.Errorf("%w: the format is %s; want %q", ErrVersion, cut(e.Format), EventsFormat)
-	case e.Version > EventsVersion:
+	case n == 1 && e.Version > EventsVersion:
 		return e, fmt.Errorf("%w: the version is %d; this program reads %d", ErrNewer, e.Version, EventsVersion)
+	case e.Event == "":
+		return e, fmt.Errorf("%w: it has no key \"event\"", ErrDamaged)
 	}
 	return e, nil
 }

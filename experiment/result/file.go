@@ -101,7 +101,7 @@ func Parse(text []byte) (*Result, error) {
 	if fault == nil {
 		err := json.Unmarshal(text, r)
 		if errors.Is(err, config.ErrUnknown) {
-			return nil, newer("its config has a key that this one does not know; "+err.Error(), program)
+			return nil, newer("its config has a key that this one does not know; "+oneLine(err), program)
 		}
 		if err != nil {
 			fault = errors.New(jsonFault(err, len(text)))
@@ -162,8 +162,11 @@ func jsonFault(err error, size int) string {
 	case errors.As(err, &typ):
 		return fmt.Sprintf("not a JSON object (it is %s)", cut(typ.Value))
 	}
-	return err.Error()
+	return oneLine(err)
 }
+
+// oneLine is an error's message on one line; a config tells each of its faults on a line of its own.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // shown is a JSON value of a file as a message may show it.
 func shown(raw json.RawMessage) string {

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -8,8 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ocl/internal/fuzztest"
 )
 
 // example is a small result that uses every optional key.
@@ -308,31 +314,118 @@ func shortened(t testing.TB) []byte {
 	return []byte(encoded(t, r))
 }
 
+// checkParsed holds that a text is refused with a plain message, or read, written and read as the same; and that it takes memory in keeping
+// with its length.
+func checkParsed(t *testing.T, text []byte) {
+	t.Helper()
+	var r *Result
+	var err error
+	if n := fuzztest.Allocated(func() { r, err = Parse(text) }); n > uint64(1000*len(text)+1<<20) {
+		t.Fatalf("%d bytes were allocated for a text of %d", n, len(text))
+	}
+	if err != nil {
+		plainMessage(t, err)
+		return
+	}
+	again, err := Encode(r)
+	if err != nil {
+		t.Fatalf("read but not written again: %v", err)
+	}
+	back, err := Parse(again)
+	if err != nil {
+		t.Fatalf("written but not read again: %v", err)
+	}
+	if d, same := Same(r, back); !same {
+		t.Errorf("written and read it differs: %s", d)
+	}
+	if third, err := Encode(back); err != nil || !bytes.Equal(third, again) {
+		t.Errorf("written twice it differs: %v", err)
+	}
+}
+
+// plainMessage holds that a message shows nothing of a file raw.
+func plainMessage(t *testing.T, err error) {
+	t.Helper()
+	if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+		t.Errorf("a message with a control character: %q", err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(encoded(f, example())))
-	f.Add(shortened(f))
 	f.Add([]byte(`{"format":"ocl-result","version":2}`))
 	f.Add([]byte(`{"format":"ocl-result","version":1,"x":[[[{"":null}]]]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := Parse(text)
-		if err != nil {
-			for _, c := range err.Error() {
-				if c < ' ' || c == 0x7f {
-					t.Errorf("a message with a control character: %q", err)
+	f.Fuzz(checkParsed)
+}
+
+// FuzzKeys reads a result with changes in it: bytes that are drawn hardly ever get past the JSON to what is checked of the values.
+func FuzzKeys(f *testing.F) {
+	small, whole := []byte(encoded(f, example())), shortened(f)
+	f.Add(false, []byte{})
+	f.Add(true, []byte{7, 1, 0, 1, 3})
+	f.Add(false, []byte{40, 0, 0, 9, 80, 0, 3, 20, 0, 4, 2})
+	f.Fuzz(func(t *testing.T, real bool, choices []byte) {
+		base := small
+		if real {
+			base = whole
+		}
+		checkParsed(t, fuzztest.JSON(base, fuzztest.Of(choices)))
+	})
+}
+
+// FuzzEvents reads the fuzzer's bytes as the lines of events.jsonl behind a first line that is right, and as all of them. What is read is
+// written as a line that is read as the same.
+func FuzzEvents(f *testing.F) {
+	first := `{"time":"2026-01-31T12:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":"0a"}` + "\n"
+	f.Add([]byte(first + `{"time":"","event":"task","task":0,"classes":[1,2],"train":3,"test":4}` + "\n"))
+	f.Add([]byte(`{"time":"","event":"step","step":1,"task":0,"loss":2.5,"running_accuracy":0.25}` + "\n" + `{"event":"eval`))
+	f.Add([]byte(`{"time":"","event":"evaluation","step":1,"task":0,"between":true,"accuracy":[0.5,null],"parameters":9}` + "\n{}{}\n\nnull\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, b := range [][]byte{b, append([]byte(first), b...)} {
+			var events []Event
+			var fault error
+			if n := fuzztest.Allocated(func() {
+				for e, err := range Events(bytes.NewReader(b)) {
+					if fault != nil {
+						t.Fatal("the reading goes on after an error")
+					}
+					if fault = err; err == nil {
+						events = append(events, e)
+					}
+				}
+			}); n > uint64(1000*len(b)+1<<20) {
+				t.Fatalf("%d bytes were allocated for %d", n, len(b))
+			}
+			if fault != nil {
+				plainMessage(t, fault)
+			}
+			lines := bytes.Split(b, []byte{'\n'})
+			for i := range events {
+				if !json.Valid(lines[i]) {
+					t.Fatalf("line %d is read as an event: %q", i+1, lines[i])
 				}
 			}
-			return
-		}
-		again, err := Encode(r)
-		if err != nil {
-			t.Fatalf("read but not written again: %v", err)
-		}
-		back, err := Parse(again)
-		if err != nil {
-			t.Fatalf("written but not read again: %v", err)
-		}
-		if d, same := Same(r, back); !same {
-			t.Errorf("written and read it differs: %s", d)
+			var text []byte
+			for _, e := range events {
+				line, err := json.Marshal(e)
+				if err != nil {
+					t.Fatalf("read but not written again: %v", err)
+				}
+				text = append(append(text, line...), '\n')
+			}
+			i := 0
+			for e, err := range Events(bytes.NewReader(text)) {
+				if err != nil {
+					t.Fatalf("written but not read again: %v", err)
+				}
+				if d := cmp.Diff(events[i], e, cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("written and read it differs: %s", d)
+				}
+				i++
+			}
+			if i != len(events) || fault == nil && i != len(lines)-1 {
+				t.Fatalf("%d events of %d lines, %d of them read again", len(events), len(lines)-1, i)
+			}
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestHeatScaleIsMonotonic(t *testing.T) {
 	for _, dark := range []bool{false, true} {
 		for i := 1; i < HeatSteps; i++ {
 			a, b := luminance(HeatColor(i-1, dark)), luminance(HeatColor(i, dark))
-			if dark && b <= a || !dark && b >= a {
+			if dark && !(b > a) || !dark && !(b < a) {
 				t.Errorf("dark %v: step %d has luminance %.3f after %.3f", dark, i, b, a)
 			}
 		}

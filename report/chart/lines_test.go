@@ -124,7 +124,7 @@ func TestPicturesAlone(t *testing.T) {
 	d := Draw(known(), File("A title"))
 	const size = 1.3 * 13
 	down := margin + 1.3*size + 0.6*size
-	if d.Width != 720 || math.Abs(d.Height-(400+1.9*size)) > 1e-6 {
+	if d.Width != 720 || !(math.Abs(d.Height-(400+1.9*size)) <= 1e-6) {
 		t.Errorf("%g × %g", d.Width, d.Height)
 	}
 	wantPoints(t, "title", d.of(Title)[0].Points, Point{margin, margin + 1.3*size - 0.45*size})
@@ -136,7 +136,7 @@ func TestOneTaskIsInTheMiddle(t *testing.T) {
 	l.Scale(0, 100, 1)
 	d := Draw(l, Wide)
 	zero, dot, whisker := d.of(Zero)[0].Points, d.of(Dot)[0].Points[0], d.of(Whisker)[0].Points
-	if math.Abs(dot.X-(zero[0].X+zero[1].X)/2) > 1e-6 || whisker[0].X != dot.X || !(whisker[0].Y > dot.Y && dot.Y > whisker[1].Y) {
+	if !(math.Abs(dot.X-(zero[0].X+zero[1].X)/2) <= 1e-6) || whisker[0].X != dot.X || !(whisker[0].Y > dot.Y && dot.Y > whisker[1].Y) {
 		t.Errorf("a task alone is at %.1f, its interval from %.1f to %.1f", dot, whisker[0], whisker[1])
 	}
 	if len(d.of(Line))+len(d.of(Band)) > 0 {
@@ -178,7 +178,7 @@ func TestLongLines(t *testing.T) {
 	d := Draw(l, Wide)
 	dots := d.of(Dot)
 	dots = dots[:len(dots)-1] // that of the label
-	if n := len(dots); n < 15 || n > 25 || math.Abs(dots[n-1].Points[0].X-d.of(Zero)[0].Points[1].X) > 1e-6 {
+	if n := len(dots); n < 15 || n > 25 || !(math.Abs(dots[n-1].Points[0].X-d.of(Zero)[0].Points[1].X) <= 1e-6) {
 		t.Errorf("%d markers on a line of 1,000 points, the last at %v", n, dots[n-1].Points)
 	}
 }
@@ -270,7 +270,7 @@ func TestAloneManyLabelsFit(t *testing.T) {
 	l.Scale(0, 100, 1)
 	d := Draw(l, File("A title"))
 	labels, ticks := d.of(Label), d.of(Tick)
-	if got, lowest := labels[len(labels)-1].Points[0].Y, ticks[len(ticks)-1].Points[0].Y; len(labels) != 60 || got > lowest {
+	if got, lowest := labels[len(labels)-1].Points[0].Y, ticks[len(ticks)-1].Points[0].Y; len(labels) != 60 || !(got <= lowest) {
 		t.Errorf("the last of %d labels is at %.1f, below the axis' label at %.1f", len(labels), got, lowest)
 	}
 	if page := Draw(l, Wide); page.Labelled || page.Height != 400 {
@@ -305,7 +305,7 @@ func TestTextsNeverOverlap(t *testing.T) {
 					continue
 				}
 				a := d.extent(m)
-				if a.x0 < 0 || a.y0 < 0 || a.x1 > d.Width || a.y1 > d.Height {
+				if !(a.x0 >= 0 && a.y0 >= 0 && a.x1 <= d.Width && a.y1 <= d.Height) {
 					t.Fatalf("seed %d, width %g: %q leaves the picture: %.1f", seed, lay.Width, m.Text, a)
 				}
 				for _, o := range texts {

@@ -9,7 +9,7 @@ import (
 // TestWidth against the font's own table: units of 1/2048 of the size.
 func TestWidth(t *testing.T) {
 	for text, units := range map[string]float64{"": 0, "0": 1139, "100": 3 * 1139, "i": 455, "W": 1933, "ER": 1366 + 1479} {
-		if got, want := width(text, 20.48), units/100; math.Abs(got-want) > 1e-9 {
+		if got, want := width(text, 20.48), units/100; !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("%q is %g wide, want %g", text, got, want)
 		}
 	}

@@ -1,0 +1,103 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/experiment/result"
+	"ocl/internal/fuzztest"
+	"ocl/learner/learnertest"
+)
+
+// FuzzCheckpoint loads checkpoints of a run with sections changed, at a few instants of it. A checkpoint is refused, or it is what the run
+// writes again; the run then goes on to its end or to an error, and what it leaves is a result that can be read.
+func FuzzCheckpoint(f *testing.F) {
+	c := one("er")
+	c.Data.TrainPerClass, c.Data.TestPerClass, c.Data.Size = 1, 1, 8
+	c.Stream.Tasks, c.Memory, c.Replay.Batch, c.EvalEvery, c.Network.Hidden = 2, 10, 5, 2, []int{4}
+	c.Classifiers = []string{"head", "ncm"}
+	x, err := Open(c, Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	build := func(t testing.TB) *run {
+		r := &run{x: x, job: x.Jobs()[0], on: machinery{1, 1}}
+		if err := r.build(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.close)
+		return r
+	}
+	encode := func(t testing.TB, r *run, length int64) *checkpoint.Container {
+		r.desk.journal = &journal{length: length}
+		defer func() { r.desk.journal = nil }()
+		state := checkpoint.NewContainer()
+		if err := r.encode(state.Encoder()); err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+	var states []*checkpoint.Container
+	for _, steps := range []int{1, 5, 8} {
+		r := build(f)
+		ctx, cancel := context.WithCancel(context.Background())
+		r.ev.StepEnd = func(step int, _ ocl.StepStats) {
+			if step == steps {
+				cancel()
+			}
+		}
+		if err := r.loop(ctx); !errors.Is(err, errInterrupted) {
+			f.Fatalf("after %d steps: %v", steps, err)
+		}
+		states = append(states, encode(f, r, 1000))
+	}
+	for i := range states {
+		f.Add([]byte{byte(i)})
+		f.Add([]byte{byte(i), byte(7 * i), 1, 9, 3, 2})
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		choices := fuzztest.Of(b)
+		state := learnertest.Changed(states[choices.Below(len(states))], choices)
+		r := build(t)
+		var length int64
+		var err error
+		if n := fuzztest.Allocated(func() { err = r.decode(state.Decoder(), &length) }); n > uint64(4000*state.Size()+1<<20) {
+			t.Fatalf("%d bytes were allocated for a checkpoint of %d", n, state.Size())
+		}
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+				t.Errorf("a message with a control character: %q", err)
+			}
+			return
+		}
+		again := encode(t, r, length)
+		for _, name := range again.Names() {
+			want, err := state.Decoder().Bytes(name)
+			got, _ := again.Decoder().Bytes(name)
+			json := len(want) > 0 && want[0] == '{' // which may be written in many ways
+			if err != nil || !bytes.Equal(got, want) && !json {
+				t.Errorf("section %s is loaded and saved as something else", name)
+			}
+		}
+		if err := r.loop(context.Background()); err != nil {
+			return
+		}
+		res, err := r.assembly().result(result.Outcome{State: result.Finished, Step: r.at.step})
+		if err != nil {
+			return
+		}
+		text, err := result.Encode(res)
+		if err != nil {
+			t.Fatalf("the run ends and its result cannot be written: %v", err)
+		}
+		if _, err := result.Parse(text); err != nil {
+			t.Fatalf("the run ends in a result that cannot be read: %v", err)
+		}
+	})
+}

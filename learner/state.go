@@ -1,0 +1,61 @@
+package learner
+
+import (
+	"fmt"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/optim"
+)
+
+// The sums of a checkpoint hold its bytes, and its identity the config that it was made with. What is checked here is that the parts
+// of a state fit each other, so that one that was put together otherwise is an error and no panic at a later step.
+
+// optimiserPart is the state of opt, which steps the parameters of net.
+func optimiserPart(opt optim.Optimizer, net *nn.Network) checkpoint.Part {
+	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("opt", opt), checkpoint.Then(func() error { return opt.Fits(len(net.Params())) })})
+}
+
+// memoryPart is the state of m, whose samples are of classes of net.
+func memoryPart(m *memory.Store, net *nn.Network) checkpoint.Part {
+	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("memory", m), checkpoint.Then(func() error {
+		for y := range m.Counts() {
+			if err := checkLabels(net.Classes(), y); err != nil {
+				return err
+			}
+		}
+		return nil
+	})})
+}
+
+// checkLabels refuses saved labels that are none of so many classes.
+func checkLabels(classes int, labels ...ocl.Label) error {
+	for _, y := range labels {
+		if y < 0 || int(y) >= classes {
+			return fmt.Errorf("learner: the state has class %d; want one in [0, %d); it belongs to another configuration", y, classes)
+		}
+	}
+	return nil
+}
+
+// checkRising is checkLabels for a set of classes, each once and in their order.
+func checkRising(classes int, labels []ocl.Label) error {
+	for i, y := range labels {
+		if i > 0 && y <= labels[i-1] {
+			return fmt.Errorf("learner: the state has class %d before class %d; want each once, rising; it belongs to another configuration", labels[i-1], y)
+		}
+	}
+	return checkLabels(classes, labels...)
+}
+
+// checkSlots refuses saved slots that hold no sample.
+func checkSlots[T ~int | ~int32](m *memory.Store, slots []T) error {
+	for _, slot := range slots {
+		if slot < 0 || int(slot) >= m.Len() {
+			return fmt.Errorf("learner: the state has slot %d of a memory of %d samples; it belongs to another configuration", slot, m.Len())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package method_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/internal/fuzztest"
+	"ocl/learner/learnertest"
+	"ocl/method"
+	"ocl/nn/arch"
+	"ocl/optim"
+)
+
+// saved is a learner whose state the fuzzer changes.
+type saved struct {
+	name  string
+	build func(*testing.T, uint64) ocl.Learner
+	state *checkpoint.Container // nil until it is wanted
+}
+
+// FuzzLoadState loads the states of all methods, and of those with tricks, with sections changed. A state is refused, or it is what
+// SaveState writes again, and the learner goes on from it to an error or a prediction.
+func FuzzLoadState(f *testing.F) {
+	network := arch.Config{Channels: 1, Height: 3, Width: 2, Classes: 4, Hidden: []int{5}}
+	c := learnertest.Case{Shape: [3]int{1, 3, 2}, Classes: 4}
+	var cases []*saved
+	add := func(name string, change func(*method.Setup)) {
+		cases = append(cases, &saved{name: name, build: build(name, network, change)})
+	}
+	for _, info := range method.Catalogue() {
+		add(info.Name, nil)
+		for _, t := range method.Tricks() {
+			if _, refused := info.Refuses[t.Name]; !refused && slices.Contains([]string{"er", "icarl", "agem"}, info.Name) {
+				add(info.Name, func(s *method.Setup) { s.Tricks = []string{t.Name} })
+			}
+		}
+	}
+	add("gss", func(s *method.Setup) { with("gate", "batch")(s) })
+	add("er", func(s *method.Setup) { s.Opt = optim.NewAdam(optim.Adam{LR: 0.01}) })
+	for i := range cases {
+		f.Add([]byte{byte(i)})
+		f.Add([]byte{byte(i), byte(3 * i), 4, 8, 3, 14})
+	}
+	batches := c.Batches(1, 6, 5)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		choices := fuzztest.Of(b)
+		s := cases[choices.Below(len(cases))]
+		if s.state == nil {
+			l := s.build(t, 1)
+			c.Learn(t, l, batches, 0, 4) // into the second task
+			learnertest.Predict(t, l, batches[0].X)
+			s.state = learnertest.State(t, l)
+		}
+		state := learnertest.Changed(s.state, choices)
+		l := s.build(t, 2)
+		var err error
+		if n := fuzztest.Allocated(func() { err = l.LoadState(state.Decoder()) }); n > uint64(64*state.Size()+1<<20) {
+			t.Fatalf("%s: %d bytes were allocated for a state of %d", s.name, n, state.Size())
+		}
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("%s: a message with a control character: %q", s.name, err)
+			}
+			return
+		}
+		again := learnertest.State(t, l)
+		for _, name := range again.Names() { // sections that nobody reads are let go
+			want, err := state.Decoder().Bytes(name)
+			got, _ := again.Decoder().Bytes(name)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: section %s is loaded and saved as something else", s.name, name)
+			}
+		}
+		for _, b := range batches[4:] {
+			if _, err := l.Observe(context.Background(), b); err != nil {
+				return
+			}
+		}
+		if aware, ok := l.(ocl.TaskAware); ok && aware.EndTask(context.Background()) != nil {
+			return
+		}
+		if p, ok := l.(ocl.Preparer); ok && p.Prepare(context.Background()) != nil {
+			return
+		}
+		labels := make([]ocl.Label, 5)
+		if err := l.Predict(labels, batches[0].X); err != nil {
+			return
+		}
+		for _, y := range labels {
+			if y < 0 || int(y) >= c.Classes {
+				t.Errorf("%s: label %d is predicted, of %d classes", s.name, y, c.Classes)
+			}
+		}
+	})
+}
