@@ -194,6 +194,10 @@ func FuzzParse(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(craft(1, math.MaxUint64, 1, "abc"))
 	f.Add(craft(1, 2, 1, "abc"))
+	twins := NewContainer() // one byte from two sections of one name
+	twins.Encoder().Bytes("a", nil)
+	twins.Encoder().Bytes("b", []byte("x"))
+	f.Add(encode(f, twins))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, summed(b)} {
 			var c *Container

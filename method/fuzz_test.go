@@ -9,6 +9,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/internal/fuzztest"
 	"ocl/learner/learnertest"
 	"ocl/method"
@@ -95,6 +96,26 @@ func FuzzLoadState(f *testing.F) {
 			if y < 0 || int(y) >= c.Classes {
 				t.Errorf("%s: label %d is predicted, of %d classes", s.name, y, c.Classes)
 			}
+		}
+	})
+}
+
+// FuzzParseTricks: what is taken for tricks is written and taken as the same, in their order.
+func FuzzParseTricks(f *testing.F) {
+	for _, text := range []string{"none", "lb+rv", "rv+kdc*+lb", "", "+", "lb+lb+\x1b[2J", "lb + rv", "ncm+mi"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		names, err := method.ParseTricks(text)
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("a message with a control character: %q", err)
+			}
+			return
+		}
+		again, err := method.ParseTricks(config.TrickText(names))
+		if err != nil || !slices.Equal(again, names) || !slices.IsSorted(names) {
+			t.Errorf("%q is %q, and that is %q (%v)", text, names, again, err)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func ParseTricks(text string) ([]string, error) {
 			return nil, err
 		}
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("%s: %s is there twice; want each trick once; take one away", text, name)
+			return nil, fmt.Errorf("%q: %s is there twice; want each trick once; take one away", text, name)
 		}
 		names = append(names, name)
 	}

@@ -107,7 +107,7 @@ func TestTricksTogether(t *testing.T) {
 		{"icarl", "lb", []string{"icarl with lb: ", "yes-or-no"}},
 		{"finetune", "ncm", []string{"finetune with ncm: ", "no memory"}},
 		{"er", "lbb", []string{`unknown trick "lbb"`, "did you mean lb?"}},
-		{"er", "lb+lb", []string{"lb+lb: lb is there twice"}},
+		{"er", "lb+lb", []string{`"lb+lb": lb is there twice`}},
 		{"er", "lb+none", []string{`unknown trick "none"`}},
 		{"er", "", []string{`unknown trick ""`}},
 	} {
