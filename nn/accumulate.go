@@ -131,7 +131,7 @@ func (ws *Workspace) add(n *Network, sum []float32) {
 	ws.Share(&ws.adding, len(sum))
 }
 
-// do runs one batch in its lane.
+// DoChunk runs one batch in its lane.
 func (a *accumulation) DoChunk(_, batch int) {
 	l := a.ws.lanes[batch]
 	dst := a.net.grads

@@ -72,7 +72,7 @@ func (b *blockState) forward(p *pass, x []float32) []float32 {
 		return b.y
 	}
 	res := x
-	if b.short != nil { // channel-last
+	if b.short != nil {
 		p.convNorm(l.short.name, b.short, b.bnS, b.in, b.s, b.zs, x, nil)
 		res = b.s
 	}
@@ -95,7 +95,7 @@ func (b *blockState) forwardSplit(p *pass, x []float32) {
 	}
 	b.bnS.begin(p.net, p.mode, b.s, b.zs, nil, p.images)
 	b.bn1.begin(p.net, p.mode, b.y1, b.z1, nil, p.images)
-	part := p.partOf(in, b.out)
+	part := p.partOf(b.conv1, in, b.out) // both convolutions finish, or none does
 	for first := 0; first < p.images; first += part {
 		limit := min(first+part, p.images)
 		p.writePending(first, limit)

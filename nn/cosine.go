@@ -36,6 +36,7 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	if len(dst) == 0 {
 		return
 	}
+	ws.team.CheckIdle()
 	c := &ws.cosines
 	c.set, c.a, c.b, c.n, c.rowsA, c.rowsB = ws.set, a, b, n, len(a)/n, len(b)/n
 	chunks := (n + cosineSpan - 1) / cosineSpan

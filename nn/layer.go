@@ -116,7 +116,7 @@ func (channelLastLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 }
 
 func (s *channelLastState) forward(p *pass, x []float32) []float32 {
-	y, part := s.y[s.out.PixelAt(p.first, 0, 0):], p.partOf(s.in, s.in)
+	y, part := s.y[s.out.PixelAt(p.first, 0, 0):], p.imagesAtOnce(s.in, s.in)
 	for first := 0; first < p.images; first += part {
 		limit := min(first+part, p.images)
 		p.writePending(first, limit)

@@ -172,9 +172,9 @@ func (ws *Workspace) Workers() int { return ws.team.Size() }
 // Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is harmless.
 func (ws *Workspace) Close() {
 	ws.own("Close")
+	ws.team.Close() // first: it refuses while the workers are at work
 	ws.closeLanes()
 	ws.probe.close()
-	ws.team.Close()
 }
 
 // EnableProfile makes the workspace book the time of each layer's work from now on.
@@ -216,6 +216,7 @@ func (ws *Workspace) Share(w Work, n int) {
 		w.Do(0, n)
 		return
 	}
+	ws.team.CheckIdle()
 	ws.share = shared{w, n}
 	ws.team.Run(&ws.share, (n+shareSpan-1)/shareSpan)
 	ws.share = shared{}
@@ -232,9 +233,12 @@ func (s *shared) DoChunk(_, chunk int) { s.work.Do(chunk*shareSpan, min((chunk+1
 // Forward returns the logits [B,K] of the images x [B,C,H,W]. They belong to the workspace and hold until its next use.
 func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tensor {
 	n.check(x)
-	ws.last = ws.trainFor(n, x.Dim(0))
+	p := ws.trainFor(n, x.Dim(0))
 	ws.count(n, x.Dim(0))
-	return ws.last.forward(n, x, m)
+	ws.last = nil // until the pass is done
+	logits := p.forward(n, x, m)
+	ws.last = p
+	return logits
 }
 
 // belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or whose
@@ -243,6 +247,7 @@ func (ws *Workspace) belong(n *Network) {
 	if ws.team.Closed() {
 		panic("nn: the workspace was closed. Make another one with NewWorkspace")
 	}
+	ws.team.CheckIdle()
 	if ws.made == nil {
 		ws.made, ws.set = n, n.set
 	}
@@ -378,20 +383,23 @@ type Outputs struct{ Logits, Features *tensor.Tensor }
 // Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do not
 // depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	ws.predict.out.Logits = ws.out.logits(x.Dim(0), n.classes)
+	n.checkPredict(ws, x)
+	ws.predict.out = Outputs{Logits: ws.out.logits(x.Dim(0), n.classes)}
 	n.predict(ws, x)
 	return ws.out.Logits
 }
 
 // PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
 func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	ws.predict.out.Features = ws.out.features(x.Dim(0), n.featureDim)
+	n.checkPredict(ws, x)
+	ws.predict.out = Outputs{Features: ws.out.features(x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out.Features
 }
 
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
+	n.checkPredict(ws, x)
 	ws.predict.out = Outputs{ws.out.logits(x.Dim(0), n.classes), ws.out.features(x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
@@ -417,10 +425,14 @@ func resized(t *tensor.Tensor, b, columns int) *tensor.Tensor {
 	return t
 }
 
-// predict fills what ws.predict.out wants.
-func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
+// checkPredict panics where the images or the workspace are not for n, before anything of the workspace changes.
+func (n *Network) checkPredict(ws *Workspace, x *tensor.Tensor) {
 	n.check(x)
 	ws.belong(n)
+}
+
+// predict fills what ws.predict.out wants.
+func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	t := &ws.predict
 	if ws.eval == nil {
 		for range ws.team.Size() {

@@ -117,7 +117,7 @@ func (p *pass) gradient(g conv.Layout) []float32 {
 }
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
-	p.net, p.mode, p.images = net, mode, x.Dim(0)
+	p.net, p.mode, p.images, p.pending = net, mode, x.Dim(0), p.pending[:0]
 	p.pack(p.team, p.profile, net)
 	p.profile.start()
 	switch s := p.states[0].(type) {
@@ -201,14 +201,13 @@ func (p *pass) convNorm(layer string, c conv.Conv, b *norm, in conv.Layout, y, z
 	}
 	b.begin(p.net, p.mode, y, z, res, p.images)
 	if b.g.ChannelLast {
-		p.flush()
 		c.Forward(p.team, z, x, p.images, kernel.Finish{})
 		p.mark(layer, "forward")
 		b.forward(p.team)
 		p.mark(layer, "norm")
 		return
 	}
-	part := p.partOf(in, b.g)
+	part := p.partOf(c, in, b.g)
 	for first := 0; first < p.images; first += part {
 		limit := min(first+part, p.images)
 		p.writePending(first, limit)
@@ -248,11 +247,17 @@ func (p *pass) flush() {
 const partBytes = 768 << 10
 
 // partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each worker's
-// share of them fits its cache.
-func (p *pass) partOf(in, out conv.Layout) int {
-	if !p.inference {
+// share of them fits its cache. A convolution that writes to borders takes all of them: it writes beyond the last image of a
+// part too, where what is pending has not been read yet (see sum).
+func (p *pass) partOf(c conv.Conv, in, out conv.Layout) int {
+	if !p.inference || !c.Finishes() {
 		return p.images
 	}
+	return p.imagesAtOnce(in, out)
+}
+
+// imagesAtOnce is the number of images whose input and output fit the caches of all workers.
+func (p *pass) imagesAtOnce(in, out conv.Layout) int {
 	return max(1, p.team.Size()*partBytes/4/(in.ImageFloats()+out.ImageFloats()))
 }
 

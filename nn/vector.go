@@ -22,6 +22,7 @@ type vectorWork struct {
 // ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that it
 // does not depend on the number of workers.
 func (ws *Workspace) ShareSum(w SumWork, n int) float64 {
+	ws.team.CheckIdle()
 	s := &ws.vectors.sum
 	parts := (n + shareSpan - 1) / shareSpan
 	if len(s.parts) < parts {
@@ -50,6 +51,7 @@ func (s *summed) DoChunk(_, chunk int) {
 // Dot returns Σ x·y of two vectors of one length, summed in float64, with all workers; it does not depend on their number.
 func (ws *Workspace) Dot(x, y []float32) float64 {
 	checkLengths("Dot", x, y)
+	ws.team.CheckIdle()
 	ws.vectors.dot = dot{ws.set, x, y}
 	sum := ws.ShareSum(&ws.vectors.dot, len(x))
 	ws.vectors.dot = dot{}
@@ -67,6 +69,7 @@ func (d *dot) Sum(lo, hi int) float64 { return d.set.Dot(d.x[lo:hi], d.y[lo:hi])
 // AddScaled adds a·x to y, a vector of the same length, with all workers.
 func (ws *Workspace) AddScaled(y, x []float32, a float32) {
 	checkLengths("AddScaled", y, x)
+	ws.team.CheckIdle()
 	ws.vectors.add = scaledAddition{ws.set, y, x, a}
 	ws.Share(&ws.vectors.add, len(y))
 	ws.vectors.add = scaledAddition{}
@@ -83,6 +86,7 @@ func (s *scaledAddition) Do(lo, hi int) { s.set.Axpy(s.y[lo:hi], s.x[lo:hi], s.a
 
 // Scale multiplies the elements of y by a, with all workers.
 func (ws *Workspace) Scale(y []float32, a float32) {
+	ws.team.CheckIdle()
 	ws.vectors.scale = scaling{y, a}
 	ws.Share(&ws.vectors.scale, len(y))
 	ws.vectors.scale = scaling{}

@@ -163,6 +163,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 		defer ws.Close()
 		beside := ws.Beside()
 		other.Forward(beside, x, nn.Probe)
+		net.ProbeBeside(ws, other, x)
 		v := make([]float32, 40000)
 		for what, call := range map[string]func(){
 			"Dot":              func() { ws.Dot(v, v) },
@@ -183,6 +184,10 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 				}, "at work")
 			}
 			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) }, "at work")
+		}
+		own, _ := net.ProbeBeside(ws, other, x)
+		if !slices.Equal(own.Data, net.Forward(ws, x, nn.Probe).Data) {
+			t.Errorf("%d workers, afterwards: other scores", workers)
 		}
 		if err := net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
 			t.Errorf("%d workers, afterwards: %v", workers, err)
@@ -245,3 +250,40 @@ func TestWorkspaceClose(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedWorkLeavesTheOther: work that is refused because the workers are at work changes nothing of the work that they do.
+func TestRefusedWorkLeavesTheOther(t *testing.T) {
+	net := averaged(t, 32, 32, 2)
+	for _, workers := range []int{1, 2, 3} {
+		ws := net.NewWorkspace(workers)
+		defer ws.Close()
+		outer, inner := &marks{make([]int32, 200_000), func() {}}, &marks{make([]int32, 200_000), func() {}}
+		outer.first = func() {
+			mustPanic(t, "Share in a task", func() { ws.Share(inner, len(inner.seen)) }, "at work")
+			mustPanic(t, "ShareSum in a task", func() { ws.ShareSum(inner, len(inner.seen)) }, "at work")
+		}
+		ws.Share(outer, len(outer.seen))
+		ws.ShareSum(outer, len(outer.seen))
+		if i := slices.IndexFunc(outer.seen, func(n int32) bool { return n != 2 }); i >= 0 {
+			t.Errorf("%d workers: element %d was worked on %d times, want 2", workers, i, outer.seen[i])
+		}
+		if slices.Contains(inner.seen, 1) {
+			t.Errorf("%d workers: work that was refused was done", workers)
+		}
+	}
+}
+
+// marks is work that counts how often it is done, and does something before.
+type marks struct {
+	seen  []int32
+	first func()
+}
+
+func (m *marks) Do(lo, hi int) {
+	m.first()
+	for i := lo; i < hi; i++ {
+		m.seen[i]++
+	}
+}
+
+func (m *marks) Sum(lo, hi int) float64 { m.Do(lo, hi); return 0 }

@@ -8,8 +8,7 @@ import (
 
 // ClipNorm scales the gradients of a network so that their Euclidean norm, over all parameters together, is at most limit
 // (GDumb's clip of 10), and returns the norm before. As PyTorch does it, the factor is limit/(norm + 1e-6) where that is
-// less than 1. The sum of squares is in float64, by one goroutine; the workers of ws share the
-// scaling.
+// less than 1. The sum of squares is in float64, by one goroutine. The workers of ws share the scaling.
 func ClipNorm(net *nn.Network, ws *nn.Workspace, limit float64) float64 {
 	norm := math.Sqrt(squares(net.Grads()))
 	if scale := limit / (norm + 1e-6); scale < 1 {

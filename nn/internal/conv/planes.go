@@ -127,7 +127,7 @@ func (u *directPlanes) PackBackward(w []float32) {
 	}
 }
 
-// finishes is false where a border would be finished too: it must stay zero.
+// Finishes implements [Conv]: it is false where a border would be finished too: it must stay zero.
 func (u *directPlanes) Finishes() bool { return u.fwd.exact }
 
 func (u *directPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {

@@ -70,7 +70,7 @@ func (u *winogradChannelLast) InputGradient(team *workers.Team, dx, dz []float32
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
-// weights leaves single images, which have few positions, to the direct kernels.
+// WeightGradient leaves single images, which have few positions, to the direct kernels.
 func (u *winogradChannelLast) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
 		u.directChannelLast.WeightGradient(team, dw, dz, x, first, limit)
@@ -166,9 +166,8 @@ func newWinogradChannelLastConv(s *kernel.Set, out, in Layout, workers int, mem 
 	c.group = winogradChannelLastBand / (4 * kernel.WinogradProducts * c.depth)
 	c.group = min(max(1, c.group/kernel.ChannelLastTile)*kernel.ChannelLastTile, // whole tiles of positions: no product is padding
 		roundUp(in.N*tilesOf(in), kernel.ChannelLastTile))
-	padded := c.group
-	c.step, c.mstep, c.wstep = winogradStep(padded*c.depth), winogradStep(padded*c.width), winogradStep(in.C*c.width)
-	c.tileT, c.tileM = everyStride(padded, c.depth), everyStride(padded, c.width)
+	c.step, c.mstep, c.wstep = winogradStep(c.group*c.depth), winogradStep(c.group*c.width), winogradStep(in.C*c.width)
+	c.tileT, c.tileM = everyStride(c.group, c.depth), everyStride(c.group, c.width)
 	for worker := range workers {
 		c.t = append(c.t, mem.floats(fmt.Sprint("t", worker), kernel.WinogradProducts*c.step))
 		c.m = append(c.m, mem.floats(fmt.Sprint("m", worker), kernel.WinogradProducts*c.mstep))

@@ -92,7 +92,7 @@ func (u *winogradPlanes) InputGradient(team *workers.Team, dx, dz []float32, ima
 	u.bwd.run(team, dx, dz, u.packed.backward, images, u.plus.to(res))
 }
 
-// weights leaves single images, which have few positions, to the direct kernels.
+// WeightGradient leaves single images, which have few positions, to the direct kernels.
 func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int) {
 	if first > 0 || limit == 1 {
 		u.directPlanes.WeightGradient(team, dw, dz, x, first, limit)

@@ -100,6 +100,14 @@ func (t *Team) enter() {
 
 func (t *Team) leave() { t.state.Store(idle) }
 
+// CheckIdle panics as Run does where the team works already or is closed. Whoever stores the arguments of a task asks first, so that
+// those of the task at work stay as they are.
+func (t *Team) CheckIdle() {
+	if t.state.Load() != idle {
+		t.refuse()
+	}
+}
+
 func (t *Team) refuse() {
 	if t.state.Load() == closed {
 		panic("workers: the team was closed. Make a new one")

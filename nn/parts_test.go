@@ -1,0 +1,55 @@
+package nn_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/nn/arch"
+)
+
+// TestPartsAreTheBatch: passes that take a batch in parts give the bits of those that take it whole, also where convolutions write
+// to borders: at odd widths, and at 84 pixels without Winograd's algorithm.
+func TestPartsAreTheBatch(t *testing.T) {
+	for _, kernel := range nn.Kernels() {
+		for _, c := range []struct {
+			h, w        int
+			convolution string
+		}{{33, 33, "table"}, {35, 37, "table"}, {32, 32, "table"}, {84, 84, "direct"}} {
+			if kernel == "generic" || c.h == 84 && testing.Short() {
+				continue // slow
+			}
+			t.Run(fmt.Sprintf("%s/%d×%d/%s", kernel, c.h, c.w, c.convolution), func(t *testing.T) {
+				net, err := arch.ResNet18(arch.Config{Channels: 3, Height: c.h, Width: c.w, Classes: 7, NF: 20,
+					Engine: nn.Engine{Kernel: kernel, Convolution: c.convolution}}, rng.New(1, "net"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ahead := net.Clone()
+				for i := range ahead.Params() {
+					ahead.Params()[i] *= 0.9
+				}
+				ahead.Changed()
+				x := images(12, 3, c.h, c.w, 1) // more than two parts
+				for _, workers := range []int{1, 2, 3} {
+					ws := net.NewWorkspace(workers)
+					defer ws.Close()
+					want := map[string][]float32{}
+					for what, m := range map[string]nn.Mode{"Eval": nn.Eval, "Probe": nn.Probe} {
+						want[what] = slices.Clone(net.Forward(ws, x, m).Data)
+						want[what+" ahead"] = slices.Clone(ahead.Forward(ws, x, m).Data)
+					}
+					if got := net.Predict(ws, x).Data; !slices.Equal(got, want["Eval"]) {
+						t.Errorf("%d workers: Predict differs from Forward in Eval mode", workers)
+					}
+					own, others := net.ProbeBeside(ws, ahead, x)
+					if !slices.Equal(own.Data, want["Probe"]) || !slices.Equal(others.Data, want["Probe ahead"]) {
+						t.Errorf("%d workers: ProbeBeside differs from Forward in Probe mode", workers)
+					}
+				}
+			})
+		}
+	}
+}
