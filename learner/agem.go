@@ -40,8 +40,11 @@ func NewAGEM(r *Replay) *AGEM {
 
 // BeginTask implements [ocl.TaskAware].
 func (a *AGEM) BeginTask(t ocl.TaskInfo) error {
+	if err := a.beginTask(t); err != nil {
+		return err
+	}
 	a.tasks++
-	return a.beginTask(t)
+	return nil
 }
 
 // EndTask implements [ocl.TaskAware]; without a trick nothing is learned.
