@@ -249,7 +249,7 @@ func TestRetiredKey(t *testing.T) {
 			t.Errorf("%v: the identity is %q, want %q", on, got, want)
 		}
 		err = small.Validate(written)
-		if refused := err != nil && strings.Contains(err.Error(), key+": true is a setting of an earlier program. "+instead); refused != on {
+		if refused := err != nil && strings.Contains(err.Error(), key+": true is a setting of an earlier program. Set it to false and use replay.augment, or use that program"); refused != on {
 			t.Errorf("%v: a run of it: %v", on, err)
 		}
 		text, err := json.Marshal(written)

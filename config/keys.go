@@ -37,6 +37,7 @@ type Key struct {
 	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it, flags and people's
 	// files may not, and no run has another value than the zero one.
 	Retired string
+	Instead string // the key that took its place
 
 	field func(*Config) any // a pointer to where it is kept
 }
@@ -65,7 +66,7 @@ var table = []Key{
 	{Name: "stream.drop_last", Flag: "drop-last", Group: GroupData, Unset: "by protocol: false under standard, else true",
 		Help: "leave out a task's last batch when it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
 	{Name: "stream.augment", Flag: "augment",
-		Retired: "Use replay.augment (--replay-augment): memory holds images as they came, and each draw is cropped and flipped anew",
+		Instead: "replay.augment", Retired: "Use replay.augment (--replay-augment): memory holds images as they came, and each draw is cropped and flipped anew",
 		field:   func(c *Config) any { return &c.Stream.Augment }},
 	{Name: "stream.mean", Unset: "0", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "normalise, (pixel − mean) / std: a value a channel, pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
@@ -133,7 +134,11 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Engine.Convolution }},
 }
 
-// Keys lists all keys that are fields, in the order in which files have them, without those that are retired.
+// AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that differ in any of
+// them are of different experiments.
+func AllKeys() []Key { return slices.Clone(table) }
+
+// Keys is AllKeys without those that are retired.
 func Keys() []Key {
 	return slices.DeleteFunc(slices.Clone(table), func(k Key) bool { return k.Retired != "" })
 }

@@ -278,12 +278,13 @@ func shownLater(text string) lazy { return func() string { return shown(text) } 
 
 // wanted says what a key takes.
 func (s *Schema) wanted(key string) string {
-	k, option, err := s.find(key)
+	if k, ok := find(key); ok {
+		return k.Wanted() // one that is retired too: files of earlier programs have it
+	}
+	_, option, err := s.find(key)
 	switch {
 	case err != nil:
 		return "a known key"
-	case option == nil:
-		return k.Wanted()
 	case option.Default == nil:
 		return "a text, a number, true or false"
 	}

@@ -28,7 +28,7 @@ func (s *Schema) Validate(c Config) error {
 		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
 		if d := Default(); k.Retired != "" && !equal(k.value(&c), k.value(&d)) {
-			f.add(k.Name, "%s is a setting of an earlier program. %s, or that program", k.text(&c), k.Retired)
+			f.add(k.Name, "%s is a setting of an earlier program. Set it to %s and use %s, or use that program", k.text(&c), k.text(&d), k.Instead)
 		}
 	}
 	for key, v := range options(c) {

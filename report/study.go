@@ -56,7 +56,7 @@ var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "clas
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
 func rowConfig(r *run) map[string]string {
 	texts := map[string]string{}
-	for _, k := range config.Keys() {
+	for _, k := range config.AllKeys() {
 		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) {
 			texts[k.Name], _ = r.Config.Text(k.Name)
 		}
