@@ -67,7 +67,7 @@ var table = []Key{
 		Help: "leave out a task's last batch when it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
 	{Name: "stream.augment", Flag: "augment",
 		Instead: "replay.augment", Retired: "Use replay.augment (--replay-augment): memory holds images as they came, and each draw is cropped and flipped anew",
-		field:   func(c *Config) any { return &c.Stream.Augment }},
+		field: func(c *Config) any { return &c.Stream.Augment }},
 	{Name: "stream.mean", Unset: "0", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "normalise, (pixel − mean) / std: a value a channel, pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
 	{Name: "stream.std", Unset: "1", Above: true, Most: math.MaxFloat64,
