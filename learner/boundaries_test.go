@@ -81,7 +81,7 @@ func TestGoldenBoundaries(t *testing.T) {
 			if len(c.Memory) > 0 {
 				r.Memory, r.Retrieve = memory.NewStore(g.Capacity, [3]int{1, 1, g.Pixels}), retrieved
 			}
-			l := learners[c.Name](r)
+			l, compared := learners[c.Name](r), 0
 			for step := range g.Steps {
 				if aware, ok := l.(ocl.TaskAware); ok && step%g.Task == 0 {
 					if err := aware.BeginTask(g.task(step / g.Task)); err != nil {
@@ -97,6 +97,7 @@ func TestGoldenBoundaries(t *testing.T) {
 					t.Errorf("step %d: slots %v retrieved, want %v", step+1, retrieved.slots, c.Slots[step])
 				}
 				if want, ok := c.Params[step+1]; ok {
+					compared++
 					g.compare(t, step+1, r.Net, want, c.ParamTol)
 				}
 				if aware, ok := l.(ocl.TaskAware); ok && (step+1)%g.Task == 0 {
@@ -104,6 +105,9 @@ func TestGoldenBoundaries(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+			}
+			if compared == 0 || compared != len(c.Params) {
+				t.Errorf("the parameters are compared after %d steps, want all %d of the file", compared, len(c.Params))
 			}
 			for slot, number := range c.Memory {
 				want, got := g.samples(number, 1), g.samples(number, 1)
