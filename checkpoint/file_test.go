@@ -203,7 +203,8 @@ func FuzzParse(f *testing.F) {
 			var c *Container
 			var err error
 			kept := slices.Clone(b)
-			if n := fuzztest.Allocated(func() { c, err = Parse(b) }); n > uint64(64*len(b)+1<<16) {
+			most := uint64(64*len(b) + 1<<16)
+			if n := fuzztest.Allocated(most, func() { c, err = Parse(b) }); n > most {
 				t.Fatalf("%d bytes were allocated for a file of %d", n, len(b))
 			}
 			if !bytes.Equal(b, kept) {

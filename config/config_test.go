@@ -919,7 +919,8 @@ func readAll(t *testing.T, text []byte) {
 	t.Helper()
 	var c Config
 	var err error
-	if n := fuzztest.Allocated(func() { c, err = small.Parse("x", text) }); n > uint64(4000*len(text)+1<<20) {
+	most := uint64(4000*len(text) + 1<<20)
+	if n := fuzztest.Allocated(most, func() { c, err = small.Parse("x", text) }); n > most {
 		t.Fatalf("%d bytes were allocated for a text of %d", n, len(text))
 	}
 	if err != nil {

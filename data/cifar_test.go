@@ -275,7 +275,8 @@ func decode(t *testing.T, size int, read func() (*Set, error)) *Set {
 	var set *Set
 	var err error
 	// Deflate expands by at most 1,032, an image is held once, its label in four bytes; readers have buffers.
-	if n := fuzztest.Allocated(func() { set, err = read() }); n > uint64(5*1032*size+8<<20) {
+	most := uint64(5*1032*size + 8<<20)
+	if n := fuzztest.Allocated(most, func() { set, err = read() }); n > most {
 		t.Fatalf("%d bytes were allocated for a file of %d", n, size)
 	}
 	if err != nil {

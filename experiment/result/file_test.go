@@ -320,7 +320,8 @@ func checkParsed(t *testing.T, text []byte) {
 	t.Helper()
 	var r *Result
 	var err error
-	if n := fuzztest.Allocated(func() { r, err = Parse(text) }); n > uint64(1000*len(text)+1<<20) {
+	most := uint64(1000*len(text) + 1<<20)
+	if n := fuzztest.Allocated(most, func() { r, err = Parse(text) }); n > most {
 		t.Fatalf("%d bytes were allocated for a text of %d", n, len(text))
 	}
 	if err != nil {
@@ -384,7 +385,9 @@ func FuzzEvents(f *testing.F) {
 		for _, b := range [][]byte{b, append([]byte(first), b...)} {
 			var events []Event
 			var fault error
-			if n := fuzztest.Allocated(func() {
+			most := uint64(1000*len(b) + 1<<20)
+			if n := fuzztest.Allocated(most, func() {
+				events, fault = nil, nil
 				for e, err := range Events(bytes.NewReader(b)) {
 					if fault != nil {
 						t.Fatal("the reading goes on after an error")
@@ -393,7 +396,7 @@ func FuzzEvents(f *testing.F) {
 						events = append(events, e)
 					}
 				}
-			}); n > uint64(1000*len(b)+1<<20) {
+			}); n > most {
 				t.Fatalf("%d bytes were allocated for %d", n, len(b))
 			}
 			if fault != nil {
