@@ -39,6 +39,12 @@ const (
 	TeacherTraining   = "training"   // the statistics of the images it is shown
 )
 
+// Values of Replay.KDCStar.
+const (
+	KDCStarText    = "text"    // with a teacher, as the survey's text describes it
+	KDCStarAuthors = "authors" // without one, as its authors' code has it
+)
+
 // Values of Config.Classifiers.
 const (
 	ClassifierHead = "head" // the method's own rule, for most methods the largest logit of the network's head
@@ -125,6 +131,7 @@ type Replay struct {
 	Joint      bool   // one concatenated pass instead of two
 	Augment    bool   // crop and flip at each draw
 	Teacher    string // the statistics that a teacher's batch norm goes by; "" is by method
+	KDCStar    string // whether the trick kdc* has a teacher
 }
 
 // Network names the network.
@@ -180,7 +187,7 @@ func Default() Config {
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
-		Replay:      Replay{Batch: 10, Iterations: 1},
+		Replay:      Replay{Batch: 10, Iterations: 1, KDCStar: KDCStarText},
 		Network:     Network{Name: "resnet18", Width: 20, Hidden: []int{256, 256}},
 		Optimizer:   Optimizer{Name: "sgd", LR: 0.1},
 		Protocol:    ProtocolStandard,

@@ -64,7 +64,7 @@ func newNetwork(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
 
 func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config.Config) (ocl.Learner, error) {
 	s := setup(c)
-	s.Net, s.WS, s.Opt = net, ws, newOptimizer(c.Optimizer)
+	s.Net, s.WS = net, ws
 	s.Shape, s.Pixels, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Classes
 	return infoOf(c.Methods[0]).New(s)
 }
@@ -73,8 +73,9 @@ func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config
 func setup(c config.Config) method.Setup {
 	s := method.Setup{
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,
-		Training: c.Replay.Teacher == config.TeacherTraining,
-		Seed:     c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
+		Training: c.Replay.Teacher == config.TeacherTraining, Undistilled: c.Replay.KDCStar == config.KDCStarAuthors,
+		Opt:  newOptimizer(c.Optimizer),
+		Seed: c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
 	}
 	if len(c.Tricks) == 1 { // of a config that is not valid yet there may be another number
 		if names, err := method.ParseTricks(c.Tricks[0]); err == nil {

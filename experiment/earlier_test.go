@@ -31,7 +31,7 @@ var earlier = []struct {
 }{
 	{"agem", "agem", "none", nil, 11, false},
 	{"er", "er", "none", map[string]string{"optimizer.momentum": "0.5"}, 4, false},
-	{"er-distilled", "er", "kdc*+rv+ss", nil, 11, false},
+	{"er-distilled", "er", "kdc*+rv+ss", map[string]string{"replay.teacher": "evaluation"}, 11, false},
 	{"ewc", "ewc++", "none", map[string]string{"method.ewc++.every": "3"}, 11, false},
 	{"ewc-first", "ewc++", "lb", map[string]string{"method.ewc++.every": "3"}, 4, false},
 	{"finetune-adam", "finetune", "none", map[string]string{"optimizer.name": "adam"}, 9, false},
@@ -42,8 +42,8 @@ var earlier = []struct {
 	{"icarl", "icarl", "rv", map[string]string{"optimizer.momentum": "0.5"}, 11, false},
 	{"icarl-first", "icarl", "none", nil, 4, false},
 	{"icarl-tested", "icarl", "none", nil, 12, true},
-	{"lwf", "lwf", "none", nil, 11, false},
-	{"mir", "mir", "kdc+mi", nil, 9, false},
+	{"lwf", "lwf", "none", map[string]string{"replay.teacher": "evaluation"}, 11, false},
+	{"mir", "mir", "kdc+mi", map[string]string{"replay.teacher": "evaluation"}, 9, false},
 }
 
 // TestEarlierCheckpointsAreContinued: a checkpoint that the program wrote earlier is loaded, is written again in the same bytes,

@@ -96,7 +96,7 @@ func TestRefusedGrids(t *testing.T) {
 func TestRunConfigsStandAlone(t *testing.T) {
 	c := tiny()
 	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{config.NoTrick}
-	c.Memory, c.Replay = 20, config.Replay{Batch: 5, Iterations: 2, Joint: true, Teacher: config.TeacherTraining}
+	c.Memory, c.Replay = 20, config.Replay{Batch: 5, Iterations: 2, Joint: true, Teacher: config.TeacherTraining, KDCStar: config.KDCStarText}
 	for _, j := range jobsOf(t, c) {
 		if err := Schema().Validate(j.Config); err != nil {
 			t.Errorf("%s: %v", j.Name(), err)
@@ -221,5 +221,19 @@ func TestPlanCountsTricks(t *testing.T) {
 		if got, want := plans[3].PrepareFLOPs[task]-plain.PrepareFLOPs[task], 3*30*image; got != want {
 			t.Errorf("task %d: %d floating-point operations of a review, want %d", task+1, got, want)
 		}
+	}
+}
+
+// TestMIRIsRefusedWithAdam before anything is opened: MIR looks ahead by a step of SGD.
+func TestMIRIsRefusedWithAdam(t *testing.T) {
+	c := tiny()
+	c.Methods, c.Memory, c.Optimizer.Name = []string{"er", "mir"}, 60, "adam"
+	err := Schema().Validate(c)
+	if err == nil || !strings.Contains(err.Error(), "method.mir: it looks ahead by a step of SGD") {
+		t.Errorf("error %v, want one that names method.mir", err)
+	}
+	c.Optimizer.Name = "sgd"
+	if err := Schema().Validate(c); err != nil {
+		t.Errorf("with SGD: %v", err)
 	}
 }

@@ -242,6 +242,20 @@ func TestMIRNeedsLookAhead(t *testing.T) {
 	}
 }
 
+// TestMIRNeedsSGD: a step of Adam is not the one that θ^v looks ahead by.
+func TestMIRNeedsSGD(t *testing.T) {
+	r := mir(t, 1, 20, 2, 5)
+	r.Opt = optim.NewAdam(optim.Adam{LR: 0.01})
+	var err error
+	for _, b := range resized.Batches(1, 3, 5) {
+		_, e := r.Observe(context.Background(), b)
+		err = errors.Join(err, e)
+	}
+	if err == nil || !strings.Contains(err.Error(), "Use optim.NewSGD") {
+		t.Errorf("MIR with Adam: error %v, want one that names SGD", err)
+	}
+}
+
 // TestMIRKeepsItsCriterion: θ^v follows the active criterion, the scores are plain cross entropy.
 func TestMIRKeepsItsCriterion(t *testing.T) {
 	r := mir(t, 1, 10, 2, 10)

@@ -8,6 +8,7 @@ import (
 	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
+	"ocl/optim"
 	"ocl/tensor"
 )
 
@@ -36,6 +37,9 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	if !p.incoming {
 		return errors.New("the retriever asks for the interference of a step whose gradient is not known yet; " +
 			"want a stepper that runs the incoming batch first; use LookAhead")
+	}
+	if !optim.IsSGD(p.r.Opt) {
+		return errors.New("learner: a look-ahead is a step of SGD, and this optimiser steps otherwise. Use optim.NewSGD")
 	}
 	net, ws := p.r.Net, p.r.WS
 	if p.ahead == nil {

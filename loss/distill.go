@@ -4,15 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"ocl"
 	"ocl/tensor"
 )
-
-// Distiller is a loss of logits z [B,K] against those of a teacher, z' [B,K].
-type Distiller interface {
-	// AddTo adds weight times dL/dz to d [B,K] and returns the mean loss over the B rows, which weight does not scale.
-	AddTo(d, z, teacher *tensor.Tensor, weight float64) float64
-}
 
 // Distillation is knowledge distillation by softmax at a temperature T above 0 (survey §trick_detail; Hinton et al. 2015),
 // over all K outputs:
@@ -23,12 +16,8 @@ type Distiller interface {
 // Sums are in float64. It allocates nothing.
 type Distillation struct{ T float64 }
 
-var (
-	_ Distiller = Distillation{}
-	_ Distiller = SigmoidDistillation{}
-)
-
-// AddTo implements [Distiller].
+// AddTo adds weight times dL/dz to d [B,K] and returns the mean loss of logits z [B,K] against those of a teacher [B,K]; weight does not
+// scale the loss.
 func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float64 {
 	rows := checkDistilled(d, z, teacher)
 	mean, loss := 1/float64(rows), 0.0
@@ -56,30 +45,6 @@ func (k Distillation) logSumExp(z []float32) float64 {
 		sum += math.Exp(float64(v)/k.T - largest)
 	}
 	return largest + math.Log(sum)
-}
-
-// SigmoidDistillation treats each of some classes as a question of its own (Rebuffi et al. 2017): binary cross entropy with
-// the teacher's probability as the target, summed over Classes,
-//
-//	L = mean over rows of −Σ_c [σ(z'_c)·log σ(z_c) + (1 − σ(z'_c))·log(1 − σ(z_c))]
-//	dL/dz_c = (σ(z_c) − σ(z'_c)) / B
-//
-// It allocates nothing.
-type SigmoidDistillation struct{ Classes []ocl.Label }
-
-// AddTo implements [Distiller].
-func (k SigmoidDistillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float64 {
-	rows := checkDistilled(d, z, teacher)
-	mean, loss := 1/float64(rows), 0.0
-	for i := range rows {
-		zs, ts, ds := z.Row(i), teacher.Row(i), d.Row(i)
-		for _, c := range k.Classes {
-			v, p := float64(zs[c]), Sigmoid(float64(ts[c]))
-			loss += math.Max(v, 0) - v*p + math.Log1p(math.Exp(-math.Abs(v))) // −p·log σ(v) − (1−p)·log(1−σ(v)), without overflow
-			ds[c] += float32(weight * mean * (Sigmoid(v) - p))
-		}
-	}
-	return loss * mean
 }
 
 func checkDistilled(d, z, teacher *tensor.Tensor) int {

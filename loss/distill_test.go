@@ -4,16 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"ocl"
 	"ocl/loss"
 	"ocl/tensor"
 )
 
-// distillers are the losses against a teacher, on 5 classes.
-var distillers = map[string]loss.Distiller{
-	"T = 1": loss.Distillation{T: 1}, "T = 2": loss.Distillation{T: 2},
-	"sigmoids": loss.SigmoidDistillation{Classes: []ocl.Label{0, 3}},
-}
+// distillers are the losses against a teacher.
+var distillers = map[string]loss.Distillation{"T = 1": {T: 1}, "T = 2": {T: 2}}
 
 // TestDistillationByHand: at T = 2, logits (0, ln 4) have softmax (1/3, 2/3), those of the teacher (ln 9, 0) have (3/4, 1/4).
 func TestDistillationByHand(t *testing.T) {
@@ -28,12 +24,6 @@ func TestDistillationByHand(t *testing.T) {
 		if !(math.Abs(float64(d.Data[k])-want) <= 2e-6) {
 			t.Errorf("gradient %d: %v, want %v", k, d.Data[k], want)
 		}
-	}
-	// σ(0) = 1/2 and σ(ln 9) = 9/10; the second class is not asked for.
-	d = tensor.New(1, 2)
-	got = loss.SigmoidDistillation{Classes: []ocl.Label{0}}.AddTo(d, z, teacher, 1)
-	if !(math.Abs(got-math.Log(2)) <= 1e-7) || !(math.Abs(float64(d.Data[0])+0.4) <= 1e-6) || d.Data[1] != 0 {
-		t.Errorf("sigmoids: loss %v, gradient %v, want ln 2 and (-0.4, 0)", got, d.Data)
 	}
 }
 
@@ -108,7 +98,7 @@ func TestDistillationExtremes(t *testing.T) {
 func TestDistillationAllocates(t *testing.T) {
 	z, _ := random(10, 100, 3)
 	d := tensor.New(10, 100)
-	var k loss.Distiller = loss.Distillation{T: 2}
+	k := loss.Distillation{T: 2}
 	if n := testing.AllocsPerRun(10, func() { k.AddTo(d, z, z, 1) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}

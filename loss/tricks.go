@@ -33,9 +33,18 @@ type Separated struct{}
 // L_KD is [Distillation] at [Temperature], over all outputs. Without a teacher, in the first task, L is L_labels. It
 // allocates no more than L_labels.
 type Distilled struct {
-	Labels  Criterion // nil is CrossEntropy
-	Root    bool      // λ is the root of the share: KDC*
-	Sigmoid bool      // L_KD is SigmoidDistillation on C_old
+	Labels Criterion // nil is CrossEntropy
+	Root   bool      // λ is the root of the share: KDC*
+}
+
+// Undistilled is the trick KDC* as the survey's authors' code has it (docs/deviations.md: KDC, KDC*). There is never a teacher, so
+// what is left of [Distilled] is its first term:
+//
+//	L = λ·L_labels,   λ = √(|C_new| / (|C_old| + |C_new|))
+//
+// In the first task L is L_labels. It allocates no more than L_labels.
+type Undistilled struct {
+	Labels Criterion // nil is CrossEntropy
 }
 
 // Temperature is T of the distillation (survey §app:impl_detail).
@@ -45,6 +54,7 @@ var (
 	_ Criterion = Labels{}
 	_ Criterion = Separated{}
 	_ Criterion = Distilled{}
+	_ Criterion = Undistilled{}
 )
 
 // Eval implements [Criterion].
@@ -131,8 +141,22 @@ func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	for i, v := range d.Data {
 		d.Data[i] = float32(w) * v
 	}
-	if c.Sigmoid {
-		return w*mean + (1-w)*SigmoidDistillation{Classes: in.Old}.AddTo(d, in.Logits, in.Teacher, 1-w), nil
-	}
 	return w*mean + (1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w), nil
+}
+
+// Eval implements [Criterion].
+func (c Undistilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
+	labels := c.Labels
+	if labels == nil {
+		labels = CrossEntropy{}
+	}
+	mean, err := labels.Eval(d, in)
+	if err != nil {
+		return 0, err
+	}
+	w := math.Sqrt(in.Share)
+	for i, v := range d.Data {
+		d.Data[i] = float32(w) * v
+	}
+	return w * mean, nil
 }

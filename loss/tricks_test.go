@@ -13,9 +13,10 @@ import (
 	"ocl/tensor"
 )
 
-// trickCriteria are the criteria of the survey's tricks, alone and together.
+// trickCriteria are the criteria of the survey's tricks, alone and together, and that of LwF.MC.
 var trickCriteria = map[string]loss.Criterion{
 	"lb": loss.Labels{}, "ss": loss.Separated{}, "kdc": loss.Distilled{}, "kdc*": loss.Distilled{Root: true},
+	"kdc* authors": loss.Undistilled{}, "kdc* authors+lb": loss.Undistilled{Labels: loss.Labels{}}, "lwf mc": loss.LwFMC{},
 	"kdc+lb": loss.Distilled{Labels: loss.Labels{}}, "kdc*+ss": loss.Distilled{Labels: loss.Separated{}, Root: true},
 }
 
@@ -83,6 +84,7 @@ func TestTricksAreCrossEntropy(t *testing.T) {
 		"separated, first task":       {loss.Separated{}, loss.Input{New: all}},
 		"separated, old classes only": {loss.Separated{}, loss.Input{Old: all}},
 		"distilled, first task":       {loss.Distilled{}, loss.Input{New: all, Share: 1}},
+		"undistilled, first task":     {loss.Undistilled{}, loss.Input{New: all, Share: 1}},
 	} {
 		d := tensor.New(7, 5)
 		c.in.Logits, c.in.Y = z, y

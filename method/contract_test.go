@@ -59,6 +59,7 @@ var changes = map[string]func(*method.Setup){
 	"replay.iterations": func(s *method.Setup) { s.Iterations = 2 },
 	"replay.joint":      func(s *method.Setup) { s.Joint = true },
 	"replay.teacher":    func(s *method.Setup) { s.Training = true },
+	"replay.kdc_star":   func(s *method.Setup) { s.Undistilled = true },
 	"replay.augment":    func(s *method.Setup) { s.Augment = true },
 }
 

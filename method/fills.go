@@ -12,6 +12,8 @@ type Fills struct {
 	Labels loss.Criterion
 	// Distil mixes the loss on labels, nil for cross entropy, with that of a teacher, which the learner then has.
 	Distil func(labels loss.Criterion) loss.Criterion
+	// Undistilled is the loss instead of Distil where replay.kdc_star is authors; the learner then has no teacher. nil is Distil always.
+	Undistilled func(labels loss.Criterion) loss.Criterion
 	// Iterations is the number of steps on each incoming batch where replay.iterations says nothing more than 1.
 	Iterations int
 	// Reviews has the memory learned once at each task's end.
@@ -36,11 +38,8 @@ var slots = []struct {
 	{func(f Fills) bool { return f.Classifies }, "each of them says what predicts"},
 }
 
-// Teaches says whether a teacher predicts all rows of a step.
-func (f Fills) Teaches() bool { return f.Distil != nil }
-
 // TaskBoundaries says whether the learner is told when a task begins and ends.
-func (f Fills) TaskBoundaries() bool { return f.Classes || f.Teaches() || f.Reviews }
+func (f Fills) TaskBoundaries() bool { return f.Classes || f.Distil != nil || f.Reviews }
 
 // Excludes says whether two tricks fill one slot, and why they do not go together then.
 func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
@@ -60,7 +59,7 @@ func (s Setup) fills() Fills {
 			all.Labels = t.Labels
 		}
 		if t.Distil != nil {
-			all.Distil = t.Distil
+			all.Distil, all.Undistilled = t.Distil, t.Undistilled
 		}
 		all.Iterations = max(all.Iterations, t.Iterations)
 		all.Reviews = all.Reviews || t.Reviews
@@ -77,10 +76,13 @@ func (s Setup) compose() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()
 	r.Criterion = f.Labels
-	if f.Distil != nil {
+	switch {
+	case s.Taught():
 		r.Criterion, r.Teacher = f.Distil(f.Labels), &learner.Teacher{Training: s.Training}
+	case f.Distil != nil:
+		r.Criterion = f.Undistilled(f.Labels)
 	}
-	if f.Classes || f.Teaches() { // distillation weighs by them
+	if f.Classes || f.Distil != nil { // distillation weighs by them
 		r.Classes = &learner.Classes{}
 	}
 	r.Iterations, r.Review = s.Steps(), s.review()
@@ -96,7 +98,10 @@ func (s Setup) Steps() int {
 }
 
 // Taught says whether a teacher predicts all rows of a step because of a trick.
-func (s Setup) Taught() bool { return s.fills().Teaches() }
+func (s Setup) Taught() bool {
+	f := s.fills()
+	return f.Distil != nil && (f.Undistilled == nil || !s.Undistilled)
+}
 
 // Reviewed says whether the memory is learned once more at each task's end.
 func (s Setup) Reviewed() bool { return s.fills().Reviews }

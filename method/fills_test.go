@@ -119,6 +119,11 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 	if r.Review != nil && r.Review.Batch != s.ReplayBatch {
 		t.Errorf("the review has batches of %d, want %d", r.Review.Batch, s.ReplayBatch)
 	}
+	undistilled := s
+	undistilled.Undistilled = true
+	if got, want := undistilled.Taught(), has("kdc"); got != want {
+		t.Errorf("without a teacher for kdc*: taught %v, want %v", got, want)
+	}
 	if r.Teacher != nil && !r.Teacher.Training {
 		t.Error("the teacher is not in the mode of the setup")
 	}

@@ -2,10 +2,11 @@ package method
 
 import (
 	"ocl"
+	"ocl/config"
 	"ocl/learner"
 )
 
-var lwfMC = Option{Name: "mc", Default: false, Meaning: "distil by sigmoids on the classes of earlier tasks, as LwF.MC, instead of by one softmax over all outputs"}
+var lwfMC = Option{Name: "mc", Default: false, Meaning: "LwF.MC: binary cross entropy of each output, old classes on the teacher's answers and all others on the labels"}
 
 var lwf = Info{
 	Name:    "lwf",
@@ -21,6 +22,7 @@ var lwf = Info{
 	Traits:      Traits{TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
 	Settings:    []string{"replay.iterations", "replay.teacher", "replay.augment"},
+	Teacher:     config.TeacherTraining,
 	Options:     []Option{lwfMC},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),

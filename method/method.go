@@ -72,6 +72,7 @@ type Setup struct {
 	Joint       bool           // one concatenated pass instead of two
 	Augment     bool           // images are cropped and flipped at each draw
 	Training    bool           // a teacher's batch norm goes by the images it is shown
+	Undistilled bool           // the trick kdc* has no teacher, as in the authors' code
 	Shape       [3]int         // C, H, W
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
 	Classes     int            // K

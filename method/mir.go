@@ -1,11 +1,13 @@
 package method
 
 import (
+	"errors"
 	"fmt"
 
 	"ocl"
 	"ocl/learner"
 	"ocl/memory"
+	"ocl/optim"
 )
 
 var mirCandidates = Option{
@@ -36,6 +38,9 @@ var mir = Info{
 	Expect: "As ER or a little better where the memory is large; it needs enough stored samples to choose from. " +
 		"CIFAR-100 in the survey: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	check: func(s Setup) error {
+		if s.Opt != nil && !optim.IsSGD(s.Opt) {
+			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use --optimizer sgd")
+		}
 		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
 			return fmt.Errorf("option candidates: %d is below replay.batch %d; want as many to choose from; use at least %d",
 				c, s.ReplayBatch, s.ReplayBatch)

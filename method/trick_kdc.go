@@ -1,6 +1,9 @@
 package method
 
-import "ocl/loss"
+import (
+	"ocl/config"
+	"ocl/loss"
+)
 
 var trickKDC = Trick{
 	Name:    "kdc",
@@ -13,6 +16,7 @@ var trickKDC = Trick{
 	Citation: "Wu et al., Large Scale Incremental Learning, CVPR 2019",
 	Signals:  []string{"task boundaries"},
 	Settings: []string{"replay.teacher"},
+	Teacher:  config.TeacherTraining,
 	Cost:     "4/3 ×: the teacher's forward pass of all rows; 1 in the first task",
 	Expect:   "After many tasks λ is so small that new classes are hardly learned. ER on CIFAR-100 in the survey: 11.7, 10.9 and 11.9 % with 1,000, 5,000 and 10,000 samples.",
 	Fills:    Fills{Distil: func(labels loss.Criterion) loss.Criterion { return loss.Distilled{Labels: labels} }},

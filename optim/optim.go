@@ -36,6 +36,12 @@ type sgd struct {
 	net *nn.Network
 }
 
+// IsSGD says whether o is [SGD], whose step without momentum and weight decay is θ − LR·g.
+func IsSGD(o Optimizer) bool {
+	_, is := o.(*sgd)
+	return is
+}
+
 // NewSGD returns an optimiser with empty momentum.
 func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
 

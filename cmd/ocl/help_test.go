@@ -85,14 +85,14 @@ func TestShownIsRunAgain(t *testing.T) {
 		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "stream.kind": "domains", "data.train_per_class": "7", "data.test_per_class": "7", "stream.tasks": "20",
 		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.mean": "0.5,0.25,1e-3",
 		"stream.std": "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
-		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "network.name": "mlp", "network.width": "3",
+		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "replay.kdc_star": "authors", "network.name": "mlp", "network.width": "3",
 		"network.hidden": "9", "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
 		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
-		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"}, "network.hidden": {"--network", "mlp"},
+		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
 	}
 	show := func(args ...string) string {
 		t.Helper()

@@ -58,10 +58,23 @@ def mixed(power, labels=lambda z, y, old, new: F.cross_entropy(z, y)):
     return loss
 
 
+def undistilled(labels=lambda z, y, old, new: F.cross_entropy(z, y)):
+    return lambda z, y, old, new, teacher: (len(new) / (len(old) + len(new))) ** 0.5 * labels(z, y, old, new)
+
+
+def lwf_mc(z, y, old, new, teacher):
+    targets = F.one_hot(y, K).double()
+    only_old = [k for k in old if k not in new]
+    if teacher is not None:
+        targets[:, only_old] = torch.sigmoid(teacher[:, only_old])
+    return F.binary_cross_entropy_with_logits(z, targets, reduction="none").sum(1).mean()
+
+
 CRITERIA = {
     "lb": lambda z, y, old, new, teacher: lb(z, y, old, new),
     "ss": lambda z, y, old, new, teacher: ss(z, y, old, new),
     "kdc": mixed(1), "kdc*": mixed(0.5), "kdc+lb": mixed(1, lb), "kdc*+ss": mixed(0.5, ss),
+    "kdc* authors": undistilled(), "kdc* authors+lb": undistilled(lb), "lwf mc": lwf_mc,
 }
 
 
