@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -995,4 +996,22 @@ func FuzzSet(f *testing.F) {
 		}
 		checkRead(t, c)
 	})
+}
+
+// TestLargeOptions: a number of a result's config is the same number when the config is read with the catalogue, however large.
+func TestLargeOptions(t *testing.T) {
+	for _, number := range []string{"3", "999999999999999", "1000000000000000", "9007199254740993", "9223372036854775807", "18446744073709551615"} {
+		text := `{"methods": ["ewc++"], "method": {"ewc++": {"lambda": ` + number + `}}}`
+		var bare Config
+		if err := json.Unmarshal([]byte(text), &bare); err != nil {
+			t.Fatalf("%s: %v", number, err)
+		}
+		read, err := small.Parse("x", []byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", number, err)
+		}
+		if a, b := optionTexts(bare), optionTexts(read); !maps.Equal(a, b) {
+			t.Errorf("%s: read without the catalogue %v, with it %v", number, a, b)
+		}
+	}
 }

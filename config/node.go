@@ -1,6 +1,8 @@
 package config
 
 import (
+	"math"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -87,7 +89,11 @@ func anyFrom(n *yaml.Node) (any, error) {
 	case "!!bool":
 		return kindTruth.fromNode(n)
 	case "!!int":
-		return kindWhole.fromNode(n)
+		// A whole number that large may be a float's, and is written as one then.
+		if v, err := kindWhole.fromNode(n); err == nil && math.Abs(float64(v.(int))) < 1e15 {
+			return v, nil
+		}
+		return kindNumber.fromNode(n)
 	case "!!float":
 		return kindNumber.fromNode(n)
 	}
