@@ -9,11 +9,10 @@ import (
 var er = Info{
 	Name:    "er",
 	Title:   "ER",
-	Summary: "Replay a few stored samples beside each incoming batch.",
-	Idea: "Keep a small memory in which every sample of the stream so far is equally likely to be (reservoir sampling). " +
-		"At each step draw a few stored samples at random and learn from them together with the incoming batch. " +
-		"No task boundaries are needed. " +
-		"Simple, cheap, and the base of most memory methods.",
+	Summary: "Replay a few stored samples with each incoming batch.",
+	Idea: "Keep a small memory in which every sample seen so far has the same chance to be (reservoir sampling). At each " +
+		"step, draw a few stored samples at random and train on them together with the incoming batch. ER needs no task " +
+		"boundaries. It is simple and cheap, and most memory methods build on it.",
 	Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
 	Citation:    "Chaudhry et al., On Tiny Episodic Memories in Continual Learning, arXiv:1902.10486, 2019",
 	Look:        2,
@@ -21,9 +20,9 @@ var er = Info{
 	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
-	CostPerStep: "2 × Finetune when as many samples are replayed as come in",
-	Expect: "Forgets much less than Finetune, the less the larger the memory; new classes are learned a little less well at " +
-		"first. CIFAR-100 in the survey: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	CostPerStep: "2 × Finetune if as many samples are replayed as arrive",
+	Expect: "Forgets much less than Finetune, and less still with a larger memory. Learns new classes slightly less well at " +
+		"first. The survey on CIFAR-100: 7.6, 17.0 and 18.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
 		r := s.compose()

@@ -7,23 +7,23 @@ import (
 	"ocl/learner"
 )
 
-var ewcLambda = Option{Name: "lambda", Default: 100.0, Meaning: "λ, weight of the penalty; 0 is Finetune"}
+var ewcLambda = Option{Name: "lambda", Default: 100.0, Meaning: "λ, the weight of the penalty; 0 gives Finetune"}
 
-var ewcAlpha = Option{Name: "alpha", Default: 0.9, Most: 1, Meaning: "α, share of the newest batches in the running Fisher information"}
+var ewcAlpha = Option{Name: "alpha", Default: 0.9, Most: 1, Meaning: "α, the weight of the newest gradients in the running Fisher information"}
 
-var ewcEvery = Option{Name: "every", Default: 50, Least: 1, Meaning: "steps between two updates of the running Fisher information; not with raw"}
+var ewcEvery = Option{Name: "every", Default: 50, Least: 1, Meaning: "steps between two updates of the running Fisher information; not used with raw"}
 
-var ewcRaw = Option{Name: "raw", Default: false, Meaning: "the survey's text: λ/2, the Fisher information as it is, updated at every step"}
+var ewcRaw = Option{Name: "raw", Default: false, Meaning: "follow the survey's text: weight λ/2, Fisher information not scaled, updated at every step"}
 
 var ewcAxis = Axis{"method.ewc++.lambda", []any{0.0, 100.0, 1000.0}}
 
 var ewc = Info{
 	Name:    "ewc++",
 	Title:   "EWC++",
-	Summary: "Hold back the parameters that mattered to earlier tasks.",
-	Idea: "Keep a running average of the squared gradients: it tells how much each parameter matters (Fisher information). " +
-		"At a task's end note it and the parameters, and from then on pull each parameter back to its noted value, the harder " +
-		"the more it mattered. No sample is stored.",
+	Summary: "Protect the parameters that mattered to earlier tasks.",
+	Idea: "Keep a running average of the squared gradients: it shows how much each parameter matters (Fisher information). " +
+		"At the end of a task, record this average and the parameters. From then on a penalty pulls each parameter back " +
+		"to its recorded value; the more the parameter mattered, the stronger the pull. No samples are stored.",
 	Formula: "θ ← θ − α_lr·∇(ℓ(B_n) + λ·Σ_j F̂_j·(θ_j − θ*_j)²);  F ← α·F_tmp + (1 − α)·F;  " +
 		"at a task's end θ* ← θ, F̂ ← (F − min F)/(max F − min F)",
 	Citation:    "Chaudhry et al., Riemannian Walk for Incremental Learning, ECCV 2018",
@@ -35,8 +35,8 @@ var ewc = Info{
 	Paper:       grid(rates4, decays2, ewcAxis),
 	Authors:     grid(rates4, decays2, ewcAxis),
 	CostPerStep: "1 × Finetune, and three passes over the parameters",
-	Expect: "No more than Finetune where all classes share one head; with a large λ and learning rate the penalty explodes and the " +
-		"run ends as diverged. CIFAR-100 in the survey: 3.7 % average accuracy.",
+	Expect: "No better than Finetune when all classes share one output layer. If λ and the learning rate are large, the " +
+		"penalty explodes and the run ends as diverged. The survey on CIFAR-100: 3.7 % average accuracy.",
 	Refuses: withoutMemory,
 	check:   checkEWC,
 	passes:  learn,
@@ -50,7 +50,7 @@ var ewc = Info{
 
 func checkEWC(s Setup) error {
 	if every := option[int](s, ewcEvery); option[bool](s, ewcRaw) && every != ewcEvery.Default && every != 1 {
-		return fmt.Errorf("option every: %d, but raw updates the Fisher information at every step; want one of the two; take the other away", every)
+		return fmt.Errorf("option every: %d is given, but raw updates the Fisher information at every step. Remove every or raw", every)
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ var slots = []struct {
 	filled func(Fills) bool
 	why    string
 }{
-	{func(f Fills) bool { return f.Labels != nil }, "each of them says over which classes the softmax goes"},
-	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture, with different weights"},
-	{func(f Fills) bool { return f.Iterations > 0 }, "each of them says how many steps an incoming batch gets"},
-	{func(f Fills) bool { return f.Reviews }, "each of them says what is learned at a task's end"},
-	{func(f Fills) bool { return f.Classifies }, "each of them says what predicts"},
+	{func(f Fills) bool { return f.Labels != nil }, "both change the classes of the softmax"},
+	{func(f Fills) bool { return f.Distil != nil }, "both are the same mixture with different weights"},
+	{func(f Fills) bool { return f.Iterations > 0 }, "both set the number of steps on a batch"},
+	{func(f Fills) bool { return f.Reviews }, "both change what is learned at the end of a task"},
+	{func(f Fills) bool { return f.Classifies }, "both replace the classifier"},
 }
 
 // TaskBoundaries says whether the learner is told when a task begins and ends.

@@ -244,17 +244,17 @@ func TestSlotsExclude(t *testing.T) {
 		fills method.Fills
 		why   string
 	}{
-		"lb":   {method.Fills{Labels: loss.Separated{}}, "over which classes the softmax goes"},
-		"kdc*": {method.Fills{Distil: distil}, "the same mixture, with different weights"},
-		"mi":   {method.Fills{Iterations: 3}, "how many steps"},
-		"rv":   {method.Fills{Reviews: true}, "learned at a task's end"},
-		"ncm":  {method.Fills{Classifies: true}, "what predicts"},
+		"lb":   {method.Fills{Labels: loss.Separated{}}, "the classes of the softmax"},
+		"kdc*": {method.Fills{Distil: distil}, "the same mixture with different weights"},
+		"mi":   {method.Fills{Iterations: 3}, "the number of steps"},
+		"rv":   {method.Fills{Reviews: true}, "learned at the end of a task"},
+		"ncm":  {method.Fills{Classifies: true}, "the classifier"},
 	} {
 		for _, name := range []string{"aa", "zz"} {
 			t.Run(name+" and "+with, func(t *testing.T) {
 				method.AddTrick(t, method.Trick{Name: name, Fills: c.fills})
 				err := errors.Join(er.CheckTricks([]string{with, name})...)
-				if err == nil || !strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "want one of them; take the other away") {
+				if err == nil || !strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "Use one of the two tricks") {
 					t.Errorf("error %v, want %q", err, c.why)
 				}
 			})

@@ -5,10 +5,10 @@ import "ocl"
 var finetune = Info{
 	Name:    "finetune",
 	Title:   "Finetune",
-	Summary: "Learn from the incoming batches alone; the lower bound.",
-	Idea: "Take a gradient step on each incoming batch and keep nothing. " +
-		"The network follows the newest task and overwrites what it knew. " +
-		"It shows how much there is to forget: a method that does not beat it does not help.",
+	Summary: "Train on the incoming batches alone; the lower bound.",
+	Idea: "Take a gradient step on each incoming batch and store nothing. The network follows the newest task and " +
+		"overwrites what it learned before. This shows how much there is to forget: a method that is no better than " +
+		"Finetune does not help.",
 	Formula:     "θ ← θ − α·∇ℓ(B_n)",
 	Citation:    surveyCitation,
 	Traits:      Traits{Baseline: true},
@@ -16,8 +16,8 @@ var finetune = Info{
 	Paper:       grid(rates7, decays4), // ER's
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "1",
-	Expect: "High accuracy on the task just learned and nearly none on all others, so the average is about that of one task " +
-		"divided by the number of tasks. CIFAR-100 in the survey: 3.7 % average accuracy.",
+	Expect: "High accuracy on the newest task and almost none on the earlier ones, so the average is about the accuracy on " +
+		"one task divided by the number of tasks. The survey on CIFAR-100: 3.7 % average accuracy.",
 	Refuses: withoutMemory,
 	passes:  learn,
 	build:   func(s Setup) (ocl.Learner, error) { return s.compose(), nil },

@@ -16,47 +16,51 @@ const (
 )
 
 var (
-	gdumbEpochs = Option{Name: "epochs", Default: 30, Meaning: "passes over the memory in a training", Least: 1, Most: 10_000}
-	gdumbBatch  = Option{Name: "batch", Default: 16, Meaning: "samples a step of a training; an incomplete last batch is left out", Least: 1, Most: 100_000}
-	gdumbClip   = Option{Name: "clip", Default: 10.0, Meaning: "longest gradient of a step, as its Euclidean norm; longer ones are scaled to it",
+	gdumbEpochs = Option{Name: "epochs", Default: 30, Meaning: "epochs over the memory in each training", Least: 1, Most: 10_000}
+	gdumbBatch  = Option{Name: "batch", Default: 16, Meaning: "samples in each training step; an incomplete last batch is left out", Least: 1, Most: 100_000}
+	gdumbClip   = Option{Name: "clip", Default: 10.0, Meaning: "largest Euclidean norm of a step's gradient; a larger gradient is scaled down to it",
 		Range: "a number, at least 1e-06", Least: 1e-6}
 	gdumbPreset = Option{Name: "preset", Default: gdumbSurvey, Choices: []string{gdumbSurvey, gdumbOriginal},
-		Meaning: "survey trains by the settings of optimizer, at a constant learning rate, on the images as they are; original as the " +
-			"method's own paper, whatever optimizer says: SGD with momentum 0.9 and weight decay 1e-6, cosine restarts from 0.05 to 0.0005, crops, " +
-			"flips and cut-mix in half of the batches; epochs, batch and clip stay as they are set"}
+		Meaning: "survey: train with the optimizer settings, at a constant learning rate, on the images as they are; original: " +
+			"train as in the method's own paper and ignore the optimizer settings: SGD with momentum 0.9 and weight decay " +
+			"1e-6, cosine restarts from 0.05 to 0.0005, crops, flips, and CutMix in half of the batches; epochs, batch and " +
+			"clip apply to both"}
 	gdumbUpdate = Option{Name: "update", Default: gdumbGreedy, Choices: []string{gdumbGreedy, gdumbReservoir},
-		Meaning: "how samples are chosen: greedy balances classes, and in a domain-incremental stream keeps the earliest; reservoir keeps each with the same probability"}
+		Meaning: "how samples are chosen: greedy balances the classes (in a domain-incremental stream it keeps the earliest " +
+			"samples); reservoir keeps each sample with the same probability"}
 )
 
 var gdumb = Info{
 	Name:    "gdumb",
 	Title:   "GDumb",
-	Summary: "Only store, balanced by class; train a new network on the memory when asked to predict.",
-	Idea: "While the stream passes nothing is learned: a greedy sampler fills the memory so that all classes seen have equally many " +
-		"samples. Whenever predictions are wanted, a fresh network is trained on the memory alone. It knows nothing of tasks and " +
-		"forgets nothing but what it did not store. It asks of every other method whether it does better than its memory.",
+	Summary: "Only store samples, equally many of each class; train a new network on them when predictions are needed.",
+	Idea: "Nothing is learned while the stream passes: a greedy sampler fills the memory so that all classes seen have " +
+		"equally many samples. Before each evaluation a new network is trained on the memory alone. GDumb needs no task " +
+		"boundaries and forgets only what it did not store. It is a test for other methods: do they learn more than " +
+		"their memory holds?",
 	Formula:  "M ← Greedy(B_n, M);  before a prediction: θ ← fresh, then epochs times for B ⊂ M: θ ← θ − α·clip(∇ℓ(B))",
 	Citation: "Prabhu et al., GDumb: A Simple Approach that Questions Our Progress in Continual Learning, ECCV 2020",
 	Look:     4,
 	Traits: Traits{
 		UsesMemory: true, Deferred: true,
-		Prediction: "the class of the largest logit of a network trained for it from scratch",
+		Prediction: "the class with the largest logit of a network trained from scratch on the memory",
 	},
 	Settings: []string{"memory"},
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
 	Paper:    grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
 	Authors:  grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-	CostPerStep: "nearly nothing; 3 passes over 30 times the memory before each evaluation, which for 5,000 samples is what Finetune " +
-		"pays for 150,000 (`--eval final` trains once)",
-	Expect: "The best of the survey where memory is large: the balance of classes is worth more than the samples not stored. " +
-		"CIFAR-100 in the survey: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	CostPerStep: "almost nothing a step; before each evaluation 30 epochs over the memory, which with 5,000 samples cost as much " +
+		"as 150,000 samples of Finetune (`--eval final` trains only once)",
+	Expect: "The best method of the survey when the memory is large: balanced classes are worth more than the samples that " +
+		"are not stored. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
+		"samples.",
 	Refuses: map[string]string{
-		"kdc":  "it trains from scratch, so that there is nothing to distil",
-		"kdc*": "it trains from scratch, so that there is nothing to distil",
-		"lb":   "it learns from a memory with all classes in balance, and not from incoming batches",
-		"mi":   "it makes no step on an incoming batch",
-		"rv":   "it learns from nothing but the memory, many times",
-		"ss":   "it learns all classes anew and at once, so that none is old",
+		"kdc":  "it trains from scratch, so there is no earlier network to distil from",
+		"kdc*": "it trains from scratch, so there is no earlier network to distil from",
+		"lb":   "it trains on a memory with balanced classes, not on incoming batches",
+		"mi":   "it takes no step on an incoming batch",
+		"rv":   "it trains on the memory alone, many times",
+		"ss":   "it learns all classes again from scratch, so none of them is old",
 	},
 	prepared: func(stored int, s Setup) int { return stored * option[int](s, gdumbEpochs) },
 	passes:   func(s Setup, _ int) []Pass { return learn(s, option[int](s, gdumbBatch)) },

@@ -11,26 +11,27 @@ import (
 var (
 	gssSize = Option{
 		Name: "subset_size", Default: 10, Least: 1,
-		Meaning: "n, stored samples whose gradients an incoming one is compared with",
+		Meaning: "n, the number of stored samples whose gradients an incoming sample is compared with",
 	}
 	gssSubset = Option{
 		Name: "subset", Default: "batch", Choices: []string{"batch", "sample"},
-		Meaning: "draw those once for an incoming batch, or anew for each of its samples, as the survey's algorithm does, at so many times the cost",
+		Meaning: "batch: draw these samples once for an incoming batch; sample: draw them again for each of its samples, as the " +
+			"survey's algorithm does, which costs that many times more",
 	}
 	gssGate = Option{
 		Name: "gate", Default: "sample", Choices: []string{"sample", "batch"},
-		Meaning: "let each sample pass by itself, or the batch as a whole, as the authors' code does: compared with n batches of 10 stored " +
-			"samples, slots drawn by min–max-scaled scores",
+		Meaning: "sample: accept or reject each sample by itself; batch: accept or reject the incoming batch as a whole, as the " +
+			"authors' code does: compare it with n batches of 10 stored samples, and draw slots by min–max-scaled scores",
 	}
 )
 
 var gss = Info{
 	Name:    "gss",
 	Title:   "GSS-Greedy",
-	Summary: "Keep samples whose gradients point elsewhere than those of others.",
-	Idea: "ER with another memory. A sample's score is how close its gradient is to the closest of a few stored samples' gradients. " +
-		"Once the memory is full only samples that point away from all of these may come in, " +
-		"each in the place of one that is drawn by its score, the less likely the higher its own.",
+	Summary: "Store samples whose gradients point in different directions.",
+	Idea: "Like ER, with another rule for what to store. The score of a sample says how close its gradient is to the " +
+		"nearest of a few stored samples' gradients. When the memory is full, a sample may enter only if its gradient " +
+		"points away from all of them. It replaces a stored sample drawn at random, most likely one with a high score.",
 	Formula: "c = max_i cos(∇ℓ(x, y), G_i) + 1 with G the gradients of n random samples of M;  while not full M ← M ∪ {(x, y)}, C ← C ∪ {c};  " +
 		"then, if c < 1: i ~ C_i/ΣC, and with probability C_i/(C_i + c): M_i ← (x, y), C_i ← c",
 	Citation:    "Aljundi et al., Gradient Based Sample Selection for Online Continual Learning, NeurIPS 2019",
@@ -40,13 +41,14 @@ var gss = Info{
 	Options:     []Option{gssSize, gssSubset, gssGate},
 	Paper:       grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
 	Authors:     grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
-	CostPerStep: "4 × Finetune by arithmetic, with batches of 10 and n = 10: ER and 20 gradients of single samples",
-	Expect: "Less than ER: diverse gradients keep odd samples rather than typical ones. " +
-		"CIFAR-100 in the survey: 7.7, 11.3 and 13.4 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	CostPerStep: "4 × Finetune in arithmetic, with batches of 10 and n = 10: ER, plus the gradients of 20 single samples",
+	Expect: "Less than ER. When each sample is accepted by itself (gate sample), a full memory hardly changes any more: most " +
+		"of it stays with the first tasks. The survey on CIFAR-100: 7.7, 11.3 and 13.4 % average accuracy with 1,000, " +
+		"5,000 and 10,000 samples.",
 	check: func(s Setup) error {
 		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
-			return errors.New("option subset: sample, but gate batch draws what it compares with once for the incoming batch; " +
-				"want subset batch with it; take one of the two options away")
+			return errors.New("option subset: sample cannot be used with gate batch, which draws one subset for the whole incoming batch. " +
+				"Remove subset or gate")
 		}
 		return nil
 	},

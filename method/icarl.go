@@ -8,11 +8,11 @@ import (
 var icarl = Info{
 	Name:    "icarl",
 	Title:   "iCaRL",
-	Summary: "Hold old classes by what the previous network said of them, and predict by class means.",
-	Idea: "Each class is a yes-or-no question: those of the task are trained on labels, old ones on the answers of the network as " +
-		"the last task left it, and replayed samples on those alone. To predict, no output is asked: the class wins whose stored " +
-		"samples have the nearest mean feature. Herding, the original's choice of samples, needs a whole class at once, so a " +
-		"reservoir takes its place.",
+	Summary: "Keep old classes by the answers of the previous network, and predict by the nearest class mean.",
+	Idea: "Each class is a yes-or-no question. The classes of the task are trained on labels, old classes on the answers " +
+		"of the network as the last task left it (the teacher), and replayed samples on these answers alone. A test " +
+		"image gets the class whose stored samples have the nearest mean feature. A reservoir replaces the original " +
+		"herding, which needs a whole class at once.",
 	Formula: "θ ← θ − α·∇ 1/|B| Σ_{x∈B} Σ_k BCE(f_k(x), t_k), B = B_n ∪ B_M;  t_k = [y = k] for classes k of this task, " +
 		"σ(f'_k(x)) by the teacher f' for the others seen;  M ← Reservoir(B_n, M);  y* = argmin_y ‖φ(x) − μ_y‖, μ_y = mean φ(M_y), " +
 		"φ(x) and μ_y at length 1",
@@ -20,23 +20,24 @@ var icarl = Info{
 	Look:     6,
 	Traits: Traits{
 		UsesMemory: true, TaskBoundaries: true, StoredTasks: true,
-		Prediction: "the class whose mean feature over stored samples is nearest",
+		Prediction: "the class whose stored samples have the nearest mean feature",
 	},
-	Signals:     []string{"task boundaries", "tasks of stored samples"},
-	Settings:    []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
-	Paper:       grid(rates7, decays4),
-	Authors:     grid(rates7, decays4),
-	CostPerStep: "2.7 × Finetune when as many samples are replayed as come in (the teacher's forward pass is two thirds); 1 in the first task; and a forward pass over the memory before each evaluation",
-	Expect: "The best of the survey where memory is small, and little better with more of it: old classes are held by the teacher, " +
-		"which also holds back new ones. CIFAR-100 in the survey: 16.7, 19.2 and 18.8 % average accuracy with 1,000, 5,000 and " +
-		"10,000 samples.",
+	Signals:  []string{"task boundaries", "tasks of stored samples"},
+	Settings: []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
+	Paper:    grid(rates7, decays4),
+	Authors:  grid(rates7, decays4),
+	CostPerStep: "2.7 × Finetune if as many samples are replayed as arrive (the teacher's forward pass is 0.7 of it); 1 × in the " +
+		"first task; and a forward pass over the memory before each evaluation",
+	Expect: "The best method of the survey when the memory is small; a larger memory helps little. The teacher keeps the old " +
+		"classes but also holds back the new ones. The survey on CIFAR-100: 16.7, 19.2 and 18.8 % average accuracy with " +
+		"1,000, 5,000 and 10,000 samples.",
 	Refuses: map[string]string{
-		"kdc":  "it distils old classes by a teacher of its own",
-		"kdc*": "it distils old classes by a teacher of its own",
-		"lb":   "each class is a yes-or-no question to it, and " + takesLabels,
-		"mi":   "it makes one step on a batch, as its authors do",
-		"ncm":  "it predicts by nearest class mean already",
-		"ss":   "each class is a yes-or-no question to it, and " + takesLabels,
+		"kdc":  "it already distils old classes from a teacher of its own",
+		"kdc*": "it already distils old classes from a teacher of its own",
+		"lb":   "it treats each class as a yes-or-no question, and " + takesLabels,
+		"mi":   "it takes one step on each batch, as the survey's authors do",
+		"ncm":  "it already predicts by the nearest class mean",
+		"ss":   "it treats each class as a yes-or-no question, and " + takesLabels,
 	},
 	prepared: func(stored int, _ Setup) int { return stored / 3 }, // forward alone
 	passes: func(s Setup, b int) []Pass {

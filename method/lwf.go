@@ -6,15 +6,15 @@ import (
 	"ocl/learner"
 )
 
-var lwfMC = Option{Name: "mc", Default: false, Meaning: "LwF.MC: binary cross entropy of each output, old classes on the teacher's answers and all others on the labels"}
+var lwfMC = Option{Name: "mc", Default: false, Meaning: "LwF.MC: binary cross entropy for each output, with the teacher's answers as targets for old classes and the labels for all others"}
 
 var lwf = Info{
 	Name:    "lwf",
 	Title:   "LwF",
-	Summary: "Learn new classes while answering as the network did before the task.",
-	Idea: "Keep a copy of the network as the last task left it, the teacher. On each incoming batch learn the labels, and on " +
-		"the same images the teacher's softened answers (knowledge distillation). The more classes are old, the more the " +
-		"teacher counts. No sample is stored.",
+	Summary: "Learn new classes and keep the answers that the network gave before the task.",
+	Idea: "After each task, keep a copy of the network, the teacher. Train on the labels of each incoming batch and, on " +
+		"the same images, on the teacher's softened outputs (knowledge distillation). The larger the share of old " +
+		"classes, the more the teacher counts. No samples are stored.",
 	Formula: "θ ← θ − α·∇(w·ℓ_CE(B_n) + (1 − w)·ℓ_KD(B_n)),  w = |C_new|/(|C_old| + |C_new|),  " +
 		"ℓ_KD = T²·mean Σ_c −softmax(z'/T)_c·log softmax(z/T)_c,  T = 2",
 	Citation:    "Li and Hoiem, Learning without Forgetting, TPAMI 2018",
@@ -26,13 +26,13 @@ var lwf = Info{
 	Options:     []Option{lwfMC},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
-	CostPerStep: "4/3 × Finetune: the teacher's forward pass; 1 in the first task",
-	Expect: "Above Finetune and below replay with a large memory; forgets less, and learns new classes less well the more " +
-		"there are old ones. CIFAR-100 in the survey: 7.2 % average accuracy.",
+	CostPerStep: "4/3 × Finetune: the teacher's forward pass; 1 × in the first task",
+	Expect: "Better than Finetune, worse than replay with a large memory. It forgets less, and learns new classes less well " +
+		"the more old classes there are. The survey on CIFAR-100: 7.2 % average accuracy.",
 	Refuses: map[string]string{
-		"kdc":  "it is this mixture already, on incoming samples alone",
-		"kdc*": "it is the mixture of kdc, on incoming samples alone",
-		"lb":   "its loss is tied to a teacher over all outputs; " + takesLabels,
+		"kdc":  "it already uses this mixture, on incoming samples alone",
+		"kdc*": "it already uses the mixture of kdc, on incoming samples alone",
+		"lb":   "its teacher counts on all outputs, and " + takesLabels,
 		"ncm":  withoutMemory["ncm"],
 		"rv":   withoutMemory["rv"],
 		"ss":   withoutMemory["ss"],

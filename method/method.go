@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"ocl"
-	"ocl/internal/nearest"
 	"ocl/learner"
 	"ocl/memory"
 	"ocl/nn"
@@ -50,13 +49,13 @@ type Traits struct {
 	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
 	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
 	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
-	Prediction     string // the rule; "" is the class of the largest logit
+	Prediction     string // the rule; "" is the class with the largest logit
 }
 
 // Rule is how the method predicts, in words.
 func (t Traits) Rule() string {
 	if t.Prediction == "" {
-		return "the class of the largest logit"
+		return "the class with the largest logit"
 	}
 	return t.Prediction
 }
@@ -111,7 +110,7 @@ func Lookup(name string) (Info, error) {
 		}
 		names[i] = info.Name
 	}
-	return Info{}, fmt.Errorf("method: unknown method %q; want one of the catalogue; %s", name, nearest.Hint(name, names))
+	return Info{}, fmt.Errorf("method: unknown method %q. %s", name, hint(name, names))
 }
 
 // New builds a learner. A fault of the setup or the options is an error that names the key of the config.
@@ -124,7 +123,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 		value, least int
 	}{{"memory", s.Memory, 0}, {"replay.batch", s.ReplayBatch, 1}, {"replay.iterations", s.Iterations, 1}} {
 		if v.value < v.least {
-			return nil, fmt.Errorf("method: %s: %s: %d; want at least %d", i.Name, v.key, v.value, v.least)
+			return nil, fmt.Errorf("method: %s: %s: %d is too small. Use at least %d", i.Name, v.key, v.value, v.least)
 		}
 	}
 	if err := i.CheckTogether(s); err != nil {
@@ -169,8 +168,8 @@ func (i Info) Prepared(stored int, s Setup) int {
 // CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses.
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
-		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end; want one that does; "+
-			"use another stream or a method without task boundaries, `ocl methods` tells which", i.Name, s.Name)
+		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
+			"Use another stream, or a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
 	}
 	return i.checkTrickStream(s, tricks)
 }
@@ -184,18 +183,18 @@ func (i Info) CheckOptions(options map[string]any) error {
 		switch {
 		case !ok:
 		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
-			return fmt.Errorf("method: %s: option %s: %v is of type %T; want %T, %s", i.Name, o.Name, v, v, o.Default, o.Wanted())
+			return fmt.Errorf("method: %s: option %s: %v is of type %T. Give %s, of type %T", i.Name, o.Name, v, v, o.Wanted(), o.Default)
 		case !o.Holds(v):
-			return fmt.Errorf("method: %s: option %s: %v; want %s; correct the value", i.Name, o.Name, v, o.Wanted())
+			return fmt.Errorf("method: %s: option %s: %v is not allowed. Use %s", i.Name, o.Name, v, o.Wanted())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		switch {
 		case slices.Contains(names, name):
 		case len(names) == 0:
-			return fmt.Errorf("method: %s: unknown option %q; the method has no options of its own; take it away", i.Name, name)
+			return fmt.Errorf("method: %s: unknown option %q, as the method has no options of its own. Remove it", i.Name, name)
 		default:
-			return fmt.Errorf("method: %s: unknown option %q; want one of the method's own; %s", i.Name, name, nearest.Hint(name, names))
+			return fmt.Errorf("method: %s: unknown option %q. %s", i.Name, name, hint(name, names))
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for word, near := range map[string]string{"fine-tune": "finetune", "err": "er", "ER": "er", "Finetuning": "finetune"} {
-		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "did you mean "+near+"?") {
+		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "Did you mean "+near+"?") {
 			t.Errorf("%s: error %v, want one that suggests %s", word, err, near)
 		}
 	}
@@ -142,17 +142,17 @@ func TestCheckOptions(t *testing.T) {
 	}{
 		{nil, ""},
 		{map[string]any{"candidates": 20, "subset": "sample"}, ""},
-		{map[string]any{"candidate": 20}, "did you mean candidates?"},
-		{map[string]any{"candidates": "20"}, "want int, a whole number, at least 1"},
-		{map[string]any{"candidates": nil}, "want int"},
-		{map[string]any{"candidates": 0}, "option candidates: 0; want a whole number, at least 1"},
-		{map[string]any{"share": 1.5}, "option share: 1.5; want a number from 0 to 1"},
-		{map[string]any{"share": -0.5}, "want a number from 0 to 1"},
+		{map[string]any{"candidate": 20}, "Did you mean candidates?"},
+		{map[string]any{"candidates": "20"}, "Give a whole number, at least 1, of type int"},
+		{map[string]any{"candidates": nil}, "of type int"},
+		{map[string]any{"candidates": 0}, "option candidates: 0 is not allowed. Use a whole number, at least 1"},
+		{map[string]any{"share": 1.5}, "option share: 1.5 is not allowed. Use a number from 0 to 1"},
+		{map[string]any{"share": -0.5}, "Use a number from 0 to 1"},
 		{map[string]any{"share": math.NaN()}, "option share: NaN"},
-		{map[string]any{"weight": math.Inf(1)}, "option weight: +Inf; want a number, at least 0"},
+		{map[string]any{"weight": math.Inf(1)}, "option weight: +Inf is not allowed. Use a number, at least 0"},
 		{map[string]any{"weight": 1e9, "share": 1.0, "raw": true}, ""},
-		{map[string]any{"subset": "rows"}, "option subset: rows; want one of batch, sample"},
-		{map[string]any{"raw": 1}, "want bool, true or false"},
+		{map[string]any{"subset": "rows"}, "option subset: rows is not allowed. Use one of batch, sample"},
+		{map[string]any{"raw": 1}, "Give true or false, of type bool"},
 	} {
 		err := info.CheckOptions(c.options)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -202,7 +202,7 @@ func TestCheckTogether(t *testing.T) {
 		setup method.Setup
 		want  []string // parts of the error; none is no error
 	}{
-		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}}, []string{"candidates: 5", "replay.batch 10", "at least 10"}},
+		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 5}}, []string{"candidates: 5", "replay.batch (10)", "at least 10"}},
 		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
 		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},

@@ -12,7 +12,7 @@ import (
 
 var mirCandidates = Option{
 	Name: "candidates", Default: 50, Least: 1,
-	Meaning: "C, stored samples drawn at random at each step, of which those that the step harms most are replayed",
+	Meaning: "C, the number of stored samples drawn at random at each step; those that the step would harm most are replayed",
 	Range:   "a whole number, at least replay.batch",
 }
 
@@ -21,29 +21,29 @@ const mirCitation = "Aljundi et al., Online Continual Learning with Maximally In
 var mir = Info{
 	Name:    "mir",
 	Title:   "MIR",
-	Summary: "Replay the stored samples that the coming step would harm most.",
-	Idea: "ER, but the samples to replay are chosen. Take the step that the incoming batch alone asks for on a copy of the network. " +
-		"Draw candidates from memory and see whose loss the step would raise most. " +
-		"Forget the copy and replay those beside the incoming batch.",
+	Summary: "Replay the stored samples that the next step would harm most.",
+	Idea: "Like ER, but the replayed samples are chosen. On a copy of the network, take the step that the incoming batch " +
+		"alone would cause. Draw candidates from memory and find those whose loss this step raises most. Discard the " +
+		"copy, and replay these samples with the incoming batch.",
 	Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
 		"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
-	Citation:    mirCitation,
-	Look:        8,
-	Traits:      Traits{UsesMemory: true},
-	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
-	Options:     []Option{mirCandidates},
-	Paper:       grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-	Authors:     grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER and two forward passes of the candidates",
-	Expect: "As ER or a little better where the memory is large; it needs enough stored samples to choose from. " +
-		"CIFAR-100 in the survey: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	Citation: mirCitation,
+	Look:     8,
+	Traits:   Traits{UsesMemory: true},
+	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Options:  []Option{mirCandidates},
+	Paper:    grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+	Authors:  grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER, plus two forward passes over the " +
+		"candidates",
+	Expect: "Like ER, or slightly better when the memory is large: it needs enough stored samples to choose from. The survey " +
+		"on CIFAR-100: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
 	check: func(s Setup) error {
 		if s.Opt != nil && !optim.IsSGD(s.Opt) {
 			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use --optimizer sgd")
 		}
 		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
-			return fmt.Errorf("option candidates: %d is below replay.batch %d; want as many to choose from; use at least %d",
-				c, s.ReplayBatch, s.ReplayBatch)
+			return fmt.Errorf("option candidates: %d is smaller than replay.batch (%d). Use at least %d", c, s.ReplayBatch, s.ReplayBatch)
 		}
 		return nil
 	},

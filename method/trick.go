@@ -52,7 +52,13 @@ func LookupTrick(name string) (Trick, error) {
 		}
 		names[i] = t.Name
 	}
-	return Trick{}, fmt.Errorf("unknown trick %q; want one that `ocl methods --tricks` lists; %s", name, nearest.Hint(name, names))
+	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, hint(name, names))
+}
+
+// hint says what to do about an unknown word: use the nearest one, or choose.
+func hint(word string, names []string) string {
+	text := nearest.Hint(word, names)
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error
@@ -67,7 +73,7 @@ func ParseTricks(text string) ([]string, error) {
 			return nil, err
 		}
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("%q: %s is there twice; want each trick once; take one away", text, name)
+			return nil, fmt.Errorf("%q: trick %s is given twice. Give it once", text, name)
 		}
 		names = append(names, name)
 	}
@@ -100,13 +106,13 @@ func (i Info) CheckTricks(names []string) []error {
 	list := chosen(names)
 	for _, t := range list {
 		if reason, refused := i.Refuses[t.Name]; refused {
-			faults = append(faults, fmt.Errorf("%s with %s: %s; want a method that takes the trick; take one of the two away", i.Name, t.Name, reason))
+			faults = append(faults, fmt.Errorf("%s with %s: %s. Use another method or another trick", i.Name, t.Name, reason))
 		}
 	}
 	for at, t := range list {
 		for _, other := range list[at+1:] {
 			if reason, excluded := t.Excludes(other); excluded {
-				faults = append(faults, fmt.Errorf("%s with %s and %s: %s; want one of them; take the other away", i.Name, t.Name, other.Name, reason))
+				faults = append(faults, fmt.Errorf("%s with %s and %s: %s. Use one of the two tricks", i.Name, t.Name, other.Name, reason))
 			}
 		}
 	}
@@ -117,12 +123,12 @@ func (i Info) CheckTricks(names []string) []error {
 func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 	for _, t := range chosen(names) {
 		if t.TaskBoundaries() && s.NoBoundaries {
-			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick works at their ends; "+
-				"want a stream that does; use another stream or take the trick away", i.Name, t.Name, s.Name)
+			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick needs this. "+
+				"Use another stream, or remove the trick", i.Name, t.Name, s.Name)
 		}
 		if t.ClassesOnce && s.Scenario == ocl.DomainIncremental {
-			return fmt.Errorf("method: %s with %s: the classes of stream %s are in several tasks, so none is old or new; "+
-				"want a class-incremental stream; use another stream or take the trick away", i.Name, t.Name, s.Name)
+			return fmt.Errorf("method: %s with %s: the classes of stream %s occur in several tasks, so no class is old or new. "+
+				"Use a class-incremental stream, or remove the trick", i.Name, t.Name, s.Name)
 		}
 	}
 	return nil
@@ -141,16 +147,16 @@ func chosen(names []string) []Trick {
 
 // Reasons of methods for their refusals.
 const (
-	takesLabels   = "the trick changes the softmax over which labels are judged"
-	needsMemory   = "it keeps no memory"
-	distilsMemory = "it keeps no memory, and the trick distils on incoming and stored samples; without memory that is lwf"
+	takesLabels   = "the trick changes the softmax of the loss on labels"
+	needsMemory   = "it stores no samples"
+	distilsMemory = "it stores no samples, and without them the trick is lwf"
 )
 
 // withoutMemory is what a method refuses that learns by softmax from incoming batches alone.
 var withoutMemory = map[string]string{
 	"kdc":  distilsMemory,
 	"kdc*": distilsMemory,
-	"ncm":  needsMemory + " to take class means of",
+	"ncm":  needsMemory + " for class means",
 	"rv":   needsMemory + " to review",
-	"ss":   needsMemory + ", so that no sample of an old class is ever judged",
+	"ss":   needsMemory + ", so it never trains on an old class",
 }

@@ -105,9 +105,9 @@ func TestTricksTogether(t *testing.T) {
 		{"mir", "ss+rv+lb", []string{"mir with lb and ss: ", "softmax"}},
 		{"gdumb", "ncm+rv", []string{"gdumb with rv: ", "memory"}},
 		{"icarl", "lb", []string{"icarl with lb: ", "yes-or-no"}},
-		{"finetune", "ncm", []string{"finetune with ncm: ", "no memory"}},
-		{"er", "lbb", []string{`unknown trick "lbb"`, "did you mean lb?"}},
-		{"er", "lb+lb", []string{`"lb+lb": lb is there twice`}},
+		{"finetune", "ncm", []string{"finetune with ncm: ", "stores no samples"}},
+		{"er", "lbb", []string{`unknown trick "lbb"`, "Did you mean lb?"}},
+		{"er", "lb+lb", []string{`"lb+lb": trick lb is given twice`}},
 		{"er", "lb+none", []string{`unknown trick "none"`}},
 		{"er", "", []string{`unknown trick ""`}},
 	} {

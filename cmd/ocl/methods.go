@@ -91,11 +91,11 @@ func facts(info method.Info) []fact {
 	if info.UsesMemory {
 		memory = "stores samples"
 	}
-	signals := "nothing but the stream"
+	signals := "none"
 	if len(info.Signals) > 0 {
 		signals = joinWords(info.Signals)
 	}
-	settings := "network and optimizer alone"
+	settings := "network and optimizer only"
 	if len(info.Settings) > 0 {
 		settings = joinWords(info.Settings)
 	}
@@ -158,13 +158,27 @@ func describeMethod(w io.Writer, info method.Info) error {
 	return err
 }
 
+// methodsIntroduction begins docs/methods.md.
+const methodsIntroduction = `# Methods
+
+This page explains the methods and the [tricks](#tricks) to readers who have not read their papers. A method is a way to learn from a
+stream of batches. A trick changes one part of a method. ` + "`ocl methods NAME` and `ocl methods --tricks NAME`" + ` show the same in short.
+
+The survey is Mai et al., *Online Continual Learning in Image Classification: An Empirical Survey*. Symbols are the survey's: B_n is the
+incoming batch, B_M the replay batch, M the memory or its size in samples, θ the parameters, ℓ the loss, and α the learning rate (α_lr
+for EWC++, which has another α). Accuracies are for CIFAR-100 in 20 tasks: the mean over the tasks after the last one, in per cent, with a
+95 % interval. Tuning grids are those of the survey's table:hyper. [deviations.md](deviations.md) says where the survey's text and its
+authors' code differ, and which of them ocl follows.
+
+` + "`ocl methods --markdown > docs/methods.md`" + ` writes this page from the catalogue in ` + "`method/`" + ` and the texts in ` + "`method/page/`" + `; a test keeps it
+current.
+
+`
+
 // methodsPage writes docs/methods.md.
 func methodsPage(w io.Writer, infos []method.Info) error {
 	var b strings.Builder
-	fmt.Fprint(&b, "# Methods\n\nWhat `ocl methods NAME` says of each method. `ocl methods --markdown > docs/methods.md` writes this page;"+
-		"\na test keeps it current. Symbols are the survey's, α the learning rate (α_lr beside the α of EWC++); a tuning grid is the survey's table:hyper."+
-		"\n[deviations.md](deviations.md) says where the survey's text and its authors' code disagree, and which of them this is.\n\n"+
-		"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
+	fmt.Fprint(&b, methodsIntroduction+"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
 	for _, info := range infos {
 		f := facts(info)
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", info.Name, anchor(info.Name), info.Title, f[1].text, f[2].text, f[3].text)
@@ -190,9 +204,13 @@ func anchor(heading string) string {
 	}, heading)
 }
 
+// pageText is a text of method/page with its links as docs/methods.md needs them.
+func pageText(text string) string { return strings.ReplaceAll(text, "(../../docs/", "(") }
+
+// describeInMarkdown explains a method, and lists its facts and options.
 func describeInMarkdown(w io.Writer, info method.Info) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n\n", info.Name, info.Title, info.Summary, info.Idea)
+	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n", info.Name, info.Title, info.Summary, pageText(info.Page()))
 	fmt.Fprint(&b, "| | |\n|---|---|\n")
 	for _, f := range facts(info) {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.name, strings.ReplaceAll(f.text, "|", `\|`))

@@ -109,8 +109,9 @@ func describeTrick(b *strings.Builder, t method.Trick) {
 
 // tricksInMarkdown is the section of docs/methods.md on tricks.
 func tricksInMarkdown(b *strings.Builder) {
-	fmt.Fprint(b, "\n# Tricks\n\nChanges that most replay methods take, one or several joined by plus signs: `--trick none,ncm,lb+rv` runs every method of "+
-		"`--method`\nthree times. `ocl methods --tricks NAME` says the same; a pair that does not go together is refused with its reason before anything runs.\n\n"+
+	fmt.Fprint(b, "\n# Tricks\n\nMost replay methods take these tricks, one at a time or several joined by plus signs. `--trick none,ncm,lb+rv` runs each method of\n"+
+		"`--method` three times: plain, with `ncm`, and with `lb` and `rv` together. If two tricks do not go together, or a method does not take a\n"+
+		"trick, ocl says so before it runs anything.\n\n"+
 		"| name | trick | signals | methods |\n|---|---|---|---|\n")
 	for _, t := range method.Tricks() {
 		takes, _ := takers(t)
@@ -123,7 +124,7 @@ func tricksInMarkdown(b *strings.Builder) {
 }
 
 func trickInMarkdown(b *strings.Builder, t method.Trick) {
-	fmt.Fprintf(b, "## Trick %s\n\n%s: %s\n\n%s\n\n| | |\n|---|---|\n", cell(t.Name), t.Title, t.Summary, cell(t.Idea))
+	fmt.Fprintf(b, "## Trick %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", cell(t.Name), t.Title, t.Summary, pageText(t.Page()))
 	for _, f := range trickFacts(t) {
 		fmt.Fprintf(b, "| %s | %s |\n", f.name, cell(f.text))
 	}
