@@ -52,12 +52,12 @@ func TestRefusedGrids(t *testing.T) {
 		{"gdumb", "lb+ncm+rv", []string{"gdumb with rv: ", "gdumb with lb: "}},
 		{"er", "lb+ss+kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
-		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"`, "did you mean kdc?"}},
+		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"`, "Did you mean kdc?"}},
 		{"er", "rv+lb, lb+rv", []string{"rv+lb and lb+rv are the same tricks"}},
-		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same run with replay.iterations 3"}},
+		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same run when replay.iterations 3 is set"}},
 		{"er, 3 iterations", "lb, mi", nil},
-		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run with classifiers head,ncm"}},
-		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run with classifiers head,ncm"}},
+		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run when classifiers head,ncm is set"}},
+		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run when classifiers head,ncm is set"}},
 		{"er, head and means", "ncm, lb", nil},
 		{"er, head and means", "none, mi", nil},
 		{"er", "none, none", []string{"none is listed twice"}},
@@ -86,7 +86,7 @@ func TestRefusedGrids(t *testing.T) {
 				t.Errorf("%s with %s: error %v, want one with %q", tt.methods, tt.tricks, err, part)
 			}
 		}
-		if err != nil && len(strings.Split(err.Error(), "\n")) != max(1, len(tt.want)-strings.Count(strings.Join(tt.want, ""), "did you")) {
+		if err != nil && len(strings.Split(err.Error(), "\n")) != max(1, len(tt.want)-strings.Count(strings.Join(tt.want, ""), "Did you")) {
 			t.Errorf("%s with %s: error %v, want one line for each pair", tt.methods, tt.tricks, err)
 		}
 	}

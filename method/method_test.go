@@ -125,7 +125,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for word, near := range map[string]string{"fine-tune": "finetune", "err": "er", "ER": "er", "Finetuning": "finetune"} {
-		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "did you mean "+near+"?") {
+		if _, err := method.Lookup(word); err == nil || !strings.HasSuffix(err.Error(), "Did you mean "+near+"?") {
 			t.Errorf("%s: error %v, want one that suggests %s", word, err, near)
 		}
 	}
@@ -142,7 +142,7 @@ func TestCheckOptions(t *testing.T) {
 	}{
 		{nil, ""},
 		{map[string]any{"candidates": 20, "subset": "sample"}, ""},
-		{map[string]any{"candidate": 20}, "did you mean candidates?"},
+		{map[string]any{"candidate": 20}, "Did you mean candidates?"},
 		{map[string]any{"candidates": "20"}, "want int, a whole number, at least 1"},
 		{map[string]any{"candidates": nil}, "want int"},
 		{map[string]any{"candidates": 0}, "option candidates: 0; want a whole number, at least 1"},

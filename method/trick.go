@@ -52,7 +52,7 @@ func LookupTrick(name string) (Trick, error) {
 		}
 		names[i] = t.Name
 	}
-	return Trick{}, fmt.Errorf("unknown trick %q; want one that `ocl methods --tricks` lists; %s", name, nearest.Hint(name, names))
+	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, nearest.Hint(name, names))
 }
 
 // ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error

@@ -106,7 +106,7 @@ func TestTricksTogether(t *testing.T) {
 		{"gdumb", "ncm+rv", []string{"gdumb with rv: ", "memory"}},
 		{"icarl", "lb", []string{"icarl with lb: ", "yes-or-no"}},
 		{"finetune", "ncm", []string{"finetune with ncm: ", "no memory"}},
-		{"er", "lbb", []string{`unknown trick "lbb"`, "did you mean lb?"}},
+		{"er", "lbb", []string{`unknown trick "lbb"`, "Did you mean lb?"}},
 		{"er", "lb+lb", []string{`"lb+lb": lb is there twice`}},
 		{"er", "lb+none", []string{`unknown trick "none"`}},
 		{"er", "", []string{`unknown trick ""`}},
