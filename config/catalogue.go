@@ -45,6 +45,7 @@ type StreamKind struct {
 // Method is what a config has to respect of a method.
 type Method struct {
 	Name       string
+	About      string // what it is, in words; messages about unknown names look there too
 	UsesMemory bool
 	Settings   []string // keys that it reads, of those that not every method reads
 	Options    []Option
@@ -177,6 +178,17 @@ func namesOf[T entry](list []T) []string {
 		names[i] = e.called()
 	}
 	return names
+}
+
+// meaning is what a key does, in words.
+func (s *Schema) meaning(key string) string {
+	if k, ok := find(key); ok {
+		return k.Help
+	}
+	if _, option, err := s.find(key); err == nil {
+		return option.Meaning
+	}
+	return ""
 }
 
 // Names lists every key: those of [Keys], then method.<name>.<option> of each option.

@@ -64,7 +64,7 @@ func (c Config) YAML() ([]byte, error) {
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(mapping(c.tree())); err != nil {
-		return nil, fmt.Errorf("config: it cannot be written as YAML: %w", err)
+		return nil, fmt.Errorf("config: the config cannot be written as YAML: %w", err)
 	}
 	return b.Bytes(), e.Close()
 }
@@ -156,7 +156,7 @@ func marshal(v any) ([]byte, error) {
 func (c Config) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := object(&b, c.tree()); err != nil {
-		return nil, fmt.Errorf("config: it cannot be written as JSON: %w", err)
+		return nil, fmt.Errorf("config: the config cannot be written as JSON: %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -11,10 +11,10 @@ import (
 	"ocl/internal/nearest"
 )
 
-// maxFaults is how many faults are told: a file that is no config at all has one in each line.
+// maxFaults is how many faults are reported: a file that is not a config at all has one in each line.
 const maxFaults = 20
 
-// faults collects what is wrong with a config, so that one run of the command tells it all.
+// faults collects everything that is wrong with a config, so that one run of the command reports it all.
 type faults struct {
 	list []error
 	more int // beyond maxFaults
@@ -44,7 +44,7 @@ func (f *faults) join(other faults) {
 func (f *faults) err() error {
 	err := errors.Join(f.list...)
 	if f.more > 0 {
-		err = errors.Join(err, fmt.Errorf("config: and %d more. Mend these first", f.more))
+		err = errors.Join(err, fmt.Errorf("config: there are %d more errors. Fix these first", f.more))
 	}
 	return err
 }
@@ -55,7 +55,7 @@ type lazy func() string
 func (l lazy) String() string { return l() }
 
 // ErrUnknown is wrapped by errors about keys, methods and options that this program does not know. In a file that a program
-// wrote they say that it was a newer one.
+// wrote, they mean that a newer program wrote it.
 var ErrUnknown = errors.New("unknown key")
 
 type unknownError struct {
@@ -68,18 +68,42 @@ func (unknownError) Is(err error) bool { return err == ErrUnknown }
 
 func unknown(format string, args ...any) error { return unknownError{format, args} }
 
-// meant is what to do about an unknown word: take the nearest, or choose.
-func meant(word string, candidates []string) lazy {
+// meant says which of the names an unknown word probably stands for; all says where the names are listed.
+func meant(word string, names []string, all string) lazy {
+	return func() string { return nearest.Names{List: names, All: all}.Hint(word) }
+}
+
+// Where the names are listed.
+const (
+	allKeys    = "`ocl config keys` lists all keys"
+	allMethods = "`ocl methods` lists all methods"
+	allSets    = "`ocl data list` lists all data sets"
+	allStreams = "`ocl data streams` lists all kinds"
+)
+
+// meantMethod is meant for the name of a method.
+func (s *Schema) meantMethod(name string) lazy {
 	return func() string {
-		if near := nearest.Word(cutShort(word), candidates); near != "" {
-			return "Did you mean " + near + "?"
-		}
-		return "Choose one of " + strings.Join(candidates, ", ") + "."
+		about := func(name string) string { m, _ := lookup(s.Methods, name); return m.About }
+		return nearest.Names{List: namesOf(s.Methods), Meaning: about, All: allMethods}.Hint(name)
 	}
 }
 
-// cutShort bounds what is compared with the names of keys: no word that one meant is longer.
-func cutShort(word string) string { return word[:min(len(word), 100)] }
+// keysBelow names some keys of a section.
+func (s *Schema) keysBelow(section string) lazy {
+	return func() string {
+		below := slices.DeleteFunc(s.Names(), func(name string) bool { return !strings.HasPrefix(name, section+".") })
+		if len(below) == 0 {
+			return allKeys
+		}
+		return "Use one of its keys, such as " + nearest.Or(below[:min(len(below), nearest.Most)]) + ". " + allKeys
+	}
+}
+
+// meantKey is meant for a key.
+func (s *Schema) meantKey(key string) lazy {
+	return func() string { return nearest.Names{List: s.Names(), Meaning: s.meaning, All: allKeys}.Hint(key) }
+}
 
 // shown is text that comes from a file, safe for a terminal and not too long.
 func shown(text string) string {

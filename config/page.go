@@ -29,7 +29,7 @@ func (s *Schema) Entries() []Entry {
 		if methods, tricks := s.Readers(k.Name); len(methods)+len(tricks) > 0 {
 			e.ReadBy = strings.Join(methods, ", ")
 			if len(tricks) > 0 {
-				e.ReadBy += "; tricks " + strings.Join(tricks, ", ")
+				e.ReadBy = strings.TrimPrefix(e.ReadBy+"; tricks "+strings.Join(tricks, ", "), "; ")
 			}
 		}
 		all = append(all, e)

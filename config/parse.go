@@ -8,28 +8,26 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"ocl/internal/nearest"
 )
 
-// Version is that of the files that the program writes. A file with a version has all keys of the program that wrote it;
-// one that it lacks was not there yet, and has its historical value. The version rises when a key changes its meaning or
-// goes away.
+// Version is the version of the files that the program writes. A file with a version has all keys of the program that wrote
+// it. A key that it lacks did not exist yet, and gets its historical value. The version rises when a key changes its
+// meaning or is removed.
 const Version = 2
 
-// versionKey is the first line of files that the program writes.
+// versionKey is the first key of files that the program writes.
 const versionKey = "version"
 
-// MaxBytes is the most text that is read as a config: ten thousand times what one takes.
+// MaxBytes is the most text that is read as a config, ten thousand times the size of a usual one.
 const MaxBytes = 1 << 20
 
-// Parse reads a config in YAML or JSON. Keys that a person's file lacks have their defaults; in a file with a version they
-// have their historical values. name is said in errors. Everything that is wrong with keys and types is told at once, with
-// its line; ranges are left to [Schema.Validate].
+// Parse reads a config in YAML or JSON. Keys that a person's file lacks get their defaults; keys that a file with a version
+// lacks get their historical values. Errors name the file as name. Everything that is wrong with keys and types is reported
+// at once, with its line; [Schema.Validate] checks the ranges.
 func (s *Schema) Parse(name string, text []byte) (Config, error) { return s.parse(name, text, false) }
 
-// ParseRecord reads a config that a program wrote, in a result or beside a run, of this version or an older one that had no
-// versions: keys that it lacks have their historical values, and so have the options of its methods ([Schema.Recorded]).
+// ParseRecord reads a config that a program wrote in a result or beside a run, this program or an older one whose files had
+// no version. Keys and options of methods that it lacks get their historical values ([Schema.Recorded]).
 func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
 	return s.parse(name, text, true)
 }
@@ -37,7 +35,7 @@ func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
 func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	c := Default()
 	if len(text) > MaxBytes {
-		return c, fmt.Errorf("config: %s: the file has more than %d bytes, and no config has. Give the right file", name, MaxBytes)
+		return c, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -48,17 +46,17 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 		}
 		return c, nil
 	case err != nil:
-		return c, fmt.Errorf("config: %s: %s. Write YAML, as `ocl config show` prints it", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+		return c, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	var more yaml.Node
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return c, fmt.Errorf("config: %s: the file holds several documents. Keep one of them", name)
+		return c, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
 	}
 	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, written: record}
 	root := resolve(document.Content[0])
 	v := r.version(root)
 	if v > Version {
-		return c, fmt.Errorf("config: %s: it was written by a newer ocl (version %d). This program reads version %d; use the newer one", name, v, Version)
+		return c, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads up to version %d). Use the newer ocl", name, v, Version)
 	}
 	if r.written = v > 0 || record; r.written {
 		c = Historic()
@@ -116,7 +114,7 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 		if prefix != "" {
 			what = strings.TrimSuffix(prefix, ".")
 		}
-		r.add(r.at(n), "found %s. %s holds keys with values; write `key: value`", r.show(n), what)
+		r.add(r.at(n), "%s must hold keys with values, but it holds %s. Write `key: value`", what, r.show(n))
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -125,15 +123,15 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 		where := r.at(name)
 		switch {
 		case name.Kind != yaml.ScalarNode:
-			r.add(where, "found %s as a key. A key is a word", r.show(name))
+			r.add(where, "%s is used as a key. Use a word as the key", r.show(name))
 		case r.seen[key]:
-			r.add(where, "%s is given twice. Take one away", shown(key))
+			r.add(where, "%s is given twice. Remove one of them", shown(key))
 		case strings.Contains(name.Value, ".") && (r.known(key) || r.isSection(key)):
 			section, below, _ := strings.Cut(name.Value, ".")
-			r.add(where, "%s: in a file, keys nest. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
+			r.add(where, "%s has a dot, but keys in a file are nested. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
 		case key == versionKey:
 			if v := resolve(value); v.Kind != yaml.ScalarNode || r.version(n) == 0 {
-				r.add(where, "version: found %s. Want %d; take the line away if you wrote it", r.show(v), Version)
+				r.add(where, "version is %s. It must be %d; remove the line if you added it", r.show(v), Version)
 			}
 		case r.isSection(key):
 			r.section(key+".", value)
@@ -180,7 +178,7 @@ func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	optional := option == nil && k.optional()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		if !optional {
-			r.add(where, "%s has no value. Want %s; write one or take the key away", key, r.schema.wanted(key))
+			r.add(where, "%s has no value. Use %s, or remove the key", key, r.schema.wanted(key))
 			return
 		}
 		if k.kind() == kindText {
@@ -203,10 +201,10 @@ func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 		remedy := ""
 		if list := "[" + n.Value + "]"; option == nil && k.List() && n.Kind == yaml.ScalarNode {
 			if _, err := k.kind().fromText(list); err == nil && n.Value != "" {
-				remedy = "; write " + shown(list)
+				remedy = ", such as " + shown(list)
 			}
 		}
-		r.add(where, "%s: found %s. Want %s%s", key, r.show(n), r.schema.wanted(key), remedy)
+		r.add(where, "%s cannot be %s. Use %s%s", key, r.show(n), r.schema.wanted(key), remedy)
 		return
 	}
 	if option == nil {
@@ -228,7 +226,7 @@ func (c *Config) setOption(key string, v any) {
 	c.Method[name][option] = v
 }
 
-// cutOption splits `method.<name>.<option>`; ok is false where there is no option, and the name empty where it is another key.
+// cutOption splits `method.<name>.<option>`. ok is false if there is no option; the name is empty if it is another key.
 func cutOption(key string) (name, option string, ok bool) {
 	rest, ok := strings.CutPrefix(key, "method.")
 	if !ok {
@@ -237,11 +235,12 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// find finds a key of the table that is not retired, or an option of a method. The error says what is unknown and what was probably meant.
+// find finds a key of the table that is not retired, or an option of a method. The error says what is unknown and what was
+// probably meant.
 func (s *Schema) find(key string) (Key, *Option, error) {
 	switch k, ok := find(key); {
 	case ok && k.Retired != "":
-		return Key{}, nil, fmt.Errorf("%s is no key any more. %s", key, k.Retired)
+		return Key{}, nil, fmt.Errorf("%s is no longer a key. %s", key, k.Retired)
 	case ok:
 		return k, nil, nil
 	}
@@ -250,28 +249,20 @@ func (s *Schema) find(key string) (Key, *Option, error) {
 	o, has := lookup(m.Options, option)
 	switch {
 	case name == "":
-		return Key{}, nil, unknown("unknown key %s. %s", shownLater(key), s.keyHint(key))
+		return Key{}, nil, unknown("unknown key %s. %s", shownLater(key), s.meantKey(key))
 	case ok && len(s.Methods) == 0:
 		return Key{}, &Option{Name: option}, nil
 	case !known:
-		return Key{}, nil, unknown("unknown method %s. %s", shownLater(name), meant(name, namesOf(s.Methods)))
+		return Key{}, nil, unknown("unknown method %s. %s", shownLater(name), s.meantMethod(name))
 	case has:
 		return Key{}, &o, nil
 	case !ok:
-		return Key{}, nil, unknown("%s is no key but a section. %s", shownLater(key), s.keyHint(key))
+		return Key{}, nil, unknown("%s is a section, not a key. %s", shownLater(key), s.keysBelow(key))
 	case len(m.Options) == 0:
-		return Key{}, nil, unknown("unknown option %s. %s has no options of its own", shownLater(option), name)
+		return Key{}, nil, unknown("unknown option %s. The method %s has no options", shownLater(option), name)
 	}
-	return Key{}, nil, unknown("unknown option %s of %s. %s `ocl methods %s` lists them", shownLater(option), name, meant(option, namesOf(m.Options)), name)
-}
-
-func (s *Schema) keyHint(key string) lazy {
-	return func() string {
-		if near := nearest.Word(cutShort(key), s.Names()); near != "" {
-			return "Did you mean " + near + "?"
-		}
-		return "`ocl config keys` lists all keys."
-	}
+	return Key{}, nil, unknown("unknown option %s of %s. %s", shownLater(option), name,
+		meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
 }
 
 func shownLater(text string) lazy { return func() string { return shown(text) } }
@@ -291,8 +282,8 @@ func (s *Schema) wanted(key string) string {
 	return option.Wanted()
 }
 
-// show is a node as written, shortened, when it is told; a text in quotes and a tag of the file's own are said to be there, as
-// without them the same would do.
+// show is a node as it is written, shortened. It is made only when the message is read. Quotes and a tag of the file's own
+// are mentioned, because without them the same value would be right.
 func (r *reader) show(n *yaml.Node) lazy {
 	return func() string {
 		n := resolve(n)
@@ -327,8 +318,9 @@ func (r *reader) show(n *yaml.Node) lazy {
 	}
 }
 
-// Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]"; an
-// empty text unsets a key that may be unset: those that have a Key.Unset. An unknown key or a value of another kind is an error.
+// Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]".
+// An empty text unsets a key that may be unset: one that has a Key.Unset. An unknown key or a value of another type is an
+// error.
 func (s *Schema) Set(c *Config, key, text string) error {
 	k, option, err := s.find(key)
 	if err != nil {
@@ -355,9 +347,9 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	if err != nil {
 		found := shown(text)
 		if found == "" {
-			found = "nothing"
+			found = "empty"
 		}
-		return fmt.Errorf("config: %s: found %s. Want %s", key, found, s.wanted(key))
+		return fmt.Errorf("config: %s cannot be %s. Use %s", key, found, s.wanted(key))
 	}
 	if option != nil {
 		c.setOption(key, v)

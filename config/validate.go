@@ -12,13 +12,13 @@ import (
 // maxNames is the most names in a list of a config, far more than there are: names are compared with each other.
 const maxNames = 1000
 
-// Validate tells everything that is wrong with a config at once, one fault a line; nil when an experiment can start. What
-// only the data can tell (that tasks divide the classes, that files are whole) is found when they are opened.
+// Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start. What
+// only the data can show (that tasks divide the classes, that files are whole) is checked when they are opened.
 func (s *Schema) Validate(c Config) error {
 	var f faults
 	for _, k := range table {
 		if names, ok := k.value(&c).([]string); ok && len(names) > maxNames {
-			f.add(k.Name, "the list has %d names. A list has at most %d; give the right file", len(names), maxNames)
+			f.add(k.Name, "the list has %d names, but at most %d are allowed. Shorten the list", len(names), maxNames)
 		}
 	}
 	if len(f.list) > 0 {
@@ -28,7 +28,7 @@ func (s *Schema) Validate(c Config) error {
 		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
 		if d := Default(); k.Retired != "" && !equal(k.value(&c), k.value(&d)) {
-			f.add(k.Name, "%s is a setting of an earlier program. Set it to %s and use %s, or use that program", k.text(&c), k.text(&d), k.Instead)
+			f.add(k.Name, "%s is a setting of an older ocl. Set it to %s and use %s, or use the older ocl", k.text(&c), k.text(&d), k.Instead)
 		}
 	}
 	for key, v := range options(c) {
@@ -42,10 +42,10 @@ func (s *Schema) Validate(c Config) error {
 	s.checkTraining(&f, c)
 	s.checkTricks(&f, c)
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
-		f.add("seed", "%d with %d runs goes beyond the largest seed, 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
+		f.add("seed", "%d is too large for %d runs, as the largest seed is 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
 	}
 	if own := c.Seeds; c.Runs > 1 && own.Order != nil && own.Init != nil && own.Memory != nil {
-		f.add("runs", "%d runs with seeds.order, seeds.init and seeds.memory all set are one run again and again. Use --runs 1, or take one of those seeds away", c.Runs)
+		f.add("runs", "all %d runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove one of these seeds", c.Runs)
 	}
 	return f.err()
 }
@@ -54,7 +54,7 @@ func (s *Schema) Validate(c Config) error {
 func checkText(f *faults, key string, v any) {
 	for _, text := range slices.Concat(texts(v), []string{key}) {
 		if !utf8.ValidString(text) {
-			f.add(key, "the text %+q is not UTF-8, and no file could hold it. Write it in UTF-8; a folder can be renamed, or linked to under another name", text)
+			f.add(key, "the text %+q is not UTF-8. Use UTF-8; if it names a folder, rename the folder or give a link to it", text)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 	switch v := k.value(&c).(type) {
 	case string:
 		if len(k.Choices) > 0 && !slices.Contains(k.Choices, v) && (v != "" || k.Unset == "") {
-			f.add(k.Name, "unknown value %q. %s", v, meant(v, k.Choices))
+			f.add(k.Name, "unknown value %q. %s", v, meant(v, k.Choices, ""))
 		}
 	case int:
 		k.checkNumber(f, float64(v), k.Name)
@@ -90,14 +90,14 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 		}
 	case []string:
 		if len(v) == 0 {
-			f.add(k.Name, "the list is empty. It needs at least one name; the default is %s", k.Default())
+			f.add(k.Name, "the list is empty. Give at least one name; the default is %s", k.Default())
 		}
 		for i, name := range v {
 			switch {
 			case len(k.Choices) > 0 && !slices.Contains(k.Choices, name):
-				f.add(k.Name, "unknown value %q. %s", name, meant(name, k.Choices))
+				f.add(k.Name, "unknown value %q. %s", name, meant(name, k.Choices, ""))
 			case slices.Contains(v[:i], name):
-				f.add(k.Name, "%s is listed twice. Take one away", shown(name))
+				f.add(k.Name, "%s is listed twice. Remove one of them", shown(name))
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 
 func (k Key) checkNumber(f *faults, v float64, where any) {
 	if !k.holds(v) {
-		f.add(where, "%s is out of range. Want %s", lazy(func() string { return number(v) }), lazy(k.Wanted))
+		f.add(where, "%s is out of range. Use %s", lazy(func() string { return number(v) }), lazy(k.Wanted))
 	}
 }
 
@@ -117,12 +117,12 @@ func (s *Schema) checkData(f *faults, c Config) {
 	set, known := lookup(s.Data, d.Name)
 	switch {
 	case !known:
-		f.add("data.name", "unknown data set %q. %s", d.Name, meant(d.Name, namesOf(s.Data)))
+		f.add("data.name", "unknown data set %q. %s", d.Name, meant(d.Name, namesOf(s.Data), allSets))
 		return
 	case set.NeedsDir && d.Dir == "":
-		f.add("data.dir", "%s needs the folder or file that holds it. Use --data-dir DIR; `ocl data info %s` says where to get it", d.Name, d.Name)
+		f.add("data.dir", "%s is read from files, but no folder is given. Use --data-dir; `ocl data info %s` says where to get the files", d.Name, d.Name)
 	case !set.NeedsDir && d.Dir != "":
-		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. Take it away", d.Name, d.Dir)
+		f.add("data.dir", "%s is built in and reads no files, but the folder %q is given. Remove data.dir (--data-dir)", d.Name, d.Dir)
 	}
 	for _, v := range []struct {
 		key           string
@@ -135,17 +135,17 @@ func (s *Schema) checkData(f *faults, c Config) {
 		switch {
 		case v.asked == 0:
 		case v.hi > 0 && (v.asked < v.lo || v.asked > v.hi):
-			f.add(v.key, "%d is out of range. %s takes %d to %d", v.asked, d.Name, v.lo, v.hi)
+			f.add(v.key, "%d is out of range for %s. Use a number from %d to %d", v.asked, d.Name, v.lo, v.hi)
 		case v.hi == 0 && v.key != "data.size": // files may be asked for the size that they have
-			f.add(v.key, "%d is given, but the images of %s are in files. Take it away", v.asked, d.Name)
+			f.add(v.key, "%d is given, but the files of %s have a fixed number of images. Remove %s", v.asked, d.Name, v.key)
 		}
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
-		remedy := "Use larger images (--size), or --network mlp"
+		remedy := "Use a larger --size, or --network mlp"
 		if set.MaxSize == 0 {
-			remedy = "The images are in files and have their own size; take --size away, or use --network mlp"
+			remedy = "Remove data.size (--size), as the files have a fixed size, or use --network mlp"
 		}
-		f.add("data.size", "%d is too small for %s, which takes at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
+		f.add("data.size", "%d is too small for %s, which needs images of at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
 	}
 }
 
@@ -154,24 +154,24 @@ func (s *Schema) checkStream(f *faults, c Config) {
 	set, _ := lookup(s.Data, c.Data.Name)
 	kind, known := lookup(s.Streams, c.Stream.Kind)
 	if !known && len(s.Streams) > 0 {
-		f.add("stream.kind", "unknown kind %q. %s", c.Stream.Kind, meant(c.Stream.Kind, namesOf(s.Streams)))
+		f.add("stream.kind", "unknown kind %q. %s", c.Stream.Kind, meant(c.Stream.Kind, namesOf(s.Streams), allStreams))
 	}
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
-		f.add("stream.tasks", "%d is too few under the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
+		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
 	case set.Classes > 0 && kind.CheckTasks != nil:
 		if err := kind.CheckTasks(tasks, set.Classes); err != nil {
 			f.add("stream.tasks", "%w", err)
 		}
 	}
 	if kind.AllClasses && len(c.Stream.ClassOrder.Classes) > 0 {
-		f.add("stream.class_order", "a list of classes is given, but every task of the kind %s has all classes. Use random or given", kind.Name)
+		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use random or given", kind.Name)
 	} else {
 		s.checkOrder(f, c.Stream.ClassOrder, set)
 	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
-		f.add("stream.mean", "there are %d means and %d deviations. Give one of each for every channel, or none", m, d)
+		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both", m, d)
 	}
 }
 
@@ -180,19 +180,18 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	const key = "stream.class_order"
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven:
-		f.add(key, "unknown order %q. %s, or give a list of all classes, such as 2,0,1", order.Name,
-			strings.TrimSuffix(meant(order.Name, []string{OrderRandom, OrderGiven}).String(), "."))
+		f.add(key, "unknown order %q. Use random, given or a list of all classes, such as 2,0,1", order.Name)
 	case order.Name != "" && len(classes) > 0:
-		f.add(key, "both %s and a list of %d classes are given. Give one of them", order.Name, len(classes))
+		f.add(key, "both %s and a list of %d classes are given. Remove one of them", order.Name, len(classes))
 	case order.Name != "":
 	case len(classes) == 0:
 		f.add(key, "the order is empty. Use random, given or a list of all classes, such as 2,0,1")
 	case set.Classes > 0 && len(classes) != set.Classes:
-		f.add(key, "the list has %d classes, and %s has %d. List each class once, or use random", len(classes), set.Name, set.Classes)
+		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use random", len(classes), set.Name, set.Classes)
 	default:
 		for i, k := range slices.Sorted(slices.Values(classes)) {
 			if k != i {
-				f.add(key, "class %d is missing or listed twice among %d classes. List each of 0 to %d once, or use random", i, len(classes), len(classes)-1)
+				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use random", i, len(classes)-1)
 				return
 			}
 		}
@@ -207,7 +206,7 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 	for _, name := range c.Methods {
 		m, known := lookup(s.Methods, name)
 		if !known {
-			f.add("methods", "unknown method %q. %s", name, meant(name, namesOf(s.Methods)))
+			f.add("methods", "unknown method %q. %s", name, s.meantMethod(name))
 			continue
 		}
 		if m.Check == nil || s.checkOptions(nil, m, c) > 0 {
@@ -222,7 +221,7 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 	for _, name := range sortedKeys(c.Method) {
 		m, known := lookup(s.Methods, name)
 		if !known {
-			f.add("method."+name, "unknown method. %s", meant(name, namesOf(s.Methods)))
+			f.add("method."+name, "unknown method. %s", s.meantMethod(name))
 			continue
 		}
 		s.checkOptions(f, m, c)
@@ -244,12 +243,12 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 		v = o.conform(v)
 		switch {
 		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
-			found.add(key, "%v is of the wrong kind. Want %s", v, o.Wanted())
+			found.add(key, "%v has the wrong type. Use %s", v, o.Wanted())
 		case o.Holds(v):
 		case len(o.Choices) > 0:
-			found.add(key, "unknown value %q. %s", v, meant(plain(v), o.Choices))
+			found.add(key, "unknown value %q. %s", v, meant(plain(v), o.Choices, ""))
 		default:
-			found.add(key, "%s is out of range. Want %s", plain(v), o.Wanted())
+			found.add(key, "%s is out of range. Use %s", plain(v), o.Wanted())
 		}
 	}
 	if f != nil {
@@ -260,23 +259,23 @@ func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 
 // checkMemory holds a memory size against the methods that would fill it.
 func (s *Schema) checkMemory(f *faults, c Config) {
-	var using, replaying []string
+	var using []string
+	replaying := false
 	for _, name := range c.Methods {
 		m, _ := lookup(s.Methods, name)
 		if m.UsesMemory {
 			using = append(using, name)
 		}
 		if slices.Contains(m.Settings, "replay.batch") {
-			replaying = append(replaying, name)
+			replaying = true
 		}
 	}
 	switch {
 	case c.Memory == 0 && len(using) > 0:
-		f.add("memory", "0 leaves no room, and %s learns from stored samples. Set --memory, or use --method finetune, which is replay without memory",
+		f.add("memory", "0 is too small for %s: stored samples are needed. Set --memory, or use --method finetune, which stores none",
 			strings.Join(using, ", "))
-	case c.Memory > 0 && c.Replay.Batch > c.Memory && len(replaying) > 0:
-		f.add("memory", "%d is smaller than replay.batch (%d), from which %s replays. Use --memory %d or --replay-batch %d",
-			c.Memory, c.Replay.Batch, strings.Join(replaying, ", "), c.Replay.Batch, c.Memory)
+	case c.Memory > 0 && c.Replay.Batch > c.Memory && replaying:
+		f.add("memory", "%d is smaller than replay.batch (%d). Use --memory %d or --replay-batch %d", c.Memory, c.Replay.Batch, c.Replay.Batch, c.Memory)
 	}
 }
 
@@ -292,17 +291,17 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 		}
 	}
 	if len(without) > 0 {
-		f.add("classifiers", "ncm takes class means of the memory, and %s has none. Take ncm out of --classifiers, or those methods out of --method",
-			strings.Join(without, ", "))
+		f.add("classifiers", "ncm needs stored samples, but there are none with %s. Remove ncm from --classifiers, or %s from --method",
+			strings.Join(without, ", "), strings.Join(without, ", "))
 	}
 }
 
 func (s *Schema) checkTraining(f *faults, c Config) {
 	if c.Network.Name == "mlp" && len(c.Network.Hidden) == 0 {
-		f.add("network.hidden", "the list is empty, and mlp has at least one hidden layer. Use 256 or 256,256")
+		f.add("network.hidden", "the list is empty, but mlp needs at least one hidden layer. Use 256 or 256,256")
 	}
 	if c.Optimizer.Name == "adam" && c.Optimizer.Momentum != 0 {
-		f.add("optimizer.momentum", "%s is given with adam, which has momentum of its own. Take it away", number(c.Optimizer.Momentum))
+		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use --optimizer sgd", number(c.Optimizer.Momentum))
 	}
 }
 
@@ -325,10 +324,10 @@ func (s *Schema) checkTricks(f *faults, c Config) {
 		case texts[twin] == text: // the range of the key tells it
 			continue
 		case slices.Equal(sets[twin], names):
-			f.add("tricks", "%s and %s are the same tricks. Take one of them away", texts[twin], text)
+			f.add("tricks", "%s and %s are the same tricks. Remove one of them", texts[twin], text)
 			continue
 		default:
-			f.add("tricks", "%s and %s are the same run with %s. Take one of them away, or that setting",
+			f.add("tricks", "%s and %s are the same run when %s is set. Remove one of them, or that setting",
 				texts[twin], text, s.anyways(c, slices.Concat(sets[twin], names)))
 			continue
 		}
@@ -343,12 +342,12 @@ func (s *Schema) checkTricks(f *faults, c Config) {
 	}
 }
 
-// effective are the tricks that train another network or show something more.
+// effective are the tricks that change the trained network or add a classifier.
 func (s *Schema) effective(c Config, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return s.anyway(c, name) != "" })
 }
 
-// anyways names the settings that do what some of the tricks would.
+// anyways names the settings that already do what some of the tricks would.
 func (s *Schema) anyways(c Config, tricks []string) string {
 	var settings []string
 	for _, name := range tricks {
@@ -359,8 +358,8 @@ func (s *Schema) anyways(c Config, tricks []string) string {
 	return strings.Join(settings, " and ")
 }
 
-// anyway names the setting that does what a trick would: several iterations, or a classification by class means beside the
-// head's.
+// anyway names the setting that already does what a trick would: several iterations, or classification by class means
+// beside the head.
 func (s *Schema) anyway(c Config, name string) string {
 	t, _ := lookup(s.Tricks, name)
 	switch {
@@ -372,9 +371,9 @@ func (s *Schema) anyway(c Config, name string) string {
 	return ""
 }
 
-// CheckGiven says so where nothing in c reads key: an option of a method that is not in the list, a setting that no method and
-// no trick of the lists reads, or one of another network. That is no fault of a config, which may serve several lists or be that of one run of a
-// list, but one of a person who asks for it beside the list.
+// CheckGiven is an error if nothing in c reads key: an option of a method that is not in the list, a setting that no method
+// and no trick of the lists reads, or a setting of another network. A config may have such keys, as it may serve several
+// lists or be that of one run of a list. A person who gives the key beside the list made a mistake.
 func (s *Schema) CheckGiven(c Config, key string) error {
 	names := make([]string, len(c.Methods))
 	for i, name := range c.Methods {
@@ -383,14 +382,15 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	listed := strings.Join(names, ", ")
 	if name, option, ok := cutOption(key); ok && option != "" {
 		if !slices.Contains(c.Methods, name) {
-			return fmt.Errorf("%s is an option of %s, which is not in the list of methods (%s). Add %s to --method, or take the option away", shown(key), shown(name), listed, shown(name))
+			return fmt.Errorf("%s is an option of %s, but %s is not in the list of methods (%s). Add it to --method, or remove the option",
+				shown(key), shown(name), shown(name), listed)
 		}
 		return nil
 	}
 	methods, tricks := s.Readers(key)
 	k, _ := find(key)
 	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
-		return fmt.Errorf("%s: %s is given, but %s does not read it. Use --network %s, or take it away", key, shown(k.text(&c)), shown(c.Network.Name), own)
+		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), own)
 	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil
@@ -409,5 +409,9 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	if len(tricks) > 0 {
 		remedy += " or a trick (" + strings.Join(tricks, ", ") + ")"
 	}
-	return fmt.Errorf("%s: %s is given, but %s does not read it. %s, or take it away", key, shown(k.text(&c)), listed, remedy)
+	users := listed + " does not use it"
+	if len(c.Methods) > 1 {
+		users = "none of " + listed + " uses it"
+	}
+	return fmt.Errorf("%s: %s is given, but %s. %s, or remove it", key, shown(k.text(&c)), users, remedy)
 }

@@ -27,7 +27,7 @@ const (
 // words says what a value of the kind is.
 func (k kind) words() string {
 	return [...]string{"text", "a whole number", "a whole number from 0 to 18446744073709551615", "a number", "true or false",
-		"a list, each text", "a list, each a whole number", "a list, each a number",
+		"a list of names", "a list of whole numbers", "a list of numbers",
 		"random, given or a list of all classes, such as 2,0,1"}[k]
 }
 
@@ -181,7 +181,7 @@ func joined[T any](list []T, text func(T) string) string {
 	return strings.Join(words, ",")
 }
 
-var errKind = errors.New("of another kind")
+var errKind = errors.New("wrong type")
 
 // fromText reads a value as a flag has it. Lists are "a,b" or "[a, b]".
 func (k kind) fromText(text string) (any, error) {

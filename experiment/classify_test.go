@@ -105,7 +105,7 @@ func TestClassifierFaults(t *testing.T) {
 		classifiers, methods []string
 		want                 string
 	}{
-		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm takes class means of the memory, and finetune, lwf has none"},
+		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm needs stored samples, but there are none with finetune, lwf"},
 		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers: unknown value "nmc". Did you mean ncm?`},
 		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers: ncm is listed twice"},
 		{nil, []string{"er"}, "config: classifiers: the list is empty"},

@@ -134,14 +134,14 @@ func (p *party) collect(ctx context.Context) ([]*result.Result, error) {
 	return got, err
 }
 
-// PanicError is a panic in a run: a bug of the program, told where it happened.
+// PanicError is a panic in a run: a bug of ocl, reported with the place where it happened.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic: %v. This is a bug of the program; report it with the config", e.Value)
+	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
 }
 
 // run is one job at work: its parts, each with one job of its own, and the loop that goes through the stream. It belongs to one

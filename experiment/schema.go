@@ -22,7 +22,8 @@ func Schema() *config.Schema {
 		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
-		s.Methods = append(s.Methods, config.Method{Name: info.Name, UsesMemory: info.UsesMemory, Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
+		s.Methods = append(s.Methods, config.Method{Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory,
+			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }})
 	}
 	for _, t := range method.Tricks() {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/internal/nearest"
 	"ocl/learner"
 	"ocl/memory"
 	"ocl/nn"
@@ -110,7 +111,7 @@ func Lookup(name string) (Info, error) {
 		}
 		names[i] = info.Name
 	}
-	return Info{}, fmt.Errorf("method: unknown method %q. %s", name, hint(name, names))
+	return Info{}, fmt.Errorf("method: unknown method %q. %s", name, nearest.Hint(name, names))
 }
 
 // New builds a learner. A fault of the setup or the options is an error that names the key of the config.
@@ -194,7 +195,7 @@ func (i Info) CheckOptions(options map[string]any) error {
 		case len(names) == 0:
 			return fmt.Errorf("method: %s: unknown option %q, as the method has no options of its own. Remove it", i.Name, name)
 		default:
-			return fmt.Errorf("method: %s: unknown option %q. %s", i.Name, name, hint(name, names))
+			return fmt.Errorf("method: %s: unknown option %q. %s", i.Name, name, nearest.Hint(name, names))
 		}
 	}
 	return nil

@@ -52,13 +52,7 @@ func LookupTrick(name string) (Trick, error) {
 		}
 		names[i] = t.Name
 	}
-	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, hint(name, names))
-}
-
-// hint says what to do about an unknown word: use the nearest one, or choose.
-func hint(word string, names []string) string {
-	text := nearest.Hint(word, names)
-	return strings.ToUpper(text[:1]) + text[1:]
+	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, nearest.Hint(name, names))
 }
 
 // ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error

@@ -83,7 +83,7 @@ func TestDomains(t *testing.T) {
 	if _, err := Split(tiny(4, 3, 2), Options{Kind: "domains", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "knows of no domains") {
 		t.Errorf("a set without domains: %v", err)
 	}
-	if _, err := Split(set, Options{Kind: "domain", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "did you mean domains?") {
+	if _, err := Split(set, Options{Kind: "domain", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "Did you mean domains?") {
 		t.Errorf("a misspelt kind: %v", err)
 	}
 }

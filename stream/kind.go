@@ -35,7 +35,7 @@ var kinds = []Kind{classes, domains}
 // Kinds returns all kinds, sorted by name.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
 
-// LookupKind returns the kind called name; "" is the first. The error names the nearest one.
+// LookupKind returns the kind called name; "" is the first. The error says which name was probably meant.
 func LookupKind(name string) (Kind, error) {
 	var names []string
 	for _, k := range kinds {
@@ -44,5 +44,5 @@ func LookupKind(name string) (Kind, error) {
 		}
 		names = append(names, k.Name)
 	}
-	return Kind{}, fmt.Errorf("kind %q of stream is unknown; %s", name, nearest.Hint(name, names))
+	return Kind{}, fmt.Errorf("unknown kind of stream %q. %s", name, nearest.Names{List: names, All: "`ocl data streams` lists all kinds"}.Hint(name))
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/bench"
-	"ocl/internal/nearest"
 	"ocl/method"
 )
 
 func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast this machine learns.",
+		Short: "Measure the speed of training on this machine.",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
   ocl bench methods --method er,mir`,
@@ -33,15 +32,16 @@ func newBenchEngine() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "engine",
-		Short: "Measure a training step and evaluation of the survey's network, as shares of the machine's FMA peak.",
+		Short: "Measure the speed of a training step and of an evaluation, as shares of the machine's FMA peak.",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
   OCL_KERNEL=avx2 ocl bench engine --size 32 --json
   OCL_CONV=direct ocl bench engine --layers`,
-		Long: "A step is forward and backward on 10 incoming and, separately, on 10 replayed pictures, and one SGD update; an " +
-			"evaluation predicts 200 pictures. Peak, steps and evaluations alternate; medians are printed. Give the machine " +
-			"nothing else to do meanwhile. OCL_KERNEL=avx512|avx2|generic chooses the kernels and OCL_CONV=direct|winograd|table the algorithm of " +
-			"convolutions, here and everywhere; unset, the faster ones are taken.",
+		Long: "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
+			"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
+			"in turn, and medians are printed. Run nothing else on the machine at the same time. OCL_KERNEL=avx512|avx2|generic " +
+			"chooses the kernels, and OCL_CONV=direct|winograd|table the algorithm of convolutions, for all commands. Without " +
+			"them, the fastest are used.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBench(opts, seconds); err != nil {
@@ -65,14 +65,14 @@ func newBenchEngine() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntSliceVar(&opts.Sizes, "size", []int{32, 84, 128}, "sides of the pictures, each at least 25")
-	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads of the peak (default: one a processor)")
-	flags.Float64Var(&seconds, "seconds", 30, "how long to measure in all; at least three rounds are made")
-	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds instead of a time (default: as many as --seconds allows)")
-	flags.IntVar(&opts.AtOnce, "at-once", 0, "also compare so many runs at once, one worker each, with one alone (default: no)")
-	flags.BoolVar(&opts.Layers, "layers", false, "break a step down by layer")
+	flags.IntSliceVar(&opts.Sizes, "size", []int{32, 84, 128}, "sides of the images, each at least 25")
+	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads that measure the peak (default: one per processor)")
+	flags.Float64Var(&seconds, "seconds", 30, "total time to measure; at least three rounds are made")
+	flags.IntVar(&opts.Rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
+	flags.IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
+	flags.BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	flags.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
 	annotate(flags, "Flags", map[string]string{"size": "PIXELS,...", "workers": "N", "seconds": "S", "repeat": "N", "at-once": "N"})
 	return cmd
 }
@@ -88,19 +88,20 @@ func newBenchMethods() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "methods",
-		Short: "Measure what a step of each method costs, beside its passes through the network alone.",
+		Short: "Measure the time of a step of each method, and of its passes through the network alone.",
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
   ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,ncm,rv'
   ocl bench methods --json --quiet`,
-		Long: "A step is all that a method does with an incoming batch of 10 pictures of 32×32: of GDumb a step of its training, of " +
-			"Offline one of its batches. Options are those by default, replay batches have 10. First the memory is filled as a stream " +
-			"would fill it, which takes its time; then, in a second task, five steps and five times the passes alone (with an update of the " +
-			"parameters) take turns, and medians are printed. A pass \"learn 10 + 10\" is forward and backward on two batches, \"predict\" " +
-			"forward in evaluation mode, \"probe\" forward by two networks, \"gradients\" one gradient for each picture. With --trick each trick of one method (--method, by " +
-			"default er) takes turns of a task's steps with the method as it is, and the median ratio is printed beside the one that the passes " +
-			"make; turns of rv and ncm have the task's end, with the review or the class means of the memory and an evaluation of 21 pictures a step, beside turns with " +
-			"that evaluation. Give the machine nothing else to do meanwhile.",
+		Long: "A step is everything that a method does with an incoming batch of 10 images of 32×32. For GDumb it is one step of its " +
+			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples. First the " +
+			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, five steps alternate with five " +
+			"times the passes alone (with an update of the parameters), and medians are printed. The pass \"learn 10 + 10\" is forward " +
+			"and backward on two batches, \"predict\" is forward in evaluation mode, \"probe\" is forward by two networks, and " +
+			"\"gradients\" is one gradient for each image. With --trick, steps of one method (--method, by default er) with each trick " +
+			"alternate with steps without it. The median ratio of their times is printed beside the ratio that the passes predict. " +
+			"For rv and ncm the end of the task is measured too, with the review or the class means and an evaluation of 21 images per " +
+			"step; it is compared with the same evaluation without the trick. Run nothing else on the machine at the same time.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBenchMethods(opts, seconds); err != nil {
@@ -131,20 +132,19 @@ func newBenchMethods() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
-	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each measured beside the one method as it is; + combines")
+	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each compared with the method without it; + combines tricks")
 	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
-	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads of the peak (default: one a processor)")
-	flags.Float64Var(&seconds, "seconds", 10, "how long to measure each method; at least three rounds are made; not with --trick")
-	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds of each method instead of a time (default: as many as --seconds allows; 9 with --trick)")
-	flags.IntVar(&steps, "steps", 250, "steps of a turn with --trick")
+	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads that measure the peak (default: one per processor)")
+	flags.Float64Var(&seconds, "seconds", 10, "time to measure each method; at least three rounds are made; not used with --trick")
+	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds for each method, instead of a time (default: as many as --seconds allows; 9 with --trick)")
+	flags.IntVar(&steps, "steps", 250, "with --trick: steps with the trick, and without it, before the two alternate")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	flags.BoolVarP(&quiet, "quiet", "q", false, "show no progress")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
 	annotate(flags, "Flags", map[string]string{"method": "NAME,...", "trick": "NAME,...", "steps": "N", "memory": "N", "workers": "N", "seconds": "S", "repeat": "N"})
 	return cmd
 }
 
 func checkBenchMethods(o bench.MethodOptions, seconds float64) error {
-	const help = "see `ocl bench methods --help`"
 	for _, c := range []struct {
 		flag string
 		ok   bool
@@ -152,17 +152,17 @@ func checkBenchMethods(o bench.MethodOptions, seconds float64) error {
 	}{
 		{"method", len(o.Methods) > 0, "at least one method, such as er"},
 		{"memory", o.Memory >= 50, "at least 50"},
-		{"workers", o.Workers >= 0, "at least 1, or 0 for one a processor"},
+		{"workers", o.Workers >= 0, "at least 1, or 0 for one per processor"},
 		{"seconds", seconds > 0, "more than 0"},
-		{"repeat", o.Rounds >= 0, "at least 1, or 0 to go by time"},
+		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
 	} {
 		if !c.ok {
-			return usage(fmt.Errorf("--%s: out of range; want %s; %s", c.flag, c.want, help))
+			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
 		}
 	}
 	for _, name := range o.Methods {
 		if _, err := method.Lookup(name); err != nil {
-			return usage(fmt.Errorf("--method: unknown method %q; %s; see `ocl methods`", name, nearest.Hint(name, methodNames())))
+			return usage(fmt.Errorf("--method: unknown method %q. %s", name, meantMethod(name)))
 		}
 	}
 	return nil
@@ -175,18 +175,18 @@ func checkBench(o bench.Options, seconds float64) error {
 		want string
 	}{
 		{"size", len(o.Sizes) > 0, "at least one size, such as 32"},
-		{"workers", o.Workers >= 0, "at least 1, or 0 for one a processor"},
+		{"workers", o.Workers >= 0, "at least 1, or 0 for one per processor"},
 		{"seconds", seconds > 0, "more than 0"},
-		{"repeat", o.Rounds >= 0, "at least 1, or 0 to go by time"},
-		{"at-once", o.AtOnce == 0 || o.AtOnce >= 2, "at least 2, or 0"},
+		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
+		{"at-once", o.AtOnce == 0 || o.AtOnce >= 2, "at least 2, or 0 for no comparison"},
 	} {
 		if !c.ok {
-			return usage(fmt.Errorf("--%s: out of range; want %s; see `ocl bench engine --help`", c.flag, c.want))
+			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
 		}
 	}
 	for _, s := range o.Sizes {
 		if s < bench.SmallestSize || s > bench.LargestSize {
-			return usage(fmt.Errorf("--size: found %d; want %d to %d pixels; correct the number", s, bench.SmallestSize, bench.LargestSize))
+			return usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
 		}
 	}
 	return nil
@@ -232,7 +232,7 @@ func printBench(w io.Writer, rep *bench.Report) error {
 		return err
 	}
 	for _, a := range rep.AtOnce {
-		fmt.Fprintf(&b, "\n%d×%d: %d runs at once, one worker each, do %.2f times the steps of one\n", a.Size, a.Size, a.Runs, a.Throughput)
+		fmt.Fprintf(&b, "\n%d×%d: %d runs at the same time, one worker each, make %.2f times the steps of one run\n", a.Size, a.Size, a.Runs, a.Throughput)
 	}
 	for _, l := range rep.Layers {
 		fmt.Fprintf(&b, "\n%d×%d by layer:\n", l.Size, l.Size)
@@ -261,7 +261,7 @@ func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 	for _, m := range rep.Methods {
 		t.rows = append(t.rows, []string{m.Method, fmt.Sprintf("%.1f", m.MS), fmt.Sprintf("%.1f", m.PassesMS), percent(m.Overhead), strings.Join(m.Passes, ", ")})
 		if m.StoreMS > 0 {
-			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; its step is one of the training before an evaluation", m.Method, m.StoreMS))
+			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; the step in the table is one of its training before an evaluation", m.Method, m.StoreMS))
 		}
 	}
 	if err := t.write(&b); err != nil {

@@ -12,14 +12,14 @@ import (
 	"ocl/method"
 )
 
-// benchTricks measures tricks of the one method.
+// benchTricks measures the tricks of one method.
 func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, steps int, show *benchProgress, asJSON bool) error {
 	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress}
 	if len(o.Methods) != 1 {
-		return usage(fmt.Errorf("--trick: found it with %d methods; want one; give one --method", len(o.Methods)))
+		return usage(fmt.Errorf("--trick measures the tricks of one method, but %d are given. Give one --method", len(o.Methods)))
 	}
 	if steps < 1 {
-		return usage(fmt.Errorf("--steps: found %d; want at least 1; correct the number", steps))
+		return usage(fmt.Errorf("--steps: %d is out of range. Use at least 1", steps))
 	}
 	opts.Method = o.Methods[0]
 	info, err := method.Lookup(opts.Method)
@@ -27,7 +27,7 @@ func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, step
 		return usage(err)
 	}
 	if info.Deferred || info.Offline {
-		return usage(fmt.Errorf("--trick: found it with %s, whose steps no trick changes; want a method that learns step by step; use er", info.Name))
+		return usage(fmt.Errorf("--trick cannot be measured with %s, as no trick changes its steps. Use --method er", info.Name))
 	}
 	for _, text := range texts {
 		names, err := method.ParseTricks(text)
@@ -52,7 +52,7 @@ func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, step
 
 func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s\n\n", rep.Kernel, rep.Convolution,
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s each\n\n", rep.Kernel, rep.Convolution,
 		plural(rep.Workers, "worker", "workers"), thousands(int64(rep.Memory)), plural(rep.Rounds, "turn", "turns"), plural(rep.Steps, "step", "steps"))
 	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"}, right: []bool{false, true, true, true, true}}
 	end := func(ms float64) string {

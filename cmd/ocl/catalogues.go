@@ -134,11 +134,11 @@ type dataJSON struct {
 	Title       string `json:"title"`
 	Summary     string `json:"summary"`
 	Classes     *int   `json:"classes"`
-	Train       *int   `json:"train"` // pictures, by default
+	Train       *int   `json:"train"` // images, by default
 	Test        *int   `json:"test"`
 	Shape       string `json:"shape"`
 	NeedsDir    bool   `json:"needs_dir"`     // --data-dir is needed
-	MinSize     *int   `json:"min_size"`      // bounds of data.size, of drawn pictures
+	MinSize     *int   `json:"min_size"`      // bounds of data.size, of drawn images
 	MaxSize     *int   `json:"max_size"`      //
 	MaxPerClass *int   `json:"max_per_class"` // of data.train_per_class and data.test_per_class
 	Layout      string `json:"layout"`

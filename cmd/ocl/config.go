@@ -15,7 +15,7 @@ import (
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Look at the config of an experiment, check one, or list what it can say.",
+		Short: "Show, check and explain the configs of experiments.",
 		Example: `  ocl config show > exp.yaml
   ocl config validate exp.yaml
   ocl config keys`,
@@ -68,7 +68,7 @@ func newConfigValidate() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate FILE",
-		Short: "Check a config file and say all that is wrong with it; no data are opened.",
+		Short: "Check a config file and print everything that is wrong with it, without opening the data.",
 		Example: `  ocl config validate exp.yaml
   ocl config validate --json runs/er5k/experiment.yaml`,
 		Args: exactly("FILE"),
@@ -105,19 +105,19 @@ func newConfigKeys() *cobra.Command {
 	var asJSON, markdown bool
 	cmd := &cobra.Command{
 		Use:   "keys [WORD]",
-		Short: "List the keys of a config with flag, default, range and meaning; with a word, those that have it in their names.",
+		Short: "List the keys of a config, or those with WORD in their names: flag, default, range and meaning.",
 		Example: `  ocl config keys
   ocl config keys replay
   ocl config keys --markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exactly("one WORD or nothing")(cmd, args)
+				return exactly("[WORD]")(cmd, args)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if markdown && asJSON {
-				return usage(fmt.Errorf("%s: --markdown and --json are both given. Take one of them away", cmd.CommandPath()))
+				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
 			}
 			if markdown {
 				_, err := io.WriteString(cmd.OutOrStdout(), experiment.Schema().Markdown())
@@ -132,7 +132,7 @@ func newConfigKeys() *cobra.Command {
 					}
 				}
 				if entries = some; len(entries) == 0 {
-					return usage(fmt.Errorf("no key has %q in its name. `ocl config keys` lists all of them", args[0]))
+					return usage(fmt.Errorf("no key has %q in its name. `ocl config keys` lists all keys", args[0]))
 				}
 			}
 			if asJSON {
@@ -147,7 +147,7 @@ func newConfigKeys() *cobra.Command {
 	return cmd
 }
 
-// listKeys prints each key with what there is to say of it.
+// listKeys prints each key with its meaning, range, default and readers.
 func listKeys(w io.Writer, entries []config.Entry) error {
 	var b strings.Builder
 	for _, e := range entries {
@@ -181,7 +181,7 @@ func upperFirst(text string) string {
 func newConfigSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print a JSON Schema of configs, with which editors complete and check a YAML file.",
+		Short: "Print a JSON Schema of configs, so that an editor can complete and check a YAML file.",
 		Example: `  ocl config schema > ocl-config.schema.json
   ocl config schema | jq .properties.optimizer`,
 		Long: "Editors with a YAML language server use it when the first line of a config is\n" +

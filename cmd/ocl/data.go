@@ -16,7 +16,7 @@ import (
 func newData() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "Look at the data sets.",
+		Short: "List and describe data sets and kinds of streams, and draw sheets of images.",
 		Example: `  ocl data list
   ocl data preview glyphs -o sheet.png`,
 	}
@@ -27,7 +27,7 @@ func newDataList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the data sets: name, classes, pictures, and whether they need files.",
+		Short: "List the data sets: name, classes, images, and whether they need files.",
 		Example: `  ocl data list
   ocl data list --json`,
 		Args: exactly(),
@@ -35,17 +35,17 @@ func newDataList() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), each(data.Catalogue(), newDataJSON))
 			}
-			t := table{head: []string{"name", "classes", "pictures", "needs", "size"}, right: []bool{false, true, true, false, false}}
+			t := table{head: []string{"name", "classes", "images", "needs", "size"}, right: []bool{false, true, true, false, false}}
 			for _, info := range data.Catalogue() {
 				needs := "nothing"
 				if info.NeedsDir {
 					needs = "--data-dir"
 				}
-				classes, pictures := "any", "any"
+				classes, images := "any", "any"
 				if info.Classes > 0 {
-					classes, pictures = fmt.Sprint(info.Classes), thousands(int64(info.Train+info.Test))
+					classes, images = fmt.Sprint(info.Classes), thousands(int64(info.Train+info.Test))
 				}
-				t.rows = append(t.rows, []string{info.Name, classes, pictures, needs, info.Shape})
+				t.rows = append(t.rows, []string{info.Name, classes, images, needs, info.Shape})
 			}
 			return t.write(cmd.OutOrStdout())
 		},
@@ -64,7 +64,7 @@ func newDataStreams() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "streams",
-		Short: "List the kinds of streams: what --stream of `ocl run` takes, and how the tasks of each differ.",
+		Short: "List the kinds of streams, which --stream of `ocl run` takes, and how the tasks of each differ.",
 		Example: `  ocl data streams
   ocl data streams --json`,
 		Args: exactly(),
@@ -116,7 +116,7 @@ func newDataPreview() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "preview NAME",
-		Short: "Draw a sheet with some pictures of each class, to see what is learned.",
+		Short: "Draw a sheet with some images of each class.",
 		Example: `  ocl data preview glyphs -o sheet.png
   ocl data preview cifar100 --data-dir DIR -o sheet.png --test`,
 		Args:              exactly("NAME"),
@@ -126,8 +126,8 @@ func newDataPreview() *cobra.Command {
 				return err
 			}
 			if opts.Samples < 1 || opts.Classes < 0 {
-				return usage(fmt.Errorf("%s: found --samples %d --classes %d; want at least 1 and 0; correct the numbers",
-					cmd.CommandPath(), opts.Samples, opts.Classes))
+				return usage(fmt.Errorf("%s: --samples %d or --classes %d is out of range. Use at least 1 sample, and at least 0 classes",
+					pathOf(cmd), opts.Samples, opts.Classes))
 			}
 			spec.Name = args[0]
 			set, err := data.Open(spec)
@@ -140,11 +140,11 @@ func newDataPreview() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&out, "out", "o", "", "PNG file to write (default <name>.png)")
-	flags.StringVar(&spec.Dir, "data-dir", "", "the data set's folder, archive or file")
-	flags.IntVar(&spec.Size, "size", 0, "side of drawn pictures (default: the data set's own)")
-	flags.IntVar(&opts.Samples, "samples", 8, "pictures a class")
-	flags.IntVar(&opts.Classes, "classes", 0, "classes from the first on (default: all, at most 200)")
-	flags.BoolVar(&opts.Test, "test", false, "pictures of the test half")
+	flags.StringVar(&spec.Dir, "data-dir", "", "folder, archive or file of the data set")
+	flags.IntVar(&spec.Size, "size", 0, "side of the images, for data sets that are drawn (default: the data set's own)")
+	flags.IntVar(&opts.Samples, "samples", 8, "images per class")
+	flags.IntVar(&opts.Classes, "classes", 0, "number of classes, from the first on (default: all, at most 200)")
+	flags.BoolVar(&opts.Test, "test", false, "draw test images instead of training images")
 	annotate(flags, "Flags", map[string]string{"out": "FILE", "data-dir": "PATH", "size": "PIXELS", "samples": "N", "classes": "N"})
 	_ = cmd.MarkFlagFilename("out", "png")
 	return cmd
@@ -160,22 +160,23 @@ func writePreview(cmd *cobra.Command, set *data.Set, opts data.PreviewOptions, o
 	}
 	f, err := os.Create(out)
 	if err != nil {
-		return fmt.Errorf("%s: %w; want a place to write; check the folder with `ls -ld`", cmd.CommandPath(), err)
+		return fmt.Errorf("%s: %w. Use -o to choose a file that can be written", pathOf(cmd), err)
 	}
 	if err := errors.Join(png.Encode(f, sheet), f.Close()); err != nil {
-		return fmt.Errorf("%s: %s: %w; the file is incomplete; make room and try again", cmd.CommandPath(), out, err)
+		return fmt.Errorf("%s: %s is incomplete: %w. Make room on the disk and try again", pathOf(cmd), out, err)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), out)
 	return err
 }
 
-// lookupData finds a data set or says which name is nearest.
+// lookupData finds a data set, or says which name was probably meant.
 func lookupData(name string) (data.Info, error) {
 	info, err := data.Lookup(name)
 	if err == nil {
 		return info, nil
 	}
-	return info, usage(fmt.Errorf("unknown data set %q; %s; see `ocl data list`", name, nearest.Hint(name, data.Names())))
+	return info, usage(fmt.Errorf("unknown data set %q. %s", name,
+		nearest.Names{List: data.Names(), All: "`ocl data list` describes them"}.Hint(name)))
 }
 
 // completeFirst completes the first word of a command.

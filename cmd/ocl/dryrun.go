@@ -20,7 +20,7 @@ const (
 	trialFor = time.Second
 )
 
-// planned is what --dry-run says of a run.
+// planned is what --dry-run prints about a run.
 type planned struct {
 	Run          string  `json:"run"` // its folder's name
 	Steps        int     `json:"steps"`
@@ -76,13 +76,13 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 // stopped is an error where the person has interrupted the command.
 func stopped(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("interrupted before the plan was made: %w", err)
+		return fmt.Errorf("interrupted before the plan was ready: %w", err)
 	}
 	return nil
 }
 
 func printPlan(w io.Writer, runs []planned) error {
-	t := table{head: []string{"run", "steps", "images tested", "GFLOP a step", "memory", "time"},
+	t := table{head: []string{"run", "steps", "images tested", "GFLOP per step", "memory", "time"},
 		right: []bool{false, true, true, true, true, true}}
 	total := 0.0
 	for _, r := range runs {
@@ -93,15 +93,15 @@ func printPlan(w io.Writer, runs []planned) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nabout %s for %s one after the other on this machine; nothing was written\n",
+	_, err := fmt.Fprintf(w, "\nAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
 		duration(seconds(total)), plural(len(runs), "run", "runs"))
 	return err
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// trialMethod is the method that is timed in place of another: where steps do not train, or do less in the first task, it is one
-// with as many samples in a step that trains from the beginning.
+// trialMethod is the method that is timed in place of another. Steps that do not train, or do less in the first task, say
+// nothing about the time; a method is timed instead that has as many samples in a step and trains from the first step.
 func trialMethod(name string) (string, error) {
 	info, err := method.Lookup(name)
 	switch {
@@ -115,8 +115,8 @@ func trialMethod(name string) (string, error) {
 	return name, nil
 }
 
-// speed is the floating-point operations a second of a short trial; preparations and predictions are taken to be as fast, by
-// their operations, as steps, and so is what tricks add.
+// speed is the floating-point operations a second in a short trial. Preparations, predictions and what tricks add are taken
+// to have the same speed.
 func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
 	cfg := x.Config()
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
@@ -132,7 +132,7 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 	return float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
 }
 
-// trial learns the beginning of the stream of the one method, and returns the mean time of a step and the plan of the run.
+// trial learns the beginning of the stream with one method. It returns the mean time of a step and the plan of the run.
 func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
 	timed, cancel := context.WithCancel(ctx)
 	defer cancel()

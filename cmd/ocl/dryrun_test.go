@@ -22,7 +22,7 @@ func TestDryRunInterrupted(t *testing.T) {
 			code := execute(ctx, args, &out, &errs)
 			timer.Stop()
 			cancel()
-			if code != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted before the plan was made\n") {
+			if code != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted before the plan was ready.\n") {
 				t.Errorf("%v %v: exit code %d, %q, %q", after, more, code, out.String(), errs.String())
 			}
 		}

@@ -1,6 +1,7 @@
-// Command ocl trains networks on streams seen once and measures what they learn and forget.
+// Command ocl trains image classifiers by online continual learning, and measures what they learn and forget.
 //
-// It reads flags, prints and sets exit codes; what it does is in the packages experiment, data, method, report and bench.
+// This package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method, report
+// and bench.
 // Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
 // 3 a run diverged and none failed, 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
 package main
@@ -62,7 +63,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	if err != nil {
 		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code says so
 		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
-			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), printable(fault))
+			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(printable(fault)))
 		}
 	}
 	if list := panics(err); len(list) > 0 {
@@ -71,8 +72,16 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	return exitCode(err)
 }
 
-// printable is a line for a terminal: what a terminal would obey instead of showing it is written as in Go, an escape as \x1b.
-// Messages quote what they show from files; this holds for those that forget it.
+// ended is a line of a message with a full stop at its end, unless it ends in another sign.
+func ended(line string) string {
+	if line == "" || strings.ContainsRune(".?!:", rune(line[len(line)-1])) {
+		return line
+	}
+	return line + "."
+}
+
+// printable is a line for a terminal. Characters that a terminal would obey instead of showing are written as in Go, an
+// escape as \x1b. Messages quote what they show from files; this is for those that forget it.
 func printable(line string) string {
 	var b strings.Builder
 	for i, r := range line {

@@ -60,8 +60,8 @@ func TestPanicGoesToAFile(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
-	named := regexp.MustCompile(`(?m)^ocl: what the program was doing is in (ocl-panic-\d{8}-\d{6}-\d+\.txt); send`).FindStringSubmatch(text)
-	if named == nil || !strings.HasPrefix(text, "ocl: panic: a slice\nocl: of \\x1b[2J nothing. This is a bug of the program") ||
+	named := regexp.MustCompile(`(?m)^ocl: version, command line and stack are in (ocl-panic-\d{8}-\d{6}-\d+\.txt)\. Please`).FindStringSubmatch(text)
+	if named == nil || !strings.HasPrefix(text, "ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl") ||
 		strings.Contains(text, "goroutine") {
 		t.Fatalf("the message is %q", text)
 	}
@@ -84,7 +84,7 @@ func TestPanicsOfRunsGoToOneFile(t *testing.T) {
 			fmt.Errorf("er, seed 2: %w", &experiment.PanicError{Value: "second", Stack: []byte("stack two\n")}))
 	})
 	files, _ := filepath.Glob("ocl-panic-*.txt")
-	if code != exitFailed || len(files) != 1 || strings.Count(text, files[0]) != 1 || !strings.Contains(text, "ocl: no room\n") {
+	if code != exitFailed || len(files) != 1 || strings.Count(text, files[0]) != 1 || !strings.Contains(text, "ocl: no room.\n") {
 		t.Fatalf("exit code %d, files %v, message %q", code, files, text)
 	}
 	b, err := os.ReadFile(files[0])

@@ -16,7 +16,7 @@ func newMethods() *cobra.Command {
 	var markdown, tricks, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "methods [NAME]",
-		Short: "List the methods or the tricks, or describe one: its formula, options, what it needs to know and its cost.",
+		Short: "List the methods or the tricks, or describe one: its idea, formula, options and cost.",
 		Example: `  ocl methods
   ocl methods er
   ocl methods --tricks
@@ -25,14 +25,14 @@ func newMethods() *cobra.Command {
   ocl methods --markdown > docs/methods.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exactly("one NAME or nothing")(cmd, args)
+				return exactly("[NAME]")(cmd, args)
 			}
 			return nil
 		},
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if markdown && asJSON {
-				return usage(fmt.Errorf("%s: found --markdown and --json; want one of them; take the other away", cmd.CommandPath()))
+				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
 			}
 			if tricks {
 				return printTricks(cmd.OutOrStdout(), args, markdown, asJSON)
@@ -44,10 +44,10 @@ func newMethods() *cobra.Command {
 			if len(args) > 0 {
 				info, err := method.Lookup(args[0])
 				if _, noTrick := method.LookupTrick(args[0]); err != nil && noTrick == nil {
-					return usage(fmt.Errorf("unknown method %q; want a method, this is a trick; see `ocl methods --tricks %s`", args[0], quoteWord(args[0])))
+					return usage(fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", args[0], quoteWord(args[0])))
 				}
 				if err != nil {
-					return usage(fmt.Errorf("unknown method %q; %s; see `ocl methods`", args[0], nearest.Hint(args[0], methodNames())))
+					return usage(fmt.Errorf("unknown method %q. %s", args[0], meantMethod(args[0])))
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), newMethodJSON(info))
@@ -63,11 +63,20 @@ func newMethods() *cobra.Command {
 			return methodsPage(cmd.OutOrStdout(), infos)
 		},
 	}
-	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe tricks instead: what --trick of `ocl run` takes")
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all methods, or the one, as the page docs/methods.md")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the array of all, or the one, as JSON")
+	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks instead, which --trick of `ocl run` takes")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of all, or one object")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": "", "json": ""})
 	return cmd
+}
+
+// meantMethod says which method an unknown name probably stands for.
+func meantMethod(name string) string {
+	about := func(name string) string {
+		info, _ := method.Lookup(name)
+		return info.Title + " " + info.Summary
+	}
+	return nearest.Names{List: methodNames(), Meaning: about, All: "`ocl methods` lists all methods"}.Hint(name)
 }
 
 func listMethods(w io.Writer) error {

@@ -48,7 +48,7 @@ func causes(err error) []error {
 	return nil
 }
 
-// tellPanics writes the stacks of panics into a file of its own and says on w where it is. Where no file can be written the
+// tellPanics writes the stacks of panics into a new file and says on w where the file is. If no file can be written, the
 // stacks go to w.
 func tellPanics(w io.Writer, args []string, list []*experiment.PanicError) {
 	text := panicText(args, list)
@@ -57,12 +57,12 @@ func tellPanics(w io.Writer, args []string, list []*experiment.PanicError) {
 	for _, path := range []string{name, filepath.Join(os.TempDir(), name)} {
 		err := writeNew(path, text)
 		if err == nil {
-			fmt.Fprintf(w, "ocl: what the program was doing is in %s; send that file with your report\n", printable(path))
+			fmt.Fprintf(w, "ocl: version, command line and stack are in %s. Please attach that file to your report.\n", printable(path))
 			return
 		}
 		faults = append(faults, err.Error())
 	}
-	fmt.Fprintf(w, "ocl: no file can be written (%s); send what follows with your report\n", printable(strings.Join(faults, "; ")))
+	fmt.Fprintf(w, "ocl: no file can be written (%s). Please add the following lines to your report.\n", printable(strings.Join(faults, "; ")))
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(w, printable(strings.TrimSuffix(line, "\n")))
 	}

@@ -120,7 +120,7 @@ er s1  task 1/2 learned  seen 50.0 %  after 10s
 er s1  task 2/2  step 20/20  loss 1.50  running 50.0 %  seen 50.0 %  10 img/s  0s left
 er s1  task 2/2 learned  seen 37.5 %  after 20s
 er s1  step 20: a checkpoint was damaged
-er s1  ended after 20s  seen 37.5 %
+er s1  finished after 20s  seen 37.5 %
 `, "\n")
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Error(d)
@@ -203,7 +203,7 @@ func TestProgressEnds(t *testing.T) {
 		err  error
 		want string
 	}{
-		{20, nil, "er s1  ended after 0s"},
+		{20, nil, "er s1  finished after 0s"},
 		{7, nil, "er s1  stopped at step 7/20 after 0s"},
 		{7, errors.New("no space left"), "er s1  failed: no space left"},
 	} {

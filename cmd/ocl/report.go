@@ -23,11 +23,11 @@ func newReport() *cobra.Command {
   ocl report runs/er1k runs/er5k runs/er10k -o study
   ocl report --all runs/methods
   ocl report --json runs/er5k > er5k.json`,
-		Long: "Without -o a single folder's report is written into it. The report is a function of the result files: it needs neither data nor engine. " +
-			"A result that cannot be read is named and left out; the exit code is then 1.",
+		Long: "Without -o, the report of a single folder is written into that folder. Only result files are read, so the data are not needed. " +
+			"A result that cannot be read is named and left out, and the exit code is 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(fmt.Errorf("%s: found no folder; want at least one that holds results, such as runs/er5k; name it", cmd.CommandPath()))
+				return usage(fmt.Errorf("%s: no folder is given. Give at least one folder with results, such as runs/er5k", pathOf(cmd)))
 			}
 			return nil
 		},
@@ -37,8 +37,8 @@ func newReport() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				if len(args) > 1 {
-					return usage(fmt.Errorf("%s: found %d folders and no -o; want to know where the common report goes; add -o DIR",
-						cmd.CommandPath(), len(args)))
+					return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR",
+						pathOf(cmd), len(args)))
 				}
 				out = args[0]
 			}
@@ -53,9 +53,9 @@ func newReport() *cobra.Command {
 			return errors.Join(printed, err)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, made when it is not there (default: the one folder given)")
-	cmd.Flags().BoolVar(&all, "all", false, "draw every row: by default the panels of the error analysis have six at most, and there are ten heat maps of a kind and four confusions")
-	cmd.Flags().BoolVar(&raw, "json", false, "print what was written and the rows of the main table as JSON instead of the page's path")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
+	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&raw, "json", false, "print JSON instead of the path of the report: what was written, and the rows of the main table")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd

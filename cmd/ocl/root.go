@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +18,11 @@ import (
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ocl",
-		Short: "Train networks on streams that are seen once, and measure what they learn and forget.",
+		Short: "Train image classifiers by online continual learning, and measure what they learn and forget.",
 		Example: `  ocl run
   ocl methods er`,
+		Long: "In online continual learning, images arrive in small batches, and each batch is seen only once. The classes come in " +
+			"tasks, one task after the other. A method learns the new classes and tries not to forget the old ones.",
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -32,8 +35,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.PersistentFlags().Bool("no-color", false, "never use colour; NO_COLOR and TERM=dumb do the same")
-	root.PersistentFlags().BoolP("help", "h", false, "say what the command does and takes")
+	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
+	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
 	root.AddCommand(newRun(), newMethods(), newData(), newBench(), newReport(), newConfig(), newVersion())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
@@ -64,7 +67,7 @@ func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say what a command does and takes.",
+		Short: "Show the help of a command.",
 		Example: `  ocl help run
   ocl help data preview`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -108,50 +111,73 @@ func commandNames(cmd *cobra.Command) []string {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	return usage(fmt.Errorf("unknown command %q for %q; %s; see `%s --help`",
-		word, cmd.CommandPath(), nearest.Hint(word, commandNames(cmd)), cmd.CommandPath()))
+	commands := nearest.Names{List: commandNames(cmd), All: fmt.Sprintf("`%s --help` lists all commands", cmd.CommandPath())}
+	return usage(fmt.Errorf("unknown command %q. %s", strings.TrimPrefix(cmd.CommandPath()+" "+word, "ocl "), commands.Hint(word)))
 }
 
-// flagError says which flag is nearest to an unknown one.
+// flagError says what is wrong with the flags, and which flags an unknown one may stand for.
 func flagError(cmd *cobra.Command, err error) error {
-	see := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return usage(fmt.Errorf("%w; %s", err, see))
+	all := fmt.Sprintf("`%s --help` lists all flags", cmd.CommandPath())
+	var (
+		unknown *pflag.NotExistError
+		invalid *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		return usage(fmt.Errorf("--%s cannot be %q. Use %s", invalid.GetFlag().Name, invalid.GetValue(), valueWords(invalid.GetFlag())))
+	case errors.As(err, &missing):
+		return usage(fmt.Errorf("--%s has no value. Use %s", missing.GetFlag().Name, valueWords(missing.GetFlag())))
+	case !errors.As(err, &unknown):
+		return usage(fmt.Errorf("%w. %s", err, all))
 	}
 	word := unknown.GetSpecifiedName()
 	if unknown.GetSpecifiedShortnames() != "" {
-		return usage(fmt.Errorf("unknown flag -%s in -%s; %s", word, unknown.GetSpecifiedShortnames(), see))
+		return usage(fmt.Errorf("unknown flag -%s in -%s. %s", word, unknown.GetSpecifiedShortnames(), all))
 	}
-	var names []string
+	flags := nearest.Names{All: all, Meaning: func(name string) string { return cmd.Flags().Lookup(name[2:]).Usage }}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			names = append(names, "--"+f.Name)
+			flags.List = append(flags.List, "--"+f.Name)
 		}
 	})
 	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil {
-		return usage(fmt.Errorf("--%s is no flag any more. %s; %s", word, instead, see))
+		return usage(fmt.Errorf("--%s is no longer a flag. %s", word, instead))
 	}
-	text := fmt.Sprintf("unknown flag --%s", word)
-	if near := nearest.Word("--"+word, names); near != "" {
-		text += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return usage(fmt.Errorf("%s; %s", text, see))
+	return usage(fmt.Errorf("unknown flag --%s. %s", word, flags.Hint("--"+word)))
 }
 
-// exactly accepts n words, named for the message.
+// valueWords says what a flag takes.
+func valueWords(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "intSlice":
+		return "whole numbers, such as 32,84"
+	}
+	return fmt.Sprintf("--%s %s", f.Name, cmp.Or(annotation(f, valueKey), "VALUE"))
+}
+
+// pathOf is the name of a command without the program's, for messages: "data info".
+func pathOf(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "ocl ") }
+
+// exactly accepts as many words as are named.
 func exactly(words ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(words) {
 			return nil
 		}
-		want, found := "flags only", "nothing"
-		if len(words) > 0 {
-			want = strings.Join(words, " ")
+		path, want := cmd.CommandPath(), strings.Join(words, " ")
+		switch {
+		case len(words) == 0:
+			return usage(fmt.Errorf("%s takes flags only, but %s is given. `%s --help` lists all flags", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path))
+		case len(args) < len(words):
+			return usage(fmt.Errorf("%s: %s is missing. Write `%s`", pathOf(cmd), want, path+" "+want))
 		}
-		if len(args) > 0 {
-			found = strings.Trim(fmt.Sprintf("%q", args), "[]")
-		}
-		return usage(fmt.Errorf("%s: found %s; want %s; see `%s --help`", cmd.CommandPath(), found, want, cmd.CommandPath()))
+		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path+" "+want))
 	}
 }

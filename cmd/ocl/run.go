@@ -22,7 +22,7 @@ import (
 	"ocl/report"
 )
 
-// runFlags are the flags of `ocl run` that move no number.
+// runFlags are the flags of `ocl run` on which no number depends.
 type runFlags struct {
 	config *configFlags
 	opts   experiment.Options
@@ -38,30 +38,30 @@ func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Train methods on a stream that is seen once, and measure what they learn and forget.",
+		Short: "Run an experiment: train methods on a stream of tasks, and measure what they learn and forget.",
 		Example: `  ocl run
   ocl run --method er --memory 1000 --runs 3 --out runs/er1k
   ocl run --data cifar100 --data-dir DIR --tasks 20 --memory 5000 --protocol survey
   ocl run --config exp.yaml --set optimizer.lr=0.05 --dry-run
   ocl run --resume runs/er1k`,
-		Long: "Without flags it learns the built-in glyphs in 10 tasks with Finetune and ER on the same stream, in under two minutes on two cores. " +
-			"Ctrl-C ends it with what was measured so far; --resume continues.",
+		Long: "Without flags, the methods Finetune and ER learn the built-in data set glyphs in 10 tasks, which takes under two " +
+			"minutes on two cores. Ctrl-C stops the experiment and writes the results so far; --resume continues it.",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.config = addConfigFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.opts.Out, "out", "o", "", "experiment folder for configs, results, figures and checkpoints (default runs/<data>-<UTC time>)")
-	flags.StringVar(&f.resume, "resume", "", "continue the experiment or run in a folder where it stopped; with --data-dir if the data have moved")
-	flags.BoolVar(&f.opts.Force, "force", false, "remove the experiment that is in --out, the same or another, and start again; other files in the folder stay")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print steps, estimated time and memory, and run nothing")
-	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of one run; no number depends on it (default: chosen)")
-	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at once; no number depends on it (default: chosen)")
-	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; negative: only at the end of each task; 0: as the default")
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
+	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir if the data have moved")
+	flags.BoolVar(&f.opts.Force, "force", false, "delete the experiment in --out and start again; other files in the folder are kept")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, the estimated time and the memory, but run nothing")
+	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of each run; results do not depend on it (default: chosen)")
+	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at the same time; results do not depend on it (default: chosen)")
+	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
-	flags.BoolVar(&f.noReport, "no-report", false, "write no report; `ocl report` writes one later")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
-	flags.BoolVar(&f.json, "json", false, "print the array of results (with --dry-run: of plans) as JSON instead of the table")
+	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	flags.BoolVar(&f.json, "json", false, "print a JSON array of the results instead of a table, or of the plans with --dry-run")
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "resume": "DIR", "force": "", "dry-run": "", "workers": "N",
 		"concurrency": "N", "checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
@@ -102,7 +102,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		show.note(note)
 	}
 	stopped := context.AfterFunc(ctx, func() {
-		show.note("stopping after this step; Ctrl-C again quits at once")
+		show.note("stopping after this step; press Ctrl-C again to quit at once")
 	})
 	results, err := x.Run(ctx)
 	stopped()
@@ -114,7 +114,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // before it is said to continue there
-			return nil, fmt.Errorf("--resume: %w. Give the --out of an experiment or the folder of a run in it", err)
+			return nil, fmt.Errorf("--resume: %w. Give the folder of an experiment or of one of its runs", err)
 		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
 		return experiment.OpenResumed(f.resume, f.opts)
@@ -127,14 +127,14 @@ func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
 	if err != nil || f.opts.Out != "" {
 		return x, err
 	}
-	// A folder is made only for an experiment that can begin.
+	// A folder is made only for an experiment that can start.
 	if f.opts.Out, err = newFolder("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
 		return nil, err
 	}
 	return x.With(cfg, f.opts)
 }
 
-// newFolder makes a folder that nobody has, called name or, where that is taken, name-2, name-3, …
+// newFolder makes a new folder, called name or, if that exists, name-2, name-3, …
 func newFolder(parent, name string) (string, error) {
 	err := checkpoint.MakeFolder(parent)
 	for n := 1; err == nil; n++ {
@@ -150,22 +150,22 @@ func newFolder(parent, name string) (string, error) {
 			err = made
 		}
 	}
-	return "", fmt.Errorf("%w. Choose a folder that can be written with --out", err)
+	return "", fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 }
 
-// flagsOnly refuses words, and tells those who meant a key of the config how to set it.
+// flagsOnly refuses words. The message says how to set a method or a key of the config, if that was meant.
 func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains(methodNames(), args[0]) {
-		return usage(fmt.Errorf("%s: %q is no flag. Write --method %s", cmd.CommandPath(), args[0], quoteWord(args[0])))
+		return usage(fmt.Errorf("%s: %q is not a flag. Write --method %s", pathOf(cmd), args[0], quoteWord(args[0])))
 	}
 	if len(args) > 0 && strings.Contains(args[0], "=") {
 		key, _, _ := strings.Cut(args[0], "=")
 		names := experiment.Schema().Names()
 		if slices.Contains(names, key) {
-			return usage(fmt.Errorf("%s: %q is no flag. Write --set %s to set a key of the config", cmd.CommandPath(), args[0], quoteWord(args[0])))
+			return usage(fmt.Errorf("%s: %q is not a flag. Write --set %s to set a key of the config", pathOf(cmd), args[0], quoteWord(args[0])))
 		}
 		if near := nearest.Word(key, names); near != "" {
-			return usage(fmt.Errorf("%s: %q is no flag. Write --set %s=… to set a key of the config", cmd.CommandPath(), args[0], near))
+			return usage(fmt.Errorf("%s: %q is not a flag. Write --set %s=… to set a key of the config", pathOf(cmd), args[0], near))
 		}
 	}
 	return exactly()(cmd, args)
@@ -181,25 +181,25 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 			if _, err := os.Stat(file); err != nil {
 				file = filepath.Join(f.resume, experiment.RunConfigFile)
 			}
-			fault("--resume is given with %s, but a resumed experiment keeps its config. Take the other flags away, "+
-				"or start a new one with `ocl run --config %s`", strings.Join(given, ", "), file)
+			fault("--resume cannot be used with %s, because a resumed experiment keeps its config. Remove the other flags, "+
+				"or start a new experiment with `ocl run --config %s`", strings.Join(given, ", "), file)
 		}
 		for _, name := range []string{"out", "force", "dry-run"} {
 			if cmd.Flags().Changed(name) {
-				fault("--resume is given with --%s, but it writes where it reads. Take --%s away", name, name)
+				fault("--resume cannot be used with --%s, because it continues the experiment in its own folder. Remove --%s", name, name)
 			}
 		}
 	}
 	if f.opts.Workers < 0 {
-		fault("--workers: %d is out of range. Give at least 1, or 0 to choose", f.opts.Workers)
+		fault("--workers: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Workers)
 	}
 	if f.opts.Concurrency < 0 {
-		fault("--concurrency: %d is out of range. Give at least 1, or 0 to choose", f.opts.Concurrency)
+		fault("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency)
 	}
 	return usage(errors.Join(faults...))
 }
 
-// announce says where the files go before the work begins.
+// announce says where the files are written, before the work begins.
 func (f *runFlags) announce(w io.Writer) {
 	if f.quiet {
 		return
@@ -211,7 +211,7 @@ func (f *runFlags) announce(w io.Writer) {
 	fmt.Fprintf(w, "%s %s; Ctrl-C stops, `ocl run --resume %s` continues\n", verb, f.opts.Out, quoteWord(f.opts.Out))
 }
 
-// finish prints the results, writes the report and turns err into what the person should do next.
+// finish prints the results and writes the report. Its error is err, with that of the report and of runs that diverged.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
 	stdout := cmd.OutOrStdout()
 	if f.json && (len(results) > 0 || err == nil) {
@@ -233,7 +233,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	return err
 }
 
-// report writes the report of the experiment, unless nobody wants one.
+// report writes the report of the experiment, unless --no-report is given.
 func (f *runFlags) report(cmd *cobra.Command) error {
 	if f.noReport {
 		return nil
@@ -264,7 +264,7 @@ func divergence(results []*result.Result) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	return divergedError{fmt.Errorf("%s of %d diverged: %s. Their results say where; use a smaller --lr",
+	return divergedError{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr; each result.json says at which step",
 		plural(len(runs), "run", "runs"), len(results), strings.Join(runs, ", "))}
 }
 

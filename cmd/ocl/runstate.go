@@ -176,7 +176,7 @@ func (r *runState) short() string {
 // last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error,
 // and has not made all its steps.
 func (r *runState) last(now time.Time, err error) string {
-	how := "ended"
+	how := "finished"
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s  failed: %v", r.name, err)

@@ -33,8 +33,8 @@ type configFlags struct {
 func addConfigFlags(cmd *cobra.Command) *configFlags {
 	c := &configFlags{flags: cmd.Flags()}
 	c.flags.SortFlags = false
-	c.flags.StringVarP(&c.file, "config", "c", "", "YAML file with a config, or the result.json of a run to repeat it; flags win over it")
-	c.flags.StringArrayVar(&c.set, "set", nil, "set any key of the config; `ocl config keys` lists the keys; may be given again")
+	c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; flags override it")
+	c.flags.StringArrayVar(&c.set, "set", nil, "set a key of the config; may be repeated; `ocl config keys` lists all keys")
 	annotate(c.flags, groupConfig, map[string]string{"config": "FILE", "set": "KEY=VALUE"})
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
 		for _, k := range config.Keys() {
@@ -77,7 +77,7 @@ func addKey(cmd *cobra.Command, k config.Key) {
 	}
 }
 
-// settingValue keeps the text of a flag; the config itself judges it, so that all faults are reported at once.
+// settingValue keeps the text of a flag. The config checks it, so that all faults are reported at once.
 type settingValue struct {
 	text, kind string
 	list, set  bool
@@ -93,8 +93,8 @@ func (v *settingValue) Set(s string) error {
 	return nil
 }
 
-// config resolves defaults, then the file, then the flags, then --set, and validates the outcome. What is wrong is wrong
-// usage, all of it at once. On notes it says what is worth knowing of the file.
+// config resolves defaults, then the file, then the flags, then --set, and validates the outcome. The error is wrong usage
+// and reports everything at once. What is worth knowing about the file is written to notes.
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	cfg, schema := config.Default(), experiment.Schema()
 	var told []string
@@ -108,7 +108,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	var given []struct{ flag, key string }
 	set := func(flag, key, value string) {
 		if err := schema.Set(&cfg, key, value); err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+			faults = append(faults, fmt.Errorf("--%s: %s", flag, strings.TrimPrefix(err.Error(), "config: ")))
 			return
 		}
 		given = append(given, struct{ flag, key string }{flag, key})
@@ -142,8 +142,8 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	return cfg, usage(errors.Join(faults...))
 }
 
-// given lists the flags that the command line changes and that a resumed experiment has already: all of the config but
-// the place of the data, which may have moved.
+// given lists the flags of the config on the command line, which a resumed experiment does not take. The place of the data
+// is not among them, as the data may have moved.
 func (c *configFlags) given() []string {
 	var names []string
 	c.flags.Visit(func(f *pflag.Flag) {
@@ -170,7 +170,7 @@ func streamNames() []string {
 	return names
 }
 
-// trickNames are what --trick takes, one at a time.
+// trickNames are the names that --trick combines.
 func trickNames() []string {
 	names := []string{config.NoTrick}
 	for _, t := range method.Tricks() {

@@ -24,7 +24,7 @@ func printTricks(w io.Writer, names []string, markdown, asJSON bool) error {
 	default:
 		t, err := method.LookupTrick(names[0])
 		if err != nil {
-			return usage(fmt.Errorf("unknown trick %q; %s; see `ocl methods --tricks`", names[0], nearest.Hint(names[0], trickNames()[1:])))
+			return usage(fmt.Errorf("unknown trick %q. %s", names[0], meantTrick(names[0])))
 		}
 		switch {
 		case asJSON:
@@ -37,6 +37,15 @@ func printTricks(w io.Writer, names []string, markdown, asJSON bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// meantTrick says which trick an unknown name probably stands for.
+func meantTrick(name string) string {
+	about := func(name string) string {
+		t, _ := method.LookupTrick(name)
+		return t.Title + " " + t.Summary
+	}
+	return nearest.Names{List: trickNames()[1:], Meaning: about, All: "`ocl methods --tricks` lists all tricks"}.Hint(name)
 }
 
 func listTricks(w io.Writer) error {

@@ -12,11 +12,14 @@ import (
 	"ocl/nn"
 )
 
+// release is the version of ocl. It is the only place that says it.
+const release = "0.1.0"
+
 // version is what `ocl version --json` prints.
 type version struct {
-	Version     string   `json:"version"`     // of the module, or "devel"
-	Revision    string   `json:"revision"`    // of the source, "unknown" where the build does not say
-	Numbers     int      `json:"numbers"`     // rises with every change that moves a benchmark figure
+	Version     string   `json:"version"`     // release
+	Revision    string   `json:"revision"`    // of the source, or "unknown"
+	Numbers     int      `json:"numbers"`     // rises with every change of a benchmark figure
 	Kernel      string   `json:"kernel"`      // kernel set in use
 	Kernels     []string `json:"kernels"`     // kernel sets this machine can run, fastest first
 	Convolution string   `json:"convolution"` // algorithm of convolutions in use
@@ -28,7 +31,7 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, the source revision, the kernels this machine can run and the algorithm of convolutions.",
+		Short: "Print the version of ocl, its source revision, and the kernels and the algorithm of convolutions in use.",
 		Example: `  ocl version
   ocl version --json`,
 		Args: exactly(),
@@ -47,7 +50,7 @@ func newVersion() *cobra.Command {
 }
 
 func readVersion() version {
-	v := version{Version: "devel", Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
+	v := version{Version: release, Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
@@ -56,9 +59,6 @@ func readVersion() version {
 	if !ok {
 		v.Revision = "unknown"
 		return v
-	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		v.Version = info.Main.Version
 	}
 	dirty := false
 	for _, s := range info.Settings {

@@ -1,51 +1,155 @@
-// Package nearest finds the word that a person meant among those that exist, for messages about unknown names. It knows
-// nothing of where the words come from.
+// Package nearest finds the names that a person meant by a word that is none of them, for messages about unknown names.
+// It does not know where the names come from. Start at [Names.Hint].
 package nearest
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
-// Word returns the candidate closest to word by edit distance, case aside, or "" when none is close enough to be meant:
-// one letter or a third of them may differ. The beginning of a candidate counts as one letter off, a candidate with
-// something appended as two. Leading hyphens are no letters, so that flags may be given with theirs. Of two equally
-// close the first wins.
-func Word(word string, candidates []string) string {
-	best, bestDistance := "", 1<<30
-	w := strings.ToLower(word)
-	for _, c := range candidates {
-		lower := strings.ToLower(c)
-		d := distance(w, lower)
-		switch {
-		case letters(w) >= 3 && strings.HasPrefix(lower, w):
-			d = min(d, 1)
-		case letters(c) >= 3 && strings.HasPrefix(w, lower):
-			d = min(d, 2)
-		}
-		if d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	longer := max(letters(w), letters(best))
-	if bestDistance > max(longer/3, 1) || bestDistance >= longer {
-		return ""
-	}
-	return best
+// Most is the largest number of names in one message.
+const Most = 5
+
+// longest bounds the words that are compared, in bytes: no name is longer.
+const longest = 100
+
+// Names are the names that exist.
+type Names struct {
+	List []string
+	// Meaning says in words what a name stands for: --learning-rate then finds --lr. Nil compares the names alone.
+	Meaning func(name string) string
+	All     string // a sentence that says where all names are listed; "" says nothing
 }
 
-// Hint is what to do about an unknown word: take the nearest, or choose.
-func Hint(word string, candidates []string) string {
-	if near := Word(word, candidates); near != "" {
-		return fmt.Sprintf("did you mean %s?", near)
+// Hint says what to do about a word that is none of the names: which name was probably meant, or which names there are.
+// It has no full stop at its end.
+func Hint(word string, names []string) string { return Names{List: names}.Hint(word) }
+
+// Hint is the function Hint, and says where all names are listed.
+func (n Names) Hint(word string) string {
+	near := n.Near(word)
+	switch {
+	case len(near) > 0:
+		return strings.TrimSpace("Did you mean " + Or(near) + "? " + n.All)
+	case len(n.List) <= Most && len(n.List) > 0:
+		return strings.TrimSuffix("Use "+Or(n.List)+". "+n.All, ". ")
+	case n.All != "":
+		return n.All
 	}
-	return "choose one of " + strings.Join(candidates, ", ")
+	list := slices.Clone(n.List)
+	word = short(word)
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(edits(word, a), edits(word, b)) })
+	return "The nearest names are " + Or(list[:min(len(list), Most)])
+}
+
+// Near lists the names that a person may have meant by word, nearest first, at most [Most]: those that differ in the fewest
+// letters; where all differ in many, those that have the most words in common with it. Case does not count, and neither do
+// leading hyphens, so that flags may be given with theirs.
+func (n Names) Near(word string) []string {
+	word = short(word)
+	type found struct {
+		name          string
+		edits, shared int
+	}
+	var alike, sharing []found
+	for _, name := range n.List {
+		f := found{name: name, edits: edits(word, name)}
+		if longer := max(letters(word), letters(name)); f.edits <= max(longer/3, 1) && f.edits < longer {
+			alike = append(alike, f)
+		}
+	}
+	if len(alike) == 0 {
+		for _, name := range n.List {
+			if shared := n.shared(word, name); shared > 0 {
+				sharing = append(sharing, found{name, edits(word, name), shared})
+			}
+		}
+	}
+	list := append(alike, sharing...)
+	least, most := longest, 0
+	for _, f := range list {
+		least, most = min(least, f.edits), max(most, f.shared)
+	}
+	list = slices.DeleteFunc(list, func(f found) bool { return f.shared < most || most == 0 && f.edits > least })
+	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(a.edits, b.edits) })
+	var names []string
+	for _, f := range list[:min(len(list), Most)] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Word is the first of Near, or "".
+func Word(word string, names []string) string {
+	if near := (Names{List: names}).Near(word); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Or joins names for a sentence: "a, b or c".
+func Or(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func short(word string) string { return word[:min(len(word), longest)] }
+
+// shared counts the words of word that a name or its meaning has; it is 0 if these are fewer than half of them.
+func (n Names) shared(word, name string) int {
+	asked, own := parts(word), parts(name)
+	var meaning []string
+	if n.Meaning != nil {
+		meaning = parts(n.Meaning(name))
+	}
+	found := 0
+	for _, w := range asked {
+		like := func(other string) bool { return sameWord(w, other) }
+		if slices.ContainsFunc(own, like) || len(w) > 2 && slices.ContainsFunc(meaning, like) {
+			found++
+		}
+	}
+	if 2*found < len(asked) {
+		return 0
+	}
+	return found
+}
+
+// parts are the words of at least two letters in a name or a sentence.
+func parts(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 })
+}
+
+// sameWord says whether two words are the same but for an ending: class and classes, augment and augmentation.
+func sameWord(a, b string) bool {
+	const stem = 4
+	return a == b || len(a) >= stem && len(b) >= stem && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
 func letters(word string) int { return len(strings.TrimLeft(word, "-")) }
 
+// edits is how far a word is from a name, case aside: their distance, but 1 where the word is the beginning of the name, and
+// at most 2 where the name is the beginning of the word.
+func edits(word, name string) int {
+	word, name = strings.ToLower(word), strings.ToLower(name)
+	d := distance(word, name)
+	switch {
+	case letters(word) >= 3 && strings.HasPrefix(name, word):
+		d = min(d, 1)
+	case letters(name) >= 3 && strings.HasPrefix(word, name):
+		d = min(d, 2)
+	}
+	return d
+}
+
 // distance is the number of letters to insert, delete, replace or swap with their neighbour to turn a into b (optimal
-// string alignment), in bytes: a swap is one slip of the finger, not two.
+// string alignment), in bytes. A swap counts once, as it is one slip of the finger.
 func distance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

@@ -1,6 +1,9 @@
 package nearest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWord(t *testing.T) {
 	names := []string{"agem", "er", "ewc++", "finetune", "mir", "preview"}
@@ -37,10 +40,44 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestHint(t *testing.T) {
-	for word, want := range map[string]string{"fintune": "did you mean finetune?", "replay": "choose one of er, finetune"} {
-		if got := Hint(word, []string{"er", "finetune"}); got != want {
-			t.Errorf("Hint(%q) is %q, want %q", word, got, want)
+func TestNear(t *testing.T) {
+	meaning := func(name string) string {
+		return map[string]string{"--lr": "learning rate", "--batch": "samples in an incoming batch", "--runs": "runs of each method",
+			"er": "Experience replay", "gdumb": "Greedy sampler", "optimizer.lr": "learning rate"}[name]
+	}
+	names := Names{List: []string{"--lr", "--batch", "--runs", "--batch-size", "er", "gdumb", "optimizer.name", "optimizer.lr", "optimizer.momentum",
+		"stream.a", "stream.b", "stream.c", "stream.d", "stream.e", "stream.f"}, Meaning: meaning}
+	for word, want := range map[string]string{
+		"--learning-rate": "--lr,optimizer.lr", "experience-replay": "er", "replay": "er", "optimizer.learning_rate": "optimizer.lr",
+		"optimizer.bound": "optimizer.name,optimizer.lr", "optimizer.nesterov": "optimizer.name", "--batch": "--batch", "stream.x": "stream.a,stream.b,stream.c,stream.d,stream.e", "--bacth": "--batch",
+		"stream.z": "stream.a,stream.b,stream.c,stream.d,stream.e", "colour": "", "": "", "--sampler-of-everything": "",
+		strings.Repeat("stream.", 1_000_000): "stream.a,stream.e,stream.b,stream.c,stream.d",
+	} {
+		if got := strings.Join(names.Near(word), ","); got != want {
+			t.Errorf("Near(%.40q) is %q, want %q", word, got, want)
 		}
+	}
+}
+
+func TestHint(t *testing.T) {
+	many := []string{"apple", "banana", "cherry", "damson", "elderberry", "fig"}
+	for _, c := range []struct {
+		word  string
+		names Names
+		want  string
+	}{
+		{"fintune", Names{List: []string{"er", "finetune"}}, "Did you mean finetune?"},
+		{"replay", Names{List: []string{"er", "finetune"}}, "Use er or finetune"},
+		{"replay", Names{List: []string{"er"}, All: "See there"}, "Use er. See there"},
+		{"bananas", Names{List: many, All: "See there"}, "Did you mean banana? See there"},
+		{"quince", Names{List: many, All: "See there"}, "See there"},
+		{"quince", Names{List: many}, "The nearest names are apple, fig, banana, cherry or damson"},
+	} {
+		if got := c.names.Hint(c.word); got != c.want {
+			t.Errorf("Hint(%q) is %q, want %q", c.word, got, c.want)
+		}
+	}
+	if got, want := Hint("x", []string{"a", "b", "c"}), "Use a, b or c"; got != want {
+		t.Errorf("Hint is %q, want %q", got, want)
 	}
 }
