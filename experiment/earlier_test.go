@@ -39,9 +39,9 @@ var earlier = []struct {
 	{"gdumb-trained", "gdumb", "none", nil, 12, true},
 	{"gss", "gss", "none", nil, 11, false},
 	{"gss-batch", "gss", "none", map[string]string{"method.gss.gate": "batch"}, 11, false},
-	{"icarl", "icarl", "rv", map[string]string{"optimizer.momentum": "0.5"}, 11, false},
-	{"icarl-first", "icarl", "none", nil, 4, false},
-	{"icarl-tested", "icarl", "none", nil, 12, true},
+	{"icarl", "icarl", "rv", map[string]string{"optimizer.momentum": "0.5", "replay.teacher": "evaluation"}, 11, false},
+	{"icarl-first", "icarl", "none", map[string]string{"replay.teacher": "evaluation"}, 4, false},
+	{"icarl-tested", "icarl", "none", map[string]string{"replay.teacher": "evaluation"}, 12, true},
 	{"lwf", "lwf", "none", map[string]string{"replay.teacher": "evaluation"}, 11, false},
 	{"mir", "mir", "kdc+mi", map[string]string{"replay.teacher": "evaluation"}, 9, false},
 }

@@ -2,6 +2,7 @@ package method
 
 import (
 	"ocl"
+	"ocl/config"
 	"ocl/learner"
 )
 
@@ -24,6 +25,7 @@ var icarl = Info{
 	},
 	Signals:  []string{"task boundaries", "tasks of stored samples"},
 	Settings: []string{"memory", "replay.batch", "replay.teacher", "replay.augment"},
+	Teacher:  config.TeacherTraining,
 	Paper:    grid(rates7, decays4),
 	Authors:  grid(rates7, decays4),
 	CostPerStep: "2.7 × Finetune if as many samples are replayed as arrive (the teacher's forward pass is 0.7 of it); 1 × in the " +
