@@ -40,7 +40,6 @@ func newReport() *cobra.Command {
 					return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR",
 						pathOf(cmd), len(args)))
 				}
-				out = args[0]
 			}
 			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
 			if written == nil {
