@@ -62,7 +62,7 @@ func TestNothingReadable(t *testing.T) {
 // TestLeftOut: what cannot be read is named on the page and by the error, and the rest is drawn.
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json")
+	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json.gz")
 	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func copied(t testing.TB, dir, run, name string) {
 	if err := os.MkdirAll(filepath.Join(dir, run), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, run, "result.json"), text, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, run, "result.json.gz"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
