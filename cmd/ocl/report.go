@@ -36,11 +36,8 @@ func newReport() *cobra.Command {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				if len(args) > 1 {
-					return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR",
-						pathOf(cmd), len(args)))
-				}
+			if out == "" && len(args) > 1 {
+				return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(args)))
 			}
 			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
 			if written == nil {
