@@ -32,6 +32,12 @@ func (id identity) key() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Key is the key of the run that left a result. Results of earlier programs do not say it.
+func Key(r *result.Result) string {
+	return identity{config: Schema().Recorded(r.Config), data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
+		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution}.key()
+}
+
 // startAnew is the way out for what belongs to another run.
 const startAnew = "or start again with another --out"
 

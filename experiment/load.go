@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,11 +13,14 @@ import (
 	"ocl/experiment/result"
 )
 
-// Load reads a config file: YAML, JSON, or the result.json of a run, which gives the config of that same run with its engine.
+// Load reads a config file: YAML, JSON, or the result.json of a run, also one that gzip compressed, which gives the config of that same run with its engine.
 // With an error, c is what could be read. notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
 func Load(path string) (c config.Config, notes []string, err error) {
 	c = config.Default()
 	text, err := readSome(path)
+	if errors.Is(err, result.ErrDamaged) {
+		return c, nil, fmt.Errorf("config: %s: %w", path, err)
+	}
 	if err != nil {
 		return c, nil, fmt.Errorf("config: %w. Give the path of a YAML config or of a result.json", err)
 	}
@@ -55,10 +59,14 @@ func readSome(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
+	unpacked, err := result.Unpack(f)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(unpacked, config.MaxBytes+1))
 	if err != nil || len(text) <= config.MaxBytes || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return text, err
 	}
-	more, err := io.ReadAll(io.LimitReader(f, maxResult-int64(len(text))))
+	more, err := io.ReadAll(io.LimitReader(unpacked, maxResult-int64(len(text))))
 	return append(text, more...), err
 }

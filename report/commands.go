@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment/result"
 )
 
 // recipe is how to repeat a group of runs.
@@ -39,7 +40,8 @@ func (st *study) recipes() []recipe {
 		rec := recipe{What: g.Label, Config: configText(r.Config)}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
-			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(filepath.Join(r.folder, "result.json")), quote(again(filepath.Dir(filepath.Clean(r.folder)), filepath.Base(r.folder))))
+			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(r.file),
+				quote(again(filepath.Dir(filepath.Clean(r.folder)), strings.TrimSuffix(filepath.Base(r.folder), result.Packed))))
 		}
 		out = append(out, rec)
 	}

@@ -76,6 +76,9 @@ func (c catalogue) look(name string) chart.Look {
 	return chart.Look(candidateLooks[(k.Look-1)%len(candidateLooks)])
 }
 
+// LookOf is how reports draw a known method that is a bound or has a number.
+func LookOf(k Known) chart.Look { return newCatalogue([]Known{k}).look(k.Name) }
+
 // plainName is a method's name as the catalogue compares it and files have it: ewc++, EWC-pp and ewcpp are one.
 func plainName(method string) string {
 	s := strings.ReplaceAll(strings.ToLower(method), "++", "pp")

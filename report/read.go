@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"strings"
 	"syscall"
 
 	"ocl/experiment/result"
@@ -16,7 +16,8 @@ import (
 // run is one result and the folder it was read from.
 type run struct {
 	*result.Result
-	folder string // as given by the caller, joined with the run folder's name; "" for results handed over in memory
+	folder string // run folder, below the folder that the caller gave; the file where no run folder is around; "" for results handed over in memory
+	file   string // that was read
 	seed   uint64
 	memory int // capacity in samples; -1 for a method without memory
 	matrix metric.Matrix
@@ -27,7 +28,7 @@ type run struct {
 
 // newRun fills in what the report derives from a result.
 func newRun(res *result.Result, folder string) *run {
-	r := &run{Result: res, folder: folder, seed: res.Config.Seed, memory: -1, classifier: ownRule}
+	r := &run{Result: res, folder: folder, file: filepath.Join(folder, "result.json"), seed: res.Config.Seed, memory: -1, classifier: ownRule}
 	if res.Memory != nil {
 		r.memory = res.Memory.Capacity
 	}
@@ -52,7 +53,8 @@ type reading struct {
 	left  []LeftOut
 }
 
-// readAll reads every run below the given folders, each an experiment folder or a run folder. A run that two folders name is
+// readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed results, and the
+// given files, each a result. A run that two folders name is
 // read once. A result that cannot be read is left out, unless all are.
 func readAll(dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
@@ -62,27 +64,28 @@ func readAll(dirs []string) (*reading, error) {
 	var faults []error
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		folders, pending, err := runFolders(dir)
+		found, pending, err := resultsIn(dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, folder := range folders {
-			key, err := filepath.Abs(folder)
+		for _, f := range found {
+			key, err := filepath.Abs(f.path)
 			if err != nil {
-				key = folder
+				key = f.path
 			}
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
-			path := filepath.Join(folder, "result.json")
-			res, err := result.Read(path)
+			res, err := result.Read(f.path)
 			if err != nil {
-				r.left = append(r.left, LeftOut{Path: path, Reason: err.Error(), err: err})
+				r.left = append(r.left, LeftOut{Path: f.path, Reason: err.Error(), err: err})
 				faults = append(faults, err)
 				continue
 			}
-			r.runs = append(r.runs, newRun(res, folder))
+			read := newRun(res, f.folder)
+			read.file = f.path
+			r.runs = append(r.runs, read)
 		}
 		for _, f := range pending {
 			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: not run to its end; “ocl run --resume %s” continues it.", f, f))
@@ -107,41 +110,56 @@ func (r *reading) err() error {
 	return errors.Join(faults...)
 }
 
-// runFolders lists the run folders of dir (dir itself, or those in it) and those that have begun but hold no result.
-func runFolders(dir string) (folders, pending []string, err error) {
-	info, err := os.Stat(dir)
+// source is a file that should hold a result, and the run folder that it lies in. A file of another name, such as
+// results/er-m5000-s1.json.gz, is in no run folder and stands for itself.
+type source struct{ path, folder string }
+
+// inRunFolder is the result of a run folder, also compressed; ok is false where there is none.
+func inRunFolder(folder string) (s source, ok bool) {
+	for _, name := range []string{"result.json", "result" + result.Packed} {
+		if path := filepath.Join(folder, name); exists(path) {
+			return source{path, folder}, true
+		}
+	}
+	return source{}, false
+}
+
+// resultsIn lists the results at a path, by name: the file that it is, that of the run folder that it is, or those of the run
+// folders and the compressed ones in the folder that it is. pending are the run folders that have begun but hold no result.
+func resultsIn(path string) (found []source, pending []string, err error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder, such as the --out of \"ocl run\"; check the path", dir, cause(err))
+		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder, such as the --out of \"ocl run\"; check the path", path, cause(err))
 	}
 	if !info.IsDir() {
-		return nil, nil, fmt.Errorf("report: %s: is a file; want an experiment folder or a run folder; give the folder it lies in", dir)
+		return []source{{path, path}}, nil, nil
 	}
-	if exists(filepath.Join(dir, "result.json")) {
-		return []string{dir}, nil, nil
+	if s, ok := inRunFolder(path); ok {
+		return []source{s}, nil, nil
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w; want a folder that can be listed", dir, cause(err))
+		return nil, nil, fmt.Errorf("report: %s: %w; want a folder that can be listed", path, cause(err))
 	}
-	for _, e := range entries {
-		sub := filepath.Join(dir, e.Name())
-		switch {
-		case exists(filepath.Join(sub, "result.json")):
-			folders = append(folders, sub)
-		case exists(filepath.Join(sub, "events.jsonl")) || exists(filepath.Join(sub, "steps.csv")) || exists(filepath.Join(sub, "checkpoint")):
+	for _, e := range entries { // sorted
+		sub := filepath.Join(path, e.Name())
+		if s, ok := inRunFolder(sub); ok {
+			found = append(found, s)
+		} else if strings.HasSuffix(e.Name(), result.Packed) && !e.IsDir() {
+			found = append(found, source{sub, sub})
+		} else if exists(filepath.Join(sub, "events.jsonl")) || exists(filepath.Join(sub, "steps.csv")) || exists(filepath.Join(sub, "checkpoint")) {
 			pending = append(pending, sub)
 		}
 	}
 	switch {
-	case len(folders) == 0 && len(pending) > 0:
+	case len(found) == 0 && len(pending) > 0:
 		return nil, nil, fmt.Errorf("report: %s: %s begun, none with a result.json yet; want one that ended or was stopped; "+
-			"wait for one that is at work, or continue with \"ocl run --resume %s\"", dir, count(len(pending), "run"), dir)
-	case len(folders) == 0:
+			"wait for one that is at work, or continue with \"ocl run --resume %s\"", path, count(len(pending), "run"), path)
+	case len(found) == 0:
 		return nil, nil, fmt.Errorf("report: %s: no result.json in it or in the folders in it; want an experiment folder or a run folder; "+
-			"write one with \"ocl run --out %s\"", dir, dir)
+			"write one with \"ocl run --out %s\"", path, path)
 	}
-	sort.Strings(folders)
-	return folders, pending, nil
+	return found, pending, nil
 }
 
 // exists says whether something is at path; what cannot be looked at counts as there, so that reading it says why not.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -61,7 +62,7 @@ func TestNothingReadable(t *testing.T) {
 // TestLeftOut: what cannot be read is named on the page and by the error, and the rest is drawn.
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json")
+	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json.gz")
 	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func copied(t testing.TB, dir, run, name string) {
 	if err := os.MkdirAll(filepath.Join(dir, run), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, run, "result.json"), text, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, run, "result.json.gz"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +118,10 @@ func TestBadFolders(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(pending, "er-m500-s1", "checkpoint"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(write(t, goodJSON(t)), "run", "result.json")
+	exp := filepath.Join(t.TempDir(), "exp.yaml")
+	if err := os.WriteFile(exp, []byte("seed: 1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		dirs []string
 		want string
@@ -126,7 +130,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory; want an experiment folder or a run folder"},
 		{[]string{empty}, `no result.json in it or in the folders in it; want an experiment folder or a run folder; write one with "ocl run --out `},
 		{[]string{pending}, `1 run begun, none with a result.json yet; want one that ended or was stopped; wait for one that is at work, or continue with "ocl run --resume `},
-		{[]string{file}, "is a file; want an experiment folder"},
+		{[]string{exp}, "not a whole JSON file"},
 	} {
 		_, err := Write(c.dirs, "", Options{Known: methods})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -145,6 +149,60 @@ func TestUnreadableResult(t *testing.T) {
 	_, err := Write([]string{dir}, "", Options{Known: methods})
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "it is no file") {
 		t.Errorf("error is %v, want one that names %s", err, path)
+	}
+}
+
+// TestCompressedResults: a report is written of a file, of a folder of compressed files, and of run folders whose result is compressed; the
+// command that repeats a run names the file.
+func TestCompressedResults(t *testing.T) {
+	pack := func(path, text string) {
+		t.Helper()
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, experiment := t.TempDir(), t.TempDir()
+	one := filepath.Join(dir, "er-m500-s1.json.gz")
+	pack(one, goodJSON(t))
+	pack(filepath.Join(dir, "er-m500-s2.json.gz"), strings.Replace(goodJSON(t), `"seed":1`, `"seed":2`, 1))
+	pack(filepath.Join(experiment, "er-m500-s1", "result.json.gz"), goodJSON(t))
+	if err := os.WriteFile(filepath.Join(dir, "notes.json"), []byte("{}"), 0o666); err != nil { // it is no result
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, page string
+		runs       int
+		command    string
+	}{
+		{dir, filepath.Join(dir, "report.html"), 2, "ocl run --config " + quote(one) + " --out " + quote(dir) + "-er-m500-s1-again"},
+		{one, filepath.Join(dir, "report.html"), 1, "ocl run --config " + quote(one) + " --out " + quote(dir) + "-er-m500-s1-again"},
+		{experiment, filepath.Join(experiment, "report.html"), 1, "er-m500-s1/result.json.gz --out " + quote(experiment) + "-er-m500-s1-again"},
+	} {
+		w, err := Write([]string{c.path}, "", Options{Known: methods})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Page != c.page || len(w.Rows) != 1 || w.Rows[0].Runs != c.runs {
+			t.Errorf("%s: %s with %+v, want %s with a row of %d runs", c.path, w.Page, w.Rows, c.page, c.runs)
+		}
+		page, err := os.ReadFile(w.Page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(page), c.command) {
+			t.Errorf("%s: the page lacks %q", c.path, c.command)
+		}
 	}
 }
 

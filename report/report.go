@@ -31,10 +31,11 @@ type Written struct {
 	LeftOut []LeftOut `json:"left_out"`
 }
 
-// Write reads the results in dirs, each an experiment folder or a run folder, and writes one report about all of them
+// Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results (NAME.json.gz) or the
+// file of a result, and writes one report about all of them
 // into the folder out: report.html, figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method,
 // memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
-// itself where there is one only.
+// itself where there is one only, or the folder of the file.
 //
 // A result that cannot be read is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside what
 // was written. With any other error nothing is returned; that no result can be read is one. Results of different numbers
@@ -49,7 +50,9 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 		if len(dirs) > 1 {
 			return nil, fmt.Errorf("report: %d folders are compared, so none of them is the place for the report; want a folder of its own; give \"--out DIR\"", len(dirs))
 		}
-		out = dirs[0]
+		if out = dirs[0]; !isFolder(out) {
+			out = filepath.Dir(out)
+		}
 	}
 	w := writer{out: out}
 	w.folder("")
@@ -73,6 +76,12 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 		return nil, err
 	}
 	return written, read.err()
+}
+
+// isFolder says whether a path is a folder's.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // write draws a report of what was read.

@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run a core.
+"""Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run on each core.
 
-    results/methods.py DATA_DIR tune     the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
-    results/methods.py DATA_DIR run      every method with the best of them -> results/cifar100/methods/*.json
-    results/methods.py DATA_DIR tricks   ER, MIR and A-GEM with the tricks of table:trick_cifar -> results/cifar100/tricks/*.json
-    results/methods.py DATA_DIR errors   their error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json
-    results/methods.py DATA_DIR examine  what disagrees, with one thing changed -> results/cifar100/examined/*.json
-    results/methods.py DATA_DIR lambda   EWC++ with rising λ at a rate of 0.1, and the step at which its loss is no number -> lambda.csv
-    results/methods.py table             the tables of docs/reproduction.md, from those files and into it
+    results/methods.py DATA_DIR tune      the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
+    results/methods.py DATA_DIR run       every method with the best of them -> results/cifar100/methods/*.json.gz
+    results/methods.py DATA_DIR tricks    ER, MIR and A-GEM with the tricks of table:trick_cifar -> results/cifar100/tricks/*.json.gz
+    results/methods.py DATA_DIR metrics   every method with all test sets after every task -> results/cifar100/metrics/*.json.gz
+    results/methods.py DATA_DIR errors    error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json.gz
+    results/methods.py DATA_DIR examine   with one thing changed -> results/cifar100/examined/*.json.gz
+    results/methods.py DATA_DIR lambda    EWC++ with rising λ at a rate of 0.1, and the step at which the loss is no number -> lambda.csv
+    results/methods.py table              the tables of docs/reproduction.md, from those files and into it
+    results/methods.py store RESULT.json FILE.json.gz    keeps a result in the form of those files, without the places that it names
 
-DATA_DIR holds cifar-100-binary. What is finished is kept and what was stopped goes on, so each may be run again at any
-time. --work DIR (default runs/methods) takes the experiments, --jobs N is how many at once, --only er,mir the methods.
+DATA_DIR holds cifar-100-binary. A finished run is kept and a stopped one goes on, so each command may be given again at any time.
+--work DIR (default runs/methods) takes the experiments, --jobs N is how many run at once, --only er,mir chooses methods. The commands that
+make results end with "go run ./results", which writes results/runs.csv and the charts; do the same after store.
 """
 
 import argparse
 import concurrent.futures
 import csv
 import dataclasses
+import gzip
 import json
 import math
 import os
@@ -69,10 +73,10 @@ class Cell:
 
     @property
     def file(self):
-        return OUT / self.folder / (self.name + ".json")
+        return OUT / self.folder / (self.name + ".json.gz")
 
     def read(self):
-        return json.loads(self.file.read_text()) if self.file.exists() else None
+        return json.loads(gzip.decompress(self.file.read_bytes())) if self.file.exists() else None
 
 
 def methods():
@@ -90,6 +94,8 @@ def methods():
                 yield Cell("methods", method, memory, 1)
     for seed in (2, 3):  # by class means the first seed is more than 3 points away
         yield Cell("methods", "er", 10000, seed)
+    for memory in (10000, 1000):  # as many seeds as the other gate has
+        yield Cell("methods", "gss", memory, 2)
     yield Cell("methods", "gdumb", 1000, 1, evaluation="seen")
     yield Cell("methods", "offline", 0, 1)
 
@@ -113,20 +119,35 @@ def tricks():
         yield Cell("tricks", method, 5000, 2, trick)
 
 
+def metrics():
+    """The plain methods, tested on every task before and after each one: forgetting, learning accuracy and transfer."""
+    for seed in (1, 2, 3):
+        for method in ("finetune", "ewc++", "lwf"):
+            yield Cell("metrics", method, 0, seed, evaluation="all")
+        for method in ("er", "mir", "gss", "icarl", "agem"):
+            yield Cell("metrics", method, 5000, seed, evaluation="all")
+    yield Cell("metrics", "gdumb", 1000, 1, evaluation="all")
+
+
 def errors():
     for method in ("agem", "er", "mir"):
         yield Cell("errors", method, 5000, 1, protocol="standard", evaluation="seen")
 
 
 def examined():
-    taught = (("--teacher", "training"),)
+    """Runs with one thing changed. Those of the first loop have the teacher in the mode that is not the default."""
     for seed in (1, 2, 3):
-        yield Cell("examined", "lwf", 0, seed, changed=taught)
+        yield Cell("examined", "lwf", 0, seed, changed=(("--teacher", "evaluation"),))
+        for trick in ("kdc", "kdc*"):
+            yield Cell("examined", "er", 5000, seed, trick, changed=(("--teacher", "evaluation"),))
+            if seed == 1 or seed == 2 and trick == "kdc":
+                yield Cell("examined", "mir", 5000, seed, trick, changed=(("--teacher", "evaluation"),))
         if seed < 3:
-            for method in ("er", "mir"):
-                yield Cell("examined", method, 5000, seed, "kdc", changed=taught)
+            yield Cell("examined", "icarl", 5000, seed, changed=(("--teacher", "training"),))
+            yield Cell("examined", "er", 5000, seed, "kdc*", changed=(("--set", "replay.kdc_star=authors"),))
             yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
-            yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=batch"),))
+            for memory in (1000, 5000, 10000):
+                yield Cell("examined", "gss", memory, seed, changed=(("--set", "method.gss.gate=batch"),))
             yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
             for lr in ("0.01", "0.03"):
                 yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))
@@ -155,6 +176,17 @@ def run(args, name, line):
         print(f"{name}: exit status {code}, see {args.work / (name + '.log')}", file=sys.stderr, flush=True)
         return None
     return json.loads(found[0].read_text())
+
+
+def store(result, file):
+    """Keeps a result, compressed and without the places that it names: they say nothing to others, and no number depends on them."""
+    result["config"]["data"].pop("dir", None)
+    result["provenance"].pop("command", None)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    # Without a time, so that the same result gives the same bytes.
+    part.write_bytes(gzip.compress((json.dumps(result, separators=(",", ":")) + "\n").encode(), 9, mtime=0))
+    os.replace(part, file)
 
 
 def several(args, work):
@@ -227,45 +259,43 @@ def make(args, cells):
             line += [option, value]
         result = run(args, cell.name if cell.folder == "methods" else f"{cell.folder}-{cell.name}", line)
         if result is not None:
-            cell.file.parent.mkdir(parents=True, exist_ok=True)
-            part = cell.file.with_suffix(".part")
-            part.write_text(json.dumps(result, separators=(",", ":")) + "\n")
-            os.replace(part, cell.file)
+            store(result, cell.file)
             print(f"{cell.name}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
 
     several(args, [lambda c=c: one(c) for c in cells if wanted(args, c.method) and not c.file.exists()])
+    subprocess.run(["go", "run", "./results"], cwd=ROOT, check=True)
 
 
-# The survey's average accuracy after the last task in per cent and its interval (table:nc), without memory or at 1,000, 5,000 and 10,000.
-PAPER = {
-    "finetune": {0: (3.7, 0.3)}, "offline": {0: (49.7, 2.6)}, "ewc++": {0: (3.7, 0.4)}, "lwf": {0: (7.2, 0.4)},
-    "er": {1000: (7.6, 0.5), 5000: (17.0, 1.9), 10000: (18.4, 1.4)}, "mir": {1000: (7.6, 0.5), 5000: (18.2, 0.8), 10000: (19.3, 0.7)},
-    "gss": {1000: (7.7, 0.5), 5000: (11.3, 0.9), 10000: (13.4, 0.6)}, "icarl": {1000: (16.7, 0.8), 5000: (19.2, 1.1), 10000: (18.8, 0.9)},
-    "agem": {1000: (3.7, 0.4), 5000: (3.6, 0.2), 10000: (3.8, 0.2)}, "gdumb": {1000: (10.4, 1.1), 5000: (22.1, 0.9), 10000: (28.8, 0.9)},
-}
-# table:trick_cifar, by method and trick, at 1,000, 5,000 and 10,000.
-TRICKED = {m: {t: dict(zip((1000, 5000, 10000), zip(v[::2], v[1::2]))) for t, v in rows.items()} for m, rows in {
-    "er": {"none": (7.6, 0.5, 17.0, 1.9, 18.4, 1.4), "lb": (14.0, 2.0, 19.0, 2.6, 20.4, 1.2), "kdc": (11.7, 0.8, 10.9, 1.9, 11.9, 2.2),
-           "kdc*": (12.6, 0.5, 21.2, 1.1, 24.2, 1.9), "mi": (8.6, 0.5, 19.7, 0.9, 26.4, 1.2), "ss": (12.3, 2.1, 20.9, 1.0, 23.1, 1.2),
-           "ncm": (14.6, 0.7, 27.6, 1.0, 31.0, 1.0), "rv": (12.0, 0.8, 26.9, 2.8, 32.0, 5.3)},
-    "mir": {"none": (7.6, 0.5, 18.2, 0.8, 19.3, 0.7), "lb": (15.1, 0.6, 21.1, 0.8, 22.5, 0.9), "kdc": (12.0, 0.5, 12.3, 0.7, 11.8, 0.6),
-            "kdc*": (12.4, 0.5, 20.7, 0.8, 23.2, 1.2), "mi": (8.5, 0.4, 17.7, 1.0, 25.9, 1.2), "ss": (14.0, 0.5, 21.6, 0.7, 24.5, 0.7),
-            "ncm": (13.7, 0.5, 27.0, 0.5, 30.0, 0.6), "rv": (9.7, 0.5, 28.1, 0.6, 35.2, 0.5)},
-    "agem": {"none": (3.7, 0.4, 3.6, 0.2, 3.8, 0.2), "ncm": (9.5, 0.9, 11.7, 0.6, 11.5, 0.7), "rv": (4.5, 0.4, 22.5, 1.3, 30.7, 1.2)},
-}.items()}
-# table:trick_motivation: e(n,o), e(n,n), e(o,o), e(o,n), er(n,o), er(o,n).
-ERRORS = {"agem": "0, 177, 0, 9,500, 0 %, 100 %", "er": "37, 148, 2,269, 5,852, 20 %, 72 %", "mir": "54, 113, 2,770, 5,330, 32 %, 66 %"}
+def paper(name, column=None):
+    """The values of a table of the survey, by row (and column where none is named), then by memory: mean and interval, None where it has none."""
+    found = {}
+    with open(ROOT / "survey" / name, encoding="utf-8", newline="") as f:
+        for line in csv.DictReader(f):
+            if column in (None, line["column"]):
+                row = line["row"] if column else (line["row"], line["column"])
+                found.setdefault(row, {})[int(line["memory"])] = float(line["mean"]), float(line["interval"]) if line["interval"] else None
+    return found
+
+
+# Average accuracy after the last task in per cent, by name of the method in the paper, then by memory, 0 without one.
+PAPER = paper("nc.csv", "Split CIFAR-100")
+# With tricks, by trick and method. N/A is the method alone, which PAPER has too.
+TRICKED = paper("trick_cifar.csv")
+# Counts of test images and ratios of the error analysis, by method and column, at a memory of 5,000.
+ERRORS = paper("trick_motivation.csv")
 # What the survey finds at each memory: the first is ahead of the second, or (=) as good.
 ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
-    (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")]
+    (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")] + [(1000, "lwf", "=", "er")]
 ALIKE = 1  # point: the most by which methods may differ that are as good as each other
+NEAR = 2  # points: means that are as far from each other do not agree, however wide the intervals
 SEEDS = 3  # of fewer no interval is given: that of two is 12.7 times their distance from the mean, and agrees with anything
-QUANTILE = 4.303  # of Student's t, 97.5 %, two degrees of freedom
+QUANTILES = {3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}  # of Student's t, 97.5 %, by number of seeds
 
 
 def interval(values):
     """Mean and half of the 95 % interval, None of fewer than three values."""
-    return statistics.mean(values), QUANTILE * statistics.stdev(values) / math.sqrt(SEEDS) if len(values) == SEEDS else None
+    n = len(values)
+    return statistics.mean(values), QUANTILES[n] * statistics.stdev(values) / math.sqrt(n) if n >= SEEDS else None
 
 
 def plus_minus(mean, half):
@@ -289,13 +319,14 @@ def order(sign, mean, half):
     return "undecided" if abs(mean) <= half else "holds" if mean > 0 else "fails"
 
 
-def verdict(cell, mean, half, paper):
-    """The difference, and whether it is off: of three seeds both means outside the other's interval, of fewer more than 3 points away."""
-    off = abs(mean - paper[0]) > 3 if half is None else abs(mean - paper[0]) > max(paper[1], half)
-    if not off:
-        return signed(mean - paper[0])
-    examination = any((c.method, c.memory, c.trick) == (cell.method, cell.memory, cell.trick) and c.file.exists() for c in examined())
-    return signed(mean - paper[0]) + (", off: see Examined" if examination else ", off")
+def verdict(mean, half, published):
+    """Whether a mean agrees with the paper's, by the intervals of both. Fewer than three seeds decide nothing."""
+    difference = abs(mean - published[0])
+    if half is None:
+        return "undecided"
+    if difference > half + published[1]:
+        return "differs"
+    return "agrees" if difference < NEAR else "undecided"
 
 
 def group(cells):
@@ -305,20 +336,6 @@ def group(cells):
         if (result := cell.read()) is not None:
             found.setdefault(dataclasses.replace(cell, seed=0), {})[cell.seed] = result
     return found
-
-
-def by_means(results):
-    """Average accuracies by class means in per cent, of the runs that measured them."""
-    return [100 * r["classifiers"]["ncm"]["metrics"]["average_accuracy"] for r in results if "classifiers" in r and accuracy(r) is not None]
-
-
-def compared(cell, values, paper):
-    """Columns: our mean and interval, the values, the paper's, the difference. A value that is None diverged."""
-    if None in values:
-        return f"{values.count(None)} of {len(values)} diverged | | {plus_minus(*paper)} | off"
-    ours = interval(values)
-    seeds = ", ".join(f"{v:.1f}" for v in values) if len(values) > 1 else ""
-    return f"{plus_minus(*ours)} | {seeds} | {plus_minus(*paper)} | {verdict(cell, *ours, paper)}"
 
 
 def flags(cell):
@@ -339,7 +356,8 @@ def table(_):
     """Writes each table between its two comments in docs/reproduction.md."""
     done = group(methods())
     tricked = {**done, **group(tricks())}
-    tables = {"methods": table_methods(done), "order": table_order(done), "tricks": table_tricks(tricked),
+    cells = list(all_cells(tricked))
+    tables = {"count": table_count(cells), "cells": table_cells(cells), "order": table_order(done), "metrics": table_metrics(group(metrics())),
               "errors": table_errors(group(errors())), "examined": table_examined(group(examined()), tricked)}
     text = PAGE.read_text()
     for name, lines in tables.items():
@@ -352,14 +370,103 @@ def table(_):
     os.replace(part, PAGE)
 
 
-def table_methods(done):
-    yield title("method", "M", "ocl", "seeds", "the paper", "difference", "class means", "seconds", "flags")
-    for cell, results in sorted(done.items(), key=lambda item: (list(NAMES).index(item[0].method), item[0].memory, item[0].evaluation)):
-        means = by_means(results.values())
-        seconds = statistics.median(sum(r["seconds"].values()) for r in results.values())
-        yield (f"| {NAMES[cell.method]}{', whole curve' if cell.evaluation == 'seen' else ''} | {f'{cell.memory:,}' if cell.memory else '–'} | "
-               f"{compared(cell, [accuracy(r) for r in results.values()], PAPER[cell.method][cell.memory])} | "
-               f"{plus_minus(*interval(means)) if means else '–'} | {seconds:,.0f} | {flags(cell)} |")
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """A cell of the survey's tables for CIFAR-100 beside our runs of it, by seed."""
+    label: str
+    method: str  # as the paper names it
+    trick: str
+    memory: int
+    published: tuple
+    cell: Cell | None  # None where ocl does not have the method
+    results: dict
+
+    @property
+    def values(self):
+        """Our accuracy of each seed; the trick NCM is the other classifier of the plain runs."""
+        return [means(r) if self.trick == "ncm" else accuracy(r) for r in self.results.values()]
+
+    @property
+    def verdict(self):
+        finished = [v for v in self.values if v is not None]
+        if not self.results:
+            return "not run"
+        return verdict(*interval(finished), self.published) if finished else "undecided"
+
+
+def all_cells(done):
+    """Every cell of table:nc and of table:trick_cifar for CIFAR-100; those without a trick are in both and come once."""
+    names = {title: name for name, title in NAMES.items()}
+
+    def compare(label, title, trick, memory, published):
+        name = names.get(title)
+        plain = trick in ("none", "ncm")
+        cell = name and Cell("methods" if plain else "tricks", name, memory, 0, "none" if plain else trick)
+        results = {s: r for s, r in done.get(cell, {}).items() if trick != "ncm" or "classifiers" in r}
+        return Compared(label, title, trick, memory, published, cell, results)
+
+    for title, by_memory in PAPER.items():
+        for memory, published in by_memory.items():
+            yield compare("table:nc", title, "none", memory, published)
+    for title in ("A-GEM", "ER", "MIR"):
+        for (row, method), by_memory in TRICKED.items():
+            if method == title and row not in ("N/A", "Best OCI"):
+                for memory, published in by_memory.items():
+                    yield compare("table:trick_cifar", title, row.lower(), memory, published)
+
+
+VERDICTS = ("agrees", "differs", "undecided", "not run")
+
+
+def table_count(cells):
+    yield title("cells of", *VERDICTS, "all")
+    for label in ("table:nc", "table:trick_cifar", None):
+        of = [c.verdict for c in cells if label in (None, c.label)]
+        yield f"| {label or 'both'} | {' | '.join(str(of.count(v)) for v in VERDICTS)} | {len(of)} |"
+
+
+def table_cells(cells):
+    yield title("method", "trick", "M", "ocl", "seeds", "the paper", "difference", "verdict", "class means", "memory: first two, middle, last task", "flags")
+    for c in cells:
+        finished = [v for v in c.values if v is not None]
+        diverged = len(c.values) - len(finished)
+        ours = plus_minus(*interval(finished)) if finished else "–"
+        if diverged:
+            ours += f" ({diverged} of {len(c.values)} diverged)"
+        by_means = [v for v in map(means, c.results.values()) if v is not None] if c.trick != "ncm" else []
+        yield "| " + " | ".join([
+            c.method, "–" if c.trick == "none" else c.trick.upper(), f"{c.memory:,}" if c.memory else "–", ours,
+            ", ".join(f"{v:.1f}" for v in finished) or "–", plus_minus(*c.published),
+            signed(statistics.mean(finished) - c.published[0]) if finished else "–", c.verdict,
+            plus_minus(*interval(by_means)) if by_means else "–", held(c), flags(c.cell) if c.cell else "ocl does not have it"]) + " |"
+
+
+def means(result):
+    """Average accuracy by class means in per cent; None of a run that did not measure it or diverged."""
+    if "ncm" not in result.get("classifiers", {}) or accuracy(result) is None:
+        return None
+    return 100 * result["classifiers"]["ncm"]["metrics"]["average_accuracy"]
+
+
+def held(c):
+    """The shares of the memory that the first two tasks, those in the middle and the last one hold after the last task, with the first seed."""
+    if c.method not in ("GSS", "GDumb", "ER") or c.trick == "ncm" or not c.results:
+        return "–"
+    result = c.results[min(c.results)]
+    tasks, counts = result["stream"]["tasks"], result["memory"]["class_counts"][-1]
+    by_task = [sum(counts.get(str(k), 0) for k in t["classes"]) for t in tasks]
+    shares = [sum(by_task[:2]), sum(by_task[2:-1]), by_task[-1]]
+    return ", ".join(f"{100 * n / sum(by_task):.0f}" for n in shares) + " %"
+
+
+def table_metrics(done):
+    """Rows of the metrics that need all test sets; a column says "not run" where nothing is there yet."""
+    keys = ("average_forgetting", "learning_accuracy", "bwt_plus", "fwt")
+    yield title("method", "M", "seeds", "forgetting", "learning accuracy", "BWT⁺", "FWT")
+    for cell in dict.fromkeys(dataclasses.replace(c, seed=0) for c in metrics()):
+        of = [r for r in done.get(cell, {}).values() if accuracy(r) is not None]
+        columns = [plus_minus(*interval([100 * r["metrics"][k] for r in of])) if of else "not run" for k in keys]
+        yield f"| {NAMES[cell.method]} | {f'{cell.memory:,}' if cell.memory else '–'} | {len(of)} | {' | '.join(columns)} |"
 
 
 def table_order(done):
@@ -374,27 +481,15 @@ def table_order(done):
         yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {signed(mean)} ± {half:.1f} | {order(sign, mean, half)} |"
 
 
-def table_tricks(done):
-    """Row ncm is the other classifier of the plain runs; a trick's runs have both classifiers too."""
-    yield title("method", "trick", "M", "ocl", "seeds", "the paper", "difference", "with class means", "flags")
-    for method, papers in TRICKED.items():
-        for trick, paper in papers.items():
-            of = [(c, r.values()) for c, r in done.items() if c.method == method and c.trick == ("none" if trick == "ncm" else trick)]
-            for cell, results in sorted(of, key=lambda item: item[0].memory):
-                means = by_means(results)
-                values = means if trick == "ncm" else [accuracy(r) for r in results]
-                if values:
-                    yield (f"| {NAMES[method]} | {'–' if trick == 'none' else trick.upper()} | {cell.memory:,} | "
-                           f"{compared(dataclasses.replace(cell, trick=trick), values, paper[cell.memory])} | {'' if trick == 'ncm' or not means else plus_minus(*interval(means))} | {flags(cell)} |")
-
-
 def table_errors(done):
     yield title("method", "e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)", "the paper")
     for cell, results in done.items():
         last = results[1]["error_analysis"]["tasks"][-1]
         counts = [f"{last[k]:,}" for k in ("new_as_old", "new_as_new", "old_as_old", "old_as_new")]
         ratios = [f"{100 * last[k + '_of_errors']:.0f} % ({100 * last[k + '_of_samples']:.0f} %)" for k in ("new_as_old", "old_as_new")]
-        yield f"| {NAMES[cell.method]} | {' | '.join(counts + ratios)} | {ERRORS[cell.method]} |"
+        published = [f"{ERRORS[NAMES[cell.method], c][5000][0]:,.0f}" + (" %" if c.startswith("er") else "")
+                     for c in ("e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)")]
+        yield f"| {NAMES[cell.method]} | {' | '.join(counts + ratios)} | {', '.join(published)} |"
 
 
 def table_examined(done, plain):
@@ -402,10 +497,10 @@ def table_examined(done, plain):
     for cell, results in done.items():
         tricked = cell.trick != "none"
         before = plain.get(dataclasses.replace(cell, folder="tricks" if tricked else "methods", changed=()), {})
-        paper = TRICKED[cell.method][cell.trick][cell.memory] if tricked else PAPER[cell.method][cell.memory]
-        values = [", ".join("diverged" if v is None else f"{v:.1f}" for v in map(accuracy, of))
+        published = (TRICKED[cell.trick.upper(), NAMES[cell.method]] if tricked else PAPER[NAMES[cell.method]])[cell.memory]
+        values = [", ".join("diverged" if v is None else f"{v:.1f}" for v in map(accuracy, of)) or "not run"
                   for of in (results.values(), [before[s] for s in results if s in before])]
-        yield f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*paper)} |"
+        yield f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*published)} |"
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
@@ -445,10 +540,12 @@ def main():
     args = p.parse_args()
     if args.words == ["table"]:
         return table(args)
-    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "errors": lambda a: make(a, errors()),
+    if args.words[0] == "store" and len(args.words) == 3:
+        return store(json.loads(pathlib.Path(args.words[1]).read_text()), pathlib.Path(args.words[2]))
+    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "metrics": lambda a: make(a, metrics()), "errors": lambda a: make(a, errors()),
             "examine": lambda a: make(a, examined()), "lambda": sweep}
     if len(args.words) != 2 or args.words[1] not in work:
-        p.error(f"want DATA_DIR and one of {', '.join(work)}, or table alone")
+        p.error(f"want DATA_DIR and one of {', '.join(work)}, or table alone, or store and two files")
     args.data = args.words[0]
     args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)

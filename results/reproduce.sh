@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the reproduction of docs/reproduction.md, one run a core, and copies the results beside this script. What is
+# Runs the reproduction of docs/reproduction.md, one run a core, and keeps the results beside this script. What is
 # finished is kept and what was stopped goes on, so it may be run again at any time.
 #
 #	results/reproduce.sh DATA_DIR [WORK_DIR]
@@ -32,8 +32,7 @@ one() {
 	"$work/ocl" run --data cifar100 --data-dir "$data" --method "$method" $flags --tasks 20 --protocol "$protocol" \
 		--seed "$seed" --lr 0.1 --weight-decay 0 --eval final --workers 1 --out "$work/$name" >"$work/$name.log" 2>&1 ||
 		[ $? = 3 ] # it diverged, which is a result
-	mkdir -p "results/cifar100"
-	cp "$work/$name"/*/result.json "results/cifar100/$name.json"
+	results/methods.py store "$work/$name"/*/result.json "results/cifar100/$name.json.gz"
 }
 
 if [ $# -ge 6 ]; then # one setting, called by xargs below
@@ -43,4 +42,5 @@ else
 	mkdir -p "$work"
 	go build -buildvcs=true -o "$work/ocl" ./cmd/ocl
 	settings | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$here/reproduce.sh" "$data" "$work"
+	go run ./results # the lines of results/runs.csv, and the charts
 fi

@@ -23,8 +23,9 @@ func newReport() *cobra.Command {
   ocl report runs/er1k runs/er5k runs/er10k -o study
   ocl report --all runs/methods
   ocl report --json runs/er5k > er5k.json`,
-		Long: "Without -o, the report of a single folder is written into that folder. Only result files are read, so the data are not needed. " +
-			"A result that cannot be read is named and left out, and the exit code is 1.",
+		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
+			"Without -o, the report of a single folder is written into that folder, and the report of a file beside it. " +
+			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("%s: no folder is given. Give at least one folder with results, such as runs/er5k", pathOf(cmd)))
@@ -35,12 +36,8 @@ func newReport() *cobra.Command {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				if len(args) > 1 {
-					return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR",
-						pathOf(cmd), len(args)))
-				}
-				out = args[0]
+			if out == "" && len(args) > 1 {
+				return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(args)))
 			}
 			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
 			if written == nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -28,7 +27,7 @@ const maxBytes = 64 << 20
 // remedy is what to do about a damaged file.
 const remedy = "restore the file, or remove it and run again, which goes on from the checkpoint if one was kept"
 
-// Read reads a result.json, strictly: what it returns has only known keys, all that are not optional, and shapes and ranges
+// Read reads a result.json, also one that gzip compressed, strictly: what it returns has only known keys, all that are not optional, and shapes and ranges
 // that fit each other, so that nothing later needs to check them. It needs bounded memory and never panics, whatever the
 // file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], or what the system said.
 func Read(path string) (*Result, error) {
@@ -45,7 +44,10 @@ func Read(path string) (*Result, error) {
 		return nil, fmt.Errorf("result: %s: %w; want a readable file; check who may read it", path, cause(err))
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	text, err := readText(f)
+	if errors.Is(err, ErrDamaged) {
+		return nil, fmt.Errorf("result: %s: %w", path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("result: %s: %w; want a readable file; copy it to another disk", path, cause(err))
 	}

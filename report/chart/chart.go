@@ -1,9 +1,9 @@
-// Package chart draws line charts, stacked bars and heat maps. [Draw] lays a chart out once, for a size, into marks: lines,
+// Package chart draws line charts, stacked bars, heat maps and comparisons. [Draw] lays a chart out once, for a size, into marks: lines,
 // polygons, markers and texts at their places in pixels. The same marks become an SVG for a page, whose stylesheet gives it
 // its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of methods, runs or results.
 package chart
 
-// Chart is what can be drawn: [Lines], [Bars] or [Heat].
+// Chart is what can be drawn: [Lines], [Bars], [Heat] or [Compare].
 type Chart interface {
 	// layout adds the chart's marks to d within b, whose height it may extend; it returns the bottom of what it drew.
 	layout(d *Drawing, l Layout, b box) float64

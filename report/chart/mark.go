@@ -132,6 +132,15 @@ var roles = [...]struct {
 	Number:  {"num", own, none, 0, 0},
 }
 
+// inks are the colours of a picture that stands alone: the name of the variable that has it in stylesheets, and the colour on a
+// light and on a dark page.
+var inks = map[ink]struct{ variable, light, dark string }{
+	page:  {"--bg", "#FFFFFF", "#0D1117"},
+	text:  {"--ink", "#1B1F24", "#E8EAED"},
+	muted: {"--muted", "#57606A", "#A3ABB5"},
+	rule:  {"--line", "#D9DDE2", "#353B43"},
+}
+
 // StyleSheet gives the roles their colours on a page that declares --bg, --ink, --muted and --line.
 func StyleSheet() string {
 	name := map[ink]string{none: "none", page: "var(--bg)", text: "var(--ink)", muted: "var(--muted)", rule: "var(--line)", series: "var(--c)"}
@@ -165,20 +174,12 @@ func (m *Mark) paint() paint {
 	r := roles[m.Role]
 	color := func(i ink) string {
 		switch i {
-		case page:
-			return "#FFFFFF"
-		case text:
-			return "#1B1F24"
-		case muted:
-			return "#57606A"
-		case rule:
-			return "#D9DDE2"
 		case series:
 			return m.Look.Light
 		case own:
 			return m.Color
 		}
-		return ""
+		return inks[i].light
 	}
 	p := paint{color(r.fill), color(r.stroke), 1, 1, m.width()}
 	if m.Opacity > 0 {

@@ -49,6 +49,53 @@ func (d *Drawing) SVG(title, description string) []byte {
 	return []byte(b.String())
 }
 
+// Adaptive is the drawing as a file that is light on a light page and dark on a dark one, wherever a browser shows it.
+func (d *Drawing) Adaptive(title, description string) []byte {
+	var b strings.Builder
+	w, h := num(d.Width), num(d.Height)
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" font-family="%s" font-size="%s" role="img">
+<title>%s</title>
+<desc>%s</desc>
+<style>
+%s
+@media (prefers-color-scheme:dark){%s}
+%s
+</style>
+<rect width="%s" height="%s" class="page"/>
+`, w, h, w, h, family, num(d.Font), escape(title), escape(description), d.variables(false), d.variables(true), StyleSheet()+".page{fill:var(--bg)}", w, h)
+	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+	b.WriteString("\n</svg>\n")
+	return []byte(b.String())
+}
+
+// variables sets the colours of [StyleSheet] and of the looks in the drawing, in the order in which they come.
+func (d *Drawing) variables(dark bool) string {
+	var b strings.Builder
+	b.WriteString("svg{")
+	for _, i := range []ink{page, text, muted, rule} {
+		c := inks[i].light
+		if dark {
+			c = inks[i].dark
+		}
+		fmt.Fprintf(&b, "%s:%s;", inks[i].variable, c)
+	}
+	b.WriteString("}")
+	seen := map[string]bool{}
+	for _, m := range d.Marks {
+		if m.Look == nil || seen[m.Look.Class] {
+			continue
+		}
+		seen[m.Look.Class] = true
+		c := m.Look.Light
+		if dark {
+			c = m.Look.Dark
+		}
+		fmt.Fprintf(&b, ".m-%s{--c:%s}", m.Look.Class, c)
+	}
+	return b.String()
+}
+
 // special are the attributes that differ from those of the mark's role.
 func (m *Mark) special() string {
 	s := dashes(m.Dash)

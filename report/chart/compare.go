@@ -1,0 +1,158 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+)
+
+// Compare sets values beside each other: a row for each thing, and in each row a value of each side.
+type Compare struct {
+	Sides []Side
+	Rows  []Row
+	Unit  string // behind the last number of the axis
+	Bars  bool   // bars from 0, with the value at their ends, in the looks of the sides; otherwise dots with intervals, in the looks of the rows
+}
+
+// Side is what values of all rows are of. The first has filled dots, the others hollow ones.
+type Side struct {
+	Name string
+	Look Look
+}
+
+// Row is a thing that is compared.
+type Row struct {
+	Label  string
+	Look   Look
+	Values []Value // one for each side
+}
+
+// Value is a value with an interval. What is NaN is not drawn.
+type Value struct{ At, Low, High float64 }
+
+const (
+	dotStep    = 11.0 // between the dots of a row
+	barStep    = 18.0 // between its bars, which have words at their ends
+	compareGap = 9.0  // between rows
+	dotRadius  = 4.0
+	toText     = 6.0 // from a bar, an axis or a marker to its words
+)
+
+func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
+	labels, longest, above := []string{}, 0.0, 0.0
+	for _, r := range c.Rows {
+		labels = append(labels, r.Label)
+		for _, v := range r.Values {
+			if !math.IsNaN(v.At) {
+				longest, above = max(longest, v.At, v.top()), max(above, width(c.say(v.At), l.Font))
+			}
+		}
+	}
+	tick := tickStep(longest, 6)
+	end := max(tick, math.Ceil(longest/tick-1e-9)*tick)
+	x0 := b.x0 + widest(l.Font, labels...) + 2*toText
+	x1 := b.x1 - width(c.say(end), l.Font)/2
+	if c.Bars {
+		x1 = b.x1 - toText - above
+	}
+	x := func(v float64) float64 { return x0 + v/end*(x1-x0) }
+	top := b.y0 + 1.2*l.Font
+	c.legend(d, l, x0, top)
+
+	height := c.step()*float64(len(c.Sides)) + compareGap
+	top += 1.2 * l.Font
+	bottom := top + height*float64(len(c.Rows))
+	for v := 0.0; v <= end+tick/2; v += tick {
+		role := Grid
+		if v == 0 {
+			role = Zero
+		}
+		d.add(Mark{Role: role, Points: []Point{{x(v), top}, {x(v), bottom}}})
+		text := strconv.FormatFloat(v, 'g', 6, 64)
+		if v > end-tick/2 {
+			text += " " + c.Unit
+		}
+		d.add(Mark{Role: Tick, Points: []Point{{x(v), bottom + 1.4*l.Font}}, Text: text, Anchor: Middle})
+	}
+	for i := range c.Rows {
+		c.row(d, &c.Rows[i], x, top+height*float64(i)+compareGap/2, l.Font)
+	}
+	return bottom + 1.8*l.Font
+}
+
+// step is from a value of a row to the next.
+func (c *Compare) step() float64 {
+	if c.Bars {
+		return barStep
+	}
+	return dotStep
+}
+
+// top is the upper end of the interval, or the value where there is none.
+func (v Value) top() float64 {
+	if math.IsNaN(v.High) {
+		return v.At
+	}
+	return v.High
+}
+
+// say is a value at the end of a bar.
+func (c *Compare) say(v float64) string {
+	text := strconv.FormatFloat(v, 'f', 0, 64)
+	if v < 10 {
+		text = strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return text + " " + c.Unit
+}
+
+// legend names the sides, each beside its mark.
+func (c *Compare) legend(d *Drawing, l Layout, x, y float64) {
+	for k := range c.Sides {
+		s := &c.Sides[k]
+		middle := y - 0.35*l.Font
+		if c.Bars {
+			d.add(Mark{Role: Bar, Series: s.Name, Look: &s.Look, Points: rectangle(x, middle-dotRadius, x+2*dotRadius, middle+dotRadius)})
+		} else {
+			d.add(Mark{Role: dotOf(k), Series: s.Name, Look: &s.Look, Points: []Point{{x + dotRadius, middle}}, Size: dotRadius})
+		}
+		x += 2*dotRadius + toText
+		d.add(Mark{Role: Label, Points: []Point{{x, y}}, Text: s.Name})
+		x += width(s.Name, l.Font) + 3*toText
+	}
+}
+
+// dotOf is the role of the dots of a side.
+func dotOf(side int) Role {
+	if side == 0 {
+		return Dot
+	}
+	return Ring
+}
+
+// row draws a row from y down.
+func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float64) {
+	step := c.step()
+	middle := y + step*float64(len(c.Sides))/2
+	d.add(Mark{Role: Label, Points: []Point{{x(0) - 2*toText, middle + 0.35*font}}, Text: r.Label, Anchor: End})
+	for k, v := range r.Values {
+		at := y + step*(float64(k)+0.5)
+		if math.IsNaN(v.At) {
+			continue
+		}
+		look, series := &r.Look, r.Label
+		if c.Bars {
+			look, series = &c.Sides[k].Look, c.Sides[k].Name
+			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1)})
+			d.add(Mark{Role: Label, Points: []Point{{x(v.At) + toText, at + 0.35*font}}, Text: c.say(v.At)})
+			continue
+		}
+		if !math.IsNaN(v.Low) && !math.IsNaN(v.High) {
+			d.add(Mark{Role: Whisker, Series: series, Look: look, Points: []Point{{x(max(v.Low, 0)), at}, {x(v.High), at}}})
+		}
+		d.add(Mark{Role: dotOf(k), Series: series, Look: look, Points: []Point{{x(v.At), at}}, Size: dotRadius})
+	}
+}
+
+// rectangle is the corners of an area.
+func rectangle(x0, y0, x1, y1 float64) []Point {
+	return []Point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}
+}

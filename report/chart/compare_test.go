@@ -1,0 +1,98 @@
+package chart
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// pairs are two rows of two values, one without an interval and one that is missing.
+func pairs() *Compare {
+	none := math.NaN()
+	return &Compare{Sides: []Side{{"ours", blue}, {"theirs", red}}, Unit: "%", Rows: []Row{
+		{Label: "ER", Look: blue, Values: []Value{{20, 15, 25}, {40, 35, 47}}},
+		{Label: "MIR", Look: red, Values: []Value{{10, none, none}, {none, none, none}}},
+	}}
+}
+
+func TestCompareDots(t *testing.T) {
+	d := Draw(pairs(), Wide)
+	filled, hollow := append(d.of(Dot, "ER"), d.of(Dot, "MIR")...), append(d.of(Ring, "ER"), d.of(Ring, "MIR")...)
+	whiskers := d.of(Whisker)
+	if len(filled) != 2 || len(hollow) != 1 || len(whiskers) != 2 {
+		t.Fatalf("%d filled dots, %d hollow ones and %d intervals, want 2, 1 and 2", len(filled), len(hollow), len(whiskers))
+	}
+	// The axis goes from 0 to 50.
+	x0 := widest(13, "MIR") + 12
+	x := func(v float64) float64 { return x0 + v/50*(720-width("50 %", 13)/2-x0) }
+	for _, c := range []struct {
+		name string
+		m    Mark
+		want float64
+	}{{"ER", filled[0], 20}, {"MIR", filled[1], 10}, {"ER of the others", hollow[0], 40}} {
+		if at := c.m.Points[0].X; !(math.Abs(at-x(c.want)) < 1e-9) {
+			t.Errorf("%s is at %g, want %g", c.name, at, x(c.want))
+		}
+	}
+	y := hollow[0].Points[0].Y
+	wantPoints(t, "interval", whiskers[1].Points, Point{x(35), y}, Point{x(47), y})
+	if gap := y - filled[0].Points[0].Y; gap != dotStep {
+		t.Errorf("the values of a row are %g apart, want %g", gap, dotStep)
+	}
+	var ticks []string
+	for _, m := range d.of(Tick) {
+		ticks = append(ticks, m.Text)
+	}
+	if got := strings.Join(ticks, ","); got != "0,10,20,30,40,50 %" {
+		t.Errorf("the axis says %s", got)
+	}
+	if d.Height <= d.of(Tick)[0].Points[0].Y {
+		t.Error("the axis is below the picture")
+	}
+}
+
+func TestCompareBars(t *testing.T) {
+	c := pairs()
+	c.Bars, c.Unit = true, "ms"
+	d := Draw(c, Wide)
+	first := d.of(Bar, "ours")[1] // the first is in the legend
+	other := d.of(Bar, "theirs")[1]
+	length := func(m Mark) float64 { return m.Points[1].X - m.Points[0].X }
+	if !(math.Abs(2*length(first)-length(other)) < 1e-9) {
+		t.Errorf("40 is %g long and 20 is %g", length(other), length(first))
+	}
+	var words []string
+	for _, m := range d.of(Label) {
+		words = append(words, m.Text)
+		if right := m.Points[0].X + width(m.Text, 13)*(1-m.Anchor.share()); right > 720 {
+			t.Errorf("%q ends at %g, outside the picture", m.Text, right)
+		}
+	}
+	if got := strings.Join(words, ","); got != "ours,theirs,ER,20 ms,40 ms,MIR,10 ms" {
+		t.Errorf("the words are %s", got)
+	}
+	if say := c.say(3.14); say != "3.1 ms" {
+		t.Errorf("a small value is %s", say)
+	}
+}
+
+// TestAdaptive: a file that adapts has each colour of its looks twice, and none at its marks.
+func TestAdaptive(t *testing.T) {
+	text := string(Draw(pairs(), Wide).Adaptive("<ER>", "more & more"))
+	light, dark, ok := strings.Cut(text, "@media (prefers-color-scheme:dark)")
+	if !ok {
+		t.Fatal("it is the same on a dark page")
+	}
+	for _, l := range []Look{blue, red} {
+		if !strings.Contains(light, ".m-"+l.Class+"{--c:"+l.Light+"}") || !strings.Contains(dark, ".m-"+l.Class+"{--c:"+l.Dark+"}") {
+			t.Errorf("it lacks a colour of %s", l.Class)
+		}
+	}
+	_, marks, _ := strings.Cut(dark, "</style>")
+	if strings.Contains(marks, "#") {
+		t.Error("a mark has a colour of its own")
+	}
+	if got, want := len(geometry(t, text)), len(geometry(t, string(Draw(pairs(), Wide).SVG("T", "D")))); got != want+1 { // and the style
+		t.Errorf("it draws %d things, want %d as in a file", got, want)
+	}
+}
