@@ -69,7 +69,7 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 			role = Zero
 		}
 		d.add(Mark{Role: role, Points: []Point{{x(v), top}, {x(v), bottom}}})
-		text := thousands(strconv.FormatFloat(v, 'f', -1, 64))
+		text := thousands(strconv.FormatFloat(v, 'g', 6, 64))
 		if v > end-tick/2 {
 			text += " " + c.Unit
 		}
