@@ -140,7 +140,16 @@ func stepChart(file string) ([]byte, error) {
 			at = len(c.Rows)
 			c.Rows = append(c.Rows, chart.Row{Label: label, Values: []chart.Value{{At: none}, {At: none}}})
 		}
-		c.Rows[at].Values[side] = chart.Value{At: median, Low: none, High: none}
+		v := chart.Value{At: median, Low: none, High: none}
+		if r[3] != "" || r[4] != "" {
+			var low, high error
+			v.Low, low = strconv.ParseFloat(r[3], 64)
+			v.High, high = strconv.ParseFloat(r[4], 64)
+			if low != nil || high != nil || !(v.Low <= median && median <= v.High) {
+				return nil, fmt.Errorf("charts: %s: line %d is %q: its median is not between low and high", filepath.Base(file), i+2, r)
+			}
+		}
+		c.Rows[at].Values[side] = v
 		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], median))
 		machines = append(machines, r[5])
 	}

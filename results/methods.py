@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run on each core.
 
-    results/methods.py DATA_DIR tune      the learning rates of table:hyper, on the first two tasks -> results/cifar100/tuning.csv
+    results/methods.py DATA_DIR tune      the learning rates of table:hyper and more, on the first two tasks -> results/cifar100/tuning.csv
     results/methods.py DATA_DIR run       every method with the best of them -> results/cifar100/methods/*.json.gz
     results/methods.py DATA_DIR tricks    ER, MIR and A-GEM with the tricks of table:trick_cifar -> results/cifar100/tricks/*.json.gz
     results/methods.py DATA_DIR metrics   every method with all test sets after every task -> results/cifar100/metrics/*.json.gz
@@ -10,6 +10,7 @@
     results/methods.py DATA_DIR lambda    EWC++ with rising λ at a rate of 0.1, and the step at which the loss is no number -> lambda.csv
     results/methods.py table              the tables of docs/reproduction.md, from those files and into it
     results/methods.py store RESULT.json FILE.json.gz    keeps a result in the form of those files, without the places that it names
+    results/methods.py score RESULT.json  adds a run of the tuning protocol to tuning.csv
 
 DATA_DIR holds cifar-100-binary. A finished run is kept and a stopped one goes on, so each command may be given again at any time.
 --work DIR (default runs/methods) takes the experiments, --jobs N is how many run at once, --only er,mir chooses methods. The commands that
@@ -35,20 +36,24 @@ OUT = ROOT / "results" / "cifar100"
 SCORES = OUT / "tuning.csv"
 PAGE = ROOT / "docs" / "reproduction.md"
 
-FOUR = [0.0001, 0.001, 0.01, 0.1]
-SEVEN = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
-RATES = {
-    "er": SEVEN, "agem": SEVEN, "icarl": SEVEN, "lwf": SEVEN, "ewc++": FOUR, "mir": FOUR, "gss": FOUR,
-    "gdumb": [0.001, 0.01, 0.1],
-}
-OPTIONS = {
-    "ewc++": ["--set", "method.ewc++.lambda=100"],
-    "mir": ["--set", "method.mir.candidates=50"],
-    "gss": ["--set", "method.gss.subset_size=10"],
-}
+OPTIONS = {"ewc++": "method.ewc++.lambda=100", "mir": "method.mir.candidates=50", "gss": "method.gss.subset_size=10"}
 WITHOUT_MEMORY = {"finetune", "ewc++", "lwf", "offline"}
 NAMES = {"finetune": "Finetune", "offline": "Offline", "ewc++": "EWC++", "lwf": "LwF", "er": "ER", "mir": "MIR", "gss": "GSS",
          "icarl": "iCaRL", "agem": "A-GEM", "gdumb": "GDumb"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What is tuned: the rate, and for some methods more. The memory is that of the tuning run, 0 without one."""
+    method: str
+    memory: int
+    lr: float
+    weight_decay: float
+    option: str = ""  # of the method, with its value
+
+    @property
+    def flags(self):
+        return ["--lr", f"{self.lr:g}", "--weight-decay", f"{self.weight_decay:f}".rstrip("0"), *(["--set", self.option] if self.option else [])]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +81,17 @@ class Cell:
         return OUT / self.folder / (self.name + ".json.gz")
 
     def read(self):
-        return json.loads(gzip.decompress(self.file.read_bytes())) if self.file.exists() else None
+        """The result, None where there is none."""
+        if not self.file.exists():
+            return None
+        result = json.loads(gzip.decompress(self.file.read_bytes()))
+        config, method = result["config"], result["method"]
+        found = (method["name"], config["memory"] if "memory" in result else 0, config["seed"], "+".join(method["tricks"]) or "none",
+                 config["eval"], config["protocol"])
+        wanted = self.method, self.memory, self.seed, self.trick, self.evaluation, self.protocol
+        if found != wanted:
+            sys.exit(f"{self.file}: it is of the run {found}, and its name says {wanted}")
+        return result
 
 
 def methods():
@@ -153,17 +168,12 @@ def examined():
                 yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))
 
 
-def decay(method):
-    return 0.000001 if method == "gdumb" else 0.0001
-
-
-def command(args, method, memory, seed, protocol, rate, evaluation):
-    line = [str(args.work / "ocl"), "run", "--data", "cifar100", "--data-dir", args.data, "--method", method, "--tasks", "20",
-            "--protocol", protocol, "--seed", str(seed), "--lr", str(rate),
-            "--weight-decay", f"{decay(method):g}", "--eval", evaluation, "--workers", "1"]
-    if method not in WITHOUT_MEMORY:
+def command(args, setting, memory, seed, protocol, evaluation):
+    line = [str(args.work / "ocl"), "run", "--data", "cifar100", "--data-dir", args.data, "--method", setting.method, "--tasks", "20",
+            "--protocol", protocol, "--seed", str(seed), "--eval", evaluation, "--workers", "1", *setting.flags]
+    if setting.method not in WITHOUT_MEMORY:
         line += ["--memory", str(memory)]
-    return line + OPTIONS.get(method, [])
+    return line
 
 
 def run(args, name, line):
@@ -195,62 +205,89 @@ def several(args, work):
             pass
 
 
-def tune(args):
-    """Tries each rate once, with the first seed and M = 5,000, and keeps every score."""
-    def score(method, rate):
-        name = f"tuning-{method.replace('+', 'p')}-lr{rate:g}"
-        result = run(args, name, command(args, method, 5000, 1, "tuning", rate, "final"))
-        if result is None:
-            return
-        accuracy = result["metrics"].get("average_accuracy", math.nan) if result["outcome"]["state"] == "finished" else math.nan
-        add_score({"method": method, "lr": rate, "weight_decay": decay(method), "options": " ".join(OPTIONS.get(method, [])[1:]),
-                   "average_accuracy": accuracy, "outcome": result["outcome"]["state"], "revision": result["provenance"]["revision"][:7]})
-        print(f"{name}: {100 * accuracy:.1f} %", flush=True)
+def grid():
+    """The settings that are tried: each rate of table:hyper. GDumb is tuned with two memories, EWC++ with each weight decay and each λ but 0."""
+    with open(ROOT / "survey" / "hyper.csv", encoding="utf-8", newline="") as f:
+        tried = {(line["row"], line["parameter"]): [float(v) for v in line["values"].split(", ")] for line in csv.DictReader(f)}
+    for method, title in NAMES.items():
+        if (title, "LR") not in tried:
+            continue
+        memories = [0] if method in WITHOUT_MEMORY else [5000, 1000] if method == "gdumb" else [5000]
+        decays, options = [0.000001 if method == "gdumb" else 0.0001], [OPTIONS.get(method, "")]
+        if method == "ewc++":
+            decays, options = tried[title, "WD"], [f"method.ewc++.lambda={v:g}" for v in tried[title, "lambda"] if v != 0]
+        for memory in memories:
+            for option in options:
+                for decay in decays:
+                    for lr in tried[title, "LR"]:
+                        yield Setting(method, memory, lr, decay, option)
 
-    have = {(s["method"], float(s["lr"])) for s in scores()}
+
+def tune(args):
+    """Tries each setting once, with the first seed, and keeps every score."""
+    def try_one(s):
+        name = "-".join(filter(None, ["tuning", s.method.replace("+", "p"), f"m{s.memory}", f"lr{s.lr:g}", f"wd{s.weight_decay:g}", s.option.split(".")[-1]]))
+        result = run(args, name, command(args, s, s.memory, 1, "tuning", "final"))
+        if result is not None:
+            print(f"{name}: {100 * keep_score(result):.1f} %", flush=True)
+
     # The long ones first, so that no core waits for one of them at the end.
-    several(args, [lambda m=m, r=r: score(m, r) for m in sorted(RATES, key=lambda m: m not in ("gdumb", "gss", "mir")) if wanted(args, m)
-                   for r in RATES[m] if (m, r) not in have])
+    several(args, [lambda s=s: try_one(s) for s in sorted(grid(), key=lambda s: s.method not in ("gdumb", "gss", "mir"))
+                   if wanted(args, s.method) and s not in scores()])
 
 
 def scores():
+    """The accuracy that each setting reached, NaN of one that diverged."""
     if not SCORES.exists():
-        return []
+        return {}
     with open(SCORES, encoding="utf-8", newline="") as f:
-        return list(csv.DictReader(f))
+        return {Setting(r["method"], int(r["memory"]), float(r["lr"]), float(r["weight_decay"]), r["option"]): float(r["average_accuracy"])
+                for r in csv.DictReader(f)}
 
 
 scoring = threading.Lock()
 
 
-def add_score(row):
+def keep_score(result):
+    """Adds a line to tuning.csv for a run of protocol tuning, in the place of one of the same setting, and returns the accuracy."""
+    method, config, finished = result["method"], result["config"], result["outcome"]["state"] == "finished"
+    option = OPTIONS.get(method["name"], "").split("=")[0]
+    if option:
+        option += f"={method['options'][option.split('.')[-1]]:g}"
+    row = {"method": method["name"], "memory": 0 if method["name"] in WITHOUT_MEMORY else config["memory"], "lr": config["optimizer"]["lr"],
+           "weight_decay": config["optimizer"]["weight_decay"], "option": option,
+           "average_accuracy": result["metrics"]["average_accuracy"] if finished else math.nan, "outcome": result["outcome"]["state"],
+           "revision": result["provenance"]["revision"][:7]}
+    key = tuple(str(v) for v in list(row.values())[:5])
     with scoring:
-        all_rows = sorted([*scores(), row], key=lambda s: (s["method"], float(s["lr"])))
+        rows = []
+        if SCORES.exists():
+            with open(SCORES, encoding="utf-8", newline="") as f:
+                rows = [r for r in csv.DictReader(f) if tuple(list(r.values())[:5]) != key]
         part = SCORES.with_suffix(".part")
         with open(part, "w", encoding="utf-8", newline="") as f:
             w = csv.DictWriter(f, list(row), lineterminator="\n")
             w.writeheader()
-            w.writerows(all_rows)
+            w.writerows(sorted([*rows, row], key=lambda r: (r["method"], int(r["memory"]), r["option"], float(r["weight_decay"]), float(r["lr"]))))
         os.replace(part, SCORES)
+    return row["average_accuracy"]
 
 
-def rate(method):
-    """The rate with the best score once all are tried; Finetune uses ER's, Offline 0.1."""
+def best(method, memory):
+    """The setting with the best score. Finetune has ER's, Offline is not tuned, and a memory that was not tuned has the setting of 5,000."""
     if method == "offline":
-        return 0.1
-    of = {"finetune": "er"}.get(method, method)
-    tried = [s for s in scores() if s["method"] == of]
-    if not set(RATES[of]) <= {float(s["lr"]) for s in tried}:
-        return None
-    return float(max((s for s in tried if s["outcome"] == "finished"), key=lambda s: float(s["average_accuracy"]))["lr"])
+        return Setting("offline", 0, 0.1, 0.0001)
+    tried = {s: v for s, v in scores().items() if s.method == {"finetune": "er"}.get(method, method) and not math.isnan(v)}
+    at = memory if any(s.memory == memory for s in tried) else 5000
+    return dataclasses.replace(max((s for s in tried if s.memory == at), key=tried.get), method=method)
 
 
 def make(args, cells):
     def one(cell):
-        if rate(cell.method) is None:
-            print(f"{cell.name}: not all rates are tried yet; run `tune` first", file=sys.stderr)
+        if any(s.method == {"finetune": "er"}.get(cell.method, cell.method) and s not in scores() for s in grid()):
+            print(f"{cell.name}: not all settings are tried yet; run `tune` first", file=sys.stderr)
             return
-        line = command(args, cell.method, cell.memory, cell.seed, cell.protocol, rate(cell.method), cell.evaluation)
+        line = command(args, best(cell.method, cell.memory), cell.memory, cell.seed, cell.protocol, cell.evaluation)
         if cell.method in ("er", "mir", "gss", "agem"):  # the same run also classifies by class means
             line += ["--classifiers", "head,ncm"]
         if cell.trick != "none":
@@ -340,10 +377,10 @@ def group(cells):
 
 def flags(cell):
     """What distinguishes a cell's command from the one above its table."""
-    changed = dict(cell.changed)
+    setting, changed = best(cell.method, cell.memory), dict(cell.changed)
     parts = [f"--method {cell.method}", f"--memory {cell.memory}" if cell.memory else "", "" if cell.trick == "none" else f"--trick '{cell.trick}'",
-             f"--lr {changed.pop('--lr', rate(cell.method))}", "--weight-decay 0.000001" if cell.method == "gdumb" else "",
-             "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", *OPTIONS.get(cell.method, []),
+             f"--lr {changed.pop('--lr', setting.lr)}", "" if setting.weight_decay == 0.0001 else " ".join(setting.flags[2:4]),
+             "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", f"--set {setting.option}" if setting.option else "",
              *[f"{o} {v}" for o, v in changed.items()]]
     return "`" + " ".join(filter(None, parts)) + "`"
 
@@ -512,8 +549,7 @@ def sweep(args):
 
     def one(strength):
         name = f"lambda-{strength}"
-        line = command(args, "ewc++", 0, 1, "survey", 0.1, "final")
-        line[line.index("method.ewc++.lambda=100")] = f"method.ewc++.lambda={strength}"
+        line = command(args, Setting("ewc++", 0, 0.1, 0.0001, f"method.ewc++.lambda={strength}"), 0, 1, "survey", "final")
         result = run(args, name, line)
         if result is not None:
             found[strength] = [strength, result["outcome"]["state"], result["outcome"]["step"],
@@ -542,10 +578,12 @@ def main():
         return table(args)
     if args.words[0] == "store" and len(args.words) == 3:
         return store(json.loads(pathlib.Path(args.words[1]).read_text()), pathlib.Path(args.words[2]))
+    if args.words[0] == "score" and len(args.words) == 2:
+        return keep_score(json.loads(pathlib.Path(args.words[1]).read_text()))
     work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "metrics": lambda a: make(a, metrics()), "errors": lambda a: make(a, errors()),
             "examine": lambda a: make(a, examined()), "lambda": sweep}
     if len(args.words) != 2 or args.words[1] not in work:
-        p.error(f"want DATA_DIR and one of {', '.join(work)}, or table alone, or store and two files")
+        p.error(f"want DATA_DIR and one of {', '.join(work)}, table alone, store with two files, or score with one")
     args.data = args.words[0]
     args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)

@@ -182,6 +182,8 @@ func TestStepFaults(t *testing.T) {
 		head + "small,ocl,32,,,m,r,c\n":     "line 2",
 		head + "32,TensorFlow,32,,,m,r,c\n": "line 2",
 		head + "32,ocl,fast,,,m,r,c\n":      "line 2",
+		head + "32,ocl,32,33,34,m,r,c\n":    "line 2",
+		head + "32,ocl,32,31,,m,r,c\n":      "line 2",
 	} {
 		path := filepath.Join(t.TempDir(), "step.csv")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

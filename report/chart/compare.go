@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Compare sets values beside each other: a row for each thing, and in each row a value of each side.
@@ -10,7 +11,7 @@ type Compare struct {
 	Sides []Side
 	Rows  []Row
 	Unit  string // behind the last number of the axis
-	Bars  bool   // bars from 0, with the value at their ends, in the looks of the sides; otherwise dots with intervals, in the looks of the rows
+	Bars  bool   // bars from 0, with the value behind their ends, in the looks of the sides; otherwise dots with intervals, in the looks of the rows
 }
 
 // Side is what values of all rows are of. The first has filled dots, the others hollow ones.
@@ -61,13 +62,14 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 	height := c.step()*float64(len(c.Sides)) + compareGap
 	top += 1.2 * l.Font
 	bottom := top + height*float64(len(c.Rows))
-	for v := 0.0; v <= end+tick/2; v += tick {
+	for i := 0.0; i*tick <= end+tick/2; i++ {
+		v := i * tick
 		role := Grid
 		if v == 0 {
 			role = Zero
 		}
 		d.add(Mark{Role: role, Points: []Point{{x(v), top}, {x(v), bottom}}})
-		text := strconv.FormatFloat(v, 'g', 6, 64)
+		text := thousands(strconv.FormatFloat(v, 'g', 6, 64))
 		if v > end-tick/2 {
 			text += " " + c.Unit
 		}
@@ -87,12 +89,15 @@ func (c *Compare) step() float64 {
 	return dotStep
 }
 
+// interval says whether the value has one.
+func (v Value) interval() bool { return !math.IsNaN(v.Low) && !math.IsNaN(v.High) }
+
 // top is the upper end of the interval, or the value where there is none.
 func (v Value) top() float64 {
-	if math.IsNaN(v.High) {
-		return v.At
+	if v.interval() {
+		return v.High
 	}
-	return v.High
+	return v.At
 }
 
 // say is a value at the end of a bar.
@@ -101,7 +106,15 @@ func (c *Compare) say(v float64) string {
 	if v < 10 {
 		text = strconv.FormatFloat(v, 'f', 1, 64)
 	}
-	return text + " " + c.Unit
+	return thousands(text) + " " + c.Unit
+}
+
+// thousands sets a comma before the last three digits of a whole number below a million.
+func thousands(text string) string {
+	if n := len(text); n > 3 && n <= 6 && !strings.Contains(text, ".") {
+		return text[:n-3] + "," + text[n-3:]
+	}
+	return text
 }
 
 // legend names the sides, each beside its mark.
@@ -142,10 +155,13 @@ func (c *Compare) row(d *Drawing, r *Row, x func(float64) float64, y, font float
 		if c.Bars {
 			look, series = &c.Sides[k].Look, c.Sides[k].Name
 			d.add(Mark{Role: Bar, Series: series, Look: look, Points: rectangle(x(0), at-step/2+1, x(v.At), at+step/2-1)})
-			d.add(Mark{Role: Label, Points: []Point{{x(v.At) + toText, at + 0.35*font}}, Text: c.say(v.At)})
+			if v.interval() {
+				d.add(Mark{Role: Zero, Points: []Point{{x(v.Low), at}, {x(v.High), at}}})
+			}
+			d.add(Mark{Role: Label, Points: []Point{{x(v.top()) + toText, at + 0.35*font}}, Text: c.say(v.At)})
 			continue
 		}
-		if !math.IsNaN(v.Low) && !math.IsNaN(v.High) {
+		if v.interval() {
 			d.add(Mark{Role: Whisker, Series: series, Look: look, Points: []Point{{x(max(v.Low, 0)), at}, {x(v.High), at}}})
 		}
 		d.add(Mark{Role: dotOf(k), Series: series, Look: look, Points: []Point{{x(v.At), at}}, Size: dotRadius})

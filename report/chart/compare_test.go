@@ -71,8 +71,13 @@ func TestCompareBars(t *testing.T) {
 	if got := strings.Join(words, ","); got != "ours,theirs,ER,20 ms,40 ms,MIR,10 ms" {
 		t.Errorf("the words are %s", got)
 	}
-	if say := c.say(3.14); say != "3.1 ms" {
-		t.Errorf("a small value is %s", say)
+	if line := d.of(Zero)[1]; !(math.Abs(line.Points[1].X-line.Points[0].X-length(first)/2) < 1e-9) { // the first is the axis; 15 to 25 is half of 20
+		t.Errorf("the interval is drawn from %v", line.Points)
+	}
+	for v, want := range map[float64]string{3.14: "3.1 ms", 999: "999 ms", 1210.4: "1,210 ms"} {
+		if say := c.say(v); say != want {
+			t.Errorf("%g is %s, want %s", v, say, want)
+		}
 	}
 }
 
