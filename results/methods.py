@@ -153,14 +153,16 @@ def examined():
     """Runs with one thing changed. Those of the first loop have the teacher in the mode that is not the default."""
     for seed in (1, 2, 3):
         yield Cell("examined", "lwf", 0, seed, changed=(("--teacher", "evaluation"),))
+        yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.001"), ("--weight-decay", "0.0001")))  # the best at this weight decay
+        for memory in (1000, 5000) if seed > 1 else (1000, 5000, 10000):
+            yield Cell("examined", "icarl", memory, seed, changed=(("--teacher", "evaluation"),))
         for trick in ("kdc", "kdc*"):
             yield Cell("examined", "er", 5000, seed, trick, changed=(("--teacher", "evaluation"),))
             if seed == 1 or seed == 2 and trick == "kdc":
                 yield Cell("examined", "mir", 5000, seed, trick, changed=(("--teacher", "evaluation"),))
         if seed < 3:
-            yield Cell("examined", "icarl", 5000, seed, changed=(("--teacher", "training"),))
             yield Cell("examined", "er", 5000, seed, "kdc*", changed=(("--set", "replay.kdc_star=authors"),))
-            yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"),))
+            yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"), ("--weight-decay", "0.0001")))
             for memory in (1000, 5000, 10000):
                 yield Cell("examined", "gss", memory, seed, changed=(("--set", "method.gss.gate=batch"),))
             yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
@@ -378,8 +380,9 @@ def group(cells):
 def flags(cell):
     """What distinguishes a cell's command from the one above its table."""
     setting, changed = best(cell.method, cell.memory), dict(cell.changed)
+    decay = changed.pop("--weight-decay", setting.flags[3])
     parts = [f"--method {cell.method}", f"--memory {cell.memory}" if cell.memory else "", "" if cell.trick == "none" else f"--trick '{cell.trick}'",
-             f"--lr {changed.pop('--lr', setting.lr)}", "" if setting.weight_decay == 0.0001 else " ".join(setting.flags[2:4]),
+             f"--lr {changed.pop('--lr', setting.lr)}", "" if decay == "0.0001" else f"--weight-decay {decay}",
              "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", f"--set {setting.option}" if setting.option else "",
              *[f"{o} {v}" for o, v in changed.items()]]
     return "`" + " ".join(filter(None, parts)) + "`"
