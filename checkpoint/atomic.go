@@ -57,7 +57,7 @@ func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error 
 		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
 	}
 	if err := syncFolder(fs, filepath.Dir(path)); err != nil {
-		return fmt.Errorf("checkpoint: writing %s: making its folder durable: %w", path, err)
+		return fmt.Errorf("checkpoint: writing %s: saving its name on the disk: %w", path, err)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func createTemporary(fs fileSystem, path string) (string, file, error) {
 			return temp, f, err
 		}
 	}
-	return "", nil, fmt.Errorf("10000 temporary names are taken; remove the files .%s.*%s", name, tempSuffix)
+	return "", nil, fmt.Errorf("there are already 10000 temporary files. Remove the files .%s.*%s", name, tempSuffix)
 }
 
 func writeSynced(f file, write func(io.Writer) error) error {

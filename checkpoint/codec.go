@@ -111,7 +111,7 @@ func (d *Decoder) Sub(name string) *Decoder { return &Decoder{d.prefix + name + 
 func (d *Decoder) Bytes(name string) ([]byte, error) {
 	b, ok := d.c.sections[d.prefix+name]
 	if !ok {
-		return nil, fmt.Errorf("checkpoint: section %q is missing; the file was written by another version or another configuration", d.prefix+name)
+		return nil, fmt.Errorf("checkpoint: section %q is missing. The file belongs to another version of ocl or to another config", d.prefix+name)
 	}
 	return b, nil
 }
@@ -119,7 +119,7 @@ func (d *Decoder) Bytes(name string) ([]byte, error) {
 func (d *Decoder) sized(name string, unit, n int) ([]byte, error) {
 	b, err := d.Bytes(name)
 	if err == nil && len(b) != unit*n {
-		err = fmt.Errorf("checkpoint: section %q: %d bytes, want %d; it belongs to another configuration", d.prefix+name, len(b), unit*n)
+		err = fmt.Errorf("checkpoint: section %q has %d bytes instead of %d. The file belongs to another config", d.prefix+name, len(b), unit*n)
 	}
 	return b, err
 }

@@ -16,21 +16,21 @@ const (
 	fileSuffix = ".ckpt"
 )
 
-// Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest and the one before it: a file is removed only when a
-// newer one that is safe on the disk has a predecessor. It is used by one goroutine of one process at a time.
+// Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest two: an older file is removed only after two newer ones
+// are safe on the disk. It is used by one goroutine of one process at a time.
 type Dir struct {
-	// Warn is told of old files that could not be removed after a save, each once. No checkpoint is lost by that. It is called
-	// by the goroutine that saves; nil is told nothing.
+	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
+	// checkpoint is lost. It may be nil.
 	Warn func(error)
 
 	folder string
 	fs     fileSystem
 	good   string          // name of the newest file that this Dir wrote or read whole; "" is none yet
-	warned map[string]bool // names that Warn was told of
+	warned map[string]bool // names that Warn was called for
 }
 
-// Loaded is what [Dir.Load] found. Skipped says, newest first, what was wrong with the files newer than Path: worth
-// saying aloud, since the work after Path is repeated.
+// Loaded is what [Dir.Load] found. Skipped says, newest first, what is wrong with the files newer than Path. A person should
+// see it, as the work after Path is repeated.
 type Loaded struct {
 	*Container
 	Path    string
@@ -47,9 +47,9 @@ func openDir(fs fileSystem, folder string) (*Dir, error) {
 	return &Dir{folder: folder, fs: fs}, nil
 }
 
-// Save writes the checkpoint of a step (≥ 0) and returns its path. When it returns without an error the file is safe on
-// the disk, and the folder holds it, the one before it and what could not be removed (see [Dir.Warn]); otherwise the folder
-// holds what it held.
+// Save writes the checkpoint of a step (≥ 0) and returns its path. Without an error, the file is safe on the disk, and the
+// folder has this file, the one before it and those that could not be removed (see [Dir.Warn]). With an error, the folder is
+// unchanged.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
@@ -64,8 +64,8 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	return path, nil
 }
 
-// Load reads the newest checkpoint that is whole. Without any file the error wraps fs.ErrNotExist; when none is whole it
-// wraps [ErrCorrupt] and tells what is wrong with each.
+// Load reads the newest checkpoint that is not damaged. The error wraps fs.ErrNotExist if there is no checkpoint. If all are
+// damaged, it wraps [ErrCorrupt] and says what is wrong with each.
 func (d *Dir) Load() (Loaded, error) {
 	names, err := d.names()
 	if err != nil {
@@ -79,15 +79,15 @@ func (d *Dir) Load() (Loaded, error) {
 			d.good = name
 			return Loaded{c, path, skipped}, nil
 		}
-		if !errors.Is(err, ErrCorrupt) { // unreadable or of another version is for a person to decide
+		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
 			return Loaded{}, err
 		}
 		skipped = append(skipped, err)
 	}
 	if len(skipped) == 0 {
-		return Loaded{}, fmt.Errorf("checkpoint: %s: no checkpoint in the folder: %w", d.folder, fs.ErrNotExist)
+		return Loaded{}, fmt.Errorf("checkpoint: %s: the folder has no checkpoint: %w", d.folder, fs.ErrNotExist)
 	}
-	return Loaded{}, fmt.Errorf("checkpoint: %s: none of %d checkpoints is whole; start the run again: %w",
+	return Loaded{}, fmt.Errorf("checkpoint: %s: all %d checkpoints are damaged. Start the run again: %w",
 		d.folder, len(skipped), errors.Join(skipped...))
 }
 
@@ -109,8 +109,8 @@ func (d *Dir) read(path string) (*Container, error) {
 	return c, nil
 }
 
-// prune keeps name, just written, and the good one before it. A file of a later step, left by a run that was then
-// resumed from an earlier one because it is damaged, goes away here.
+// prune keeps name, which was just written, and the good one before it. It also removes files of later steps: they are
+// damaged, and the run was resumed from an earlier one.
 func (d *Dir) prune(name string) {
 	previous := d.good
 	d.good = name
@@ -118,19 +118,19 @@ func (d *Dir) prune(name string) {
 		names, err := d.names()
 		if err != nil {
 			d.warn([]error{err})
-			return // what cannot be listed is left as it is
+			return // without a list, nothing is removed
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return n != name }); i >= 0 {
 			previous = names[i]
 		}
 	}
-	if previous == name { // saved twice at one step: the one before stays the one before
+	if previous == name { // the same step was saved again: the file before it stays
 		return
 	}
 	d.warn(d.removeExcept(name, previous))
 }
 
-// warn tells each error once: a file that cannot be removed now cannot be removed after the next save either.
+// warn reports each error once, as a file that cannot be removed now cannot be removed after the next save either.
 func (d *Dir) warn(faults []error) {
 	for _, err := range faults {
 		if d.Warn == nil || d.warned[err.Error()] {
@@ -156,7 +156,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 			continue
 		}
 		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, fmt.Errorf("checkpoint: an old one stays: %w; remove it by hand", err))
+			faults = append(faults, fmt.Errorf("checkpoint: an old checkpoint could not be removed: %w. Remove it by hand", err))
 		}
 	}
 	return faults

@@ -49,7 +49,7 @@ func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	return out.n, out.err
 }
 
-// Parse reads a whole file. The container keeps views of b, so that nothing is allocated by what the file claims; b must
+// Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
 // not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
 func Parse(b []byte) (*Container, error) {
 	c, err := parse(b)
@@ -61,13 +61,13 @@ func Parse(b []byte) (*Container, error) {
 
 func parse(b []byte) (*Container, error) {
 	if len(b) < minFileSize {
-		return nil, fmt.Errorf("%d bytes, want at least %d: %w", len(b), minFileSize, ErrCorrupt)
+		return nil, fmt.Errorf("%w: it has %d bytes, but a checkpoint has at least %d", ErrCorrupt, len(b), minFileSize)
 	}
 	if string(b[:len(magic)]) != magic {
-		return nil, fmt.Errorf("starts with %q, want %q: %w", b[:len(magic)], magic, ErrCorrupt)
+		return nil, fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, b[:len(magic)], magic)
 	}
 	if v := binary.LittleEndian.Uint32(b[len(magic):]); v != Version {
-		return nil, fmt.Errorf("format version %d, want %d; read it with the program that wrote it", v, Version)
+		return nil, fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", v, Version)
 	}
 	count := binary.LittleEndian.Uint32(b[len(magic)+4:])
 	rest := b[headerSize : len(b)-trailerSize]
@@ -79,15 +79,15 @@ func parse(b []byte) (*Container, error) {
 		}
 	}
 	if len(rest) != 0 {
-		return nil, fmt.Errorf("%d bytes after the last section: %w", len(rest), ErrCorrupt)
+		return nil, fmt.Errorf("%w: there are %d bytes after the last section", ErrCorrupt, len(rest))
 	}
 	trailer := b[len(b)-trailerSize:]
 	if string(trailer[:len(endMarker)]) != endMarker {
-		return nil, fmt.Errorf("end marker is %q, want %q: %w", trailer[:len(endMarker)], endMarker, ErrCorrupt)
+		return nil, fmt.Errorf("%w: the end marker is %q instead of %q", ErrCorrupt, trailer[:len(endMarker)], endMarker)
 	}
 	want := binary.LittleEndian.Uint32(trailer[len(endMarker):])
 	if got := crc32.Checksum(b[:len(b)-trailerSize], castagnoli); got != want {
-		return nil, fmt.Errorf("whole file: crc32c %08x, want %08x: %w", got, want, ErrCorrupt)
+		return nil, fmt.Errorf("%w: the checksum (CRC-32C) of the file is %08x instead of %08x", ErrCorrupt, got, want)
 	}
 	return c, nil
 }
@@ -95,21 +95,21 @@ func parse(b []byte) (*Container, error) {
 // parseSection takes one section off the front of b and returns what follows it, or b itself with an error.
 func (c *Container) parseSection(b []byte) ([]byte, error) {
 	if len(b) < sectionSize {
-		return b, fmt.Errorf("%d bytes left, want at least %d: %w", len(b), sectionSize, ErrCorrupt)
+		return b, fmt.Errorf("%w: %d bytes are left, but a section has at least %d", ErrCorrupt, len(b), sectionSize)
 	}
 	want := binary.LittleEndian.Uint32(b)
 	nameLen, dataLen := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])
 	body := b[sectionSize:]
 	if nameLen > maxName || uint64(nameLen) > uint64(len(body)) || dataLen > uint64(len(body))-uint64(nameLen) {
-		return b, fmt.Errorf("name of %d and data of %d bytes, but %d bytes left: %w", nameLen, dataLen, len(body), ErrCorrupt)
+		return b, fmt.Errorf("%w: the name has %d and the data have %d bytes, but %d bytes are left", ErrCorrupt, nameLen, dataLen, len(body))
 	}
 	end := int(nameLen) + int(dataLen)
 	name, data := body[:nameLen], body[nameLen:end:end]
 	if got := sectionCRC(b[4:sectionSize], name, data); got != want {
-		return b, fmt.Errorf("%q: crc32c %08x, want %08x: %w", name, got, want, ErrCorrupt)
+		return b, fmt.Errorf("%w: the checksum (CRC-32C) of %q is %08x instead of %08x", ErrCorrupt, name, got, want)
 	}
 	if _, dup := c.sections[string(name)]; dup {
-		return b, fmt.Errorf("%q occurs twice: %w", name, ErrCorrupt)
+		return b, fmt.Errorf("%w: %q occurs twice", ErrCorrupt, name)
 	}
 	c.names = append(c.names, string(name))
 	c.sections[string(name)] = data

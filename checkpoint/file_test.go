@@ -119,7 +119,7 @@ func TestErrorsName(t *testing.T) {
 	whole := encode(t, sample())
 	b := slices.Clone(whole)
 	b[bytes.Index(b, []byte("bytes"))]++
-	if _, err := Parse(b); err == nil || !strings.Contains(err.Error(), `"raw": crc32c`) {
+	if _, err := Parse(b); err == nil || !strings.Contains(err.Error(), `(CRC-32C) of "raw" is`) {
 		t.Errorf("error %v, want one that names the section and both sums", err)
 	}
 }

@@ -37,7 +37,7 @@ func makeFolder(fs fileSystem, path string) error {
 	}
 	// Also where another process has just made it: it may not have come to its own sync yet.
 	if err := syncFolder(fs, above); err != nil {
-		return fmt.Errorf("making the folder %s durable: %w", path, err)
+		return fmt.Errorf("saving the name of the folder %s on the disk: %w", path, err)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func makeFolder(fs fileSystem, path string) error {
 // that refuses to sync a folder is no error.
 func SyncFolder(path string) error {
 	if err := syncFolder(disk{}, path); err != nil {
-		return fmt.Errorf("checkpoint: %s: making the folder durable: %w", path, err)
+		return fmt.Errorf("checkpoint: %s: saving the names in the folder on the disk: %w", path, err)
 	}
 	return nil
 }

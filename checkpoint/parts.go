@@ -78,7 +78,7 @@ func Values(name string, to ...any) Part {
 			}
 			for i, p := range to {
 				if _, is := p.(*bool); is && bits[i] != 0 && bits[i] != 1 {
-					return fmt.Errorf("checkpoint: section %q has %d; want 0 or 1; it belongs to another configuration", d.prefix+name, bits[i])
+					return fmt.Errorf("checkpoint: section %q has %d instead of 0 or 1. The file belongs to another config", d.prefix+name, bits[i])
 				}
 				setBits(p, bits[i])
 			}

@@ -10,11 +10,11 @@ type Info struct {
 	Name     string
 	Title    string
 	Summary  string // one line
-	Classes  int    // 0: as the file has
+	Classes  int    // 0: as in the file
 	Shape    string // such as "3×32×32"
-	Size     int    // side in pixels by default; 0: as the file has
-	Train    int    // training pictures by default; 0: as the file has
-	Test     int    // test pictures by default; 0: as the file has
+	Size     int    // side in pixels by default; 0: as in the file
+	Train    int    // training images by default; 0: as in the file
+	Test     int    // test images by default; 0: as in the file
 	NeedsDir bool   // whether --data-dir is needed
 	Layout   string // what --data-dir has to hold, in lines
 	Source   string // where to get it
@@ -22,8 +22,8 @@ type Info struct {
 	Citation string
 	Example  string // a command that works when the data are there
 
-	// MinSize and MaxSize bound the side in pixels, and MaxPerClass the pictures a class of each half, that a [Spec] may ask
-	// of a data set the program draws; all 0 for one read from files.
+	// MinSize and MaxSize bound the side in pixels, and MaxPerClass the images per class in each half, that a [Spec] may
+	// ask for; all 0 for a data set read from files.
 	MinSize, MaxSize, MaxPerClass int
 
 	open func(Spec) (*Set, error)
@@ -44,14 +44,14 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the entry called name; the error for an unknown name lists the known ones.
+// Lookup returns the entry called name. The error for an unknown name lists the known ones.
 func Lookup(name string) (Info, error) {
 	for _, c := range catalogue {
 		if c.Name == name {
 			return c, nil
 		}
 	}
-	return Info{}, fmt.Errorf("data: unknown data set %q; want %s; see `ocl data list`",
+	return Info{}, fmt.Errorf("data: unknown data set %q. Use one of %s; `ocl data list` describes them",
 		name, strings.Join(Names(), ", "))
 }
 
@@ -70,11 +70,11 @@ func (i Info) Text() string {
 		}
 	}
 	field("classes", orAsFile(i.Classes))
-	pictures := fmt.Sprintf("%s for training, %s for testing, %s", orAsFile(i.Train), orAsFile(i.Test), i.Shape)
+	images := fmt.Sprintf("%s for training, %s for testing, %s", orAsFile(i.Train), orAsFile(i.Test), i.Shape)
 	if i.Train == 0 {
-		pictures = "as in the file, " + i.Shape
+		images = "as in the file, " + i.Shape
 	}
-	field("pictures", pictures)
+	field("images", images)
 	field("layout", i.Layout)
 	field("source", i.Source)
 	field("licence", i.Licence)

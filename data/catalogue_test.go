@@ -53,7 +53,7 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two columns of three classes, three pictures each, every pixel 2×2 large: the picture of class 0 comes first.
+	// Two columns of three classes, three images each, every pixel 2×2 large: the image of class 0 comes first.
 	b := sheet.Bounds()
 	if b.Dy() != 2*16+3*(32+4) {
 		t.Errorf("sheet of %v, want a height of %d", b, 2*16+3*(32+4))
@@ -68,10 +68,10 @@ func TestPreview(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("the first pixel of the first picture is not on the sheet in its row")
+		t.Error("the first pixel of the first image is not on the sheet in its row")
 	}
 	test, err := Preview(set, PreviewOptions{Test: true})
 	if err != nil || test.Bounds().Empty() {
-		t.Errorf("test pictures: %v, %v", test.Bounds(), err)
+		t.Errorf("test images: %v, %v", test.Bounds(), err)
 	}
 }

@@ -19,12 +19,12 @@ import (
 
 var cifar100Info = Info{
 	Name: "cifar100", Title: "CIFAR-100",
-	Summary: "Colour photographs of 100 kinds of things, animals and plants: the survey's main data set.",
+	Summary: "Colour photographs of 100 classes of things, animals and plants; the main data set of the survey.",
 	Classes: 100, Shape: "3×32×32", Size: 32, Train: 50000, Test: 10000, NeedsDir: true,
 	Layout: "--data-dir is one of:\n" +
 		"a folder with train.bin (153,700,000 bytes) and test.bin (30,740,000 bytes)\n" +
-		"a folder that holds that folder as cifar-100-binary, or cifar-100-binary.tar.gz\n" +
-		"the archive cifar-100-binary.tar.gz itself; it need not be unpacked",
+		"a folder that contains the folder cifar-100-binary or the archive cifar-100-binary.tar.gz\n" +
+		"the archive cifar-100-binary.tar.gz, which need not be unpacked",
 	Source:  "https://www.cs.toronto.edu/~kriz/cifar.html (the binary version, 161 MB)",
 	Licence: "none stated by the authors; not shipped with this program",
 	Citation: "Alex Krizhevsky. Learning Multiple Layers of Features from Tiny Images. Technical report, " +
@@ -37,10 +37,10 @@ const (
 	cifarFolder  = "cifar-100-binary"
 	cifarArchive = "cifar-100-binary.tar.gz"
 	cifarNames   = "fine_label_names.txt"
-	cifarFetch   = "fetch " + cifarArchive + " again from https://www.cs.toronto.edu/~kriz/cifar.html"
+	cifarFetch   = "Download " + cifarArchive + " again from https://www.cs.toronto.edu/~kriz/cifar.html"
 )
 
-// cifarFormat is the binary layout: records of a coarse label, a fine label and a picture of 3×side×side bytes, planes in
+// cifarFormat is the binary layout: records of a coarse label, a fine label and an image of 3×side×side bytes, planes in
 // the order red, green, blue. The counts are fields so that tests can use small files.
 type cifarFormat struct {
 	coarse, fine           int // label ranges
@@ -63,12 +63,11 @@ func openCIFAR100(spec Spec) (*Set, error) {
 // open finds the data at dir (see cifar100Info.Layout) and reads them.
 func (f cifarFormat) open(dir string) (*Set, error) {
 	if dir == "" {
-		return nil, fmt.Errorf("no folder was given; want the folder that holds train.bin and test.bin, or %s; pass "+
-			"--data-dir DIR, see `ocl data info cifar100`", cifarArchive)
+		return nil, fmt.Errorf("no folder is given. Use --data-dir with the folder of train.bin and test.bin, or with %s", cifarArchive)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; want the folder that holds train.bin and test.bin, or %s; check --data-dir",
+		return nil, fmt.Errorf("%s: %w. Use --data-dir with the folder of train.bin and test.bin, or with %s",
 			shown(dir), cause(err), cifarArchive)
 	}
 	if !info.IsDir() {
@@ -85,10 +84,10 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 	found, hint := listing(dir), ""
 	if exists(filepath.Join(dir, "cifar-100-python")) || exists(filepath.Join(dir, "cifar-100-python.tar.gz")) ||
 		exists(filepath.Join(dir, "meta")) {
-		hint = "this is the Python version, the binary version is needed: "
+		hint = " (this is the Python version; the binary version is needed)"
 	}
-	return nil, fmt.Errorf("%s: found %s; want train.bin and test.bin, or %s, or %s; %scheck --data-dir, see "+
-		"`ocl data info cifar100`", shown(dir), found, cifarFolder, cifarArchive, hint)
+	return nil, fmt.Errorf("%s: train.bin and test.bin are not here, and neither is %s or %s. The folder holds %s%s. "+
+		"Check --data-dir; `ocl data info cifar100` describes the files", shown(dir), cifarFolder, cifarArchive, found, hint)
 }
 
 // openFolder reads train.bin, test.bin and, where it is there, fine_label_names.txt.
@@ -98,7 +97,7 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 		name := filepath.Join(dir, part.name)
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; want %s bytes; %s", shown(name), cause(err), thousands(part.bytes), cifarFetch)
+			return nil, fmt.Errorf("%s: %w. %s", shown(name), cause(err), cifarFetch)
 		}
 		info, err := file.Stat()
 		if err == nil {
@@ -122,7 +121,7 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 func (f cifarFormat) openArchive(name string) (*Set, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check --data-dir", shown(name), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause(err))
 	}
 	defer file.Close()
 	set, err := f.readArchive(bufio.NewReaderSize(file, 1<<20))
@@ -132,11 +131,11 @@ func (f cifarFormat) openArchive(name string) (*Set, error) {
 	return set, nil
 }
 
-// readArchive decodes a gzipped tar; entries besides the three files are passed over.
+// readArchive decodes a gzipped tar. It skips all entries but the three files.
 func (f cifarFormat) readArchive(r io.Reader) (*Set, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("not a gzip file (%w); want %s or the folder it unpacks to; check --data-dir", err, cifarArchive)
+		return nil, fmt.Errorf("this is not a gzip file (%w). Use --data-dir with %s, or with the folder that it unpacks to", err, cifarArchive)
 	}
 	set := f.newSet()
 	parts := f.parts(set)
@@ -148,7 +147,7 @@ func (f cifarFormat) readArchive(r io.Reader) (*Set, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("damaged archive (%w); %s", err, cifarFetch)
+			return nil, fmt.Errorf("the archive is damaged (%w). %s", err, cifarFetch)
 		}
 		base := path.Base(h.Name)
 		if h.Typeflag != tar.TypeReg || done[base] {
@@ -171,7 +170,7 @@ func (f cifarFormat) readArchive(r io.Reader) (*Set, error) {
 	}
 	for _, part := range parts {
 		if !done[part.name] {
-			return nil, fmt.Errorf("holds no %s; want the binary version of CIFAR-100; %s", part.name, cifarFetch)
+			return nil, fmt.Errorf("%s is missing in the archive. %s", part.name, cifarFetch)
 		}
 	}
 	return set, nil
@@ -197,15 +196,15 @@ func (f cifarFormat) parts(set *Set) []cifarPart {
 	}
 }
 
-// read decodes the records of a part from r, of which size bytes are announced.
+// read decodes the records of a part from r; size is the number of bytes that the file or archive states.
 func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) error {
 	if size != part.bytes {
 		what := "truncated"
 		if size > part.bytes {
 			what = "too long"
 		}
-		return fmt.Errorf("%s: is %s bytes, want %s; the file is %s: %s",
-			name, thousands(size), thousands(part.bytes), what, cifarFetch)
+		return fmt.Errorf("%s is %s: it has %s bytes instead of %s. %s",
+			name, what, thousands(size), thousands(part.bytes), cifarFetch)
 	}
 	n := f.fine * part.perFine
 	image := f.record() - 2
@@ -222,11 +221,11 @@ func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) 
 			got += more
 		}
 		if err != nil {
-			return fmt.Errorf("%s: record %d: got %d bytes, want %d (%w); %s", name, i, got, f.record(), err, cifarFetch)
+			return fmt.Errorf("%s: record %d has %d bytes instead of %d (%w). %s", name, i, got, f.record(), err, cifarFetch)
 		}
 		coarse, fine := int(labels[0]), int(labels[1])
 		if coarse >= f.coarse || fine >= f.fine {
-			return fmt.Errorf("%s: record %d: coarse label %d and fine label %d; want them below %d and %d; %s",
+			return fmt.Errorf("%s: record %d has coarse label %d and fine label %d, which must be below %d and %d. %s",
 				name, i, coarse, fine, f.coarse, f.fine, cifarFetch)
 		}
 		part.split.Y[i] = int32(fine)
@@ -234,7 +233,7 @@ func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) 
 	}
 	for k, c := range counts {
 		if c != part.perFine {
-			return fmt.Errorf("%s: %d records of class %d; want %d of each; %s", name, c, k, part.perFine, cifarFetch)
+			return fmt.Errorf("%s has %d records of class %d instead of %d. %s", name, c, k, part.perFine, cifarFetch)
 		}
 	}
 	return nil
@@ -244,15 +243,15 @@ func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) 
 func (f cifarFormat) readNames(r io.Reader) ([]string, error) {
 	text, err := io.ReadAll(io.LimitReader(r, 1<<16))
 	if err != nil {
-		return nil, fmt.Errorf("%w; %s", err, cifarFetch)
+		return nil, fmt.Errorf("%w. %s", err, cifarFetch)
 	}
 	names := strings.Fields(string(text))
 	if len(names) != f.fine {
-		return nil, fmt.Errorf("%d class names; want %d; %s", len(names), f.fine, cifarFetch)
+		return nil, fmt.Errorf("the file has %d class names instead of %d. %s", len(names), f.fine, cifarFetch)
 	}
 	for i, name := range names {
 		if shown(name) != name {
-			return nil, fmt.Errorf("class %d is called %.40q; want printable names; %s", i, name, cifarFetch)
+			return nil, fmt.Errorf("class %d has the name %.40q, which cannot be printed. %s", i, name, cifarFetch)
 		}
 	}
 	return names, nil
@@ -277,9 +276,9 @@ func listing(dir string) string {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
-		return "an unreadable folder"
+		return "a folder that cannot be read"
 	case len(entries) == 0:
-		return "an empty folder"
+		return "nothing"
 	}
 	var names []string
 	for i, e := range entries {
@@ -292,7 +291,7 @@ func listing(dir string) string {
 	return strings.Join(names, ", ")
 }
 
-// shown is a path or name as a message shows it: as it is, or quoted where it holds what a terminal would obey.
+// shown is a path or name for a message. It is quoted if it has characters that a terminal would obey.
 func shown(name string) string {
 	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return name
@@ -300,7 +299,7 @@ func shown(name string) string {
 	return strconv.Quote(name)
 }
 
-// thousands prints n with separators: file sizes in messages are for people.
+// thousands prints n with separators, for people: 153,700,000.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

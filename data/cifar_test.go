@@ -96,7 +96,7 @@ func TestCIFARFromEveryPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if set.Train.Len() != 6 || set.Test.Len() != 3 || set.C != 3 || set.H != 2 || set.W != 2 || set.Classes != 3 {
-			t.Errorf("%s: %d and %d pictures of %d×%d×%d, %d classes", dir, set.Train.Len(), set.Test.Len(), set.C, set.H, set.W, set.Classes)
+			t.Errorf("%s: %d and %d images of %d×%d×%d, %d classes", dir, set.Train.Len(), set.Test.Len(), set.C, set.H, set.W, set.Classes)
 		}
 		if set.Train.Y[4] != 1 || set.Train.Image(4, 12)[3] != 67 || set.ClassName(2) != "can" {
 			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], set.Train.Image(4, 12)[3], set.ClassName(2))
@@ -114,16 +114,16 @@ func TestCIFARFaults(t *testing.T) {
 		want []string // parts of the error
 		harm func(files map[string][]byte)
 	}{
-		{"truncated", []string{"train.bin: is 83 bytes, want 84", "truncated", "fetch"},
+		{"truncated", []string{"train.bin is truncated: it has 83 bytes instead of 84", "Download"},
 			func(f map[string][]byte) { f["train.bin"] = f["train.bin"][:83] }},
-		{"oversized", []string{"test.bin: is 43 bytes, want 42", "too long"},
+		{"oversized", []string{"test.bin is too long: it has 43 bytes instead of 42"},
 			func(f map[string][]byte) { f["test.bin"] = append(f["test.bin"], 0) }},
 		{"missing", []string{"test.bin"}, func(f map[string][]byte) { delete(f, "test.bin") }},
-		{"fine label", []string{"train.bin: record 2: coarse label 0 and fine label 3", "below 2 and 3"},
+		{"fine label", []string{"train.bin: record 2 has coarse label 0 and fine label 3", "below 2 and 3"},
 			func(f map[string][]byte) { f["train.bin"][2*14+1] = 3 }},
-		{"coarse label", []string{"record 0: coarse label 2"}, func(f map[string][]byte) { f["test.bin"][0] = 2 }},
-		{"counts", []string{"train.bin: 3 records of class 0; want 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
-		{"names", []string{"fine_label_names.txt: 2 class names; want 3"},
+		{"coarse label", []string{"record 0 has coarse label 2"}, func(f map[string][]byte) { f["test.bin"][0] = 2 }},
+		{"counts", []string{"train.bin has 3 records of class 0 instead of 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
+		{"names", []string{"fine_label_names.txt: the file has 2 class names instead of 3"},
 			func(f map[string][]byte) { f["fine_label_names.txt"] = []byte("apple bear") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestCIFARWrongPlace(t *testing.T) {
 		{"", "--data-dir"},
 		{filepath.Join(root, "nowhere"), "no such file or directory"},
 		{python, "this is the Python version"},
-		{empty, "found an empty folder"},
+		{empty, "The folder holds nothing"},
 		{file, "not a gzip file"},
 		{cut, "x.tar.gz"},
 	} {
@@ -180,7 +180,7 @@ func TestRealCIFAR100(t *testing.T) {
 		t.Fatal(err)
 	}
 	if set.Train.Len() != 50000 || set.Test.Len() != 10000 || set.ClassName(0) != "apple" || set.ClassName(99) != "worm" {
-		t.Errorf("%d and %d pictures, first class %s, last %s", set.Train.Len(), set.Test.Len(), set.ClassName(0), set.ClassName(99))
+		t.Errorf("%d and %d images, first class %s, last %s", set.Train.Len(), set.Test.Len(), set.ClassName(0), set.ClassName(99))
 	}
 	// This is the digest in every result of CIFAR-100 under results/: of the official files, unpacked or not.
 	const official = "sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"
@@ -314,11 +314,11 @@ func checkRecords(t *testing.T, s Split, b []byte) {
 func checkSplit(t *testing.T, set *Set, s Split) {
 	t.Helper()
 	if len(s.X) != s.Len()*set.ImageLen() || s.Len() == 0 {
-		t.Errorf("%d bytes for %d pictures of %d", len(s.X), s.Len(), set.ImageLen())
+		t.Errorf("%d bytes for %d images of %d", len(s.X), s.Len(), set.ImageLen())
 	}
 	for i, y := range s.Y {
 		if y < 0 || int(y) >= set.Classes {
-			t.Errorf("picture %d has label %d of %d classes", i, y, set.Classes)
+			t.Errorf("image %d has label %d of %d classes", i, y, set.Classes)
 		}
 	}
 }

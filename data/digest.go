@@ -9,8 +9,8 @@ import (
 )
 
 // digest is the SHA-256 of all of the decoded set that a stream can depend on: the four extents C, H, W, K, then for Train and
-// Test the number of pictures, the labels and the pixels, all numbers as little-endian uint32. So a folder, an archive and an
-// .npz file of the same pictures in the same order have one digest.
+// Test the number of images, the labels and the pixels, all numbers as little-endian uint32. So a folder, an archive and an
+// .npz file of the same images in the same order have one digest.
 //
 // A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both halves, how
 // many indices there are and the indices; one with strengths with "strength" and, for both halves, how many there are and

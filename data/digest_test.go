@@ -61,6 +61,6 @@ func TestGlyphsDigest(t *testing.T) {
 	moved.Train.Domain = slices.Clone(set.Train.Domain)
 	moved.Train.Domain[0]++
 	if digest(&moved) == set.Digest {
-		t.Error("the typeface of a picture does not change the digest")
+		t.Error("the typeface of an image does not change the digest")
 	}
 }

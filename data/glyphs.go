@@ -22,21 +22,21 @@ import (
 
 var glyphsInfo = Info{
 	Name: "glyphs", Title: "glyphs, the built-in data set",
-	Summary: "Letters and digits of three alphabets in ten typefaces, turned, coloured, on textured ground, blurred and " +
-		"noisy; drawn by this program, so nothing is downloaded.",
+	Summary: "Letters and digits of three alphabets in ten typefaces: rotated, coloured, on textured backgrounds, blurred and " +
+		"noisy. The program draws them, so nothing is downloaded.",
 	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Size: 32, Train: 10000, Test: 2500,
-	Layout: "no files: drawn on the spot, the same pictures on every machine\n" +
-		"data.train_per_class (100) and data.test_per_class (25) ask for more or fewer; the first ones stay the same",
+	Layout: "no files; the images are drawn when needed, and are the same on every machine\n" +
+		"data.train_per_class (100) and data.test_per_class (25) change their number; the first ones stay the same",
 	Source:   "this program, from the Go fonts of golang.org/x/image",
 	Licence:  "Apache-2.0 as this program; the Go fonts are under a BSD licence",
-	Citation: "none; name this program and its version",
+	Citation: "none; please name this program and its version",
 	Example:  "ocl run --data glyphs",
 	MinSize:  glyphMinSize, MaxSize: glyphMaxSize, MaxPerClass: glyphMaxPerClass,
 	open: openGlyphs,
 }
 
-// glyphClasses are the characters, one class each: Latin letters and digits, Greek, Cyrillic. Left out is what could only
-// be told apart by its size or by the alphabet it comes from (O o 0, C c, P and Greek Ρ, …).
+// glyphClasses are the characters, one class each: digits and Latin, Greek and Cyrillic letters. Characters that differ only
+// in size or in their alphabet are left out (O o 0, C c, P and Greek Ρ, …).
 const glyphClasses = "0123456789" +
 	"ABCDEFGHJKLMNPQRSTUVWXYZ" +
 	"abdefghijmnqrt" +
@@ -63,11 +63,11 @@ const (
 	glyphMaxBytes                         = 16 << 30
 )
 
-// openGlyphs draws the data set. Picture i of a split shows class i mod 100 and depends on nothing but the split, i and
-// the size: asking for more appends pictures, asking for another size draws the same scenes larger or smaller.
+// openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on the
+// size. So a larger number appends images, and another size draws the same scenes larger or smaller.
 func openGlyphs(spec Spec) (*Set, error) {
 	if bits.UintSize < 64 {
-		return nil, errors.New("this machine's integers have 32 bits; the pictures are drawn with 64; use a 64-bit build")
+		return nil, errors.New("this is a 32-bit build, but the images are drawn with integers of 64 bits. Use a 64-bit build")
 	}
 	size, err := orDefault("size", spec.Size, glyphSize, glyphMinSize, glyphMaxSize)
 	if err != nil {
@@ -87,8 +87,8 @@ func openGlyphs(spec Spec) (*Set, error) {
 	}
 	set := &Set{Name: "glyphs", C: 3, H: size, W: size, Classes: len(outlines[0])}
 	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > glyphMaxBytes {
-		return nil, fmt.Errorf("%d pictures a class of %d×%d pixels need %s bytes; want at most %s; lower data.size, "+
-			"data.train_per_class or data.test_per_class", train+test, size, size, thousands(bytes), thousands(glyphMaxBytes))
+		return nil, fmt.Errorf("%d images per class of %d×%d pixels need %s bytes, more than the limit of %s. "+
+			"Lower data.size, data.train_per_class or data.test_per_class", train+test, size, size, thousands(bytes), thousands(glyphMaxBytes))
 	}
 	for _, r := range glyphClasses {
 		set.ClassNames = append(set.ClassNames, string(r))
@@ -106,12 +106,12 @@ func orDefault(key string, v, def, lo, hi int) (int, error) {
 		return def, nil
 	}
 	if v < lo || v > hi {
-		return 0, fmt.Errorf("%s %d; want %d to %d, or 0 for %d; set data.%s", key, v, lo, hi, def, key)
+		return 0, fmt.Errorf("data.%s: %d is out of range. Use %d to %d, or 0 for the default %d", key, v, lo, hi, def)
 	}
 	return v, nil
 }
 
-// drawGlyphs draws perClass pictures of every class, on all processors: every picture has its own random numbers, so the
+// drawGlyphs draws perClass images of every class, on all processors: every image has its own random numbers, so the
 // work may be divided in any way.
 func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Split {
 	n, image := perClass*set.Classes, set.ImageLen()
@@ -142,11 +142,11 @@ func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Spli
 	return s
 }
 
-// dice is the random source of one picture, SplitMix64 (Steele, Lea, Flood 2014). It is written out here because the
-// pictures must never change, not even with a new Go.
+// dice is the random source of one image, SplitMix64 (Steele, Lea, Flood 2014). It is written out here because the
+// images must never change, not even with a new Go.
 type dice struct{ state uint64 }
 
-// newDice starts the numbers of picture i of the stream called name; FNV-1a of the name separates the streams.
+// newDice starts the numbers of image i of the stream called name; FNV-1a of the name separates the streams.
 func newDice(name string, i uint64) *dice {
 	h := uint64(14695981039346656037)
 	for k := range len(name) {

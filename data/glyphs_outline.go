@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -47,7 +48,7 @@ func loadOutline(f *sfnt.Font, r rune) (outline, error) {
 		return outline{}, err
 	}
 	if index == 0 {
-		return outline{}, fmt.Errorf("is not in the font; want one that is")
+		return outline{}, errors.New("the font does not have it. Choose another character")
 	}
 	// At as many 1/64 pixels an em as the em has units, the coordinates are font units.
 	segments, err := f.LoadGlyph(&buf, index, fixed.Int26_6(f.UnitsPerEm()), &sfnt.LoadGlyphOptions{})
@@ -67,7 +68,7 @@ func loadOutline(f *sfnt.Font, r rune) (outline, error) {
 			c := o.contours[last]
 			o.contours[last] = flatten(c, c[len(c)-1], at(s.Args[0]), at(s.Args[1]))
 		default:
-			return outline{}, fmt.Errorf("has cubic curves; want a TrueType font")
+			return outline{}, errors.New("its outline has cubic curves. Use a TrueType font")
 		}
 	}
 	lo, hi := o.contours[0][0], o.contours[0][0]

@@ -1,7 +1,7 @@
 package data
 
-// How hard the pictures are. Values that grow with a picture's strength are given for the strongest. With these a network
-// trained offline on the default pictures is right in most but not all cases, and one that sees each picture once, in ten
+// How hard the images are. Values that grow with an image's strength are given for the strongest. With these a network
+// trained offline on the default images is right in most but not all cases, and one that sees each image once, in ten
 // tasks, still learns: docs/data.md has the figures and the script that prints them.
 const (
 	glyphTurn       = 14000 // tangent of half the largest angle, in 1/65536: 24 degrees
@@ -12,7 +12,7 @@ const (
 	glyphShift      = 5000  // of the centre, in 1/65536 of the side
 	glyphDark       = 160   // brightest channel of the ground, of 255; the character is always the brighter of the two,
 	glyphContrast   = 64    // by at least this much in luminance,
-	glyphFade       = 44    // less this much in a strong picture
+	glyphFade       = 44    // less this much in a strong image
 	glyphTexture    = 70    // amplitude of the ground's pattern, of 255
 	glyphClutter    = 4     // most shapes strewn over the ground
 	glyphBlur       = 120   // variance of the blur at 32×32, in 1/256 pixel²
@@ -39,7 +39,7 @@ func newPainter(size int) *painter {
 	return p
 }
 
-// paint draws one picture into dst [3,size,size]: ground, pattern, clutter, shadow, character, blur, noise. The draws
+// paint draws one image into dst [3,size,size]: ground, pattern, clutter, shadow, character, blur, noise. The draws
 // before the noise do not depend on the size.
 func (p *painter) paint(dst []uint8, outlines [][]outline, font, class, strength int, d *dice) {
 	ground := anyColour(glyphDark, d)
@@ -73,7 +73,7 @@ func nearby(c colour, play int, d *dice) colour {
 	return c
 }
 
-// slope fills the picture with a colour that runs into another one in a random direction.
+// slope fills the image with a colour that runs into another one in a random direction.
 func (p *painter) slope(from colour, d *dice) {
 	to := nearby(from, 2*glyphColourPlay, d)
 	cos, sin := rotation(d.between(-65536, 65536)) // half a turn; the other half swaps the colours
@@ -202,7 +202,7 @@ func (p *painter) frame(fill int) affine {
 	return affine{xx: p.size * fill, yy: p.size * fill, dx: half, dy: half}
 }
 
-// character draws the outline, turned, sheared, stretched and shifted, on some pictures with a shadow.
+// character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow.
 func (p *painter) character(o *outline, ink colour, d *dice) {
 	cos, sin := rotation(d.around(glyphTurn))
 	shear, wide := d.around(glyphShear), 65536+d.around(glyphStretch)
@@ -232,7 +232,7 @@ func (p *painter) stamp(o *outline, m affine) {
 	p.raster.fill()
 }
 
-// blend lays a colour that runs from the top's to the bottom's over the picture where the raster is covered; opacity in
+// blend lays a colour that runs from the top's to the bottom's over the image where the raster is covered; opacity in
 // 1/256.
 func (p *painter) blend(top, bottom colour, opacity int) {
 	for y := range p.size {

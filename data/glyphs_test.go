@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestGlyphsAreTheSameEverywhere pins pictures of both splits and three sizes. If it fails on one machine only, the drawing
+// TestGlyphsAreTheSameEverywhere pins images of both splits and three sizes. If it fails on one machine only, the drawing
 // depends on the machine; if it fails everywhere, the data set has changed, and with it every number measured on it: that
 // is a [NUMBERS] entry of the changelog.
 func TestGlyphsAreTheSameEverywhere(t *testing.T) {
@@ -62,24 +62,24 @@ func TestGlyphsShape(t *testing.T) {
 		for i, y := range s.Y {
 			count[y]++
 			if s.Domain[i] < 0 || s.Domain[i] > 9 || !(s.Strength[i] >= 0 && s.Strength[i] <= 1) {
-				t.Errorf("picture %d: font %d, strength %v", i, s.Domain[i], s.Strength[i])
+				t.Errorf("image %d: font %d, strength %v", i, s.Domain[i], s.Strength[i])
 			}
 		}
 		if slices.Min(count) != slices.Max(count) {
-			t.Errorf("between %d and %d pictures a class, want equally many", slices.Min(count), slices.Max(count))
+			t.Errorf("between %d and %d images per class, want equally many", slices.Min(count), slices.Max(count))
 		}
 	}
 	if slices.Equal(set.Train.X[:set.ImageLen()], set.Test.X[:set.ImageLen()]) {
-		t.Error("the first training and test pictures are the same")
+		t.Error("the first training and test images are the same")
 	}
 }
 
-// TestMoreGlyphsKeepTheFirst asks for more pictures, and for the same scenes at another size.
+// TestMoreGlyphsKeepTheFirst asks for more images, and for the same scenes at another size.
 func TestMoreGlyphsKeepTheFirst(t *testing.T) {
 	few := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 1, TestPerClass: 1})
 	many := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 3, TestPerClass: 1})
 	if !slices.Equal(few.Train.X, many.Train.X[:len(few.Train.X)]) {
-		t.Error("asking for more pictures changed the first ones")
+		t.Error("asking for more images changed the first ones")
 	}
 	large := openSmall(t, Spec{Name: "glyphs", Size: 64, TrainPerClass: 1, TestPerClass: 1})
 	if !slices.Equal(few.Train.Domain, large.Train.Domain) || !slices.Equal(few.Train.Strength, large.Train.Strength) {
@@ -94,7 +94,7 @@ func TestMoreGlyphsKeepTheFirst(t *testing.T) {
 	}
 }
 
-// meanDifference compares a picture of 32×32 with one of 64×64 by their means over 8×8 blocks of the former.
+// meanDifference compares an image of 32×32 with one of 64×64 by their means over 8×8 blocks of the former.
 func meanDifference(a, b []uint8) float64 {
 	block := func(p []uint8, side, c, y, x int) float64 {
 		n, sum := side/4, 0
@@ -121,12 +121,12 @@ func TestGlyphsFaults(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{Name: "glyphs", Size: 7}, "size 7; want 8 to 512"},
-		{Spec{Name: "glyphs", Size: 513}, "size 513"},
-		{Spec{Name: "glyphs", TrainPerClass: -1}, "train_per_class -1"},
-		{Spec{Name: "glyphs", TestPerClass: 10001}, "test_per_class 10001"},
-		{Spec{Name: "glyphs", Size: 512, TrainPerClass: 10000}, "want at most 17,179,869,184"},
-		{Spec{Name: "cifar10"}, `unknown data set "cifar10"; want cifar100, glyphs, npz`},
+		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use 8 to 512"},
+		{Spec{Name: "glyphs", Size: 513}, "size: 513"},
+		{Spec{Name: "glyphs", TrainPerClass: -1}, "train_per_class: -1"},
+		{Spec{Name: "glyphs", TestPerClass: 10001}, "test_per_class: 10001"},
+		{Spec{Name: "glyphs", Size: 512, TrainPerClass: 10000}, "more than the limit of 17,179,869,184"},
+		{Spec{Name: "cifar10"}, `unknown data set "cifar10". Use one of cifar100, glyphs, npz`},
 	} {
 		if _, err := Open(c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want it to say %q", c.spec, err, c.want)
@@ -147,9 +147,9 @@ func TestGlyphLimits(t *testing.T) {
 		size, perClass int
 		want           string
 	}{
-		{info.MinSize - 1, 1, fmt.Sprintf("want %d to %d,", info.MinSize, info.MaxSize)},
-		{info.MaxSize + 1, 1, fmt.Sprintf("want %d to %d,", info.MinSize, info.MaxSize)},
-		{info.MinSize, info.MaxPerClass + 1, fmt.Sprintf("want 1 to %d,", info.MaxPerClass)},
+		{info.MinSize - 1, 1, fmt.Sprintf("Use %d to %d,", info.MinSize, info.MaxSize)},
+		{info.MaxSize + 1, 1, fmt.Sprintf("Use %d to %d,", info.MinSize, info.MaxSize)},
+		{info.MinSize, info.MaxPerClass + 1, fmt.Sprintf("Use 1 to %d,", info.MaxPerClass)},
 	} {
 		_, err := Open(Spec{Name: "glyphs", Size: c.size, TrainPerClass: c.perClass, TestPerClass: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -32,7 +32,7 @@ func zeros(t *testing.T, head []byte, n int) []byte {
 	return append(out, 1, 0, 0, 0xff, 0xff) // a last block, empty
 }
 
-// bomb is an .npz file whose x_train holds n MiB of black pictures, 32×32.
+// bomb is an .npz file whose x_train holds n MiB of black images, 32×32.
 func bomb(t *testing.T, n int) []byte {
 	t.Helper()
 	head := array{descr: "|u1", shape: fmt.Sprintf("(%d, 32, 32)", n<<10)}.bytes()
@@ -79,7 +79,7 @@ func TestNPZBomb(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	want := fmt.Sprintf("x_train: shape [%d 32 32] makes the set take 16,842,752,000 bytes; want at most %s", mib<<10, thousands(32*int64(len(b))))
+	want := fmt.Sprintf("x_train: shape [%d 32 32] needs 16,842,752,000 bytes of memory, but at most %s are allowed", mib<<10, thousands(32*int64(len(b))))
 	if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "without compression, with numpy.savez") {
 		t.Errorf("got %v, want it to say %q and what to do", err, want)
 	}
@@ -100,7 +100,7 @@ func TestNPZShapeBomb(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), "needs 16384000128 bytes with its header, and there are 164") {
+	if err == nil || !strings.Contains(err.Error(), "needs 16384000128 bytes with its header, but there are 164") {
 		t.Errorf("got %v", err)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
@@ -127,9 +127,9 @@ func TestNPZLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	pictures := make([]uint8, 50<<20)
-	if err := x.pictures(pictures, "CHW", 1, 1024); err != nil {
-		t.Errorf("the bomb's pictures cannot be read: %v", err)
+	images := make([]uint8, 50<<20)
+	if err := x.images(images, "CHW", 1, 1024); err != nil {
+		t.Errorf("the bomb's images cannot be read: %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestArchiveNamesAreNotShown(t *testing.T) {
 	files["train.bin"] = files["train.bin"][:83]
 	b := packTarGz(files)
 	_, err := smallFormat.readArchive(bytes.NewReader(b))
-	if err == nil || !strings.HasPrefix(err.Error(), "train.bin: is 83 bytes") {
+	if err == nil || !strings.HasPrefix(err.Error(), "train.bin is truncated: it has 83 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -21,13 +22,13 @@ var (
 )
 
 // header reads the header of an array, format 1 to 3, and checks that the shape fills the entry of size bytes exactly.
-// It is our own, beside the one of sbinet/npyio that the tests write with, because that one allocates whatever length the
-// file claims and panics on a malformed dictionary.
+// The tests write with sbinet/npyio. This reader is our own, because theirs allocates whatever length the file states and
+// panics on a malformed dictionary.
 func (a *npy) header(size int64) error {
-	const again = "write the file again with numpy.savez"
+	const again = "Write the file again with numpy.savez"
 	var fixed [8]byte
 	if _, err := io.ReadFull(a.in, fixed[:]); err != nil || string(fixed[:6]) != "\x93NUMPY" {
-		return fmt.Errorf("is no NumPy array; %s", again)
+		return fmt.Errorf("this is not a NumPy array. %s", again)
 	}
 	width := 2
 	if fixed[6] >= 2 {
@@ -35,19 +36,19 @@ func (a *npy) header(size int64) error {
 	}
 	var length [4]byte
 	if _, err := io.ReadFull(a.in, length[:width]); err != nil || fixed[6] < 1 || fixed[6] > 3 {
-		return fmt.Errorf("array format %d.%d; want 1 to 3; %s", fixed[6], fixed[7], again)
+		return fmt.Errorf("the array has format %d.%d, but formats 1 to 3 are read. %s", fixed[6], fixed[7], again)
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxNPYHeader {
-		return fmt.Errorf("header of %d bytes; want at most %d; %s", n, maxNPYHeader, again)
+		return fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, maxNPYHeader, again)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(a.in, text); err != nil {
-		return fmt.Errorf("header: %w; %s", err, again)
+		return fmt.Errorf("header: %w. %s", err, again)
 	}
 	descr, fortran, shape := npyDescr.FindSubmatch(text), npyFortran.FindSubmatch(text), npyShape.FindSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
-		return fmt.Errorf("header %.80q; want descr, fortran_order and shape of a plain array; %s", text, again)
+		return fmt.Errorf("the header %.80q lacks descr, fortran_order or shape of a plain array. %s", text, again)
 	}
 	a.dtype = string(descr[1])
 	count, err := a.setShape(string(shape[1]))
@@ -55,14 +56,14 @@ func (a *npy) header(size int64) error {
 		return err
 	}
 	if bytes.Equal(fortran[1], []byte("True")) && len(a.shape) > 1 {
-		return fmt.Errorf("is in Fortran order; want C order; write numpy.ascontiguousarray of it")
+		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
 	}
 	bytesPer := int64(0)
 	if len(a.dtype) > 2 {
 		bytesPer, _ = strconv.ParseInt(a.dtype[2:], 10, 32)
 	}
 	if want := int64(len(fixed)+width) + int64(n) + count*bytesPer; bytesPer <= 0 || bytesPer > 16 || want != size {
-		return fmt.Errorf("shape %v of %q needs %d bytes with its header, and there are %d; the file is damaged, write it again",
+		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again",
 			a.shape, a.dtype, want, size)
 	}
 	return nil
@@ -77,13 +78,13 @@ func (a *npy) setShape(text string) (int64, error) {
 		}
 		d, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || d > maxNPZBytes {
-			return 0, fmt.Errorf("shape (%.60s); want extents up to %d", text, int64(maxNPZBytes))
+			return 0, fmt.Errorf("the shape (%.60s) has a number above %d. Write a smaller array", text, int64(maxNPZBytes))
 		}
 		if a.shape = append(a.shape, int(d)); len(a.shape) > 8 {
-			return 0, fmt.Errorf("shape (%.60s…); want at most 4 axes", text)
+			return 0, fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them", text)
 		}
 		if count > 0 && d > maxNPZBytes/count {
-			return 0, fmt.Errorf("shape (%.60s); want at most %d values", text, int64(maxNPZBytes))
+			return 0, fmt.Errorf("the shape (%.60s) has more than %d values. Write a smaller array", text, int64(maxNPZBytes))
 		}
 		count *= d
 	}

@@ -14,7 +14,7 @@ import (
 
 var npzInfo = Info{
 	Name: "npz", Title: "your own arrays",
-	Summary: "Any labelled pictures, from a NumPy .npz file: a stream from the first day.",
+	Summary: "Your own labelled images, from a NumPy .npz file.",
 	Shape:   "1 or 3 channels, any height and width", NeedsDir: true,
 	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
 		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
@@ -35,7 +35,7 @@ const (
 	maxNPZRatio  = 32        // or so many for each byte of the file
 )
 
-// npzLimit is how many bytes pictures and labels from a file of size bytes may take.
+// npzLimit is how many bytes images and labels from a file of size bytes may take.
 func npzLimit(size int64) int64 {
 	return min(max(freeNPZBytes, maxNPZRatio*min(size, maxNPZBytes)), maxNPZBytes)
 }
@@ -47,7 +47,7 @@ func openNPZ(spec Spec) (*Set, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check --data-dir", shown(name), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause(err))
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -64,19 +64,18 @@ func openNPZ(spec Spec) (*Set, error) {
 // findNPZ returns the file that dir names, or the only .npz file in it.
 func findNPZ(dir string) (string, error) {
 	if dir == "" {
-		return "", errors.New("no file was given; want an .npz file with x_train, y_train, x_test and y_test; " +
-			"pass --data-dir FILE.npz, see `ocl data info npz`")
+		return "", errors.New("no file is given. Use --data-dir FILE.npz, a file with x_train, y_train, x_test and y_test")
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; want an .npz file; check --data-dir", shown(dir), cause(err))
+		return "", fmt.Errorf("%s: %w. Use --data-dir with an .npz file", shown(dir), cause(err))
 	}
 	if !info.IsDir() {
 		return dir, nil
 	}
 	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.npz"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("%s: found %d .npz files in this folder; want one; pass --data-dir FILE.npz", shown(dir), len(found))
+		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir), len(found))
 	}
 	return found[0], nil
 }
@@ -90,7 +89,7 @@ func escapeGlob(dir string) string {
 func readNPZ(r io.ReaderAt, size int64) (*Set, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("not an .npz file (%w); want one written by numpy.savez or numpy.savez_compressed", err)
+		return nil, fmt.Errorf("this is not an .npz file (%w). Write it with numpy.savez or numpy.savez_compressed", err)
 	}
 	set := &Set{Name: "npz"}
 	if err := readNPZSplit(set, &set.Train, archive, "train", size); err != nil {
@@ -119,19 +118,19 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	if set.C == 0 {
 		set.C, set.H, set.W = c, h, w
 	} else if c != set.C || h != set.H || w != set.W {
-		return fmt.Errorf("%s: pictures of %d×%d×%d; want %d×%d×%d as in x_train; make both alike",
+		return fmt.Errorf("%s has images of %d×%d×%d, but x_train of %d×%d×%d. Make both alike",
 			x.name, c, h, w, set.C, set.H, set.W)
 	}
 	n := x.shape[0]
-	// Pictures are a byte each pixel, labels four bytes; the other half that was read counts too.
+	// Images are a byte each pixel, labels four bytes; the other half that was read counts too.
 	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(len(set.Train.X)) + 4*int64(len(set.Train.Y))
 	if limit := npzLimit(size); need > limit {
-		return fmt.Errorf("%s: shape %v makes the set take %s bytes; want at most %s from a file of %s, which is %s bytes or %d times the "+
-			"file, but no more than %s; if the pictures are right, write the file without compression, with numpy.savez",
-			x.name, x.shape, thousands(need), thousands(limit), thousands(size), thousands(freeNPZBytes), maxNPZRatio, thousands(maxNPZBytes))
+		return fmt.Errorf("%s: shape %v needs %s bytes of memory, but at most %s are allowed for a file of %s bytes. If the images are right, "+
+			"write the file without compression, with numpy.savez",
+			x.name, x.shape, thousands(need), thousands(limit), thousands(size))
 	}
 	split.X = make([]uint8, n*c*h*w)
-	if err := x.pictures(split.X, order, c, h*w); err != nil {
+	if err := x.images(split.X, order, c, h*w); err != nil {
 		return err
 	}
 	y, err := openNPY(archive, "y_"+half, size)
@@ -140,23 +139,23 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	}
 	defer y.Close()
 	if len(y.shape) == 0 || len(y.shape) > 2 || len(y.shape) == 2 && y.shape[1] != 1 {
-		return fmt.Errorf("%s: has shape %v; want [N]: one class a picture", y.name, y.shape)
+		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.name, y.shape)
 	}
 	if y.shape[0] != n {
-		return fmt.Errorf("%s: %d labels for %d pictures; want one label a picture", y.name, y.shape[0], n)
+		return fmt.Errorf("%s has %d labels for %d images. Use one label per image", y.name, y.shape[0], n)
 	}
 	split.Y = make([]int32, n)
 	return y.integers(split.Y)
 }
 
-// checkNPZLabels sets the number of classes and refuses gaps: a class without pictures could be in no task.
+// checkNPZLabels sets the number of classes and refuses gaps: a class without images could be in no task.
 func checkNPZLabels(set *Set) error {
 	n := set.Train.Len()
 	top := -1
 	for i, y := range set.Train.Y {
 		if y < 0 || int(y) >= n {
-			return fmt.Errorf("y_train: record %d: label %d; want labels from 0 to K-1 without gaps; renumber them "+
-				"(numpy.unique with return_inverse does)", i, y)
+			return fmt.Errorf("y_train: record %d has label %d, but labels must go from 0 to K-1 without gaps. Renumber them "+
+				"with numpy.unique and return_inverse", i, y)
 		}
 		top = max(top, int(y))
 	}
@@ -166,15 +165,15 @@ func checkNPZLabels(set *Set) error {
 	}
 	for k, ok := range seen {
 		if !ok {
-			return fmt.Errorf("y_train: class %d has no picture, class %d has; want labels from 0 to K-1 without gaps; "+
-				"renumber them (numpy.unique with return_inverse does)", k, top)
+			return fmt.Errorf("y_train: class %d has no image, but class %d has, and labels must have no gaps. "+
+				"Renumber them with numpy.unique and return_inverse", k, top)
 		}
 	}
 	set.Classes = top + 1
 	for i, y := range set.Test.Y {
 		if y < 0 || int(y) > top {
-			return fmt.Errorf("y_test: record %d: label %d; want 0 to %d as in y_train; drop the picture or train on its "+
-				"class too", i, y, top)
+			return fmt.Errorf("y_test: record %d has label %d, but the labels in y_train go from 0 to %d. Remove the image, or add "+
+				"its class to the training images", i, y, top)
 		}
 	}
 	return nil
@@ -202,18 +201,18 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 		}
 	}
 	if entry == nil {
-		return nil, fmt.Errorf("%s: missing; the file has %s; want x_train, y_train, x_test and y_test",
+		return nil, fmt.Errorf("%s is missing; the file has %s. Write x_train, y_train, x_test and y_test into it",
 			name, shorten(names))
 	}
 	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
 	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
 	if packed > uint64(size) || whole > 1032*packed+1032 || whole > maxNPZBytes {
-		return nil, fmt.Errorf("%s: %d bytes are announced by an entry of %d in a file of %d; want at most %d; the file "+
-			"is damaged, write it again", name, whole, packed, size, min(1032*packed+1032, maxNPZBytes))
+		return nil, fmt.Errorf("%s: an entry of %d bytes in a file of %d cannot hold %d bytes, as it states. The file is damaged; "+
+			"write it again", name, packed, size, whole)
 	}
 	r, err := entry.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; write the file again with numpy.savez", name, err)
+		return nil, fmt.Errorf("%s: %w. Write the file again with numpy.savez", name, err)
 	}
 	a := &npy{name: name, in: bufio.NewReaderSize(r, 1<<18), close: r.Close}
 	if err := a.header(int64(whole)); err != nil {
@@ -223,30 +222,31 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	return a, nil
 }
 
-// layout says how the pictures lie: "HWC" or "CHW", and their extents.
+// layout says how the images lie: "HWC" or "CHW", and their extents.
 func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
 	case a.dtype != "|u1" && a.dtype != "<u1" && a.dtype != "=u1" && a.dtype != ">u1":
-		return "", 0, 0, 0, fmt.Errorf("%s: has dtype %q; want uint8, from 0 to 255; convert it with astype(numpy.uint8), or where its values go from 0 to 1 with (255 * x).round().astype(numpy.uint8)",
+		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8. Convert values from 0 to 255 with astype(numpy.uint8), and values "+
+			"from 0 to 1 with (255 * x).round().astype(numpy.uint8)",
 			a.name, a.dtype)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]
-	case len(s) == 4 && channels(s[3]): // first, as a picture 3 rows high is rarer than NHWC
+	case len(s) == 4 && channels(s[3]): // first, as an image 3 rows high is rarer than NHWC
 		order, c, h, w = "HWC", s[3], s[1], s[2]
 	case len(s) == 4 && channels(s[1]):
 		order, c, h, w = "CHW", s[1], s[2], s[3]
 	default:
-		return "", 0, 0, 0, fmt.Errorf("%s: has shape %v; want [N,H,W,C], [N,C,H,W] with C of 1 or 3, or [N,H,W]", a.name, s)
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W]", a.name, s)
 	}
 	if a.shape[0] == 0 || h == 0 || w == 0 {
-		return "", 0, 0, 0, fmt.Errorf("%s: has shape %v; want at least one picture of at least one pixel", a.name, a.shape)
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use at least one image of at least one pixel", a.name, a.shape)
 	}
 	return order, c, h, w, nil
 }
 
-// pictures reads all pictures into dst [N,C,H,W], turning HWC into CHW one picture at a time.
-func (a *npy) pictures(dst []uint8, order string, c, plane int) error {
+// images reads all images into dst [N,C,H,W], turning HWC into CHW one image at a time.
+func (a *npy) images(dst []uint8, order string, c, plane int) error {
 	buf := make([]uint8, c*plane)
 	for i := 0; i*c*plane < len(dst); i++ {
 		image := dst[i*c*plane : (i+1)*c*plane]
@@ -254,7 +254,7 @@ func (a *npy) pictures(dst []uint8, order string, c, plane int) error {
 			buf = image
 		}
 		if _, err := io.ReadFull(a.in, buf); err != nil {
-			return fmt.Errorf("%s: record %d: %w; the file is truncated or damaged, write it again", a.name, i, err)
+			return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
 		}
 		if order == "CHW" || c == 1 {
 			continue
@@ -275,13 +275,13 @@ func (a *npy) integers(dst []int32) error {
 		kind, width = a.dtype[1], int(a.dtype[2]-'0')
 	}
 	if kind != 'i' && kind != 'u' {
-		return fmt.Errorf("%s: has dtype %q; want integers; convert it with astype(numpy.int64)", a.name, a.dtype)
+		return fmt.Errorf("%s has dtype %q, but labels are integers. Convert them with astype(numpy.int64)", a.name, a.dtype)
 	}
 	big := a.dtype[0] == '>'
 	var buf [8]byte
 	for i := range dst {
 		if _, err := io.ReadFull(a.in, buf[:width]); err != nil {
-			return fmt.Errorf("%s: record %d: %w; the file is truncated or damaged, write it again", a.name, i, err)
+			return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
 		}
 		v := uint64(0)
 		for k, b := range buf[:width] {
@@ -296,8 +296,8 @@ func (a *npy) integers(dst []int32) error {
 			signed = int64(v<<(64-8*width)) >> (64 - 8*width)
 		}
 		if signed < 0 || signed > math.MaxInt32 {
-			return fmt.Errorf("%s: record %d: label %d; want labels from 0 to K-1 without gaps; renumber them "+
-				"(numpy.unique with return_inverse does)", a.name, i, signed)
+			return fmt.Errorf("%s: record %d has label %d, but labels must go from 0 to K-1 without gaps. Renumber them "+
+				"with numpy.unique and return_inverse", a.name, i, signed)
 		}
 		dst[i] = int32(signed)
 	}
@@ -308,9 +308,9 @@ func (a *npy) integers(dst []int32) error {
 func (a *npy) end() error {
 	switch _, err := a.in.ReadByte(); {
 	case err == nil:
-		return fmt.Errorf("%s: bytes after the last record; the file is damaged, write it again", a.name)
+		return fmt.Errorf("%s has bytes after the last record. The file is damaged; write it again", a.name)
 	case !errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: %w; the file is damaged, write it again", a.name, err)
+		return fmt.Errorf("%s: %w. The file is damaged; write it again", a.name, err)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (a array) bytes() []byte {
 	return append(append(b, header...), a.data...)
 }
 
-// arrays is a whole small data set of three classes: NHWC training pictures 2×2×3, NCHW would be the same bytes read
+// arrays is a whole small data set of three classes: NHWC training images 2×2×3, NCHW would be the same bytes read
 // otherwise.
 func arrays() map[string]array {
 	return map[string]array{
@@ -86,7 +86,7 @@ func TestNPZLayouts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		c, h, w int
-		pixel   byte // channel 1 (or 0), row 1, column 0 of picture 2
+		pixel   byte // channel 1 (or 0), row 1, column 0 of image 2
 		set     func(files)
 	}{
 		{"NHWC", 3, 2, 2, 2*12 + (1*2+0)*3 + 1, func(files) {}},
@@ -149,7 +149,7 @@ func TestNPZLabelsOfEveryWidth(t *testing.T) {
 func TestNPZAgainstNpyio(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "mine.npz")
-	// npyio writes slices as one axis: labels only; the pictures get their shape from a header of our own.
+	// npyio writes slices as one axis: labels only; the images get their shape from a header of our own.
 	w, err := npz.Create(name)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestNPZAgainstNpyio(t *testing.T) {
 		}
 		a.Close()
 	}
-	if _, err := Open(Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train: has shape [3]") {
+	if _, err := Open(Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train has shape [3]") {
 		t.Errorf("got %v, want an error of the shape", err)
 	}
 }
@@ -207,25 +207,25 @@ func TestNPZFaults(t *testing.T) {
 		name, want string
 		harm       func(files)
 	}{
-		{"missing", `x_train: missing; the file has "y_train", "x_test", "y_test"`, func(f files) { delete(f, "x_train") }},
-		{"float pictures", `x_train: has dtype "<f4"; want uint8`, x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
-		{"float labels", `y_train: has dtype "<f8"; want integers`, y(func(a *array) { a.descr = "<f8" })},
-		{"rank", "x_train: has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
-		{"channels", "x_train: has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
-		{"no picture", "at least one picture", x(func(a *array) { a.shape, a.data = "(0, 2, 2, 3)", nil })},
+		{"missing", `x_train is missing; the file has "y_train", "x_test", "y_test"`, func(f files) { delete(f, "x_train") }},
+		{"float images", `x_train has dtype "<f4" instead of uint8`, x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
+		{"float labels", `y_train has dtype "<f8", but labels are integers`, y(func(a *array) { a.descr = "<f8" })},
+		{"rank", "x_train has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
+		{"channels", "x_train has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
+		{"no image", "at least one image", x(func(a *array) { a.shape, a.data = "(0, 2, 2, 3)", nil })},
 		{"truncated", "needs", x(func(a *array) { a.data = a.data[:35] })},
 		{"oversized", "needs", x(func(a *array) { a.data = append(a.data, 0) })},
-		{"huge", "want extents up to", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
-		{"overflow", "want at most", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
+		{"huge", "has a number above", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
+		{"overflow", "has more than", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
 		{"Fortran", "Fortran order", x(func(a *array) { a.fortran = "True" })},
 		{"object", "needs", y(func(a *array) { a.descr = "|O" })},
-		{"label shape", "y_train: has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
-		{"label count", "y_train: 2 labels for 3 pictures", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
-		{"negative label", "y_train: record 1: label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
-		{"large label", "record 0: label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
-		{"gap", "y_train: class 1 has no picture", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
-		{"test label", "y_test: record 0: label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
-		{"other size", "x_test: pictures of 3×1×4; want 3×2×2", func(f files) {
+		{"label shape", "y_train has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
+		{"label count", "y_train has 2 labels for 3 images", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
+		{"negative label", "y_train: record 1 has label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
+		{"large label", "record 0 has label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
+		{"gap", "y_train: class 1 has no image", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
+		{"test label", "y_test: record 0 has label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
+		{"other size", "x_test has images of 3×1×4, but x_train of 3×2×2", func(f files) {
 			f["x_test"] = array{descr: "|u1", shape: "(1, 1, 4, 3)", data: counting(12)}
 		}},
 	} {
@@ -250,7 +250,7 @@ func TestNPZWrongPlace(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{"", "--data-dir FILE.npz"},
 		{filepath.Join(dir, "nowhere.npz"), "no such file or directory"},
-		{dir, "found 0 .npz files"},
+		{dir, "the folder has 0 .npz files"},
 		{text, "not an .npz file"},
 	} {
 		_, err := Open(Spec{Name: "npz", Dir: c.dir})
@@ -271,7 +271,7 @@ func TestNPZLiesAboutItsSize(t *testing.T) {
 	e.Write([]byte{1, 2, 3, 4})
 	w.Close()
 	_, err = readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err == nil || !strings.Contains(err.Error(), "are announced by an entry of 4") {
+	if err == nil || !strings.Contains(err.Error(), "an entry of 4 bytes") {
 		t.Errorf("got %v, want the announced size refused", err)
 	}
 }
@@ -288,7 +288,7 @@ func packArrays(xTrain, yTrain, xTest, yTest []byte) []byte {
 	return buf.Bytes()
 }
 
-// written is the bytes of a set as an archive: NHWC pictures, labels of four bytes.
+// written is the bytes of a set as an archive: NHWC images, labels of four bytes.
 func written(set *Set) []byte {
 	var entries [][]byte
 	for _, s := range []Split{set.Train, set.Test} {
@@ -332,10 +332,10 @@ func FuzzNPZ(f *testing.F) {
 			again := written(set)
 			back, err := readNPZ(bytes.NewReader(again), int64(len(again)))
 			if err != nil {
-				t.Fatalf("%d×%d×%d, %d and %d pictures: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(), set.Test.Len(), err)
+				t.Fatalf("%d×%d×%d, %d and %d images: written, they are not read again: %v", set.C, set.H, set.W, set.Train.Len(), set.Test.Len(), err)
 			}
 			if digest(back) != digest(set) {
-				t.Errorf("%d×%d×%d, %d and %d pictures: written and read again they differ", set.C, set.H, set.W, set.Train.Len(), set.Test.Len())
+				t.Errorf("%d×%d×%d, %d and %d images: written and read again they differ", set.C, set.H, set.W, set.Train.Len(), set.Test.Len())
 			}
 		}
 	})

@@ -14,14 +14,14 @@ import (
 
 // PreviewOptions say what a contact sheet shows; the zero value is a good sheet.
 type PreviewOptions struct {
-	Samples int  // pictures a class; default 8, fewer where the set has fewer
+	Samples int  // images per class; default 8, fewer where the set has fewer
 	Classes int  // classes from the first on; default all, at most 200
 	Columns int  // blocks of classes side by side; default so that the sheet is about square
-	Cell    int  // smallest side of a picture on the sheet, in pixels; default 40
-	Test    bool // pictures of the test half
+	Cell    int  // smallest side of an image on the sheet, in pixels; default 40
+	Test    bool // images of the test half
 }
 
-// Preview draws a contact sheet: a row of pictures for each class with its name before it. The pictures are the first of
+// Preview draws a contact sheet: a row of images for each class with its name before it. The images are the first of
 // their class, enlarged by whole factors without smoothing, so that every pixel can be seen.
 func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 	split := set.Train
@@ -74,7 +74,7 @@ func orValue(v, def int) int {
 	return v
 }
 
-// firstOfClass returns the indices of the first pictures of each class, and the length of the longest row.
+// firstOfClass returns the indices of the first images of each class, and the length of the longest row.
 func firstOfClass(split Split, classes, samples int) (rows [][]int, most int) {
 	rows = make([][]int, classes)
 	for i, y := range split.Y {
@@ -86,7 +86,7 @@ func firstOfClass(split Split, classes, samples int) (rows [][]int, most int) {
 	return rows, most
 }
 
-// labelFace is large enough to be read beside a picture and holds Latin, Greek and Cyrillic.
+// labelFace is large enough to be read beside an image and holds Latin, Greek and Cyrillic.
 func labelFace() (font.Face, error) {
 	parsed, err := opentype.Parse(goregular.TTF)
 	if err != nil {
@@ -95,7 +95,7 @@ func labelFace() (font.Face, error) {
 	return opentype.NewFace(parsed, &opentype.FaceOptions{Size: 15, DPI: 72, Hinting: font.HintingFull})
 }
 
-// paste draws a picture [C,H,W] with its corner at p, every pixel scale×scale large.
+// paste draws an image [C,H,W] with its corner at p, every pixel scale×scale large.
 func (s *Set) paste(dst *image.RGBA, p image.Point, pixels []uint8, scale int) {
 	plane := s.H * s.W
 	for y := range s.H * scale {

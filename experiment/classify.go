@@ -31,7 +31,7 @@ func newClassifiers(names []string, l ocl.Learner) (classifiers, error) {
 			continue
 		}
 		if c.open == nil || c.open.Parts().Memory == nil {
-			return c, fmt.Errorf("classifiers: ncm takes class means of the memory, and the method shows none. Take ncm out of --classifiers")
+			return c, fmt.Errorf("classifiers: ncm needs stored samples, but the method has none. Remove ncm from --classifiers")
 		}
 		c.ncm = &learner.NCM{}
 	}
@@ -48,7 +48,7 @@ func (c *classifiers) fit(ctx context.Context) error {
 		return err
 	}
 	if !c.ncm.Fitted() {
-		return fmt.Errorf("classifiers: ncm takes class means of the memory, and the memory is empty. Use a larger --memory")
+		return fmt.Errorf("classifiers: ncm needs stored samples, but the memory is empty. Use a larger --memory")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type desk struct {
 // result of a run that ended before.
 func (d *desk) claim(j Job) (kept *result.Result, err error) {
 	if err := checkpoint.MakeFolder(d.folder); err != nil {
-		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // whoever holds the lock, it is over
 		return kept, err
@@ -33,7 +33,7 @@ func (d *desk) claim(j Job) (kept *result.Result, err error) {
 		return kept, err
 	}
 	if err := removeTemporaries(d.folder); err != nil {
-		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	return nil, d.writeConfig(j)
 }
@@ -49,7 +49,7 @@ func (d *desk) writeConfig(j Job) error {
 		return err
 	}
 	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
-		return fmt.Errorf("%w. Make room or choose another --out", err)
+		return fmt.Errorf("%w. Make room on the disk, or choose another --out", err)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (d *desk) writeConfig(j Job) error {
 func (d *desk) openJournal(length int64, j Job) (whole bool, err error) {
 	path := filepath.Join(d.folder, EventsFile)
 	if d.journal, whole, err = openJournal(path, length, j.id, j.Key); err != nil {
-		return false, fmt.Errorf("%s cannot be written: %w. Make room or choose another --out", path, err)
+		return false, fmt.Errorf("%s cannot be written: %w. Make room on the disk, or choose another --out", path, err)
 	}
 	if err := checkpoint.SyncFolder(d.folder); err != nil {
 		return false, fmt.Errorf("%w. %s", err, makeRoom)

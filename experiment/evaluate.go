@@ -83,7 +83,7 @@ func (e *evaluator) test(ctx context.Context, c *classifiers, set int, found []e
 		all += len(b.Y)
 	}
 	if all == 0 {
-		return fmt.Errorf("test set %d is empty. Use data with at least one test sample in it", set+1)
+		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
 	}
 	for i := range found {
 		found[i].accuracy[set] = float64(right[i]) / float64(all)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"ocl"
@@ -98,10 +99,10 @@ func Open(c config.Config, o Options) (*Experiment, error) {
 	return plan(c, o, set)
 }
 
-// With is another experiment over the data that x has open already. The two differ in other keys than those of data.
+// With is another experiment over the data that x has opened. Its config has the same keys of data.
 func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
 	if c.Data != x.config.Data {
-		return nil, errors.New("experiment: the config names other data than those that are open. Open it by itself")
+		return nil, errors.New("experiment: the config names other data than those that are open. Use Open for it")
 	}
 	if err := check(c, o); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func check(c config.Config, o Options) error {
 		return err
 	}
 	if o.Workers < 0 || o.Concurrency < 0 {
-		return fmt.Errorf("experiment: %d workers and %d runs at once are given. Give 1 or more, or 0 to have them chosen", o.Workers, o.Concurrency)
+		return fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice", o.Workers, o.Concurrency)
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
-	examined := map[string]bool{} // methods with their tricks: what fits together does so with every seed
+	examined := map[string]bool{} // methods with their tricks; the seed makes no difference
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
@@ -146,7 +147,7 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 	return x, nil
 }
 
-// chooseEngine settles the engine: what the environment asks for, else what the config asks for, else what is best here.
+// chooseEngine chooses the engine: that of the environment, else that of the config, else the fastest of this machine.
 func (x *Experiment) chooseEngine() error {
 	e, env := &x.config.Engine, nn.EngineOfEnvironment()
 	for _, v := range []struct {
@@ -157,13 +158,14 @@ func (x *Experiment) chooseEngine() error {
 			continue
 		}
 		if *v.value != "" {
-			x.notes = append(x.notes, fmt.Sprintf("%s=%s overrides %s, which is %s", v.variable, v.asked, v.key, *v.value))
+			x.notes = append(x.notes, fmt.Sprintf("%s=%s overrides %s of the config (%s)", v.variable, v.asked, v.key, *v.value))
 		}
 		*v.value = v.asked
 	}
 	if e.Kernel != "" && !slices.Contains(nn.Kernels(), e.Kernel) {
-		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels; it has %v. "+
-			"Use a machine that has them. To start anew with other kernels, whose results differ in their last bits, use --kernel and another --out", e.Kernel, nn.Kernels())
+		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels, only %s. "+
+			"Use another machine, or start again with another --kernel and --out; the results then differ in their last bits",
+			e.Kernel, strings.Join(nn.Kernels(), ", "))
 	}
 	chosen := nn.DefaultEngine()
 	if e.Kernel == "" {
@@ -175,15 +177,15 @@ func (x *Experiment) chooseEngine() error {
 	return nil
 }
 
-// facts are what an experiment has to know of its network before a run begins. It is the same in all runs.
+// facts are what an experiment must know about its network before a run begins. They are the same in all runs.
 type facts struct {
 	engine config.Engine // what the network's arithmetic really is
 	flops  int64         // to predict an image
 	params int
 }
 
-// ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that do not divide their
-// classes. A person mends it in the config.
+// ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that cannot share its
+// classes equally. A person can fix the config.
 var ErrUnfit = errors.New("the config does not fit the data")
 
 // unfit marks an error without changing its text.
@@ -192,8 +194,8 @@ type unfit struct{ error }
 func (e unfit) Unwrap() error      { return e.error }
 func (unfit) Is(target error) bool { return target == ErrUnfit }
 
-// examine builds the stream of a job and drops it, so it finds what does not fit together. The first one also settles what to
-// evaluate and tells the facts of the network.
+// examine builds the stream of a job and drops it, to find what does not fit together. The first call also sets what to
+// evaluate and the facts of the network.
 func (x *Experiment) examine(j Job) error {
 	st, err := newStream(x.set, j.Config)
 	if err != nil {
@@ -234,5 +236,5 @@ func (x *Experiment) Config() config.Config { return x.config.Clone() }
 // Jobs lists the runs of the experiment in the order in which they start.
 func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 
-// Notes are worth saying aloud before the experiment runs: that an environment variable overrides its config.
+// Notes are for the person, before the experiment runs: an environment variable overrides the config.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }

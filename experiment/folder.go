@@ -61,7 +61,7 @@ func (x *Experiment) setUpFolder() error {
 		return err // without a lock file in a folder that is not ours
 	}
 	if err := checkpoint.MakeFolder(out); err != nil {
-		return fmt.Errorf("experiment: %w. Choose an --out that can be written", err)
+		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
 	lock, err := lockFolder(out, LockFile, inTurn)
 	if err != nil {
@@ -77,7 +77,7 @@ func (x *Experiment) setUpFolder() error {
 		if err := clearExperiment(out); err != nil {
 			return err
 		}
-	} else if same, err := x.examineFolder(); err != nil || same { // another process may have made something of it since
+	} else if same, err := x.examineFolder(); err != nil || same { // another process may have set it up since
 		return err
 	}
 	text, err := x.config.YAML()
@@ -85,13 +85,13 @@ func (x *Experiment) setUpFolder() error {
 		return err
 	}
 	if err := checkpoint.WriteBytesAtomic(filepath.Join(out, ConfigFile), text); err != nil {
-		return fmt.Errorf("experiment: %s cannot be written: %w. Make room or choose another --out", out, err)
+		return fmt.Errorf("experiment: %s cannot be written: %w. Make room on the disk, or choose another --out", out, err)
 	}
 	return nil
 }
 
-// examineFolder looks at the folder and changes nothing. same is true where it holds this very experiment. One that the
-// experiment may not use is an error.
+// examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the experiment
+// may not use is an error.
 func (x *Experiment) examineFolder() (same bool, err error) {
 	out := x.opts.Out
 	entries, err := os.ReadDir(out)
@@ -106,8 +106,8 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	case errors.Is(err, fs.ErrNotExist) && onlyOurs(entries):
 		return false, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("experiment: %s: the folder holds other files and no %s. Choose another --out, or use it all the same with --force; "+
-			"the other files stay", out, ConfigFile)
+		return false, fmt.Errorf("experiment: %s: the folder has other files and no %s. Choose another --out, or use this folder with --force, "+
+			"which keeps the other files", out, ConfigFile)
 	case err != nil:
 		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
@@ -131,25 +131,25 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	runs := Schema().Runs(old)
 	for _, r := range runs {
 		if !ours[schema.Canonical(r)] {
-			return false, fmt.Errorf("experiment: %s: the folder holds a different experiment: %s. %s", out, config.Difference(old, x.config), x.remedyFor(old))
+			return false, fmt.Errorf("experiment: %s: the folder has a different experiment: %s. %s", out, config.Difference(old, x.config), x.remedyFor(old))
 		}
 	}
 	return len(runs) == len(x.jobs) && config.Difference(old, x.config) == "", nil
 }
 
-// remedyFor is what to do about another experiment in the folder.
+// remedyFor says what to do about another experiment in the folder.
 func (x *Experiment) remedyFor(old config.Config) string {
 	longer := x.config
 	longer.Methods, longer.Method, longer.Tricks, longer.Memory = old.Methods, old.Method, old.Tricks, old.Memory
 	longer.Runs, longer.Seed = old.Runs, old.Seed
 	if config.Difference(old, longer) == "" {
-		return "To add runs to it, list those that it has too (--method, --trick, --runs, --seed): they are kept. Or choose another --out"
+		return "To add runs to it, also list the runs that it has (--method, --trick, --runs, --seed), or choose another --out"
 	}
 	return "Choose another --out, or replace it with --force"
 }
 
-// checkStrays refuses a folder with a run that would be one of the experiment's if it had not been made with other data, another
-// numbers version or another engine: the experiment would mix what cannot be compared.
+// checkStrays refuses a folder with a run that has the config of one of our runs, but was made with other data, another numbers
+// version or another engine. The experiment would mix runs that cannot be compared.
 func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	keys, byConfig, schema := map[string]bool{}, map[string]Job{}, Schema()
 	for _, j := range x.jobs {
@@ -163,7 +163,7 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 		folder := filepath.Join(x.opts.Out, e.Name())
 		made := madeIn(folder)
 		if made.older {
-			return fmt.Errorf("experiment: %s: an older ocl made this run, which this one cannot continue. Choose another --out, or replace the experiment with --force", folder)
+			return fmt.Errorf("experiment: %s: an older ocl made this run, and this ocl cannot continue it. Choose another --out, or replace the experiment with --force", folder)
 		}
 		if j, ours := byConfig[schema.Canonical(made.id.config)]; made.run && made.id.numbers > 0 && ours {
 			if err := j.id.accept(made.id); err != nil {
@@ -174,15 +174,15 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	return nil
 }
 
-// trace is what the files in a folder say of the run that made them.
+// trace is what the files in a folder say about the run that made them.
 type trace struct {
 	run   bool     // it is the folder of a run
-	older bool     // of a program that had no keys yet
-	id    identity // its numbers are 0 where no file says what the run was made with
+	older bool     // made by an ocl without keys of runs
+	id    identity // its numbers are 0 if no file says what the run was made with
 }
 
-// madeIn looks for a run in a folder. What it was made with stands in the first line of its events; where that is missing, its
-// result or a checkpoint says it too.
+// madeIn looks for a run in a folder. The first line of its events says what it was made with. If that is missing, its result
+// or a checkpoint says it.
 func madeIn(folder string) (t trace) {
 	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
 	if err != nil {
@@ -190,7 +190,7 @@ func madeIn(folder string) (t trace) {
 		return trace{run: err == nil, older: err == nil}
 	}
 	if t.id.config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
-		return trace{} // somebody else's, or a newer program's
+		return trace{} // it is not ours, or that of a newer ocl
 	}
 	t.run = true
 	if f, err := os.Open(filepath.Join(folder, EventsFile)); err == nil {
@@ -365,7 +365,7 @@ func keptResult(folder string, j Job) (*result.Result, error) {
 	err = j.id.accept(identity{config: r.Config, data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
 		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution})
 	if err == nil {
-		err = fmt.Errorf("its key is %s, and that of the run is %s. Remove the file, %s", quoted(r.Key), j.Key, startAnew)
+		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", quoted(r.Key), j.Key, startAnew)
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -102,7 +102,7 @@ func TestOtherExperimentRefused(t *testing.T) {
 	other := small
 	other.Optimizer.LR = 0.05
 	_, err := Run(context.Background(), other, Options{Out: out})
-	want := "the folder holds a different experiment: optimizer.lr is 0.1 there and 0.05 here. Choose another --out"
+	want := "the folder has a different experiment: optimizer.lr is 0.1 there and 0.05 here. Choose another --out"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -159,7 +159,7 @@ func TestForeignFolderRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(out, "thesis.tex"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, out, "the folder holds other files and no experiment.yaml")
+	refused(t, out, "the folder has other files and no experiment.yaml")
 	if n := len(tree(t, out)); n != 1 {
 		t.Errorf("%d files, want 1", n)
 	}
@@ -248,7 +248,7 @@ func TestAddingComputesOnlyWhatIsNew(t *testing.T) {
 		}
 	}
 	c.Runs = 2
-	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here. To add runs to it, list those that it has too") {
+	if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "runs is 3 there and 2 here. To add runs to it, also list the runs that it has") {
 		t.Errorf("an experiment with fewer runs takes the folder: %v", err)
 	}
 	if _, err := Resume(context.Background(), out, Options{}); err != nil {
@@ -340,7 +340,7 @@ func TestStrayRunsRefused(t *testing.T) {
 			}
 		}
 	}
-	refused("it was made with data sha256:0")
+	refused("it was made with the data sha256:0")
 	if err := os.Remove(filepath.Join(stray, RunConfigFile)); err != nil {
 		t.Fatal(err)
 	}

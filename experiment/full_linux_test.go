@@ -81,7 +81,7 @@ func TestDiskFullInTheMiddle(t *testing.T) {
 				t.Fatalf("the run ended well: %s", text)
 			}
 			for _, part := range []string{"\nexperiment: er, seed 1: task ", filepath.Join(folder, tt.file), "file too large",
-				"Make room, then run the same again"} {
+				"Make room on the disk, then give the same command again"} {
 				if !strings.Contains("\n"+string(text), part) {
 					t.Errorf("the error does not say %q: %s", part, text)
 				}

@@ -162,5 +162,5 @@ func (j *journal) told(err error) error {
 	return nil
 }
 
-// makeRoom is what to do when a file of a run cannot be written.
-const makeRoom = "Make room, then run the same again"
+// makeRoom is what to do if a file of a run cannot be written.
+const makeRoom = "Make room on the disk, then give the same command again"

@@ -13,8 +13,9 @@ import (
 	"ocl/experiment/result"
 )
 
-// Load reads a config file: YAML, JSON, or the result.json of a run, also one that gzip compressed, which gives the config of that same run with its engine.
-// With an error, c is what could be read. notes are worth saying aloud: that another numbers version made the result, so that the same run may end in other figures.
+// Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config of that
+// same run with its engine. With an error, c is what could be read. notes are for the person: that another numbers version
+// made the result, so that the same run may end in other numbers.
 func Load(path string) (c config.Config, notes []string, err error) {
 	c = config.Default()
 	text, err := readSome(path)
@@ -22,7 +23,7 @@ func Load(path string) (c config.Config, notes []string, err error) {
 		return c, nil, fmt.Errorf("config: %s: %w", path, err)
 	}
 	if err != nil {
-		return c, nil, fmt.Errorf("config: %w. Give the path of a YAML config or of a result.json", err)
+		return c, nil, fmt.Errorf("config: %w. Give the path of a config file or of a result.json", err)
 	}
 	var head struct {
 		Format string `json:"format"`
@@ -43,16 +44,16 @@ func Load(path string) (c config.Config, notes []string, err error) {
 		c.Engine.Convolution = r.Provenance.Convolution
 	}
 	if n := r.Provenance.Numbers; n != result.Numbers {
-		notes = append(notes, fmt.Sprintf("%s: made with numbers version %d; this program has %d, so its figures may differ", path, n, result.Numbers))
+		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ", path, n, result.Numbers))
 	}
 	return c, notes, nil
 }
 
-// maxResult is the most that is read of a JSON file: what package result takes, and a byte that shows that there is more.
+// maxResult is the most that is read of a JSON file: what package result reads, and a byte that shows that there is more.
 const maxResult = 64<<20 + 1
 
-// readSome reads a file as far as it can be a config or a result: what is longer is refused by those who parse it, and a disk
-// image or an endless pipe is not read into memory first.
+// readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a disk image
+// or an endless pipe is not read into memory first.
 func readSome(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

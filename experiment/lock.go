@@ -11,25 +11,25 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Files that processes lock. They are empty and stay, as taking one away would let two processes lock two files of that name.
+// Files that processes lock. They are empty and never removed: otherwise two processes could lock two files of one name.
 const (
-	// LockFile is locked in the folder of a run while the run is at work, and in that of an experiment for the moment in which it
-	// is set up.
+	// LockFile is locked in the folder of a run while the run is at work, and in the folder of an experiment while the folder is
+	// set up.
 	LockFile = ".lock"
-	// UseFile is locked in the folder of an experiment by all that run it, together: while one does, nothing is removed there.
+	// UseFile is locked in the folder of an experiment by all processes that run it. Nothing is removed there meanwhile.
 	UseFile = ".use"
 )
 
 // patience is how long a process waits for another one that sets up the same experiment.
 const patience = 20 * time.Second
 
-// ErrBusy is wrapped by errors about a run or an experiment that another process, or another call in this one, is at work on.
-var ErrBusy = errors.New("another ocl is at work there")
+// ErrBusy is wrapped by errors about a run or an experiment that another process or another call of this process runs.
+var ErrBusy = errors.New("another ocl is using the folder")
 
-// folderLock is a right in a folder. The system takes it back when the process ends, however it ends. The nil lock is none.
+// folderLock is a lock on a folder. The system releases it when the process ends, however it ends. nil is no lock.
 type folderLock struct{ file *flock.Flock }
 
-// lockFolder locks a file of a folder that exists, by a way of locking. One that is locked already is an error that wraps [ErrBusy].
+// lockFolder locks a file of a folder that exists, in the way of how. If it is locked already, the error wraps [ErrBusy].
 func lockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*folderLock, error) {
 	path := filepath.Join(folder, name)
 	// Network file systems that make flock out of byte ranges want a file opened for writing.
@@ -37,9 +37,9 @@ func lockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*fol
 	locked, err := how(file)
 	switch {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("experiment: %s cannot be locked: %w. Use a folder on a file system with locks, where files can be written", path, err)
+		return nil, fmt.Errorf("experiment: %s cannot be locked: %w. Choose a folder that can be written, on a file system with locks", path, err)
 	case !locked:
-		return nil, fmt.Errorf("experiment: %s: %w. Wait until it has ended, or choose another --out", folder, ErrBusy)
+		return nil, fmt.Errorf("experiment: %s: %w. Wait until it has finished, or choose another --out", folder, ErrBusy)
 	}
 	return &folderLock{file}, nil
 }
@@ -50,7 +50,7 @@ func alone(f *flock.Flock) (bool, error) { return f.TryLock() }
 // together locks for any number of processes.
 func together(f *flock.Flock) (bool, error) { return f.TryRLock() }
 
-// inTurn locks for one process, and waits for another one for a while.
+// inTurn locks for one process, and waits some time for another one.
 func inTurn(f *flock.Flock) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -59,6 +59,6 @@ func inTurn(f *flock.Flock) (bool, error) {
 
 func (l *folderLock) unlock() {
 	if l != nil {
-		_ = l.file.Close() // the end of the process does it if this cannot
+		_ = l.file.Close() // otherwise the end of the process releases it
 	}
 }

@@ -27,9 +27,9 @@ func inUse(t *testing.T, out string, c config.Config) {
 	_, resume := Resume(context.Background(), out, Options{})
 	_, resumeOne := Resume(context.Background(), filepath.Join(out, jobsOf(t, c)[0].Folder), Options{})
 	for name, err := range map[string]error{"run": run, "force": force, "resume": resume, "resume one": resumeOne} {
-		want := filepath.Join(out, jobsOf(t, c)[0].Folder) + ": another ocl is at work there"
+		want := filepath.Join(out, jobsOf(t, c)[0].Folder) + ": another ocl is using the folder"
 		if name == "force" {
-			want = out + ": another ocl is at work there"
+			want = out + ": another ocl is using the folder"
 		}
 		if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "Wait") || !strings.Contains(err.Error(), "--out") {
 			t.Errorf("%s: got %v\nwant %s", name, err, want)

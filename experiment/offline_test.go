@@ -31,9 +31,9 @@ func TestOfflineBesideOthers(t *testing.T) {
 		eval, protocol string
 		tasks, steps   int
 	}{
-		{config.EvalSeen, config.ProtocolStandard, 5, 57}, // 600 pictures in batches of 32, three times
+		{config.EvalSeen, config.ProtocolStandard, 5, 57}, // 600 images in batches of 32, three times
 		{config.EvalFinal, config.ProtocolStandard, 5, 57},
-		{config.EvalAll, config.ProtocolSurvey, 3, 33}, // 360 pictures; the incomplete batch is dropped
+		{config.EvalAll, config.ProtocolSurvey, 3, 33}, // 360 images; the incomplete batch is dropped
 	} {
 		c := offline()
 		c.Eval, c.Protocol = tt.eval, tt.protocol

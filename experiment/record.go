@@ -35,7 +35,7 @@ func (p *position) parts() checkpoint.Parts {
 		checkpoint.Values("position", &p.task, &p.batch, (*int)(&p.phase), &p.step, &p.correct, &p.samples),
 		checkpoint.Then(func() error {
 			if p.phase < waiting || p.phase > prepared {
-				return fmt.Errorf("checkpoint: section position has phase %d. It was made by another version of the program", p.phase)
+				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Another version of ocl made the file", p.phase)
 			}
 			return nil
 		}),

@@ -22,10 +22,10 @@ func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error
 	return x.Run(ctx)
 }
 
-// OpenResumed opens the experiment in a folder to continue it, or the one around the folder of a run to continue that run alone.
+// OpenResumed opens an experiment to continue it. dir is its folder, or the folder of one of its runs to continue only that run.
 func OpenResumed(dir string, o Options) (*Experiment, error) {
 	if o.Force {
-		return nil, errors.New("experiment: resume: --force starts again, and --resume goes on. Take one of the two away")
+		return nil, errors.New("experiment: resume: --force starts again, but --resume continues. Remove one of them")
 	}
 	full, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,16 +40,16 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		return Open(c, o)
 	}
 	if _, err := os.Stat(filepath.Join(dir, olderSteps)); err == nil {
-		return nil, fmt.Errorf("experiment: resume: %s: an older ocl made this run, which this one cannot continue. Use that one, or start the run again", dir)
+		return nil, fmt.Errorf("experiment: resume: %s: an older ocl made this run, and this ocl cannot continue it. Use the older ocl, or start the run again", dir)
 	}
 	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); err != nil {
-		return nil, fmt.Errorf("experiment: resume: %s: there is no %s of an experiment and no %s of a run. "+
-			"Give the --out of an experiment or the folder of a run in it", dir, ConfigFile, RunConfigFile)
+		return nil, fmt.Errorf("experiment: resume: %s: the folder has neither the %s of an experiment nor the %s of a run. "+
+			"Give the folder of an experiment or of one of its runs", dir, ConfigFile, RunConfigFile)
 	}
 	o.Out = filepath.Dir(full)
 	whole, err := readConfig(filepath.Join(o.Out, ConfigFile))
-	if err != nil { // a run by itself, in a folder that was moved out of its experiment
-		return nil, fmt.Errorf("experiment: resume: %s: the folder around it has no readable %s: %w. Put the run back into its experiment, "+
+	if err != nil { // the folder of the run was moved out of its experiment
+		return nil, fmt.Errorf("experiment: resume: %s: the folder above it has no readable %s: %w. Put the run back into its experiment, "+
 			"or start it again with `ocl run --config %s`", dir, ConfigFile, err, filepath.Join(dir, RunConfigFile))
 	}
 	x, err := Open(whole, o)
@@ -70,7 +70,7 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("experiment: resume: %s is no run of the experiment in %s. Give the experiment's folder to resume all its runs", dir, o.Out)
+	return nil, fmt.Errorf("experiment: resume: %s is not a run of the experiment in %s. Give the folder of the experiment to resume all its runs", dir, o.Out)
 }
 
 // readConfig reads a config that the program wrote.

@@ -321,12 +321,12 @@ func TestOthersRefused(t *testing.T) {
 		change func(*identity)
 		want   string
 	}{
-		{func(id *identity) { id.data = "sha256:0" }, "it was made with data sha256:0, and this run has sha256:"},
-		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels, and this run uses "},
-		{func(id *identity) { id.convolution = "abacus" }, "it was made with abacus convolutions, and this run uses " +
+		{func(id *identity) { id.data = "sha256:0" }, "it was made with the data sha256:0, but this run has sha256:"},
+		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels, but this run uses "},
+		{func(id *identity) { id.convolution = "abacus" }, "it was made with abacus convolutions, but this run uses " +
 			convolutionOf(t) + ". Set OCL_CONV=abacus, or start again with another --out"},
-		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99, and this program has "},
-		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, and this program has "},
+		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99, but this ocl has "},
+		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, but this ocl has "},
 		{func(id *identity) { id.config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
 	} {
 		out, folder, c := interrupted(t)
@@ -361,7 +361,7 @@ func TestOthersRefused(t *testing.T) {
 		{func(r *result.Result) { r.Provenance.Kernel = "abacus" }, "it was made with the abacus"},
 		{func(r *result.Result) { r.Provenance.Convolution = "abacus" }, "it was made with abacus convolutions"},
 		{func(r *result.Result) { r.Provenance.Numbers = 1 }, "it was made with numbers version 1"},
-		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0" }, "it was made with data sha256:0"},
+		{func(r *result.Result) { r.Provenance.DataDigest = "sha256:0" }, "it was made with the data sha256:0"},
 		{func(r *result.Result) {}, "its key is 0000"},
 	} {
 		other := *whole
@@ -403,7 +403,7 @@ func TestRenamedKeyRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Run(context.Background(), c, Options{Out: out})
-	for _, want := range []string{"step-31.ckpt", "unknown key replay.steps_each", "Another version of the program made it"} {
+	for _, want := range []string{"step-31.ckpt", "unknown key replay.steps_each", "Another version of ocl made it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

@@ -125,7 +125,7 @@ func (p *party) collect(ctx context.Context) ([]*result.Result, error) {
 	}
 	err := errors.Join(p.errs...)
 	if ctx.Err() != nil && done < len(p.results) {
-		how := "Nothing was saved; give an output folder to be able to resume"
+		how := "Nothing was saved. Set an output folder to be able to resume"
 		if out := p.x.opts.Out; out != "" {
 			how = "Continue with `ocl run --resume " + out + "`"
 		}
@@ -223,7 +223,7 @@ func (r *run) whole(ctx context.Context) (*result.Result, error) {
 		if kept != nil {
 			r.at.step = r.plan.Steps
 			r.begin()
-			r.note(fmt.Sprintf("%s is %s already; its result is kept", r.job.Folder, kept.Outcome.State))
+			r.note(fmt.Sprintf("%s is already %s; its result is kept", r.job.Folder, kept.Outcome.State))
 			return kept, nil
 		}
 	}
@@ -298,7 +298,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 		return kept, err
 	}
 	if d.store, err = openSnapshots(filepath.Join(d.folder, CheckpointDir), r.x.opts.interval()); err != nil {
-		return nil, fmt.Errorf("%w. Choose an --out that can be written", err)
+		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	d.store.told, d.store.note, d.store.patient = r.ev.Checkpointed, r.note, r.x.opts.hooks.checkpointSteps > 0
 	length, err := r.load()
@@ -310,7 +310,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 		return nil, err
 	}
 	if !whole {
-		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing; the numbers do not depend on it", filepath.Join(d.folder, EventsFile), r.at.step))
+		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing. The results do not depend on them", filepath.Join(d.folder, EventsFile), r.at.step))
 	}
 	d.store.taken = time.Now()
 	if r.at.phase == waiting && r.at.step == 0 {

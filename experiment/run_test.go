@@ -257,9 +257,9 @@ func TestBadFit(t *testing.T) {
 		change func(*config.Config)
 		want   string
 	}{
-		{func(c *config.Config) { c.Stream.Tasks = 7 }, "tasks 7 do not divide the 100 classes"},
+		{func(c *config.Config) { c.Stream.Tasks = 7 }, "7 tasks cannot share 100 classes"},
 		{func(c *config.Config) { c.Stream.ClassOrder = config.Order{Classes: []int{1, 0}} }, "class_order: the list has 2 classes"},
-		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "mean has 1 values; want 3"},
+		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "stream.mean has 1 values, but the images have 3 channels"},
 		{func(c *config.Config) { c.Network.Name = "resnet18" }, "data.size: 8 is too small for resnet18, which needs images of at least 25"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},

@@ -68,7 +68,7 @@ func (s *snapshots) wait() error {
 	return saveError(err)
 }
 
-// watch tells what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
+// watch reports what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
 func (s *snapshots) watch() error {
 	if s == nil {
 		return nil
@@ -78,7 +78,7 @@ func (s *snapshots) watch() error {
 	return saveError(err)
 }
 
-// tell passes on what the writing goroutine has done.
+// tell reports what the writing goroutine has done.
 func (s *snapshots) tell() {
 	for {
 		select {
@@ -138,7 +138,7 @@ func (r *run) save() error {
 	return r.desk.store.save(r.at.step, c, r.desk.journal.sync)
 }
 
-// parts is all that the run goes on from. made is the identity that the checkpoint has, and length that of events.jsonl.
+// parts is everything that the run continues from. made is the identity in the checkpoint, length the length of events.jsonl.
 func (r *run) parts(made *identity, length *int64) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Sub("identity", made.parts()),
@@ -155,9 +155,9 @@ func (r *run) encode(e *checkpoint.Encoder) error {
 	return r.parts(&made, &length).SaveState(e)
 }
 
-// load continues from the newest whole checkpoint of the folder and returns the length of events.jsonl at it; without any
-// checkpoint the run starts at step 0. Damaged files that it passes over are told as notes. One of another run, or of
-// other data, numbers, kernels or convolutions, is refused.
+// load continues from the newest checkpoint of the folder that is not damaged, and returns the length of events.jsonl at that
+// step. Without a checkpoint the run starts at step 0. Damaged files are skipped, with a note. A checkpoint of another run, or
+// of other data, numbers, kernels or convolutions, is refused.
 func (r *run) load() (eventsLength int64, err error) {
 	got, err := r.desk.store.dir.Load()
 	switch {
@@ -170,7 +170,7 @@ func (r *run) load() (eventsLength int64, err error) {
 		return 0, err
 	}
 	for _, skipped := range got.Skipped {
-		r.note(fmt.Sprintf("%v; going on from %s, the one before", skipped, filepath.Base(got.Path)))
+		r.note(fmt.Sprintf("%v. Continuing from the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
 	}
 	if err := r.decode(got.Decoder(), &eventsLength); err != nil {
 		return 0, fmt.Errorf("%s: %w", got.Path, err)
@@ -188,7 +188,7 @@ func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 	return r.checkFound()
 }
 
-// checkFound holds what was loaded to what a result may hold: otherwise the run would end in one that nobody can read.
+// checkFound checks that what was loaded can be written into a result. Otherwise the run would end in one that cannot be read.
 func (r *run) checkFound() error {
 	res, err := r.assembly().result(result.Outcome{State: result.Interrupted, Step: r.at.step})
 	if err == nil {
@@ -198,7 +198,7 @@ func (r *run) checkFound() error {
 		err = r.found.upTo(r.at)
 	}
 	if err != nil {
-		return fmt.Errorf("checkpoint: what it says was found is not of this run: %w. Another version of the program made it; use that one, %s", err, startAnew)
+		return fmt.Errorf("checkpoint: its measurements do not fit this run: %w. Another version of ocl made it; use that one, %s", err, startAnew)
 	}
 	return nil
 }

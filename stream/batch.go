@@ -19,7 +19,7 @@ func newBuffer(b int, set *data.Set) *buffer {
 	return &buffer{x: x, y: make([]ocl.Label, b), view: tensor.Tensor{Shape: []int{b, set.C, set.H, set.W}}}
 }
 
-// fill decodes the pictures in list into buf.
+// fill decodes the images in list into buf.
 func (s *Tasks) fill(buf *buffer, from *data.Split, list []int32) ocl.Batch {
 	size, plane := s.set.ImageLen(), s.set.H*s.set.W
 	for i, at := range list {

@@ -55,7 +55,7 @@ func classOrder(classes int, opts Options) []int {
 	return order
 }
 
-// byClass lists the pictures of each class.
+// byClass lists the images of each class.
 func byClass(classes int, labels []int32) [][]int32 {
 	lists := make([][]int32, classes)
 	for i, y := range labels {

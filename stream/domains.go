@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,20 +10,21 @@ import (
 	"ocl/internal/rng"
 )
 
-// domains brings new instances of the same classes with every task (survey §3.1, domain-incremental): those of domains that no
-// other task has, equally many domains for each. The domains of the glyphs are their typefaces. The order of the domains comes
-// from the source "stream/domain-order" of the seed; Given takes them as the data set counts them.
+// domains brings new instances of the same classes with every task (survey §3.1, domain-incremental). Each task has its own
+// domains, and all tasks have equally many. The domains of the glyphs are their typefaces. The order of the domains comes
+// from the source "stream/domain-order" of the seed; Given takes the order of the data set.
 var domains = Kind{
-	Name: "domains", Scenario: ocl.DomainIncremental, AllClasses: true, Summary: "the same classes in other domains, such as the typefaces of glyphs; for data sets that know of domains",
+	Name: "domains", Scenario: ocl.DomainIncremental, AllClasses: true,
+	Summary: "each task has all classes, in other domains, such as the typefaces of glyphs; for data sets with domains",
 	check: func(set *data.Set, o Options) error {
 		n := len(set.Domains)
 		switch {
 		case n == 0 || set.Train.Domain == nil || set.Test.Domain == nil:
-			return fmt.Errorf("kind domains: the data set %s knows of no domains. Use glyphs, or --stream classes", set.Name)
+			return fmt.Errorf("kind domains: the data set %s has no domains. Use --data glyphs, or --stream classes", set.Name)
 		case o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0:
-			return fmt.Errorf("kind domains: %d tasks do not divide the %d domains of %s. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
+			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
-			return fmt.Errorf("kind domains: a list of classes is given, but every task has all classes. Set stream.class_order to random or given")
+			return errors.New("kind domains: a list of classes is given, but every task has all classes. Set stream.class_order to random or given")
 		}
 		return nil
 	},

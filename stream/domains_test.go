@@ -71,8 +71,8 @@ func TestDomains(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Tasks: 3}, "3 tasks do not divide the 10 domains of glyphs"},
-		{Options{Tasks: 20}, "20 tasks do not divide the 10 domains"},
+		{Options{Tasks: 3}, "3 tasks cannot share the 10 domains of glyphs equally"},
+		{Options{Tasks: 20}, "20 tasks cannot share the 10 domains"},
 		{Options{Tasks: 2, ClassOrder: []int{0}}, "every task has all classes"},
 	} {
 		tt.o.Kind, tt.o.Batch = "domains", 10
@@ -80,7 +80,7 @@ func TestDomains(t *testing.T) {
 			t.Errorf("got %v, want %s", err, tt.want)
 		}
 	}
-	if _, err := Split(tiny(4, 3, 2), Options{Kind: "domains", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "knows of no domains") {
+	if _, err := Split(tiny(4, 3, 2), Options{Kind: "domains", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "has no domains") {
 		t.Errorf("a set without domains: %v", err)
 	}
 	if _, err := Split(set, Options{Kind: "domain", Tasks: 1, Batch: 2}); err == nil || !strings.Contains(err.Error(), "Did you mean domains?") {

@@ -20,7 +20,7 @@ type Offline struct {
 	*Tasks
 	epochs, size int
 	dropLast     bool
-	all          []int32 // the pictures of all tasks, in the order of the data set
+	all          []int32 // the images of all tasks, in the order of the data set
 	order        []int32 // those of an epoch, in the order of delivery
 	buf          *buffer
 	from         int // batch at which Train begins
@@ -31,7 +31,7 @@ var (
 	_ ocl.Seeker = (*Offline)(nil)
 )
 
-// Offline returns a view of the stream that delivers all its training pictures epochs times in batches of the given size;
+// Offline returns a view of the stream that delivers all its training images epochs times in batches of the given size;
 // dropLast leaves out the incomplete last batch of each epoch. The order of epoch e comes from the source
 // "stream/offline/e" of the seed. The stream itself must not be ranged over any more, and must keep its incomplete batches.
 func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
@@ -42,8 +42,8 @@ func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
 	slices.Sort(o.all)
 	o.order = make([]int32, len(o.all))
 	if epochs < 1 || batch < 1 || dropLast && batch > len(o.all) {
-		return nil, fmt.Errorf("stream: offline: %d epochs in batches of %d; want at least 1 of each, and where incomplete batches are "+
-			"dropped no more than the %d training pictures in a batch; correct the options", epochs, batch, len(o.all))
+		return nil, fmt.Errorf("stream: offline: %d epochs in batches of %d are out of range. Use at least 1 of each, and batches of at most %d, "+
+			"the number of training images, if incomplete batches are dropped", epochs, batch, len(o.all))
 	}
 	o.buf = newBuffer(min(batch, len(o.all)), s.set)
 	return o, nil
@@ -74,8 +74,8 @@ func (o *Offline) perEpoch() int {
 	return (len(o.all) + o.size - 1) / o.size
 }
 
-// Train delivers the mini-batches of all epochs with the last task, once: again yields ocl.ErrConsumed, and so does any
-// other task. The batch and its tensor are reused for the next one.
+// Train delivers the mini-batches of all epochs with the last task, once. A second call yields ocl.ErrConsumed, and so does
+// any other task. The batch and its tensor are reused for the next batch.
 func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if err := o.checkTask(task); err != nil {
@@ -83,7 +83,7 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 			return
 		}
 		if task != o.Start() || o.used[task] {
-			yield(ocl.Batch{}, fmt.Errorf("task %d of the offline view, whose data all come with task %d: %w", task+1, o.Start()+1, ocl.ErrConsumed))
+			yield(ocl.Batch{}, fmt.Errorf("offline: task %d has no data, as all data come with task %d: %w", task+1, o.Start()+1, ocl.ErrConsumed))
 			return
 		}
 		o.used[task] = true
@@ -100,20 +100,20 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// shuffle takes the order of an epoch.
+// shuffle sets the order of an epoch.
 func (o *Offline) shuffle(epoch int) {
 	copy(o.order, o.all)
 	src := rng.New(o.opts.Seed, fmt.Sprintf("stream/offline/%d", epoch))
 	src.Shuffle(len(o.order), func(i, j int) { o.order[i], o.order[j] = o.order[j], o.order[i] })
 }
 
-// Seek makes Train start at the given batch of the last task, counted over all epochs. task may be the number of tasks:
-// nothing is left then.
+// Seek makes Train start at the given batch of the last task, counted over all epochs. If task is the number of tasks,
+// nothing is left.
 func (o *Offline) Seek(task, batch int) error {
 	last := o.Start()
 	if batch < 0 || task != last+1 && task != last || batch > 0 && (task != last || batch > o.Batches(last)) {
-		return fmt.Errorf("stream: seek: task %d, batch %d lies outside the offline view of %d batches in task %d; "+
-			"want the position of a checkpoint of this very stream", task, batch, o.Batches(last), last)
+		return fmt.Errorf("stream: seek: batch %[2]d of task %[1]d is outside the offline stream of %[3]d batches in task %[4]d. "+
+			"Use a position from a checkpoint of the same stream", task, batch, o.Batches(last), last)
 	}
 	if task == last && o.used[last] {
 		return fmt.Errorf("stream: seek: task %d: %w", task+1, ocl.ErrConsumed)

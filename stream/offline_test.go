@@ -18,7 +18,7 @@ func mustOffline(t *testing.T, o Options, epochs, batch int, dropLast bool) *Off
 	return view
 }
 
-// TestOfflineShowsAllTasks: with the last task every epoch delivers every picture of every task once, in an order of its
+// TestOfflineShowsAllTasks: with the last task every epoch delivers every image of every task once, in an order of its
 // own in which tasks are mixed; the description and the test sets stay those of the stream.
 func TestOfflineShowsAllTasks(t *testing.T) {
 	o := Options{Tasks: 4, Batch: 3, Seed: 3}
@@ -32,17 +32,17 @@ func TestOfflineShowsAllTasks(t *testing.T) {
 			t.Errorf("task %d: %+v, want %+v", i, got, task)
 		}
 		want, _, _ := drain(t, plain.Test(i))
-		if pictures, _, _ := drain(t, view.Test(i)); !slices.Equal(pictures, want) {
-			t.Errorf("test set %d: %v, want %v", i, pictures, want)
+		if images, _, _ := drain(t, view.Test(i)); !slices.Equal(images, want) {
+			t.Errorf("test set %d: %v, want %v", i, images, want)
 		}
 	}
 	all, labels, sizes := drain(t, view.Train(3))
 	if len(all) != 180 || !slices.Equal(sizes[:8], []int{8, 8, 8, 8, 8, 8, 8, 4}) || len(sizes) != 24 {
-		t.Fatalf("%d pictures in batches of %v", len(all), sizes)
+		t.Fatalf("%d images in batches of %v", len(all), sizes)
 	}
 	for i, p := range all {
 		if labels[i] != p%12 {
-			t.Fatalf("picture %d has label %d", p, labels[i])
+			t.Fatalf("image %d has label %d", p, labels[i])
 		}
 	}
 	for epoch := range 3 {
@@ -54,7 +54,7 @@ func TestOfflineShowsAllTasks(t *testing.T) {
 		slices.Sort(sorted)
 		for i, p := range sorted {
 			if p != i {
-				t.Fatalf("epoch %d delivers %v, want every picture once", epoch, sorted)
+				t.Fatalf("epoch %d delivers %v, want every image once", epoch, sorted)
 			}
 		}
 		inFirst := map[int]bool{}
@@ -94,7 +94,7 @@ func TestOfflineSeek(t *testing.T) {
 		}
 		pixels = append(pixels, slices.Clone(b.X.Data))
 	}
-	if len(pixels) != 21 { // 7 whole batches of 60 pictures
+	if len(pixels) != 21 { // 7 whole batches of 60 images
 		t.Fatalf("%d batches", len(pixels))
 	}
 	for _, at := range []int{0, 1, 7, 13, 20, 21} {
@@ -115,7 +115,7 @@ func TestOfflineSeek(t *testing.T) {
 	}
 	view := mustOffline(t, o, 3, 8, true)
 	for _, bad := range [][2]int{{0, 0}, {1, 0}, {2, 22}, {2, -1}, {3, 1}, {4, 0}} {
-		if err := view.Seek(bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "lies outside") {
+		if err := view.Seek(bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "is outside") {
 			t.Errorf("seek %v: error %v", bad, err)
 		}
 	}
@@ -127,9 +127,9 @@ func TestOfflineSeek(t *testing.T) {
 // TestOfflineKeepsTheProtocolsTasks: what a protocol leaves out is in no epoch.
 func TestOfflineKeepsTheProtocolsTasks(t *testing.T) {
 	view := mustOffline(t, Options{Tasks: 4, Batch: 3, Order: Given, Keep: Range{2, 4}}, 1, 100, false)
-	pictures, labels, sizes := drain(t, view.Train(1))
-	if len(pictures) != 30 || slices.Min(labels) != 6 || !slices.Equal(sizes, []int{30}) || view.Original(1) != 3 {
-		t.Errorf("%d pictures of classes from %d in batches of %v", len(pictures), slices.Min(labels), sizes)
+	images, labels, sizes := drain(t, view.Train(1))
+	if len(images) != 30 || slices.Min(labels) != 6 || !slices.Equal(sizes, []int{30}) || view.Original(1) != 3 {
+		t.Errorf("%d images of classes from %d in batches of %v", len(images), slices.Min(labels), sizes)
 	}
 }
 

@@ -11,21 +11,21 @@ import (
 // Protocols lists the names that Protocol knows.
 func Protocols() []string { return []string{"standard", "survey", "tuning"} }
 
-// tuningTasks is the number of tasks the survey leaves to the choice of hyperparameters, D^CV (survey §5).
+// tuningTasks is the number of tasks that the survey uses to choose hyperparameters, D^CV (survey §5).
 const tuningTasks = 2
 
-// Protocol says which tasks of a whole stream of the given length a protocol keeps: standard all, survey all but the first
-// two, which are left to tuning, and tuning those two (DECISIONS row 1). The last two need at least three tasks.
+// Protocol says which tasks of a stream a protocol keeps: standard all, survey all but the first two, which are for tuning,
+// and tuning only those two (DECISIONS row 1). The protocols survey and tuning need at least three tasks.
 func Protocol(name string, tasks int) (Range, error) {
 	if name != "standard" && name != "survey" && name != "tuning" {
-		return Range{}, fmt.Errorf("stream: protocol %q; want standard, survey or tuning", name)
+		return Range{}, fmt.Errorf("stream: unknown protocol %q. Use standard, survey or tuning", name)
 	}
 	if name == "standard" {
 		return Range{0, tasks}, nil
 	}
 	if tasks <= tuningTasks {
-		return Range{}, fmt.Errorf("stream: protocol %s: the stream has %d tasks; want at least %d, as the first %d are for "+
-			"tuning; raise stream.tasks or use the protocol standard", name, tasks, tuningTasks+1, tuningTasks)
+		return Range{}, fmt.Errorf("stream: %[2]d tasks are too few for the protocol %[1]s, which needs at least %[3]d, as the first %[4]d are "+
+			"for tuning. Raise stream.tasks, or use the protocol standard", name, tasks, tuningTasks+1, tuningTasks)
 	}
 	if name == "tuning" {
 		return Range{0, tuningTasks}, nil
@@ -33,7 +33,7 @@ func Protocol(name string, tasks int) (Range, error) {
 	return Range{tuningTasks, tasks}, nil
 }
 
-// CheckTasks returns an error naming the nearest divisors unless tasks divides the number of classes.
+// CheckTasks returns an error unless tasks divides the number of classes. The error names the nearest divisors.
 func CheckTasks(tasks, classes int) error {
 	if tasks >= 1 && tasks <= classes && classes%tasks == 0 {
 		return nil
@@ -57,25 +57,25 @@ func CheckTasks(tasks, classes int) error {
 	case above != 0:
 		near = fmt.Sprintf("%d or %d", below, above)
 	}
-	return fmt.Errorf("tasks %d do not divide the %d classes; want equally many classes in each task; set stream.tasks to %s",
+	return fmt.Errorf("%d tasks cannot share %d classes equally. Set stream.tasks to %s",
 		tasks, classes, near)
 }
 
-// CheckTaskClasses returns an error unless the list is the number of classes of each of so many tasks: at least 1 each, and
-// all classes together.
+// CheckTaskClasses returns an error unless list has the number of classes of each task: one entry for each of the tasks,
+// each at least 1, and all classes together.
 func CheckTaskClasses(list []int, tasks, classes int) error {
 	if len(list) != tasks {
-		return fmt.Errorf("the list of task sizes has %d entries; want one for each of the %d tasks; correct one of the two", len(list), tasks)
+		return fmt.Errorf("the list of task sizes has %d entries for %d tasks. Give one entry for each task", len(list), tasks)
 	}
 	sum := 0
 	for i, n := range list {
 		if n < 1 || n > classes {
-			return fmt.Errorf("task %d has %d classes; want 1 to %d; correct the list of task sizes", i+1, n, classes)
+			return fmt.Errorf("task %d has %d classes, which is out of range. Use 1 to %d in the list of task sizes", i+1, n, classes)
 		}
 		sum += n
 	}
 	if sum != classes {
-		return fmt.Errorf("the tasks have %d classes together; want the %d that the data have; correct the list of task sizes", sum, classes)
+		return fmt.Errorf("the tasks have %d classes together, but the data have %d. Correct the list of task sizes", sum, classes)
 	}
 	return nil
 }
@@ -88,18 +88,26 @@ func (o Options) checkTasks(classes int) error {
 	return CheckTasks(o.Tasks, classes)
 }
 
+// plural is a number of channels in words.
+func plural(channels int) string {
+	if channels == 1 {
+		return "1 channel"
+	}
+	return fmt.Sprintf("%d channels", channels)
+}
+
 // check reports all faults of the options at once.
 func (o Options) check(set *data.Set) error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if k := o.Keep; k != (Range{}) && (k.From < 0 || k.From >= k.To || k.To > o.Tasks) {
-		add("tasks %d to %d are to be kept; want a range within 0 to %d", k.From, k.To, o.Tasks)
+		add("the range %d to %d of tasks to keep is invalid. Use a range within 0 to %d", k.From, k.To, o.Tasks)
 	}
 	if n := set.Train.Len(); o.Batch < 1 || o.Batch > n {
-		add("batch %d; want 1 to %d, the training pictures there are; set stream.batch", o.Batch, n)
+		add("stream.batch: %d is out of range. Use 1 to %d, the number of training images", o.Batch, n)
 	}
 	if o.TestBatch < 1 {
-		add("test batch %d; want at least 1", o.TestBatch)
+		add("the test batch of %d is too small. Use at least 1", o.TestBatch)
 	}
 	if err := o.checkOrder(set.Classes); err != nil {
 		faults = append(faults, err)
@@ -110,11 +118,11 @@ func (o Options) check(set *data.Set) error {
 		lowest float64
 	}{{"mean", o.Mean, math.Inf(-1)}, {"std", o.Std, 0}} {
 		if n := len(v.values); n != 0 && n != set.C {
-			add("%s has %d values; want %d, one a channel; set stream.%s", v.key, n, set.C, v.key)
+			add("stream.%s has %d values, but the images have %s. Give one value for each channel", v.key, n, plural(set.C))
 		}
 		for _, x := range v.values {
 			if !(x > v.lowest) || math.IsInf(x, 0) {
-				add("%s holds %v; want finite numbers, and positive ones for std; set stream.%s", v.key, x, v.key)
+				add("stream.%s: %v is out of range. Use finite numbers, above 0 for stream.std", v.key, x)
 			}
 		}
 	}
@@ -126,27 +134,26 @@ func (o Options) checkOrder(classes int) error {
 	switch o.Order {
 	case "", Random, Given, List:
 	default:
-		return fmt.Errorf("class order %q; want random, given or a list of all classes; set stream.class_order", o.Order)
+		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given or a list of all classes", o.Order)
 	}
 	if len(o.ClassOrder) == 0 {
 		if o.Order == List {
-			return fmt.Errorf("class order: the list is empty; want every class from 0 to %d once; set stream.class_order", classes-1)
+			return fmt.Errorf("stream.class_order: the list is empty. List each class from 0 to %d once", classes-1)
 		}
 		return nil
 	}
 	if o.Order == Random || o.Order == Given {
-		return fmt.Errorf("class order %s with a list of %d classes; want one of them; set stream.class_order", o.Order, len(o.ClassOrder))
+		return fmt.Errorf("stream.class_order: both %s and a list of %d classes are given. Remove one of them", o.Order, len(o.ClassOrder))
 	}
 	seen := make([]bool, classes)
 	for i, k := range o.ClassOrder {
 		if k < 0 || k >= classes || seen[k] {
-			return fmt.Errorf("class order: entry %d is %d, out of range or a second time; want every class from 0 to %d once; "+
-				"set stream.class_order", i, k, classes-1)
+			return fmt.Errorf("stream.class_order: entry %d is class %d, which is out of range or listed twice. List each class from 0 to %d once", i, k, classes-1)
 		}
 		seen[k] = true
 	}
 	if len(o.ClassOrder) != classes {
-		return fmt.Errorf("class order: %d classes; want every class from 0 to %d once; set stream.class_order",
+		return fmt.Errorf("stream.class_order: the list has %d classes. List each class from 0 to %d once",
 			len(o.ClassOrder), classes-1)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every training
-// picture is delivered once, and the other options mean what they mean for equal tasks.
+// image is delivered once, and the other options mean what they mean for equal tasks.
 func TestUnequalTasks(t *testing.T) {
 	set := tiny(12, 5, 2)
 	o := Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 3, Seed: 3}
@@ -31,22 +31,22 @@ func TestUnequalTasks(t *testing.T) {
 				t.Errorf("task %d: classes %v, want %v", i, info.Classes, want)
 			}
 		}
-		pictures, labels, sizes := drain(t, s.Train(i))
+		images, labels, sizes := drain(t, s.Train(i))
 		if len(sizes) != s.Batches(i) || len(sizes) != (5*n+2)/3 {
 			t.Errorf("task %d: %d batches, said are %d", i, len(sizes), s.Batches(i))
 		}
-		for k, p := range pictures {
+		for k, p := range images {
 			delivered[p]++
 			if !slices.Contains(want, labels[k]) {
 				t.Errorf("task %d: class %d", i, labels[k])
 			}
 		}
 		if _, labels, _ := drain(t, s.Test(i)); len(labels) != 2*n {
-			t.Errorf("test set %d: %d pictures", i, len(labels))
+			t.Errorf("test set %d: %d images", i, len(labels))
 		}
 	}
 	if slices.Min(delivered) != 1 || slices.Max(delivered) != 1 {
-		t.Errorf("pictures were delivered %v times", delivered)
+		t.Errorf("images were delivered %v times", delivered)
 	}
 	// What Keep leaves out moves nothing.
 	o.Keep = Range{2, 4}
@@ -84,9 +84,9 @@ func TestCommonTest(t *testing.T) {
 		t.Errorf("%d test sets of their own, %d in common", own.Info().TestSets(), common.Info().TestSets())
 	}
 	for range 2 {
-		pictures, _, sizes := drain(t, common.Test(0))
-		if len(pictures) != 24 || !slices.IsSorted(pictures) || len(sizes) != 6 {
-			t.Errorf("pictures %v in batches of %v, want all 24 in their order", pictures, sizes)
+		images, _, sizes := drain(t, common.Test(0))
+		if len(images) != 24 || !slices.IsSorted(images) || len(sizes) != 6 {
+			t.Errorf("images %v in batches of %v, want all 24 in their order", images, sizes)
 		}
 	}
 	for i, task := range common.Info().Tasks {
@@ -97,7 +97,7 @@ func TestCommonTest(t *testing.T) {
 	}
 	for _, set := range []int{-1, 1} {
 		for b, err := range common.Test(set) {
-			if err == nil || !strings.Contains(err.Error(), "want 0 to 0") || b.Len() > 0 {
+			if err == nil || !strings.Contains(err.Error(), "Use 0 to 0") || b.Len() > 0 {
 				t.Errorf("test set %d: error %v", set, err)
 			}
 		}
@@ -124,11 +124,11 @@ func TestBadTaskClasses(t *testing.T) {
 		list []int
 		want string
 	}{
-		{[]int{6, 6}, "2 entries; want one for each of the 4 tasks"},
-		{[]int{0, 6, 3, 3}, "task 1 has 0 classes; want 1 to 12"},
-		{[]int{3, 13, -2, -2}, "task 2 has 13 classes; want 1 to 12"},
-		{[]int{3, 3, 3, 2}, "11 classes together; want the 12"},
-		{[]int{3, 3, 3, 4}, "13 classes together; want the 12"},
+		{[]int{6, 6}, "2 entries for 4 tasks"},
+		{[]int{0, 6, 3, 3}, "task 1 has 0 classes, which is out of range. Use 1 to 12"},
+		{[]int{3, 13, -2, -2}, "task 2 has 13 classes, which is out of range. Use 1 to 12"},
+		{[]int{3, 3, 3, 2}, "11 classes together, but the data have 12"},
+		{[]int{3, 3, 3, 4}, "13 classes together, but the data have 12"},
 	} {
 		_, err := Split(tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: c.list, Batch: 3})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -144,15 +144,15 @@ func TestBadTaskClasses(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "task 2 has fewer training images") {
 		t.Errorf("a batch that a small task cannot fill: %v", err)
 	}
-	// One test set needs test pictures of some task, test sets of their own of each.
+	// One test set needs test images of some task, test sets of their own of each.
 	set := tiny(12, 5, 2)
 	set.Test = data.Split{X: set.Test.X[:16], Y: set.Test.Y[:1]}
 	o := Options{Tasks: 4, Batch: 3, Order: Given, CommonTest: true}
 	if s, err := Split(set, o); err != nil || s.Info().Tasks[3].Test != 1 {
-		t.Errorf("one test picture of all tasks: %v", err)
+		t.Errorf("one test image of all tasks: %v", err)
 	}
 	o.Keep = Range{1, 4}
 	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "tasks 2 to 4 have no test images") {
-		t.Errorf("no test picture of the kept tasks: %v", err)
+		t.Errorf("no test image of the kept tasks: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package stream makes streams of data sets: it splits the classes into tasks, orders and shuffles them by the seed and
-// delivers each training picture once, in mini-batches. It knows nothing of learners, memories or metrics. Start at
+// delivers each training image once, in mini-batches. It knows nothing of learners, memories or metrics. Start at
 // [Split].
 package stream
 
@@ -54,7 +54,7 @@ type Tasks struct {
 	opts    Options
 	info    ocl.StreamInfo
 	first   int       // index of task 0 in the whole stream
-	train   [][]int32 // [task] pictures in the order of delivery
+	train   [][]int32 // [task] images in the order of delivery
 	test    [][]int32 // [test set]
 	used    []bool    // Train was ranged over
 	start   int       // batch at which startAt's Train begins, set by Seek
@@ -68,11 +68,11 @@ var (
 	_ ocl.Seeker = (*Tasks)(nil)
 )
 
-// Split makes a stream of opts.Tasks tasks in the way that opts.Kind names. The order of task i's images comes from the source
-// "stream/shuffle/i" of the seed, with i counted in the whole stream: what Keep leaves out moves nothing.
+// Split makes a stream of opts.Tasks tasks, of the kind opts.Kind. The order of the images of task i comes from the source
+// "stream/shuffle/i" of the seed. i counts the tasks of the whole stream, so Keep does not change the order within a task.
 //
-// It returns an error if the kind cannot make so many tasks of the data, a batch is larger than a task, the order does not hold
-// every class once, or a test set is empty.
+// It is an error if the kind cannot make that many tasks of the data, if a batch is larger than a task, if the order does not
+// list every class once, or if a test set is empty.
 func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.TestBatch == 0 {
 		opts.TestBatch = defaultTestBatch
@@ -122,8 +122,8 @@ func (s *Tasks) add(t int, of share) error {
 		task.Classes = append(task.Classes, ocl.Label(k))
 	}
 	if len(tr) == 0 {
-		return fmt.Errorf("stream: batch %d: task %d has fewer training images, and incomplete batches are "+
-			"dropped. Lower stream.batch or set stream.drop_last to false", s.opts.Batch, t+1)
+		return fmt.Errorf("stream: task %d has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
+			"Lower stream.batch, or set stream.drop_last to false", t+1, s.opts.Batch)
 	}
 	if len(te) == 0 && !s.opts.CommonTest {
 		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)
@@ -160,8 +160,8 @@ func (s *Tasks) Start() int { return 0 }
 // Batches is the number of mini-batches that Train(task) delivers.
 func (s *Tasks) Batches(task int) int { return (len(s.train[task]) + s.opts.Batch - 1) / s.opts.Batch }
 
-// Train delivers the mini-batches of a task; a second call yields ocl.ErrConsumed, and so does one that Seek skipped. The
-// batch and its tensor are reused for the next one.
+// Train delivers the mini-batches of a task, once. A second call yields ocl.ErrConsumed, and so does a task that Seek has
+// skipped. The batch and its tensor are reused for the next batch.
 func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if err := s.checkTask(task); err != nil {
@@ -186,16 +186,16 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Test delivers the pictures of a test set in the order of the data set, any number of times, in batches of
+// Test delivers the images of a test set in the order of the data set, any number of times, in batches of
 // Options.TestBatch. The batch is reused for the next one.
 func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if set < 0 || set >= len(s.test) {
-			yield(ocl.Batch{}, fmt.Errorf("stream: test set %d: want 0 to %d", set, len(s.test)-1))
+			yield(ocl.Batch{}, fmt.Errorf("stream: there is no test set %d. Use 0 to %d", set, len(s.test)-1))
 			return
 		}
 		buf := s.spare
-		s.spare = nil // a Test inside this one takes a buffer of its own
+		s.spare = nil // a nested Test takes its own buffer
 		if buf == nil {
 			buf = newBuffer(s.opts.TestBatch, s.set)
 		}
@@ -209,14 +209,14 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Seek makes the next Train(task) start at the given batch, as if all before it had been delivered. task may be the number
-// of tasks and batch the number of batches: nothing is left then. It never goes back: a task that was ranged over stays
-// consumed, and seeking it is an error that wraps ocl.ErrConsumed.
+// Seek makes the next Train(task) start at the given batch, as if all earlier batches had been delivered. If task is the
+// number of tasks or batch the number of batches, nothing is left. Seek never goes back: a task that was ranged over stays
+// consumed, and to seek it is an error that wraps ocl.ErrConsumed.
 func (s *Tasks) Seek(task, batch int) error {
 	n := len(s.train)
 	if task < 0 || task > n || batch < 0 || task == n && batch > 0 || task < n && batch > s.Batches(task) {
-		return fmt.Errorf("stream: seek: task %d, batch %d lies outside the stream of %d tasks; "+
-			"want the position of a checkpoint of this very stream", task, batch, n)
+		return fmt.Errorf("stream: seek: batch %[2]d of task %[1]d is outside the stream of %[3]d tasks. "+
+			"Use a position from a checkpoint of the same stream", task, batch, n)
 	}
 	if task < n && s.used[task] {
 		return fmt.Errorf("stream: seek: task %d: %w", task+1, ocl.ErrConsumed)
@@ -230,7 +230,7 @@ func (s *Tasks) Seek(task, batch int) error {
 
 func (s *Tasks) checkTask(task int) error {
 	if task < 0 || task >= len(s.train) {
-		return fmt.Errorf("stream: task %d: want 0 to %d", task, len(s.train)-1)
+		return fmt.Errorf("stream: there is no task %d. Use 0 to %d", task, len(s.train)-1)
 	}
 	return nil
 }

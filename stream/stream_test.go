@@ -12,7 +12,7 @@ import (
 	"ocl/data"
 )
 
-// tiny is a data set of K classes with n training and m test pictures each, 1×4×4; the pixels name the picture.
+// tiny is a data set of K classes with n training and m test images each, 1×4×4; the pixels name the image.
 func tiny(classes, n, m int) *data.Set {
 	s := &data.Set{Name: "tiny", C: 1, H: 4, W: 4, Classes: classes, Digest: "sha256:0"}
 	fill := func(p *data.Split, per int) {
@@ -26,8 +26,8 @@ func tiny(classes, n, m int) *data.Set {
 	return s
 }
 
-// picture is the index of the picture in row i of a batch of tiny.
-func picture(b ocl.Batch, i int) int {
+// image is the index of the image in row i of a batch of tiny.
+func image(b ocl.Batch, i int) int {
 	row := b.X.Row(i)
 	return int(math.Round(float64(row[0])*255)) + 256*int(math.Round(float64(row[15])*255))
 }
@@ -41,8 +41,8 @@ func mustSplit(t *testing.T, set *data.Set, o Options) *Tasks {
 	return s
 }
 
-// drain lists the pictures and labels of a sequence, and its batch sizes.
-func drain(t *testing.T, seq iter.Seq2[ocl.Batch, error]) (pictures, labels, sizes []int) {
+// drain lists the images and labels of a sequence, and its batch sizes.
+func drain(t *testing.T, seq iter.Seq2[ocl.Batch, error]) (images, labels, sizes []int) {
 	t.Helper()
 	for b, err := range seq {
 		if err != nil {
@@ -50,53 +50,53 @@ func drain(t *testing.T, seq iter.Seq2[ocl.Batch, error]) (pictures, labels, siz
 		}
 		b.X.CheckShape("batch", b.Len(), 1, 4, 4)
 		for i, y := range b.Y {
-			pictures, labels = append(pictures, picture(b, i)), append(labels, int(y))
+			images, labels = append(images, image(b, i)), append(labels, int(y))
 		}
 		sizes = append(sizes, b.Len())
 	}
-	return pictures, labels, sizes
+	return images, labels, sizes
 }
 
-func TestEachTrainingPictureIsDeliveredOnce(t *testing.T) {
+func TestEachTrainingImageIsDeliveredOnce(t *testing.T) {
 	set := tiny(12, 30, 5)
 	s := mustSplit(t, set, Options{Tasks: 4, Batch: 7, TestBatch: 4, Seed: 3})
 	count := make([]int, set.Train.Len())
 	classes := map[ocl.Label]int{}
 	for task, info := range s.Info().Tasks {
-		pictures, labels, sizes := drain(t, s.Train(task))
-		if len(pictures) != info.Train || info.Train != 90 || info.Index != task {
-			t.Errorf("task %d: %d pictures, info %+v, want 90", task, len(pictures), info)
+		images, labels, sizes := drain(t, s.Train(task))
+		if len(images) != info.Train || info.Train != 90 || info.Index != task {
+			t.Errorf("task %d: %d images, info %+v, want 90", task, len(images), info)
 		}
 		if len(sizes) != s.Batches(task) || sizes[0] != 7 || sizes[len(sizes)-1] != 90%7 {
 			t.Errorf("task %d: batch sizes %v", task, sizes)
 		}
-		if slices.IsSorted(pictures) {
+		if slices.IsSorted(images) {
 			t.Errorf("task %d is not shuffled", task)
 		}
-		for i, p := range pictures {
+		for i, p := range images {
 			count[p]++
 			if labels[i] != int(set.Train.Y[p]) || !slices.Contains(info.Classes, ocl.Label(labels[i])) {
-				t.Errorf("task %d: picture %d has label %d, want %d, one of %v", task, p, labels[i], set.Train.Y[p], info.Classes)
+				t.Errorf("task %d: image %d has label %d, want %d, one of %v", task, p, labels[i], set.Train.Y[p], info.Classes)
 			}
 		}
 		for _, k := range info.Classes {
 			classes[k]++
 		}
 		for range 2 { // tests may be repeated
-			pictures, labels, sizes = drain(t, s.Test(task))
-			if len(pictures) != info.Test || info.Test != 15 || !slices.Equal(sizes, []int{4, 4, 4, 3}) {
-				t.Errorf("task %d: %d test pictures in %v, info %+v", task, len(pictures), sizes, info)
+			images, labels, sizes = drain(t, s.Test(task))
+			if len(images) != info.Test || info.Test != 15 || !slices.Equal(sizes, []int{4, 4, 4, 3}) {
+				t.Errorf("task %d: %d test images in %v, info %+v", task, len(images), sizes, info)
 			}
-			for i, p := range pictures {
+			for i, p := range images {
 				if labels[i] != int(set.Test.Y[p]) || !slices.Contains(info.Classes, ocl.Label(labels[i])) {
-					t.Errorf("task %d: test picture %d has label %d", task, p, labels[i])
+					t.Errorf("task %d: test image %d has label %d", task, p, labels[i])
 				}
 			}
 		}
 	}
 	for p, n := range count {
 		if n != 1 {
-			t.Errorf("picture %d was delivered %d times, want once", p, n)
+			t.Errorf("image %d was delivered %d times, want once", p, n)
 		}
 	}
 	if len(classes) != 12 {
@@ -271,8 +271,8 @@ func TestPixelValues(t *testing.T) {
 	var want []float32
 	for b := range plain.Train(0) {
 		for i := range b.Y {
-			if p := picture(b, i); b.X.Row(i)[0] != float32(p&255)/255 {
-				t.Errorf("picture %d: first pixel %v, want %v", p, b.X.Row(i)[0], float32(p&255)/255)
+			if p := image(b, i); b.X.Row(i)[0] != float32(p&255)/255 {
+				t.Errorf("image %d: first pixel %v, want %v", p, b.X.Row(i)[0], float32(p&255)/255)
 			}
 		}
 		want = slices.Clone(b.X.Data)
@@ -327,23 +327,23 @@ func TestBadOptions(t *testing.T) {
 		want string // part of the error
 		set  func(*Options)
 	}{
-		{"no tasks", "set stream.tasks to 1", func(o *Options) { o.Tasks = 0 }},
-		{"not a divisor", "set stream.tasks to 5 or 10", func(o *Options) { o.Tasks = 7 }},
-		{"more tasks than classes", "set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
-		{"no batch", "batch 0; want 1 to 600", func(o *Options) { o.Batch = 0 }},
-		{"huge batch", "batch 601; want 1 to 600", func(o *Options) { o.Batch = 601 }},
+		{"no tasks", "Set stream.tasks to 1", func(o *Options) { o.Tasks = 0 }},
+		{"not a divisor", "Set stream.tasks to 5 or 10", func(o *Options) { o.Tasks = 7 }},
+		{"more tasks than classes", "Set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
+		{"no batch", "stream.batch: 0 is out of range. Use 1 to 600", func(o *Options) { o.Batch = 0 }},
+		{"huge batch", "stream.batch: 601 is out of range. Use 1 to 600", func(o *Options) { o.Batch = 601 }},
 		{"batch above a task", "fewer training images", func(o *Options) { o.Batch, o.DropLast = 121, true }},
-		{"test batch", "test batch -1", func(o *Options) { o.TestBatch = -1 }},
-		{"order", `class order "sorted"`, func(o *Options) { o.Order = "sorted" }},
+		{"test batch", "test batch of -1", func(o *Options) { o.TestBatch = -1 }},
+		{"order", `unknown order "sorted"`, func(o *Options) { o.Order = "sorted" }},
 		{"empty list", "the list is empty", func(o *Options) { o.Order = List }},
 		{"short list", "3 classes", func(o *Options) { o.ClassOrder = []int{0, 1, 2} }},
-		{"class twice", "entry 1 is 0", func(o *Options) { o.ClassOrder = []int{0, 0} }},
-		{"class out of range", "entry 0 is 20", func(o *Options) { o.ClassOrder = []int{20} }},
-		{"list and order", "class order given with a list", func(o *Options) { o.Order, o.ClassOrder = Given, []int{1} }},
-		{"kept range", "tasks 3 to 6 are to be kept", func(o *Options) { o.Keep = Range{3, 6} }},
-		{"mean", "mean has 3 values; want 1", func(o *Options) { o.Mean = []float64{0, 0, 0} }},
-		{"std", "std holds 0", func(o *Options) { o.Std = []float64{0} }},
-		{"NaN", "mean holds NaN", func(o *Options) { o.Mean = []float64{math.NaN()} }},
+		{"class twice", "entry 1 is class 0", func(o *Options) { o.ClassOrder = []int{0, 0} }},
+		{"class out of range", "entry 0 is class 20", func(o *Options) { o.ClassOrder = []int{20} }},
+		{"list and order", "both given and a list", func(o *Options) { o.Order, o.ClassOrder = Given, []int{1} }},
+		{"kept range", "range 3 to 6 of tasks to keep", func(o *Options) { o.Keep = Range{3, 6} }},
+		{"mean", "stream.mean has 3 values, but the images have 1 channel", func(o *Options) { o.Mean = []float64{0, 0, 0} }},
+		{"std", "stream.std: 0 is out of range", func(o *Options) { o.Std = []float64{0} }},
+		{"NaN", "stream.mean: NaN is out of range", func(o *Options) { o.Mean = []float64{math.NaN()} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := good
@@ -355,7 +355,7 @@ func TestBadOptions(t *testing.T) {
 		})
 	}
 	_, err := Split(tiny(20, 30, 2), Options{Tasks: 3, Batch: 0})
-	if err == nil || !strings.Contains(err.Error(), "tasks 3") || !strings.Contains(err.Error(), "batch 0") {
+	if err == nil || !strings.Contains(err.Error(), "3 tasks cannot") || !strings.Contains(err.Error(), "stream.batch: 0") {
 		t.Errorf("got %v, want both faults at once", err)
 	}
 	set := tiny(4, 10, 1)

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main})
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
 //
 //	code N ocl ARGS...            the command ends with exit code N
-//	npz FILE [KIND]               an .npz of 4 classes of 6×6 pictures, 40 to train and 10 to test each; KIND is
-//	                              label (a test label out of range), missing (no y_test) or other (other pictures)
+//	npz FILE [KIND]               an .npz of 4 classes of 6×6 images, 40 to train and 10 to test each; KIND is
+//	                              label (a test label out of range), missing (no y_test) or other (other images)
 //	resize FILE BYTES             a file of zeros, or an existing file made so long
 //	folder NAME PATTERN           the environment variable NAME is the one folder of that pattern, as names of runs have digits
 //	                              of their keys
@@ -115,7 +115,7 @@ func npz(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(writeNPZ(ts.MkAbs(args[0]), append(args, "")[1]))
 }
 
-// writeNPZ draws pictures of noise around a brightness that is the class's own, so that there is something to learn.
+// writeNPZ draws images of noise around a brightness that is the class's own, so that there is something to learn.
 func writeNPZ(path, kind string) error {
 	const classes, side = 4, 6
 	src := rng.New(1, "cmd/ocl/npz/"+kind)

@@ -30,7 +30,7 @@ var (
 	finetune = flag.Bool("finetune", true, "learn with Finetune too")
 	tasks    = flag.Int("tasks", 10, "tasks of the stream")
 	lr       = flag.Float64("lr", 0.1, "learning rate")
-	perClass = flag.Int("train-per-class", 0, "training pictures a class")
+	perClass = flag.Int("train-per-class", 0, "training images per class")
 	seed     = flag.Uint64("seed", 1, "seed")
 	workers  = flag.Int("workers", 2, "goroutines")
 )
@@ -85,7 +85,7 @@ func (m *model) step() {
 	m.net.ZeroGrads()
 }
 
-// accuracy on the test pictures of some tasks.
+// accuracy on the test images of some tasks.
 func (m *model) accuracy(s *stream.Tasks, which ...int) float64 {
 	right, all := 0, 0
 	for _, t := range which {
@@ -153,7 +153,7 @@ func online(set *data.Set, name string, memory int) {
 		name, 100*m.accuracy(s, all...), 100*learned, time.Since(begin).Seconds())
 }
 
-// offline trains on all pictures in many passes, with momentum and a falling learning rate.
+// offline trains on all images in many passes, with momentum and a falling learning rate.
 func offline(set *data.Set) {
 	begin := time.Now()
 	s, err := stream.Split(set, stream.Options{Tasks: 1, Batch: 10, Seed: *seed})

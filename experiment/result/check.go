@@ -19,16 +19,16 @@ const (
 	maxCount   = 1_000_000_000
 )
 
-// Check says what [Read] would refuse in a result that was encoded, nil if nothing: a value that is not a finite number, shapes that do
-// not fit each other, a value out of its range.
+// Check returns what [Read] would refuse in the file of a result, nil if nothing: a value that is not a finite number, shapes
+// that do not fit each other, or a value out of its range.
 func Check(r *Result) error {
 	if _, err := json.Marshal(r); err != nil {
-		return fmt.Errorf("a value is not a finite number or does not marshal: %w", err)
+		return fmt.Errorf("a value is not a finite number, or cannot be written as JSON: %w", err)
 	}
 	return check(r)
 }
 
-// check holds the shapes and ranges against each other.
+// check checks the shapes and ranges.
 func check(r *Result) error {
 	for _, f := range []func(*Result) error{checkKey, checkMethod, checkProvenance, checkStream, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
 		if err := f(r); err != nil {
@@ -42,14 +42,14 @@ var keyPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func checkKey(r *Result) error {
 	if r.Key != "" && !keyPattern.MatchString(r.Key) {
-		return fmt.Errorf("key is %s; want 64 digits of 0-9 and a-f", cut(r.Key))
+		return fmt.Errorf("key is %s, but must be 64 digits of 0-9 and a-f", cut(r.Key))
 	}
 	return nil
 }
 
 func checkMethod(r *Result) error {
 	if r.Method.Name == "" {
-		return errors.New("method.name is empty; want the name of a method")
+		return errors.New("method.name is empty, but must be the name of a method")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func checkProvenance(r *Result) error {
 	}
 	for _, t := range []struct{ name, v string }{{"started", p.Started}, {"ended", p.Ended}} {
 		if _, err := time.Parse(time.RFC3339, t.v); t.v != "" && (err != nil || !strings.HasSuffix(t.v, "Z")) {
-			return fmt.Errorf("provenance.%s is %s; want a time in UTC, such as 2026-01-31T12:00:00Z", t.name, cut(t.v))
+			return fmt.Errorf("provenance.%s is %s, but must be a time in UTC, such as 2026-01-31T12:00:00Z", t.name, cut(t.v))
 		}
 	}
 	return nil
@@ -70,24 +70,24 @@ func checkProvenance(r *Result) error {
 func checkStream(r *Result) error {
 	s := &r.Stream
 	if n := len(s.Tasks); n > maxTasks {
-		return fmt.Errorf("stream.tasks has %d tasks; want at most %d", n, maxTasks)
+		return fmt.Errorf("stream.tasks has %d tasks, but must have at most %d", n, maxTasks)
 	}
 	if s.Classes < 0 || s.Classes > maxClasses {
-		return fmt.Errorf("stream.classes is %d; want 0 to %d", s.Classes, maxClasses)
+		return fmt.Errorf("stream.classes is %d, but must be 0 to %d", s.Classes, maxClasses)
 	}
 	for i, n := range s.Shape {
 		if n < 0 || n > maxCount {
-			return fmt.Errorf("stream.shape[%d] is %d; want 0 to %d", i, n, maxCount)
+			return fmt.Errorf("stream.shape[%d] is %d, but must be 0 to %d", i, n, maxCount)
 		}
 	}
 	for i, t := range s.Tasks {
 		at := fmt.Sprintf("stream.tasks[%d]", i)
 		if t.Index < 0 || t.Index >= maxTasks {
-			return fmt.Errorf("%s.index is %d; want 0 to %d", at, t.Index, maxTasks-1)
+			return fmt.Errorf("%s.index is %d, but must be 0 to %d", at, t.Index, maxTasks-1)
 		}
 		for _, c := range t.Classes {
 			if c < 0 || c >= s.Classes {
-				return fmt.Errorf("%s has class %d; want 0 to %d", at, c, s.Classes-1)
+				return fmt.Errorf("%s has class %d, but classes must be 0 to %d", at, c, s.Classes-1)
 			}
 		}
 		if err := checkCounts(at, []count{{"train", int64(t.Train)}, {"test", int64(t.Test)}}); err != nil {
@@ -95,7 +95,7 @@ func checkStream(r *Result) error {
 		}
 	}
 	if n := len(s.ClassNames); n > s.Classes {
-		return fmt.Errorf("stream.class_names has %d names; want at most %d", n, s.Classes)
+		return fmt.Errorf("stream.class_names has %d names, but must have at most %d", n, s.Classes)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func checkMeasured(r *Result) error {
 	return checkErrors("error_analysis", r.ErrorAnalysis, tasks, classes)
 }
 
-// checkEvaluations holds those in the middle of tasks to the steps and tasks of the run.
+// checkEvaluations checks the evaluations in the middle of tasks against the steps and tasks of the run.
 func checkEvaluations(r *Result) error {
 	for i, e := range r.Evaluations {
 		at := fmt.Sprintf("evaluations[%d]", i)
@@ -147,10 +147,10 @@ func checkEvaluations(r *Result) error {
 			least, first = r.Evaluations[i-1].Step+1, r.Evaluations[i-1].Task
 		}
 		if e.Step < least || e.Step > r.Outcome.Step {
-			return fmt.Errorf("%s.step is %d; want %d to outcome.step, which is %d", at, e.Step, least, r.Outcome.Step)
+			return fmt.Errorf("%s.step is %d, but must be %d to outcome.step, which is %d", at, e.Step, least, r.Outcome.Step)
 		}
 		if e.Task < first || e.Task >= len(r.Stream.Tasks) {
-			return fmt.Errorf("%s.task is %d; want %d to %d", at, e.Task, first, len(r.Stream.Tasks)-1)
+			return fmt.Errorf("%s.task is %d, but must be %d to %d", at, e.Task, first, len(r.Stream.Tasks)-1)
 		}
 		if err := checkRow(at+".accuracy", e.Accuracy, r.testSets(), fraction); err != nil {
 			return err
@@ -165,7 +165,7 @@ func checkCosts(r *Result) error {
 		v    float64
 	}{{"train", r.Seconds.Train}, {"prepare", r.Seconds.Prepare}, {"test", r.Seconds.Test}} {
 		if !(s.v >= 0 && s.v < 1e9) {
-			return fmt.Errorf("seconds.%s is %g; want 0 to 1e+09", s.name, s.v)
+			return fmt.Errorf("seconds.%s is %g, but must be 0 to 1e+09", s.name, s.v)
 		}
 	}
 	x := &r.Resources
@@ -174,7 +174,7 @@ func checkCosts(r *Result) error {
 		{"state_bytes", x.StateBytes}, {"flops_per_step", x.FLOPsPerStep},
 	} {
 		if c.n < 0 {
-			return fmt.Errorf("resources.%s is %d; want 0 or more", c.name, c.n)
+			return fmt.Errorf("resources.%s is %d, but must be 0 or more", c.name, c.n)
 		}
 	}
 	return nil
@@ -189,12 +189,12 @@ func checkMemory(r *Result) error {
 		return err
 	}
 	if n, tasks := len(m.ClassCounts), len(r.Stream.Tasks); n > tasks {
-		return fmt.Errorf("memory.class_counts has %d rows; want at most %d, one a task", n, tasks)
+		return fmt.Errorf("memory.class_counts has %d rows, but must have at most %d, one per task", n, tasks)
 	}
 	for i, counts := range m.ClassCounts {
 		for c, n := range counts {
 			if c < 0 || c >= r.Stream.Classes || n < 0 || n > maxCount {
-				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d; want 0 to %d of classes 0 to %d", i, n, c, maxCount, r.Stream.Classes-1)
+				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d, but must have 0 to %d of classes 0 to %d", i, n, c, maxCount, r.Stream.Classes-1)
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func checkOutcome(r *Result) error {
 	switch r.Outcome.State {
 	case Finished, Interrupted, Diverged:
 	default:
-		return fmt.Errorf("outcome.state is %s; want %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
+		return fmt.Errorf("outcome.state is %s, but must be %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
 	}
 	return checkCounts("outcome", []count{{"step", int64(r.Outcome.Step)}})
 }
@@ -219,34 +219,34 @@ type count struct {
 func checkCounts(at string, counts []count) error {
 	for _, c := range counts {
 		if c.n < 0 || c.n > maxCount {
-			return fmt.Errorf("%s.%s is %d; want 0 to %d", at, c.name, c.n, maxCount)
+			return fmt.Errorf("%s.%s is %d, but must be 0 to %d", at, c.name, c.n, maxCount)
 		}
 	}
 	return nil
 }
 
-// checkMetrics holds metrics to their ranges.
+// checkMetrics checks the ranges of metrics.
 func checkMetrics(at string, m Metrics) error {
 	for _, d := range metrics {
 		if v := d.Of(m); v != nil && !(*v >= d.Least && *v <= 1) {
-			return fmt.Errorf("%s.%s is %g; want a fraction in [%g,1]", at, d.Key, *v, d.Least)
+			return fmt.Errorf("%s.%s is %g, but must be a fraction in [%g,1]", at, d.Key, *v, d.Least)
 		}
 	}
 	return nil
 }
 
-// checkErrors holds an error analysis to its shape.
+// checkErrors checks the shape of an error analysis.
 func checkErrors(at string, a *ErrorAnalysis, tasks, classes int) error {
 	if a == nil {
 		return nil
 	}
 	if len(a.Tasks) > tasks {
-		return fmt.Errorf("%s.tasks has %d entries; want at most %d, one a task", at, len(a.Tasks), tasks)
+		return fmt.Errorf("%s.tasks has %d entries, but must have at most %d, one per task", at, len(a.Tasks), tasks)
 	}
 	for i, t := range a.Tasks {
 		at := fmt.Sprintf("%s.tasks[%d]", at, i)
 		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
-			return fmt.Errorf("%s.task is %d; want tasks below %d, rising", at, t.Task, tasks)
+			return fmt.Errorf("%s.task is %d, but tasks must rise and be below %d", at, t.Task, tasks)
 		}
 		if err := checkTaskErrors(at, &t); err != nil {
 			return err
@@ -280,10 +280,10 @@ func checkTaskErrors(at string, t *TaskErrors) error {
 	return checkRow(at+".predictions", t.Predictions, t.Task+2, samples)
 }
 
-// checkMatrix holds a matrix to at most rows × cols and each value to what fault says of it, nothing if it is right.
+// checkMatrix allows at most rows × cols values; fault says what is wrong with a value, "" for nothing.
 func checkMatrix[T any](at string, m [][]T, rows, cols int, fault func(T) string) error {
 	if len(m) > rows {
-		return fmt.Errorf("%s has %d rows; want at most %d", at, len(m), rows)
+		return fmt.Errorf("%s has %d rows, but must have at most %d", at, len(m), rows)
 	}
 	for i, row := range m {
 		if err := checkRow(fmt.Sprintf("%s[%d]", at, i), row, cols, fault); err != nil {
@@ -295,7 +295,7 @@ func checkMatrix[T any](at string, m [][]T, rows, cols int, fault func(T) string
 
 func checkRow[T any](at string, row []T, cols int, fault func(T) string) error {
 	if len(row) > cols {
-		return fmt.Errorf("%s has %d values; want at most %d", at, len(row), cols)
+		return fmt.Errorf("%s has %d values, but must have at most %d", at, len(row), cols)
 	}
 	for j, v := range row {
 		if f := fault(v); f != "" {
@@ -307,14 +307,14 @@ func checkRow[T any](at string, row []T, cols int, fault func(T) string) error {
 
 func fraction(v *float64) string {
 	if v != nil && !(*v >= 0 && *v <= 1) {
-		return fmt.Sprintf("is %g; want a fraction in [0,1]", *v)
+		return fmt.Sprintf("is %g, but must be a fraction in [0,1]", *v)
 	}
 	return ""
 }
 
 func samples(n int) string {
 	if n < 0 || n > maxCount {
-		return fmt.Sprintf("is %d; want a count of samples", n)
+		return fmt.Sprintf("is %d, but must be a number of samples", n)
 	}
 	return ""
 }

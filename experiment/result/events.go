@@ -99,13 +99,13 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 func parseEvent(line []byte, n int) (Event, error) {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
-		return e, fmt.Errorf("%w: it is no JSON object of an event: %s", ErrDamaged, jsonFault(err, len(line)))
+		return e, fmt.Errorf("%w: it is not the JSON object of an event: %s", ErrDamaged, jsonFault(err, len(line)))
 	}
 	switch {
 	case n == 1 && e.Format != EventsFormat:
-		return e, fmt.Errorf("%w: the format is %s; want %q", ErrVersion, cut(e.Format), EventsFormat)
+		return e, fmt.Errorf("%w: the format is %s, but must be %q", ErrVersion, cut(e.Format), EventsFormat)
 	case n == 1 && e.Version > EventsVersion:
-		return e, fmt.Errorf("%w: the version is %d; this program reads %d", ErrNewer, e.Version, EventsVersion)
+		return e, fmt.Errorf("%w: the version is %d, but this program reads %d", ErrNewer, e.Version, EventsVersion)
 	case e.Event == "":
 		return e, fmt.Errorf("%w: it has no key \"event\"", ErrDamaged)
 	}

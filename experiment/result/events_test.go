@@ -22,10 +22,10 @@ func TestEvents(t *testing.T) {
 		{"empty", "", 0, nil, ""},
 		{"another format", `{"event":"run","format":"x"}` + "\n", 0, ErrVersion, `line 1: another format or version: the format is "x"`},
 		{"a newer version", `{"event":"run","format":"ocl-events","version":2}` + "\n", 0, ErrNewer, "line 1: written by a newer ocl: the version is 2"},
-		{"two events in a line", first + step(1) + step(2) + "\n", 1, ErrDamaged, "line 2: damaged: it is no JSON object of an event"},
-		{"an empty line", first + "\n" + step(1) + "\n", 1, ErrDamaged, "line 2: damaged: it is no JSON object"},
+		{"two events in a line", first + step(1) + step(2) + "\n", 1, ErrDamaged, "line 2: damaged: it is not the JSON object of an event"},
+		{"an empty line", first + "\n" + step(1) + "\n", 1, ErrDamaged, "line 2: damaged: it is not the JSON object"},
 		{"null", first + "null\n", 1, ErrDamaged, `line 2: damaged: it has no key "event"`},
-		{"a list", first + step(1) + "\n[]\n", 2, ErrDamaged, "line 3: damaged: it is no JSON object"},
+		{"a list", first + step(1) + "\n[]\n", 2, ErrDamaged, "line 3: damaged: it is not the JSON object"},
 		{"a long line", first + `{"event":"` + strings.Repeat("x", maxLine) + "\"}\n", 1, ErrDamaged, "line 2: damaged: the line has more than 1048576 bytes"},
 	} {
 		n, message := 0, ""

@@ -11,13 +11,13 @@ import (
 	"ocl/config"
 )
 
-// What a file that cannot be read is. A missing one is fs.ErrNotExist.
+// Reasons why a file cannot be read. The error of a missing file is fs.ErrNotExist.
 var (
 	// ErrNewer says that a newer ocl wrote the file: it has a higher version, or a key that this one does not know.
 	ErrNewer = errors.New("written by a newer ocl")
 	// ErrVersion says that the file is of another format, or of a version that was never ours.
 	ErrVersion = errors.New("another format or version")
-	// ErrDamaged says that the file is not as any ocl writes it.
+	// ErrDamaged says that no ocl writes such a file.
 	ErrDamaged = errors.New("damaged")
 )
 
@@ -25,23 +25,23 @@ var (
 const maxBytes = 64 << 20
 
 // remedy is what to do about a damaged file.
-const remedy = "restore the file, or remove it and run again, which goes on from the checkpoint if one was kept"
+const remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
-// Read reads a result.json, also one that gzip compressed, strictly: what it returns has only known keys, all that are not optional, and shapes and ranges
-// that fit each other, so that nothing later needs to check them. It needs bounded memory and never panics, whatever the
-// file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], or what the system said.
+// Read reads a result.json strictly, compressed by gzip or not. The result has only known keys and all that are not optional,
+// and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory and never panics,
+// whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged] or the error of the system.
 func Read(path string) (*Result, error) {
-	// A pipe would be waited for, and a folder is told apart from a file that the disk cannot read.
+	// Reading a pipe would wait for its writer, and the error for a folder would be that of a damaged disk.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w; want a readable file; check the path", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Check the path", path, cause(err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("result: %s: it is no file (%s); want a result.json; check the path", path, info.Mode())
+		return nil, fmt.Errorf("result: %s is not a file (%s). Give the path of a result.json", path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w; want a readable file; check who may read it", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Check who may read the file", path, cause(err))
 	}
 	defer f.Close()
 	text, err := readText(f)
@@ -49,7 +49,7 @@ func Read(path string) (*Result, error) {
 		return nil, fmt.Errorf("result: %s: %w", path, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w; want a readable file; copy it to another disk", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Copy the file from another disk", path, cause(err))
 	}
 	r, err := Parse(text)
 	if err != nil {
@@ -58,7 +58,7 @@ func Read(path string) (*Result, error) {
 	return r, nil
 }
 
-// cause is what the system said, without the path, which the message has already.
+// cause is the error of the system without the path, which the message already has.
 func cause(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -70,27 +70,27 @@ func cause(err error) error {
 // Parse is [Read] for a text already in memory.
 func Parse(text []byte) (*Result, error) {
 	if len(text) > maxBytes {
-		return nil, fmt.Errorf("%w: it has more than %d bytes; want one result of a run; give the result.json of a run", ErrDamaged, maxBytes)
+		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run", ErrDamaged, maxBytes)
 	}
-	// The head is read alone first: a later version may change the type of any other key.
+	// Format and version are read first: a later version may change the type of any other key.
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(text, &top); err != nil {
-		return nil, fmt.Errorf("%w: %s; want one JSON object of format %q; %s", ErrDamaged, jsonFault(err, len(text)), Format, remedy)
+		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)), Format, remedy)
 	}
 	var format string
 	var version int
 	if err := json.Unmarshal(top["format"], &format); err != nil || format != Format {
-		return nil, fmt.Errorf("%w: format is %s; want %q; give a result.json that \"ocl run\" wrote", ErrVersion, shown(top["format"]), Format)
+		return nil, fmt.Errorf("%w: format is %s, but must be %q. Give a result.json that \"ocl run\" wrote", ErrVersion, shown(top["format"]), Format)
 	}
 	if err := json.Unmarshal(top["version"], &version); err != nil {
-		return nil, fmt.Errorf("%w: version is %s; want a whole number, %d; %s", ErrDamaged, shown(top["version"]), Version, remedy)
+		return nil, fmt.Errorf("%w: version is %s, but must be %d. %s", ErrDamaged, shown(top["version"]), Version, remedy)
 	}
 	program := programOf(top["provenance"])
 	if version > Version {
 		return nil, newer(fmt.Sprintf("it has version %d, this ocl reads %d", version, Version), program)
 	}
 	if version < Version {
-		return nil, fmt.Errorf("%w: version is %d; want %d; read it with the ocl that wrote it", ErrVersion, version, Version)
+		return nil, fmt.Errorf("%w: version is %d, but must be %d. Read it with the ocl that wrote it", ErrVersion, version, Version)
 	}
 	if v := versionOf(top["config"]); v > config.Version {
 		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
@@ -103,7 +103,7 @@ func Parse(text []byte) (*Result, error) {
 	if fault == nil {
 		err := json.Unmarshal(text, r)
 		if errors.Is(err, config.ErrUnknown) {
-			return nil, newer("its config has a key that this one does not know; "+oneLine(err), program)
+			return nil, newer("its config has a key that this one does not know: "+oneLine(err), program)
 		}
 		if err != nil {
 			fault = errors.New(jsonFault(err, len(text)))
@@ -112,20 +112,20 @@ func Parse(text []byte) (*Result, error) {
 		}
 	}
 	if fault != nil {
-		return nil, fmt.Errorf("%w: %w; docs/format/result.md lists the keys; %s", ErrDamaged, fault, remedy)
+		return nil, fmt.Errorf("%w: %w (docs/format/result.md lists the keys). %s", ErrDamaged, fault, remedy)
 	}
 	return r, nil
 }
 
-// newer says that a file is from a newer program; found is what shows it, program who wrote it, "" if the file does not say.
+// newer is the error for a file of a newer program. found says how it is known; program wrote the file, "" if unknown.
 func newer(found, program string) error {
 	if program != "" {
 		found += ", and ocl " + cut(program) + " wrote it"
 	}
-	return fmt.Errorf("%w (%s); read it with that one, or install a newer ocl", ErrNewer, found)
+	return fmt.Errorf("%w (%s). Use that ocl, or a newer one", ErrNewer, found)
 }
 
-// quoted sets a path in quotes unless it holds some already.
+// quoted puts a path in quotes unless it already has some.
 func quoted(path string) string {
 	if strings.Contains(path, `"`) {
 		return path
@@ -138,7 +138,7 @@ func programOf(provenance json.RawMessage) string {
 	var p struct {
 		Program string `json:"program"`
 	}
-	// A newer version may have another provenance; then the writer stays unnamed.
+	// A newer version may have another provenance; then the program is not named.
 	_ = json.Unmarshal(provenance, &p)
 	return p.Program
 }
@@ -152,7 +152,7 @@ func versionOf(raw json.RawMessage) int {
 	return c.Version
 }
 
-// jsonFault says what encoding/json found, and where.
+// jsonFault says what is wrong with a JSON text, and where.
 func jsonFault(err error, size int) string {
 	var syn *json.SyntaxError
 	var typ *json.UnmarshalTypeError
@@ -167,7 +167,7 @@ func jsonFault(err error, size int) string {
 	return oneLine(err)
 }
 
-// oneLine is an error's message on one line; a config tells each of its faults on a line of its own.
+// oneLine is the message of an error on one line; that of a config has a line for each fault.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // shown is a JSON value of a file as a message may show it.
@@ -197,7 +197,7 @@ func cut(s string) string {
 func Encode(r *Result) ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("result: a value is not a finite number or does not marshal: %w", err)
+		return nil, fmt.Errorf("result: a value is not a finite number, or cannot be written as JSON: %w", err)
 	}
 	return append(joinNumbers(b), '\n'), nil
 }

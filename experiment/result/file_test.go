@@ -138,72 +138,72 @@ func TestShapes(t *testing.T) {
 		wanted error
 		says   []string
 	}{
-		{"", ErrDamaged, []string{"not a whole JSON file (it is empty)", `want one JSON object of format "ocl-result"`, "restore the file"}},
-		{good[:len(good)/2], ErrDamaged, []string{"not a whole JSON file (byte ", "restore the file"}},
+		{"", ErrDamaged, []string{"not a whole JSON file (it is empty)", `A result is one JSON object of format "ocl-result"`, "Restore the file"}},
+		{good[:len(good)/2], ErrDamaged, []string{"not a whole JSON file (byte ", "Restore the file"}},
 		{"accuracy: 12", ErrDamaged, []string{"not a whole JSON file (byte 1 of 12: "}},
-		{"[" + good + "]", ErrDamaged, []string{"array", "want one JSON object"}},
+		{"[" + good + "]", ErrDamaged, []string{"array", "A result is one JSON object"}},
 		{good + "{}", ErrDamaged, []string{"not a whole JSON file (byte "}},
 		{strings.Repeat(`{"a":`, 20000) + strings.Repeat("}", 20000), ErrDamaged, []string{"depth"}},
-		{"{}", ErrVersion, []string{`format is missing; want "ocl-result"`, `"ocl run" wrote`}},
+		{"{}", ErrVersion, []string{`format is missing, but must be "ocl-result"`, `"ocl run" wrote`}},
 		{change(`"ocl-result"`, `"ocl-\u001b[31mstudy"`), ErrVersion, []string{`format is "ocl-\x1b[31mstudy"`}},
 		{change(`"format"`, `"FORMAT"`), ErrVersion, []string{"format is missing"}},
-		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1"; want a whole number`}},
-		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0; want 1"}},
+		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1", but must be 1`}},
+		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},
 
-		{change(`"title"`, `"titel"`), ErrNewer, []string{"written by a newer ocl", `"method.titel"`, "read it with that one", `ocl "1.2.0" wrote it`}},
+		{change(`"title"`, `"titel"`), ErrNewer, []string{"written by a newer ocl", `"method.titel"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
 		{change(`"outcome"`, `"Outcome"`), ErrNewer, []string{`the key "Outcome"`}},
 		{change(`"new_own": 0.5`, `"new\u001b[2J": {"x":[1,{}]}`), ErrNewer, []string{`classifiers.ncm.error_analysis.tasks[0].logits."new\x1b[2J"`}},
 		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
 
 		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},
 		{change("\"version\": 2,\n    \"data\"", "\"version\": 3,\n    \"data\""), ErrNewer, []string{"its config has version 3, this ocl reads 2"}},
-		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "restore the file"}},
+		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "Restore the file"}},
 		{change(`"config": {`, `"config": 7, "x": {`), ErrNewer, []string{`"x"`}},
-		{change(`"config": {`, `"config": [], "config": {`), ErrDamaged, []string{`config is "[]"; want an object`}},
+		{change(`"config": {`, `"config": [], "config": {`), ErrDamaged, []string{`config is "[]", but must be an object`}},
 
-		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing; want text", "docs/format/result.md", "restore the file"}},
-		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is there twice"}},
-		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[0].7 is there twice"}},
-		{change(`"7": 1`, `"07": 1`), ErrDamaged, []string{`the key is "07"; want a whole number`}},
-		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`stream.tasks[0].train is the text "so\x1bon"; want a whole number`}},
-		{change(`"train": 20`, `"train": 1.5`), ErrDamaged, []string{`stream.tasks[0].train is the number 1.5; want a whole number`}},
+		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing (text)", "docs/format/result.md", "Restore the file"}},
+		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is given twice"}},
+		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[0].7 is given twice"}},
+		{change(`"7": 1`, `"07": 1`), ErrDamaged, []string{`the key is "07", but must be a whole number`}},
+		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`stream.tasks[0].train is the text "so\x1bon", but must be a whole number`}},
+		{change(`"train": 20`, `"train": 1.5`), ErrDamaged, []string{`stream.tasks[0].train is the number 1.5, but must be a whole number`}},
 		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged, []string{`stream.tasks[0].train is the number 1000`}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": 1e999`), ErrDamaged, []string{"metrics.average_accuracy is the number 1e999; want a number"}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": true`), ErrDamaged, []string{"metrics.average_accuracy is true; want a number"}},
-		{change(`"tricks": []`, `"tricks": {"a": [1, {}]}`), ErrDamaged, []string{"method.tricks is an object; want a list"}},
-		{change(`"tricks": []`, `"tricks": [["labels"]]`), ErrDamaged, []string{"method.tricks[0] is a list; want text"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": 1e999`), ErrDamaged, []string{"metrics.average_accuracy is the number 1e999, but must be a number"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": true`), ErrDamaged, []string{"metrics.average_accuracy is true, but must be a number"}},
+		{change(`"tricks": []`, `"tricks": {"a": [1, {}]}`), ErrDamaged, []string{"method.tricks is an object, but must be a list"}},
+		{change(`"tricks": []`, `"tricks": [["labels"]]`), ErrDamaged, []string{"method.tricks[0] is a list, but must be text"}},
 		{change(`"seconds": {`, `"seconds": null, "x": {`), ErrNewer, []string{`"x"`}},
-		{change(`"state": "finished"`, `"state": null`), ErrDamaged, []string{"outcome.state is null; want text"}},
-		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values; want 3"}},
-		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes; want at most 1048576"}},
+		{change(`"state": "finished"`, `"state": null`), ErrDamaged, []string{"outcome.state is null, but must be text"}},
+		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values, but must have 3"}},
+		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes, but must have at most 1048576"}},
 
-		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "want 64 digits"}},
+		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "must be 64 digits"}},
 		{change(`"name": "er"`, `"name": ""`), ErrDamaged, []string{"method.name is empty"}},
-		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2; want 0 to"}},
-		{change(`12:00:00Z`, `12:00:00+01:00`), ErrDamaged, []string{`provenance.started is "2026-01-31T12:00:00+01:00"; want a time in UTC`}},
-		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "want a time in UTC"}},
-		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7; want 0 to 6"}},
+		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2, but must be 0 to"}},
+		{change(`12:00:00Z`, `12:00:00+01:00`), ErrDamaged, []string{`provenance.started is "2026-01-31T12:00:00+01:00", but must be a time in UTC`}},
+		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "must be a time in UTC"}},
+		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7, but classes must be 0 to 6"}},
 		{change(`"classes": 11`, `"classes": -1`), ErrDamaged, []string{"stream.classes is -1"}},
-		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000; want 0 to 9999"}},
+		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000, but must be 0 to 9999"}},
 		{change(`"test": 4`, `"test": -4`), ErrDamaged, []string{"stream.tasks[0].test is -4"}},
-		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows; want at most 2"}},
-		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values; want at most 2"}},
-		{change(`[0.5, null]`, `[17.5]`), ErrDamaged, []string{"accuracy[0][0] is 17.5; want a fraction in [0,1]"}},
-		{change(`"tasks": [`, `"common_test": true, "tasks": [`), ErrDamaged, []string{"accuracy[0] has 2 values; want at most 1"}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": 7`), ErrDamaged, []string{"metrics.average_accuracy is 7; want a fraction in [0,1]"}},
+		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows, but must have at most 2"}},
+		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values, but must have at most 2"}},
+		{change(`[0.5, null]`, `[17.5]`), ErrDamaged, []string{"accuracy[0][0] is 17.5, but must be a fraction in [0,1]"}},
+		{change(`"tasks": [`, `"common_test": true, "tasks": [`), ErrDamaged, []string{"accuracy[0] has 2 values, but must have at most 1"}},
+		{change(`"average_accuracy": 0.5`, `"average_accuracy": 7`), ErrDamaged, []string{"metrics.average_accuracy is 7, but must be a fraction in [0,1]"}},
 		{change(`"ncm": {`, `"a\u001bb": {"accuracy": [[2]], "metrics": {}}, "ncm": {`), ErrDamaged, []string{`classifiers."a\x1bb".accuracy[0][0] is 2`}},
-		{change(`"task": 1,`, `"task": 2,`), ErrDamaged, []string{"error_analysis.tasks[0].task is 2; want tasks below 2"}},
-		{change(`[3, 4, 0]`, `[3, 4, 0, 0]`), ErrDamaged, []string{"confusion[1] has 4 values; want at most 3"}},
-		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6; want a count of samples"}},
-		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": 2`), ErrDamaged, []string{"new_as_old_of_errors is 2; want a fraction"}},
-		{change(`"step": 3`, `"step": 1`), ErrDamaged, []string{"evaluations[1].step is 1; want 2 to outcome.step, which is 4"}},
+		{change(`"task": 1,`, `"task": 2,`), ErrDamaged, []string{"error_analysis.tasks[0].task is 2, but tasks must rise and be below 2"}},
+		{change(`[3, 4, 0]`, `[3, 4, 0, 0]`), ErrDamaged, []string{"confusion[1] has 4 values, but must have at most 3"}},
+		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6, but must be a number of samples"}},
+		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": 2`), ErrDamaged, []string{"new_as_old_of_errors is 2, but must be a fraction"}},
+		{change(`"step": 3`, `"step": 1`), ErrDamaged, []string{"evaluations[1].step is 1, but must be 2 to outcome.step, which is 4"}},
 		{change(`"step": 3`, `"step": 5`), ErrDamaged, []string{"evaluations[1].step is 5"}},
-		{strings.Replace(good, `"task": 1,`+"\n      \"accuracy\"", `"task": 2,`+"\n      \"accuracy\"", 1), ErrDamaged, []string{"evaluations[1].task is 2; want 0 to 1"}},
+		{strings.Replace(good, `"task": 1,`+"\n      \"accuracy\"", `"task": 2,`+"\n      \"accuracy\"", 1), ErrDamaged, []string{"evaluations[1].task is 2, but must be 0 to 1"}},
 		{change(`"train": 0`, `"train": -1`), ErrDamaged, []string{"seconds.train is -1"}},
 		{change(`"parameters": 0`, `"parameters": -1`), ErrDamaged, []string{"resources.parameters is -1"}},
 		{change(`"capacity": 3`, `"capacity": -3`), ErrDamaged, []string{"memory.capacity is -3"}},
 		{change(`"7": 1`, `"11": 1`), ErrDamaged, []string{"1 samples of class 11"}},
-		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst"; want finished, interrupted or diverged`}},
+		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst", but must be finished, interrupted or diverged`}},
 		{change(`"step": 4`, `"step": -4`), ErrDamaged, []string{"is -4"}},
 	} {
 		_, err := Parse([]byte(c.text))
@@ -233,11 +233,11 @@ func TestErrorFaults(t *testing.T) {
 		change func(*ErrorAnalysis)
 		want   string
 	}{
-		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0]) }, "x.tasks[1].task is 1; want tasks below 2, rising"},
-		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0], a.Tasks[0]) }, "x.tasks has 3 entries; want at most 2"},
+		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0]) }, "x.tasks[1].task is 1, but tasks must rise and be below 2"},
+		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0], a.Tasks[0]) }, "x.tasks has 3 entries, but must have at most 2"},
 		{func(a *ErrorAnalysis) { a.Tasks[0].Confusion[0][1] = -1 }, "x.tasks[0].confusion[0][1] is -1"},
 		{func(a *ErrorAnalysis) { a.Tasks[0].OldAsNew = -5 }, "x.tasks[0].old_as_new is -5"},
-		{func(a *ErrorAnalysis) { a.Confusion = make([][]int, 12) }, "x.confusion has 12 rows; want at most 11"},
+		{func(a *ErrorAnalysis) { a.Confusion = make([][]int, 12) }, "x.confusion has 12 rows, but must have at most 11"},
 	} {
 		a := example().ErrorAnalysis
 		if err := checkErrors("x", a, 2, 11); err != nil {
@@ -253,7 +253,7 @@ func TestErrorFaults(t *testing.T) {
 // TestNewer is a file of a later version whose every other key may have changed.
 func TestNewer(t *testing.T) {
 	_, err := Parse([]byte(`{"format":"ocl-result","version":2,"accuracy":"moved","provenance":{"program":"3.0\u001b[1m"}}`))
-	want := `written by a newer ocl (it has version 2, this ocl reads 1, and ocl "3.0\x1b[1m" wrote it); read it with that one, or install a newer ocl`
+	want := `written by a newer ocl (it has version 2, this ocl reads 1, and ocl "3.0\x1b[1m" wrote it). Use that ocl, or a newer one`
 	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -297,7 +297,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("the error does not say which file: %v", err)
 	}
-	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is no file") {
+	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "is not a file") {
 		t.Errorf("a folder: %v", err)
 	}
 }

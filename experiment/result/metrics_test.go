@@ -42,7 +42,7 @@ func TestMetricTable(t *testing.T) {
 		}
 		low := d.Least - 0.1
 		*d.field(&m) = &low
-		if err := checkMetrics("metrics", m); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("metrics.%s is %g; want a fraction in [%g,1]", d.Key, low, d.Least)) {
+		if err := checkMetrics("metrics", m); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("metrics.%s is %g, but must be a fraction in [%g,1]", d.Key, low, d.Least)) {
 			t.Errorf("%s below its range: %v", d.Key, err)
 		}
 	}

@@ -58,16 +58,16 @@ func free(t reflect.Type) bool {
 // value reads one value that should be of type t.
 func (c *comparison) value(t reflect.Type) {
 	if c.values++; c.values == c.most {
-		c.wrong("the file has more than %d values; want one result of a run", c.most)
+		c.wrong("the file has more than %d values, too many for one result", c.most)
 	}
 	if free(t) {
 		var raw json.RawMessage
 		if err := c.d.Decode(&raw); err != nil {
 			c.wrong("%v", err)
 		} else if len(raw) > maxFree {
-			c.wrong("%s has %d bytes; want at most %d", c.at(), len(raw), maxFree)
+			c.wrong("%s has %d bytes, but must have at most %d", c.at(), len(raw), maxFree)
 		} else if t.Kind() == reflect.Struct && raw[0] != '{' {
-			c.wrong("%s is %s; want an object", c.at(), cut(string(raw)))
+			c.wrong("%s is %s, but must be an object", c.at(), cut(string(raw)))
 		}
 		return
 	}
@@ -91,20 +91,20 @@ func (c *comparison) value(t reflect.Type) {
 		case v == '[' && (kind == reflect.Slice || kind == reflect.Array):
 			c.list(t)
 		default:
-			c.wrong("%s is %s; want %s", c.at(), map[json.Delim]string{'{': "an object", '[': "a list"}[v], wanted(t))
+			c.wrong("%s is %s, but must be %s", c.at(), map[json.Delim]string{'{': "an object", '[': "a list"}[v], wanted(t))
 			c.skip()
 		}
 	case nil:
 		if !optional && kind != reflect.Slice && kind != reflect.Map {
-			c.wrong("%s is null; want %s", c.at(), wanted(t))
+			c.wrong("%s is null, but must be %s", c.at(), wanted(t))
 		}
 	case string:
 		if kind != reflect.String {
-			c.wrong("%s is the text %s; want %s", c.at(), cut(v), wanted(t))
+			c.wrong("%s is the text %s, but must be %s", c.at(), cut(v), wanted(t))
 		}
 	case bool:
 		if kind != reflect.Bool {
-			c.wrong("%s is %v; want %s", c.at(), v, wanted(t))
+			c.wrong("%s is %v, but must be %s", c.at(), v, wanted(t))
 		}
 	case json.Number:
 		switch {
@@ -116,7 +116,7 @@ func (c *comparison) value(t reflect.Type) {
 			err = strconv.ErrSyntax
 		}
 		if err != nil {
-			c.wrong("%s is the number %s; want %s", c.at(), strings.Trim(cut(string(v)), `"`), wanted(t))
+			c.wrong("%s is the number %s, but must be %s", c.at(), strings.Trim(cut(string(v)), `"`), wanted(t))
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (c *comparison) object(t reflect.Type) {
 			c.any()
 			return
 		case seen[name]:
-			c.wrong("%s is there twice; want it once", c.at())
+			c.wrong("%s is given twice", c.at())
 		}
 		seen[name] = true
 		c.value(k.of)
@@ -153,7 +153,7 @@ func (c *comparison) missing(t reflect.Type, keys map[string]key, seen map[strin
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !seen[name] && !keys[name].optional {
 			c.path = append(c.path, step{key: &name})
-			c.wrong("%s is missing; want %s", c.at(), wanted(f.Type))
+			c.wrong("%s is missing (%s)", c.at(), wanted(f.Type))
 			c.path = c.path[:len(c.path)-1]
 			return
 		}
@@ -165,12 +165,12 @@ func (c *comparison) table(t reflect.Type) {
 	seen := map[string]bool{}
 	c.each(func(name string) {
 		if seen[name] {
-			c.wrong("%s is there twice; want it once", c.at())
+			c.wrong("%s is given twice", c.at())
 		}
 		seen[name] = true
 		if t.Key().Kind() == reflect.Int {
 			if n, err := strconv.Atoi(name); err != nil || strconv.Itoa(n) != name {
-				c.wrong("%s: the key is %s; want a whole number", c.at(), cut(name))
+				c.wrong("%s: the key is %s, but must be a whole number", c.at(), cut(name))
 			}
 		}
 		c.value(t.Elem())
@@ -191,7 +191,7 @@ func (c *comparison) list(t reflect.Type) {
 	c.path = c.path[:len(c.path)-1]
 	_, _ = c.d.Token() // the ] of a text that is valid
 	if t.Kind() == reflect.Array && n != t.Len() {
-		c.wrong("%s has %d values; want %d", c.at(), n, t.Len())
+		c.wrong("%s has %d values, but must have %d", c.at(), n, t.Len())
 	}
 }
 
