@@ -65,7 +65,7 @@ func TestLastStepDiverges(t *testing.T) {
 		for range 2 { // and the result is kept
 			r := mustRun(t, c, Options{Out: out})[0]
 			if r.Outcome.State != result.Diverged || r.Outcome.Step != 1 || !strings.Contains(r.Outcome.Reason, "task 1, step 1: ") ||
-				!strings.Contains(r.Outcome.Reason, tt.says) || !strings.Contains(r.Outcome.Reason, "use a smaller learning rate") {
+				!strings.Contains(r.Outcome.Reason, tt.says) || !strings.Contains(r.Outcome.Reason, "Use a smaller learning rate") {
 				t.Errorf("%s with %s: outcome %+v, want diverged in step 1 for %q", tt.method, tt.trick, r.Outcome, tt.says)
 			}
 			if r.Accuracy[0][0] != nil || len(r.Evaluations) > 0 {
