@@ -107,7 +107,7 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if len(o.Sizes) == 0 {
-		return nil, fmt.Errorf("%w: none given; want at least one", ErrSize)
+		return nil, fmt.Errorf("%w: none is given. Give at least one", ErrSize)
 	}
 	var rigs []*rig
 	for _, size := range o.Sizes {

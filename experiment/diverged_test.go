@@ -32,30 +32,30 @@ func TestLastStepDiverges(t *testing.T) {
 		change        func(*config.Config)
 		says          string
 	}{
-		{"finetune", "none", nil, "a logit that is "},
-		{"er", "none", nil, "a logit that is "},
-		{"er", "ncm", nil, "a logit that is "},
-		{"er", "none", func(c *config.Config) { c.Classifiers = []string{"head", "ncm"} }, "that is "},
-		{"er", "kdc+lb", func(c *config.Config) { c.Replay.Augment = true }, "a logit that is "},
-		{"mir", "none", nil, "a logit that is "},
-		{"agem", "none", nil, "a logit that is "},
-		{"lwf", "none", nil, "a logit that is "},
-		{"ewc++", "none", nil, "a logit that is "},      // whose EndTask holds on to what the step left
-		{"icarl", "none", nil, "a class mean that is "}, // before it predicts
+		{"finetune", "none", nil, "a logit of "},
+		{"er", "none", nil, "a logit of "},
+		{"er", "ncm", nil, "a logit of "},
+		{"er", "none", func(c *config.Config) { c.Classifiers = []string{"head", "ncm"} }, " of "},
+		{"er", "kdc+lb", func(c *config.Config) { c.Replay.Augment = true }, "a logit of "},
+		{"mir", "none", nil, "a logit of "},
+		{"agem", "none", nil, "a logit of "},
+		{"lwf", "none", nil, "a logit of "},
+		{"ewc++", "none", nil, "a logit of "},      // whose EndTask holds on to what the step left
+		{"icarl", "none", nil, "a class mean of "}, // before it predicts
 		{"gdumb", "none", func(c *config.Config) { // the last step of its training
 			if err := Schema().Set(c, "method.gdumb.epochs", "1"); err != nil {
 				t.Fatal(err)
 			}
-		}, "a logit that is "},
+		}, "a logit of "},
 		{"offline", "none", func(c *config.Config) {
 			if err := Schema().Set(c, "method.offline.epochs", "1"); err != nil {
 				t.Fatal(err)
 			}
-		}, "a logit that is "},
-		{"finetune", "none", func(c *config.Config) { c.Optimizer.Name = "adam" }, "a logit that is "},
-		{"finetune", "none", func(c *config.Config) { c.EvalEvery = 1 }, "a logit that is "},
-		{"finetune", "none", func(c *config.Config) { c.Eval = config.EvalFinal }, "a logit that is "},
-		{"finetune", "none", func(c *config.Config) { c.Network = config.Network{Name: networkResNet18, Width: 2}; c.Data.Size = 32 }, "a logit that is "},
+		}, "a logit of "},
+		{"finetune", "none", func(c *config.Config) { c.Optimizer.Name = "adam" }, "a logit of "},
+		{"finetune", "none", func(c *config.Config) { c.EvalEvery = 1 }, "a logit of "},
+		{"finetune", "none", func(c *config.Config) { c.Eval = config.EvalFinal }, "a logit of "},
+		{"finetune", "none", func(c *config.Config) { c.Network = config.Network{Name: networkResNet18, Width: 2}; c.Data.Size = 32 }, "a logit of "},
 	} {
 		c := lastStep(tt.method, tt.trick)
 		if tt.change != nil {
@@ -65,7 +65,7 @@ func TestLastStepDiverges(t *testing.T) {
 		for range 2 { // and the result is kept
 			r := mustRun(t, c, Options{Out: out})[0]
 			if r.Outcome.State != result.Diverged || r.Outcome.Step != 1 || !strings.Contains(r.Outcome.Reason, "task 1, step 1: ") ||
-				!strings.Contains(r.Outcome.Reason, tt.says) || !strings.Contains(r.Outcome.Reason, "use a smaller learning rate") {
+				!strings.Contains(r.Outcome.Reason, tt.says) || !strings.Contains(r.Outcome.Reason, "Use a smaller learning rate") {
 				t.Errorf("%s with %s: outcome %+v, want diverged in step 1 for %q", tt.method, tt.trick, r.Outcome, tt.says)
 			}
 			if r.Accuracy[0][0] != nil || len(r.Evaluations) > 0 {
@@ -115,7 +115,7 @@ func TestLastStepOfManyDiverges(t *testing.T) {
 			return s
 		}}})[0]
 		if r.Outcome.State != result.Diverged || r.Outcome.Step != 60 || !strings.Contains(r.Outcome.Reason, "task 5, step 60: ") ||
-			!strings.Contains(r.Outcome.Reason, "a logit that is ") {
+			!strings.Contains(r.Outcome.Reason, "a logit of ") {
 			t.Errorf("%s: outcome %+v", name, r.Outcome)
 		}
 		if r.Accuracy[3][3] == nil || r.Accuracy[4][0] != nil {

@@ -179,7 +179,7 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// A run that is stopped anywhere, at a task's end before, in and after the review, goes on to the same bits.
+// A run that is stopped anywhere, at a task's end before, in and after the review, goes on to the same bits, with augmented draws too.
 func TestReviewResumes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"er", "agem", "icarl"} {
@@ -187,7 +187,7 @@ func TestReviewResumes(t *testing.T) {
 		if name != "icarl" {
 			c.Tricks = []string{"kdc+rv+ss"}
 		}
-		c.Methods = []string{name}
+		c.Methods, c.Replay.Augment = []string{name}, name != "agem"
 		want := filepath.Join(t.TempDir(), "whole")
 		mustRun(t, c, Options{Out: want})
 		for _, at := range []int64{10, 13, 14, 15, 16, 17, 31, 32, 33, 34, 36} { // 14 to 16 and 31 to 34 are in reviews

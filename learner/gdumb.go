@@ -109,7 +109,7 @@ func (g *GDumb) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	g.steps++
 	for i, y := range b.Y {
 		if y < 0 || int(y) >= g.Net.Classes() {
-			return stats, fmt.Errorf("learner: gdumb: step %d: row %d: label %d; want a class in [0, %d)", g.steps, i, y, g.Net.Classes())
+			return stats, fmt.Errorf("learner: gdumb: step %d: row %d: label %d is not a class in [0, %d)", g.steps, i, y, g.Net.Classes())
 		}
 	}
 	var err error
@@ -134,7 +134,7 @@ func (g *GDumb) Prepare(ctx context.Context) error {
 	}
 	stored := g.Memory.Len()
 	if stored == 0 {
-		return fmt.Errorf("learner: gdumb: asked to predict before anything was stored; want samples to train on; observe a batch first")
+		return fmt.Errorf("learner: gdumb: nothing is stored, so there is nothing to train on. Observe a batch before a prediction")
 	}
 	source := func(seed uint64, use string) *rng.Source {
 		return rng.New(seed, fmt.Sprintf("gdumb/%s/%d", use, g.Memory.Seen()))
@@ -186,7 +186,7 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 		return err
 	}
 	if math.IsNaN(g.mean) || math.IsInf(g.mean, 0) {
-		return fmt.Errorf("%w: %v; use a smaller learning rate", ocl.ErrDiverged, g.mean)
+		return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, g.mean)
 	}
 	optim.ClipNorm(g.Net, g.WS, g.Clip)
 	opt.Step(g.Net, g.WS)
@@ -223,7 +223,7 @@ func (g *GDumb) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 // Decide implements [Open].
 func (g *GDumb) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !g.trained {
-		return fmt.Errorf("learner: gdumb: asked to predict without a network trained on the present memory; want Prepare after the last batch; call it first")
+		return fmt.Errorf("learner: gdumb: no network is trained on the present memory. Call Prepare after the last batch")
 	}
 	return largest(dst, o.Logits)
 }

@@ -100,11 +100,11 @@ func TestGDumbClips(t *testing.T) {
 // TestGDumbUnasked: predicting before anything was seen is told, with the remedy; so is a label that no output has.
 func TestGDumbUnasked(t *testing.T) {
 	g := gdumb(t, 12)
-	if err := g.Prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "before anything was stored") {
+	if err := g.Prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "Observe a batch before a prediction") {
 		t.Errorf("error %v", err)
 	}
 	b := made.Batches(1, 1, 5)[0]
-	if err := g.Predict(make([]ocl.Label, 5), b.X); err == nil || !strings.Contains(err.Error(), "call it first") {
+	if err := g.Predict(make([]ocl.Label, 5), b.X); err == nil || !strings.Contains(err.Error(), "Call Prepare after the last batch") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := g.Observe(context.Background(), relabelled(b, 6)); err == nil || !strings.Contains(err.Error(), "label 6") {

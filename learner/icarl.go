@@ -104,7 +104,7 @@ func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	clear(l.current)
 	for _, y := range task.Classes {
 		if y < 0 || int(y) >= len(l.column) {
-			return fmt.Errorf("learner: icarl: task %d has class %d; want one in [0, %d); use a network with an output for each class",
+			return fmt.Errorf("learner: icarl: task %d has class %d, but classes must be in [0, %d). Use a network with an output for each class",
 				task.Index+1, y, len(l.column))
 		}
 		l.current[y] = true
@@ -152,8 +152,8 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	l.steps++
 	for i, y := range b.Y {
 		if y < 0 || int(y) >= len(l.current) || !l.current[y] {
-			return stats, fmt.Errorf("learner: icarl: step %d: row %d has label %d, which is no class of the current task; "+
-				"want a task's classes before its batches; call BeginTask", l.steps, i, y)
+			return stats, fmt.Errorf("learner: icarl: step %d: row %d has label %d, which is not a class of the current task. "+
+				"Call BeginTask with the classes of a task before its batches", l.steps, i, y)
 		}
 	}
 	l.ncm.Forget()
@@ -166,7 +166,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.y)-b.Len()
 	if math.IsNaN(l.mean) || math.IsInf(l.mean, 0) {
-		return stats, fmt.Errorf("%w: %v at step %d; use a smaller learning rate", ocl.ErrDiverged, l.mean, l.steps)
+		return stats, fmt.Errorf("%w: %v at step %d. Use a smaller learning rate", ocl.ErrDiverged, l.mean, l.steps)
 	}
 	l.Opt.Step(l.Net, l.WS)
 	return stats, l.store(b)
@@ -250,8 +250,8 @@ func (l *ICaRL) Watch(f func(done, total int)) {
 // Prepare implements [ocl.Preparer]: it finds the class means of the memory's samples by the network as it is.
 func (l *ICaRL) Prepare(ctx context.Context) error {
 	if l.Memory.Len() == 0 {
-		return fmt.Errorf("learner: icarl: the memory is empty, so that there is no class mean; want a stored sample before a prediction; " +
-			"observe a batch first, with a memory of at least 1")
+		return fmt.Errorf("learner: icarl: the memory is empty, so there is no class mean to predict by. " +
+			"Use a memory of at least 1, and observe a batch first")
 	}
 	return l.ncm.Fit(ctx, l.Net, l.WS, l.Memory)
 }
@@ -268,7 +268,7 @@ func (l *ICaRL) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 // Decide implements [Open].
 func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	if !l.ncm.Fitted() {
-		return fmt.Errorf("learner: icarl: no class means of the present network; want Prepare after the last batch; call it first")
+		return fmt.Errorf("learner: icarl: there are no class means of the present network. Call Prepare after the last batch")
 	}
 	return l.ncm.Classify(dst, o.Features)
 }
@@ -318,7 +318,7 @@ func (l *ICaRL) arrange() error {
 	}
 	for k, y := range l.order {
 		if l.column[y] >= 0 {
-			return fmt.Errorf("learner: icarl: the state has class %d twice; it belongs to another configuration", y)
+			return fmt.Errorf("learner: icarl: the state has class %d twice, so it belongs to another configuration. Use the one it was saved with", y)
 		}
 		l.column[y] = k
 	}
@@ -329,12 +329,12 @@ func (l *ICaRL) arrange() error {
 func (l *ICaRL) fits() error {
 	for _, y := range l.order {
 		if !l.current[y] && l.Teacher.net == nil {
-			return fmt.Errorf("learner: icarl: the state has class %d of an earlier task, and no teacher; it belongs to another configuration", y)
+			return fmt.Errorf("learner: icarl: the state has class %d of an earlier task but no teacher, so it belongs to another configuration. Use the one it was saved with", y)
 		}
 	}
 	for y := range l.Memory.Counts() {
 		if l.column[y] < 0 {
-			return fmt.Errorf("learner: icarl: the state stores samples of class %d, which never appeared; it belongs to another configuration", y)
+			return fmt.Errorf("learner: icarl: the state stores samples of class %d, which never appeared, so it belongs to another configuration. Use the one it was saved with", y)
 		}
 	}
 	return checkSlots(l.Memory, l.earlier)

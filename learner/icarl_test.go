@@ -209,7 +209,7 @@ func TestICaRLWhereClassesRepeat(t *testing.T) {
 func TestICaRLRefuses(t *testing.T) {
 	b := images.Batches(1, 1, 4)[0]
 	l := icarl(t, 5, 2)
-	if _, err := l.Observe(context.Background(), b); err == nil || !strings.Contains(err.Error(), "call BeginTask") {
+	if _, err := l.Observe(context.Background(), b); err == nil || !strings.Contains(err.Error(), "Call BeginTask") {
 		t.Errorf("a batch without a task: error %v", err)
 	}
 	begin(t, l, 0, 1, 2)

@@ -44,7 +44,7 @@ func checkFinite[T float32 | float64](what string, v []T) error {
 		return nil
 	}
 	at := slices.IndexFunc(v, func(x T) bool { return x-x != 0 })
-	return fmt.Errorf("%w any more: a prediction goes by a %s that is %v; use a smaller learning rate", ocl.ErrDiverged, what, v[at])
+	return fmt.Errorf("%w: a prediction depends on a %s of %v. Use a smaller learning rate", ocl.ErrDiverged, what, v[at])
 }
 
 // batch is a buffer of images and labels that grows and is used again.
@@ -67,7 +67,7 @@ func (b *batch) resize(n int, c, h, w int) {
 // checkRoom returns an error unless dst has room for one label of each row of x.
 func checkRoom(dst []ocl.Label, x *tensor.Tensor) error {
 	if len(dst) != x.Dim(0) {
-		return fmt.Errorf("learner: predict: room for %d labels, want one for each of %d images", len(dst), x.Dim(0))
+		return fmt.Errorf("learner: predict: there is room for %d labels, but there are %d images. Give room for one label each", len(dst), x.Dim(0))
 	}
 	return nil
 }

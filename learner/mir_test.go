@@ -237,7 +237,7 @@ func TestMIRNeedsLookAhead(t *testing.T) {
 		_, e := r.Observe(context.Background(), b)
 		err = errors.Join(err, e)
 	}
-	if err == nil || !strings.Contains(err.Error(), "use LookAhead") {
+	if err == nil || !strings.Contains(err.Error(), "Use the stepper LookAhead") {
 		t.Errorf("MIR with Summed: error %v, want one that names LookAhead", err)
 	}
 }

@@ -147,7 +147,7 @@ func (c *NCM) parts(dim int) checkpoint.Parts {
 		checkpoint.Float32List("means", &c.means),
 		checkpoint.Then(func() error {
 			if len(c.means) != len(c.classes)*dim {
-				return fmt.Errorf("learner: class means: %d numbers for %d classes; want %d for each; they belong to another configuration",
+				return fmt.Errorf("learner: class means: %d numbers for %d classes instead of %d for each, so they belong to another configuration. Use the one they were saved with",
 					len(c.means), len(c.classes), dim)
 			}
 			return nil

@@ -35,8 +35,8 @@ const gradientsAtOnce = 10
 // Interference implements [memory.Probe]: the losses at θ and at θ^v are found in one forward pass each.
 func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	if !p.incoming {
-		return errors.New("the retriever asks for the interference of a step whose gradient is not known yet; " +
-			"want a stepper that runs the incoming batch first; use LookAhead")
+		return errors.New("the retriever needs the gradient of the incoming batch, which is not known yet. " +
+			"Use the stepper LookAhead, which runs the incoming batch first")
 	}
 	if !optim.IsSGD(p.r.Opt) {
 		return errors.New("learner: a look-ahead is a step of SGD, and this optimiser steps otherwise. Use optim.NewSGD")

@@ -136,7 +136,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		stats.Loss += g.Loss / float64(r.Iterations)
 		stats.Replay += g.Replay
 		if math.IsNaN(g.Loss) || math.IsInf(g.Loss, 0) {
-			return stats, fmt.Errorf("%w: %v at step %d; use a smaller learning rate", ocl.ErrDiverged, g.Loss, r.steps)
+			return stats, fmt.Errorf("%w: %v at step %d. Use a smaller learning rate", ocl.ErrDiverged, g.Loss, r.steps)
 		}
 		r.Opt.Step(r.Net, r.WS)
 	}

@@ -111,7 +111,7 @@ func (v *Review) step(slots []int32) error {
 		return fmt.Errorf("learner: review: %w", err)
 	}
 	if math.IsNaN(v.mean) || math.IsInf(v.mean, 0) {
-		return fmt.Errorf("%w: %v in the review at the task's end; use a smaller learning rate", ocl.ErrDiverged, v.mean)
+		return fmt.Errorf("%w: %v in the review at the task's end. Use a smaller learning rate", ocl.ErrDiverged, v.mean)
 	}
 	v.opt.Step(v.net, v.ws)
 	return nil

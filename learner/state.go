@@ -34,7 +34,7 @@ func memoryPart(m *memory.Store, net *nn.Network) checkpoint.Part {
 func checkLabels(classes int, labels ...ocl.Label) error {
 	for _, y := range labels {
 		if y < 0 || int(y) >= classes {
-			return fmt.Errorf("learner: the state has class %d; want one in [0, %d); it belongs to another configuration", y, classes)
+			return fmt.Errorf("learner: the state has class %d, which is not in [0, %d), so it belongs to another configuration. Use the one it was saved with", y, classes)
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func checkLabels(classes int, labels ...ocl.Label) error {
 func checkRising(classes int, labels []ocl.Label) error {
 	for i, y := range labels {
 		if i > 0 && y <= labels[i-1] {
-			return fmt.Errorf("learner: the state has class %d before class %d; want each once, rising; it belongs to another configuration", labels[i-1], y)
+			return fmt.Errorf("learner: the state has class %d before class %d. Classes must rise, so it belongs to another configuration", labels[i-1], y)
 		}
 	}
 	return checkLabels(classes, labels...)
@@ -54,7 +54,7 @@ func checkRising(classes int, labels []ocl.Label) error {
 func checkSlots[T ~int | ~int32](m *memory.Store, slots []T) error {
 	for _, slot := range slots {
 		if slot < 0 || int(slot) >= m.Len() {
-			return fmt.Errorf("learner: the state has slot %d of a memory of %d samples; it belongs to another configuration", slot, m.Len())
+			return fmt.Errorf("learner: the state has slot %d of a memory of %d samples, so it belongs to another configuration. Use the one it was saved with", slot, m.Len())
 		}
 	}
 	return nil

@@ -43,11 +43,11 @@ func (r *Replay) bound() string {
 // checkBound refuses to observe where a part would silently do nothing.
 func (r *Replay) checkBound() error {
 	if r.Review != nil && r.Memory == nil {
-		return fmt.Errorf("learner: the Review of a Replay learns its memory, and there is none. Set Memory, or take the Review away")
+		return fmt.Errorf("learner: the Review of a Replay needs a memory, and there is none. Set Memory, or remove the Review")
 	}
 	if who := r.bound(); who != "" && !r.boundaries.told {
 		return fmt.Errorf("learner: %s needs the boundaries of tasks, and no task has begun. "+
-			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask; a learner that is built of it forwards both", who)
+			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask. A learner that contains a Replay must call both", who)
 	}
 	return nil
 }
@@ -93,8 +93,8 @@ type boundaries struct {
 // begin refuses a task after one that was not ended: who is told of the begin alone would never review, and never have a teacher.
 func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
 	if b.within {
-		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the one before it has ended. "+
-			"Call EndTask after each task; a learner that is built of another forwards it", who, t.Index+1)
+		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the previous task has ended. "+
+			"Call EndTask after each task, also in a learner that contains another", who, t.Index+1)
 	}
 	b.told, b.within = true, true
 	return nil

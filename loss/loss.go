@@ -43,7 +43,7 @@ func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	loss := 0.0
 	for i, y := range in.Y {
 		if y < 0 || int(y) >= classes {
-			return 0, fmt.Errorf("loss: row %d: label %d; want a class in [0, %d)", i, y, classes)
+			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, classes)
 		}
 		zs, ds := z.Data[i*classes:(i+1)*classes], d.Data[i*classes:(i+1)*classes]
 		largest := math.Inf(-1)

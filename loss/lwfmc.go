@@ -27,7 +27,7 @@ func (LwFMC) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	mean, loss := 1/float64(rows), 0.0
 	for i, y := range in.Y {
 		if y < 0 || int(y) >= classes {
-			return 0, fmt.Errorf("loss: row %d: label %d is no class. Classes are numbers from 0 to %d", i, y, classes-1)
+			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, classes)
 		}
 	}
 	if in.Teacher != nil {

@@ -13,7 +13,7 @@ func (CrossEntropy) Rows(dst []float64, in Input) error {
 	for i, y := range in.Y {
 		z := in.Logits.Row(i)
 		if y < 0 || int(y) >= len(z) {
-			return fmt.Errorf("loss: row %d: label %d; want a class in [0, %d)", i, y, len(z))
+			return fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, len(z))
 		}
 		largest, sum := math.Inf(-1), 0.0
 		for _, v := range z {

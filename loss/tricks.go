@@ -67,7 +67,7 @@ func (Labels) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	loss, mean := 0.0, 1/float64(rows)
 	for i, y := range in.Y {
 		if y < 0 || int(y) >= in.Logits.Shape[1] {
-			return 0, fmt.Errorf("loss: row %d: label %d; want a class in [0, %d)", i, y, in.Logits.Shape[1])
+			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, in.Logits.Shape[1])
 		}
 	}
 	for i, y := range in.Y {
@@ -85,8 +85,8 @@ func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
 		if _, found := slices.BinarySearch(set, y); !found {
 			set = in.Old
 			if _, found := slices.BinarySearch(set, y); !found {
-				return 0, fmt.Errorf("loss: row %d: label %d is neither an old class nor one of this task; "+
-					"want the classes of a task before its samples; call BeginTask", i, y)
+				return 0, fmt.Errorf("loss: row %d: label %d is neither an old class nor a class of this task. "+
+					"Call BeginTask with the classes of a task before its batches", i, y)
 			}
 		}
 		loss += among(d.Row(i), in.Logits.Row(i), set, y, mean)

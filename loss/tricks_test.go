@@ -173,7 +173,7 @@ func TestTricksRefuse(t *testing.T) {
 		y    ocl.Label
 		want string
 	}{
-		"a label beyond the classes":   {loss.Labels{}, 3, "label 3; want a class in [0, 3)"},
+		"a label beyond the classes":   {loss.Labels{}, 3, "label 3 is not a class in [0, 3)"},
 		"a label of neither set":       {loss.Separated{}, 2, "label 2 is neither"},
 		"the same with a teacher":      {loss.Distilled{Labels: loss.Separated{}}, 2, "label 2 is neither"},
 		"a negative label, no teacher": {loss.Distilled{}, -1, "label -1"},

@@ -107,7 +107,7 @@ type scores []float64
 // belong says whether the scores are those of m.
 func (s scores) belong(m *Store) error {
 	if len(s) != m.Len() {
-		return fmt.Errorf("memory: gss: %d scores and %d stored samples; want a store of its own that nobody else fills", len(s), m.Len())
+		return fmt.Errorf("memory: gss: %d scores for %d stored samples. Give GSS a store of its own that nothing else fills", len(s), m.Len())
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ type stored struct {
 func NewStore(capacity int, shape [3]int) *Store {
 	size := shape[0] * shape[1] * shape[2]
 	if capacity < 0 || size <= 0 {
-		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v; want capacity ≥ 0 and positive extents", capacity, shape))
+		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v. Use a capacity of at least 0 and positive extents", capacity, shape))
 	}
 	return &Store{shape: shape, size: size, cap: capacity, code: make([]byte, size), values: slices.Repeat([][256]float32{fractions}, shape[0])}
 }
@@ -54,7 +54,7 @@ var fractions = func() (v [256]float32) {
 // stored.
 func (m *Store) SetPixels(values [][256]float32) {
 	if len(values) != m.shape[0] || len(m.y) > 0 {
-		panic(fmt.Sprintf("memory: SetPixels: %d channels and %d samples; want %d channels and an empty memory", len(values), len(m.y), m.shape[0]))
+		panic(fmt.Sprintf("memory: SetPixels: %d channels and %d samples, but needs %d channels and an empty memory", len(values), len(m.y), m.shape[0]))
 	}
 	m.values = values
 }
@@ -91,7 +91,7 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 				m.slots = append(m.slots, stored{})
 			}
 		case slot < 0 || slot >= len(m.y):
-			panic(fmt.Sprintf("memory: Put: slot %d for row %d; want -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
+			panic(fmt.Sprintf("memory: Put: slot %d for row %d is not -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
 		}
 		m.write(&m.slots[slot], b.X.Row(i))
 		m.y[slot] = b.Y[i]
@@ -102,7 +102,7 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 // check panics unless x is [n,C,H,W].
 func (m *Store) check(what string, x *tensor.Tensor, n int) {
 	if len(x.Shape) != 4 || x.Shape[0] != n || [3]int(x.Shape[1:]) != m.shape {
-		panic(fmt.Sprintf("memory: %s: images %v, want %d of %v", what, x.Shape, n, m.shape))
+		panic(fmt.Sprintf("memory: %s: images %v instead of %d of %v", what, x.Shape, n, m.shape))
 	}
 }
 
@@ -209,7 +209,7 @@ func (m *Store) parts() checkpoint.Parts {
 		checkpoint.Int32List("labels", &m.y),
 		checkpoint.Then(func() error {
 			if capacity != m.cap || length < 0 || length > capacity || m.seen < length || m.seen > maxSeen || len(m.y) != length {
-				return fmt.Errorf("memory: state of %d samples with %d labels, %d seen, in %d slots; want %d slots; it belongs to another configuration",
+				return fmt.Errorf("memory: the state has %d samples with %d labels, %d seen, in %d slots instead of %d, so it belongs to another configuration. Use the one it was saved with",
 					length, len(m.y), m.seen, capacity, m.cap)
 			}
 			return nil
@@ -233,7 +233,7 @@ func (m *Store) pixels() []byte {
 func (m *Store) setPixels(pixels []byte) error {
 	slots := make([]stored, len(m.y))
 	if len(pixels) != len(slots)*m.size {
-		return fmt.Errorf("memory: %d saved pixels, want %d; they belong to another configuration", len(pixels), len(slots)*m.size)
+		return fmt.Errorf("memory: %d saved pixels instead of %d, so they belong to another configuration. Use the one they were saved with", len(pixels), len(slots)*m.size)
 	}
 	for i := range slots {
 		slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
@@ -254,7 +254,7 @@ func (m *Store) images() []float32 {
 // setImages fills the slots, as many as there are labels.
 func (m *Store) setImages(values []float32) error {
 	if len(values) != len(m.y)*m.size {
-		return fmt.Errorf("memory: %d saved values, want %d; they belong to another configuration", len(values), len(m.y)*m.size)
+		return fmt.Errorf("memory: %d saved values instead of %d, so they belong to another configuration. Use the one they were saved with", len(values), len(m.y)*m.size)
 	}
 	m.slots, m.wide = make([]stored, len(m.y)), 0
 	for i := range m.slots {

@@ -132,7 +132,7 @@ func (b *Builder) Block(prefix string, out, stride int) {
 // AvgPool adds average pooling by side×side, rounding down, and flattens to features in the order (c, y, x).
 func (b *Builder) AvgPool(side int) error {
 	if b.g.H < side || b.g.W < side {
-		return fmt.Errorf("nn: average pooling: the last map is %d×%d; want at least %d×%d; use larger images",
+		return fmt.Errorf("nn: average pooling: the last map is %d×%d, smaller than %d×%d. Use larger images",
 			b.g.H, b.g.W, side, side)
 	}
 	if !b.g.ChannelLast {

@@ -70,7 +70,7 @@ func convolutionIsKnown(name string) error {
 	if slices.Contains(all, name) {
 		return nil
 	}
-	return fmt.Errorf("%q is unknown; want %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+	return fmt.Errorf("%q is unknown. Use %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
 // Engine is how the network computes, with no field empty.
@@ -110,7 +110,7 @@ var (
 func init() {
 	if v := os.Getenv("OCL_CONV"); v != "" {
 		if err := UseConvolution(v); err != nil {
-			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w; unset it to have the faster one of each layer", err)
+			errAlgorithm = fmt.Errorf("nn: OCL_CONV: %w, or unset the variable", err)
 		}
 	}
 }

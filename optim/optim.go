@@ -55,7 +55,7 @@ func (s *sgd) Fits(parameters int) error { return fit(parameters, s.m) }
 func fit(parameters int, vectors ...[]float32) error {
 	for _, v := range vectors {
 		if n := len(v); n != len(vectors[0]) || n != 0 && n != parameters {
-			return fmt.Errorf("optim: the state has %d numbers for %d parameters; it belongs to another configuration", n, parameters)
+			return fmt.Errorf("optim: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with", n, parameters)
 		}
 	}
 	return nil

@@ -89,17 +89,17 @@ func (s *setting) anytimeFigure() *figure {
 	f.scale(0)
 	f.Title = s.anytimeTitle()
 	scope, _, runs := s.scope()
-	f.Caption = "Accuracy on the test images of the tasks seen so far, the one under way among them, averaged over these tasks, in the middle of tasks. " + upper(scope)
+	f.Caption = "Accuracy on the test images of the tasks seen so far, the current one included, in the middle of tasks; mean over these tasks. " + upper(scope)
 	switch {
 	case runs > 1 && crowded:
-		f.Caption += "; intervals are in the CSV"
+		f.Caption += "; the intervals are in the CSV file"
 	case runs > 1:
 		f.Caption += ", with 95 % Student-t intervals"
 	}
 	f.Caption += "."
 	f.Caption += csvHas(more)
 	if thinned {
-		f.Caption += " Not every evaluation is drawn; the CSV has all."
+		f.Caption += " Not every evaluation is drawn; the CSV file has all."
 	}
 	if len(without) > 0 {
 		f.Caption += " " + andList(without) + ": no evaluations in the middle of tasks."
@@ -128,9 +128,9 @@ func (s *setting) anytimeTitle() string {
 	}
 	switch {
 	case best == nil:
-		return "Accuracy while the methods learn"
+		return "Accuracy during training"
 	case best == worst:
-		return fmt.Sprintf("On average while learning, %s classifies %s %% of the tasks seen correctly", best.Short, percent(value(best)))
+		return fmt.Sprintf("During training, %s classifies on average %s %% of the tasks seen correctly", best.Short, percent(value(best)))
 	}
-	return fmt.Sprintf("On average while learning, %s classifies %s %% of the tasks seen correctly, %s %s %%", best.Short, percent(value(best)), worst.Short, percent(value(worst)))
+	return fmt.Sprintf("During training, %s classifies on average %s %% of the tasks seen correctly, %s %s %%", best.Short, percent(value(best)), worst.Short, percent(value(worst)))
 }

@@ -60,13 +60,13 @@ func TestAnytime(t *testing.T) {
 			t.Errorf("the CSV lacks %q: %s", want, csv)
 		}
 	}
-	if want := "On average while learning, A-GEM classifies 2.0 % of the tasks seen correctly, ER 1.6 %"; f.Title != want {
+	if want := "During training, A-GEM classifies on average 2.0 % of the tasks seen correctly, ER 1.6 %"; f.Title != want {
 		t.Errorf("title %q, want %q", f.Title, want)
 	}
 	gem.state = result.Diverged // its average is of a part of the run
 	runs[2] = watched(gem, 10)
 	f = studyOf(append(runs, newRun(plain.make(), "")), nil).settings[0].anytimeFigure()
-	if want := "On average while learning, ER classifies 1.6 % of the tasks seen correctly"; f.Title != want {
+	if want := "During training, ER classifies on average 1.6 % of the tasks seen correctly"; f.Title != want {
 		t.Errorf("title %q, want %q", f.Title, want)
 	}
 	if !strings.Contains(f.Caption, "Finetune: no evaluations in the middle of tasks.") || strings.Contains(f.Caption, "Not every evaluation") {
@@ -85,7 +85,7 @@ func TestAnytimeLong(t *testing.T) {
 	if n := len(x); n > maxAnytimePoints || n < maxAnytimePoints/2 || x[n-1] != 990 || len(f.Data.Rows) != 990 || !f.Lines.Sparse {
 		t.Errorf("%d of 990 evaluations are drawn, up to step %d; %d are in the CSV", n, x[n-1], len(f.Data.Rows))
 	}
-	if !strings.Contains(f.Caption, "Not every evaluation is drawn; the CSV has all.") {
+	if !strings.Contains(f.Caption, "Not every evaluation is drawn; the CSV file has all.") {
 		t.Errorf("caption %q", f.Caption)
 	}
 }

@@ -36,12 +36,12 @@ func (g *row) taskConfusion() *figure {
 		return nil
 	})
 	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "of task", ColLabel: "taken for task", Rows: names, Cols: cols, V: v},
+		Heat:    chart.Heat{RowLabel: "true task", ColLabel: "predicted task", Rows: names, Cols: cols, V: v},
 		Missing: "not measured", Whose: g.Label,
 	}}
 	f.Title = g.confusionTitle(v)
-	f.Caption = fmt.Sprintf("Confusion of %s task by task after the last one: of the test images of a row's task the share taken for a class of a column's, in per cent; “unseen” are classes of no task so far. %s", g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images were taken for. %s.", len(names), len(cols), f.Title)
+	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task had yet. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as. %s.", len(names), len(cols), f.Title)
 	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
 	return f
 }
@@ -65,17 +65,17 @@ func rowShares(counts [][]int) [][]*float64 {
 	return out
 }
 
-// confusionTitle says how many images of earlier tasks are taken for the last one.
+// confusionTitle says how many images of earlier tasks are predicted as the last one.
 func (g *row) confusionTitle(v [][]float64) string {
 	last := len(v) - 1
 	if last == 0 {
-		return fmt.Sprintf("%s: %s %% of the images of the one task are taken for it", g.Short, percent(v[0][0]))
+		return fmt.Sprintf("%s: %s %% of the images of the only task are predicted as it", g.Short, percent(v[0][0]))
 	}
 	sum := 0.0
 	for _, row := range v[:last] {
 		sum += row[last] / float64(last)
 	}
-	return fmt.Sprintf("%s takes %s %% of the images of earlier tasks for the last one", g.Short, percent(sum))
+	return fmt.Sprintf("%s predicts %s %% of the images of earlier tasks as the last one", g.Short, percent(sum))
 }
 
 // classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there is none.
@@ -111,12 +111,12 @@ func (g *row) classConfusion() *figure {
 		names[i] = strconv.Itoa(i + 1)
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "of class", ColLabel: "taken for class", Rows: names, Cols: names, V: v},
+		Heat:    chart.Heat{RowLabel: "true class", ColLabel: "predicted class", Rows: names, Cols: names, V: v},
 		Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
 	}}
 	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
-	f.Caption = fmt.Sprintf("Confusion of %s class by class after the last task: of the test images of a row's class the share taken for a column's, in per cent; classes in the order in which they came, so that the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images were taken for, classes in the order in which they came. %s.", n, n, f.Title)
+	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are in the order of the stream, so the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream. %s.", n, n, f.Title)
 	f.Data = g.longTable(f, "of_class", "taken_for_class", "share")
 	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
 	return f

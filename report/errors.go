@@ -86,7 +86,7 @@ func oldAsNewOfSamples(t *result.TaskErrors) *float64 { return t.OldAsNewOfSampl
 
 // errorsTable is the survey's table:trick_motivation for all rows; nil where no run has an error analysis.
 func (st *study) errorsTable() *table {
-	t := &table{ID: "errors", Title: "Where the errors go after the last task", Head: append([]column{}, rowHead...)}
+	t := &table{ID: "errors", Title: "Old and new classes confused after the last task", Head: append([]column{}, rowHead...)}
 	for _, c := range errorCounts {
 		t.Head = append(t.Head, numCol(c.text, c.name))
 	}
@@ -127,15 +127,15 @@ func (st *study) errorsLead() (string, *table) {
 	if t == nil {
 		return "", nil
 	}
-	return "After a task its classes are new (n), those of earlier tasks are old (o). e(n,o) counts test images of new classes taken for an old one, and so on; " +
-		"er(n,o) and er(o,n) are shares, of the errors on these classes or of all their images. Counts are means over the runs.", t
+	return "After a task, its classes are new (n) and those of earlier tasks are old (o). e(n,o) counts the test images of new classes that are predicted as an old class, and so on; " +
+		"er(n,o) and er(o,n) are shares of the errors on these classes, or of all their images. Counts are means over the runs.", t
 }
 
 // errors are the four panels of fig:trick_motivation, the first two of them by the other definition beside the page, the predictions
 // and the confusions.
 func (s *setting) errors() []block {
 	if len(s.analysed()) == 0 {
-		return []block{{Note: upper(s.Name) + ": no error analysis; it is that of class-incremental streams, and of results that have recorded it."}}
+		return []block{{Note: upper(s.Name) + ": no error analysis. There is one only for class-incremental streams, and only if the results recorded it."}}
 	}
 	var blocks []block
 	for i, p := range panels {
@@ -168,7 +168,7 @@ type panel struct {
 // panels are the four of the survey's figure, in its order, then the first two by the other definition.
 var panels = []panel{
 	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, newAsOldOfErrors, oldAsNewOfErrors,
-		"Error ratios as the survey's table has them: of the misclassified test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
+		"Error ratios as in the survey's table: er(n,o) is the share of the misclassified test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class.",
 		ratioTitle},
 	{"logits", "mean logit", "new_logit_own", "old_logit_own", false,
 		logit(func(l *result.Logits) *float64 { return l.NewOwn }), logit(func(l *result.Logits) *float64 { return l.OldOwn }),
@@ -183,7 +183,7 @@ var panels = []panel{
 		"Mean bias of the last layer's logits of new and of old classes.",
 		gapTitle("mean bias")},
 	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, newAsOldOfSamples, oldAsNewOfSamples,
-		"Error ratios as the survey's text defines them: of all test images of new classes the share taken for an old class, er(n,o), and of those of old classes the share taken for a new one, er(o,n).",
+		"Error ratios as in the survey's text: er(n,o) is the share of all test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class.",
 		sampleRatioTitle},
 	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false,
 		logit(func(l *result.Logits) *float64 { return l.NewAll }), logit(func(l *result.Logits) *float64 { return l.OldAll }),
@@ -212,7 +212,7 @@ func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64
 // panel draws one; nil where no row has a value.
 func (s *setting) panel(p panel) *figure {
 	n := s.tasks()
-	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learnt", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1), Say: plainText}}
+	f := &figure{ID: s.id(p.kind), Lines: &chart.Lines{XLabel: "tasks learned", YLabel: p.ylabel, XMin: 1, XMax: max(n, 1), Say: plainText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol("new: "+p.ylabel, p.newName), hidden(p.newName+"_half_width_95"),
 		numCol("old: "+p.ylabel, p.oldName), hidden(p.oldName+"_half_width_95"), numCol("runs", "runs"))}
 	if p.percent {
@@ -269,9 +269,9 @@ func (s *setting) panel(p panel) *figure {
 	}
 	f.Title = p.title(p, drawn)
 	scope, _, runs := s.scope()
-	f.Caption = p.caption + " Filled marks: new classes; hollow marks on a thinner line: old ones. " + upper(scope) + "."
+	f.Caption = p.caption + " Filled marks: new classes. Hollow marks on a thinner line: old classes. " + upper(scope) + "."
 	if runs > 1 {
-		f.Caption += " Intervals are in the CSV."
+		f.Caption += " The intervals are in the CSV file."
 	}
 	f.Caption += csvHas(more)
 	f.Lines.Sparse = more > 0
@@ -287,20 +287,20 @@ func csvHas(more int) string {
 	if more == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" The CSV has %s more.", count(more, "row"))
+	return fmt.Sprintf(" The CSV file has %s more.", count(more, "row"))
 }
 
-// ratioTitle says whose errors on old classes go to new ones most, and whose least.
+// ratioTitle says whose errors on old classes are predictions of new ones most, and whose least.
 func ratioTitle(p panel, rows []*row) string {
 	return extremes(rows, p.oldOf, func(g *row, v float64) string {
-		return fmt.Sprintf("%s %% of %s's errors on old classes go to new ones", percent(v), g.Short)
+		return fmt.Sprintf("%s %% of %s's errors on old classes are predictions of new ones", percent(v), g.Short)
 	}, func(g *row, v float64) string { return fmt.Sprintf("%s %% of %s's", percent(v), g.Short) }, "At the end ", "There are no errors on old classes")
 }
 
 // sampleRatioTitle says the same of all images of old classes.
 func sampleRatioTitle(p panel, rows []*row) string {
 	return extremes(rows, p.oldOf, func(g *row, v float64) string {
-		return fmt.Sprintf("%s takes %s %% of the images of old classes for new ones", g.Short, percent(v))
+		return fmt.Sprintf("%s predicts %s %% of the images of old classes as new ones", g.Short, percent(v))
 	}, func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "At the end ", "No image of an old class was tested")
 }
 
@@ -374,10 +374,10 @@ func (s *setting) predictionsFigure() *figure {
 	f.scale(0)
 	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },
 		func(g *row, v float64) string {
-			return fmt.Sprintf("%s takes %s %% of the test images for the newest task", g.Short, percent(v))
+			return fmt.Sprintf("%s predicts %s %% of the test images as the newest task", g.Short, percent(v))
 		},
 		func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "", "No predictions were counted")
-	f.Caption = "Test images of all tasks taken for a class of each task after the last one; without a bias each task has its part of the test images. " + upper(s.measured()) + csvHas(more)
+	f.Caption = "After the last task: the share of all test images that are predicted as a class of each task. Without a bias, each task would get the share that it has of the test images. " + upper(s.measured()) + csvHas(more)
 	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")
 	return f
 }

@@ -23,8 +23,8 @@ func TestErrorsOnPage(t *testing.T) {
 	page := writePage(t, []string{dir}, "")
 	checkPage(t, page, dir)
 	for _, want := range []string{
-		"Where the errors go", "go to new ones", "iCaRL: the classifier does not predict by logits", "ER, old", `class="pixels"`,
-		"takes", "of the test images for the newest task", "hollow marks on a thinner line", "By the other definition",
+		"Old and new classes confused", "are predictions of new ones", "iCaRL: the classifier does not predict by logits", "ER, old", `class="pixels"`,
+		"predicts", "of the test images as the newest task", "Hollow marks on a thinner line", "By the other definition",
 	} {
 		if !strings.Contains(strings.ReplaceAll(page, "\u00a0", " "), want) {
 			t.Errorf("the page lacks %q", want)

@@ -41,7 +41,7 @@ func (s *setting) measured() string {
 		text += ", with 95 % Student-t intervals where there are two or more"
 	}
 	if high > 1 && len(s.rows) <= chart.Crowd {
-		text += ", single runs thin"
+		text += ", thin lines are single runs"
 	}
 	return text + "."
 }
@@ -64,9 +64,9 @@ func (s *setting) scope() (text string, low, high int) {
 	case high == 1:
 		text += "; 1 run a method"
 	case low == high:
-		text += fmt.Sprintf("; means of %d runs a method", high)
+		text += fmt.Sprintf("; means of %d runs for each method", high)
 	default:
-		text += fmt.Sprintf("; means of %d to %d runs a method", low, high)
+		text += fmt.Sprintf("; means of %d to %d runs for each method", low, high)
 	}
 	return text, low, high
 }
@@ -163,12 +163,12 @@ func halfText(e estimate) string {
 }
 
 // intervalsCut is said where the axis is shorter than an interval: one that two runs disagree on would squeeze all others.
-const intervalsCut = " Intervals that leave the image are cut at its edge; the table has them whole."
+const intervalsCut = " Intervals that reach beyond the figure are cut at its edge; the table has the full values."
 
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
-	f := s.lineFigure("accuracy", "tasks learnt", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
-	f.Caption = "Accuracy on the test images of all tasks learnt so far, averaged over these tasks, after each task. " + upper(s.measured())
+	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
+	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured())
 	if f.scale(0) {
 		f.Caption += intervalsCut
 	}
@@ -181,7 +181,7 @@ func (s *setting) accuracyFigure() *figure {
 func (s *setting) forgettingFigure() *figure {
 	n := s.tasks() - 1
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
-	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero it improved. " + upper(s.measured())
+	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured())
 	if f.scale(-100) {
 		f.Caption += intervalsCut
 	}
@@ -272,7 +272,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learnt in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -281,7 +281,7 @@ func (g *row) classFigure() *figure {
 		h.V = append(h.V, vals[i:min(i+cols, k)])
 	}
 	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.classTitle(vals)}
-	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes in the order of their index, %d a line. %s", g.Label, cols, upper(g.of()))
+	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes in the order of their index, %d in each line. %s", g.Label, cols, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count(k, "class"), f.Title)
 	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
@@ -390,9 +390,9 @@ func (s *setting) timeFigure() *figure {
 		n := strconv.Itoa(len(g.counted()))
 		f.Data.Rows = append(f.Data.Rows, append(row, textCell(strconv.Itoa(together)), textCell(n)))
 	}
-	f.Caption = "Wall time of one run, mean over runs: training full colour, preparing lighter, testing lightest. " + upper(s.Name) + "."
+	f.Caption = "Wall time of one run, mean over the runs: training in full colour, preparing lighter, testing lightest. " + upper(s.Name) + "."
 	if atOnce > 1 {
-		f.Caption += fmt.Sprintf(" Up to %d runs shared the machine, so these times do not compare with those of runs that had it to themselves.", atOnce)
+		f.Caption += fmt.Sprintf(" Up to %d runs shared the machine, so these times cannot be compared with those of a run alone.", atOnce)
 	}
 	var words []string
 	for _, b := range f.Bars.Bars {

@@ -117,8 +117,8 @@ func TestAccuracyFigureSaysWhatItCuts(t *testing.T) {
 	}
 	save(t, dir, runs)
 	page := writePage(t, []string{dir}, t.TempDir())
-	_, caption, _ := strings.Cut(page, "averaged over these tasks, after each task.")
-	if caption, _, _ = strings.Cut(caption, "</"); !strings.Contains(caption, "Intervals that leave the image are cut at its edge") {
+	_, caption, _ := strings.Cut(page, "learned so far, mean over these tasks.")
+	if caption, _, _ = strings.Cut(caption, "</"); !strings.Contains(caption, "Intervals that reach beyond the figure are cut at its edge") {
 		t.Error("the page does not say that intervals are cut")
 	}
 }

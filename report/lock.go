@@ -34,11 +34,11 @@ func lock(out string, patience time.Duration) (unlock func(), waited bool, err e
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		_ = file.Close()
-		return nil, waited, fmt.Errorf("report: %s: another process has been writing a report there for %s (it holds %s); want the folder for this one alone; "+
-			"wait until the other has ended, or give another one with \"--out DIR\"", out, patience, LockFile)
+		return nil, waited, fmt.Errorf("report: %s: another process has been writing a report there for %s (it holds %s). "+
+			"Wait until it has ended, or use another folder with \"--out DIR\"", out, patience, LockFile)
 	case err != nil:
 		_ = file.Close()
-		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w); want a folder on a disk that keeps locks; give another one with \"--out DIR\"", path, cause(err))
+		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w). Use a folder on a disk that supports locks, with \"--out DIR\"", path, cause(err))
 	}
 	return func() { _ = file.Close() }, waited, nil // the end of the process unlocks it if this cannot
 }

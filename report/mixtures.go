@@ -17,16 +17,16 @@ func (st *study) mixtures() []string {
 		return slices.Sorted(maps.Keys(set))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions do not compare (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions cannot be compared (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times cannot be compared.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times do not compare.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times cannot be compared.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once): times do not compare.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v)))
 	}
 	digests := map[string]map[string]bool{}
 	for _, r := range st.runs {
@@ -37,7 +37,7 @@ func (st *study) mixtures() []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(digests)) {
 		if n := len(digests[name]); n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not see the same data.", name, n))
+			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not use the same data.", name, n))
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func (h *heat) dataURI(dark bool) string {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		panic("report: a picture in memory cannot be written: " + err.Error())
+		panic("report: an image in memory cannot be written: " + err.Error())
 	}
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 }

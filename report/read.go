@@ -58,7 +58,7 @@ type reading struct {
 // read once. A result that cannot be read is left out, unless all are.
 func readAll(dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
-		return nil, errors.New("report: no folder given; want an experiment folder or a run folder; run \"ocl report DIR\"")
+		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
 	}
 	var r reading
 	var faults []error
@@ -88,7 +88,7 @@ func readAll(dirs []string) (*reading, error) {
 			r.runs = append(r.runs, read)
 		}
 		for _, f := range pending {
-			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: not run to its end; “ocl run --resume %s” continues it.", f, f))
+			r.notes = append(r.notes, fmt.Sprintf("%s has no result.json yet: the run has not ended. “ocl run --resume %s” continues it.", f, f))
 		}
 	}
 	if len(r.runs) == 0 {
@@ -129,7 +129,7 @@ func inRunFolder(folder string) (s source, ok bool) {
 func resultsIn(path string) (found []source, pending []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w; want an experiment folder or a run folder, such as the --out of \"ocl run\"; check the path", path, cause(err))
+		return nil, nil, fmt.Errorf("report: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause(err))
 	}
 	if !info.IsDir() {
 		return []source{{path, path}}, nil, nil
@@ -139,7 +139,7 @@ func resultsIn(path string) (found []source, pending []string, err error) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w; want a folder that can be listed", path, cause(err))
+		return nil, nil, fmt.Errorf("report: %s: %w. Give a folder that can be read", path, cause(err))
 	}
 	for _, e := range entries { // sorted
 		sub := filepath.Join(path, e.Name())
@@ -153,11 +153,11 @@ func resultsIn(path string) (found []source, pending []string, err error) {
 	}
 	switch {
 	case len(found) == 0 && len(pending) > 0:
-		return nil, nil, fmt.Errorf("report: %s: %s begun, none with a result.json yet; want one that ended or was stopped; "+
-			"wait for one that is at work, or continue with \"ocl run --resume %s\"", path, count(len(pending), "run"), path)
+		return nil, nil, fmt.Errorf("report: %s: %s begun, but none has a result.json yet. "+
+			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count(len(pending), "run"), path)
 	case len(found) == 0:
-		return nil, nil, fmt.Errorf("report: %s: no result.json in it or in the folders in it; want an experiment folder or a run folder; "+
-			"write one with \"ocl run --out %s\"", path, path)
+		return nil, nil, fmt.Errorf("report: %s: there is no result.json in it or in its folders. Give the folder of an experiment or a run; "+
+			"\"ocl run --out %s\" makes one", path, path)
 	}
 	return found, pending, nil
 }

@@ -126,10 +126,10 @@ func TestBadFolders(t *testing.T) {
 		dirs []string
 		want string
 	}{
-		{nil, "no folder given"},
-		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory; want an experiment folder or a run folder"},
-		{[]string{empty}, `no result.json in it or in the folders in it; want an experiment folder or a run folder; write one with "ocl run --out `},
-		{[]string{pending}, `1 run begun, none with a result.json yet; want one that ended or was stopped; wait for one that is at work, or continue with "ocl run --resume `},
+		{nil, "no folder is given"},
+		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory. Give the folder of an experiment or a run"},
+		{[]string{empty}, `there is no result.json in it or in its folders. Give the folder of an experiment or a run; "ocl run --out `},
+		{[]string{pending}, `1 run begun, but none has a result.json yet. Wait until a run has ended, or continue with "ocl run --resume `},
 		{[]string{exp}, "not a whole JSON file"},
 	} {
 		_, err := Write(c.dirs, "", Options{Known: methods})

@@ -48,7 +48,7 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	}
 	if out == "" {
 		if len(dirs) > 1 {
-			return nil, fmt.Errorf("report: %d folders are compared, so none of them is the place for the report; want a folder of its own; give \"--out DIR\"", len(dirs))
+			return nil, fmt.Errorf("report: %d folders are compared, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
 		}
 		if out = dirs[0]; !isFolder(out) {
 			out = filepath.Dir(out)
@@ -136,7 +136,7 @@ func (w *writer) folder(name string) {
 	}
 	path := filepath.Join(w.out, name)
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		w.err = fmt.Errorf("report: %s: %w; want a folder that can be written to; give another one with \"--out DIR\"", path, cause(err))
+		w.err = fmt.Errorf("report: %s: %w. Use a folder that can be written to, with \"--out DIR\"", path, cause(err))
 	}
 }
 
@@ -146,7 +146,7 @@ func (w *writer) file(name string, b []byte) {
 	}
 	path := filepath.Join(w.out, filepath.FromSlash(name))
 	if err := checkpoint.WriteBytesAtomic(path, b); err != nil {
-		w.err = fmt.Errorf("report: %s: %w; want a folder that can be written to, on a disk with room; make room, or give another one with \"--out DIR\"", path, cause(err))
+		w.err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause(err))
 		return
 	}
 	w.files = append(w.files, path)

@@ -126,7 +126,7 @@ func TestWrite(t *testing.T) {
 	checkPage(t, page, dir)
 	for _, want := range []string{
 		"ER with 500 stored samples classifies", "times as many as Finetune", "mean of 3 runs",
-		"10 tasks of 100 classes in all: 10,000 images to learn from, 2,500 to test on",
+		"10 tasks with 100 classes in all, 10,000 training images and 2,500 test images",
 		"resnet18, width 20, 1,109,240 parameters", "sgd, lr 0.1, weight decay 0",
 		`ocl run --config ` + filepath.ToSlash(dir) + `/er-m500-s1/result.json`,
 		`title="after 3, on 1: `, "avx512", "sha256:5f0c0a0e", "0123456789ab", "not measured", "prefers-color-scheme:dark",
@@ -251,7 +251,7 @@ func TestMerge(t *testing.T) {
 	}
 	save(t, a, small)
 	save(t, b, large)
-	if _, err := Write([]string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `give "--out DIR"`) {
+	if _, err := Write([]string{a, b}, "", Options{Known: methods}); err == nil || !strings.Contains(err.Error(), `Give one with "--out DIR"`) {
 		t.Errorf("two folders and no place for the report: error is %v", err)
 	}
 	page := writePage(t, []string{a, b, a}, out)

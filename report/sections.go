@@ -23,10 +23,10 @@ type block struct {
 // here and its row of docs/report.md.
 var sections = []section{
 	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
-	{"anytime", "Anytime", "Accuracy while learning", figures((*setting).anytimeFigure), nil},
+	{"anytime", "Anytime", "Accuracy during training", figures((*setting).anytimeFigure), nil},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
 		if s.tasks() < 2 {
-			return []block{{Note: upper(s.Name) + ": one task, so nothing can be forgotten."}}
+			return []block{{Note: upper(s.Name) + ": there is only one task, so nothing can be forgotten."}}
 		}
 		return []block{{Figure: s.forgettingFigure()}}
 	}, nil},
@@ -34,7 +34,7 @@ var sections = []section{
 		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
 	{"classes", "Classes", "Accuracy per class",
 		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure), nil},
-	{"errors", "Errors", "Where the errors go", (*setting).errors, (*study).errorsLead},
+	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"time", "Time", "Run time", figures((*setting).timeFigure), nil},
 }

@@ -102,7 +102,7 @@ func (st *study) signalsTable() *table {
 			row = append(row, c)
 		}
 		if len(names) == 0 {
-			row = append(row, cell{Text: "none but the labels of each batch", Raw: "none"})
+			row = append(row, cell{Text: "none besides the labels", Raw: "none"})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -207,7 +207,7 @@ func (s *setting) facts() []fact {
 	}
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},
-		{"Tasks", fmt.Sprintf("%s of %s in all: %s images to learn from, %s to test on", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},
+		{"Tasks", fmt.Sprintf("%s with %s in all, %s training images and %s test images", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},
 		{"Protocol", orUnknown(st.Protocol)},
 	}
 	values := func(of func(*run) string) string {
@@ -294,7 +294,7 @@ func batchesText(r *run) string {
 	if c.Stream.Batch == 0 {
 		return ""
 	}
-	v := fmt.Sprintf("%d incoming, %d replayed where there is a memory", c.Stream.Batch, c.Replay.Batch)
+	v := fmt.Sprintf("%d incoming, %d replayed if there is a memory", c.Stream.Batch, c.Replay.Batch)
 	if c.Replay.Iterations > 1 {
 		v += fmt.Sprintf(", %d steps on each", c.Replay.Iterations)
 	}

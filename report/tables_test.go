@@ -21,8 +21,8 @@ func TestFacts(t *testing.T) {
 		{func(c *config.Config) { c.Network.Name = "lenet" }, "Network", "lenet, 1,109,240 parameters"},
 		{func(*config.Config) {}, "Optimiser", "sgd, lr 0.1, weight decay 0"},
 		{func(c *config.Config) { c.Optimizer.Momentum = 0.9 }, "Optimiser", "sgd, lr 0.1, weight decay 0, momentum 0.9"},
-		{func(*config.Config) {}, "Batches", "10 incoming, 10 replayed where there is a memory"},
-		{func(c *config.Config) { c.Replay.Iterations = 3 }, "Batches", "10 incoming, 10 replayed where there is a memory, 3 steps on each"},
+		{func(*config.Config) {}, "Batches", "10 incoming, 10 replayed if there is a memory"},
+		{func(c *config.Config) { c.Replay.Iterations = 3 }, "Batches", "10 incoming, 10 replayed if there is a memory, 3 steps on each"},
 		{func(*config.Config) {}, "Evaluation", "after each task, on the tasks seen so far"},
 		{func(c *config.Config) { c.Eval, c.EvalEvery = config.EvalFinal, 50 }, "Evaluation", "after the last task only, and every 50 steps on the tasks seen"},
 	} {
@@ -87,7 +87,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s lacks %s:\n%s", table.ID, want, text)
 		}
 	}
-	if got := st.settings[0].facts()[1].Value; got != "2 tasks of 2 classes in all: 200 images to learn from, 25 to test on" {
+	if got := st.settings[0].facts()[1].Value; got != "2 tasks with 2 classes in all, 200 training images and 25 test images" {
 		t.Errorf("tasks: %s", got)
 	}
 }

@@ -18,9 +18,9 @@ type TableOptions struct {
 }
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
-// runs, forgetting, learning accuracy (all in per cent) and the seconds of one run. Runs that diverged or were
-// interrupted are said below it and left out of the means. Lines hold at most opts.Width columns, at least 40; what does
-// not fit is folded under the method's name. It returns the error of w.
+// runs in per cent, forgetting in points, learning accuracy in per cent, and the time of one run. Runs that diverged or were
+// interrupted are listed below it and are not in the means. Lines have at most opts.Width columns, at least 40; a wider table becomes
+// a list. It returns the error of w.
 func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 	var runs []*run
 	for _, r := range results {
@@ -70,7 +70,7 @@ func visible(text string) string {
 
 // terminal prints the table of one setting.
 func (s *setting) terminal(b *strings.Builder, width int) {
-	head := []string{"method", "accuracy, %", "forgetting, %", "learning, %", "time", "runs"}
+	head := []string{"method", "accuracy, %", "forgetting, points", "learning, %", "time", "runs"}
 	rows := [][]string{head}
 	for _, g := range s.rows {
 		rows = append(rows, []string{
@@ -137,7 +137,7 @@ func (s *setting) footnotes() []string {
 		}
 	}
 	if shared > 0 {
-		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine: times do not compare with those of runs alone", shared))
+		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine, so these times cannot be compared with those of a run alone", shared))
 	}
 	return notes
 }
@@ -185,7 +185,7 @@ func (g *row) outcomes() []string {
 		case len(g.finished) > 0:
 			text += "; not in the means"
 		case r.lastRow() < 0:
-			text += "; nothing was evaluated before"
+			text += "; nothing was evaluated before that"
 		default:
 			text += fmt.Sprintf("; the numbers are those after %s", count(r.lastRow()+1, "task"))
 		}

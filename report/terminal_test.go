@@ -37,9 +37,9 @@ func TestTable(t *testing.T) {
 		exact(seed(er, 1), 0.17, 0.31, 0.46, 160), exact(seed(er, 2), 0.18, 0.33, 0.48, 160),
 	}, 0)
 	// Two runs: the half width is 12.706·|a−b|/2.
-	want := `method            accuracy, %  forgetting, %  learning, %   time  runs
-ER, memory 5,000   17.5 ± 6.4    32.0 ± 12.7  47.0 ± 12.7  2m40s     2
-Finetune            3.7 ± 1.3    51.0 ± 12.7   54.5 ± 6.4  1m21s     2
+	want := `method            accuracy, %  forgetting, points  learning, %   time  runs
+ER, memory 5,000   17.5 ± 6.4         32.0 ± 12.7  47.0 ± 12.7  2m40s     2
+Finetune            3.7 ± 1.3         51.0 ± 12.7   54.5 ± 6.4  1m21s     2
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -53,13 +53,13 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	e := early.make()
 	e.Accuracy, e.Metrics, e.Outcome.Step = nil, result.Metrics{}, 12
 	got := tableText(t, []*result.Result{exact(ok, 0.05, 0.6, 0.6, 80), ew.make(), e}, 0)
-	want := `method              accuracy, %  forgetting, %   learning, %    time    runs
-EWC++                       5.0           60.0          60.0  1m20s*  1 of 2
-MIR, memory 1,000  not measured   not measured  not measured     49s  0 of 1
+	want := `method              accuracy, %  forgetting, points   learning, %    time    runs
+EWC++                       5.0                60.0          60.0  1m20s*  1 of 2
+MIR, memory 1,000  not measured        not measured  not measured     49s  0 of 1
 EWC++, seed 2: diverged at step 400 (the loss is not a finite number); not in the means
-MIR, memory 1,000, seed 1: interrupted at step 12; nothing was evaluated before
-* up to 2 runs shared the machine: times do not compare with those of runs alone
-note: The results mix concurrencies (1 and 2 runs at once): times do not compare.
+MIR, memory 1,000, seed 1: interrupted at step 12; nothing was evaluated before that
+* up to 2 runs shared the machine, so these times cannot be compared with those of a run alone
+note: The results mix concurrencies (1 and 2 runs at once), so times cannot be compared.
 `
 	got = strings.ReplaceAll(got, duration(newRun(e, "").seconds()), "49s")
 	if diff := cmp.Diff(want, got); diff != "" {

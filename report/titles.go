@@ -60,7 +60,7 @@ func (s *setting) answer() string {
 	e := best.finalAccuracy()
 	if len(best.finished) == 0 {
 		r := best.runs[0]
-		return fmt.Sprintf("No run on the %s has finished; %s was %s after %s, at %s %%.", where, best.prose(), r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
+		return fmt.Sprintf("No run on the %s has finished. %s was %s after %s, at %s %%.", where, best.prose(), r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
 	}
 	text := fmt.Sprintf("After %s, %s classifies %s %% of the test images of all tasks correctly", where, best.prose(), e.text(""))
 	if e.n > 1 {
@@ -82,14 +82,14 @@ func (s *setting) answer() string {
 		}
 	} else if f := best.metricOf(averageForgetting); f.n > 0 {
 		if gains(f.mean) {
-			text += fmt.Sprintf(", and has gained %s on the earlier tasks since it learnt them", points(-f.mean))
+			text += fmt.Sprintf(", and has gained %s on earlier tasks", points(-f.mean))
 		} else {
-			text += fmt.Sprintf(", and has forgotten %s of what it once knew of the earlier tasks", points(math.Abs(f.mean)))
+			text += fmt.Sprintf(", and has forgotten %s on earlier tasks", points(math.Abs(f.mean)))
 		}
 	}
 	text += "."
 	if near := s.near(best); near != nil {
-		text += fmt.Sprintf(" The intervals of %s and %s overlap: these runs do not tell the two apart.", best.Short, near.Short)
+		text += fmt.Sprintf(" The intervals of %s and %s overlap, so these runs do not show which of the two is better.", best.Short, near.Short)
 	}
 	return text
 }
@@ -147,7 +147,7 @@ func (s *setting) accuracyTitle() string {
 	}
 	after := best.counted()[0].lastRow() + 1
 	if after == 1 {
-		return fmt.Sprintf("%s stands at %s %% after one task", best.Short, percent(first.mean))
+		return fmt.Sprintf("%s reaches %s %% after one task", best.Short, percent(first.mean))
 	}
 	return fmt.Sprintf("%s %s after %d tasks", best.Short, change(first.mean, last.mean, " after one task"), after)
 }
@@ -175,9 +175,9 @@ func gains(forgetting float64) bool { return math.Round(100*forgetting) < 0 }
 // forgets puts a forgetting into words; below zero nothing is forgotten.
 func forgets(v float64) string {
 	if gains(v) {
-		return "gains " + points(-v) + " on an earlier task"
+		return "gains " + points(-v) + " on earlier tasks"
 	}
-	return "forgets " + points(math.Abs(v)) + " of an earlier task"
+	return "forgets " + points(math.Abs(v)) + " on earlier tasks"
 }
 
 func (s *setting) forgettingTitle() string {
@@ -225,7 +225,7 @@ func (g *row) matrixTitle(v [][]float64) string {
 	newest := end[last]
 	name := g.setting.taskNames()
 	if !math.IsNaN(start) {
-		return fmt.Sprintf("%s: task %s %s; the newest task stands at %s %%", g.Short, name[0], change(start, first, ""), percent(newest))
+		return fmt.Sprintf("%s: task %s %s; the newest task has %s %%", g.Short, name[0], change(start, first, ""), percent(newest))
 	}
 	return fmt.Sprintf("%s ends with %s %% on task %s and %s %% on task %s", g.Short, percent(first), name[0], percent(newest), name[last])
 }
@@ -286,7 +286,7 @@ func (s *setting) timeTitle() string {
 	case ratio(t(slow)/t(fast)) == "1.0":
 		return fmt.Sprintf("One run of %s takes %s, about as long as one of %s", slow.Short, duration(t(slow)), fast.Short)
 	}
-	return fmt.Sprintf("One run of %s takes %s, %s times %s", slow.Short, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Short)
+	return fmt.Sprintf("One run of %s takes %s, %s times as long as one of %s", slow.Short, duration(t(slow)), ratio(t(slow)/t(fast)), fast.Short)
 }
 
 // outcomeText says how a row's runs ended.

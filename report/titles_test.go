@@ -39,20 +39,20 @@ func TestTitlesKnowTheDirection(t *testing.T) {
 		return two(measured("a", a, a, a, 0, 1), measured("finetune", b, b, b, 0, 1)).answer()
 	}
 	for _, c := range [][2]string{
-		{matrix(0.46, 0.196), "A: task 1 falls from 46.0 to 19.6 %; the newest task stands at 50.0 %"},
-		{matrix(0.196, 0.46), "A: task 1 rises from 19.6 to 46.0 %; the newest task stands at 50.0 %"},
-		{matrix(0.1961, 0.1959), "A: task 1 stays at 19.6 %; the newest task stands at 50.0 %"},
-		{matrix(0.19649, 0.19651), "A: task 1 rises from 19.6 to 19.7 %; the newest task stands at 50.0 %"},
+		{matrix(0.46, 0.196), "A: task 1 falls from 46.0 to 19.6 %; the newest task has 50.0 %"},
+		{matrix(0.196, 0.46), "A: task 1 rises from 19.6 to 46.0 %; the newest task has 50.0 %"},
+		{matrix(0.1961, 0.1959), "A: task 1 stays at 19.6 %; the newest task has 50.0 %"},
+		{matrix(0.19649, 0.19651), "A: task 1 rises from 19.6 to 19.7 %; the newest task has 50.0 %"},
 		{accuracy(0.6, 0.4), "A falls from 60.0 % after one task to 40.0 % after 2 tasks"},
 		{accuracy(0.4, 0.6), "A rises from 40.0 % after one task to 60.0 % after 2 tasks"},
 		{accuracy(0.4, 0.4001), "A stays at 40.0 % after 2 tasks"},
-		{one(measured("a", 0.5, 0.5, 0.5, 0.31, 1)).forgettingTitle(), "A forgets 31 points of an earlier task"},
-		{one(measured("a", 0.5, 0.5, 0.5, -0.05, 1)).forgettingTitle(), "A gains 5 points on an earlier task"},
-		{one(measured("a", 0.5, 0.5, 0.5, -0.004, 1)).forgettingTitle(), "A forgets 0 points of an earlier task"},
-		{forgetting(0.3, 0.1), "A forgets 30 points of an earlier task, B 10 points"},
-		{forgetting(0.3, -0.01), "A forgets 30 points of an earlier task, B gains 1 point on an earlier task"},
-		{forgetting(-0.02, -0.03), "A gains 2 points on an earlier task, B 3 points"},
-		{times(20, 10), "One run of A takes 20s, 2.0 times B"},
+		{one(measured("a", 0.5, 0.5, 0.5, 0.31, 1)).forgettingTitle(), "A forgets 31 points on earlier tasks"},
+		{one(measured("a", 0.5, 0.5, 0.5, -0.05, 1)).forgettingTitle(), "A gains 5 points on earlier tasks"},
+		{one(measured("a", 0.5, 0.5, 0.5, -0.004, 1)).forgettingTitle(), "A forgets 0 points on earlier tasks"},
+		{forgetting(0.3, 0.1), "A forgets 30 points on earlier tasks, B 10 points"},
+		{forgetting(0.3, -0.01), "A forgets 30 points on earlier tasks, B gains 1 point on earlier tasks"},
+		{forgetting(-0.02, -0.03), "A gains 2 points on earlier tasks, B 3 points"},
+		{times(20, 10), "One run of A takes 20s, 2.0 times as long as one of B"},
 		{times(20, 20.1), "One run of B takes 20s, about as long as one of A"},
 	} {
 		if c[0] != c[1] {
@@ -60,8 +60,8 @@ func TestTitlesKnowTheDirection(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]string{
-		{answer(0.31), "has forgotten 31 points of what it once knew of the earlier tasks."},
-		{answer(-0.05), "has gained 5 points on the earlier tasks since it learnt them."},
+		{answer(0.31), "has forgotten 31 points on earlier tasks."},
+		{answer(-0.05), "has gained 5 points on earlier tasks."},
 		{answers(0.5, 0.2), "2.5 times as many as FINETUNE (20.0 %)"},
 		{answers(0.2, 0.5), "fewer than FINETUNE (50.0 %)"},
 		{answers(0.2, 0.20001), ", as many as FINETUNE (20.0 %)"},

@@ -20,7 +20,7 @@ type Config struct {
 
 func (c Config) check() error {
 	if c.Channels < 1 || c.Height < 1 || c.Width < 1 || c.Classes < 1 {
-		return fmt.Errorf("arch: images of %d×%d×%d and %d classes; want at least 1 of each", c.Channels, c.Height, c.Width, c.Classes)
+		return fmt.Errorf("arch: images of %d×%d×%d and %d classes. Use at least 1 of each", c.Channels, c.Height, c.Width, c.Classes)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 		return nil, err
 	}
 	if c.NF < 1 {
-		return nil, fmt.Errorf("arch: resnet18: width %d; want at least 1", c.NF)
+		return nil, fmt.Errorf("arch: resnet18: width %d is too small. Use at least 1", c.NF)
 	}
 	b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
 	if err != nil {
@@ -59,7 +59,7 @@ func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 		}
 	}
 	if b.AvgPool(poolSide) != nil { // in terms of the images rather than of the last map
-		return nil, fmt.Errorf("arch: resnet18: images of %d×%d; want at least %d×%d; use larger ones, or an MLP (--network mlp)",
+		return nil, fmt.Errorf("arch: resnet18: images of %d×%d are smaller than %d×%d. Use larger images, or an MLP (--network mlp)",
 			c.Height, c.Width, LeastSide, LeastSide)
 	}
 	b.Linear("linear", c.Classes, false)
@@ -72,7 +72,7 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 		return nil, err
 	}
 	if len(c.Hidden) == 0 {
-		return nil, fmt.Errorf("arch: mlp: no hidden layer; want at least one, such as 400")
+		return nil, fmt.Errorf("arch: mlp: there is no hidden layer. Give at least one, such as 400")
 	}
 	b, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
 	if err != nil {
@@ -80,7 +80,7 @@ func MLP(c Config, src *rng.Source) (*nn.Network, error) {
 	}
 	for i, h := range c.Hidden {
 		if h < 1 {
-			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units; want at least 1", i+1, h)
+			return nil, fmt.Errorf("arch: mlp: hidden layer %d has %d units. Use at least 1", i+1, h)
 		}
 		b.Linear(fmt.Sprintf("hidden.%d", i), h, true)
 	}

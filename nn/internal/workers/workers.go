@@ -62,7 +62,8 @@ func (t *Team) Size() int { return t.size }
 
 // Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, and the team can
 // be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine does, whatever
-// the numbers of workers and chunks, and after Close.
+// the numbers of workers and chunks, and after Close. A chunk must not call runtime.Goexit, as t.FailNow does: its worker would be
+// missing from then on, and Run would wait for it.
 func (t *Team) Run(task Task, chunks int) {
 	t.enter()
 	defer t.leave()
