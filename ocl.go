@@ -1,9 +1,9 @@
-// Package ocl is the vocabulary of online continual learning: labels, batches, streams and learners.
+// Package ocl holds the common types of online continual learning: labels, batches, streams and learners.
 //
-// A [Stream] delivers tasks D_1 … D_T, each training batch once; a [Learner] observes the batches and predicts labels.
-// Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package holds no
-// algorithm and no implementation, and it knows nothing of networks, data sets or files: start at package learner for
-// the methods, package stream for the streams and package experiment for whole runs.
+// A [Stream] delivers tasks D_1 … D_T, each training batch once. A [Learner] observes the batches and predicts
+// labels. Optional interfaces ([TaskAware], [Preparer]) say which supervisory signals a learner uses. The package
+// holds no algorithm and no implementation, and knows nothing of networks, data sets or files. Start at package
+// learner for the methods, at package stream for the streams and at package experiment for whole runs.
 package ocl
 
 import (
@@ -73,8 +73,9 @@ func (s StreamInfo) TestSets() int {
 	return len(s.Tasks)
 }
 
-// ErrConsumed is yielded by [Stream.Train] when a task's training data were ranged over before: a stream is seen once.
-var ErrConsumed = errors.New("stream: the task's training data were delivered before; a stream is seen once")
+// ErrConsumed is what [Stream.Train] yields if the training data of a task were delivered before: a stream is seen
+// once.
+var ErrConsumed = errors.New("stream: the training data of this task were delivered before. A stream is seen only once")
 
 // Stream is a finite sequence of tasks D_1 … D_T (survey §3.1). Batches are reused between iterations.
 type Stream interface {
@@ -92,9 +93,9 @@ type Seeker interface {
 	Seek(task, batch int) error
 }
 
-// StepStats is what one call of Observe tells its observers. Loss is the mean training loss of the step (the sum of the
-// incoming and the replayed mean loss under two passes); Correct counts the rows of the incoming batch whose label the
-// network predicted before the step, -1 where the learner predicts nothing while it observes (GDumb).
+// StepStats is what one call of Observe reports. Loss is the mean training loss of the step; with two passes it is
+// the sum of the incoming and the replayed mean loss. Correct counts the rows of the incoming batch that the network
+// predicted correctly before the step. It is -1 for a learner that does not predict while it observes (GDumb).
 type StepStats struct {
 	Loss    float64
 	Correct int
@@ -114,15 +115,16 @@ type Learner interface {
 	State
 }
 
-// Cost is how large a learner is and what it takes. Floating-point operations are those of passes through networks, two a
-// multiply-add, counted as they are made; what else a learner does is not counted.
+// Cost is how large a learner is and how much work it does. Floating-point operations are those of passes through
+// networks, two for each multiply-add, counted when they are made. Other work of a learner is not counted.
 type Cost struct {
 	Parameters int   // of all networks that it predicts with
 	StepFLOPs  int64 // of the last batch that was observed, all its steps together; 0 before the first since it was made or loaded
 	ImageFLOPs int64 // to predict one image
 }
 
-// ErrDiverged says that a loss, or what a prediction goes by, became NaN or infinite; a run then ends with outcome "diverged".
+// ErrDiverged says that a loss, or a number that a prediction depends on, became NaN or infinite. The run then ends
+// with the outcome "diverged".
 var ErrDiverged = errors.New("learner: the loss is not a finite number")
 
 // TaskAware learners use task boundaries: a supervisory signal, so it is reported.
@@ -136,28 +138,28 @@ type Preparer interface {
 	Prepare(ctx context.Context) error
 }
 
-// Pausing learners may work for long inside Observe, as one does that sleeps now and then to consolidate its memory. They
-// look at ctx during that work, and not only before it as other learners do. When ctx ends, Observe returns an error that
+// Pausing learners may work for long inside Observe, such as one that consolidates its memory now and then. They
+// check ctx during that work, not only before it as other learners do. When ctx ends, Observe returns an error that
 // wraps ctx.Err():
 //
 //   - Paused is then false where nothing of the batch was learned: the learner is as it was before.
 //   - Paused is true where Observe stopped on the way. The learner is whole: it may be saved, and a loaded one is Paused too.
 //     It is asked for nothing but SaveState, LoadState, Cost and Paused before the next Observe.
 //
-// Either way the next Observe gets the same batch again and goes on where the last one stopped. Its StepStats are those of the
-// whole batch, and all bits are those of an Observe that was never paused. A Pausing learner is [Watched] as well. Every other
-// learner observes a batch wholly or not at all.
+// In both cases the next Observe gets the same batch again and continues where the last one stopped. Its StepStats
+// are those of the whole batch, and all bits are the same as without a pause. A Pausing learner is [Watched] too.
+// Every other learner observes a batch completely or not at all.
 type Pausing interface {
 	Learner
 	Watched
 	Paused() bool
 }
 
-// Watched learners tell how far long work is: that of Prepare, of EndTask and, if they are [Pausing], of Observe.
+// Watched learners report the progress of long work: of Prepare, of EndTask and, if they are [Pausing], of Observe.
 type Watched interface {
-	// Watch makes long work call f after each of its steps, from the goroutine that does it; nil is nobody. In one piece of
-	// work done rises from call to call up to total, which stays; work that goes on after a pause goes on counting. It changes
-	// no number.
+	// Watch makes long work call f after each of its steps, in the goroutine that does the work; nil means nobody. In
+	// one piece of work, done rises from call to call up to total, which does not change. Work that continues after a
+	// pause continues counting. Watching changes no number.
 	Watch(f func(done, total int))
 }
 
@@ -167,6 +169,6 @@ type MemoryReporter interface {
 	MemoryBytes() int64
 }
 
-// State is whatever would change a resumed run if it were lost: save, load, continue equals continue, bit for bit.
-// [checkpoint.Parts] makes both ways of one list.
+// State is everything that would change a resumed run if it were lost. A run that saves, loads and continues gives
+// the same bits as one that continues. [checkpoint.Parts] makes both ways of one list.
 type State = checkpoint.State

@@ -1,7 +1,7 @@
-// Package bench measures the engine on the machine it runs on: the survey's training step, batched evaluation and the
-// machine's own FMA peak, all in one process and interleaved, so that shares of the peak mean something on a machine whose
-// clock moves; and what a step of each method costs beside its passes. It knows nothing of data sets or files. Start at
-// [Engine] and [Methods].
+// Package bench measures the engine on the machine it runs on: the survey's training step, batched evaluation, and
+// the machine's own FMA peak. All measurements are interleaved in one process, so that shares of the peak are
+// meaningful although the clock of the machine changes. It also measures what a step of each method costs beside its
+// passes. It knows nothing of data sets or files. Start at [Engine] and [Methods].
 package bench
 
 import (
@@ -99,9 +99,9 @@ type LayerPart struct {
 // ErrSize says that a size cannot be measured.
 var ErrSize = errors.New("bench: size")
 
-// Engine measures until the rounds or the budget are spent. A round measures the peak, then for each size the peak again,
-// some steps and an evaluation, so every median spans the same stretch of time. When ctx ends early it returns what was
-// measured with ctx's error, or only the error before one whole round.
+// Engine measures until the rounds or the budget are used up. A round measures the peak, then for each size the peak
+// again, some steps and an evaluation, so every median covers the same period. If ctx ends early, it returns what was
+// measured together with ctx's error, or only the error if not even one round is complete.
 func Engine(ctx context.Context, o Options) (*Report, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// methodSize is the side of the pictures in pixels that methods are measured on: those of CIFAR-100.
+	// methodSize is the side of the images in pixels that methods are measured on: those of CIFAR-100.
 	methodSize = 32
 	// turn is how many steps a method and its passes make each before the other's turn.
 	turn = 5
-	// supply is the number of batches of random pictures that are shown again and again.
+	// supply is the number of batches of random images that are shown again and again.
 	supply = 20
 )
 
@@ -66,7 +66,7 @@ type MethodCost struct {
 	StoreMS  float64  `json:"store_ms,omitempty"`
 }
 
-// Methods measures one method after the other on random pictures, with its default options and replay batches of 10, in the
+// Methods measures one method after the other on random images, with its default options and replay batches of 10, in the
 // second of two tasks. When ctx ends early it returns what was measured with ctx's error.
 func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	if o.Workers <= 0 {
@@ -308,11 +308,11 @@ func (r *methodRig) train(ctx context.Context) error {
 	return err
 }
 
-// pass does the work of a pass on random pictures.
+// pass does the work of a pass on random images.
 func (r *methodRig) pass(p method.Pass) {
 	var list []*tensor.Tensor
 	for _, n := range p.Images {
-		list = append(list, r.pictures(n))
+		list = append(list, r.batchOf(n))
 	}
 	switch p.Work {
 	case method.Learn:
@@ -332,7 +332,7 @@ func (r *methodRig) pass(p method.Pass) {
 		for _, n := range p.Images {
 			sum += n
 		}
-		x := r.pictures(sum)
+		x := r.batchOf(sum)
 		d := tensor.New(sum, classes)
 		if err := r.loss(0, r.net.Forward(r.ws, x, nn.Eval), d); err != nil {
 			panic(err)
@@ -344,8 +344,8 @@ func (r *methodRig) pass(p method.Pass) {
 	}
 }
 
-// pictures are n of the second task.
-func (r *methodRig) pictures(n int) *tensor.Tensor {
+// batchOf is n images of the second task.
+func (r *methodRig) batchOf(n int) *tensor.Tensor {
 	if r.images[n] == nil {
 		x := tensor.New(n, 3, methodSize, methodSize)
 		for i := range n {

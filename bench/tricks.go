@@ -15,8 +15,8 @@ import (
 	"ocl/tensor"
 )
 
-// tested is the number of test pictures for each step of a turn where tricks work at a task's end: a task of CIFAR-100 in 20
-// has 250 steps, and after it the test sets of 10.5 tasks are evaluated on average, 500 pictures each.
+// tested is the number of test images for each step of a turn where tricks work at a task's end: a task of CIFAR-100 in 20
+// has 250 steps, and after it the test sets of 10.5 tasks are evaluated on average, 500 images each.
 const tested = 21
 
 // TrickOptions say what [Tricks] measures.
@@ -67,7 +67,7 @@ type contender struct {
 // atEnd tells whether the tricks work at a task's end.
 func (c *contender) atEnd() bool { return c.setup.Reviewed() || c.setup.Classified() }
 
-// Tricks measures a method with and without tricks on random pictures, with its default options and replay batches of 10, in
+// Tricks measures a method with and without tricks on random images, with its default options and replay batches of 10, in
 // tasks after the first. In each round all of them take a turn.
 func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 	if o.Workers <= 0 {
@@ -173,7 +173,7 @@ func (c *contender) turn(ctx context.Context, steps int, evaluated bool) (steppi
 	return stepping, ending, err
 }
 
-// evaluate finds the class means if they predict, and predicts n pictures.
+// evaluate finds the class means if they predict, and predicts n images.
 func (c *contender) evaluate(ctx context.Context, n int) error {
 	if c.ncm != nil {
 		p := c.learner.(learner.Open).Parts()
@@ -182,7 +182,7 @@ func (c *contender) evaluate(ctx context.Context, n int) error {
 		}
 	}
 	for ; n > 0; n -= evaluated {
-		x := c.pictures(min(n, evaluated))
+		x := c.batchOf(min(n, evaluated))
 		if err := c.predict(c.labels[:x.Dim(0)], x); err != nil {
 			return err
 		}

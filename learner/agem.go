@@ -7,15 +7,16 @@ import (
 	"ocl/checkpoint"
 )
 
-// AGEM is averaged GEM (survey §methods, par: A-GEM): Replay with another line 4. From the second task on the replay batch is no batch
-// to learn, but a reference: a step must not raise its loss, to first order. With g the gradient of the incoming batch and
-// g_ref that of the replay batch, both by the learner's criterion,
+// AGEM is averaged GEM (survey §methods, par: A-GEM): a Replay with another line 4. From the second task on the
+// network is not trained on the replay batch. The batch is a reference: to first order, a step must not raise its
+// loss. With g the gradient of the incoming batch and g_ref that of the replay batch, both of the learner's
+// criterion,
 //
 //	g ← g − (g·g_ref / g_ref·g_ref) g_ref   where g·g_ref < 0
 //
-// over all parameters at once; otherwise g stays as it is. Both passes are in training mode, each with its own batch-norm
-// statistics; Loss is the sum of both means. In the first task, and with an empty memory, AGEM is Finetune. The memory is
-// filled from the first batch on, and samples of the current task may be in the reference.
+// over all parameters at once; otherwise g stays as it is. Both passes are in training mode, each with its own
+// batch-norm statistics. Loss is the sum of both means. In the first task, and with an empty memory, AGEM is
+// Finetune. The memory is filled from the first batch on, so the reference may contain samples of the current task.
 type AGEM struct {
 	*Replay
 

@@ -55,7 +55,8 @@ func (a *augmenter) cropAndFlip(x *tensor.Tensor, src *rng.Source) {
 	}
 }
 
-// augmentation changes what a network is shown, anew at each draw. Without a source it changes nothing.
+// augmentation changes the images that a network is trained on, with new draws each time. Without a source it changes
+// nothing.
 type augmentation struct {
 	augmenter
 	rand  *rng.Source

@@ -9,19 +9,20 @@ import (
 	"ocl/checkpoint"
 )
 
-// EWC is EWC++, elastic weight consolidation with one running Fisher information (survey §methods). From the second task
-// on it draws every parameter back to where the last task left it, the more the more the parameter mattered (eq:ewc, with
-// λ instead of λ/2, as the survey's authors have it):
+// EWC is EWC++, elastic weight consolidation with a running Fisher information (survey §methods). From the second
+// task on a penalty pulls every parameter back to its value at the end of the last task, more strongly the more the
+// parameter mattered (eq:ewc, but with λ instead of λ/2, as in the code of the survey's authors):
 //
 //	L(θ) = L_B(θ) + λ Σ_j F̂_j (θ_j − θ*_j)²
 //
-// F_tmp adds up (∂L/∂θ)², of the whole loss of each step. Before step Every, 2·Every, … of a task it is folded into the
-// running average (eq:ewc_online) and starts again from 0; it goes on over the end of a task:
+// F_tmp is the sum of (∂L/∂θ)² over steps, where L is the whole loss. Before the steps Every, 2·Every, … of a task it
+// is added to the running average (eq:ewc_online) and reset to 0. The end of a task does not reset it:
 //
 //	F ← α F_tmp/Every + (1 − α) F
 //
-// At a task's end θ* ← θ and F̂ ← (F − min F)/(max F − min F + 1e-32), minimum and maximum over all parameters together.
-// Raw is the survey's text: λ/2, F̂ = F, and Every is 1. Without memory and with λ = 0, EWC is [Replay] without memory.
+// At a task's end θ* ← θ and F̂ ← (F − min F)/(max F − min F + 1e-32), with the minimum and maximum over all
+// parameters. With Raw, EWC follows the survey's text: λ/2, F̂ = F, and Every is 1. Without memory and with λ = 0,
+// EWC is a [Replay] without memory.
 type EWC struct {
 	*Replay
 	EWCOptions
@@ -99,8 +100,8 @@ func (e *EWC) strength() float64 {
 	return e.Lambda
 }
 
-// Sum implements [nn.SumWork]: it adds the gradient of the penalty to the network's and the squares of the outcome to
-// F_tmp, and returns Σ F̂_j (θ_j − θ*_j)².
+// Sum implements [nn.SumWork]. It adds the gradient of the penalty to the network's gradients, adds the squares of
+// the result to F_tmp, and returns Σ F̂_j (θ_j − θ*_j)².
 func (e *EWC) Sum(lo, hi int) (penalty float64) {
 	g, sum := e.Net.Grads()[lo:hi], e.sum[lo:hi]
 	if e.anchored && e.Lambda > 0 {
@@ -131,8 +132,9 @@ func (e *refreshment) Do(lo, hi int) {
 	clear(sum)
 }
 
-// EndTask implements [ocl.TaskAware]: the end of the task of the Replay first, so that what a review has learned is held too, and
-// then θ* and F̂. After an error that wraps that of ctx it can be called again and goes on.
+// EndTask implements [ocl.TaskAware]. It first ends the task of the Replay, so that what a review has learned is
+// protected too, and then sets θ* and F̂. After an error that wraps the error of ctx it can be called again and
+// continues.
 func (e *EWC) EndTask(ctx context.Context) error {
 	if err := e.endTask(ctx); err != nil {
 		return err

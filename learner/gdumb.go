@@ -15,20 +15,20 @@ import (
 	"ocl/tensor"
 )
 
-// GDumb is the greedy sampler and dumb learner (survey §methods): while it observes it only stores samples, by default so
-// that classes are balanced, and for a prediction it trains the network from scratch on the memory alone:
+// GDumb is the greedy sampler and dumb learner (survey §methods). While it observes it only stores samples, by
+// default so that classes are balanced. For a prediction it trains the network from scratch on the memory alone:
 //
 //	Observe:  M ← Greedy(B_n, M)
 //	Prepare:  θ ← fresh;  Epochs times, for B ⊂ M:  θ ← θ − α·clip(∇ℓ(B))
 //
-// A training passes over the memory in random order, in batches of Batch samples of which an incomplete last one is left
-// out, unless it is the only one. Its draws come from sources of Seed that are named after their use and the number of
-// samples seen ("gdumb/order/5000", "gdumb/augment/5000"), so that what is predicted after a part of the stream does not
-// depend on how often it was asked before. A fresh network draws from such a source of InitSeed ("gdumb/init/5000"). The
-// memory's update draws from "memory/update" of Seed.
+// A training goes over the memory in random order, in batches of Batch samples. An incomplete last batch is left out,
+// unless it is the only one. The draws of a training come from sources of Seed whose names contain the number of
+// samples seen ("gdumb/order/5000", "gdumb/augment/5000"). So a prediction after a part of the stream does not depend
+// on how often predictions were made before. The initial parameters of a network come from such a source of InitSeed
+// ("gdumb/init/5000"). The update of the memory draws from "memory/update" of Seed.
 //
-// Net and WS belong to the learner; Net's parameters are worth something between Prepare and the next Observe only. Set
-// the fields before the first call.
+// Net and WS belong to the learner. The parameters of Net are meaningful only between Prepare and the next Observe.
+// Set the fields before the first call.
 type GDumb struct {
 	Net    *nn.Network
 	WS     *nn.Workspace

@@ -16,15 +16,17 @@ import (
 	"ocl/tensor"
 )
 
-// ICaRL is iCaRL with reservoir sampling (survey §methods, par: iCaRL). Output k of the network belongs to the k-th class that
-// appeared. With σ the sigmoid, f_k those outputs, f' the [Teacher] and C_t the classes of the current task, a step goes along the gradient of
+// ICaRL is iCaRL with reservoir sampling (survey §methods, par: iCaRL). Output k of the network belongs to the k-th
+// class that appeared. With σ the sigmoid, f_k the outputs, f' the outputs of the [Teacher] and C_t the classes of
+// the current task, a step follows the gradient of
 //
 //	1/|B| Σ_{x∈B} Σ_{k seen} BCE(f_k(x), t_k(x)),   t_k(x) = [y = k] for k in C_t, σ(f'_k(x)) otherwise
 //
-// over B = B_n ∪ B_M in one pass with common batch statistics. B_M is random among the slots that were filled when the
-// task began and not written since, so in a class-incremental stream the old classes are trained on the teacher alone;
-// where classes repeat (domain-incremental), replayed rows of the task's classes are trained on their labels too. In the
-// first task there is no teacher and nothing is replayed. It predicts by [NCM], whose means [ICaRL.Prepare] finds.
+// over B = B_n ∪ B_M in one pass with common batch statistics. B_M is drawn at random from the slots that were filled
+// when the task began and were not overwritten since. So in a class-incremental stream the old classes are trained on
+// the teacher alone. If classes return (domain-incremental), replayed rows of the task's classes are trained on their
+// labels too. In the first task there is no teacher, and nothing is replayed. ICaRL predicts by [NCM], whose means
+// [ICaRL.Prepare] computes.
 //
 // It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment from "replay/augment". Net, WS and
 // Opt belong to the learner. Set the fields before the first call.
@@ -95,7 +97,7 @@ func (l *ICaRL) prepare() {
 	}
 }
 
-// BeginTask implements [ocl.TaskAware]: classes that are new get the next outputs, in the order of the task's list.
+// BeginTask implements [ocl.TaskAware]. New classes get the next outputs, in the order of the task's list.
 func (l *ICaRL) BeginTask(task ocl.TaskInfo) error {
 	l.prepare()
 	if err := l.boundaries.begin("iCaRL", task); err != nil {
@@ -125,8 +127,8 @@ func (l *ICaRL) appear(y ocl.Label) {
 	}
 }
 
-// EndTask implements [ocl.TaskAware]: the memory is reviewed, and then the network becomes the teacher. After an error that
-// wraps that of ctx it can be called again and goes on.
+// EndTask implements [ocl.TaskAware]. The memory is reviewed if Review is set, and then the network becomes the
+// teacher. After an error that wraps the error of ctx it can be called again and continues.
 func (l *ICaRL) EndTask(ctx context.Context) error {
 	if l.Review != nil {
 		l.ncm.Forget()
@@ -225,7 +227,7 @@ func (l *ICaRL) evaluate(_ int, logits, d *tensor.Tensor) error {
 	return nil
 }
 
-// store is MemoryUpdate; a slot that is written leaves those that may be replayed in this task.
+// store is MemoryUpdate. A slot that is overwritten is not replayed any more in this task.
 func (l *ICaRL) store(b ocl.Batch) (err error) {
 	if l.slots, err = (memory.Reservoir{}).Update(l.slots[:0], l.Memory, b, l.update); err != nil {
 		return fmt.Errorf("learner: icarl: step %d: memory update: %w", l.steps, err)

@@ -1,6 +1,6 @@
-// Package learner holds the learners: what they do with an incoming batch, and how they predict. A learner is built of a
-// network, an optimiser, a memory and a criterion; it knows nothing of data sets, streams, metrics, clocks or files, so
-// it cannot see a test set. Start at [Replay].
+// Package learner holds the learners: what they do with an incoming batch, and how they predict. A learner consists
+// of a network, an optimiser, a memory and a criterion. It knows nothing of data sets, streams, metrics, clocks or
+// files, so it cannot see a test set. Start at [Replay].
 package learner
 
 import (
@@ -33,8 +33,9 @@ func largest(dst []ocl.Label, logits *tensor.Tensor) error {
 	return nil
 }
 
-// checkFinite returns an error that wraps ErrDiverged where a number by which a learner decides is not finite. A loss is looked at
-// before the step that it leads to, so that nobody else would notice that the last step broke the network.
+// checkFinite returns an error that wraps ErrDiverged if a number that a prediction depends on is not finite. The
+// loss is checked before the step that follows from it, so without this check nobody would notice that the last step
+// broke the network.
 func checkFinite[T float32 | float64](what string, v []T) error {
 	sum := T(0)
 	for _, x := range v {

@@ -2,9 +2,9 @@ package learner
 
 import "ocl"
 
-// LookAhead is [Summed] for a retriever that wants to know what the step on the incoming batch alone would do to stored
-// samples, as [memory.MIR] does: the incoming batch runs first, then the retriever chooses with its gradient at hand, then
-// the replay batch runs. Both at the same parameters, so the step goes along ∇ℓ(B_n) + ∇ℓ(B_M).
+// LookAhead is [Summed] for a retriever that needs to know what the step on the incoming batch alone would do to
+// stored samples, as [memory.MIR] does. The incoming batch runs first, then the retriever chooses with its gradient
+// at hand, then the replay batch runs. Both run with the same parameters, so the step follows ∇ℓ(B_n) + ∇ℓ(B_M).
 type LookAhead struct{}
 
 // Gradient implements [Stepper].

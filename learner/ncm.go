@@ -32,9 +32,9 @@ type NCM struct {
 // fitBatch is the number of stored samples whose features are found at once; it moves no number.
 const fitBatch = 200
 
-// Fit finds the means of the classes in memory by the network as it is. It looks at ctx between batches and returns an
-// error that wraps its error; the means from before are then kept, and so where a feature is not a finite number, which is an error
-// that wraps ErrDiverged. An empty memory leaves no means.
+// Fit computes the means of the classes in memory with the network as it is. It checks ctx between batches and
+// returns an error that wraps its error. A feature that is not a finite number is an error that wraps ErrDiverged.
+// After an error the means stay as they were. An empty memory leaves no means.
 func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *memory.Store) error {
 	dim := net.FeatureDim()
 	if need := net.Classes() * dim; len(c.sums) != need {

@@ -6,14 +6,15 @@ import (
 	"ocl/nn"
 )
 
-// Open learners show what they predict by. An evaluation then finds by one pass over the test images what the learner
-// predicts, what another classifier predicts (survey §trick_detail) and why (§error_ana).
+// Open learners show what they predict with. Then one pass over the test images is enough for an evaluation to find
+// what the learner predicts, what another classifier predicts (survey §trick_detail), and why (§error_ana).
 type Open interface {
 	ocl.Learner
-	// Parts are for looking at between two calls of Observe, and to be left as they are.
+	// Parts may be used between two calls of Observe, and must not be changed.
 	Parts() Parts
-	// Decide is Predict for images that have gone through the network, batch norm by its running statistics. It reads of o
-	// what its rule is about, and wants the same of the learner as Predict. What it reads must be finite numbers, else it is ErrDiverged.
+	// Decide is Predict for images that have already gone through the network, with batch norm by its running
+	// statistics. It reads only the outputs that its rule needs, and has the same preconditions as Predict. If an
+	// output that it reads is not a finite number it returns ErrDiverged.
 	Decide(dst []ocl.Label, o nn.Outputs) error
 }
 

@@ -12,8 +12,8 @@ import (
 	"ocl/tensor"
 )
 
-// probe answers what the retriever and the updater of a Replay ask about its network. It moves no parameter and no running
-// statistic, and its buffers are made when they are first needed.
+// probe answers the questions of the retriever and the updater of a Replay about its network. It changes no parameter
+// and no running statistic. Its buffers are made when they are first needed.
 type probe struct {
 	r        *Replay
 	incoming bool // Net.Grads are those of the incoming batch alone
@@ -28,8 +28,8 @@ type probe struct {
 
 var _ memory.Probe = (*probe)(nil)
 
-// gradientsAtOnce is the number of groups whose gradients are taken at once and held beside those of the incoming batch: a
-// gradient of the survey's network takes 4.4 MB.
+// gradientsAtOnce is the number of groups whose gradients are computed at once and kept beside those of the incoming
+// batch: a gradient of the survey's network takes 4.4 MB.
 const gradientsAtOnce = 10
 
 // Interference implements [memory.Probe]: the losses at θ and at θ^v are found in one forward pass each.

@@ -15,23 +15,26 @@ import (
 	"ocl/tensor"
 )
 
-// Replay is the generic online memory-based learner (survey §methods, alg:algo_er) with its open lines as fields:
+// Replay is the general learner with a memory (survey §methods, alg:algo_er). The lines of the algorithm that methods
+// change are fields:
 //
 //	repeat Iterations times
 //	  B_M ← Retrieve(B_n, M)         line 3
 //	  θ ← Step(B_n ∪ B_M, θ)         line 4
 //	M ← Update(B_n, M)               line 5, once a batch
 //
-// A nil field is the choice of ER, experience replay. Without memory Replay is Finetune. Rows of the current task are
-// replayed too, from the first step with a stored sample on. The survey's tricks (§trick_detail) are values of Criterion,
-// Iterations, Classes, Teacher and Review. It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment
-// from "replay/augment". Net, WS and Opt belong to the learner. Set the fields before the first call.
+// A nil field means what ER, experience replay, does. Without memory Replay is Finetune. Samples of the current task
+// are replayed too, from the first step after a sample was stored. The tricks of the survey (§trick_detail) are
+// values of Criterion, Iterations, Classes, Teacher and Review. Replay draws from the sources "memory/retrieve" and
+// "memory/update" of Seed, and with Augment from "replay/augment". Net, WS and Opt belong to the learner. Set the
+// fields before the first call.
 //
-// With Augment all that the network learns is cropped and flipped first: B_n anew for each step, each B_M, and each batch of a
-// review. M holds images as they came, so that each replay of a sample shows another crop of it. What judges samples (Retrieve and
-// Update, with [memory.Probe]) sees them as they came too: a score is about the sample and not about one crop, is not made
-// noisier by a draw, and one that is kept means the same later. θ^v of MIR is after the step on the augmented B_n, the step that is made.
-// A teacher answers for the very images that the network is shown.
+// With Augment, all images that the network is trained on are cropped and flipped first: B_n again for each step,
+// each B_M, and each batch of a review. M holds images as they arrived, so each replay of a sample shows another crop
+// of it. Retrieve and Update, which judge samples by [memory.Probe], see images as they arrived too. So a score
+// depends on the sample and not on one crop, has no noise from a draw, and keeps its meaning when it is stored. θ^v
+// of MIR comes from the step on the augmented B_n, which is the step that is taken. A teacher sees the same images as
+// the network.
 type Replay struct {
 	Net        *nn.Network
 	WS         *nn.Workspace
@@ -45,8 +48,8 @@ type Replay struct {
 	Augment    bool             // crop and flip what is learned, at each draw
 	Seed       uint64
 
-	// What needs the boundaries of tasks. A Replay with one of them is used as [Bounded], unless it is part of a learner that is
-	// told of tasks anyway and tells it. It refuses to observe before a task has begun.
+	// The following need the boundaries of tasks. A Replay with one of them is used as [Bounded], unless it is part
+	// of a learner that is TaskAware anyway and calls it. It refuses to observe before a task has begun.
 	Classes *Classes // old and new classes, for Criterion; nil does not know them
 	Teacher *Teacher // its logits, for Criterion; nil is none
 	Review  *Review  // of the memory, at each task's end; nil is none
@@ -75,7 +78,7 @@ var (
 	_ ocl.Watched        = (*Replay)(nil)
 )
 
-// prepare fills the fields that were left to ER's choice.
+// prepare fills the fields that are nil with what ER does.
 func (r *Replay) prepare() {
 	if r.retrieveEnv.Rand != nil {
 		return
@@ -109,9 +112,9 @@ func (r *Replay) prepare() {
 	}
 }
 
-// Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything, so that a batch is learned wholly
-// or not at all; a step takes milliseconds. Loss is the mean over the iterations and Replay counts the rows of all of
-// them. After an error the learner must not be used further.
+// Observe implements [ocl.Learner]. It checks ctx once, before it changes anything, so a batch is learned completely
+// or not at all; a step takes milliseconds. Loss is the mean over the iterations, and Replay counts the rows of all
+// iterations. After an error the learner must not be used any more.
 func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len()}
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
@@ -172,7 +175,8 @@ func (r *Replay) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return largest(dst, o.Logits)
 }
 
-// retrieve is line 3: the replay batch in the learner's buffer, as the network is shown it, or an empty one.
+// retrieve is line 3. It returns the replay batch in a buffer of the learner, augmented if Augment is set. The batch
+// is empty if nothing is stored.
 func (r *Replay) retrieve() (ocl.Batch, error) {
 	if r.Memory == nil || r.Memory.Len() == 0 {
 		return ocl.Batch{}, nil
@@ -196,8 +200,8 @@ type pass struct {
 	correct int
 }
 
-// accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's. It returns the
-// sum of the mean losses and the number of counted rows whose label the network predicted.
+// accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's gradients.
+// It returns the sum of the mean losses, and how many of the counted rows were predicted correctly.
 func (r *Replay) accumulate() (sum float64, correct int, err error) {
 	return r.finish(r.Net.Accumulate(r.WS, r.batches(), r.loss))
 }
@@ -207,7 +211,7 @@ func (r *Replay) accumulateApart(parts [][]float32) (sum float64, correct int, e
 	return r.finish(r.Net.AccumulateApart(r.WS, r.batches(), parts, r.loss))
 }
 
-// batches is the images of the passes, which the teacher has looked at.
+// batches returns the images of the passes. If there is a teacher, it computes its answers first.
 func (r *Replay) batches() []*tensor.Tensor {
 	r.images = r.images[:0]
 	for i := range r.passes {
@@ -278,8 +282,8 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 	return r.parts().LoadState(d)
 }
 
-// parts is the state: the number of batches observed, network, optimiser, what is known of tasks, memory, sources, and the state of
-// the memory's updater.
+// parts is the state: the number of batches observed, the network, the optimiser, what is known of the tasks, the
+// memory, the sources of random numbers, and the state of the updater.
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
 	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}

@@ -15,8 +15,8 @@ import (
 	"ocl/tensor"
 )
 
-// Review is the review trick (survey §trick_detail): at every task's end, the last too, one pass over all of the memory in
-// random order, in batches of Batch samples of which the last may be smaller,
+// Review is the review trick (survey §trick_detail): at the end of every task, the last one too, one pass over the
+// whole memory in random order, in batches of Batch samples, of which the last may be smaller,
 //
 //	θ ← θ − α/10·∇ℓ(B)
 //
@@ -58,8 +58,8 @@ func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, 
 	v.loss = v.evaluate
 }
 
-// run reviews the memory. It looks at ctx before each step and returns an error that wraps its error; called again it goes
-// on with what is left. A loss that is not a finite number is reported as ErrDiverged.
+// run reviews the memory. It checks ctx before each step and returns an error that wraps its error; if it is called
+// again it continues with the samples that are left. A loss that is not a finite number is reported as ErrDiverged.
 func (v *Review) run(ctx context.Context) error {
 	if !v.begun {
 		v.left = v.left[:0]
@@ -128,7 +128,7 @@ func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
 	return err
 }
 
-// fits holds the slots that are left to the memory, once that is loaded.
+// fits checks the slots that are left against the memory, once that is loaded.
 func (v *Review) fits() error { return checkSlots(v.memory, v.left) }
 
 func (v *Review) parts() checkpoint.Parts {

@@ -10,8 +10,9 @@ import (
 	"ocl/optim"
 )
 
-// The sums of a checkpoint hold its bytes, and its identity the config that it was made with. What is checked here is that the parts
-// of a state fit each other, so that one that was put together otherwise is an error and no panic at a later step.
+// The checksums of a checkpoint protect its bytes, and its identity is the config that it was made with. The checks
+// here make sure that the parts of a state fit each other, so that a wrong combination is an error at once and not a
+// panic at a later step.
 
 // optimiserPart is the state of opt, which steps the parameters of net.
 func optimiserPart(opt optim.Optimizer, net *nn.Network) checkpoint.Part {

@@ -2,17 +2,17 @@ package learner
 
 import "ocl"
 
-// Stepper is ModelUpdate up to the optimiser's step: it retrieves, and leaves in the network's gradients what the
-// optimiser shall step along.
+// Stepper is ModelUpdate without the step of the optimiser: it retrieves, and leaves in the network's gradients the
+// direction of the step.
 type Stepper interface {
-	// Gradient sets Net.Grads for one step on the incoming batch, as the network is shown it. Of the stats it fills Loss, Correct (rows of b whose
-	// label the network predicted) and Replay (rows replayed).
+	// Gradient sets Net.Grads for one step on the incoming batch, which is augmented if Augment is set. Of the stats
+	// it fills Loss, Correct (rows of b that the network predicted correctly) and Replay (rows replayed).
 	Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error)
 }
 
-// Summed runs the incoming and the replay batch through the network apart, each with its own batch-norm statistics, and
-// sums the gradients of their two mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is the sum of both
-// means. Both passes are at the same parameters, so they run at once where there are two workers.
+// Summed runs the incoming and the replay batch through the network separately, each with its own batch-norm
+// statistics, and adds the gradients of their mean losses, as the survey's authors do: ∇ℓ(B_n) + ∇ℓ(B_M). Loss is the
+// sum of both means. Both passes have the same parameters, so they run at the same time if there are two workers.
 type Summed struct{}
 
 // Gradient implements [Stepper].
@@ -31,8 +31,8 @@ func (Summed) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	return s, err
 }
 
-// Joint runs both batches through the network as one, with common batch-norm statistics, and takes the mean loss over all
-// rows, as the survey's text says: ∇ℓ(B_n ∪ B_M).
+// Joint runs both batches through the network as one batch with common batch-norm statistics, and takes the mean loss
+// over all rows, as the survey's text says: ∇ℓ(B_n ∪ B_M).
 type Joint struct{}
 
 // Gradient implements [Stepper].

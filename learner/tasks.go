@@ -11,7 +11,7 @@ import (
 	"ocl/tensor"
 )
 
-// Bounded is a [Replay] that is told where tasks begin and end, because its Classes, Teacher or Review need it.
+// Bounded is a [Replay] that is called when tasks begin and end, because its Classes, Teacher or Review need this.
 type Bounded struct{ *Replay }
 
 var (
@@ -27,7 +27,7 @@ func (b Bounded) BeginTask(t ocl.TaskInfo) error { return b.beginTask(t) }
 // EndTask implements [ocl.TaskAware].
 func (b Bounded) EndTask(ctx context.Context) error { return b.endTask(ctx) }
 
-// bound names what of r needs the boundaries of tasks; "" is nothing.
+// bound names the part of r that needs the boundaries of tasks, "" if none does.
 func (r *Replay) bound() string {
 	switch {
 	case r.Review != nil:
@@ -40,7 +40,7 @@ func (r *Replay) bound() string {
 	return r.owner
 }
 
-// checkBound refuses to observe where a part would silently do nothing.
+// checkBound returns an error if a part could silently do nothing.
 func (r *Replay) checkBound() error {
 	if r.Review != nil && r.Memory == nil {
 		return fmt.Errorf("learner: the Review of a Replay needs a memory, and there is none. Set Memory, or remove the Review")
@@ -52,7 +52,7 @@ func (r *Replay) checkBound() error {
 	return nil
 }
 
-// beginTask tells the parts of r that use boundaries.
+// beginTask passes the begin of a task to the parts of r that use boundaries.
 func (r *Replay) beginTask(t ocl.TaskInfo) error {
 	if who := r.bound(); who != "" {
 		if err := r.boundaries.begin(who, t); err != nil {
@@ -65,8 +65,8 @@ func (r *Replay) beginTask(t ocl.TaskInfo) error {
 	return nil
 }
 
-// endTask reviews, then counts the task's classes as old, then lets the network be the teacher. After an error that wraps
-// that of ctx it can be called again and goes on.
+// endTask does the review, then adds the task's classes to the old ones, then makes the network the teacher. After an
+// error that wraps the error of ctx it can be called again and continues.
 func (r *Replay) endTask(ctx context.Context) error {
 	r.prepare()
 	if r.Review != nil {
@@ -90,7 +90,8 @@ type boundaries struct {
 	within bool // a task has begun since the learner was made or loaded, and has not ended
 }
 
-// begin refuses a task after one that was not ended: who is told of the begin alone would never review, and never have a teacher.
+// begin returns an error if the previous task has not ended. If only the begin of tasks were passed on, there would
+// never be a review or a teacher.
 func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
 	if b.within {
 		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the previous task has ended. "+
@@ -100,7 +101,8 @@ func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
 	return nil
 }
 
-// Classes are those of the task and of the tasks before it, as criteria look at them. The zero value is before any task.
+// Classes are the classes of this task and of the earlier ones, in the form that criteria need. The zero value is
+// before any task.
 type Classes struct {
 	old, current       []ocl.Label // rising
 	oldCount, newCount int64       // |C_old| and |C_new|, a class counted once for every task it occurs in
@@ -133,11 +135,11 @@ func (c *Classes) parts(classes int) checkpoint.Parts {
 	}
 }
 
-// Teacher is the network as the last task left it (survey §trick_detail, KDC; §methods, LwF and iCaRL). The zero value is before
-// the end of the first task: it teaches nothing.
+// Teacher is the network as it was at the end of the last task (survey §trick_detail, KDC; §methods, LwF and iCaRL).
+// The zero value is before the end of the first task: there is no teacher yet.
 type Teacher struct {
-	// Training has its batch norm go by the images that it is shown, as the survey's authors leave it, and not by the running
-	// statistics. Set it before the first call of the learner.
+	// With Training, batch norm uses the statistics of the images at hand, as in the code of the survey's authors.
+	// Otherwise it uses the running statistics. Set it before the first call of the learner.
 	Training bool
 
 	net     *nn.Network     // nil before the end of the first task
@@ -153,7 +155,7 @@ func (t *Teacher) copy(net *nn.Network) {
 	t.net.CopyFrom(net)
 }
 
-// teach finds the teacher's logits for each of some batches of images, and keeps them. Without a teacher it does nothing.
+// teach computes and keeps the teacher's logits for some batches of images. Without a teacher it does nothing.
 func (t *Teacher) teach(batches []*tensor.Tensor) {
 	if t.net == nil {
 		return

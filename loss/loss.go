@@ -17,8 +17,8 @@ type Criterion interface {
 	Eval(d *tensor.Tensor, in Input) (float64, error)
 }
 
-// Input is what a criterion may look at: the logits [B,K] of a batch and its labels, len(Y) == B, and what a learner that
-// is told of tasks knows besides. Lists of classes rise.
+// Input is everything that a criterion may use: the logits [B,K] of a batch and its labels, len(Y) == B, and what a
+// learner knows if it is TaskAware. Lists of classes rise.
 type Input struct {
 	Logits *tensor.Tensor
 	Y      []ocl.Label

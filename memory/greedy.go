@@ -6,14 +6,15 @@ import (
 	"ocl"
 )
 
-// Greedy is GDumb's greedy balancing sampler (survey appendix A, alg:gdumb): with k = Cap and the set Y of the classes
-// seen so far, a sample is stored if its class is new or holds fewer than k_c = k/|Y| samples. In a full memory it takes
-// the place of a random sample of the largest class; a random one of the largest where several are. It draws two numbers
-// for each sample that it stores into a full memory: the class, then the sample. Once every class has offered enough,
-// class counts differ by at most one.
+// Greedy is GDumb's greedy balancing sampler (survey appendix A, alg:gdumb). With k = Cap and Y the set of classes
+// seen so far, a sample is stored if its class is new or holds fewer than k_c = k/|Y| samples. In a full memory it
+// replaces a random sample of the largest class; if several classes are largest, one of them is drawn. For each
+// sample that it stores into a full memory it draws two numbers: the class, then the sample. Once every class has
+// offered enough samples, class counts differ by at most one.
 //
-// Y is the set of the stored classes: a class that was seen and has left the memory altogether is taken for new, which
-// stores its sample as 0 < k_c does, and the others hold at most one sample each then, so their k_c refuses more either way.
+// Y is the set of the stored classes. A class that was seen but has left the memory completely counts as new. Its
+// sample is stored, which 0 < k_c also says. The other classes hold at most one sample each in this case, so for them
+// the rule rejects more in either case.
 type Greedy struct {
 	labels []ocl.Label // the memory's, as the rows of a batch change them
 	counts []int       // by class

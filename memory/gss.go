@@ -10,16 +10,17 @@ import (
 	"ocl/tensor"
 )
 
-// GSS is GSS-Greedy (survey appendix A, alg:GSS; Aljundi et al. 2019), which keeps samples whose gradients point elsewhere
-// than those of others. A sample's score is its largest cosine with the gradients G of Size stored samples drawn at random,
-// plus 1:
+// GSS is GSS-Greedy (survey appendix A, alg:GSS; Aljundi et al. 2019). It keeps samples whose gradients point in
+// other directions than those of others. The score of a sample is its largest cosine with the gradients G of Size
+// stored samples drawn at random, plus 1:
 //
 //	c = max_i ⟨g, G_i⟩/(‖g‖·‖G_i‖) + 1
 //
-// While there is room a sample is appended with its score. Then a sample with c < 1 draws the slot i with probability
-// C_i/Σ_j C_j and takes it, and its score with it, with probability C_i/(C_i + c); any other sample is dropped. One subset is
-// drawn for each incoming batch and shared by its rows; a row that meets an empty memory has the cosine 0.1. It draws Size
-// numbers a subset and two for each row with c < 1 that finds the memory full. It belongs to one store.
+// While there is room, a sample is stored with its score. In a full memory, a sample with c < 1 draws slot i with
+// probability C_i/Σ_j C_j, and replaces its sample and score with probability C_i/(C_i + c). Any other sample is
+// dropped. One subset is drawn for each incoming batch and used for all its rows. A row that meets an empty memory
+// has the cosine 0.1. GSS draws Size numbers for each subset, and two for each row with c < 1 that finds the memory
+// full. It belongs to one store.
 type GSS struct {
 	Size      int  // n, stored samples to compare with
 	PerSample bool // draw a subset for each row, as the algorithm does, from a memory that holds the rows before it

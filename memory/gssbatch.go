@@ -8,12 +8,13 @@ import (
 	"ocl/tensor"
 )
 
-// GSSBatch is GSS-Greedy as the survey's authors' code has it (docs/deviations.md, GSS-Greedy). It compares with the gradients
-// of up to Size disjoint batches of up to 10 stored samples drawn at random, and a score is the largest cosine itself. While
-// there is room rows are appended, those of the batch that find no room are dropped. Then the batch is dropped unless the
-// gradient of its mean loss has no cosine of 0 or more. If it has none, one slot i is drawn for each row, all different, with
-// probability in proportion to (C_i − min C)/(max C − min C + 0.01), and the row with score c takes it with probability
-// (C_i + 1)/(C_i + 1 + c + 1). Rows for which no slot of positive probability is left are dropped.
+// GSSBatch is GSS-Greedy as in the code of the survey's authors (docs/deviations.md, GSS-Greedy). It compares with
+// the gradients of up to Size disjoint batches of up to 10 stored samples drawn at random, and a score is the largest
+// cosine itself. While there is room, rows are stored; rows of the batch that find no room are dropped. In a full
+// memory, the gradient of the batch's mean loss is compared first: if one of its cosines is 0 or more, the batch is
+// dropped. Otherwise one slot i is drawn for each row, all different, with a probability proportional to (C_i − min
+// C)/(max C − min C + 0.01), and the row with score c takes it with probability (C_i + 1)/(C_i + 1 + c + 1). Rows for
+// which no slot with a positive probability is left are dropped.
 type GSSBatch struct {
 	Size int // n, batches to compare with
 

@@ -1,5 +1,5 @@
-// Package memory holds stored samples, the rules that decide which incoming samples to store ([Updater]) and the rules
-// that choose which stored ones to replay ([Retriever]). It knows nothing of networks. Start at [Store].
+// Package memory holds stored samples, the rules that decide which incoming samples are stored ([Updater]), and the
+// rules that choose which stored samples are replayed ([Retriever]). It knows nothing of networks. Start at [Store].
 package memory
 
 import (
@@ -9,9 +9,9 @@ import (
 
 // Updater is MemoryUpdate: it decides which slot each incoming row goes to.
 type Updater interface {
-	// Update appends to dst the slot of each row of b, or -1 to drop the row, and returns it; it does not change m. Rows
-	// are put in order, so of two rows sent to one slot the later stays. A slot equal to m.Len() plus the number of
-	// earlier rows that were appended means the next free slot.
+	// Update appends to dst a slot for each row of b, or -1 to drop the row, and returns it. It does not change m.
+	// Rows are stored in their order, so if two rows get the same slot, the later one stays. A slot equal to m.Len()
+	// plus the number of rows appended before it is the next free slot.
 	Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error)
 }
 
@@ -27,13 +27,13 @@ type Env struct {
 	Probe Probe
 }
 
-// Probe asks about the learner's network and leaves its parameters and running statistics alone. ℓ is the plain cross
-// entropy, whatever criterion the learner steps along.
+// Probe asks about the learner's network and does not change its parameters or running statistics. ℓ is the plain
+// cross entropy, whatever criterion the learner is trained with.
 type Probe interface {
-	// Interference writes to dst, for each row of b, by how much the step that is under way would raise its loss if it went
-	// along the incoming batch's gradient alone: ℓ(f_θv(x), y) − ℓ(f_θ(x), y) with θ^v = θ − α·g and no weight decay. Batch
-	// norm is in training mode over b. Only a [Retriever] may ask, and it is an error where the learner retrieves before
-	// it knows g.
+	// Interference writes to dst, for each row of b, by how much its loss would rise if the current step followed the
+	// gradient of the incoming batch alone: ℓ(f_θv(x), y) − ℓ(f_θ(x), y) with θ^v = θ − α·g and no weight decay.
+	// Batch norm is in training mode over b. Only a [Retriever] may call it. It is an error if the learner retrieves
+	// before it knows g.
 	Interference(dst []float64, b ocl.Batch) error
 	// Cosines writes to dst[i·B+j] the cosine of the angle between the gradients ∇ℓ over all parameters of groups i of a and
 	// j of b, B of them; 0 where a gradient is. Batch norm is in evaluation mode. Only an [Updater] may ask.

@@ -7,8 +7,9 @@ import (
 	"ocl"
 )
 
-// MIR is Maximally Interfered Retrieval (survey §methods, par: MIR; Aljundi et al. 2019): of Candidates stored samples, drawn at
-// random, it retrieves the Size whose loss the step on the incoming batch alone would raise most,
+// MIR is Maximally Interfered Retrieval (survey §methods, par: MIR; Aljundi et al. 2019). Of Candidates stored
+// samples drawn at random it retrieves the Size samples whose loss would rise most by the step on the incoming batch
+// alone,
 //
 //	θ^v = θ − α·∇ℓ(B_n);  s(x) = ℓ(f_θv(x), y) − ℓ(f_θ(x), y)
 //

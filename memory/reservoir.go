@@ -2,10 +2,10 @@ package memory
 
 import "ocl"
 
-// Reservoir is reservoir sampling (survey appendix A, alg:reservoir): every sample of the stream is in memory with the
-// same probability Cap/Seen. While there is room a sample is appended; then, for the sample j = 0, 1, … of a batch that
-// met n samples seen before it, i is drawn uniformly from {0, …, n+j} inclusive, and the sample overwrites slot i if
-// i < Cap and is dropped otherwise. It draws one number for each sample that finds the memory full.
+// Reservoir is reservoir sampling (survey appendix A, alg:reservoir): every sample of the stream is in memory with
+// the same probability Cap/Seen. While there is room, a sample is stored. Then let n be the number of samples seen
+// before a batch. For its sample j = 0, 1, … a number i is drawn uniformly from {0, …, n+j}. If i < Cap the sample
+// replaces that of slot i, otherwise it is dropped. One number is drawn for each sample that finds the memory full.
 type Reservoir struct{}
 
 var _ Updater = Reservoir{}

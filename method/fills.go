@@ -5,8 +5,8 @@ import (
 	"ocl/loss"
 )
 
-// Fills is what a trick puts into the slots of a learner; the zero value leaves each of them to the method. Tricks are composed
-// by these slots and by nothing else: neither their names nor the order in which they are given matters.
+// Fills is what a trick puts into the slots of a learner; a zero field leaves its slot to the method. Only the slots
+// decide how tricks combine: their names and the order in which they are given do not matter.
 type Fills struct {
 	// Labels is the loss on labels, instead of cross entropy.
 	Labels loss.Criterion
@@ -25,8 +25,8 @@ type Fills struct {
 	Classes bool
 }
 
-// slots are the places of a learner that tricks fill, in the order in which compose fills them. A slot holds what one trick puts
-// there: two that fill the same one exclude each other, and why says so.
+// slots are the places of a learner that tricks fill, in the order in which compose fills them. A slot holds one
+// trick. Two tricks for the same slot exclude each other, and why gives the reason.
 var slots = []struct {
 	filled func(Fills) bool
 	why    string
@@ -69,9 +69,9 @@ func (s Setup) fills() Fills {
 	return all
 }
 
-// compose makes a Replay of what the tricks of a run fill: the loss on labels first, then distillation around it with its teacher,
-// then the classes that either of them looks at, then the steps and the review. The classifier is none of its parts: those who
-// evaluate ask [Setup.Classified].
+// compose makes a Replay with the slots that the tricks of a run fill: first the loss on labels, then the
+// distillation around it with its teacher, then the classes that either of them needs, then the steps and the review.
+// The classifier is not part of it; an evaluation asks [Setup.Classified].
 func (s Setup) compose() *learner.Replay {
 	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()

@@ -1,5 +1,5 @@
-// Package method is the catalogue: a method is a name with a constructor, its citation, its options and what to expect of
-// it. It knows nothing of data and streams. Start at [Catalogue].
+// Package method is the catalogue of methods and tricks. A method has a name, a constructor, a citation, options, and
+// texts that explain it. The package knows nothing of data and streams. Start at [Catalogue].
 package method
 
 import (
@@ -42,7 +42,7 @@ type Info struct {
 	build    func(Setup) (ocl.Learner, error)
 }
 
-// Traits are what the rest of the program needs to know of a method.
+// Traits are the properties of a method that the rest of the program needs.
 type Traits struct {
 	UsesMemory     bool   // it stores samples, Setup.Memory of them
 	TaskBoundaries bool   // it is told when a task begins and ends
@@ -149,7 +149,8 @@ func (i Info) Defaults() map[string]any {
 	return values
 }
 
-// CheckTogether says whether options and settings, each in order by itself, go together. The error begins with the option.
+// CheckTogether says whether options and settings that are valid by themselves can be used together. The error begins
+// with the option.
 func (i Info) CheckTogether(s Setup) error {
 	if i.check == nil {
 		return nil
@@ -157,8 +158,8 @@ func (i Info) CheckTogether(s Setup) error {
 	return i.check(s)
 }
 
-// Prepared estimates the work before an evaluation with so many stored samples: the number of images that go forward and
-// backward through the network. Of the setup it looks at the options.
+// Prepared estimates the work before an evaluation with that many stored samples: the number of images that go
+// forward and backward through the network. It reads only the options of the setup.
 func (i Info) Prepared(stored int, s Setup) int {
 	if i.prepared == nil {
 		return 0

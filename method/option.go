@@ -14,7 +14,7 @@ type Axis struct {
 	Values []any
 }
 
-// grid is the axes that nearly all methods tune, and further ones.
+// grid is the axes that nearly all methods tune, followed by further ones.
 func grid(rates, decays []any, more ...Axis) Grid {
 	return append(Grid{{"optimizer.lr", rates}, {"optimizer.weight_decay", decays}}, more...)
 }

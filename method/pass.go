@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pass is work of the engine that a step of a method cannot do without.
+// Pass is work of the engine that every step of a method has to do.
 type Pass struct {
 	Work   Work
 	Images []int // in each batch; batches of one Pass do not depend on each other
@@ -43,11 +43,12 @@ func (p Pass) Forwards() int {
 	return 3 * sum
 }
 
-// Passes are those of a step with a full memory, from the second task on, on b incoming samples: of a method that learns
-// when it prepares those of a step of that training, of one that learns offline those of a batch of its own size. They are
-// what a learner's Cost counts, to the operation, but for two methods that go by what they are shown: iCaRL replays fewer
-// rows once most of its memory is of the task, and GSS with gate batch finds its gradients a second time where the batch
-// passes. Of the setup they need Memory and all that the config says.
+// Passes are the passes of a step with b incoming samples and a full memory, from the second task on. For a method
+// that trains when it prepares they are those of a step of that training, for one that learns offline those of a
+// batch of its own size. They are exactly what Cost of a learner counts, but for two methods whose work depends on
+// the data: iCaRL replays fewer rows once most of its memory is of the current task, and GSS with gate batch computes
+// its gradients a second time if the batch is accepted. Of the setup, Memory and everything from the config must be
+// set.
 func (i Info) Passes(s Setup, b int) []Pass {
 	once := i.passes(s, b)
 	if s.Taught() {

@@ -93,8 +93,9 @@ func (i Info) SignalsWith(names []string) []string {
 	return all
 }
 
-// CheckTricks says whether the method takes tricks of the catalogue, and takes them together. There is an error for each trick
-// that it refuses and each two that exclude each other; it begins with the method and the tricks, such as "er with kdc and kdc*".
+// CheckTricks says whether the method takes these tricks of the catalogue, and takes them together. There is one
+// error for each trick that it refuses and for each two that exclude each other. An error begins with the method and
+// the tricks, such as "er with kdc and kdc*".
 func (i Info) CheckTricks(names []string) []error {
 	var faults []error
 	list := chosen(names)

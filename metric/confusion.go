@@ -51,16 +51,16 @@ func Groups(tasks [][]int, i, classes int) []Group {
 	return g
 }
 
-// Errors counts test samples that were misclassified (survey §error_ana): e(n,o) is NewAsOld, and so on. A prediction of a
-// class not yet seen is counted apart; the survey's authors count it into e(n,n) or e(o,o).
+// Errors counts test samples that were misclassified (survey §error_ana): e(n,o) is NewAsOld, and so on. Predictions
+// of classes that were not seen yet are counted separately; the survey's authors count them into e(n,n) or e(o,o).
 type Errors struct {
 	NewAsOld, NewAsNew, NewAsUnseen int // e(n,o), e(n,n)
 	OldAsOld, OldAsNew, OldAsUnseen int // e(o,o), e(o,n)
 	New, Old                        int // samples, right ones too
 }
 
-// Errors counts the errors on the samples of old and of new classes. Example: of 8 samples each, e(n,o) = 1, e(n,n) = 1,
-// e(o,o) = 1, e(o,n) = 4, and one old sample is taken for a class not yet seen.
+// Errors counts the errors on the samples of old and of new classes. Example: of 8 samples each, e(n,o) = 1, e(n,n) =
+// 1, e(o,o) = 1, e(o,n) = 4, and one old sample is predicted as a class that was not seen yet.
 func (c Confusion) Errors(g []Group) Errors {
 	var e Errors
 	for y, row := range c {
@@ -142,7 +142,8 @@ func (c Confusion) ByTask(tasks [][]int, i int) [][]int {
 	return by
 }
 
-// Predictions sums the columns of what ByTask returns: how many samples were taken for each task. Example: 4, 11, 1.
+// Predictions sums the columns of what ByTask returns: how many samples were predicted as each task. Example: 4, 11,
+// 1.
 func Predictions(byTask [][]int) []int {
 	sums := make([]int, len(byTask)+1)
 	for _, row := range byTask {
@@ -180,8 +181,8 @@ func (l *Logits) Add(class int, logits []float32) {
 	}
 }
 
-// Own is the mean logit of the classes of a group on the samples of that group, as the survey's authors take it; NaN without.
-// A class's own samples raise it: compare All.
+// Own is the mean logit of the classes of a group on the samples of that group, as in the code of the survey's
+// authors; NaN without samples. The samples of a class raise its logit: compare All.
 func (l *Logits) Own(g Group) float64 {
 	return l.sums[g][g] / float64(l.samples[g]*l.classes[g])
 }

@@ -1,5 +1,5 @@
-// Package metric turns accuracy matrices into the numbers of the survey's tables. It is pure arithmetic: it knows
-// nothing of learners, runs or files. Start at [Matrix].
+// Package metric computes the numbers of the survey's tables from accuracy matrices. It knows nothing of learners,
+// runs or files. Start at [Matrix].
 //
 // All indices are 0-based. A value that is undefined or needs an entry that was not evaluated is NaN, never 0; results
 // write it as absent. The worked example of the docstrings is

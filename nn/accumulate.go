@@ -28,11 +28,11 @@ type accumulation struct {
 	loss    LossFunc
 }
 
-// Accumulate runs a forward pass in Train mode and a backward pass for each batch [B,C,H,W] at the present parameters. It
-// adds the gradients of their losses to Grads in the order of the batches, from the second on each summed apart first, and
-// moves the running statistics in that order. Batches run at once where there are workers for it: that takes less time than
-// one after the other with all workers, and gives the same bits. No Backward may follow. After an error of loss, which is
-// returned, Grads and running statistics are worth nothing.
+// Accumulate runs a forward pass in Train mode and a backward pass for each batch [B,C,H,W] with the present
+// parameters. It adds the gradients of their losses to Grads in the order of the batches; from the second batch on
+// each gradient is summed separately first. It updates the running statistics in the same order. Batches run at the
+// same time if there are workers for it. This is faster than one after the other with all workers, and gives the same
+// bits. Backward must not follow. An error of loss is returned; Grads and running statistics are then undefined.
 func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossFunc) error {
 	return n.accumulate(ws, batches, nil, loss)
 }

@@ -37,8 +37,8 @@ func Convolutions() []string { return []string{conv.Direct, conv.Winograd, conv.
 // DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use.
 func DefaultEngine() Engine { return Engine{kernel.Active().Name, algorithm} }
 
-// EngineOfEnvironment is what the environment variables OCL_KERNEL and OCL_CONV ask for; a field is empty where nobody set its
-// variable. It does not check the names.
+// EngineOfEnvironment is the engine that the environment variables OCL_KERNEL and OCL_CONV name; the field of a
+// variable that is not set is empty. The names are not checked.
 func EngineOfEnvironment() Engine { return Engine{os.Getenv("OCL_KERNEL"), os.Getenv("OCL_CONV")} }
 
 // Check says whether a network with this engine can be built on this machine. The error says what the machine has.

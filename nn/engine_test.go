@@ -184,7 +184,7 @@ func TestVectorsOfAWorkspace(t *testing.T) {
 			useKernels(t, other.KernelName())
 			ws := own.NewWorkspace(2)
 			defer ws.Close()
-			x := pictures(own, 2)
+			x := randomImages(own, 2)
 			if !slices.Equal(vectors(ws), want[own]) {
 				t.Error("a fresh workspace gives other bits")
 			}

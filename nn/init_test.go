@@ -24,8 +24,8 @@ func small(t *testing.T, seed uint64) []*nn.Network {
 	return []*nn.Network{residual, perceptron}
 }
 
-// pictures are n images for a network.
-func pictures(net *nn.Network, n int) *tensor.Tensor {
+// randomImages are n images for a network.
+func randomImages(net *nn.Network, n int) *tensor.Tensor {
 	c, h, w := net.Input()
 	x, src := tensor.New(n, c, h, w), rng.New(7, "pictures")
 	for i := range x.Data {
@@ -41,7 +41,7 @@ func TestInitIsANewNetwork(t *testing.T) {
 	for i, net := range old {
 		ws := net.NewWorkspace(1)
 		defer ws.Close()
-		x := pictures(net, 5)
+		x := randomImages(net, 5)
 		net.Forward(ws, x, nn.Train) // moves the running statistics
 		for k := range net.Params() {
 			net.Params()[k] += 0.5
@@ -67,7 +67,7 @@ func TestPredictFeatures(t *testing.T) {
 		ws, alone := net.NewWorkspace(3), net.NewWorkspace(1)
 		defer ws.Close()
 		defer alone.Close()
-		x := pictures(net, 37)
+		x := randomImages(net, 37)
 		logits := slices.Clone(net.Predict(ws, x).Data)
 		got := net.PredictFeatures(ws, x).Clone()
 		got.CheckShape("features", 37, net.FeatureDim())

@@ -11,8 +11,8 @@ import (
 	"ocl/tensor"
 )
 
-// Network is a network's description, parameters, gradients and running statistics. Activations live in a [Workspace],
-// so that a network can serve readers while a copy trains.
+// Network is a network's description, parameters, gradients and running statistics. Activations are in a [Workspace],
+// so that a network can serve readers while a copy is trained.
 type Network struct {
 	set        *kernel.Set
 	algorithm  string // of convolutions
@@ -48,7 +48,7 @@ func (n *Network) Named() []Param { return slices.Clone(n.list) }
 // Statistics lists the running statistics with their places in Running.
 func (n *Network) Statistics() []Param { return slices.Clone(n.stats) }
 
-// Changed says that Params were written to: weights packed for the kernels are packed again before their next use.
+// Changed must be called after Params were written to: packed weights are then packed again before their next use.
 func (n *Network) Changed() { n.version = versions.Add(1) }
 
 // ZeroGrads sets all gradients to zero.
@@ -116,9 +116,9 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 }
 
 // Workspace holds the activations and gradients of passes through networks of one shape, kernel set and algorithm of
-// convolutions: those of the network that made it, and for one from Beside those of the first network that uses it. Given
-// another network it panics. It is used by one goroutine at a time, and not by a task or loss that it runs, which panics too.
-// It has workers of its own; Close ends them.
+// convolutions. These are those of the network that made it; for a workspace from Beside, those of the first network
+// that uses it. With another network it panics. Only one goroutine may use it at a time. A task or loss that it runs
+// must not use it; that panics too. It has its own workers, and Close ends them.
 type Workspace struct {
 	team    *workers.Team
 	set     *kernel.Set // for work on vectors
@@ -149,21 +149,22 @@ func (n *Network) NewWorkspace(size int) *Workspace {
 	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}}
 }
 
-// Beside returns a workspace with the workers of ws, for the passes of another network between those of ws, such as a
-// teacher's forward passes: each keeps its activations and its packed weights. Closing ws ends it. To close it, or to use it for
-// Accumulate or ProbeBeside, which start workers, panics. Its passes count into the FLOPs of ws.
+// Beside returns a workspace that uses the workers of ws for passes of another network, such as a teacher, between
+// the passes of ws. Each of the two keeps its own activations and packed weights. Closing ws ends it. It panics if it
+// is closed itself, or used for Accumulate or ProbeBeside, which start workers. Its passes count into the FLOPs of
+// ws.
 func (ws *Workspace) Beside() *Workspace {
 	return &Workspace{team: ws.team, set: ws.set, work: ws.work, beside: true}
 }
 
-// work is what the passes of a workspace and of those beside it have taken.
+// work counts the passes of a workspace and of those beside it.
 type work struct{ flops int64 }
 
 // count adds passes of so many images forward through n; a backward pass is worth two.
 func (ws *Workspace) count(n *Network, images int) { ws.work.flops += int64(images) * n.flops }
 
-// FLOPs is the number of floating-point operations of all passes through the workspace and those beside it so far, counted as
-// [Network.FLOPs] counts them. What is done between two calls is the difference.
+// FLOPs is the number of floating-point operations of all passes so far through the workspace and those beside it,
+// counted as [Network.FLOPs] counts them. The work between two calls is the difference.
 func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 
 // Workers is the number of workers.
@@ -177,7 +178,7 @@ func (ws *Workspace) Close() {
 	ws.probe.close()
 }
 
-// EnableProfile makes the workspace book the time of each layer's work from now on.
+// EnableProfile makes the workspace record the time of each layer's work from now on.
 func (ws *Workspace) EnableProfile() {
 	ws.profile = newProfile(1)
 	if ws.train != nil {
@@ -188,8 +189,8 @@ func (ws *Workspace) EnableProfile() {
 	}
 }
 
-// Profile is the time booked since EnableProfile, in the order of a pass. Of batches that run at once each counts in part,
-// so that all times add up to that of the whole.
+// Profile is the time recorded since EnableProfile, in the order of a pass. If batches run at the same time, each
+// counts in part, so all times add up to that of the whole.
 func (ws *Workspace) Profile() []LayerTime {
 	all := newProfile(1)
 	if ws.profile == nil {

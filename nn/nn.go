@@ -1,5 +1,5 @@
 // Package nn holds the layers, networks and workspaces of the engine, in its own memory layouts (docs/engine.md). It
-// knows nothing of labels, losses or methods: a caller turns logits into their gradient. Start at [Network].
+// knows nothing of labels, losses or methods: the caller computes the gradient of the logits. Start at [Network].
 package nn
 
 // Mode says how batch norm behaves in a forward pass.

@@ -15,9 +15,10 @@ type probing struct {
 	x      *tensor.Tensor
 }
 
-// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n and by other, a network of its shape, both in Probe
-// mode: normalised with the statistics of x, and no running statistics moved. The two passes run at once where there are two
-// workers; that gives the same bits. The results belong to the workspace and hold until its next use. No Backward may follow.
+// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n and by other, a network of the same shape. Both
+// are in Probe mode: batch norm uses the statistics of x and changes no running statistics. The two passes run at the
+// same time if there are two workers; that gives the same bits. The results belong to the workspace and are valid
+// until its next use. Backward must not follow.
 func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
 	n.check(x)
 	ws.own("ProbeBeside")

@@ -72,7 +72,7 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 		if len(c.own.Params()) != len(c.other.Params()) {
 			t.Fatalf("%v: %d and %d parameters; the test wants as many", c.texts, len(c.own.Params()), len(c.other.Params()))
 		}
-		x, y := pictures(c.own, 2), pictures(c.other, 2)
+		x, y := randomImages(c.own, 2), randomImages(c.other, 2)
 		apart := [][]float32{make([]float32, len(c.own.Params()))}
 		for _, workers := range []int{1, 2} {
 			for what, call := range map[string]func(ws *nn.Workspace){
@@ -123,7 +123,7 @@ func TestWorkspaceServesOneShape(t *testing.T) {
 	defer ws.Close()
 	defer own.Close()
 	beside := ws.Beside()
-	x, y := pictures(net, 3), pictures(other, 3)
+	x, y := randomImages(net, 3), randomImages(other, 3)
 	want := slices.Clone(twin.Predict(own, x).Data)
 	net.Predict(ws, x)
 	other.Predict(beside, y)
@@ -142,7 +142,7 @@ func TestWorkspaceOfOneForward(t *testing.T) {
 	copied := net.Clone()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	x, d := pictures(net, 2), tensor.New(2, 5)
+	x, d := randomImages(net, 2), tensor.New(2, 5)
 	net.Forward(ws, x, nn.Eval)
 	samples := make([]float32, 2*len(net.Params()))
 	mustPanic(t, "Backward", func() { copied.Backward(ws, d) }, "same network")
@@ -157,7 +157,7 @@ func TestWorkspaceOfOneForward(t *testing.T) {
 func TestWorkspaceUsedTwice(t *testing.T) {
 	net := averaged(t, 32, 32, 2)
 	other := net.Clone()
-	x := pictures(net, 2)
+	x := randomImages(net, 2)
 	for _, workers := range []int{1, 2, 3} {
 		ws := net.NewWorkspace(workers)
 		defer ws.Close()
@@ -205,7 +205,7 @@ func (d doing) Sum(int, int) float64 { d(); return 0 }
 // closing one beside another.
 func TestWorkspaceClose(t *testing.T) {
 	net := averaged(t, 32, 32, 2)
-	ahead, x := net.Clone(), pictures(net, 3)
+	ahead, x := net.Clone(), randomImages(net, 3)
 	d := tensor.New(3, 5)
 	before := runtime.NumGoroutine()
 	for _, workers := range []int{1, 2, 5, 8} {

@@ -1,4 +1,4 @@
-// Package optim steps the parameters of a network along its gradients. It knows nothing of losses. Start at [SGD].
+// Package optim updates the parameters of a network along its gradients. It knows nothing of losses. Start at [SGD].
 package optim
 
 import (

@@ -13,7 +13,7 @@ import (
 // maxConfusions bounds the confusions of each kind drawn on a page, as maxHeats does other heat maps.
 const maxConfusions = 4
 
-// maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is a picture.
+// maxTableClasses is the most classes whose confusion is a table of cells on the page; that of more is an image.
 const maxTableClasses = 20
 
 // taskConfusion is the confusion task by task at the end; nil where there is none.

@@ -9,26 +9,26 @@ import (
 	"ocl/report/chart"
 )
 
-// figure is the description of one picture: it feeds the page, the files in figures/ and the CSV, so that all of them show
+// figure is the description of one figure: it feeds the page, the files in figures/ and the CSV, so that all of them show
 // the same data under the same title. Exactly one of Lines, Heat and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg, .png and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
 	Caption string // what was measured
-	Alt     string // the picture in words
+	Alt     string // the figure in words
 	Data    *table
 	Lines   *chart.Lines
 	Heat    *heat
 	Bars    *chart.Bars
 }
 
-// heat is a heat map that is a table on the page, or a picture where it has too many cells for one.
+// heat is a heat map that is a table on the page, or an image if it has too many cells for one.
 type heat struct {
 	chart.Heat
 	Say     func(i, j int) string // the cell in words, without its value; nil where the number in it must do
 	Missing string                // what an empty cell means
 	Whose   string                // the row's label
-	Image   bool                  // a picture on the page
+	Image   bool                  // an image on the page
 }
 
 // table is the figure's data under its title.

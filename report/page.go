@@ -123,7 +123,7 @@ func render(p *page) ([]byte, error) {
 	return bytes.Map(xmlRune, b.Bytes()), nil
 }
 
-// xmlRune is r, or U+FFFD for what neither the page nor its pictures can hold, such as a control character in a name from a file.
+// xmlRune is r, or U+FFFD for what neither the page nor its figures can hold, such as a control character in a name from a file.
 func xmlRune(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return unicode.ReplacementChar

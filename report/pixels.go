@@ -13,7 +13,7 @@ import (
 	"ocl/report/chart"
 )
 
-// heatImage draws a heat map of many cells as a picture inside the page, a pixel a cell, in light and in dark colours: a table
+// heatImage draws a heat map of many cells as an image inside the page, a pixel a cell, in light and in dark colours: a table
 // would be larger than all the rest.
 func (f *figure) heatImage() string {
 	h := f.Heat

@@ -34,7 +34,7 @@ type setting struct {
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
 type row struct {
 	Label      string // "ER, memory 5,000": differs from all other rows of the setting
-	Short      string // "ER 5k", or "ER" where the setting has one memory size: for pictures
+	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures
 	special    string // "optimizer.lr 0.05": what else tells it from its twins
 	slug       string // "er-m5000": names figures and tables
 	method     result.Method

@@ -1,5 +1,5 @@
-// Package tensor holds float32 arrays with a shape. It knows nothing of layers, labels or memory layouts of the engine;
-// a wrong shape is a bug and panics with both shapes.
+// Package tensor holds float32 arrays with a shape. It knows nothing of layers, labels or the engine's memory
+// layouts. A wrong shape is a bug and panics with both shapes.
 package tensor
 
 import (
@@ -54,8 +54,8 @@ func (t *Tensor) Clone() *Tensor {
 	return &Tensor{Shape: slices.Clone(t.Shape), Data: slices.Clone(t.Data)}
 }
 
-// CheckShape panics with both shapes unless t has the wanted one; -1 matches any extent. It panics too where Data has another
-// number of elements than the shape says: a view of rows could reach beyond it.
+// CheckShape panics with both shapes unless t has the shape wanted; -1 matches any extent. It also panics if the
+// number of elements of Data does not match the shape, because a view of rows could then reach beyond it.
 func (t *Tensor) CheckShape(what string, want ...int) {
 	ok := len(t.Shape) == len(want)
 	for i := 0; ok && i < len(want); i++ {

@@ -24,12 +24,12 @@ var (
 	Narrow = Layout{Width: 328, Height: 290, Font: 12, Labels: 0.28}
 )
 
-// File is the layout of a picture that stands alone under its title.
+// File is the layout of a figure in a file of its own, under its title.
 func File(title string) Layout {
 	return Layout{Width: 720, Height: 400, Font: 13, Labels: 0.45, Title: title, Alone: true}
 }
 
-// margin is what a picture that stands alone leaves white around itself.
+// margin is what a figure in a file of its own leaves white around itself.
 const margin = 14.0
 
 // box is an area of a drawing.

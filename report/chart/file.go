@@ -103,7 +103,7 @@ func circle(p pen, at Point, r float64) {
 // pngScale is the number of pixels of a PNG for one of the drawing.
 const pngScale = 2
 
-// PNG is the drawing as a picture with two pixels for each of its own, in the colours of a light page.
+// PNG is the drawing as an image with two pixels for each of its own, in the colours of a light page.
 func (d *Drawing) PNG() ([]byte, error) {
 	p := pngPen{gg.NewContext(int(math.Ceil(pngScale*d.Width)), int(math.Ceil(pngScale*d.Height))), map[float64]font.Face{}}
 	p.SetColor(color.White)

@@ -20,7 +20,7 @@ type endLabel struct {
 }
 
 // labels makes room in f for labels that end at right, and places them; it returns nil where they are too long or would have
-// to move too far, which a picture that stands alone must bear.
+// to move too far, which a figure without a page must accept.
 func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	room := lay.Labels * lay.Width
 	labels := make([]endLabel, len(l.Series))

@@ -110,7 +110,7 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 		left = max(left, width(t.text, font))
 	}
 	if need := 1.2 * font * float64(len(l.Series)-1); lay.Alone {
-		// Alone, a picture has no legend to fall back to, so it grows until the labels fit.
+		// In a file of its own a figure has no legend instead, so it grows until the labels fit.
 		b.y1 = max(b.y1, b.y0+need+5*font+20)
 	}
 	f := frame{l, box{b.x0 + left + 8, b.y0 + font + 14, b.x1 - 16, b.y1 - 2.9*font - 6}}

@@ -89,7 +89,7 @@ const (
 	Dot                 // marker
 	Ring                // hollow marker
 	Bar                 // part of a bar
-	Title               // text above a picture
+	Title               // text above a figure
 	Cell                // of a heat map
 	Number              // text in a cell
 )
@@ -132,7 +132,7 @@ var roles = [...]struct {
 	Number:  {"num", own, none, 0, 0},
 }
 
-// inks are the colours of a picture that stands alone: the name of the variable that has it in stylesheets, and the colour on a
+// inks are the colours of a figure in a file of its own: the name of the variable that has it in stylesheets, and the colour on a
 // light and on a dark page.
 var inks = map[ink]struct{ variable, light, dark string }{
 	page:  {"--bg", "#FFFFFF", "#0D1117"},

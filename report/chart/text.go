@@ -12,7 +12,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// family names the font of pictures in SVG: Liberation Sans, or one of those that are as wide.
+// family names the font of figures in SVG: Liberation Sans, or one of those that are as wide.
 const family = "Liberation Sans,Arial,Helvetica,sans-serif"
 
 // sans is the font that texts are measured in, and that PNG and PDF are written in.
