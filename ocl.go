@@ -38,8 +38,8 @@ const (
 	DomainIncremental Scenario = "domain-incremental"
 )
 
-// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples. Tasks need not be
-// equally large. Test is the size of the task's test set; where all tasks have one in common it is that one's.
+// TaskInfo describes one task D_i: its 0-based index, the classes that occur in it and its sizes in samples. Tasks need
+// not be equally large. Test is the size of the task's test set; where all tasks have one in common it is that one's.
 type TaskInfo struct {
 	Index   int     `json:"index"`
 	Classes []Label `json:"classes"`
@@ -82,8 +82,8 @@ type Stream interface {
 	Info() StreamInfo
 	// Train delivers the task's mini-batches once, in an order fixed by the seed; again yields ErrConsumed.
 	Train(task int) iter.Seq2[Batch, error]
-	// Test delivers the held-out samples of a test set, 0 ≤ set < TestSets of Info, any number of times. Set i is that of task
-	// i, or set 0 that of all tasks.
+	// Test delivers the held-out samples of a test set, 0 ≤ set < TestSets of Info, any number of times. Set i is that
+	// of task i, or set 0 that of all tasks.
 	Test(set int) iter.Seq2[Batch, error]
 }
 

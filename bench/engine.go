@@ -28,7 +28,8 @@ const (
 	// leastRounds keeps a median a median when one round takes longer than the whole budget.
 	leastRounds = 3
 
-	// SmallestSize and LargestSize bound the side of an image in pixels: what the strides allow, and what fits in memory.
+	// SmallestSize and LargestSize bound the side of an image in pixels: what the strides allow, and what fits in
+	// memory.
 	SmallestSize, LargestSize = arch.LeastSide, 512
 )
 

@@ -36,8 +36,9 @@ func (r *rig) layers(peak float64) Layers {
 	return l
 }
 
-// layerFLOPs are the floating-point operations of one image's forward pass by the name of the weights, 2 a multiply-add.
-// Together they are the network's FLOPs: the map halves, rounded up, in stages 2 to 4, and the head has one position.
+// layerFLOPs are the floating-point operations of one image's forward pass by the name of the weights, 2 a
+// multiply-add. Together they are the network's FLOPs: the map halves, rounded up, in stages 2 to 4, and the head has
+// one position.
 func (r *rig) layerFLOPs() map[string]int64 {
 	flops := map[string]int64{}
 	for _, p := range r.net.Named() {

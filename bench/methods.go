@@ -54,9 +54,9 @@ type MethodsReport struct {
 	Methods     []MethodCost `json:"methods"`
 }
 
-// MethodCost is the cost of a step: of all that a method does with an incoming batch of 10 (of 128 where it learns offline;
-// a batch of its training where it learns when it prepares), beside the passes it cannot do without, made by the engine
-// alone with an update of the parameters. Both are medians of turns about.
+// MethodCost is the cost of a step: of all that a method does with an incoming batch of 10 (of 128 where it learns
+// offline; a batch of its training where it learns when it prepares), beside the passes it cannot do without, made by
+// the engine alone with an update of the parameters. Both are medians of turns about.
 type MethodCost struct {
 	Method   string   `json:"method"`
 	MS       float64  `json:"ms"`
@@ -66,8 +66,8 @@ type MethodCost struct {
 	StoreMS  float64  `json:"store_ms,omitempty"`
 }
 
-// Methods measures one method after the other on random images, with its default options and replay batches of 10, in the
-// second of two tasks. When ctx ends early it returns what was measured with ctx's error.
+// Methods measures one method after the other on random images, with its default options and replay batches of 10, in
+// the second of two tasks. When ctx ends early it returns what was measured with ctx's error.
 func Methods(ctx context.Context, o MethodOptions) (*MethodsReport, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -284,8 +284,8 @@ func (r *methodRig) turn(ctx context.Context, passes []method.Pass) error {
 	return nil
 }
 
-// train makes the first steps of the training before an evaluation; the first of them, which draws a new network, is not
-// counted.
+// train makes the first steps of the training before an evaluation; the first of them, which draws a new network, is
+// not counted.
 func (r *methodRig) train(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"ocl/method"
 )
 
-// TestMethods measures a method of each kind: with and without memory, with a teacher, with candidates, with gradients of
-// single images, and one that trains before an evaluation.
+// TestMethods measures a method of each kind: with and without memory, with a teacher, with candidates, with gradients
+// of single images, and one that trains before an evaluation.
 func TestMethods(t *testing.T) {
 	names := []string{"finetune", "icarl", "mir", "gss", "gdumb"}
 	if !testing.Short() {

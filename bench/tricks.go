@@ -15,8 +15,8 @@ import (
 	"ocl/tensor"
 )
 
-// tested is the number of test images for each step of a turn where tricks work at a task's end: a task of CIFAR-100 in 20
-// has 250 steps, and after it the test sets of 10.5 tasks are evaluated on average, 500 images each.
+// tested is the number of test images for each step of a turn where tricks work at a task's end: a task of CIFAR-100 in
+// 20 has 250 steps, and after it the test sets of 10.5 tasks are evaluated on average, 500 images each.
 const tested = 21
 
 // TrickOptions say what [Tricks] measures.
@@ -30,8 +30,8 @@ type TrickOptions struct {
 	Progress func(MethodProgress)
 }
 
-// TricksReport is what [Tricks] measured. A turn is Steps steps and, where tricks work at a task's end, that end with its
-// evaluation. Medians are those of the rounds.
+// TricksReport is what [Tricks] measured. A turn is Steps steps and, where tricks work at a task's end, that end with
+// its evaluation. Medians are those of the rounds.
 type TricksReport struct {
 	Kernel      string      `json:"kernel"`
 	Convolution string      `json:"convolution"`
@@ -67,8 +67,8 @@ type contender struct {
 // atEnd tells whether the tricks work at a task's end.
 func (c *contender) atEnd() bool { return c.setup.Reviewed() || c.setup.Classified() }
 
-// Tricks measures a method with and without tricks on random images, with its default options and replay batches of 10, in
-// tasks after the first. In each round all of them take a turn.
+// Tricks measures a method with and without tricks on random images, with its default options and replay batches of 10,
+// in tasks after the first. In each round all of them take a turn.
 func Tricks(ctx context.Context, o TrickOptions) (*TricksReport, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -143,8 +143,8 @@ func (o TrickOptions) show(name string, p MethodProgress) {
 	}
 }
 
-// turn makes some steps and, where the tricks work at a task's end or it is asked for, ends the task and evaluates; then
-// another task of the same classes begins.
+// turn makes some steps and, where the tricks work at a task's end or it is asked for, ends the task and evaluates;
+// then another task of the same classes begins.
 func (c *contender) turn(ctx context.Context, steps int, evaluated bool) (stepping, ending time.Duration, err error) {
 	for range steps {
 		d, err := c.observe(ctx, 1)

@@ -44,8 +44,8 @@ func TestAGEMIsFinetune(t *testing.T) {
 	}
 }
 
-// TestAGEMProjects: a step against the reference becomes orthogonal to it, any other stays as it is (docs/deviations.md:
-// A-GEM).
+// TestAGEMProjects: a step against the reference becomes orthogonal to it, any other stays as it is
+// (docs/deviations.md: A-GEM).
 func TestAGEMProjects(t *testing.T) {
 	agreed, projected := 0, 0
 	for _, lr := range []float64{0.001, 0.1} {
@@ -134,7 +134,8 @@ func TestBoundariesContract(t *testing.T) {
 	}
 }
 
-// TestBoundariesForget: a learner that has seen two tasks and loads a state of the first one has no teacher and no anchor.
+// TestBoundariesForget: a learner that has seen two tasks and loads a state of the first one has no teacher and no
+// anchor.
 func TestBoundariesForget(t *testing.T) {
 	batches := made.Batches(1, 8, 5)
 	for name, make := range boundaries {

@@ -9,8 +9,8 @@ import (
 	"ocl/tensor"
 )
 
-// CosineRestarts is the schedule of the original GDumb (Prabhu et al. 2020): an epoch at a tenth of high, then cycles of
-// 1, 2, 4, … epochs, in each of which the rate falls along half a cosine from high towards low.
+// CosineRestarts is the schedule of the original GDumb (Prabhu et al. 2020): an epoch at a tenth of high, then cycles
+// of 1, 2, 4, … epochs, in each of which the rate falls along half a cosine from high towards low.
 func CosineRestarts(high, low float64) Schedule {
 	return func(epoch int) float64 {
 		if epoch == 0 {
@@ -25,8 +25,8 @@ func CosineRestarts(high, low float64) Schedule {
 	}
 }
 
-// augmenter crops images after padding them with zeros by an eighth of the longer side, the usual 4 pixels at 32×32, and
-// mirrors them with probability ½.
+// augmenter crops images after padding them with zeros by an eighth of the longer side, the usual 4 pixels at 32×32,
+// and mirrors them with probability ½.
 type augmenter struct{ image []float32 }
 
 // cropAndFlip changes each row of x [B,C,H,W]. It draws three numbers a row: the offsets y and x, and the mirror.
@@ -101,9 +101,9 @@ type mixture struct {
 	images []float32
 }
 
-// cut replaces a box of every row of b, the same in all, by that of a row drawn at random (CutMix, Yun et al. 2019, with
-// α = 1): the box has the sides √(1−λ) of the image for λ from U(0,1), a centre drawn from all pixels, and is cut off at
-// the border. It draws λ, the order of the rows, and the centre's x and y.
+// cut replaces a box of every row of b, the same in all, by that of a row drawn at random (CutMix, Yun et al. 2019,
+// with α = 1): the box has the sides √(1−λ) of the image for λ from U(0,1), a centre drawn from all pixels, and is cut
+// off at the border. It draws λ, the order of the rows, and the centre's x and y.
 func (m *mixture) cut(b *batch, src *rng.Source) {
 	n, c, h, w := b.x.Shape[0], b.x.Shape[1], b.x.Shape[2], b.x.Shape[3]
 	side := math.Sqrt(1 - src.Float64())

@@ -22,8 +22,8 @@ func numbered(n, c, h, w int) *batch {
 	return b
 }
 
-// TestCropAndFlip: every image is a shift of the original by at most the padding, mirrored or not, zeros elsewhere, by the
-// definition applied pixel by pixel; all shifts and both sides occur.
+// TestCropAndFlip: every image is a shift of the original by at most the padding, mirrored or not, zeros elsewhere, by
+// the definition applied pixel by pixel; all shifts and both sides occur.
 func TestCropAndFlip(t *testing.T) {
 	const c, h, w, pad = 2, 9, 16, 2
 	src, twin := rng.New(1, "crop"), rng.New(1, "crop")

@@ -63,8 +63,8 @@ func stored(m *memory.Store, slots []int) ocl.Batch {
 	return b
 }
 
-// TestAugmentsAnewAtEachDraw follows two iterations by hand: each shows the network other crops of the incoming and of the
-// replayed images. What chooses and what stores samples sees them as they came, and so memory holds them.
+// TestAugmentsAnewAtEachDraw follows two iterations by hand: each shows the network other crops of the incoming and of
+// the replayed images. What chooses and what stores samples sees them as they came, and so memory holds them.
 func TestAugmentsAnewAtEachDraw(t *testing.T) {
 	batches := made.Batches(1, 2, 5)
 	w := &watching{Random: memory.Random{Size: 3}}
@@ -145,8 +145,8 @@ func TestAugmentedReview(t *testing.T) {
 	}
 }
 
-// TestICaRLAugments: incoming and replayed rows are cropped in one go, the teacher answers for the crops, and memory holds what
-// came.
+// TestICaRLAugments: incoming and replayed rows are cropped in one go, the teacher answers for the crops, and memory
+// holds what came.
 func TestICaRLAugments(t *testing.T) {
 	l := icarl(t, 3, 2)
 	l.Augment = true
@@ -192,7 +192,8 @@ func TestICaRLAugments(t *testing.T) {
 	}
 }
 
-// TestAugmentationHasASource that is part of the state, where there is augmentation; and it allocates nothing in steady state.
+// TestAugmentationHasASource that is part of the state, where there is augmentation; and it allocates nothing in steady
+// state.
 func TestAugmentationHasASource(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		r := replaying(t, 12)

@@ -11,8 +11,9 @@ import (
 	"ocl/tensor"
 )
 
-// TestGradientOfHead: the row of class i in the head gets the mean over the samples of (p_i − 1{i=y})·φ(x), and its bias that of
-// p_i − 1{i=y} (survey §biased_fc). So a step on samples of new classes lowers the logits of every other class.
+// TestGradientOfHead: the row of class i in the head gets the mean over the samples of (p_i − 1{i=y})·φ(x), and its
+// bias that of p_i − 1{i=y} (survey §biased_fc). So a step on samples of new classes lowers the logits of every other
+// class.
 func TestGradientOfHead(t *testing.T) {
 	for name, r := range map[string]*learner.Replay{"mlp": perceptron(t, 0.1), "resnet18": residual(t)} {
 		c, h, w := r.Net.Input()

@@ -48,8 +48,8 @@ func (r *recorder) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory.
 	return slots, err
 }
 
-// TestGoldenBoundaries follows A-GEM, EWC++, LwF and LwF.MC over twenty steps and two tasks of an independent PyTorch program, which
-// draws the same numbers: losses, parameters, retrieved slots and the samples in memory.
+// TestGoldenBoundaries follows A-GEM, EWC++, LwF and LwF.MC over twenty steps and two tasks of an independent PyTorch
+// program, which draws the same numbers: losses, parameters, retrieved slots and the samples in memory.
 func TestGoldenBoundaries(t *testing.T) {
 	text, err := os.ReadFile("testdata/boundaries.json")
 	if err != nil {

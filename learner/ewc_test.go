@@ -24,7 +24,8 @@ func TestEWCIsFinetune(t *testing.T) {
 	sameAsFinetune(t, "first task", learner.NewEWC(r, learner.EWCOptions{Lambda: 100, Alpha: 0.9, Every: 2}), r, 3)
 }
 
-// TestEWCFisher follows the running average, the importance and the penalty by hand, in float64 (docs/deviations.md: EWC++).
+// TestEWCFisher follows the running average, the importance and the penalty by hand, in float64 (docs/deviations.md:
+// EWC++).
 func TestEWCFisher(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{2}}, rng.New(1, "network/init"))
@@ -126,8 +127,8 @@ func TestEWCExplodes(t *testing.T) {
 	}
 }
 
-// TestEWCForwards: what it is built of is told of tasks. With λ = 0 EWC++ with a teacher, classes and a review is the Replay with
-// them, bit for bit; and what it holds on to is the network after the review.
+// TestEWCForwards: what it is built of is told of tasks. With λ = 0 EWC++ with a teacher, classes and a review is the
+// Replay with them, bit for bit; and what it holds on to is the network after the review.
 func TestEWCForwards(t *testing.T) {
 	build := func() *learner.Replay {
 		r := replaying(t, 11)

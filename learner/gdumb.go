@@ -98,8 +98,8 @@ func (g *GDumb) prepare() {
 	g.loss = g.evaluate
 }
 
-// Observe implements [ocl.Learner]: it stores, and learns nothing. Loss is 0 and Correct -1. It looks at ctx once, before
-// it changes anything.
+// Observe implements [ocl.Learner]: it stores, and learns nothing. Loss is 0 and Correct -1. It looks at ctx once,
+// before it changes anything.
 func (g *GDumb) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len(), Correct: -1}
 	if err := ctx.Err(); err != nil || b.Len() == 0 {

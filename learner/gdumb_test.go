@@ -61,7 +61,8 @@ func TestGDumbTrains(t *testing.T) {
 	}
 }
 
-// TestGDumbForgetsItsTraining: what is predicted after a part of the stream does not depend on how often it was asked before.
+// TestGDumbForgetsItsTraining: what is predicted after a part of the stream does not depend on how often it was asked
+// before.
 func TestGDumbForgetsItsTraining(t *testing.T) {
 	a, b := gdumb(t, 12), gdumb(t, 12)
 	for _, g := range []*learner.GDumb{a, b} { // nothing of a training's optimiser is left for the next
@@ -141,7 +142,8 @@ func TestGDumbStops(t *testing.T) {
 	}
 }
 
-// TestGDumbOriginal: the original's schedule, crops and mixtures each change the training, and mixing keeps the loss finite.
+// TestGDumbOriginal: the original's schedule, crops and mixtures each change the training, and mixing keeps the loss
+// finite.
 func TestGDumbOriginal(t *testing.T) {
 	params := map[string][]float32{}
 	for name, change := range map[string]func(*learner.GDumb){

@@ -14,7 +14,8 @@ import (
 	"ocl/tensor"
 )
 
-// TestGSSVariantsContract runs the contract on those that the catalogue builds by options; a full memory replaces samples.
+// TestGSSVariantsContract runs the contract on those that the catalogue builds by options; a full memory replaces
+// samples.
 func TestGSSVariantsContract(t *testing.T) {
 	for name, change := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +50,8 @@ func (c *comparing) Update(dst []int, _ *memory.Store, b ocl.Batch, env memory.E
 }
 
 // TestCosinesAreOfOneByOneGradients: the cosines of a batched backward pass are those of gradients taken one by one, of
-// single samples and of the mean losses of groups, batch norm in evaluation mode, and asking changes neither parameters nor
-// running statistics.
+// single samples and of the mean losses of groups, batch norm in evaluation mode, and asking changes neither parameters
+// nor running statistics.
 func TestCosinesAreOfOneByOneGradients(t *testing.T) {
 	for _, c := range []struct{ in, refs, size int }{{5, 4, 1}, {1, 1, 1}, {12, 23, 1}, {6, 9, 3}} {
 		r := mir(t, 2, 5, 3, 3)

@@ -28,8 +28,8 @@ import (
 // labels too. In the first task there is no teacher, and nothing is replayed. ICaRL predicts by [NCM], whose means
 // [ICaRL.Prepare] computes.
 //
-// It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment from "replay/augment". Net, WS and
-// Opt belong to the learner. Set the fields before the first call.
+// It draws from the sources "memory/retrieve" and "memory/update" of Seed, and with Augment from "replay/augment". Net,
+// WS and Opt belong to the learner. Set the fields before the first call.
 type ICaRL struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
@@ -141,9 +141,9 @@ func (l *ICaRL) EndTask(ctx context.Context) error {
 	return nil
 }
 
-// Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything. Correct counts the rows of b whose
-// output is the largest of the classes seen; predictions are by the class means. A label that is none of the current
-// task's is an error. After an error the learner must not be used further.
+// Observe implements [ocl.Learner]. It looks at ctx once, before it changes anything. Correct counts the rows of b
+// whose output is the largest of the classes seen; predictions are by the class means. A label that is none of the
+// current task's is an error. After an error the learner must not be used further.
 func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	stats := ocl.StepStats{Samples: b.Len()}
 	if err := ctx.Err(); err != nil || b.Len() == 0 {
@@ -290,8 +290,8 @@ func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
 	return l.parts().LoadState(d)
 }
 
-// parts is the state: the number of batches observed, the classes, network, optimiser, memory, teacher, what the means are, and
-// sources.
+// parts is the state: the number of batches observed, the classes, network, optimiser, memory, teacher, what the means
+// are, and sources.
 func (l *ICaRL) parts() checkpoint.Parts {
 	l.prepare()
 	parts := checkpoint.Parts{

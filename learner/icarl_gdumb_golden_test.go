@@ -17,8 +17,8 @@ import (
 	"ocl/tensor"
 )
 
-// The golden files of this test are made by testdata/icarl_gdumb.py, from the equations in PyTorch and from the same random
-// numbers.
+// The golden files of this test are made by testdata/icarl_gdumb.py, from the equations in PyTorch and from the same
+// random numbers.
 
 // goldenValues are values of the reference and how far a float32 run may be from them.
 type goldenValues struct {
@@ -124,8 +124,8 @@ func numbers(lo, hi int) []int {
 	return v
 }
 
-// TestICaRLGolden follows PyTorch through two tasks of ten steps: losses, replayed samples, written slots, predictions by the
-// class means after each task, and at the end the memory, the parameters and the running statistics.
+// TestICaRLGolden follows PyTorch through two tasks of ten steps: losses, replayed samples, written slots, predictions
+// by the class means after each task, and at the end the memory, the parameters and the running statistics.
 func TestICaRLGolden(t *testing.T) {
 	var g struct {
 		Case struct {
@@ -231,8 +231,8 @@ func checkMemory(t *testing.T, m *memory.Store, want []int, end int, label func(
 	}
 }
 
-// TestGDumbGolden follows PyTorch: the greedy memory batch by batch, then twenty steps of training with clipped gradients, by
-// the survey's settings and by the original's: losses, parameters, predictions.
+// TestGDumbGolden follows PyTorch: the greedy memory batch by batch, then twenty steps of training with clipped
+// gradients, by the survey's settings and by the original's: losses, parameters, predictions.
 func TestGDumbGolden(t *testing.T) {
 	type training struct {
 		Loss, Params goldenValues

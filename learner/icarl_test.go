@@ -56,7 +56,8 @@ func relabelled(b ocl.Batch, labels ...ocl.Label) ocl.Batch {
 	return ocl.Batch{X: b.X, Y: y}
 }
 
-// stepped is the parameters after one step along the gradient of the mean over rows of BCE, found apart from the learner.
+// stepped is the parameters after one step along the gradient of the mean over rows of BCE, found apart from the
+// learner.
 func stepped(net *nn.Network, x, targets *tensor.Tensor, lr float64) ([]float32, float64) {
 	net = net.Clone()
 	ws := net.NewWorkspace(1)
@@ -90,9 +91,9 @@ func TestICaRLFirstTask(t *testing.T) {
 	}
 }
 
-// TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode (or, if so set, by the batch's
-// statistics), for incoming and replayed rows alike; new outputs on the labels, which are none of theirs for replayed rows
-// (docs/deviations.md: iCaRL).
+// TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode (or, if so set, by the
+// batch's statistics), for incoming and replayed rows alike; new outputs on the labels, which are none of theirs for
+// replayed rows (docs/deviations.md: iCaRL).
 func TestICaRLTargets(t *testing.T) {
 	t.Run("evaluation", func(t *testing.T) { testICaRLTargets(t, false, nn.Eval) })
 	t.Run("training", func(t *testing.T) { testICaRLTargets(t, true, nn.Probe) })
@@ -136,8 +137,8 @@ func testICaRLTargets(t *testing.T, training bool, mode nn.Mode) {
 	}
 }
 
-// TestICaRLReplaysEarlierTasksOnly: a slot that was written in the current task is not replayed before the next one, and
-// fewer rows than ReplayBatch are replayed where no more slots are left.
+// TestICaRLReplaysEarlierTasksOnly: a slot that was written in the current task is not replayed before the next one,
+// and fewer rows than ReplayBatch are replayed where no more slots are left.
 func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
 	l := icarl(t, 6, 4)
 	batches := images.Batches(1, 30, 5)
@@ -164,8 +165,9 @@ func TestICaRLReplaysEarlierTasksOnly(t *testing.T) {
 	}
 }
 
-// TestICaRLWhereClassesRepeat: in a domain-incremental stream the columns of the task's classes are trained on labels, for
-// replayed rows too, and the other seen columns on the teacher (docs/deviations.md: old and new when classes repeat).
+// TestICaRLWhereClassesRepeat: in a domain-incremental stream the columns of the task's classes are trained on labels,
+// for replayed rows too, and the other seen columns on the teacher (docs/deviations.md: old and new when classes
+// repeat).
 func TestICaRLWhereClassesRepeat(t *testing.T) {
 	l := icarl(t, 2, 2)
 	batches := images.Batches(1, 3, 2)

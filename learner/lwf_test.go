@@ -20,9 +20,9 @@ func TestLwFIsFinetune(t *testing.T) {
 	sameAsFinetune(t, "first task", learner.NewLwF(r, false), r, 3)
 }
 
-// TestLwFWeights: the teacher is the network at the last task's end, by its running statistics, and its weight is the share
-// of the old classes, a class counted once for every task it occurs in (docs/deviations.md: LwF). With mc the old classes are those
-// that the task does not have.
+// TestLwFWeights: the teacher is the network at the last task's end, by its running statistics, and its weight is the
+// share of the old classes, a class counted once for every task it occurs in (docs/deviations.md: LwF). With mc the old
+// classes are those that the task does not have.
 func TestLwFWeights(t *testing.T) {
 	for _, mc := range []bool{false, true} {
 		r := residual(t)

@@ -136,8 +136,8 @@ func (g *trajectory) state(net *nn.Network) (all []float64) {
 	return all
 }
 
-// TestGoldenMIRAndGSS repeats twenty steps of an independent implementation in PyTorch with the same random numbers: losses,
-// replayed slots, the content of the memory, GSS's scores, parameters and running statistics.
+// TestGoldenMIRAndGSS repeats twenty steps of an independent implementation in PyTorch with the same random numbers:
+// losses, replayed slots, the content of the memory, GSS's scores, parameters and running statistics.
 func TestGoldenMIRAndGSS(t *testing.T) {
 	for name, change := range map[string]func(*learner.Replay){
 		"mir": func(r *learner.Replay) {

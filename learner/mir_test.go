@@ -69,9 +69,9 @@ func contents(m *memory.Store) ocl.Batch {
 	return b
 }
 
-// TestInterference: the scores are those of θ^v = θ − α·g with the gradient of the incoming batch alone, no momentum and no
-// weight decay, batch norm by the statistics of the candidates; each iteration looks ahead anew, and nothing of the network
-// moves but by the step (docs/deviations.md: MIR).
+// TestInterference: the scores are those of θ^v = θ − α·g with the gradient of the incoming batch alone, no momentum
+// and no weight decay, batch norm by the statistics of the candidates; each iteration looks ahead anew, and nothing of
+// the network moves but by the step (docs/deviations.md: MIR).
 func TestInterference(t *testing.T) {
 	r := mir(t, 2, 15, 2, 15)
 	a := &asking{t: t}
@@ -132,8 +132,8 @@ func losses(t *testing.T, net *nn.Network, b ocl.Batch) []float64 {
 	return out
 }
 
-// TestMIRWithoutChoiceIsER: with C = replay_batch MIR replays exactly the drawn candidates, so it is ER but for rounding:
-// the replayed gradient is added to that of the incoming batch, not summed apart first.
+// TestMIRWithoutChoiceIsER: with C = replay_batch MIR replays exactly the drawn candidates, so it is ER but for
+// rounding: the replayed gradient is added to that of the incoming batch, not summed apart first.
 func TestMIRWithoutChoiceIsER(t *testing.T) {
 	a, b := mir(t, 1, 12, 4, 4), mir(t, 1, 12, 4, 4)
 	b.Retrieve, b.Step = memory.Random{Size: 4}, learner.Summed{}
@@ -157,8 +157,8 @@ func TestMIRWithoutChoiceIsER(t *testing.T) {
 	}
 }
 
-// TestLookAheadIsSummed: the stepper alone, with random retrieval, changes nothing but rounding; running statistics move by
-// the incoming batch first.
+// TestLookAheadIsSummed: the stepper alone, with random retrieval, changes nothing but rounding; running statistics
+// move by the incoming batch first.
 func TestLookAheadIsSummed(t *testing.T) {
 	a, b := mir(t, 2, 12, 4, 4), mir(t, 2, 12, 4, 4)
 	a.Retrieve, b.Retrieve, b.Step = memory.Random{Size: 4}, memory.Random{Size: 4}, learner.Summed{}
@@ -172,8 +172,8 @@ func TestLookAheadIsSummed(t *testing.T) {
 	}
 }
 
-// TestMIRChooses: among more candidates than rows, those with the largest increase are replayed, and the running statistics
-// do not notice the candidates: they are those of a learner that replays the same rows unasked.
+// TestMIRChooses: among more candidates than rows, those with the largest increase are replayed, and the running
+// statistics do not notice the candidates: they are those of a learner that replays the same rows unasked.
 func TestMIRChooses(t *testing.T) {
 	a, b := mir(t, 1, 10, 3, 10), mir(t, 1, 10, 3, 10)
 	batches := resized.Batches(1, 3, 5)

@@ -17,8 +17,8 @@ import (
 //
 //	μ_y = (1/|M_y|) Σ_{x∈M_y} φ(x)      y* = argmin_y ‖φ(x) − μ_y‖
 //
-// where φ(x) and then μ_y are scaled to length 1. A class without a stored sample has no mean and is not predicted. Batch
-// norm uses its running statistics. It draws nothing. The zero value has no means.
+// where φ(x) and then μ_y are scaled to length 1. A class without a stored sample has no mean and is not predicted.
+// Batch norm uses its running statistics. It draws nothing. The zero value has no means.
 type NCM struct {
 	classes []ocl.Label // those with a mean, rising
 	means   []float32   // [len(classes),D]
@@ -111,8 +111,8 @@ func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
 // Forget drops the means: the network or the memory has changed.
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 
-// Classify writes the class of the nearest mean for each row of features [B,D] to dst, the lowest class where several are as
-// near. Features that are not finite numbers are an error that wraps ErrDiverged. It panics without means.
+// Classify writes the class of the nearest mean for each row of features [B,D] to dst, the lowest class where several
+// are as near. Features that are not finite numbers are an error that wraps ErrDiverged. It panics without means.
 func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) error {
 	if !c.Fitted() {
 		panic("learner: NCM classifies without means; Fit comes first")

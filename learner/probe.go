@@ -60,8 +60,8 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	return nil
 }
 
-// Cosines implements [memory.Probe]. Gradients of single samples come from one backward pass for ten of them. It uses the
-// network's gradients where groups have several rows: an updater is asked after the step.
+// Cosines implements [memory.Probe]. Gradients of single samples come from one backward pass for ten of them. It uses
+// the network's gradients where groups have several rows: an updater is asked after the step.
 func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	size, na, nb := len(p.r.Net.Params()), a.Count(), b.Count()
 	p.in = p.in[:0]

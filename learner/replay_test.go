@@ -144,8 +144,8 @@ func TestTwoPasses(t *testing.T) {
 	}
 }
 
-// TestMemoryIsUpdatedOnce: iterations take further steps on a batch, each with a replay batch of its own, but the memory
-// sees its samples once.
+// TestMemoryIsUpdatedOnce: iterations take further steps on a batch, each with a replay batch of its own, but the
+// memory sees its samples once.
 func TestMemoryIsUpdatedOnce(t *testing.T) {
 	r := perceptron(t, 0.1)
 	r.Memory = memory.NewStore(100, shape)

@@ -20,8 +20,8 @@ import (
 //
 //	θ ← θ − α/10·∇ℓ(B)
 //
-// with ℓ the plain cross entropy, batch norm in training mode, and α/10 for gradient and weight decay alike. It draws from
-// the source "review" of the learner's seed. An empty memory changes nothing.
+// with ℓ the plain cross entropy, batch norm in training mode, and α/10 for gradient and weight decay alike. It draws
+// from the source "review" of the learner's seed. An empty memory changes nothing.
 type Review struct {
 	Batch int // 0 is DefaultReplayBatch
 

@@ -45,9 +45,9 @@ func replayOf(t *testing.T, l ocl.Learner) *learner.Replay {
 	return nil
 }
 
-// TestGoldenTricks follows ER, MIR and A-GEM with each trick over twenty steps and the ends of two tasks of an independent
-// PyTorch program, which draws the same numbers: losses, retrieved slots, and at each end, after review and teacher's copy,
-// parameters and predictions by head and by class means.
+// TestGoldenTricks follows ER, MIR and A-GEM with each trick over twenty steps and the ends of two tasks of an
+// independent PyTorch program, which draws the same numbers: losses, retrieved slots, and at each end, after review and
+// teacher's copy, parameters and predictions by head and by class means.
 func TestGoldenTricks(t *testing.T) {
 	text, err := os.ReadFile("testdata/tricks.json")
 	if err != nil {

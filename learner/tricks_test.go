@@ -28,8 +28,8 @@ func replaying(t *testing.T, capacity int) *learner.Replay {
 	return r
 }
 
-// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit, and a single iteration
-// never does, but a second one.
+// TestFirstTaskOfTricksIsER: in the first task KDC, KDC* and a review to come change nothing, bit for bit, and a single
+// iteration never does, but a second one.
 func TestFirstTaskOfTricksIsER(t *testing.T) {
 	for name, change := range map[string]func(*learner.Replay){
 		"kdc": func(r *learner.Replay) {
@@ -54,9 +54,9 @@ func TestFirstTaskOfTricksIsER(t *testing.T) {
 	}
 }
 
-// TestTeacherIsInEvaluationMode: distilling moves no running statistic that plain steps would not, whatever the teacher saw,
-// and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch alike; with
-// Training by each batch's own.
+// TestTeacherIsInEvaluationMode: distilling moves no running statistic that plain steps would not, whatever the teacher
+// saw, and a step's loss is that of the teacher's logits by running statistics, for the incoming and the replayed batch
+// alike; with Training by each batch's own.
 func TestTeacherIsInEvaluationMode(t *testing.T) {
 	for _, c := range []struct {
 		root, training bool
@@ -103,8 +103,9 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 	}
 }
 
-// TestReview: one pass over all of the memory in batches of which the last is smaller, each sample once, at a tenth of the
-// learning rate for gradient and weight decay, batch norm by the batch; then the rate is as before (docs/deviations.md: review).
+// TestReview: one pass over all of the memory in batches of which the last is smaller, each sample once, at a tenth of
+// the learning rate for gradient and weight decay, batch norm by the batch; then the rate is as before
+// (docs/deviations.md: review).
 func TestReview(t *testing.T) {
 	r := replaying(t, 11)
 	r.Opt = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01})
@@ -177,8 +178,8 @@ func (s *stopping) Err() error {
 	return nil
 }
 
-// TestReviewIsInterrupted in the middle, saved, loaded by another learner and gone on with, which ends as if it had not been;
-// so does the same learner when it goes on by itself. ER, A-GEM, EWC++ and iCaRL.
+// TestReviewIsInterrupted in the middle, saved, loaded by another learner and gone on with, which ends as if it had not
+// been; so does the same learner when it goes on by itself. ER, A-GEM, EWC++ and iCaRL.
 func TestReviewIsInterrupted(t *testing.T) {
 	for name, build := range map[string]func() ocl.Learner{
 		"er": func() ocl.Learner {
@@ -240,8 +241,8 @@ func TestReviewIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestICaRLReview: the softmax goes over the outputs of the classes seen, each class by its own output; the weights of other
-// outputs move by weight decay alone, here none.
+// TestICaRLReview: the softmax goes over the outputs of the classes seen, each class by its own output; the weights of
+// other outputs move by weight decay alone, here none.
 func TestICaRLReview(t *testing.T) {
 	r := residual(t)
 	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape), ReplayBatch: 4, Seed: 1,
@@ -324,8 +325,8 @@ func TestTricksWorkers(t *testing.T) {
 // embedding is a learner of somebody else that embeds a Replay and forwards nothing.
 type embedding struct{ *learner.Replay }
 
-// TestUntoldIsRefused: a Replay whose parts need the boundaries of tasks learns nothing before it is told of one, and says what
-// to do; so does one that others are built of, and a Review without memory.
+// TestUntoldIsRefused: a Replay whose parts need the boundaries of tasks learns nothing before it is told of one, and
+// says what to do; so does one that others are built of, and a Review without memory.
 func TestUntoldIsRefused(t *testing.T) {
 	batches := residualCase.Batches(1, 2, 5)
 	for name, c := range map[string]struct {

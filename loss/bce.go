@@ -7,13 +7,13 @@ import (
 	"ocl/tensor"
 )
 
-// BCE is binary cross entropy on the first columns of the logits, iCaRL's loss: with targets t [B,k] in [0,1] and logits z
-// [B,K], k ≤ K, the mean over the B rows of
+// BCE is binary cross entropy on the first columns of the logits, iCaRL's loss: with targets t [B,k] in [0,1] and
+// logits z [B,K], k ≤ K, the mean over the B rows of
 //
 //	Σ_{j<k} −t_j·log σ(z_j) − (1−t_j)·log(1−σ(z_j))
 //
-// It writes the gradient (σ(z)−t)/B into d [B,K], which may be the logits themselves, and zeros into the columns from k on.
-// Sums are in float64. It allocates nothing.
+// It writes the gradient (σ(z)−t)/B into d [B,K], which may be the logits themselves, and zeros into the columns from k
+// on. Sums are in float64. It allocates nothing.
 func BCE(d, logits, targets *tensor.Tensor) float64 {
 	rows, k := targets.Shape[0], targets.Shape[1]
 	if len(logits.Shape) != 2 || logits.Shape[0] != rows || logits.Shape[1] < k || d.Shape[0] != rows || d.Shape[1] != logits.Shape[1] {

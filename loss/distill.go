@@ -7,8 +7,8 @@ import (
 	"ocl/tensor"
 )
 
-// Distillation is knowledge distillation by softmax at a temperature T above 0 (survey §trick_detail; Hinton et al. 2015),
-// over all K outputs:
+// Distillation is knowledge distillation by softmax at a temperature T above 0 (survey §trick_detail; Hinton et al.
+// 2015), over all K outputs:
 //
 //	L = T² · mean over rows of −Σ_c softmax(z'/T)_c · log softmax(z/T)_c
 //	dL/dz = T · (softmax(z/T) − softmax(z'/T)) / B
@@ -16,8 +16,8 @@ import (
 // Sums are in float64. It allocates nothing.
 type Distillation struct{ T float64 }
 
-// AddTo adds weight times dL/dz to d [B,K] and returns the mean loss of logits z [B,K] against those of a teacher [B,K]; weight does not
-// scale the loss.
+// AddTo adds weight times dL/dz to d [B,K] and returns the mean loss of logits z [B,K] against those of a teacher
+// [B,K]; weight does not scale the loss.
 func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float64 {
 	rows := checkDistilled(d, z, teacher)
 	mean, loss := 1/float64(rows), 0.0

@@ -11,7 +11,8 @@ import (
 // distillers are the losses against a teacher.
 var distillers = map[string]loss.Distillation{"T = 1": {T: 1}, "T = 2": {T: 2}}
 
-// TestDistillationByHand: at T = 2, logits (0, ln 4) have softmax (1/3, 2/3), those of the teacher (ln 9, 0) have (3/4, 1/4).
+// TestDistillationByHand: at T = 2, logits (0, ln 4) have softmax (1/3, 2/3), those of the teacher (ln 9, 0) have (3/4,
+// 1/4).
 func TestDistillationByHand(t *testing.T) {
 	z := tensor.Of([]float32{0, float32(math.Log(4))}, 1, 2)
 	teacher := tensor.Of([]float32{float32(math.Log(9)), 0}, 1, 2)

@@ -12,8 +12,8 @@ import (
 
 // Criterion is a loss over a batch. Several goroutines may evaluate it at once, each on a batch of its own.
 type Criterion interface {
-	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). Logits that are not
-	// finite give a loss that is not finite, and no error.
+	// Eval writes dL/dlogits into d [B,K] and returns the mean loss over the B rows (0 when B is 0). Logits that are
+	// not finite give a loss that is not finite, and no error.
 	Eval(d *tensor.Tensor, in Input) (float64, error)
 }
 
@@ -28,9 +28,9 @@ type Input struct {
 	Teacher  *tensor.Tensor // the teacher's logits [B,K] of the same batch; nil without a teacher
 }
 
-// CrossEntropy is the mean over rows of −log softmax(z)_y, over all K outputs: K is known from the first step and nothing
-// is masked. Sums are in float64, the gradient (softmax(z) − onehot(y))/B is rounded to float32 once. The gradient
-// may take the place of the logits. It allocates nothing. A label outside [0, K) is an error.
+// CrossEntropy is the mean over rows of −log softmax(z)_y, over all K outputs: K is known from the first step and
+// nothing is masked. Sums are in float64, the gradient (softmax(z) − onehot(y))/B is rounded to float32 once. The
+// gradient may take the place of the logits. It allocates nothing. A label outside [0, K) is an error.
 type CrossEntropy struct{}
 
 var _ Criterion = CrossEntropy{}

@@ -9,14 +9,16 @@ import (
 	"ocl/tensor"
 )
 
-// LwFMC is the loss of LwF.MC (Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017, the equation of
-// algorithm 3 without exemplars). Each of the K outputs is a yes-or-no question of its own, with binary cross entropy:
+// LwFMC is the loss of LwF.MC (Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017,
+// the equation of algorithm 3 without exemplars). Each of the K outputs is a yes-or-no question of its own, with binary
+// cross entropy:
 //
 //	L = mean over rows of Σ_c −t_c·log σ(z_c) − (1 − t_c)·log(1 − σ(z_c))
 //	t_c = σ(z'_c) for a class of earlier tasks, by the teacher's logits z';  for all others 1 if c is the label, else 0
 //
-// A class that this task has too is trained on its labels. In the first task there is no teacher, and all classes are. The gradient may
-// take the place of the logits. Sums are in float64. It allocates nothing. A label outside [0, K) is an error.
+// A class that this task has too is trained on its labels. In the first task there is no teacher, and all classes are.
+// The gradient may take the place of the logits. Sums are in float64. It allocates nothing. A label outside [0, K) is
+// an error.
 type LwFMC struct{}
 
 var _ Criterion = LwFMC{}

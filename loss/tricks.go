@@ -9,8 +9,8 @@ import (
 	"ocl/tensor"
 )
 
-// Labels is the labels trick (survey §trick_detail): [CrossEntropy] over the outputs of the classes C_cur that occur in the
-// batch alone,
+// Labels is the labels trick (survey §trick_detail): [CrossEntropy] over the outputs of the classes C_cur that occur in
+// the batch alone,
 //
 //	L = mean over rows of −log(e^{z_y} / Σ_{j∈C_cur} e^{z_j})
 //
@@ -18,12 +18,13 @@ import (
 // allocates nothing for batches of up to 256 rows.
 type Labels struct{}
 
-// Separated is separated softmax (survey §trick_detail): a row of an old class is judged by a softmax over the old classes,
-// a row of a new one by a softmax over the new classes,
+// Separated is separated softmax (survey §trick_detail): a row of an old class is judged by a softmax over the old
+// classes, a row of a new one by a softmax over the new classes,
 //
 //	L = mean over rows of −log(e^{z_y} / Σ_{j∈C} e^{z_j}),   C = C_old or C_new, the one that y is in
 //
-// Where one of the two is empty it is cross entropy over the other. A label in neither is an error. It allocates nothing.
+// Where one of the two is empty it is cross entropy over the other. A label in neither is an error. It allocates
+// nothing.
 type Separated struct{}
 
 // Distilled mixes the loss of labels with that of a teacher (survey §trick_detail, KDC; §methods, LwF):
@@ -37,8 +38,8 @@ type Distilled struct {
 	Root   bool      // λ is the root of the share: KDC*
 }
 
-// Undistilled is the trick KDC* as the survey's authors' code has it (docs/deviations.md: KDC, KDC*). There is never a teacher, so
-// what is left of [Distilled] is its first term:
+// Undistilled is the trick KDC* as the survey's authors' code has it (docs/deviations.md: KDC, KDC*). There is never a
+// teacher, so what is left of [Distilled] is its first term:
 //
 //	L = λ·L_labels,   λ = √(|C_new| / (|C_old| + |C_new|))
 //
@@ -94,8 +95,8 @@ func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	return loss, nil
 }
 
-// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them. It writes the gradient to d,
-// which may be z, and zeros for the other classes.
+// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them. It writes the gradient
+// to d, which may be z, and zeros for the other classes.
 func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
 	largest := math.Inf(-1)
 	for _, k := range set {

@@ -20,8 +20,8 @@ var trickCriteria = map[string]loss.Criterion{
 	"kdc+lb": loss.Distilled{Labels: loss.Labels{}}, "kdc*+ss": loss.Distilled{Labels: loss.Separated{}, Root: true},
 }
 
-// TestGoldenTricks holds losses and gradients to those of PyTorch in float64, testdata/tricks.py: batches of one label, of one
-// row, of all classes and of none, and tasks without old and without new classes.
+// TestGoldenTricks holds losses and gradients to those of PyTorch in float64, testdata/tricks.py: batches of one label,
+// of one row, of all classes and of none, and tasks without old and without new classes.
 func TestGoldenTricks(t *testing.T) {
 	text, err := os.ReadFile("testdata/tricks.json")
 	if err != nil {
@@ -65,8 +65,8 @@ func TestGoldenTricks(t *testing.T) {
 	}
 }
 
-// TestTricksAreCrossEntropy where they must be, bit for bit: the labels trick with all classes in the batch, separated softmax
-// where one of the two sets has all classes, and the mixture without a teacher.
+// TestTricksAreCrossEntropy where they must be, bit for bit: the labels trick with all classes in the batch, separated
+// softmax where one of the two sets has all classes, and the mixture without a teacher.
 func TestTricksAreCrossEntropy(t *testing.T) {
 	z, _ := random(7, 5, 3)
 	y := []ocl.Label{4, 0, 2, 1, 3, 3, 0}
@@ -102,8 +102,8 @@ func TestTricksAreCrossEntropy(t *testing.T) {
 	}
 }
 
-// TestPermutedClasses: with classes named otherwise, in logits, labels and sets, the loss is the same and the gradients are
-// those of the renamed classes.
+// TestPermutedClasses: with classes named otherwise, in logits, labels and sets, the loss is the same and the gradients
+// are those of the renamed classes.
 func TestPermutedClasses(t *testing.T) {
 	order := []ocl.Label{3, 0, 4, 1, 2}
 	rename := func(labels ...ocl.Label) (named []ocl.Label) {

@@ -35,8 +35,8 @@ func offer(t *testing.T, g *memory.Greedy, m *memory.Store, env memory.Env, labe
 	}
 }
 
-// TestGreedyIsBalanced: at each task's end, once every class seen has offered at least ⌈M/|Y|⌉ samples, class counts differ
-// by at most one, and the memory is full. Whatever the memory, the sizes of tasks and of batches.
+// TestGreedyIsBalanced: at each task's end, once every class seen has offered at least ⌈M/|Y|⌉ samples, class counts
+// differ by at most one, and the memory is full. Whatever the memory, the sizes of tasks and of batches.
 func TestGreedyIsBalanced(t *testing.T) {
 	for _, capacity := range []int{1, 3, 7, 20, 50, 64} {
 		for _, batch := range []int{1, 10} {
@@ -91,8 +91,8 @@ func TestGreedyByHand(t *testing.T) {
 	}
 }
 
-// TestGreedyTies: of several largest classes each is as likely to give way, and each of its samples (docs/deviations.md:
-// GDumb sampler).
+// TestGreedyTies: of several largest classes each is as likely to give way, and each of its samples
+// (docs/deviations.md: GDumb sampler).
 func TestGreedyTies(t *testing.T) {
 	env := memorytest.Env(1)
 	gone := make([]float64, 12)
@@ -138,8 +138,8 @@ func TestGreedyWithinABatch(t *testing.T) {
 	}
 }
 
-// TestGreedyCost pins the memory's step at no allocation, and at what it looks at: all labels once a batch, and once more at most for each
-// sample that replaces one.
+// TestGreedyCost pins the memory's step at no allocation, and at what it looks at: all labels once a batch, and once
+// more at most for each sample that replaces one.
 func TestGreedyCost(t *testing.T) {
 	const capacity, fresh = 10_000, 10
 	g, m, env := &memory.Greedy{}, memory.NewStore(capacity, memorytest.Shape), memorytest.Env(1)

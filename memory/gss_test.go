@@ -99,8 +99,8 @@ func (c *cosined) Cosines(dst []float64, a, b memory.Groups) error {
 	return nil
 }
 
-// TestGSSScores: a score is the largest cosine plus 1; samples of the first batch meet an empty memory and have cosine 0.1.
-// With a subset for each sample the second already meets the first.
+// TestGSSScores: a score is the largest cosine plus 1; samples of the first batch meet an empty memory and have cosine
+// 0.1. With a subset for each sample the second already meets the first.
 func TestGSSScores(t *testing.T) {
 	p := &cosined{cosine: func(a, b int) float64 { return -1 / float64(1+a+b) }}
 	for name, want := range map[string][]float64{
@@ -124,7 +124,8 @@ func TestGSSScores(t *testing.T) {
 	}
 }
 
-// full is a memory of the samples 0, 1, …, each offered alone, with a probe that gives sample i the score that it names.
+// full is a memory of the samples 0, 1, …, each offered alone, with a probe that gives sample i the score that it
+// names.
 func full(t *testing.T, u memory.Updater, cosines []float64) (*memory.Store, memory.Env, *cosined) {
 	t.Helper()
 	m, env := memory.NewStore(len(cosines), memorytest.Shape), memorytest.Env(1)
@@ -185,7 +186,8 @@ func TestGSSReplaces(t *testing.T) {
 	}
 }
 
-// matches fails the test unless counts are drawn with the wanted expectations: χ² with a false alarm in 10⁶, seeds fixed.
+// matches fails the test unless counts are drawn with the wanted expectations: χ² with a false alarm in 10⁶, seeds
+// fixed.
 func matches(t *testing.T, counts, want []float64) {
 	t.Helper()
 	chi := 0.0

@@ -35,12 +35,13 @@ type Probe interface {
 	// Batch norm is in training mode over b. Only a [Retriever] may call it. It is an error if the learner retrieves
 	// before it knows g.
 	Interference(dst []float64, b ocl.Batch) error
-	// Cosines writes to dst[i·B+j] the cosine of the angle between the gradients ∇ℓ over all parameters of groups i of a and
-	// j of b, B of them; 0 where a gradient is. Batch norm is in evaluation mode. Only an [Updater] may ask.
+	// Cosines writes to dst[i·B+j] the cosine of the angle between the gradients ∇ℓ over all parameters of groups i of
+	// a and j of b, B of them; 0 where a gradient is. Batch norm is in evaluation mode. Only an [Updater] may ask.
 	Cosines(dst []float64, a, b Groups) error
 }
 
-// Groups are rows of a batch in groups of Size, which divides their number. The gradient of a group is that of its mean loss.
+// Groups are rows of a batch in groups of Size, which divides their number. The gradient of a group is that of its mean
+// loss.
 type Groups struct {
 	ocl.Batch
 	Size int

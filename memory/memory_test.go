@@ -42,8 +42,9 @@ func uniform(t *testing.T, what string, counts []float64, scale float64) {
 	}
 }
 
-// TestReservoirIsUniform: each of 60 samples is in a memory of 12 with probability 1/5, whatever its place in the stream
-// and in its batch. Of N cells n are hit in a trial, so the variance is that of independent cells times (N−n)/(N−1).
+// TestReservoirIsUniform: each of 60 samples is in a memory of 12 with probability 1/5, whatever its place in the
+// stream and in its batch. Of N cells n are hit in a trial, so the variance is that of independent cells times
+// (N−n)/(N−1).
 func TestReservoirIsUniform(t *testing.T) {
 	const n, capacity, trials = 60, 12, 4000
 	counts := make([]float64, n)
@@ -147,8 +148,8 @@ func TestPutRefusesSlots(t *testing.T) {
 	}
 }
 
-// TestStoreKeepsBits puts images of 8-bit pixels, of other values and of both into the same slots, with and without normalised
-// pixels: what comes out has the bits of what went in, and takes a byte a value where it can.
+// TestStoreKeepsBits puts images of 8-bit pixels, of other values and of both into the same slots, with and without
+// normalised pixels: what comes out has the bits of what went in, and takes a byte a value where it can.
 func TestStoreKeepsBits(t *testing.T) {
 	normalised := make([][256]float32, 2)
 	for c := range normalised {

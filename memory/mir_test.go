@@ -56,7 +56,8 @@ func TestMIRByHand(t *testing.T) {
 	}
 }
 
-// TestMIRCandidates: each of 30 slots is a candidate equally often, 7 at a time, and the best of the candidates is replayed.
+// TestMIRCandidates: each of 30 slots is a candidate equally often, 7 at a time, and the best of the candidates is
+// replayed.
 func TestMIRCandidates(t *testing.T) {
 	const n, candidates, trials = 30, 7, 20000
 	m, env := filled(n), memorytest.Env(3)

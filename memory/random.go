@@ -18,8 +18,8 @@ func (r Random) Retrieve(dst []int, m *Store, _ ocl.Batch, env Env) ([]int, erro
 	return Sample(dst, m.Len(), r.Size, env.Rand), nil
 }
 
-// Sample appends to dst k of the numbers [0, n), uniformly without replacement, or all of them when there are fewer. The
-// draw is Floyd's: as many numbers as it chooses, and no list of all n.
+// Sample appends to dst k of the numbers [0, n), uniformly without replacement, or all of them when there are fewer.
+// The draw is Floyd's: as many numbers as it chooses, and no list of all n.
 func Sample(dst []int, n, k int, src *rng.Source) []int {
 	start := len(dst)
 	for j := n - min(k, n); j < n; j++ {

@@ -11,8 +11,8 @@ import (
 )
 
 // Store is M: up to Cap samples in numbered slots, each an image [C,H,W] with its label. Slots [0, Len) are filled. A
-// sample is copied in and copied out to the same bits, so no caller holds a view of the memory. An image of 8-bit pixels
-// takes a byte for each; one with any other value takes four.
+// sample is copied in and copied out to the same bits, so no caller holds a view of the memory. An image of 8-bit
+// pixels takes a byte for each; one with any other value takes four.
 type Store struct {
 	shape  [3]int // C, H, W
 	size   int    // C·H·W
@@ -32,8 +32,8 @@ type stored struct {
 	values []float32 // nil where all are those of pixels
 }
 
-// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W] whose 8-bit pixels k have the values k/255.
-// Space is taken as slots fill.
+// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W] whose 8-bit pixels k have the values
+// k/255. Space is taken as slots fill.
 func NewStore(capacity int, shape [3]int) *Store {
 	size := shape[0] * shape[1] * shape[2]
 	if capacity < 0 || size <= 0 {
@@ -50,8 +50,8 @@ var fractions = func() (v [256]float32) {
 	return v
 }()
 
-// SetPixels says which value an 8-bit pixel has in each channel [C], rising, as [ocl.StreamInfo] does, before anything is
-// stored.
+// SetPixels says which value an 8-bit pixel has in each channel [C], rising, as [ocl.StreamInfo] does, before anything
+// is stored.
 func (m *Store) SetPixels(values [][256]float32) {
 	if len(values) != m.shape[0] || len(m.y) > 0 {
 		panic(fmt.Sprintf("memory: SetPixels: %d channels and %d samples, but needs %d channels and an empty memory", len(values), len(m.y), m.shape[0]))
@@ -200,8 +200,9 @@ func (m *Store) Counts() map[ocl.Label]int {
 // maxSeen is the most samples that a store may have seen, far above any stream and far below what an int holds.
 const maxSeen = 1 << 50
 
-// parts is the state: the stored samples and the counter. Loading gives the same bits. The capacity, the shape and the values of
-// pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are 8-bit pixels.
+// parts is the state: the stored samples and the counter. Loading gives the same bits. The capacity, the shape and the
+// values of pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are
+// 8-bit pixels.
 func (m *Store) parts() checkpoint.Parts {
 	capacity, length, narrow := m.cap, len(m.y), m.wide == 0
 	return checkpoint.Parts{

@@ -154,8 +154,9 @@ func TestAugmentedContract(t *testing.T) {
 	}
 }
 
-// TestTrickContract runs every method with every trick that it takes on a perceptron, and one method with each trick and with
-// several on the residual network. The trick must change something, unless it is only read where predictions are evaluated.
+// TestTrickContract runs every method with every trick that it takes on a perceptron, and one method with each trick
+// and with several on the residual network. The trick must change something, unless it is only read where predictions
+// are evaluated.
 func TestTrickContract(t *testing.T) {
 	mlp := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	resnet := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 6, NF: 2}

@@ -10,9 +10,9 @@ import (
 	"ocl/nn/arch"
 )
 
-// TestStepCostIsThatOfItsPasses holds what a learner counts in a step with a full memory, in the second task, to the passes that
-// the catalogue says the step takes: for every method, with every trick that it takes and with every setting and option
-// changed, and with a memory that holds less than a step could replay.
+// TestStepCostIsThatOfItsPasses holds what a learner counts in a step with a full memory, in the second task, to the
+// passes that the catalogue says the step takes: for every method, with every trick that it takes and with every
+// setting and option changed, and with a memory that holds less than a step could replay.
 func TestStepCostIsThatOfItsPasses(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {

@@ -12,7 +12,8 @@ type Fills struct {
 	Labels loss.Criterion
 	// Distil mixes the loss on labels, nil for cross entropy, with that of a teacher, which the learner then has.
 	Distil func(labels loss.Criterion) loss.Criterion
-	// Undistilled is the loss instead of Distil where replay.kdc_star is authors; the learner then has no teacher. nil is Distil always.
+	// Undistilled is the loss instead of Distil where replay.kdc_star is authors; the learner then has no teacher. nil
+	// is Distil always.
 	Undistilled func(labels loss.Criterion) loss.Criterion
 	// Iterations is the number of steps on each incoming batch where replay.iterations says nothing more than 1.
 	Iterations int

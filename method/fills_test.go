@@ -129,8 +129,8 @@ func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup
 	}
 }
 
-// TestTricksCompose builds every method with all pairs and triples of tricks that it takes, in every order: each has its effect, and
-// the learner is the same to the bit.
+// TestTricksCompose builds every method with all pairs and triples of tricks that it takes, in every order: each has
+// its effect, and the learner is the same to the bit.
 func TestTricksCompose(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		composed := 0
@@ -165,8 +165,8 @@ func TestTricksCompose(t *testing.T) {
 	}
 }
 
-// TestTrickPairsContract runs the learner contract on every pair of tricks with a method whose update is the plainest; each trick must
-// change something beside the other.
+// TestTrickPairsContract runs the learner contract on every pair of tricks with a method whose update is the plainest;
+// each trick must change something beside the other.
 func TestTrickPairsContract(t *testing.T) {
 	info, err := method.Lookup("er")
 	if err != nil {
@@ -190,8 +190,8 @@ func TestTrickPairsContract(t *testing.T) {
 	}
 }
 
-// TestTrickNamesDoNotMatter: a trick that does the same under another name, before or behind all others in the catalogue, makes the
-// same learner, alone and beside every other trick; and excludes the same ones.
+// TestTrickNamesDoNotMatter: a trick that does the same under another name, before or behind all others in the
+// catalogue, makes the same learner, alone and beside every other trick; and excludes the same ones.
 func TestTrickNamesDoNotMatter(t *testing.T) {
 	var names []string
 	for _, trick := range method.Tricks() {
@@ -232,8 +232,8 @@ func TestTrickNamesDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestSlotsExclude: two tricks of one slot are refused whatever they are called, with the reason that the slot has; a trick that only
-// wants to know classes goes with every other.
+// TestSlotsExclude: two tricks of one slot are refused whatever they are called, with the reason that the slot has; a
+// trick that only wants to know classes goes with every other.
 func TestSlotsExclude(t *testing.T) {
 	er, err := method.Lookup("er")
 	if err != nil {

@@ -24,8 +24,8 @@ type saved struct {
 	state *checkpoint.Container // nil until it is wanted
 }
 
-// FuzzLoadState loads the states of all methods, and of those with tricks, with sections changed. A state is refused, or it is what
-// SaveState writes again, and the learner goes on from it to an error or a prediction.
+// FuzzLoadState loads the states of all methods, and of those with tricks, with sections changed. A state is refused,
+// or it is what SaveState writes again, and the learner goes on from it to an error or a prediction.
 func FuzzLoadState(f *testing.F) {
 	network := arch.Config{Channels: 1, Height: 3, Width: 2, Classes: 4, Hidden: []int{5}}
 	c := learnertest.Case{Shape: [3]int{1, 3, 2}, Classes: 4}

@@ -11,8 +11,8 @@ import (
 	"ocl/method"
 )
 
-// TestPagesHaveOneShape wants a page for each method and each trick, with the same headings in the same order, and wants the source files
-// that it names to exist.
+// TestPagesHaveOneShape wants a page for each method and each trick, with the same headings in the same order, and
+// wants the source files that it names to exist.
 func TestPagesHaveOneShape(t *testing.T) {
 	pages := map[string]string{}
 	for _, info := range method.Catalogue() {

@@ -55,8 +55,8 @@ func LookupTrick(name string) (Trick, error) {
 	return Trick{}, fmt.Errorf("unknown trick %q. %s", name, nearest.Hint(name, names))
 }
 
-// ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of [Tricks]. The error
-// begins with what is wrong.
+// ParseTricks reads tricks joined by plus signs, such as lb+ncm, or none, and returns their names in the order of
+// [Tricks]. The error begins with what is wrong.
 func ParseTricks(text string) ([]string, error) {
 	if text == config.NoTrick {
 		return nil, nil

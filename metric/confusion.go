@@ -2,9 +2,9 @@ package metric
 
 import "math"
 
-// Confusion counts test samples: c[y][k] are those of class y that were predicted as class k. It is what the error analysis
-// of the survey (§error_ana) is made of. The worked example of the docstrings is a stream of three tasks of two classes each,
-// after its second task; classes 0 and 1 are old, 2 and 3 are new, 4 and 5 were not seen yet:
+// Confusion counts test samples: c[y][k] are those of class y that were predicted as class k. It is what the error
+// analysis of the survey (§error_ana) is made of. The worked example of the docstrings is a stream of three tasks of
+// two classes each, after its second task; classes 0 and 1 are old, 2 and 3 are new, 4 and 5 were not seen yet:
 //
 //	          predicted  0  1  2  3  4  5
 //	class 0              1  1  2  0  0  0
@@ -36,8 +36,8 @@ const (
 	New                 // of the task just learned
 )
 
-// Groups returns the group of each of the classes after task i, given the classes of each task. Example: old, old, new, new,
-// unseen, unseen.
+// Groups returns the group of each of the classes after task i, given the classes of each task. Example: old, old, new,
+// new, unseen, unseen.
 func Groups(tasks [][]int, i, classes int) []Group {
 	g := make([]Group, classes)
 	for j := range i + 1 {
@@ -100,8 +100,8 @@ func (e Errors) NewAsOldOfSamples() float64 { return share(e.NewAsOld, e.New) }
 // OldAsNewOfSamples is er(o,n) as the survey's text defines it. Example: 4/8.
 func (e Errors) OldAsNewOfSamples() float64 { return share(e.OldAsNew, e.Old) }
 
-// NewAsOldOfErrors is er(n,o) as the survey's table has it (table:trick_motivation), the share of the errors on samples of new
-// classes; NaN without. Example: 1/2.
+// NewAsOldOfErrors is er(n,o) as the survey's table has it (table:trick_motivation), the share of the errors on samples
+// of new classes; NaN without. Example: 1/2.
 func (e Errors) NewAsOldOfErrors() float64 {
 	return share(e.NewAsOld, e.NewAsOld+e.NewAsNew+e.NewAsUnseen)
 }
@@ -118,8 +118,8 @@ func share(part, all int) float64 {
 	return float64(part) / float64(all)
 }
 
-// ByTask counts by task instead of by class after task i: row a ≤ i is the task of the samples, column b ≤ i that of the
-// predicted class, and the last column the classes of no task so far. Example: (3 4 1), (1 7 0).
+// ByTask counts by task instead of by class after task i: row a ≤ i is the task of the samples, column b ≤ i that of
+// the predicted class, and the last column the classes of no task so far. Example: (3 4 1), (1 7 0).
 func (c Confusion) ByTask(tasks [][]int, i int) [][]int {
 	taskOf := make([]int, len(c))
 	for k := range taskOf {
@@ -154,8 +154,8 @@ func Predictions(byTask [][]int) []int {
 	return sums
 }
 
-// Logits are sums of logits over test samples, by the groups of the samples and of the classes that the logits are of (survey
-// fig:trick_motivation). Samples of classes not yet seen are left out.
+// Logits are sums of logits over test samples, by the groups of the samples and of the classes that the logits are of
+// (survey fig:trick_motivation). Samples of classes not yet seen are left out.
 type Logits struct {
 	groups  []Group
 	classes [New + 1]int

@@ -14,7 +14,8 @@ import (
 	"ocl/metric"
 )
 
-// confused is the worked example of the docstrings and of docs/error-analysis.md: three tasks of two classes, after the second.
+// confused is the worked example of the docstrings and of docs/error-analysis.md: three tasks of two classes, after the
+// second.
 func confused() (c metric.Confusion, tasks [][]int) {
 	return metric.Confusion{
 		{1, 1, 2, 0, 0, 0},
@@ -135,8 +136,8 @@ func TestErrorsOfFirstTask(t *testing.T) {
 	}
 }
 
-// TestConfusionAddsUp: errors and right predictions are all samples, by class and by task, whatever the confusion; the order of
-// the classes' names changes nothing.
+// TestConfusionAddsUp: errors and right predictions are all samples, by class and by task, whatever the confusion; the
+// order of the classes' names changes nothing.
 func TestConfusionAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks := [][]int{{4, 0}, {1}, {5, 2}}

@@ -15,16 +15,16 @@ import (
 	"slices"
 )
 
-// Matrix is the accuracy matrix (survey §metrics, tab: metric). T, the number of tasks learned, is that of its rows, and with
-// a = Rows a[i][j] in [0,1] is the accuracy on test set j after learning task i.
+// Matrix is the accuracy matrix (survey §metrics, tab: metric). T, the number of tasks learned, is that of its rows,
+// and with a = Rows a[i][j] in [0,1] is the accuracy on test set j after learning task i.
 //
-// It need not be square. An entry is NaN where it was not evaluated, and an entry that a row is too short for counts as one
-// that was not. Columns from T on, of tasks that were not learned, are ignored, so that the first i+1 rows are the matrix of a
-// run that stopped after task i.
+// It need not be square. An entry is NaN where it was not evaluated, and an entry that a row is too short for counts as
+// one that was not. Columns from T on, of tasks that were not learned, are ignored, so that the first i+1 rows are the
+// matrix of a run that stopped after task i.
 type Matrix struct {
 	Rows [][]float64
-	// Common says that all tasks share one test set (CORe50-NI). The matrix is then T×1: only column 0 is read, and a[i][0] is
-	// the accuracy on that set after task i. Otherwise test set j is that of task j.
+	// Common says that all tasks share one test set (CORe50-NI). The matrix is then T×1: only column 0 is read, and
+	// a[i][0] is the accuracy on that set after task i. Otherwise test set j is that of task j.
 	Common bool
 }
 
@@ -52,10 +52,10 @@ func AverageAccuracy(m Matrix, i int) float64 {
 	return mean(v)
 }
 
-// AverageForgetting returns F_i (survey eq: fgt), the mean over the earlier tasks j < i of the best accuracy on j before
-// task i minus the accuracy on j after it: max_{l<i} a[l][j] − a[i][j]. In [-1,1]; negative means old tasks improved.
-// Rows l < j, before j was learned, count where they were evaluated. NaN for i = 0: nothing can be forgotten yet. With a
-// common test set it is max_{l<i} a[l][0] − a[i][0]. Example: F_2 = ((0.9 − 0.5) + (0.8 − 0.7))/2 = 0.25.
+// AverageForgetting returns F_i (survey eq: fgt), the mean over the earlier tasks j < i of the best accuracy on j
+// before task i minus the accuracy on j after it: max_{l<i} a[l][j] − a[i][j]. In [-1,1]; negative means old tasks
+// improved. Rows l < j, before j was learned, count where they were evaluated. NaN for i = 0: nothing can be forgotten
+// yet. With a common test set it is max_{l<i} a[l][0] − a[i][0]. Example: F_2 = ((0.9 − 0.5) + (0.8 − 0.7))/2 = 0.25.
 func AverageForgetting(m Matrix, i int) float64 {
 	if i < 1 || i >= len(m.Rows) {
 		return math.NaN()
@@ -88,9 +88,9 @@ func ForgettingAllTasks(m Matrix) float64 {
 	return mean(f)
 }
 
-// BWTPlus returns positive backward transfer (survey eq: bwt), the mean over the T(T−1)/2 pairs j < i of a[i][j] − a[j][j],
-// or 0 if that is negative: the clip acts on each run, before runs are averaged. In [0,1]. NaN for T < 2 and with a
-// common test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267, so 0.
+// BWTPlus returns positive backward transfer (survey eq: bwt), the mean over the T(T−1)/2 pairs j < i of a[i][j] −
+// a[j][j], or 0 if that is negative: the clip acts on each run, before runs are averaged. In [0,1]. NaN for T < 2 and
+// with a common test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267, so 0.
 func BWTPlus(m Matrix) float64 {
 	if m.Common {
 		return math.NaN()
@@ -108,8 +108,8 @@ func BWTPlus(m Matrix) float64 {
 	return b
 }
 
-// FWT returns forward transfer (survey eq: fwt), the mean over the T(T−1)/2 pairs i < j of a[i][j], the accuracy on tasks
-// not yet learned. In [0,1]. NaN for T < 2, with a common test set, and where only learned tasks were evaluated.
+// FWT returns forward transfer (survey eq: fwt), the mean over the T(T−1)/2 pairs i < j of a[i][j], the accuracy on
+// tasks not yet learned. In [0,1]. NaN for T < 2, with a common test set, and where only learned tasks were evaluated.
 // Example: (0.1 + 0.2 + 0.3)/3 = 0.2.
 func FWT(m Matrix) float64 {
 	if m.Common {
@@ -147,10 +147,10 @@ func AverageIncrementalAccuracy(m Matrix) float64 {
 	return mean(v)
 }
 
-// AverageAnytimeAccuracy returns the mean over evaluations during training of the mean accuracy on the test sets of each, those of
-// the tasks seen so far (Caccia et al. 2022). evaluations[k][j] in [0,1] is the accuracy on test set j, NaN where it was not
-// evaluated. In [0,1]. NaN for no evaluations, and where one has no test set. Example: for (0.4), (0.8), (0.6, 0.2) and
-// (0.5, 0.7) it is (0.4 + 0.8 + 0.4 + 0.6)/4 = 0.55.
+// AverageAnytimeAccuracy returns the mean over evaluations during training of the mean accuracy on the test sets of
+// each, those of the tasks seen so far (Caccia et al. 2022). evaluations[k][j] in [0,1] is the accuracy on test set j,
+// NaN where it was not evaluated. In [0,1]. NaN for no evaluations, and where one has no test set. Example: for (0.4),
+// (0.8), (0.6, 0.2) and (0.5, 0.7) it is (0.4 + 0.8 + 0.4 + 0.6)/4 = 0.55.
 func AverageAnytimeAccuracy(evaluations [][]float64) float64 {
 	v := make([]float64, len(evaluations))
 	for k, row := range evaluations {

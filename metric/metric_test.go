@@ -80,8 +80,8 @@ func TestByHand(t *testing.T) {
 		{"wide", of([]float64{0.9, 0.1, 0.99}, []float64{0.6, 0.8, 0.99}), summary{0.7, 0.3, 0.15, 0, 0.1, 0.85, 0.8}},
 		// Rows that end with the task just learned are those of evaluations that saw no more.
 		{"triangular", of([]float64{0.9}, []float64{0.6, 0.8}, []float64{0.5, 0.7, 0.85}), summarise(seen(example))},
-		// Fewer test sets than tasks: what needs that of the last task is undefined, what looks at earlier tasks is not.
-		// F_2 = ((0.5 − 0.7) + (0.6 − 0.7))/2, and all of BWT's pairs are there: (−0.1 + 0.2 + 0.1)/3.
+		// Fewer test sets than tasks: what needs that of the last task is undefined, what looks at earlier tasks is
+		// not. F_2 = ((0.5 − 0.7) + (0.6 − 0.7))/2, and all of BWT's pairs are there: (−0.1 + 0.2 + 0.1)/3.
 		{"narrow", of([]float64{0.5, 0.1}, []float64{0.4, 0.6}, []float64{0.7, 0.7}), summary{nan, -0.15, nan, 0.2 / 3, nan, nan, nan}},
 		// One column of a stream in which each task has its own test set is that of the first task.
 		{"one column", of([]float64{0.2}, []float64{0.5}), summary{nan, -0.3, nan, 0.3, nan, nan, nan}},
@@ -128,7 +128,8 @@ func TestProperties(t *testing.T) {
 		if !(got.f >= -1 && got.f <= 1) {
 			t.Fatalf("F = %v, want in [-1,1]", got.f)
 		}
-		// All but forward transfer and the rows before a task was learned are the same where only learned tasks are seen.
+		// All but forward transfer and the rows before a task was learned are the same where only learned tasks are
+		// seen.
 		s := summarise(seen(m))
 		if !same(s.a, got.a) || !same(s.bwt, got.bwt) || !same(s.la, got.la) || !same(s.aia, got.aia) || !(s.f <= got.f+1e-12) || !math.IsNaN(s.fwt) {
 			t.Fatalf("seen %+v, all %+v", s, got)

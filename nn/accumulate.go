@@ -7,8 +7,9 @@ import (
 	"ocl/tensor"
 )
 
-// LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits [B,K].
-// It is called for several batches at the same time. It must not use the workspace, nor one beside it: that panics.
+// LossFunc writes the gradient of the mean loss of one batch of [Network.Accumulate] to d [B,K], given its logits
+// [B,K]. It is called for several batches at the same time. It must not use the workspace, nor one beside it: that
+// panics.
 type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
 // lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
@@ -37,8 +38,8 @@ func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossF
 	return n.accumulate(ws, batches, nil, loss)
 }
 
-// AccumulateApart is [Network.Accumulate] without its last additions: the gradient of batch i > 0 is written to parts[i-1]
-// [P] instead.
+// AccumulateApart is [Network.Accumulate] without its last additions: the gradient of batch i > 0 is written to
+// parts[i-1] [P] instead.
 func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	if len(parts) != max(0, len(batches)-1) {
 		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients, want one for each of %d batches but the first", len(parts), len(batches)))

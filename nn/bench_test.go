@@ -59,7 +59,8 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// BenchmarkProbe is the scoring of MIR's candidates: forward passes of 50 images in training mode by two networks at once.
+// BenchmarkProbe is the scoring of MIR's candidates: forward passes of 50 images in training mode by two networks at
+// once.
 func BenchmarkProbe(b *testing.B) {
 	net := survey(b, 32)
 	ws := net.NewWorkspace(2)

@@ -8,7 +8,8 @@ import (
 	"ocl/nn/internal/conv"
 )
 
-// channelLastFrom is the number of channels from which maps are channel-last: channels then fill vectors (docs/engine.md).
+// channelLastFrom is the number of channels from which maps are channel-last: channels then fill vectors
+// (docs/engine.md).
 const channelLastFrom = 64
 
 // Builder puts a network together layer by layer; package arch uses it. Parameters are drawn as PyTorch draws them:
@@ -19,8 +20,8 @@ type Builder struct {
 	g   conv.Layout
 }
 
-// NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where this
-// machine has no such engine.
+// NewBuilder starts a network for images of c channels and h×w pixels that computes by an engine. It is an error where
+// this machine has no such engine.
 func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	set, convolution, err := e.choose()
 	if err != nil {

@@ -26,8 +26,9 @@ type cosines struct {
 	lanes, flat  [][]float32
 }
 
-// Cosines writes to dst[i·B+j] the cosine of the angle between row i of a [A,n] and row j of b [B,n], and 0 where either is
-// all zeros. With all workers; the result does not depend on their number. The rows of b may begin within 2³¹ values.
+// Cosines writes to dst[i·B+j] the cosine of the angle between row i of a [A,n] and row j of b [B,n], and 0 where
+// either is all zeros. With all workers; the result does not depend on their number. The rows of b may begin within 2³¹
+// values.
 func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	if n <= 0 || len(a)%n != 0 || len(b)%n != 0 || len(dst) != len(a)/n*(len(b)/n) {
 		panic(fmt.Sprintf("nn: Cosines: %d results of %d and %d values in rows of %d; want whole rows and a result for each pair",
@@ -61,8 +62,8 @@ func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	c.a, c.b = nil, nil
 }
 
-// room makes the table and the buffers, and uses those there are where they are large enough. It panics where an offset does
-// not fit the table.
+// room makes the table and the buffers, and uses those there are where they are large enough. It panics where an offset
+// does not fit the table.
 func (c *cosines) room(workers, chunks int) {
 	if last := (c.rowsB - 1) * c.n; last > math.MaxInt32 {
 		panic(fmt.Sprintf("nn: Cosines: row %d of b begins at %d, and offsets reach %d. Compare fewer rows at a time", c.rowsB-1, last, math.MaxInt32))

@@ -11,8 +11,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// Engine says how a network computes. Two networks of one process may have different engines, and then differ in the last
-// bits. An empty field is what [DefaultEngine] has.
+// Engine says how a network computes. Two networks of one process may have different engines, and then differ in the
+// last bits. An empty field is what [DefaultEngine] has.
 type Engine struct {
 	Kernel      string // one of Kernels
 	Convolution string // one of Convolutions
@@ -30,8 +30,8 @@ func Kernels() []string {
 // AllKernels lists the kernel sets of all machines, fastest first.
 func AllKernels() []string { return kernel.Names() }
 
-// Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is Winograd's
-// wherever it fits, and "table" is the faster one for each convolution.
+// Convolutions lists the algorithms of 3×3 convolutions of stride 1: "direct" is the definition, "winograd" is
+// Winograd's wherever it fits, and "table" is the faster one for each convolution.
 func Convolutions() []string { return []string{conv.Direct, conv.Winograd, conv.Table} }
 
 // DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use.

@@ -29,8 +29,8 @@ func useKernels(t *testing.T, name string) {
 	})
 }
 
-// everything runs all that a network, its workspace and its optimisers do through some steps of training, and returns the bits
-// of all that comes of it. between is called between the steps.
+// everything runs all that a network, its workspace and its optimisers do through some steps of training, and returns
+// the bits of all that comes of it. between is called between the steps.
 func everything(t *testing.T, e nn.Engine, between func()) []byte {
 	t.Helper()
 	c := arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: e}
@@ -98,8 +98,8 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 	return bits
 }
 
-// TestEngineOfANetwork: a network with a chosen engine gives the bits of a process in which that engine is in use, whatever
-// else is in use and changes between two steps, and networks of other engines may work beside it.
+// TestEngineOfANetwork: a network with a chosen engine gives the bits of a process in which that engine is in use,
+// whatever else is in use and changes between two steps, and networks of other engines may work beside it.
 func TestEngineOfANetwork(t *testing.T) {
 	fastest, slowest := nn.Kernels()[0], "generic"
 	if fastest == slowest {
@@ -136,8 +136,9 @@ func TestEngineOfANetwork(t *testing.T) {
 	})
 }
 
-// TestVectorsOfAWorkspace: work on vectors goes by the kernels of the network that a workspace belongs to, or beside another one of
-// the network that came first, and not by those in use; each has bits of its own. A network of other kernels is refused.
+// TestVectorsOfAWorkspace: work on vectors goes by the kernels of the network that a workspace belongs to, or beside
+// another one of the network that came first, and not by those in use; each has bits of its own. A network of other
+// kernels is refused.
 func TestVectorsOfAWorkspace(t *testing.T) {
 	fastest, slowest := nn.Kernels()[0], "generic"
 	if fastest == slowest {

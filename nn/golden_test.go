@@ -233,9 +233,9 @@ func crossEntropy(d, logits *tensor.Tensor, y []int) float64 {
 }
 
 // TestGolden repeats ten SGD steps of PyTorch: logits, losses, gradients, running statistics and parameters. Plain Go
-// makes the first two steps. The tolerances come from the distance of float32 runs of PyTorch from a float64 run; those of
-// Winograd's algorithm are wider by what conv.TestWinogradRounding measures against float64, and those of plain Go by √2: it
-// rounds every product and every sum, where PyTorch's fused multiply-adds round once.
+// makes the first two steps. The tolerances come from the distance of float32 runs of PyTorch from a float64 run; those
+// of Winograd's algorithm are wider by what conv.TestWinogradRounding measures against float64, and those of plain Go
+// by √2: it rounds every product and every sum, where PyTorch's fused multiply-adds round once.
 func TestGolden(t *testing.T) {
 	for _, size := range []int{32, 84, 128} {
 		g := readGolden(t, size)
@@ -262,8 +262,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestTrainingByWinogradIsTrainingByDirect compares the parameters after ten steps by either algorithm. Each is as near to a float64 run
-// as TestGolden says, so the two algorithms are within the sum of both tolerances.
+// TestTrainingByWinogradIsTrainingByDirect compares the parameters after ten steps by either algorithm. Each is as near
+// to a float64 run as TestGolden says, so the two algorithms are within the sum of both tolerances.
 func TestTrainingByWinogradIsTrainingByDirect(t *testing.T) {
 	g := readGolden(t, 32)
 	fastest := kernel.Available()[0].Name
@@ -278,10 +278,10 @@ func TestTrainingByWinogradIsTrainingByDirect(t *testing.T) {
 	}
 }
 
-// TestKernelSetsTrainAlike holds the distance of the parameters by two kernel sets, which differ in the order of their sums, after five
-// steps: measured were 3.2e-8 and 3.5e-8 of their r.m.s. with AVX-512 and AVX2, by direct convolution and by Winograd's algorithm, and 2.3e-8
-// with plain Go after two, half a unit in the last place. In the sixth step by direct convolution with AVX-512 rounding switches a ReLU,
-// which makes the distance 2e-5, and 2.6e-4 after ten.
+// TestKernelSetsTrainAlike holds the distance of the parameters by two kernel sets, which differ in the order of their
+// sums, after five steps: measured were 3.2e-8 and 3.5e-8 of their r.m.s. with AVX-512 and AVX2, by direct convolution
+// and by Winograd's algorithm, and 2.3e-8 with plain Go after two, half a unit in the last place. In the sixth step by
+// direct convolution with AVX-512 rounding switches a ReLU, which makes the distance 2e-5, and 2.6e-4 after ten.
 func TestKernelSetsTrainAlike(t *testing.T) {
 	const most = 1e-7
 	g := readGolden(t, 32)

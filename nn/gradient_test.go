@@ -61,8 +61,8 @@ func networks(t testing.TB) []namedNet {
 	return out
 }
 
-// TestPerceptronGradients compares parameters and images with central differences of the forward pass. Residual networks
-// have too many kinks for that; their layers are checked one by one and whole passes against PyTorch.
+// TestPerceptronGradients compares parameters and images with central differences of the forward pass. Residual
+// networks have too many kinks for that; their layers are checked one by one and whole passes against PyTorch.
 func TestPerceptronGradients(t *testing.T) {
 	for _, c := range networks(t)[3:] {
 		for _, mode := range []nn.Mode{nn.Probe, nn.Eval} {

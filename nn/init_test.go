@@ -34,8 +34,8 @@ func randomImages(net *nn.Network, n int) *tensor.Tensor {
 	return x
 }
 
-// TestInitIsANewNetwork: a trained network that is drawn anew is the one that is built from the same source, packed weights
-// included.
+// TestInitIsANewNetwork: a trained network that is drawn anew is the one that is built from the same source, packed
+// weights included.
 func TestInitIsANewNetwork(t *testing.T) {
 	old, fresh := small(t, 1), small(t, 2)
 	for i, net := range old {
@@ -60,8 +60,8 @@ func TestInitIsANewNetwork(t *testing.T) {
 	}
 }
 
-// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, an image does not depend on
-// the others, and logits and features may be asked for in turn.
+// TestPredictFeatures: the features are those of a forward pass in evaluation mode up to rounding, an image does not
+// depend on the others, and logits and features may be asked for in turn.
 func TestPredictFeatures(t *testing.T) {
 	for i, net := range small(t, 1) {
 		ws, alone := net.NewWorkspace(3), net.NewWorkspace(1)

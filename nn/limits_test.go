@@ -17,8 +17,8 @@ func panicText(call func()) (text string) {
 	return ""
 }
 
-// TestLargeBatch: a batch whose activations offsets of 32 bits do not reach panics before it takes the room, and the text says
-// what fits; prediction takes any number of images.
+// TestLargeBatch: a batch whose activations offsets of 32 bits do not reach panics before it takes the room, and the
+// text says what fits; prediction takes any number of images.
 func TestLargeBatch(t *testing.T) {
 	const wide = 1 << 20
 	b, err := NewBuilder(1, 1, 1, Engine{}, rng.New(1, "net"))
@@ -46,7 +46,8 @@ func TestLargeBatch(t *testing.T) {
 	}
 }
 
-// TestCosinesBeyondOffsets: rows that begin beyond 32 bits are refused where the table is made. The rows themselves are not.
+// TestCosinesBeyondOffsets: rows that begin beyond 32 bits are refused where the table is made. The rows themselves are
+// not.
 func TestCosinesBeyondOffsets(t *testing.T) {
 	c := cosines{n: 1 << 30, rowsA: 1, rowsB: 3}
 	if got := panicText(func() { c.room(1, 1) }); !strings.Contains(got, "row 2 of b begins at 2147483648") {
@@ -54,7 +55,8 @@ func TestCosinesBeyondOffsets(t *testing.T) {
 	}
 }
 
-// TestNarrowImages: images that are too narrow for planes are refused where the tables of the first convolution are made.
+// TestNarrowImages: images that are too narrow for planes are refused where the tables of the first convolution are
+// made.
 func TestNarrowImages(t *testing.T) {
 	for width, want := range map[int]string{13: "maps of 20×13 pixels in planes, narrower than 14", 14: "<nil>"} {
 		b, err := NewBuilder(3, 20, width, Engine{}, rng.New(1, "net"))

@@ -60,8 +60,8 @@ func (n *Network) Classes() int { return n.classes }
 // FeatureDim is D, the number of features before the head.
 func (n *Network) FeatureDim() int { return n.featureDim }
 
-// HeadRow copies the weights [D] of logit k to dst and returns its bias: logit k is their product with the features, plus the
-// bias.
+// HeadRow copies the weights [D] of logit k to dst and returns its bias: logit k is their product with the features,
+// plus the bias.
 func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
 	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
 	if len(dst) != w.In || k < 0 || k >= n.classes {
@@ -90,8 +90,8 @@ func (n *Network) Clone() *Network {
 	return &c
 }
 
-// CopyFrom sets parameters and running statistics to those of src, a network of the same shape. It panics where src is of
-// another shape.
+// CopyFrom sets parameters and running statistics to those of src, a network of the same shape. It panics where src is
+// of another shape.
 func (n *Network) CopyFrom(src *Network) {
 	if own, others := n.differsInShape(src); own != "" {
 		panic(fmt.Sprintf("nn: CopyFrom: a network with %s, got one with %s. Copy from a network of the same shape", own, others))
@@ -170,7 +170,8 @@ func (ws *Workspace) FLOPs() int64 { return ws.work.flops }
 // Workers is the number of workers.
 func (ws *Workspace) Workers() int { return ws.team.Size() }
 
-// Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is harmless.
+// Close ends the workers. The workspace and those beside it cannot be used any more: that panics. Closing twice is
+// harmless.
 func (ws *Workspace) Close() {
 	ws.own("Close")
 	ws.team.Close() // first: it refuses while the workers are at work
@@ -208,7 +209,8 @@ type Work interface {
 	Do(lo, hi int) // on elements [lo, hi)
 }
 
-// shareSpan is the elements of a part of Share: enough that taking it costs nothing, few enough for every worker to have some.
+// shareSpan is the elements of a part of Share: enough that taking it costs nothing, few enough for every worker to
+// have some.
 const shareSpan = 1 << 14
 
 // Share does w on n elements with all workers. A nil workspace does it in the caller's goroutine.
@@ -242,8 +244,8 @@ func (n *Network) Forward(ws *Workspace, x *tensor.Tensor, m Mode) *tensor.Tenso
 	return logits
 }
 
-// belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or whose
-// weights are packed otherwise.
+// belong panics where the workspace is closed, and where it was made for a network whose activations lie otherwise or
+// whose weights are packed otherwise.
 func (ws *Workspace) belong(n *Network) {
 	if ws.team.Closed() {
 		panic("nn: the workspace was closed. Make another one with NewWorkspace")
@@ -381,8 +383,8 @@ func (t *predictTask) DoChunk(worker, chunk int) {
 // Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
 type Outputs struct{ Logits, Features *tensor.Tensor }
 
-// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do not
-// depend on the others. It changes nothing but the workspace, to which the result belongs.
+// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do
+// not depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.checkPredict(ws, x)
 	ws.predict.out = Outputs{Logits: ws.out.logits(x.Dim(0), n.classes)}
@@ -453,11 +455,12 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	t.x, t.out = nil, Outputs{}
 }
 
-// channelLastParts is how many parts of a batch the channel-last layers predict at once: half of the weights are theirs.
+// channelLastParts is how many parts of a batch the channel-last layers predict at once: half of the weights are
+// theirs.
 const channelLastParts = 4
 
-// predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where maps are
-// small, few enough for the second-level cache.
+// predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where
+// maps are small, few enough for the second-level cache.
 func (n *Network) predictPart() int {
 	switch px := n.h * n.w; {
 	case px <= 48*48:

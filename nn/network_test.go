@@ -119,8 +119,8 @@ func objectiveOf(_ int, logits, d *tensor.Tensor) error {
 	return nil
 }
 
-// TestAccumulateIsPassByPass compares Accumulate with passes one by one: gradients summed apart and added in order, running
-// statistics moved in order.
+// TestAccumulateIsPassByPass compares Accumulate with passes one by one: gradients summed apart and added in order,
+// running statistics moved in order.
 func TestAccumulateIsPassByPass(t *testing.T) {
 	for _, c := range networks(t) {
 		batches := []*tensor.Tensor{c.x, c.x.Rows(1, 2), c.x.Rows(0, 2)}

@@ -16,9 +16,10 @@ const (
 
 // norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it.
 //
-// Channel-last, a chunk of work is a group of channels. In planes it is half of the channels of an image, since convolutions
-// share their work out by images too: so a worker finds in its own cache what it wrote there. Sums of a channel in an image
-// are kept apart and added up in the order of the images. No sum is split over workers in either layout.
+// Channel-last, a chunk of work is a group of channels. In planes it is half of the channels of an image, since
+// convolutions share their work out by images too: so a worker finds in its own cache what it wrote there. Sums of a
+// channel in an image are kept apart and added up in the order of the images. No sum is split over workers in either
+// layout.
 type norm struct {
 	s    *kernel.Set
 	g    conv.Layout
@@ -61,7 +62,8 @@ const (
 )
 
 const (
-	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes over.
+	// channelSpan is the number of channels of a chunk, pixelPart the positions summed in float32 before float64 takes
+	// over.
 	channelSpan = conv.ChannelPad
 	pixelPart   = 256
 )
@@ -79,8 +81,9 @@ func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
 	return b
 }
 
-// begin starts the forward pass of a batch, y = relu?(norm(z) + res?). Channel-last, forward does it once z is there. In planes
-// come observe for the images in their order, as soon as they lie in z; settleBatch; and write for all of them.
+// begin starts the forward pass of a batch, y = relu?(norm(z) + res?). Channel-last, forward does it once z is there.
+// In planes come observe for the images in their order, as soon as they lie in z; settleBatch; and write for all of
+// them.
 func (b *norm) begin(net *Network, mode Mode, y, z, res []float32, images int) {
 	b.net, b.mode, b.y, b.z, b.res, b.images = net, mode, y, z, res, images
 }
@@ -231,8 +234,8 @@ func (b *norm) means(lo, hi int) {
 	}
 }
 
-// factors sets inv, scale and shift of channels [lo, hi): in Eval mode by the running statistics, otherwise by mean and by
-// sums, which has Σ (z-mean)².
+// factors sets inv, scale and shift of channels [lo, hi): in Eval mode by the running statistics, otherwise by mean and
+// by sums, which has Σ (z-mean)².
 func (b *norm) factors(lo, hi int) {
 	net, m := b.net, b.count()
 	for c := lo; c < min(hi, b.g.C); c++ {
@@ -250,7 +253,8 @@ func (b *norm) factors(lo, hi int) {
 	}
 }
 
-// move moves the running statistics towards those of the batch. Passes that run at once do so afterwards, in their order.
+// move moves the running statistics towards those of the batch. Passes that run at once do so afterwards, in their
+// order.
 func (b *norm) move() {
 	run := b.net.running
 	towards := func(at int, v float64) {
@@ -281,8 +285,8 @@ func (b *norm) sumPixels(lo, hi int, squares bool) {
 	}
 }
 
-// slopes adds the gradients of γ and β of channels [lo, hi) and sets the factors p, q and r of dz = p·grad + q·(z-mean) + r;
-// sums has Σ grad and, in its second half, Σ grad·(z-mean).
+// slopes adds the gradients of γ and β of channels [lo, hi) and sets the factors p, q and r of dz = p·grad + q·(z-mean)
+// + r; sums has Σ grad and, in its second half, Σ grad·(z-mean).
 func (b *norm) slopes(lo, hi int) {
 	n, m := len(b.mean), b.count()
 	for c := lo; c < min(hi, b.g.C); c++ {

@@ -12,8 +12,8 @@ import (
 	"ocl/tensor"
 )
 
-// TestInputsAtPages: what a caller gives to a network, images, gradients and room for results, is not read or written beyond its
-// ends.
+// TestInputsAtPages: what a caller gives to a network, images, gradients and room for results, is not read or written
+// beyond its ends.
 func TestInputsAtPages(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		list := networks(t)

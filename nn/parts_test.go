@@ -10,8 +10,8 @@ import (
 	"ocl/nn/arch"
 )
 
-// TestPartsAreTheBatch: passes that take a batch in parts give the bits of those that take it whole, also where convolutions write
-// to borders: at odd widths, and at 84 pixels without Winograd's algorithm.
+// TestPartsAreTheBatch: passes that take a batch in parts give the bits of those that take it whole, also where
+// convolutions write to borders: at odd widths, and at 84 pixels without Winograd's algorithm.
 func TestPartsAreTheBatch(t *testing.T) {
 	for _, kernel := range nn.Kernels() {
 		for _, c := range []struct {

@@ -52,8 +52,9 @@ type pass struct {
 	profile *profile
 }
 
-// newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise it is
-// for inference, where channel-last layers take that many times n images at once, since they read many more weights.
+// newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise
+// it is for inference, where channel-last layers take that many times n images at once, since they read many more
+// weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
 	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
@@ -101,8 +102,8 @@ func (p *pass) activation(g conv.Layout) []float32 {
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
-// sum is where a convolution writes what batch norm makes y of. A backward pass wants to see both; otherwise they share their
-// room, which halves what goes through the caches, unless the convolution writes to the borders of y.
+// sum is where a convolution writes what batch norm makes y of. A backward pass wants to see both; otherwise they share
+// their room, which halves what goes through the caches, unless the convolution writes to the borders of y.
 func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float32 {
 	if p.inference && c.Finishes() {
 		return y
@@ -189,9 +190,9 @@ func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	}
 }
 
-// convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where it
-// can. Otherwise it goes through z. In planes y then stays pending: whoever reads it next has it written, part by part, so
-// that a part is still in the second-level cache when it is read. Layout in is that of x.
+// convNorm writes y = relu?(norm(conv(x)) + res?): by running statistics in inference with the convolution alone where
+// it can. Otherwise it goes through z. In planes y then stays pending: whoever reads it next has it written, part by
+// part, so that a part is still in the second-level cache when it is read. Layout in is that of x.
 func (p *pass) convNorm(layer string, c conv.Conv, b *norm, in conv.Layout, y, z, x, res []float32) {
 	if p.folds(c) {
 		p.flush()
@@ -246,9 +247,9 @@ func (p *pass) flush() {
 // partBytes is the most bytes of input and output of a convolution that a worker has at once where a batch is large.
 const partBytes = 768 << 10
 
-// partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each worker's
-// share of them fits its cache. A convolution that writes to borders takes all of them: it writes beyond the last image of a
-// part too, where what is pending has not been read yet (see sum).
+// partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each
+// worker's share of them fits its cache. A convolution that writes to borders takes all of them: it writes beyond the
+// last image of a part too, where what is pending has not been read yet (see sum).
 func (p *pass) partOf(c conv.Conv, in, out conv.Layout) int {
 	if !p.inference || !c.Finishes() {
 		return p.images

@@ -5,8 +5,8 @@ import (
 	"ocl/tensor"
 )
 
-// probing runs two networks of one shape on the same images. Its passes are followed by no backward pass, so layers share
-// buffers: fifty images take the room of four of their activations.
+// probing runs two networks of one shape on the same images. Its passes are followed by no backward pass, so layers
+// share buffers: fifty images take the room of four of their activations.
 type probing struct {
 	nets   [2]*Network
 	passes [2]*pass
@@ -64,8 +64,8 @@ func (d *descent) Do(lo, hi int) {
 	d.dst.set.SGD(w, d.src.grads[lo:hi], d.lr, 0)
 }
 
-// StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of its
-// shape, which stays as it is. Running statistics and gradients of n stay as they are too.
+// StepFrom sets the parameters of n to θ − lr·g, where θ and g are the parameters and gradients of src, a network of
+// its shape, which stays as it is. Running statistics and gradients of n stay as they are too.
 func (n *Network) StepFrom(ws *Workspace, src *Network, lr float64) {
 	ws.belong(n)
 	ws.belong(src)

@@ -21,8 +21,8 @@ func lookAhead(c namedNet, ws *nn.Workspace) *nn.Network {
 	return ahead
 }
 
-// TestProbeBesideIsForward: both networks give the logits of Forward in Probe mode, with any number of workers, and keep
-// their statistics; the weights packed for the one are not those of the other.
+// TestProbeBesideIsForward: both networks give the logits of Forward in Probe mode, with any number of workers, and
+// keep their statistics; the weights packed for the one are not those of the other.
 func TestProbeBesideIsForward(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
@@ -101,7 +101,8 @@ func TestCosines(t *testing.T) {
 				}
 				for k, got := range first {
 					want := cosine(a[k/rows[1]*n:][:n], b[k%rows[1]*n:][:n])
-					// 128 roundings a lane and block, of products whose sizes add up to less than the root of their squares' times 1
+					// 128 roundings a lane and block, of products whose sizes add up to less than the root of their
+					// squares' times 1
 					if !(math.Abs(got-want) <= 128*0x1p-24) {
 						t.Errorf("%d×%d rows of %d: cosine %d is %v, want %v", rows[0], rows[1], n, k, got, want)
 					}

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// differs says in what two networks differ that the buffers of a workspace depend on: kernel set, algorithm of convolutions,
-// size of the images, and layers. It returns what each has, or nothing.
+// differs says in what two networks differ that the buffers of a workspace depend on: kernel set, algorithm of
+// convolutions, size of the images, and layers. It returns what each has, or nothing.
 func (n *Network) differs(other *Network) (own, others string) {
 	if n.set != other.set {
 		return "kernel set " + n.set.Name, "kernel set " + other.set.Name

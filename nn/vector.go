@@ -19,8 +19,8 @@ type vectorWork struct {
 	scale scaling
 }
 
-// ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that it
-// does not depend on the number of workers.
+// ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that
+// it does not depend on the number of workers.
 func (ws *Workspace) ShareSum(w SumWork, n int) float64 {
 	ws.team.CheckIdle()
 	s := &ws.vectors.sum
@@ -48,7 +48,8 @@ func (s *summed) DoChunk(_, chunk int) {
 	s.parts[chunk] = s.work.Sum(chunk*shareSpan, min((chunk+1)*shareSpan, s.n))
 }
 
-// Dot returns Σ x·y of two vectors of one length, summed in float64, with all workers; it does not depend on their number.
+// Dot returns Σ x·y of two vectors of one length, summed in float64, with all workers; it does not depend on their
+// number.
 func (ws *Workspace) Dot(x, y []float32) float64 {
 	checkLengths("Dot", x, y)
 	ws.team.CheckIdle()

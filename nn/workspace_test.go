@@ -29,8 +29,8 @@ func mustPanic(t *testing.T, what string, call func(), parts ...string) {
 	call()
 }
 
-// averaged is a network for images of h×w with one block of the given stride, pooled to one pixel: its parameters are as many
-// for all sizes and strides.
+// averaged is a network for images of h×w with one block of the given stride, pooled to one pixel: its parameters are
+// as many for all sizes and strides.
 func averaged(t *testing.T, h, w, stride int) *nn.Network {
 	t.Helper()
 	b, err := nn.NewBuilder(3, h, w, nn.Engine{}, rng.New(1, "net"))
@@ -112,7 +112,8 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 	}
 }
 
-// TestWorkspaceServesOneShape: networks of one shape share it, whether copies or built apart, and one beside serves another shape.
+// TestWorkspaceServesOneShape: networks of one shape share it, whether copies or built apart, and one beside serves
+// another shape.
 func TestWorkspaceServesOneShape(t *testing.T) {
 	net, twin, other := averaged(t, 32, 32, 2), averaged(t, 32, 32, 2), perceptron(t, 3, 4, 5, 7)
 	for i := range twin.Params() {
@@ -152,8 +153,8 @@ func TestWorkspaceOfOneForward(t *testing.T) {
 	net.Backward(ws, d)
 }
 
-// TestWorkspaceUsedTwice: a loss or a task that uses the workspace that runs it panics, on one worker as on many, and so does
-// what is beside it.
+// TestWorkspaceUsedTwice: a loss or a task that uses the workspace that runs it panics, on one worker as on many, and
+// so does what is beside it.
 func TestWorkspaceUsedTwice(t *testing.T) {
 	net := averaged(t, 32, 32, 2)
 	other := net.Clone()
@@ -201,8 +202,8 @@ type doing func()
 func (d doing) Do(int, int)          { d() }
 func (d doing) Sum(int, int) float64 { d(); return 0 }
 
-// TestWorkspaceClose: Close ends all goroutines that passes started, twice is harmless, and a closed workspace panics, as does
-// closing one beside another.
+// TestWorkspaceClose: Close ends all goroutines that passes started, twice is harmless, and a closed workspace panics,
+// as does closing one beside another.
 func TestWorkspaceClose(t *testing.T) {
 	net := averaged(t, 32, 32, 2)
 	ahead, x := net.Clone(), randomImages(net, 3)
@@ -251,7 +252,8 @@ func TestWorkspaceClose(t *testing.T) {
 	}
 }
 
-// TestRefusedWorkLeavesTheOther: work that is refused because the workers are at work changes nothing of the work that they do.
+// TestRefusedWorkLeavesTheOther: work that is refused because the workers are at work changes nothing of the work that
+// they do.
 func TestRefusedWorkLeavesTheOther(t *testing.T) {
 	net := averaged(t, 32, 32, 2)
 	for _, workers := range []int{1, 2, 3} {

@@ -6,9 +6,9 @@ import (
 	"ocl/nn"
 )
 
-// ClipNorm scales the gradients of a network so that their Euclidean norm, over all parameters together, is at most limit
-// (GDumb's clip of 10), and returns the norm before. As PyTorch does it, the factor is limit/(norm + 1e-6) where that is
-// less than 1. The sum of squares is in float64, by one goroutine. The workers of ws share the scaling.
+// ClipNorm scales the gradients of a network so that their Euclidean norm, over all parameters together, is at most
+// limit (GDumb's clip of 10), and returns the norm before. As PyTorch does it, the factor is limit/(norm + 1e-6) where
+// that is less than 1. The sum of squares is in float64, by one goroutine. The workers of ws share the scaling.
 func ClipNorm(net *nn.Network, ws *nn.Workspace, limit float64) float64 {
 	norm := math.Sqrt(squares(net.Grads()))
 	if scale := limit / (norm + 1e-6); scale < 1 {
@@ -17,8 +17,8 @@ func ClipNorm(net *nn.Network, ws *nn.Workspace, limit float64) float64 {
 	return norm
 }
 
-// squares is Σ v², in four chains of additions instead of one that waits for itself. They are four variables: as an array
-// they would go through memory, three times as slow.
+// squares is Σ v², in four chains of additions instead of one that waits for itself. They are four variables: as an
+// array they would go through memory, three times as slow.
 func squares(g []float32) float64 {
 	var s0, s1, s2, s3 float64
 	for ; len(g) >= 4; g = g[4:] {

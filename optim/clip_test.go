@@ -66,8 +66,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestClipNormAddsInFourChains: the sum of squares has the order that results of numbers version 2 were computed in, for any
-// number of parameters.
+// TestClipNormAddsInFourChains: the sum of squares has the order that results of numbers version 2 were computed in,
+// for any number of parameters.
 func TestClipNormAddsInFourChains(t *testing.T) {
 	net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 99, NF: 8}, rng.New(1, "net"))
 	if err != nil {

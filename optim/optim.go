@@ -12,8 +12,8 @@ import (
 
 // Optimizer makes one step from the gradients of a network.
 type Optimizer interface {
-	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients stay as
-	// they are.
+	// Step updates the parameters with the workers of ws, or alone where ws is nil, and tells the network; gradients
+	// stay as they are.
 	Step(net *nn.Network, ws *nn.Workspace)
 	// LR is the learning rate.
 	LR() float64

@@ -11,8 +11,8 @@ import (
 	"ocl/report/chart"
 )
 
-// The figure draws at most so many rows, and so many evaluations of a row and of all rows together, so that the page stays below 1 MB;
-// the CSV has all.
+// The figure draws at most so many rows, and so many evaluations of a row and of all rows together, so that the page
+// stays below 1 MB; the CSV has all.
 const (
 	maxAnytimeRows   = 12
 	maxAnytimePoints = 100
@@ -45,8 +45,8 @@ func (g *row) anytimeSteps() []int {
 	return slices.Compact(steps)
 }
 
-// anytimeFigure is the accuracy on the tasks seen so far against learner steps; nil where no result has evaluations in the middle of
-// tasks.
+// anytimeFigure is the accuracy on the tasks seen so far against learner steps; nil where no result has evaluations in
+// the middle of tasks.
 func (s *setting) anytimeFigure() *figure {
 	f := &figure{ID: s.id("anytime"), Lines: &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %", Say: percentText}}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("step", "step"), numCol("accuracy on the tasks seen, %", "accuracy"), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}

@@ -11,8 +11,8 @@ import (
 	"ocl/experiment/result"
 )
 
-// watched is a made-up run with an evaluation every so many steps, of 10 for a task. The accuracy on all tasks seen is that of the
-// step, in per mille.
+// watched is a made-up run with an evaluation every so many steps, of 10 for a task. The accuracy on all tasks seen is
+// that of the step, in per mille.
 func watched(f fake, every int) *run {
 	r := f.make()
 	sum, n := 0.0, 0.0

@@ -78,7 +78,8 @@ func (g *row) confusionTitle(v [][]float64) string {
 	return fmt.Sprintf("%s predicts %s %% of the images of earlier tasks as the last one", g.Short, percent(sum))
 }
 
-// classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there is none.
+// classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there
+// is none.
 func (g *row) classConfusion() *figure {
 	st := g.setting.stream
 	var order []int // of one run; runs with other seeds may have another
@@ -122,7 +123,8 @@ func (g *row) classConfusion() *figure {
 	return f
 }
 
-// confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of their tasks.
+// confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of
+// their tasks.
 func (r *run) confusionInOrder() [][]*float64 {
 	if r.ErrorAnalysis == nil {
 		return nil

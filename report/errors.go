@@ -131,8 +131,8 @@ func (st *study) errorsLead() (string, *table) {
 		"er(n,o) and er(o,n) are shares of the errors on these classes, or of all their images. Counts are means over the runs.", t
 }
 
-// errors are the four panels of fig:trick_motivation, the first two of them by the other definition beside the page, the predictions
-// and the confusions.
+// errors are the four panels of fig:trick_motivation, the first two of them by the other definition beside the page,
+// the predictions and the confusions.
 func (s *setting) errors() []block {
 	if len(s.analysed()) == 0 {
 		return []block{{Note: upper(s.Name) + ": no error analysis. There is one only for class-incremental streams, and only if the results recorded it."}}

@@ -9,7 +9,8 @@ import (
 	"ocl/experiment/result"
 )
 
-// analysed is an experiment of ER and iCaRL with error analyses, in 4 tasks of 8 classes, more than a table of cells holds.
+// analysed is an experiment of ER and iCaRL with error analyses, in 4 tasks of 8 classes, more than a table of cells
+// holds.
 func analysed() []fake {
 	return []fake{
 		{method: "er", title: "ER", memory: 500, seed: 1, tasks: 4, perTask: 8, level: 0.5, decay: 0.5, errors: true},

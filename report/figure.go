@@ -9,8 +9,8 @@ import (
 	"ocl/report/chart"
 )
 
-// figure is the description of one figure: it feeds the page, the files in figures/ and the CSV, so that all of them show
-// the same data under the same title. Exactly one of Lines, Heat and Bars is set.
+// figure is the description of one figure: it feeds the page, the files in figures/ and the CSV, so that all of them
+// show the same data under the same title. Exactly one of Lines, Heat and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg, .png and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
@@ -62,8 +62,8 @@ func (f *figure) files() (map[string][]byte, error) {
 	return map[string][]byte{"svg": d.SVG(f.Title, description), "png": png, "pdf": pdf}, nil
 }
 
-// inline draws lines and bars as SVG for the page, once for a wide and once for a narrow one, with room for the script's
-// switches, or with a legend where the lines cannot carry their names. Heat maps are HTML tables.
+// inline draws lines and bars as SVG for the page, once for a wide and once for a narrow one, with room for the
+// script's switches, or with a legend where the lines cannot carry their names. Heat maps are HTML tables.
 func (f *figure) inline() string {
 	var b strings.Builder
 	for _, page := range []struct {
@@ -88,8 +88,8 @@ func (f *figure) inline() string {
 	return b.String()
 }
 
-// scale fixes the y axis of values in per cent: it holds 0 and 1 and all values from floor to 100. It reports whether an
-// interval is cut.
+// scale fixes the y axis of values in per cent: it holds 0 and 1 and all values from floor to 100. It reports whether
+// an interval is cut.
 func (f *figure) scale(floor float64) (cut bool) { return f.Lines.Scale(floor, 100, 1) }
 
 // percentText prints a value in per cent (not a fraction) with its half width.

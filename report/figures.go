@@ -162,7 +162,8 @@ func halfText(e estimate) string {
 	return percent(e.half)
 }
 
-// intervalsCut is said where the axis is shorter than an interval: one that two runs disagree on would squeeze all others.
+// intervalsCut is said where the axis is shorter than an interval: one that two runs disagree on would squeeze all
+// others.
 const intervalsCut = " Intervals that reach beyond the figure are cut at its edge; the table has the full values."
 
 // accuracyFigure is the average accuracy after each task.

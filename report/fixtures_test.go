@@ -148,8 +148,8 @@ func (f fake) make() *result.Result {
 	return r
 }
 
-// analysis is an error analysis in which a quarter of the old samples that are wrong stay among the old classes; of each class
-// seen 100 samples were tested.
+// analysis is an error analysis in which a quarter of the old samples that are wrong stay among the old classes; of
+// each class seen 100 samples were tested.
 func (f fake) analysis(r *result.Result) *result.ErrorAnalysis {
 	a := &result.ErrorAnalysis{}
 	var tasks [][]int

@@ -12,8 +12,8 @@ import (
 	"ocl/experiment/result"
 )
 
-// TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in which they
-// appear.
+// TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in
+// which they appear.
 func TestLooks(t *testing.T) {
 	c := newCatalogue([]Known{{Name: "b"}, {Name: "low", Bound: LowerBound}, {Name: "a++"}, {Name: "high", Bound: UpperBound}})
 	for _, name := range []string{"new", "A-pp", "older", "New", "low"} {
@@ -67,8 +67,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestNoNames: the package has no method, trick, network or data set by name; what it says of them comes from results and
-// from who calls it.
+// TestNoNames: the package has no method, trick, network or data set by name; what it says of them comes from results
+// and from who calls it.
 func TestNoNames(t *testing.T) {
 	names := regexp.MustCompile(`"(agem|cndpm|er|ewc\+\+|ewcpp|finetune|gdumb|gss|icarl|lwf|mir|offline|ncm|lb|rv|kdc\*?|ss|mi|resnet18|mlp|cifar100|glyphs|core50|sgd|adam)"`)
 	sources, err := filepath.Glob("*.go")

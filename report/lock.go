@@ -11,15 +11,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// LockFile in a report's folder is what a process that writes a report there locks. It is empty and stays, as taking it away
-// would let two processes lock two files of that name.
+// LockFile in a report's folder is what a process that writes a report there locks. It is empty and stays, as taking it
+// away would let two processes lock two files of that name.
 const LockFile = ".report.lock"
 
 // lockPatience is how long a report waits for another one in its folder; a large one takes seconds.
 const lockPatience = time.Minute
 
-// lock locks the folder of a report, so that its files are all of one report. It waits for another process, or another call
-// in this one, that holds the lock, and says whether it had to. The system takes the lock back when the process ends.
+// lock locks the folder of a report, so that its files are all of one report. It waits for another process, or another
+// call in this one, that holds the lock, and says whether it had to. The system takes the lock back when the process
+// ends.
 func lock(out string, patience time.Duration) (unlock func(), waited bool, err error) {
 	path := filepath.Join(out, LockFile)
 	// Network file systems that make flock out of byte ranges want a file opened for writing.

@@ -46,8 +46,8 @@ type pageSetting struct {
 	Facts []fact
 }
 
-// newPage builds the page of a study and returns it with the figures to draw, and the tables of the figures that are not
-// drawn.
+// newPage builds the page of a study and returns it with the figures to draw, and the tables of the figures that are
+// not drawn.
 func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
 		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
@@ -123,7 +123,8 @@ func render(p *page) ([]byte, error) {
 	return bytes.Map(xmlRune, b.Bytes()), nil
 }
 
-// xmlRune is r, or U+FFFD for what neither the page nor its figures can hold, such as a control character in a name from a file.
+// xmlRune is r, or U+FFFD for what neither the page nor its figures can hold, such as a control character in a name
+// from a file.
 func xmlRune(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return unicode.ReplacementChar
@@ -167,8 +168,8 @@ func swatchOf(class string) string {
 	return ""
 }
 
-// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover. Cells and rows go without
-// the end tags that HTML lets go, a twentieth of a large page.
+// heatTable draws a heat map as an HTML table: numbers in the cells, the exact value and its place on hover. Cells and
+// rows go without the end tags that HTML lets go, a twentieth of a large page.
 func (f *figure) heatTable() string {
 	h := f.Heat
 	if h.Image {

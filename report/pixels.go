@@ -13,8 +13,8 @@ import (
 	"ocl/report/chart"
 )
 
-// heatImage draws a heat map of many cells as an image inside the page, a pixel a cell, in light and in dark colours: a table
-// would be larger than all the rest.
+// heatImage draws a heat map of many cells as an image inside the page, a pixel a cell, in light and in dark colours: a
+// table would be larger than all the rest.
 func (f *figure) heatImage() string {
 	h := f.Heat
 	return fmt.Sprintf(`<p class="note">%s ↓, %s →</p><picture><source media="(prefers-color-scheme:dark)" srcset="%s"/><img class="pixels" src="%s" alt="%s"/></picture>`,

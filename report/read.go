@@ -53,9 +53,9 @@ type reading struct {
 	left  []LeftOut
 }
 
-// readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed results, and the
-// given files, each a result. A run that two folders name is
-// read once. A result that cannot be read is left out, unless all are.
+// readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed
+// results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read
+// is left out, unless all are.
 func readAll(dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: no folder is given. Run \"ocl report DIR\" with the folder of an experiment or a run")
@@ -124,8 +124,9 @@ func inRunFolder(folder string) (s source, ok bool) {
 	return source{}, false
 }
 
-// resultsIn lists the results at a path, by name: the file that it is, that of the run folder that it is, or those of the run
-// folders and the compressed ones in the folder that it is. pending are the run folders that have begun but hold no result.
+// resultsIn lists the results at a path, by name: the file that it is, that of the run folder that it is, or those of
+// the run folders and the compressed ones in the folder that it is. pending are the run folders that have begun but
+// hold no result.
 func resultsIn(path string) (found []source, pending []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -152,8 +152,8 @@ func TestUnreadableResult(t *testing.T) {
 	}
 }
 
-// TestCompressedResults: a report is written of a file, of a folder of compressed files, and of run folders whose result is compressed; the
-// command that repeats a run names the file.
+// TestCompressedResults: a report is written of a file, of a folder of compressed files, and of run folders whose
+// result is compressed; the command that repeats a run names the file.
 func TestCompressedResults(t *testing.T) {
 	pack := func(path, text string) {
 		t.Helper()
@@ -218,8 +218,8 @@ func TestRunsWithoutResultAreSaid(t *testing.T) {
 	}
 }
 
-// FuzzPage holds that no result that can be read makes the page or the table panic. It changes results of all kinds: of bytes that are
-// drawn none is a result.
+// FuzzPage holds that no result that can be read makes the page or the table panic. It changes results of all kinds: of
+// bytes that are drawn none is a result.
 func FuzzPage(f *testing.F) {
 	var bases [][]byte
 	small := fake{method: "er", memory: 20, seed: 1, tasks: 4, perTask: 2, level: 0.5, decay: 0.8, errors: true}

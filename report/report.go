@@ -31,16 +31,16 @@ type Written struct {
 	LeftOut []LeftOut `json:"left_out"`
 }
 
-// Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results (NAME.json.gz) or the
-// file of a result, and writes one report about all of them
-// into the folder out: report.html, figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method,
-// memory, protocol and whatever else of their configuration differs; seeds are averaged. An empty out is the folder
-// itself where there is one only, or the folder of the file.
+// Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results
+// (NAME.json.gz) or the file of a result, and writes one report about all of them into the folder out: report.html,
+// figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method, memory, protocol and
+// whatever else of their configuration differs; seeds are averaged. An empty out is the folder itself where there is
+// one only, or the folder of the file.
 //
-// A result that cannot be read is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside what
-// was written. With any other error nothing is returned; that no result can be read is one. Results of different numbers
-// versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at all, and the
-// page last; a second report in the same folder waits for the first.
+// A result that cannot be read is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
+// what was written. With any other error nothing is returned; that no result can be read is one. Results of different
+// numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at
+// all, and the page last; a second report in the same folder waits for the first.
 func Write(dirs []string, out string, o Options) (*Written, error) {
 	read, err := readAll(dirs)
 	if err != nil {

@@ -19,8 +19,8 @@ type block struct {
 	Note    string
 }
 
-// sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its function, its place
-// here and its row of docs/report.md.
+// sections are in the order of the page. One that shows nothing of any setting is left out. A new figure is its
+// function, its place here and its row of docs/report.md.
 var sections = []section{
 	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
 	{"anytime", "Anytime", "Accuracy during training", figures((*setting).anytimeFigure), nil},

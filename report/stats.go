@@ -89,8 +89,8 @@ func (r *run) fullMatrix() metric.Matrix {
 	return m
 }
 
-// common says that all tasks share one test set, so that the matrix has one column. Files from before stream.common_test say
-// it by the shape of their matrix.
+// common says that all tasks share one test set, so that the matrix has one column. Files from before
+// stream.common_test say it by the shape of their matrix.
 func (r *run) common() bool {
 	longest := 0
 	for _, row := range r.Accuracy {
@@ -119,9 +119,9 @@ func (r *run) lastRow() int {
 	return -1
 }
 
-// forgotten is how much of task j was forgotten at the end of the run: the best accuracy on it before the last task minus
-// the accuracy after it, in [-1,1], a term of metric.AverageForgetting. NaN for the last task, where nothing can be
-// forgotten yet, where an accuracy since the task was learnt was not evaluated, and with one common test set.
+// forgotten is how much of task j was forgotten at the end of the run: the best accuracy on it before the last task
+// minus the accuracy after it, in [-1,1], a term of metric.AverageForgetting. NaN for the last task, where nothing can
+// be forgotten yet, where an accuracy since the task was learnt was not evaluated, and with one common test set.
 func (r *run) forgotten(j int) float64 {
 	last := r.lastRow()
 	if j >= last || r.common() {

@@ -49,8 +49,8 @@ type row struct {
 	config     map[string]string // texts by key, what is averaged over left out
 }
 
-// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another form. An
-// evaluation in the middle of a task changes no number.
+// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another
+// form. An evaluation in the middle of a task changes no number.
 var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "classifiers", "eval_every"}
 
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
@@ -178,8 +178,8 @@ func settingName(s result.Stream) string {
 	return name
 }
 
-// finish sorts the rows (methods in their order, bounds below those that they bound, then by memory) and gives them their
-// line widths.
+// finish sorts the rows (methods in their order, bounds below those that they bound, then by memory) and gives them
+// their line widths.
 func (s *setting) finish(methods catalogue) {
 	rank := func(g *row) int {
 		place := methods.place(g.method.Name)
@@ -288,7 +288,8 @@ func (g *row) title() string {
 	return t
 }
 
-// tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been named.
+// tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been
+// named.
 func tricksOf(m result.Method) []string {
 	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }

@@ -17,11 +17,12 @@ const (
 	purple    = "#CC79A7"
 )
 
-// look is a chart.Look whose fields may stay without names in the tables below: class, light and dark colour, dash, marker.
+// look is a chart.Look whose fields may stay without names in the tables below: class, light and dark colour, dash,
+// marker.
 type look chart.Look
 
-// The looks, by number from 1: their order stays for ever, and new ones go last. The colours do not tell so many methods apart, so those that share one
-// differ in dash and marker; the bounds are greys.
+// The looks, by number from 1: their order stays for ever, and new ones go last. The colours do not tell so many
+// methods apart, so those that share one differ in dash and marker; the bounds are greys.
 var (
 	candidateLooks = []look{
 		{"c0", skyBlue, skyBlue, []float64{8, 3}, chart.Square},

@@ -40,7 +40,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestRowsAreOfOneConfig: runs are averaged that differ in where and by what they were computed, and told apart by the rest.
+// TestRowsAreOfOneConfig: runs are averaged that differ in where and by what they were computed, and told apart by the
+// rest.
 func TestRowsAreOfOneConfig(t *testing.T) {
 	f := fake{method: "er", title: "ER", memory: 10, tasks: 2, perTask: 1, level: 0.5, decay: 0.5}
 	seven := uint64(7)

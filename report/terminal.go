@@ -18,9 +18,9 @@ type TableOptions struct {
 }
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
-// runs in per cent, forgetting in points, learning accuracy in per cent, and the time of one run. Runs that diverged or were
-// interrupted are listed below it and are not in the means. Lines have at most opts.Width columns, at least 40; a wider table becomes
-// a list. It returns the error of w.
+// runs in per cent, forgetting in points, learning accuracy in per cent, and the time of one run. Runs that diverged or
+// were interrupted are listed below it and are not in the means. Lines have at most opts.Width columns, at least 40; a
+// wider table becomes a list. It returns the error of w.
 func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 	var runs []*run
 	for _, r := range results {

@@ -152,8 +152,8 @@ func (s *setting) accuracyTitle() string {
 	return fmt.Sprintf("%s %s after %d tasks", best.Short, change(first.mean, last.mean, " after one task"), after)
 }
 
-// change says in words how one fraction follows another, by what is printed of them: "falls from 61.2 to 19.6 %". Since is put
-// behind the first, where it then has its own sign of the unit.
+// change says in words how one fraction follows another, by what is printed of them: "falls from 61.2 to 19.6 %". Since
+// is put behind the first, where it then has its own sign of the unit.
 func change(from, to float64, since string) string {
 	a, b := percent(from), percent(to)
 	verb := "falls"

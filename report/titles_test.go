@@ -7,8 +7,8 @@ import (
 	"ocl/experiment/result"
 )
 
-// measured is a run over two tasks: the first after itself and at the end, the second at the end, what was forgotten, and
-// seconds.
+// measured is a run over two tasks: the first after itself and at the end, the second at the end, what was forgotten,
+// and seconds.
 func measured(method string, start, end, newest, forgetting, seconds float64) *run {
 	r := fake{method: method, title: strings.ToUpper(method), memory: -1, seed: 1, tasks: 2, perTask: 2, level: 0.5, decay: 0.5}.make()
 	null := (*float64)(nil)

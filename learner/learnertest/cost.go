@@ -7,8 +7,8 @@ import (
 	"ocl/learner"
 )
 
-// costs checks what a learner says that it costs: a step is counted when it was made, and nothing else counts as one. What a
-// prediction costs is held to what the workspace counts.
+// costs checks what a learner says that it costs: a step is counted when it was made, and nothing else counts as one.
+// What a prediction costs is held to what the workspace counts.
 func (c Case) costs(t *testing.T) {
 	l, twin := c.New(t, 1), c.New(t, 1)
 	first := l.Cost()

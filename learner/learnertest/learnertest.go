@@ -1,4 +1,5 @@
-// Package learnertest is the contract of ocl.Learner as tests: one call to [Run] for each method. It knows no learner by name.
+// Package learnertest is the contract of ocl.Learner as tests: one call to [Run] for each method. It knows no learner
+// by name.
 package learnertest
 
 import (
@@ -51,8 +52,8 @@ func (c Case) Batches(seed uint64, n, b int) []ocl.Batch {
 	return batches
 }
 
-// Learn feeds batches [lo, hi) of all, made by Batches, to a learner and fails the test on an error. A learner that uses
-// task boundaries is told where the two tasks begin and end.
+// Learn feeds batches [lo, hi) of all, made by Batches, to a learner and fails the test on an error. A learner that
+// uses task boundaries is told where the two tasks begin and end.
 func (c Case) Learn(t *testing.T, l ocl.Learner, all []ocl.Batch, lo, hi int) []ocl.StepStats {
 	t.Helper()
 	var stats []ocl.StepStats
@@ -398,8 +399,8 @@ func (c Case) cancelled(t *testing.T) {
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
 }
 
-// boundaries checks a learner that uses the boundaries of tasks: it refuses a batch before a task has begun, and a task before the
-// one before it has ended; loaded between the begin of a task and its first batch it goes on.
+// boundaries checks a learner that uses the boundaries of tasks: it refuses a batch before a task has begun, and a task
+// before the one before it has ended; loaded between the begin of a task and its first batch it goes on.
 func (c Case) boundaries(t *testing.T) {
 	batches := c.Batches(1, c.Steps, 5)
 	l := c.New(t, 1)
@@ -431,8 +432,9 @@ func (c Case) boundaries(t *testing.T) {
 	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
 }
 
-// prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled preparation
-// can be repeated; a second one changes nothing; a prepared learner predicts after a load without preparing again.
+// prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled
+// preparation can be repeated; a second one changes nothing; a prepared learner predicts after a load without preparing
+// again.
 func (c Case) prepares(t *testing.T) {
 	l := c.New(t, 1)
 	p := l.(ocl.Preparer)

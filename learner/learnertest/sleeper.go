@@ -11,8 +11,9 @@ import (
 	"ocl/tensor"
 )
 
-// Sleeper is a Replay that works for long inside Observe, and the smallest ocl.Pausing learner: when it has learned every
-// Every-th batch it makes Steps further steps on it, which can be watched and paused. Tests of what runs learners use it too.
+// Sleeper is a Replay that works for long inside Observe, and the smallest ocl.Pausing learner: when it has learned
+// every Every-th batch it makes Steps further steps on it, which can be watched and paused. Tests of what runs learners
+// use it too.
 type Sleeper struct {
 	*learner.Replay
 	Every, Steps int // both at least 1

@@ -63,8 +63,8 @@ func (c Case) watched(t *testing.T) {
 	}
 }
 
-// pauses stops Observe at several instants of its long work, one or all in a run, goes on in place and with a learner that was
-// loaded through the bytes of a file, and holds stats and state to those of a learner that was never stopped.
+// pauses stops Observe at several instants of its long work, one or all in a run, goes on in place and with a learner
+// that was loaded through the bytes of a file, and holds stats and state to those of a learner that was never stopped.
 func (c Case) pauses(t *testing.T) {
 	batches := c.Batches(1, 2*c.Steps, 5)
 	steps := make([]int, len(batches)) // of the long work on each batch
@@ -103,8 +103,8 @@ func (c Case) pauses(t *testing.T) {
 	}
 }
 
-// learnPaused learns batches with a fresh learner whose ctx ends when stop says so of the steps done on a batch. Where reload is
-// set another learner goes on after each pause. It returns the stats and the state at the end.
+// learnPaused learns batches with a fresh learner whose ctx ends when stop says so of the steps done on a batch. Where
+// reload is set another learner goes on after each pause. It returns the stats and the state at the end.
 func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, done int) bool, reload bool) ([]ocl.StepStats, *checkpoint.Container) {
 	t.Helper()
 	l := c.New(t, 1).(ocl.Pausing)

@@ -89,8 +89,8 @@ func Updater(t *testing.T, u memory.Updater) {
 	Updaters(t, func() memory.Updater { return u })
 }
 
-// Updaters checks the Updaters that build makes: one valid slot for each row, the store untouched, the same seed the same
-// slots, capacity kept, any batch size.
+// Updaters checks the Updaters that build makes: one valid slot for each row, the store untouched, the same seed the
+// same slots, capacity kept, any batch size.
 func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
@@ -126,8 +126,8 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 	}
 }
 
-// Retriever checks a Retriever that is to choose size slots: filled ones, none twice, all when there are fewer, the store
-// untouched, the same seed the same slots.
+// Retriever checks a Retriever that is to choose size slots: filled ones, none twice, all when there are fewer, the
+// store untouched, the same seed the same slots.
 func Retriever(t *testing.T, r memory.Retriever, size int) {
 	for _, stored := range []int{0, 1, size - 1, size, size + 1, 5 * size} {
 		m := memory.NewStore(5*size, Shape)

@@ -35,8 +35,8 @@ const (
 
 // ResNet18 is the reduced ResNet-18 of the survey (§exp_setup, REFERENCE.md §2): a 3×3 stem of NF channels without
 // max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a linear
-// head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. Images with a side below [LeastSide] are
-// an error. It draws from src.
+// head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. Images with a side below
+// [LeastSide] are an error. It draws from src.
 func ResNet18(c Config, src *rng.Source) (*nn.Network, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Scale fixes the y axis: it holds 0, least and all values between floor and ceiling, and ends at round numbers. Intervals
-// widen it by a tenth of its length at most, so that two runs that disagree at one point do not squeeze all others; Scale
-// reports whether one is cut by that, intervals beyond floor and ceiling aside.
+// Scale fixes the y axis: it holds 0, least and all values between floor and ceiling, and ends at round numbers.
+// Intervals widen it by a tenth of its length at most, so that two runs that disagree at one point do not squeeze all
+// others; Scale reports whether one is cut by that, intervals beyond floor and ceiling aside.
 func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
 	lo, hi := 0.0, least
 	ilo, ihi := 0.0, least
@@ -69,8 +69,8 @@ func (l *Lines) yTicks() []yTick {
 	return t
 }
 
-// xTicks are the marks of the x axis: round numbers at least gap apart, and the ends of the axis, which take the place of round ones
-// too near to them.
+// xTicks are the marks of the x axis: round numbers at least gap apart, and the ends of the axis, which take the place
+// of round ones too near to them.
 func (l *Lines) xTicks(gap float64) []int {
 	if l.XMax <= l.XMin {
 		return []int{l.XMin}

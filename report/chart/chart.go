@@ -1,6 +1,7 @@
-// Package chart draws line charts, stacked bars, heat maps and comparisons. [Draw] lays a chart out once, for a size, into marks: lines,
-// polygons, markers and texts at their places in pixels. The same marks become an SVG for a page, whose stylesheet gives it
-// its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of methods, runs or results.
+// Package chart draws line charts, stacked bars, heat maps and comparisons. [Draw] lays a chart out once, for a size,
+// into marks: lines, polygons, markers and texts at their places in pixels. The same marks become an SVG for a page,
+// whose stylesheet gives it its colours, and files of their own: SVG, PNG and PDF. The package knows nothing of
+// methods, runs or results.
 package chart
 
 // Chart is what can be drawn: [Lines], [Bars], [Heat] or [Compare].

@@ -160,7 +160,8 @@ func (p pngPen) text(x, y, size float64, c color.NRGBA, s string) {
 // points is the number of points (1/72 inch) for a pixel (1/96 inch).
 const points = 0.75
 
-// PDF is the drawing as one page, with text as text, in the colours of a light page. The same drawing gives the same bytes.
+// PDF is the drawing as one page, with text as text, in the colours of a light page. The same drawing gives the same
+// bytes.
 func (d *Drawing) PDF(title, description string) ([]byte, error) {
 	p := pdfPen{fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: points * d.Width, Ht: points * d.Height}})}
 	// A fixed date, since fpdf would take the present one.
@@ -218,7 +219,8 @@ func (p pdfPen) text(x, y, size float64, c color.NRGBA, s string) {
 	p.Text(points*x, points*y, plain(s))
 }
 
-// plain replaces what fpdf cannot write: characters beyond the first 65,536, which the font lacks anyhow, and broken ones.
+// plain replaces what fpdf cannot write: characters beyond the first 65,536, which the font lacks anyhow, and broken
+// ones.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > 0xFFFF {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// From the right end of the axis to the marker of a label, without and with lines that lead there, and from it to the label.
+// From the right end of the axis to the marker of a label, without and with lines that lead there, and from it to the
+// label.
 const (
 	near    = 13.0
 	far     = 26.0
@@ -19,8 +20,8 @@ type endLabel struct {
 	marker Point // left of the text
 }
 
-// labels makes room in f for labels that end at right, and places them; it returns nil where they are too long or would have
-// to move too far, which a figure without a page must accept.
+// labels makes room in f for labels that end at right, and places them; it returns nil where they are too long or would
+// have to move too far, which a figure without a page must accept.
 func (l *Lines) labels(lay Layout, f *frame, right float64) []endLabel {
 	room := lay.Labels * lay.Width
 	labels := make([]endLabel, len(l.Series))
@@ -85,8 +86,8 @@ func (s *Series) label(d *Drawing, f frame, l endLabel, font float64) {
 	d.add(m)
 }
 
-// spread moves wanted label positions apart to at least gap, keeping their order, within [lo,hi], so that the sum of the
-// squares of what they move is least. It reports whether there is room and no label had to move further than most.
+// spread moves wanted label positions apart to at least gap, keeping their order, within [lo,hi], so that the sum of
+// the squares of what they move is least. It reports whether there is room and no label had to move further than most.
 func spread(want []float64, gap, lo, hi, most float64) (at []float64, ok bool) {
 	n := len(want)
 	order := make([]int, n)

@@ -31,8 +31,8 @@ type Series struct {
 }
 
 const (
-	// Crowd is the number of series up to which single runs are drawn: beyond it they would hide the means, and bands are
-	// drawn fainter.
+	// Crowd is the number of series up to which single runs are drawn: beyond it they would hide the means, and bands
+	// are drawn fainter.
 	Crowd = 6
 	// many is the number of series up to which every point has its marker and its value on hover.
 	many = 12

@@ -27,8 +27,8 @@ func known() *Lines {
 	return l
 }
 
-// The area between the axes of known in the wide layout: 720 × 400 pixels, 13 pixels a line of text. In Liberation Sans a digit
-// is 1139 units of 2048 wide, M 1706, I 569 and R 1479.
+// The area between the axes of known in the wide layout: 720 × 400 pixels, 13 pixels a line of text. In Liberation Sans
+// a digit is 1139 units of 2048 wide, M 1706, I 569 and R 1479.
 const (
 	left   = 3*1139.0/2048*13 + 8                                 // "100" and a gap
 	right  = 720 - 2 - (1706.0+569+1479)/2048*13 - toLabel - near // "MIR", its marker and gaps

@@ -132,8 +132,8 @@ var roles = [...]struct {
 	Number:  {"num", own, none, 0, 0},
 }
 
-// inks are the colours of a figure in a file of its own: the name of the variable that has it in stylesheets, and the colour on a
-// light and on a dark page.
+// inks are the colours of a figure in a file of its own: the name of the variable that has it in stylesheets, and the
+// colour on a light and on a dark page.
 var inks = map[ink]struct{ variable, light, dark string }{
 	page:  {"--bg", "#FFFFFF", "#0D1117"},
 	text:  {"--ink", "#1B1F24", "#E8EAED"},

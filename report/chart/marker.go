@@ -14,8 +14,8 @@ const (
 	Plus
 )
 
-// strokes are the lines that make a marker of radius 1 around (0,0), and whether they are closed. Circles have none: each
-// format has its own.
+// strokes are the lines that make a marker of radius 1 around (0,0), and whether they are closed. Circles have none:
+// each format has its own.
 func (m Marker) strokes() (lines [][]Point, closed bool) {
 	switch m {
 	case Square:

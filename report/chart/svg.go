@@ -23,8 +23,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id starts the
-// ids of its title and its description. The marks of a series are groups with its label in data-s.
+// Inline is the drawing as an SVG inside a page whose stylesheet has [StyleSheet]. Its class is "fig" and class; id
+// starts the ids of its title and its description. The marks of a series are groups with its label in data-s.
 func (d *Drawing) Inline(class, id, title, description string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,

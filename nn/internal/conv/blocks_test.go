@@ -9,8 +9,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// TestGroupsAreWholeTiles: the groups that a channel-last convolution is cut into fill the products' tiles of positions, but for
-// the last one. What pads a tile is computed for nothing.
+// TestGroupsAreWholeTiles: the groups that a channel-last convolution is cut into fill the products' tiles of
+// positions, but for the last one. What pads a tile is computed for nothing.
 func TestGroupsAreWholeTiles(t *testing.T) {
 	for _, s := range kernel.Available() {
 		for _, in := range []Layout{ // of the survey's network at 32 and 84 pixels, and narrow ones
@@ -28,8 +28,8 @@ func TestGroupsAreWholeTiles(t *testing.T) {
 	}
 }
 
-// TestSumsAreAddedUpEarly: where one block holds all units, a weight gradient in planes keeps its sums in the room of one product;
-// cut into blocks it has a room for each. TestWinogradConvolutions holds both to the definition.
+// TestSumsAreAddedUpEarly: where one block holds all units, a weight gradient in planes keeps its sums in the room of
+// one product; cut into blocks it has a room for each. TestWinogradConvolutions holds both to the definition.
 func TestSumsAreAddedUpEarly(t *testing.T) {
 	const untouched = 12345
 	team := workers.New(1)

@@ -232,8 +232,8 @@ func (c *channelLastConv) DoChunk(_, chunk int) {
 	})
 }
 
-// channelLastGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block stay in the
-// first-level cache.
+// channelLastGradArea is the most positions of a block of a weight gradient: inputs and output gradients of a block
+// stay in the first-level cache.
 const channelLastGradArea = 160
 
 // channelLastGrad is the gradient of a channel-last convolution with respect to its weights.

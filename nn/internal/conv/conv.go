@@ -1,5 +1,6 @@
-// Package conv holds the convolutions of the engine with their gradients, direct and by Winograd's algorithm, in both memory
-// layouts (docs/engine.md). It knows activations as slices of a [Layout] and nothing of layers or networks. Start at [Conv].
+// Package conv holds the convolutions of the engine with their gradients, direct and by Winograd's algorithm, in both
+// memory layouts (docs/engine.md). It knows activations as slices of a [Layout] and nothing of layers or networks.
+// Start at [Conv].
 package conv
 
 import (
@@ -9,24 +10,26 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// Conv is a convolution with its gradients in one layout, for inputs and outputs of the layouts that it was made for. It packs
-// weights [in][tap][out] for the kernels before their use.
+// Conv is a convolution with its gradients in one layout, for inputs and outputs of the layouts that it was made for.
+// It packs weights [in][tap][out] for the kernels before their use.
 type Conv interface {
 	// PackForward makes the weights ready for Forward, PackBackward for InputGradient.
 	PackForward(w []float32)
 	PackBackward(w []float32)
-	// Forward writes the output for images of x, finished by f. In planes, a convolution of stride 2 takes the [Phases] of its
-	// input.
+	// Forward writes the output for images of x, finished by f. In planes, a convolution of stride 2 takes the [Phases]
+	// of its input.
 	Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish)
 	// Finishes says whether Forward takes a Finish that does anything.
 	Finishes() bool
-	// InputGradient writes the gradient of the input, plus res where it is not nil, laid out as dx: as what Forward takes.
+	// InputGradient writes the gradient of the input, plus res where it is not nil, laid out as dx: as what Forward
+	// takes.
 	InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32)
 	// WeightGradient adds the gradient of the weights over images [first, limit).
 	WeightGradient(team *workers.Team, dw, dz, x []float32, first, limit int)
 }
 
-// Packed holds a convolution's weights in the kernels' forms. Convolutions of one kind may share it. The zero value is ready.
+// Packed holds a convolution's weights in the kernels' forms. Convolutions of one kind may share it. The zero value is
+// ready.
 type Packed struct{ forward, backward []float32 }
 
 // Maker makes the convolutions of one pass, which run one after the other: they share what they work in.
@@ -38,10 +41,10 @@ type Maker struct {
 	scratch   scratch
 }
 
-// Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the whole map.
-// It builds the tables of offsets that the kernels follow, and panics where shapes do not fit each other, where an offset is
-// beyond 32 bits and where a map in planes is narrower than PlanesWidth. Tables of channel-last convolutions and of Winograd's
-// algorithm depend on the number of images; the first run for it builds them.
+// Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the
+// whole map. It builds the tables of offsets that the kernels follow, and panics where shapes do not fit each other,
+// where an offset is beyond 32 bits and where a map in planes is narrower than PlanesWidth. Tables of channel-last
+// convolutions and of Winograd's algorithm depend on the number of images; the first run for it builds them.
 func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	w.check(in, out)
 	if m.scratch == nil {
@@ -133,7 +136,8 @@ type ends struct {
 	plus    plus
 }
 
-// checkForward, checkInput and checkWeights look at the buffers of a run, once: they must be as long as the tables reach.
+// checkForward, checkInput and checkWeights look at the buffers of a run, once: they must be as long as the tables
+// reach.
 func (e *ends) checkForward(z, x []float32, images int, f kernel.Finish) {
 	if e.packed.forward == nil {
 		panic("conv: Forward without PackForward")

@@ -86,8 +86,8 @@ func (m testMap) rms(buf []float32, ref []float64) float64 {
 // winogradError is the most that a result of Winograd's algorithm may be off, relative r.m.s.
 const winogradError = 1.5e-6
 
-// TestWinogradConvolutions compares Winograd's algorithm with the definition in float64 over odd sizes, maps that tiles and
-// units do not divide, numbers of channels that blocks do not divide, and batches.
+// TestWinogradConvolutions compares Winograd's algorithm with the definition in float64 over odd sizes, maps that tiles
+// and units do not divide, numbers of channels that blocks do not divide, and batches.
 func TestWinogradConvolutions(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
 	planes := []shape{{20, 20, 32, 32, 3}, {20, 20, 42, 42, 2}, {8, 20, 9, 84, 2}, {13, 9, 21, 18, 5}, {40, 40, 16, 16, 10}, {9, 11, 4, 16, 21}}
@@ -110,9 +110,9 @@ func TestWinogradConvolutions(t *testing.T) {
 	}
 }
 
-// TestWinogradRounding measures the errors of both algorithms against float64 for the survey's layers: Winograd's are 1.8 to
-// 2 times those of the direct kernels in the output and the gradient of the input, 2 to 4 times in that of the weights,
-// whose direct sums are short.
+// TestWinogradRounding measures the errors of both algorithms against float64 for the survey's layers: Winograd's are
+// 1.8 to 2 times those of the direct kernels in the output and the gradient of the input, 2 to 4 times in that of the
+// weights, whose direct sums are short.
 func TestWinogradRounding(t *testing.T) {
 	for _, s := range kernel.Available() {
 		for _, sh := range []Layout{PlanesLayout(20, 32, 32, 2), PlanesLayout(40, 16, 16, 2), ChannelLastLayout(80, 8, 8, 2), ChannelLastLayout(160, 4, 4, 2)} {

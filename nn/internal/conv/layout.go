@@ -6,7 +6,8 @@ import (
 	"sort"
 )
 
-// Layout is the shape of an activation and how it lies in memory (docs/engine.md), as [PlanesLayout] or [ChannelLastLayout].
+// Layout is the shape of an activation and how it lies in memory (docs/engine.md), as [PlanesLayout] or
+// [ChannelLastLayout].
 type Layout struct {
 	ChannelLast bool
 	C, H, W     int
@@ -34,8 +35,9 @@ func roundUp(n, m int) int { return (n + m - 1) / m * m }
 // Reach is the number of values, one a channel, that blocks of so many outputs may read or write.
 func Reach(outputs int) int { return roundUp(outputs+planesPad, ChannelPad) }
 
-// PlanesLayout lies channel by channel, inside a channel image after image, each image a plane of (h+1)×(w+1) floats with one
-// zero column and one zero row, and a lead of zeros before the first. It panics where offsets of 32 bits do not reach all of it.
+// PlanesLayout lies channel by channel, inside a channel image after image, each image a plane of (h+1)×(w+1) floats
+// with one zero column and one zero row, and a lead of zeros before the first. It panics where offsets of 32 bits do
+// not reach all of it.
 func PlanesLayout(c, h, w, n int) Layout { return reached(planesLayout, c, h, w, n) }
 
 func planesLayout(c, h, w, n int) Layout {
@@ -48,8 +50,8 @@ func planesLayout(c, h, w, n int) Layout {
 	return g
 }
 
-// ChannelLastLayout lies pixel by pixel, dense [n][y][x][c], the channels padded to a multiple of ChannelPad. It panics where
-// offsets of 32 bits do not reach all of it.
+// ChannelLastLayout lies pixel by pixel, dense [n][y][x][c], the channels padded to a multiple of ChannelPad. It panics
+// where offsets of 32 bits do not reach all of it.
 func ChannelLastLayout(c, h, w, n int) Layout { return reached(channelLastLayout, c, h, w, n) }
 
 func channelLastLayout(c, h, w, n int) Layout {
@@ -60,7 +62,8 @@ func channelLastLayout(c, h, w, n int) Layout {
 	return Layout{ChannelLast: true, C: c, H: h, W: w, N: n, PixelStride: stride}
 }
 
-// reached makes a layout. It panics where the tables of convolutions, whose offsets are of 32 bits, do not reach all of it.
+// reached makes a layout. It panics where the tables of convolutions, whose offsets are of 32 bits, do not reach all of
+// it.
 func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
 	g := layout(c, h, w, n)
 	size := g.Size()
@@ -122,8 +125,8 @@ func (g Layout) PixelAt(img, y, x int) int { return ((img*g.H+y)*g.W + x) * g.Pi
 // Pixels is the number of pixels of one image.
 func (g Layout) Pixels() int { return g.H * g.W }
 
-// ImageAt is how far an image lies behind the first one in planes, in every channel: what lies so far into a buffer is the
-// same layout without the images before.
+// ImageAt is how far an image lies behind the first one in planes, in every channel: what lies so far into a buffer is
+// the same layout without the images before.
 func (g Layout) ImageAt(img int) int { return img * g.plane }
 
 // ImageFloats is the number of floats of one image in planes, borders included.

@@ -11,8 +11,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// TestPages: convolutions and changes of layout keep to buffers that are as long as their layouts say and no longer, at both
-// ends: inputs, outputs, weights and gradients.
+// TestPages: convolutions and changes of layout keep to buffers that are as long as their layouts say and no longer, at
+// both ends: inputs, outputs, weights and gradients.
 func TestPages(t *testing.T) {
 	type shape struct{ in, out, h, w, n int }
 	planes := []shape{{3, 20, 32, 32, 2}, {20, 20, 16, 16, 3}, {4, 7, 14, 19, 2}, {9, 11, 21, 42, 1}, {8, 9, 5, 28, 2}, {20, 20, 32, 32, 1}}

@@ -5,8 +5,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases of a
-// gradient.
+// Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases
+// of a gradient.
 type Phases struct {
 	Split                Layout // of the phases
 	s                    *kernel.Set

@@ -13,8 +13,8 @@ const (
 	planesGradTaps = 90       // most values of k that meet a block of outputs' gradients while it is in the cache
 )
 
-// directPlanes is a convolution in the planes layout. With stride 2 its input is given as four phases (see [Phases]) and so
-// is the gradient of its input.
+// directPlanes is a convolution in the planes layout. With stride 2 its input is given as four phases (see [Phases])
+// and so is the gradient of its input.
 type directPlanes struct {
 	ends
 	ins  int // input channels
@@ -243,8 +243,8 @@ func (c *planesConv) convolve(chunk int) {
 	}
 }
 
-// planesGrad is the gradient of a planes convolution with respect to its weights. Where rows are no whole vectors it runs
-// over borders too: there the output's gradient is zero.
+// planesGrad is the gradient of a planes convolution with respect to its weights. Where rows are no whole vectors it
+// runs over borders too: there the output's gradient is zero.
 type planesGrad struct {
 	s       *kernel.Set
 	out, in Layout

@@ -25,8 +25,8 @@ func mustPanic(t *testing.T, what string, call func(), parts ...string) {
 	call()
 }
 
-// TestLayoutsBeyondOffsets: a layout that offsets of 32 bits do not reach is refused, and the text names a number of images that
-// they reach. No memory is asked for.
+// TestLayoutsBeyondOffsets: a layout that offsets of 32 bits do not reach is refused, and the text names a number of
+// images that they reach. No memory is asked for.
 func TestLayoutsBeyondOffsets(t *testing.T) {
 	for name, layout := range map[string]func(c, h, w, n int) Layout{"planes": PlanesLayout, "channel-last": ChannelLastLayout} {
 		for _, c := range []struct{ c, h, w, n, most int }{{20, 32, 32, 1 << 17, 1 << 15}, {64, 84, 84, 10000, 3000}, {1000000, 1, 1, 5000, 10}} {
@@ -54,8 +54,8 @@ func TestLayoutsBeyondOffsets(t *testing.T) {
 	}
 }
 
-// TestTablesBeyondOffsets: each table refuses an offset that does not fit, where it is built. The layouts are made by hand,
-// without the check of the constructors and without memory.
+// TestTablesBeyondOffsets: each table refuses an offset that does not fit, where it is built. The layouts are made by
+// hand, without the check of the constructors and without memory.
 func TestTablesBeyondOffsets(t *testing.T) {
 	s := kernel.Available()[0]
 	planes := func(c int) Layout {

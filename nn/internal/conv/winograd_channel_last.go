@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// winogradChannelLastBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level cache while
-	// the weights of all outputs pass by.
+	// winogradChannelLastBand is the bytes of transformed inputs in a group of tiles: they stay in the second-level
+	// cache while the weights of all outputs pass by.
 	winogradChannelLastBand = 320 << 10
-	// winogradChannelLastGradTiles is the most tiles of a block of a weight gradient, winogradChannelLastGradPart those transformed at once.
+	// winogradChannelLastGradTiles is the most tiles of a block of a weight gradient, winogradChannelLastGradPart those
+	// transformed at once.
 	winogradChannelLastGradTiles = 160
 	winogradChannelLastGradPart  = 10
 	// winogradChannelLastInputs is the inputs of a chunk of a weight gradient, in tiles of kernel.ChannelLastTile.
@@ -80,8 +81,8 @@ func (u *winogradChannelLast) WeightGradient(team *workers.Team, dw, dz, x []flo
 	u.grad.run(team, dw, dz, x, limit)
 }
 
-// winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first output on.
-// Of pixels outside the map outside says where, given the tile's first output.
+// winogradPixels lists for each tile of g's maps where its rows × cols pixels lie, from top and left of its first
+// output on. Of pixels outside the map outside says where, given the tile's first output.
 func winogradPixels(g Layout, rows, cols, top, left int, outside func(first int) int) []int32 {
 	var pos []int32
 	for img := range g.N {
@@ -110,8 +111,8 @@ func winogradGradients(g Layout) []int32 {
 	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(int) int { return g.zeros() })
 }
 
-// winogradOutputs lists the outputs of all tiles. What lies outside the map is written where the tile's first output goes,
-// before it.
+// winogradOutputs lists the outputs of all tiles. What lies outside the map is written where the tile's first output
+// goes, before it.
 func winogradOutputs(g Layout) []int32 {
 	return winogradPixels(g, kernel.WinogradTileRows, kernel.WinogradTileCols, 0, 0, func(first int) int { return first })
 }
@@ -135,8 +136,8 @@ func everyStride(n, stride int) []int32 {
 	return v
 }
 
-// winogradChannelLastConv convolves a group of tiles at a time: transform, 24 products, transform. A product's inputs stay in the
-// first-level cache while the blocks of its weights pass by.
+// winogradChannelLastConv convolves a group of tiles at a time: transform, 24 products, transform. A product's inputs
+// stay in the first-level cache while the blocks of its weights pass by.
 type winogradChannelLastConv struct {
 	s        *kernel.Set
 	in       Layout
@@ -209,8 +210,8 @@ func (c *winogradChannelLastConv) DoChunk(worker, chunk int) {
 		Step: c.mstep, Stride: c.width, C: last.first + last.vecs*c.s.Lanes - first}, &f)
 }
 
-// winogradChannelLastGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk takes the 24
-// products of some inputs and a block of outputs and transforms them back.
+// winogradChannelLastGrad is the gradient of the weights: both maps of a block of tiles are transformed, then a chunk
+// takes the 24 products of some inputs and a block of outputs and transforms them back.
 type winogradChannelLastGrad struct {
 	s            *kernel.Set
 	out, in      Layout

@@ -102,10 +102,10 @@ func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32,
 	u.grad.run(team, dw, dz, x, limit)
 }
 
-// winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a tile.
-// Where a vector does not divide a row, its last unit lies as far right as it can and overlaps its neighbour; both are a
-// pair, and all such pairs come first, so that no two workers write to one place. What fills the last pairs is the last
-// unit again, all of it skipped.
+// winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a
+// tile. Where a vector does not divide a row, its last unit lies as far right as it can and overlaps its neighbour;
+// both are a pair, and all such pairs come first, so that no two workers write to one place. What fills the last pairs
+// is the last unit again, all of it skipped.
 type winogradUnits struct {
 	vecs int     // even
 	in   []int32 // rows of each unit
@@ -243,10 +243,11 @@ func (c *winogradPlanesConv) convolve(worker, lo, hi int) {
 	}
 }
 
-// winogradPlanesGrad is the gradient of the weights, a pair of columns of points after the other, so that what is multiplied lies in
-// the second-level cache: both maps of a block of units are transformed; the sums of the twelve products stay apart by lane
-// until the last block. All 24 are transformed back in the order in which they lie. Up to as many workers as there are pairs take
-// one each, which keeps what they transform in their own caches; more of them share each block's work.
+// winogradPlanesGrad is the gradient of the weights, a pair of columns of points after the other, so that what is
+// multiplied lies in the second-level cache: both maps of a block of units are transformed; the sums of the twelve
+// products stay apart by lane until the last block. All 24 are transformed back in the order in which they lie. Up to
+// as many workers as there are pairs take one each, which keeps what they transform in their own caches; more of them
+// share each block's work.
 type winogradPlanesGrad struct {
 	s            *kernel.Set
 	out, in      Layout
@@ -363,8 +364,8 @@ func (g *winogradPlanesGrad) DoChunk(worker, chunk int) {
 	}
 }
 
-// whole does all of one pair. The sums of a product whose only block is done are added up at once, all in the room of the first:
-// they lie in the first- or second-level cache still.
+// whole does all of one pair. The sums of a product whose only block is done are added up at once, all in the room of
+// the first: they lie in the first- or second-level cache still.
 func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
 	once := g.list.vecs <= g.block
 	for lo := 0; lo < g.list.vecs; lo += g.block {

@@ -1,5 +1,5 @@
-// Package workers shares work out among a fixed number of goroutines, in chunks, with the same result for any number of them.
-// Start at [Team].
+// Package workers shares work out among a fixed number of goroutines, in chunks, with the same result for any number of
+// them. Start at [Team].
 package workers
 
 import (
@@ -38,8 +38,8 @@ const (
 	closed
 )
 
-// share is the chunks that a worker does before it helps others: neighbours, as they were in the layer before, so that it
-// finds in its own cache what it wrote there.
+// share is the chunks that a worker does before it helps others: neighbours, as they were in the layer before, so that
+// it finds in its own cache what it wrote there.
 type share struct {
 	next atomic.Int64 // the first that nobody has taken; at or beyond end when all are
 	end  int64
@@ -60,10 +60,10 @@ func New(n int) *Team {
 // Size is the number of workers.
 func (t *Team) Size() int { return t.size }
 
-// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, and the team can
-// be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine does, whatever
-// the numbers of workers and chunks, and after Close. A chunk must not call runtime.Goexit, as t.FailNow does: its worker would be
-// missing from then on, and Run would wait for it.
+// Run does all chunks of a task and returns when they are done. A panic of any worker is raised again here, and the
+// team can be used further. Run panics where the team works already, as when a chunk calls it or a second goroutine
+// does, whatever the numbers of workers and chunks, and after Close. A chunk must not call runtime.Goexit, as t.FailNow
+// does: its worker would be missing from then on, and Run would wait for it.
 func (t *Team) Run(task Task, chunks int) {
 	t.enter()
 	defer t.leave()
@@ -101,8 +101,8 @@ func (t *Team) enter() {
 
 func (t *Team) leave() { t.state.Store(idle) }
 
-// CheckIdle panics as Run does where the team works already or is closed. Whoever stores the arguments of a task asks first, so that
-// those of the task at work stay as they are.
+// CheckIdle panics as Run does where the team works already or is closed. Whoever stores the arguments of a task asks
+// first, so that those of the task at work stay as they are.
 func (t *Team) CheckIdle() {
 	if t.state.Load() != idle {
 		t.refuse()

@@ -61,8 +61,8 @@ func TestRunDoesEachChunkOnce(t *testing.T) {
 	}
 }
 
-// TestRunInsideRun: a task that runs another on its own team panics, and so it does on one worker and with one chunk, where it
-// would not hang. The team works on.
+// TestRunInsideRun: a task that runs another on its own team panics, and so it does on one worker and with one chunk,
+// where it would not hang. The team works on.
 func TestRunInsideRun(t *testing.T) {
 	for _, size := range sizes {
 		for _, chunks := range []int{1, 2, 50} {
