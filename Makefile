@@ -1,4 +1,4 @@
-# check is what CI runs; the others are shortcuts to the commands below them.
+# check runs what CI runs. The others are short names for the commands below them.
 .PHONY: check quick bench generate
 
 check:

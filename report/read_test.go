@@ -147,7 +147,7 @@ func TestUnreadableResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Write([]string{dir}, "", Options{Known: methods})
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "it is no file") {
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "this is not a file") {
 		t.Errorf("error is %v, want one that names %s", err, path)
 	}
 }

@@ -37,7 +37,7 @@ func Read(path string) (*Result, error) {
 		return nil, fmt.Errorf("result: %s: %w. Check the path", path, cause(err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("result: %s is not a file (%s). Give the path of a result.json", path, info.Mode())
+		return nil, fmt.Errorf("result: %s: this is not a file (%s). Give the path of a result.json", path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {

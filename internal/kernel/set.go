@@ -79,7 +79,7 @@ func Find(name string) (*Set, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("%q cannot run here; want one of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("this machine cannot run %q. Use one of %s", name, strings.Join(names, ", "))
 }
 
 var chooseErr error
@@ -88,7 +88,7 @@ var chooseErr error
 func mustChoose(name string) *Set {
 	s, err := Find(name)
 	if err != nil {
-		chooseErr = fmt.Errorf("kernel: OCL_KERNEL: %w; unset it to have the fastest", err)
+		chooseErr = fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", err)
 		return sets[len(sets)-1]
 	}
 	return s

@@ -62,7 +62,7 @@ func run(args []string) error {
 	}
 	family, ok := families[*name]
 	if !ok {
-		return fmt.Errorf("asm: kernels: %q is unknown; want one of %s", *name, names)
+		return fmt.Errorf("asm: kernels: %q is unknown. Use one of %s", *name, names)
 	}
 	pkg, err := argumentTypes(*dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func checkRegisters(text []byte) error {
 			name, _, _ = strings.Cut(rest, "(")
 		}
 		if strings.HasSuffix(name, avx2.name) && upperRegister.MatchString(line) {
-			return fmt.Errorf("asm: %s: %s is a register of AVX-512; use fewer at a time", name, upperRegister.FindString(line))
+			return fmt.Errorf("asm: %s: %s is a register of AVX-512. Use fewer registers at a time", name, upperRegister.FindString(line))
 		}
 	}
 	return nil
