@@ -250,16 +250,21 @@ def scores():
 scoring = threading.Lock()
 
 
-def keep_score(result):
-    """Adds a line to tuning.csv for a run of protocol tuning, in the place of one of the same setting, and returns the accuracy."""
-    method, config, finished = result["method"], result["config"], result["outcome"]["state"] == "finished"
+def setting_of(result):
+    """The setting that a run had."""
+    method, config = result["method"], result["config"]
     option = OPTIONS.get(method["name"], "").split("=")[0]
     if option:
         option += f"={method['options'][option.split('.')[-1]]:g}"
-    row = {"method": method["name"], "memory": 0 if method["name"] in WITHOUT_MEMORY else config["memory"], "lr": config["optimizer"]["lr"],
-           "weight_decay": config["optimizer"]["weight_decay"], "option": option,
-           "average_accuracy": result["metrics"]["average_accuracy"] if finished else math.nan, "outcome": result["outcome"]["state"],
-           "revision": result["provenance"]["revision"][:7]}
+    return Setting(method["name"], 0 if method["name"] in WITHOUT_MEMORY else config["memory"], config["optimizer"]["lr"],
+                   config["optimizer"]["weight_decay"], option)
+
+
+def keep_score(result):
+    """Adds a line to tuning.csv for a run of protocol tuning, in the place of one of the same setting, and returns the accuracy."""
+    finished = result["outcome"]["state"] == "finished"
+    row = {**dataclasses.asdict(setting_of(result)), "average_accuracy": result["metrics"]["average_accuracy"] if finished else math.nan,
+           "outcome": result["outcome"]["state"], "revision": result["provenance"]["revision"][:7]}
     key = tuple(str(v) for v in list(row.values())[:5])
     with scoring:
         rows = []
@@ -374,17 +379,19 @@ def group(cells):
     for cell in cells:
         if (result := cell.read()) is not None:
             found.setdefault(dataclasses.replace(cell, seed=0), {})[cell.seed] = result
+    for cell, results in found.items():
+        if len(settings := {setting_of(r) for r in results.values()}) > 1:
+            sys.exit(f"{cell.folder}, {cell.method}, memory {cell.memory}: its runs have different settings, {settings}")
     return found
 
 
-def flags(cell):
-    """What distinguishes a cell's command from the one above its table."""
-    setting, changed = best(cell.method, cell.memory), dict(cell.changed)
-    decay = changed.pop("--weight-decay", setting.flags[3])
+def flags(cell, results=None):
+    """What distinguishes a cell's command from the one above its table: as it was run, or as it is to be run where there is no result."""
+    setting = setting_of(next(iter(results.values()))) if results else best(cell.method, cell.memory)
     parts = [f"--method {cell.method}", f"--memory {cell.memory}" if cell.memory else "", "" if cell.trick == "none" else f"--trick '{cell.trick}'",
-             f"--lr {changed.pop('--lr', setting.lr)}", "" if decay == "0.0001" else f"--weight-decay {decay}",
-             "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", f"--set {setting.option}" if setting.option else "",
-             *[f"{o} {v}" for o, v in changed.items()]]
+             " ".join(setting.flags[:2]), "" if setting.weight_decay == 0.0001 else " ".join(setting.flags[2:4]),
+             "" if cell.evaluation == "final" else f"--eval {cell.evaluation}", " ".join(setting.flags[4:]),
+             *[f"{o} {v}" for o, v in cell.changed if o not in ("--lr", "--weight-decay")]]
     return "`" + " ".join(filter(None, parts)) + "`"
 
 
@@ -394,6 +401,10 @@ def title(*columns):
 
 def table(_):
     """Writes each table between its two comments in docs/reproduction.md."""
+    again = sorted({c.method for c in [*methods(), *tricks()] if (r := c.read()) and dataclasses.replace(best(c.method, c.memory), memory=0)
+                    != dataclasses.replace(setting_of(r), memory=0)})
+    if again:
+        print(f"runs of {', '.join(again)} have another setting than the best in {SCORES.name}: run them again", file=sys.stderr)
     done = group(methods())
     tricked = {**done, **group(tricks())}
     cells = list(all_cells(tricked))
@@ -478,7 +489,7 @@ def table_cells(cells):
             c.method, "–" if c.trick == "none" else c.trick.upper(), f"{c.memory:,}" if c.memory else "–", ours,
             ", ".join(f"{v:.1f}" for v in finished) or "–", plus_minus(*c.published),
             signed(statistics.mean(finished) - c.published[0]) if finished else "–", c.verdict,
-            plus_minus(*interval(by_means)) if by_means else "–", held(c), flags(c.cell) if c.cell else "ocl does not have it"]) + " |"
+            plus_minus(*interval(by_means)) if by_means else "–", held(c), flags(c.cell, c.results) if c.cell else "ocl does not have it"]) + " |"
 
 
 def means(result):
@@ -516,6 +527,7 @@ def table_order(done):
         pairs = [(accuracy(a[s]), accuracy(b[s])) for s in a if s in b]
         gaps = [x - y for x, y in pairs if None not in (x, y)]
         if len(gaps) < SEEDS:
+            yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | – | undecided: {len(gaps)} of {SEEDS} seeds |"
             continue
         mean, half = interval(gaps)
         yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {signed(mean)} ± {half:.1f} | {order(sign, mean, half)} |"
@@ -540,7 +552,7 @@ def table_examined(done, plain):
         published = (TRICKED[cell.trick.upper(), NAMES[cell.method]] if tricked else PAPER[NAMES[cell.method]])[cell.memory]
         values = [", ".join("diverged" if v is None else f"{v:.1f}" for v in map(accuracy, of)) or "not run"
                   for of in (results.values(), [before[s] for s in results if s in before])]
-        yield f"| {flags(cell)} | {' | '.join(values)} | {plus_minus(*published)} |"
+        yield f"| {flags(cell, results)} | {' | '.join(values)} | {plus_minus(*published)} |"
 
 
 LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
