@@ -16,8 +16,8 @@ import (
 // tempSuffix ends the names of files that are being written.
 const tempSuffix = ".tmp"
 
-// IsTemporary tells whether name, without its folder, is one that [WriteFileAtomic] gives a file while it writes target. A
-// crash may leave such a file. Whoever holds the folder alone may remove it. The name that older programs used counts too.
+// IsTemporary tells whether name, without its folder, is a temporary name of [WriteFileAtomic] while it writes target.
+// A crash may leave such a file. A process that has locked the folder may remove it. Names of older programs count too.
 func IsTemporary(name, target string) bool {
 	middle, ok := strings.CutPrefix(name, "."+target)
 	middle, ok2 := strings.CutSuffix(middle, tempSuffix)
@@ -26,10 +26,10 @@ func IsTemporary(name, target string) bool {
 
 var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+-[0-9]+$`)
 
-// WriteFileAtomic makes path hold what write writes, or leaves it as it was: the bytes go to a temporary name in the same
-// folder, which is fsynced, renamed to path and the folder fsynced. A reader never sees half a file, whenever the process
-// or the machine stops. The folder must exist. Two writers of one path, in one process or in two, do not disturb each other:
-// path holds what one of them wrote, whole.
+// WriteFileAtomic writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same
+// folder, which is fsynced and renamed to path, and the folder is fsynced. A reader never sees half a file, even if the
+// process or the machine stops. The folder must exist. Two writers of one path, in one process or in two, do not
+// disturb each other: path has what one of them wrote.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return writeAtomic(disk{}, path, write)
 }
@@ -52,7 +52,7 @@ func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error 
 		err = fs.rename(temp, path)
 	}
 	if err != nil {
-		// The error that is told is the one that matters; that the left-over stays is no worse than a crash.
+		// The first error is the one that matters; if the temporary file stays, that is no worse than a crash.
 		_ = fs.remove(temp)
 		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
 	}
@@ -65,9 +65,9 @@ func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error 
 // temporaries counts the temporary names of this process.
 var temporaries atomic.Int64
 
-// createTemporary creates a file that nobody else writes, such as .result.json.4711-12.tmp for result.json: it is in the
-// same folder, so that the rename stays on one disk, and hidden. Process and counter make the name; a name that is taken, by
-// another machine on the same disk or by a left-over, is passed over.
+// createTemporary creates a file that nobody else writes, such as .result.json.4711-12.tmp for result.json. It is
+// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process and a counter; a name
+// that exists already is skipped.
 func createTemporary(fs fileSystem, path string) (string, file, error) {
 	folder, name := filepath.Split(path)
 	for range 10000 {

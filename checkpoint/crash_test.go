@@ -28,9 +28,9 @@ func stepIn(t *testing.T, l Loaded) int {
 	return int(step)
 }
 
-// TestStoppedAtAnyInstant stops a run that makes its folder and saves five checkpoints before every single operation on the
-// disk, by a kill and by a power cut. What a new process loads is the last checkpoint whose Save returned, or the one that was being
-// saved; nothing is damaged; and it can go on saving.
+// TestStoppedAtAnyInstant stops a run that makes its folder and saves five checkpoints before every single operation on
+// the disk, by a kill and by a power cut. What a new process loads is the last checkpoint whose Save returned, or the
+// one that was being saved; nothing is damaged; and it can go on saving.
 func TestStoppedAtAnyInstant(t *testing.T) {
 	folder := filepath.Join("runs", "er", "ck")
 	const last = 5

@@ -16,8 +16,8 @@ const (
 	fileSuffix = ".ckpt"
 )
 
-// Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest two: an older file is removed only after two newer ones
-// are safe on the disk. It is used by one goroutine of one process at a time.
+// Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest two: an older file is removed only after two newer
+// ones are safe on the disk. It is used by one goroutine of one process at a time.
 type Dir struct {
 	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
 	// checkpoint is lost. It may be nil.
@@ -29,8 +29,8 @@ type Dir struct {
 	warned map[string]bool // names that Warn was called for
 }
 
-// Loaded is what [Dir.Load] found. Skipped says, newest first, what is wrong with the files newer than Path. A person should
-// see it, as the work after Path is repeated.
+// Loaded is what [Dir.Load] found. Skipped says, newest first, what is wrong with the files newer than Path. A person
+// should see it, as the work after Path is repeated.
 type Loaded struct {
 	*Container
 	Path    string
@@ -47,9 +47,9 @@ func openDir(fs fileSystem, folder string) (*Dir, error) {
 	return &Dir{folder: folder, fs: fs}, nil
 }
 
-// Save writes the checkpoint of a step (≥ 0) and returns its path. Without an error, the file is safe on the disk, and the
-// folder has this file, the one before it and those that could not be removed (see [Dir.Warn]). With an error, the folder is
-// unchanged.
+// Save writes the checkpoint of a step (≥ 0) and returns its path. Without an error, the file is safe on the disk, and
+// the folder has this file, the one before it and those that could not be removed (see [Dir.Warn]). With an error, the
+// folder is unchanged.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
@@ -64,8 +64,8 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	return path, nil
 }
 
-// Load reads the newest checkpoint that is not damaged. The error wraps fs.ErrNotExist if there is no checkpoint. If all are
-// damaged, it wraps [ErrCorrupt] and says what is wrong with each.
+// Load reads the newest checkpoint that is not damaged. The error wraps fs.ErrNotExist if there is no checkpoint. If
+// all are damaged, it wraps [ErrCorrupt] and says what is wrong with each.
 func (d *Dir) Load() (Loaded, error) {
 	names, err := d.names()
 	if err != nil {
@@ -144,7 +144,8 @@ func (d *Dir) warn(faults []error) {
 	}
 }
 
-// removeExcept removes all checkpoints but those called keep, and what crashes left, and returns an error for each that stays.
+// removeExcept removes all checkpoints but those called keep, and what crashes left, and returns an error for each that
+// stays.
 func (d *Dir) removeExcept(keep ...string) []error {
 	all, err := d.fs.list(d.folder)
 	if err != nil {

@@ -161,8 +161,8 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// summed is b with right sums: that of each section as far as the lengths hold, the marker and the sum of the file. Without it no
-// file that the fuzzer makes gets past the first sum.
+// summed is b with right sums: that of each section as far as the lengths hold, the marker and the sum of the file.
+// Without it no file that the fuzzer makes gets past the first sum.
 func summed(b []byte) []byte {
 	b = slices.Clone(b)
 	if len(b) < minFileSize {
@@ -185,8 +185,8 @@ func summed(b []byte) []byte {
 	return b
 }
 
-// FuzzParse: no file makes Parse panic or take more memory than a few times its length, as it is and with its sums set right, and
-// what is parsed is written back to the same bytes.
+// FuzzParse: no file makes Parse panic or take more memory than a few times its length, as it is and with its sums set
+// right, and what is parsed is written back to the same bytes.
 func FuzzParse(f *testing.F) {
 	whole := encode(f, sample())
 	f.Add(whole)

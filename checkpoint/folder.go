@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// MakeFolder makes a folder and all above it that are missing, as os.MkdirAll does, with mode 0755 before umask. When it
-// returns without an error the folders that it made survive a power cut: the folder above each of them was fsynced. It may
-// be called from many goroutines and processes at once.
+// MakeFolder makes a folder and all missing folders above it, as os.MkdirAll does, with mode 0755 before umask. Without
+// an error, the new folders survive a power cut: the folder above each of them was fsynced. Many goroutines and
+// processes may call it at the same time.
 func MakeFolder(path string) error {
 	if err := makeFolder(disk{}, filepath.Clean(path)); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -35,15 +35,15 @@ func makeFolder(fs fileSystem, path string) error {
 	} else if err != nil {
 		return err
 	}
-	// Also where another process has just made it: it may not have come to its own sync yet.
+	// Also if another process has just made the folder, as it may not have synced it yet.
 	if err := syncFolder(fs, above); err != nil {
 		return fmt.Errorf("saving the name of the folder %s on the disk: %w", path, err)
 	}
 	return nil
 }
 
-// SyncFolder makes the names in a folder durable: files that were made or renamed there are found after a power cut. A file system
-// that refuses to sync a folder is no error.
+// SyncFolder makes the names in a folder durable: files that were made or renamed there survive a power cut. It is no
+// error if the file system refuses to sync a folder.
 func SyncFolder(path string) error {
 	if err := syncFolder(disk{}, path); err != nil {
 		return fmt.Errorf("checkpoint: %s: saving the names in the folder on the disk: %w", path, err)
@@ -51,10 +51,10 @@ func SyncFolder(path string) error {
 	return nil
 }
 
-// syncFolder makes the names in a folder durable. A file system that refuses to sync a folder is no error: nothing more can be
-// done there than was done. It refuses by saying that it does not do such a thing (EINVAL of SMB, 9p and some FUSE file
-// systems; ENOTSUP, ENOSYS) or that this user may not (EPERM, EACCES; a folder that may be written and not read cannot even be
-// opened for it). Every other error, EIO above all, says that the names may be lost, and is one.
+// syncFolder makes the names in a folder durable. It is no error if the file system refuses to sync a folder, as
+// nothing more can be done. It refuses because it cannot (EINVAL of SMB, 9p and some FUSE file systems; ENOTSUP,
+// ENOSYS) or because this user may not (EPERM, EACCES; a folder that may be written but not read cannot be opened).
+// Every other error, such as EIO, says that the names may be lost.
 func syncFolder(fs fileSystem, folder string) error {
 	err := fs.syncFolder(folder)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, iofs.ErrPermission) || errors.Is(err, syscall.EINVAL) {

@@ -13,14 +13,14 @@ type State interface {
 	LoadState(*Decoder) error
 }
 
-// Part is one part of a state. It knows both how it is saved and how it is loaded, so that the two cannot drift apart.
+// Part is one part of a state. It defines both how it is saved and how it is loaded, so that the two always agree.
 type Part struct {
 	save func(*Encoder) error
 	load func(*Decoder) error
 }
 
-// Parts is a state as the list of its parts. They are saved and loaded in the order of the list. What a load that failed has
-// left in its owner is not to be used.
+// Parts is a state as the list of its parts. They are saved and loaded in the order of the list. After a load that
+// failed, the owner of the parts must not be used.
 type Parts []Part
 
 var _ State = Parts(nil)
@@ -48,8 +48,8 @@ func (p Parts) LoadState(d *Decoder) error {
 	return nil
 }
 
-// Values is a section of 8 bytes for each value that is pointed to: an *int, *int64, *float64 (its bits) or *bool (0 or 1). It
-// panics on another type.
+// Values is a section of 8 bytes for each value that is pointed to: an *int, *int64, *float64 (its bits) or *bool (0 or
+// 1). It panics on another type.
 func Values(name string, to ...any) Part {
 	for _, p := range to {
 		switch p.(type) {
@@ -150,8 +150,8 @@ func Float64List(name string, v *[]float64) Part {
 	}
 }
 
-// Int32List is a section of whole numbers that fit into 32 bits, such as labels or slots, as many as there were when it was saved;
-// none is loaded as nil.
+// Int32List is a section of whole numbers that fit into 32 bits, such as labels or slots, as many as there were when it
+// was saved; none is loaded as nil.
 func Int32List[T ~int | ~int32](name string, v *[]T) Part {
 	return Part{
 		save: func(e *Encoder) error {
@@ -222,13 +222,13 @@ func JSON(name string, v any) Part {
 	}
 }
 
-// Marshaler knows its own bytes, as a random source does.
+// Marshaler can encode itself as bytes, as a random source does.
 type Marshaler interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 }
 
-// Binary is a section of what knows its own bytes.
+// Binary is a section of a value that can encode itself as bytes.
 func Binary(name string, v Marshaler) Part {
 	return Part{
 		save: func(e *Encoder) error {
@@ -252,7 +252,7 @@ func Binary(name string, v Marshaler) Part {
 	}
 }
 
-// Sub is a state below a name of its own.
+// Sub is a state below its own name.
 func Sub(name string, s State) Part {
 	return Part{
 		save: func(e *Encoder) error { return s.SaveState(e.Sub(name)) },
@@ -260,7 +260,7 @@ func Sub(name string, s State) Part {
 	}
 }
 
-// Inline is a state among the other parts, without a name of its own.
+// Inline is a state among the other parts, without its own name.
 func Inline(s State) Part { return Part{save: s.SaveState, load: s.LoadState} }
 
 // Later is parts that depend on those before it: list is called when these are saved or loaded.
@@ -271,8 +271,8 @@ func Later(list func() Parts) Part {
 	}
 }
 
-// Either is parts while there is true, and otherwise while it is not. When loading, there becomes whether the state has a section
-// with the given name, and so must such a section be one of parts and none of otherwise.
+// Either is parts if there is true, and otherwise if it is false. When loading, there is set to whether the state has a
+// section with the given name. So parts must have such a section, and otherwise must not.
 func Either(there *bool, section string, parts, otherwise Parts) Part {
 	choose := func() Parts {
 		if *there {
@@ -289,7 +289,7 @@ func Either(there *bool, section string, parts, otherwise Parts) Part {
 	}
 }
 
-// Via is a part that is saved in another form than it is kept in: get makes that form, and set takes it and may refuse it.
+// Via is a part that is saved in another form than in memory: get makes the saved form, and set reads it and may refuse it.
 func Via[T any](get func() T, set func(T) error, part func(*T) Part) Part {
 	return Part{
 		save: func(e *Encoder) error {
@@ -306,7 +306,7 @@ func Via[T any](get func() T, set func(T) error, part func(*T) Part) Part {
 	}
 }
 
-// Then calls f once the parts before it are loaded, to check them or to make what follows from them. Saving passes it over.
+// Then calls f after the parts before it are loaded, to check them or to compute what depends on them. Saving ignores it.
 func Then(f func() error) Part {
 	return Part{load: func(*Decoder) error { return f() }}
 }

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// Writer writes checkpoints into a [Dir] in the background, one at a time and in the order in which they were given, so that
-// whoever learns waits for the disk no longer than the write takes that is already under way. It is used by one goroutine at a
-// time; until Wait returns, the Dir belongs to it. There is nothing to close: after Wait no goroutine is left.
+// Writer writes checkpoints into a [Dir] in the background, one at a time and in the given order. So the caller waits
+// only for a write that is already under way. It is used by one goroutine at a time; until Wait returns, the Dir
+// belongs to it. There is nothing to close: after Wait no goroutine is left.
 type Writer struct {
 	dir     *Dir
 	pending chan outcome // gets what the write under way came to; nil where none was begun since the last Wait
@@ -41,8 +41,8 @@ func (p *Panic) String() string {
 // NewWriter returns a Writer into d.
 func NewWriter(d *Dir) *Writer { return &Writer{dir: d} }
 
-// Save begins to write the checkpoint of a step and returns while it is being written. A write under way is waited for first;
-// when that one failed, its error is returned and nothing is begun. c must not change afterwards.
+// Save begins to write the checkpoint of a step and returns before it is written. It first waits for a write under way;
+// if that failed, Save returns its error and begins nothing. c must not change afterwards.
 //
 // Another goroutine calls before, then writes, then calls after; either may be nil. An error of before is that of the
 // write: the checkpoint does not appear. after is called once the file is safe on the disk, with its path, and not when the
@@ -93,8 +93,8 @@ func (w *Writer) Failed() error {
 	}
 }
 
-// Wait returns when all that was given to Save is on the disk, with the error of the write that was under way. An error is
-// returned once.
+// Wait returns when everything given to Save is on the disk, with the error of the write that was under way. An error
+// is returned once.
 func (w *Writer) Wait() error {
 	if w.pending == nil {
 		return nil

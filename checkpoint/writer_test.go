@@ -21,8 +21,9 @@ func (s slow) createNew(p string) (file, error) {
 	return s.ram.createNew(p)
 }
 
-// TestWriterWorksInTheBackground: a snapshot costs the caller nothing while the disk is idle, and no more than the rest of the
-// write under way while it is busy. The clock is that of the bubble: it stands still but for the disk and the learning.
+// TestWriterWorksInTheBackground: a snapshot costs the caller nothing while the disk is idle, and no more than the rest
+// of the write under way while it is busy. The clock is that of the bubble: it stands still but for the disk and the
+// learning.
 func TestWriterWorksInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := newRAM()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Schema is the table of keys together with the names that the program knows. The zero value knows no names: it takes any
+// Schema is the table of keys and the names that the program knows. The zero value knows no names and accepts any
 // method with any options, which is enough to read what a program has written.
 type Schema struct {
 	Catalogue
@@ -19,7 +19,8 @@ type Catalogue struct {
 	Streams []StreamKind
 	Methods []Method
 	Tricks  []Trick
-	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is empty.
+	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is
+	// empty.
 	ParseTricks func(text string) ([]string, error)
 	LeastSide   map[string]int // by name of a network, the smallest side in pixels of the images that it takes
 }
@@ -30,14 +31,14 @@ type DataSet struct {
 	NeedsDir bool
 	Classes  int // 0: as the files have
 	Size     int // its own side in pixels; 0 is unknown
-	// Bounds of what may be asked of drawn images; all 0 for images in files.
+	// Bounds for data sets that are drawn; all 0 for images in files.
 	MinSize, MaxSize, MaxPerClass int
 }
 
 // StreamKind is what a config has to respect of a kind of stream.
 type StreamKind struct {
 	Name string
-	// CheckTasks says whether so many tasks can be made of so many classes; nil is no check.
+	// CheckTasks says whether so many tasks can be made of so many classes; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 	AllClasses bool // every task has all classes, so that there is no list of them to order
 }
@@ -62,7 +63,7 @@ type Trick struct {
 	Teacher    string // as Method.Teacher, where the method does not read the key itself
 }
 
-// Option is a setting of one method alone: true or false, text, a whole number or a number, as Default is.
+// Option is a setting of one method. Its type is that of Default: true or false, text, a whole number or a number.
 type Option struct {
 	Name    string
 	Default any
@@ -128,8 +129,8 @@ func (o Option) kind() kind {
 	return kindText
 }
 
-// conform turns a value into the type of Default where that loses nothing: a whole number for a number and the other way
-// round. What does not fit stays as it is, for Validate to tell.
+// conform converts a value to the type of Default if nothing is lost: a whole number to a number, and the other way
+// round. Other values stay as they are, and Validate reports them.
 func (o Option) conform(v any) any {
 	switch o.Default.(type) {
 	case float64:
@@ -205,7 +206,7 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// Readers lists the methods and the tricks that read a key which not everything reads; both are nil for the other keys.
+// Readers lists the methods and the tricks that read a key. Both are nil for a key that all runs read.
 func (s *Schema) Readers(key string) (methods, tricks []string) {
 	for _, m := range s.Methods {
 		if slices.Contains(m.Settings, key) {
@@ -220,7 +221,7 @@ func (s *Schema) Readers(key string) (methods, tricks []string) {
 	return methods, tricks
 }
 
-// tricks are the names that the tricks of one run stand for; nil for none and for what is no list of tricks.
+// tricks are the names in the text of the tricks of one run; nil for none and for a text that cannot be read.
 func (s *Schema) tricks(text string) []string {
 	if text == NoTrick || text == "" {
 		return nil
@@ -243,7 +244,7 @@ func TrickText(names []string) string {
 	return strings.Join(names, "+")
 }
 
-// reads says whether a run of a method with tricks reads a key that not everything reads.
+// reads says whether a run of a method with tricks reads a key that only some runs read.
 func (s *Schema) reads(method string, tricks []string, key string) bool {
 	m, _ := lookup(s.Methods, method)
 	return slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {

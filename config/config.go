@@ -2,12 +2,13 @@
 // table of all keys ([Keys]), and what comes of that table: parsing, validation, flags, the page docs/format/config.md and
 // a JSON Schema for editors.
 //
-// It is a leaf. Which methods, tricks and data sets there are it learns from a [Catalogue], which its callers hand over in
-// a [Schema]; package experiment has the one of this program. Start at [Config] and [Schema].
+// It imports no other package of this program that knows methods or data. Its callers give it the methods, tricks and
+// data sets in a [Catalogue], which is part of a [Schema]; package experiment has the one of this program. Start at
+// [Config] and [Schema].
 //
-// No library does this job: those that make flags of structs (kong, cobra) know no YAML and no lines in it, those that
-// merge sources (koanf, viper) know neither ranges nor types, and those that make a JSON Schema of structs (invopop)
-// know no flags. The YAML itself is read and written by go.yaml.in/yaml.
+// No library does this job. Libraries that make flags of structs (kong, cobra) do not read YAML with its lines.
+// Libraries that merge sources (koanf, viper) do not check ranges and types. Libraries that make a JSON Schema of
+// structs (invopop) have no flags. The YAML itself is read and written by go.yaml.in/yaml.
 package config
 
 import (
@@ -68,7 +69,7 @@ type Config struct {
 	Methods []string                  // names of the catalogue
 	Method  map[string]map[string]any // method.<name>.<option>
 	Memory  int                       // M, samples; ignored by methods without memory
-	// Classifiers are those whose predictions are evaluated: head, ncm. Accuracy and metrics are the first one's.
+	// Classifiers are the classifiers that are evaluated: head, ncm. The first one gives accuracy and metrics.
 	Classifiers []string
 	Replay      Replay
 	Network     Network
@@ -84,11 +85,12 @@ type Config struct {
 	Engine Engine
 }
 
-// Data names the data set and where it lies.
+// Data names the data set and its place.
 type Data struct {
 	Name string
 	Dir  string // folder or archive; not part of what makes two experiments the same
-	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for drawn images; 0 is the data set's own.
+	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for drawn images; 0 is the data
+	// set's own.
 	Size          int
 	TrainPerClass int
 	TestPerClass  int
@@ -234,10 +236,10 @@ func copied[T any](p *T) *T {
 // Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its historical value too.
 func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 
-// Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant which
-// lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so are those
-// of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has its historical
-// value there leaves the text as it was. What means the same has the same text.
+// Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant
+// which lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so
+// are those of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has
+// its historical value there leaves the text as it was. What means the same has the same text.
 func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
 	if c = s.settled(c); !c.Stream.normalises() {

@@ -218,8 +218,8 @@ func TestHistoricalValues(t *testing.T) {
 	}
 }
 
-// A retired key is refused where a person gives it, with what to do instead. Files of earlier programs are read, and mean what they
-// meant; a run of what is no more is refused.
+// A retired key is refused where a person gives it, with what to do instead. Files of earlier programs are read, and
+// mean what they meant; a run of what is no more is refused.
 func TestRetiredKey(t *testing.T) {
 	const key, instead = "stream.augment", "Use replay.augment (--replay-augment)"
 	for _, text := range []string{"stream: {augment: true}\n", "stream: {augment: false}\n", "stream: {augment: null}\n"} {
@@ -872,8 +872,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// checkRead holds what must hold of every config that was read, valid or not: written as YAML and as JSON it is read as the same, and of
-// a valid one each run is a valid config whose only run it is.
+// checkRead holds what must hold of every config that was read, valid or not: written as YAML and as JSON it is read as
+// the same, and of a valid one each run is a valid config whose only run it is.
 func checkRead(t *testing.T, c Config) {
 	t.Helper()
 	asYAML, err := c.YAML()
@@ -952,8 +952,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(readAll)
 }
 
-// FuzzKeys reads a config of many keys with changes in it, as JSON, which is YAML too: bytes that are drawn hardly ever get past the keys
-// to their values.
+// FuzzKeys reads a config of many keys with changes in it, as JSON, which is YAML too: bytes that are drawn hardly ever
+// get past the keys to their values.
 func FuzzKeys(f *testing.F) {
 	c := Default()
 	c.Methods, c.Tricks, c.Classifiers = []string{"er", "ewc++"}, []string{"none", "kdc+mi"}, []string{"head", "ncm"}
@@ -998,7 +998,8 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// TestLargeOptions: a number of a result's config is the same number when the config is read with the catalogue, however large.
+// TestLargeOptions: a number of a result's config is the same number when the config is read with the catalogue,
+// however large.
 func TestLargeOptions(t *testing.T) {
 	for _, number := range []string{"3", "999999999999999", "1000000000000000", "9007199254740993", "9223372036854775807", "18446744073709551615"} {
 		text := `{"methods": ["ewc++"], "method": {"ewc++": {"lambda": ` + number + `}}}`

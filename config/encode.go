@@ -206,7 +206,8 @@ func (b branch) json() any {
 	return b.value
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.ParseRecord] does of the zero Schema.
+// UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.ParseRecord] does of the
+// zero Schema.
 func (c *Config) UnmarshalJSON(text []byte) error {
 	read, err := new(Schema).ParseRecord("config", text)
 	if err != nil {

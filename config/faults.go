@@ -20,8 +20,8 @@ type faults struct {
 	more int // beyond maxFaults
 }
 
-// add notes `config: where: what is wrong. What to do.` Arguments that are costly to make are [lazy]: beyond maxFaults nobody
-// reads them.
+// add notes `config: where: what is wrong. What to do.` Arguments that are costly to make are [lazy]: beyond maxFaults
+// nobody reads them.
 func (f *faults) add(where any, format string, args ...any) {
 	if len(f.list) == maxFaults {
 		f.more++

@@ -150,8 +150,8 @@ func orNull(kind string, optional bool) any {
 	return kind
 }
 
-// bounds writes the range of a number. Where 0 stands for itself it is let in by the lower bound, as no key has negative values
-// then.
+// bounds writes the range of a number. Where 0 stands for itself it is let in by the lower bound, as no key has
+// negative values then.
 func (k Key) bounds(p map[string]any) {
 	if !k.bounded() {
 		return

@@ -34,8 +34,8 @@ type Key struct {
 	ReadBy string
 	// Historic is the value of files that were written before the key was; nil is the default.
 	Historic any
-	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it, flags and people's
-	// files may not, and no run has another value than the zero one.
+	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it,
+	// flags and people's files may not, and no run has another value than the zero one.
 	Retired string
 	Instead string // the key that took its place
 
@@ -137,8 +137,8 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Engine.Convolution }},
 }
 
-// AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that differ in any of
-// them are of different experiments.
+// AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that
+// differ in any of them are of different experiments.
 func AllKeys() []Key { return slices.Clone(table) }
 
 // Keys is AllKeys without those that are retired.

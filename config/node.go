@@ -6,7 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fromNode reads a value of exactly this kind: no quoted number becomes a number, no number text, no fraction a whole number.
+// fromNode reads a value of exactly this kind: no quoted number becomes a number, no number text, no fraction a whole
+// number.
 func (k kind) fromNode(n *yaml.Node) (any, error) {
 	switch k {
 	case kindTexts:

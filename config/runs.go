@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Resolved returns a copy of c in which what depends on circumstances is filled in: drop_last by protocol, tricks in their
-// order, the options of the listed methods by their defaults, and memory 0 where no method of the list keeps one. Eval stays
-// empty until the scenario of the stream is known, and the engine until a machine is at hand.
+// Resolved returns a copy of c in which what depends on circumstances is filled in: drop_last by protocol, tricks in
+// their order, the options of the listed methods by their defaults, and memory 0 where no method of the list keeps one.
+// Eval stays empty until the scenario of the stream is known, and the engine until a machine is at hand.
 func (s *Schema) Resolved(c Config) Config {
 	c = c.Clone()
 	if len(s.Methods) > 0 && !slices.ContainsFunc(c.Methods, s.mayUseMemory) {
@@ -49,9 +49,9 @@ func (s *Schema) Resolved(c Config) Config {
 	return c
 }
 
-// Recorded returns a copy of a config that a program wrote in which the options of the listed methods that it lacks have their
-// historical values: they were not there yet. A record that was read without this catalogue, such as the config of a result,
-// goes through it before it is run again.
+// Recorded returns a copy of a config that a program wrote in which the options of the listed methods that it lacks
+// have their historical values: they were not there yet. A record that was read without this catalogue, such as the
+// config of a result, goes through it before it is run again.
 func (s *Schema) Recorded(c Config) Config {
 	c = c.Clone()
 	for _, m := range s.Methods {
@@ -64,8 +64,8 @@ func (s *Schema) Recorded(c Config) Config {
 	return c
 }
 
-// normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for each
-// channel is found when the data are opened.
+// normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for
+// each channel is found when the data are opened.
 func (s Stream) normalises() bool {
 	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) || slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
 }
@@ -76,11 +76,11 @@ func (s *Schema) mayUseMemory(name string) bool {
 	return !known || m.UsesMemory
 }
 
-// Runs are the resolved configs of the single runs of c, each one method with its tricks, its options and its seed, in the
-// order in which they start: seed by seed, and for each seed the methods in the order of the list, each with all its tricks
-// in that order, so that an experiment that is stopped early leaves comparable runs. A setting that nothing in a run reads has
-// its default there, so that the run is the same whatever other methods stood beside it. Running one of them again gives
-// the same run.
+// Runs are the resolved configs of the single runs of c, each one method with its tricks, its options and its seed, in
+// the order in which they start: seed by seed, and for each seed the methods in the order of the list, each with all
+// its tricks in that order, so that an experiment that is stopped early leaves comparable runs. A setting that nothing
+// in a run reads has its default there, so that the run is the same whatever other methods stood beside it. Running one
+// of them again gives the same run.
 func (s *Schema) Runs(c Config) []Config {
 	c = s.Resolved(c)
 	var runs []Config
@@ -130,8 +130,8 @@ func (s *Schema) run(c Config) Config {
 	return s.settled(c)
 }
 
-// settled writes in one way what may be said in several: a setting of another network has its historical value, and a size or an
-// order that are there anyway are not given.
+// settled writes in one way what may be said in several: a setting of another network has its historical value, and a
+// size or an order that are there anyway are not given.
 func (s *Schema) settled(c Config) Config {
 	historic := Historic()
 	for _, k := range table {

@@ -228,8 +228,8 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 	}
 }
 
-// checkOptions holds the options given for a method against what the catalogue declares, and counts the faults; f may be nil.
-// Options for a method that is not in the list are allowed: a config may serve several lists.
+// checkOptions holds the options given for a method against what the catalogue declares, and counts the faults; f may
+// be nil. Options for a method that is not in the list are allowed: a config may serve several lists.
 func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 	var found faults
 	for _, name := range sortedKeys(c.Method[m.Name]) {

@@ -219,8 +219,9 @@ func FuzzCIFARRecords(f *testing.F) {
 	})
 }
 
-// FuzzCIFARArchive reads the fuzzer's bytes as an archive, as what a gzip file holds, and as the three files in an archive: a gzip
-// file has a sum at its end and each entry of a tar file one at its start, which bytes that were drawn hardly ever have.
+// FuzzCIFARArchive reads the fuzzer's bytes as an archive, as what a gzip file holds, and as the three files in an
+// archive: a gzip file has a sum at its end and each entry of a tar file one at its start, which bytes that were drawn
+// hardly ever have.
 func FuzzCIFARArchive(f *testing.F) {
 	files := cifarFiles()
 	train, test, names := files["train.bin"], files["test.bin"], files["fine_label_names.txt"]
@@ -268,8 +269,8 @@ func summedTar(b []byte) []byte {
 	return b
 }
 
-// decode calls read, which decodes size bytes. It holds that no more is allocated than they may ask for, that a message shows nothing raw,
-// and what holds of every set; it returns nil where there is none.
+// decode calls read, which decodes size bytes. It holds that no more is allocated than they may ask for, that a message
+// shows nothing raw, and what holds of every set; it returns nil where there is none.
 func decode(t *testing.T, size int, read func() (*Set, error)) *Set {
 	t.Helper()
 	var set *Set

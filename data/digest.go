@@ -8,13 +8,14 @@ import (
 	"math"
 )
 
-// digest is the SHA-256 of all of the decoded set that a stream can depend on: the four extents C, H, W, K, then for Train and
-// Test the number of images, the labels and the pixels, all numbers as little-endian uint32. So a folder, an archive and an
-// .npz file of the same images in the same order have one digest.
+// digest is the SHA-256 of all of the decoded set that a stream can depend on: the four extents C, H, W, K, then for
+// Train and Test the number of images, the labels and the pixels, all numbers as little-endian uint32. So a folder, an
+// archive and an .npz file of the same images in the same order have one digest.
 //
-// A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both halves, how
-// many indices there are and the indices; one with strengths with "strength" and, for both halves, how many there are and
-// their bits. A set without them ends before. Names of classes and domains are left out: no stream splits by them.
+// A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both
+// halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
+// there are and their bits. A set without them ends before. Names of classes and domains are left out: no stream splits
+// by them.
 func digest(s *Set) string {
 	h := sha256.New()
 	word := func(v int) { writeWord(h, uint32(v)) }

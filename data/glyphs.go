@@ -35,8 +35,8 @@ var glyphsInfo = Info{
 	open: openGlyphs,
 }
 
-// glyphClasses are the characters, one class each: digits and Latin, Greek and Cyrillic letters. Characters that differ only
-// in size or in their alphabet are left out (O o 0, C c, P and Greek Ρ, …).
+// glyphClasses are the characters, one class each: digits and Latin, Greek and Cyrillic letters. Characters that differ
+// only in size or in their alphabet are left out (O o 0, C c, P and Greek Ρ, …).
 const glyphClasses = "0123456789" +
 	"ABCDEFGHJKLMNPQRSTUVWXYZ" +
 	"abdefghijmnqrt" +

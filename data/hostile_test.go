@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// zeros is a deflate stream of n MiB of zeros that stand after head. A block of a MiB is compressed once and repeated: it refers
-// to nothing before it.
+// zeros is a deflate stream of n MiB of zeros that stand after head. A block of a MiB is compressed once and repeated:
+// it refers to nothing before it.
 func zeros(t *testing.T, head []byte, n int) []byte {
 	t.Helper()
 	block := func(b []byte) []byte {
@@ -133,7 +133,8 @@ func TestNPZLimit(t *testing.T) {
 	}
 }
 
-// TestNothingOfAFileReachesTheTerminalRaw: file names, array names, types and class names are shown without control characters.
+// TestNothingOfAFileReachesTheTerminalRaw: file names, array names, types and class names are shown without control
+// characters.
 func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 	// A terminal takes this for a new title and a wish to clear the screen.
 	const evil = "\x1b]0;owned\x07\x1b[2J"

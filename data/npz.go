@@ -28,8 +28,8 @@ var npzInfo = Info{
 // maxNPZBytes is the largest set that is read, 16 GiB: more would not fit beside a network on the machines in view.
 const maxNPZBytes = 16 << 30
 
-// A small file must not take a large memory. Photographs compress two or three times and black drawings on white thirty times, but
-// zeros a thousand times: 16 MB of them are 16 GB.
+// A small file must not take a large memory. Photographs compress two or three times and black drawings on white thirty
+// times, but zeros a thousand times: 16 MB of them are 16 GB.
 const (
 	freeNPZBytes = 256 << 20 // a set of any file may take so many bytes
 	maxNPZRatio  = 32        // or so many for each byte of the file

@@ -309,8 +309,9 @@ func written(set *Set) []byte {
 	return packArrays(entries[0], entries[1], entries[2], entries[3])
 }
 
-// FuzzNPZ reads the fuzzer's bytes as a file, and as the four arrays of one: packed here, they have the sums and lengths of an
-// archive, which bytes that were drawn hardly ever have. What is read must be read as the same once it is written again.
+// FuzzNPZ reads the fuzzer's bytes as a file, and as the four arrays of one: packed here, they have the sums and
+// lengths of an archive, which bytes that were drawn hardly ever have. What is read must be read as the same once it is
+// written again.
 func FuzzNPZ(f *testing.F) {
 	add := func(file []byte, a map[string]array) {
 		f.Add(file, a["x_train"].bytes(), a["y_train"].bytes(), a["x_test"].bytes(), a["y_test"].bytes())

@@ -11,8 +11,8 @@ import (
 	"ocl/metric"
 )
 
-// TestErrorAnalysis of every method with a memory and of finetune agrees with the accuracies, class by class and task by task, for each
-// classifier; only those that predict by logits have logits.
+// TestErrorAnalysis of every method with a memory and of finetune agrees with the accuracies, class by class and task
+// by task, for each classifier; only those that predict by logits have logits.
 func TestErrorAnalysis(t *testing.T) {
 	t.Parallel()
 	c := tiny()

@@ -24,8 +24,8 @@ import (
 	"ocl/stream"
 )
 
-// Evaluations in the middle of tasks change no bit of the training, whatever the method: results and learners are the same but for
-// what was asked for.
+// Evaluations in the middle of tasks change no bit of the training, whatever the method: results and learners are the
+// same but for what was asked for.
 func TestEvalEveryChangesNoBit(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"er", "gdumb", "icarl", "agem", "offline"} {
@@ -141,8 +141,8 @@ func sleeping(o Options, every, steps int) Options {
 	return o
 }
 
-// Long work inside Observe tells how far it is, is stopped by the context and saved in its middle, also by the clock, and the run
-// goes on to the same bits.
+// Long work inside Observe tells how far it is, is stopped by the context and saved in its middle, also by the clock,
+// and the run goes on to the same bits.
 func TestLongObserve(t *testing.T) {
 	t.Parallel()
 	c := one("er")
@@ -352,7 +352,8 @@ func TestSeedsVaryApart(t *testing.T) {
 	}
 }
 
-// Two engines in one process give what each gives by itself; the config of a run repeats it, whatever the machine would choose.
+// Two engines in one process give what each gives by itself; the config of a run repeats it, whatever the machine would
+// choose.
 func TestEngineIsPartOfTheConfig(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")

@@ -22,7 +22,7 @@ type classifiers struct {
 	plain  bool          // without error analysis
 }
 
-// newClassifiers refuses class means of a learner that does not show a memory.
+// newClassifiers refuses class means for a learner without a memory.
 func newClassifiers(names []string, l ocl.Learner) (classifiers, error) {
 	c := classifiers{names: names, labels: make([][]ocl.Label, len(names))}
 	c.open, _ = l.(learner.Open)
@@ -38,7 +38,7 @@ func newClassifiers(names []string, l ocl.Learner) (classifiers, error) {
 	return c, nil
 }
 
-// fit finds the class means of the memory as it is, if they are wanted.
+// fit computes the class means of the present memory, if they are wanted.
 func (c *classifiers) fit(ctx context.Context) error {
 	if c.ncm == nil {
 		return nil
@@ -58,7 +58,7 @@ func (c *classifiers) byLogits(i int) bool {
 	return c.names[i] == config.ClassifierHead && c.open != nil && c.open.Parts().ByLogits
 }
 
-// room is labels with space for n.
+// room is labels, with space for n of them.
 func room(labels []ocl.Label, n int) []ocl.Label {
 	if cap(labels) < n {
 		return make([]ocl.Label, n)
@@ -66,8 +66,8 @@ func room(labels []ocl.Label, n int) []ocl.Label {
 	return labels[:n]
 }
 
-// predict sets the labels of all classifiers for the images x, by one pass through the network where the learner shows it. It
-// returns the logits [B,K] of that pass, nil without.
+// predict sets the labels of all classifiers for the images x, with one pass through the network if the learner shows
+// it. It returns the logits [B,K] of that pass, or nil.
 func (c *classifiers) predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.Tensor, err error) {
 	var out nn.Outputs
 	if c.open != nil {

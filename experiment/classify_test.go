@@ -25,8 +25,8 @@ func withMemory() []string {
 	return names
 }
 
-// TestClassifiersSideBySide: of every method with a memory the head's numbers are the same bits with and without ncm, and those
-// of ncm the same as the second and as the only classifier; iCaRL's own rule is ncm.
+// TestClassifiersSideBySide: of every method with a memory the head's numbers are the same bits with and without ncm,
+// and those of ncm the same as the second and as the only classifier; iCaRL's own rule is ncm.
 func TestClassifiersSideBySide(t *testing.T) {
 	t.Parallel()
 	c := tiny()

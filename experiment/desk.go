@@ -9,7 +9,7 @@ import (
 	"ocl/experiment/result"
 )
 
-// desk is where a run writes: its folder and the files in it. The zero value writes nowhere.
+// desk is where a run writes: its folder and the files in it. The zero value writes nothing.
 type desk struct {
 	folder  string // "" writes nothing
 	lock    *folderLock
@@ -17,8 +17,8 @@ type desk struct {
 	store   *snapshots
 }
 
-// claim makes the folder and locks it for the run, takes away what crashes left, and puts the run's config there. It returns the
-// result of a run that ended before.
+// claim makes the folder and locks it for the run, removes files that crashes left, and writes the config of the run.
+// It returns the result if the run has ended before.
 func (d *desk) claim(j Job) (kept *result.Result, err error) {
 	if err := checkpoint.MakeFolder(d.folder); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
@@ -38,7 +38,7 @@ func (d *desk) claim(j Job) (kept *result.Result, err error) {
 	return nil, d.writeConfig(j)
 }
 
-// writeConfig puts the config of the run into its folder, where a checkpoint does not say it to people.
+// writeConfig writes the config of the run into its folder, for people: they cannot read it in a checkpoint.
 func (d *desk) writeConfig(j Job) error {
 	path := filepath.Join(d.folder, RunConfigFile)
 	if _, err := os.Stat(path); err == nil {
@@ -54,7 +54,7 @@ func (d *desk) writeConfig(j Job) error {
 	return nil
 }
 
-// openJournal opens the events of the run and cuts them to length bytes. whole is false where events before are missing.
+// openJournal opens the events of the run and cuts them to length bytes. whole is false if earlier events are missing.
 func (d *desk) openJournal(length int64, j Job) (whole bool, err error) {
 	path := filepath.Join(d.folder, EventsFile)
 	if d.journal, whole, err = openJournal(path, length, j.id, j.Key); err != nil {
@@ -66,8 +66,8 @@ func (d *desk) openJournal(length int64, j Job) (whole bool, err error) {
 	return whole, nil
 }
 
-// finish puts the result into the folder. The checkpoint of a run that ended goes away unless it is to be kept; it goes last, so
-// that a crash in between loses nothing.
+// finish writes the result into the folder. It removes the checkpoint of a run that has ended, unless it is to be kept;
+// this is the last action, so that a crash loses nothing.
 func (d *desk) finish(res *result.Result, keep bool, note func(string)) error {
 	if d.folder == "" {
 		return nil
@@ -94,7 +94,7 @@ func (d *desk) finish(res *result.Result, keep bool, note func(string)) error {
 	return nil
 }
 
-// close ends what is under way; what matters was told by the last save, and synced with it.
+// close ends what is under way. What matters was reported and synced with the last save.
 func (d *desk) close() {
 	defer d.lock.unlock()
 	defer func() { _ = d.journal.close() }()

@@ -13,8 +13,8 @@ import (
 	"ocl/nn"
 )
 
-// lastStep is an experiment of one step, so that the first step is the last: its loss is that of a fresh network and finite, and
-// nobody computes another one. The learning rate is beyond what float32 bears.
+// lastStep is an experiment of one step, so that the first step is the last: its loss is that of a fresh network and
+// finite, and nobody computes another one. The learning rate is beyond what float32 bears.
 func lastStep(method, trick string) config.Config {
 	c := one(method)
 	c.Data = config.Data{Name: "glyphs", Size: 8, TrainPerClass: 1, TestPerClass: 2}
@@ -24,7 +24,8 @@ func lastStep(method, trick string) config.Config {
 	return c
 }
 
-// TestLastStepDiverges: a network that the very last step broke is not evaluated as if it were fine, whatever predicts by it.
+// TestLastStepDiverges: a network that the very last step broke is not evaluated as if it were fine, whatever predicts
+// by it.
 func TestLastStepDiverges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -79,7 +80,8 @@ func TestLastStepDiverges(t *testing.T) {
 	}
 }
 
-// steep is a learner whose learning rate rises beyond all bounds before a certain step, or before the end of a certain task.
+// steep is a learner whose learning rate rises beyond all bounds before a certain step, or before the end of a certain
+// task.
 type steep struct {
 	learner.Bounded
 	step, end int // counted from 1; 0 is never
@@ -101,7 +103,8 @@ func (s *steep) EndTask(ctx context.Context) error {
 	return s.Bounded.EndTask(ctx)
 }
 
-// TestLastStepOfManyDiverges: the last step of the last task, and the last step of the last review; what was measured before stays.
+// TestLastStepOfManyDiverges: the last step of the last task, and the last step of the last review; what was measured
+// before stays.
 func TestLastStepOfManyDiverges(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*steep{"step": {step: 60}, "review": {end: 5}} {

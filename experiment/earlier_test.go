@@ -46,8 +46,8 @@ var earlier = []struct {
 	{"mir", "mir", "kdc+mi", map[string]string{"replay.teacher": "evaluation"}, 9, false},
 }
 
-// TestEarlierCheckpointsAreContinued: a checkpoint that the program wrote earlier is loaded, is written again in the same bytes,
-// and the run that goes on from it ends as one that was never stopped.
+// TestEarlierCheckpointsAreContinued: a checkpoint that the program wrote earlier is loaded, is written again in the
+// same bytes, and the run that goes on from it ends as one that was never stopped.
 func TestEarlierCheckpointsAreContinued(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
@@ -105,8 +105,8 @@ func TestEarlierCheckpointsAreContinued(t *testing.T) {
 	}
 }
 
-// stopForEarlier stops a run at a step, or behind it where the checkpoint of the step is to be the one after an evaluation. It
-// returns the folder with the checkpoints.
+// stopForEarlier stops a run at a step, or behind it where the checkpoint of the step is to be the one after an
+// evaluation. It returns the folder with the checkpoints.
 func stopForEarlier(t *testing.T, c config.Config, out string, step int, tested bool) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -129,8 +129,8 @@ func stopForEarlier(t *testing.T, c config.Config, out string, step int, tested 
 	return filepath.Join(out, jobsOf(t, c)[0].Folder, CheckpointDir)
 }
 
-// checkWrittenAgain loads a file into a fresh run and saves that: the same sections in the same order, with the same bytes. The
-// config is left out, which has the keys of the program that writes it.
+// checkWrittenAgain loads a file into a fresh run and saves that: the same sections in the same order, with the same
+// bytes. The config is left out, which has the keys of the program that writes it.
 func checkWrittenAgain(t *testing.T, c config.Config, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -44,7 +44,7 @@ func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner) (e evaluator, e
 	return e, err
 }
 
-// prepare lets a learner work that does so before an evaluation. It looks at ctx.
+// prepare lets a learner prepare for an evaluation, if it does so. It ends when ctx does.
 func (e *evaluator) prepare(ctx context.Context) error {
 	if p, ok := e.learner.(ocl.Preparer); ok {
 		return p.Prepare(ctx)
@@ -198,8 +198,8 @@ func (r *run) evaluate(ctx context.Context) error {
 	return r.tell(Evaluated{Task: r.at.task, Step: r.at.step, Accuracy: nullable(found[0].accuracy)})
 }
 
-// evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen. It changes no bit of
-// the training.
+// evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It
+// does not change the training.
 func (r *run) evaluateBetween(ctx context.Context) error {
 	if err := r.desk.journal.flush(); err != nil { // the next line may come late
 		return err

@@ -15,7 +15,7 @@ import (
 	"ocl/nn"
 )
 
-// Options are how an experiment is run; none of them moves a number.
+// Options are how an experiment is run; no result depends on them.
 type Options struct {
 	Out             string // experiment folder; "" writes nothing
 	Force           bool   // remove the experiment that is in Out, the same or another, and start again
@@ -25,12 +25,12 @@ type Options struct {
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
 
-	// What results say of the program: its version, its revision ("" asks the build) and its command line.
+	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
 	Command           []string
 
-	// Events returns the observers of a job; nil watches nothing. It is called when the job begins, by the goroutine of the run,
-	// and once more where a run that was at work elsewhere is tried again.
+	// Events returns the observers of a job; nil is no observer. The goroutine of the run calls it when the job begins,
+	// and once more when it tries again a run that another process had locked.
 	Events func(Job) Events
 
 	hooks hooks
@@ -43,9 +43,9 @@ type hooks struct {
 	stream          func(view) view
 }
 
-// Events is what observers of a run may watch; nil fields are no-ops, none can change the run. They are called from the
-// goroutine of the run, in order, and the run waits for them; runs at once call theirs at the same time, so observers
-// that share something lock it. A run that is kept because it was finished before calls only Begin, Note and End.
+// Events are the observers of a run; nil fields do nothing, and no observer can change the run. The goroutine of the
+// run calls them in order and waits for them. Simultaneous runs call theirs at the same time, so observers must lock
+// what they share. A run that is kept because it had finished before calls only Begin, Note and End.
 type Events struct {
 	Begin        func(Job, ocl.StreamInfo, Plan)
 	TaskBegin    func(ocl.TaskInfo)
@@ -65,8 +65,8 @@ type Evaluated struct {
 	Accuracy []*float64 // by test set, nil where not evaluated
 }
 
-// Experiment is a config whose data are open: a plan of jobs, each of which can be run by itself, in another process too. It
-// may be used by several goroutines.
+// Experiment is a config with its data in memory: a list of jobs, each of which can be run by itself, also in another
+// process. Several goroutines may use it.
 type Experiment struct {
 	opts    Options
 	config  config.Config // resolved
@@ -80,8 +80,9 @@ type Experiment struct {
 	ready bool // the folder is set up
 }
 
-// Open checks a config, opens and hashes its data once and plans its jobs. It writes nothing. What is wrong with the config,
-// with the data, or with how they fit together is an error here, and so is an engine that this machine does not have.
+// Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing. It is an error if
+// something is wrong with the config or the data, if they do not fit together, or if this machine does not have the
+// engine.
 func Open(c config.Config, o Options) (*Experiment, error) {
 	if o.DataDir != "" {
 		c.Data.Dir = o.DataDir
@@ -222,7 +223,7 @@ func (x *Experiment) examine(j Job) error {
 	return nil
 }
 
-// defaultEval is what is tested after each task when the config does not say.
+// defaultEval is what is tested after each task if the config does not say.
 func defaultEval(s ocl.Scenario) string {
 	if s == ocl.DomainIncremental {
 		return config.EvalAll

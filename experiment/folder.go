@@ -22,18 +22,18 @@ const (
 	CheckpointDir = "checkpoint"
 )
 
-// report is the lock file of package report, which may be there before an experiment is.
+// report is the lock file of package report, which may exist before the experiment.
 const report = ".report.lock"
 
 // olderSteps is the file in which programs before keys wrote the steps of a run.
 const olderSteps = "steps.csv"
 
-// SetUp makes Options.Out the folder of the experiment, as Run does first: so that one that may not be used is told before
-// anything else. Without a folder it does nothing.
+// SetUp makes Options.Out the folder of the experiment, as Run does first. So a folder that may not be used is reported
+// before anything else. Without a folder it does nothing.
 func (x *Experiment) SetUp() error { return x.prepareFolder() }
 
-// enter sets the folder up and keeps others from removing what is in it, until the lock is unlocked. Without a folder the lock is
-// nil.
+// enter sets up the folder. Until the lock is unlocked, others cannot remove what is in it. Without a folder the lock
+// is nil.
 func (x *Experiment) enter() (*folderLock, error) {
 	if err := x.prepareFolder(); err != nil || x.opts.Out == "" {
 		return nil, err
@@ -41,9 +41,10 @@ func (x *Experiment) enter() (*folderLock, error) {
 	return lockFolder(x.opts.Out, UseFile, together)
 }
 
-// prepareFolder makes Options.Out the folder of the experiment: new, or one that holds it already, or holds runs that are all
-// among its own. Another experiment is refused. With Options.Force what experiments wrote there is removed first, and nothing
-// else. The folder is locked meanwhile, so that two processes that set it up take turns.
+// prepareFolder makes Options.Out the folder of the experiment. The folder may be new, or have this experiment, or one
+// whose runs are all among ours. Another experiment is refused. With Options.Force, the files that experiments wrote
+// there are removed first, and nothing else. The folder is locked meanwhile, so that two processes set it up one after
+// the other.
 func (x *Experiment) prepareFolder() error {
 	x.setup.Lock()
 	defer x.setup.Unlock()
@@ -90,8 +91,8 @@ func (x *Experiment) setUpFolder() error {
 	return nil
 }
 
-// examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the experiment
-// may not use is an error.
+// examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the
+// experiment may not use is an error.
 func (x *Experiment) examineFolder() (same bool, err error) {
 	out := x.opts.Out
 	entries, err := os.ReadDir(out)
@@ -148,8 +149,8 @@ func (x *Experiment) remedyFor(old config.Config) string {
 	return "Choose another --out, or replace it with --force"
 }
 
-// checkStrays refuses a folder with a run that has the config of one of our runs, but was made with other data, another numbers
-// version or another engine. The experiment would mix runs that cannot be compared.
+// checkStrays refuses a folder with a run that has the config of one of our runs, but was made with other data, another
+// numbers version or another engine. The experiment would mix runs that cannot be compared.
 func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	keys, byConfig, schema := map[string]bool{}, map[string]Job{}, Schema()
 	for _, j := range x.jobs {
@@ -181,8 +182,8 @@ type trace struct {
 	id    identity // its numbers are 0 if no file says what the run was made with
 }
 
-// madeIn looks for a run in a folder. The first line of its events says what it was made with. If that is missing, its result
-// or a checkpoint says it.
+// madeIn looks for a run in a folder. The first line of its events says what it was made with. If that is missing, its
+// result or a checkpoint says it.
 func madeIn(folder string) (t trace) {
 	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
 	if err != nil {
@@ -221,8 +222,8 @@ func madeIn(folder string) (t trace) {
 	return t
 }
 
-// onlyOurs tells whether a folder without config is free for us: empty but for the lock file and the config that a crash
-// left half written.
+// onlyOurs tells whether a folder without config may be used: it has only lock files and a config that a crash left
+// half written.
 func onlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
 		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
@@ -232,8 +233,9 @@ func onlyOurs(entries []os.DirEntry) bool {
 	return true
 }
 
-// clearExperiment removes the files that experiments wrote below out, their report, and folders left empty. A run that is at work
-// is an error, before anything is removed. The config goes last: until then the folder is known as an experiment's.
+// clearExperiment removes the files that experiments wrote below out, their report, and folders that are then empty. It
+// is an error, and nothing is removed, if a run there is at work. The config is removed last: until then the folder is
+// known as that of an experiment.
 func clearExperiment(out string) error {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -286,8 +288,8 @@ func holdsRun(folder string) bool {
 	return err == nil
 }
 
-// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it. The config goes last: until then the
-// folder is known as a run's.
+// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it. The config is removed
+// last: until then the folder is known as that of a run.
 func clearRun(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -347,8 +349,8 @@ func removeMatching(folder string, patterns []string) error {
 	return nil
 }
 
-// keptResult returns the result of a run that ended before, nil when the run has to start or go on. A result of another key is
-// refused: it was put there by hand.
+// keptResult returns the result if the run has ended before, and nil if the run must start or continue. A result with
+// another key is refused: somebody put it there by hand.
 func keptResult(folder string, j Job) (*result.Result, error) {
 	path := filepath.Join(folder, ResultFile)
 	r, err := result.Read(path)

@@ -308,8 +308,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A folder with a run of the same config but other data, or of an older program, is refused: results of both would stand side by
-// side.
+// A folder with a run of the same config but other data, or of an older program, is refused: results of both would
+// stand side by side.
 func TestStrayRunsRefused(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")

@@ -15,8 +15,9 @@ import (
 	"ocl/learner/learnertest"
 )
 
-// FuzzCheckpoint loads checkpoints of a run with sections changed, at a few instants of it. A checkpoint is refused, or it is what the run
-// writes again; the run then goes on to its end or to an error, and what it leaves is a result that can be read.
+// FuzzCheckpoint loads checkpoints of a run with sections changed, at a few instants of it. A checkpoint is refused, or
+// it is what the run writes again; the run then goes on to its end or to an error, and what it leaves is a result that
+// can be read.
 func FuzzCheckpoint(f *testing.F) {
 	c := one("er")
 	c.Data.TrainPerClass, c.Data.TestPerClass, c.Data.Size = 1, 1, 8

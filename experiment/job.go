@@ -14,8 +14,8 @@ type Job struct {
 	Tricks       []string // names; nil is none
 	Seed         uint64
 	Config       config.Config // of this run alone, resolved: running it again gives the same run
-	// Key is the hash of all that the numbers of the run are a function of: its config but for places, the digest of the data,
-	// the numbers version, the kernel set and the algorithm of convolutions. 64 hexadecimal digits.
+	// Key is the hash of everything that the numbers of the run depend on: its config without places, the digest of the
+	// data, the numbers version, the kernel set and the algorithm of convolutions. It has 64 hexadecimal digits.
 	Key    string
 	Folder string // the name of its folder in the experiment's, such as "er-m5000-s3-1f2e3d4c"
 
@@ -28,8 +28,9 @@ func (j Job) Name() string { return strings.Join(append([]string{j.Method}, j.Tr
 // keyDigits is how many digits of the key a folder's name has.
 const keyDigits = 8
 
-// nameFolders gives each job a folder of its own: <method>_<trick>-m<capacity>-s<seed>-<digits of the key>, without -m where the
-// method has no memory and with as many tricks as there are. Where two keys begin alike the names have more digits.
+// nameFolders gives each job its own folder: <method>_<trick>-m<capacity>-s<seed>-<digits of the key>, with all its
+// tricks, and without -m if the method has no memory. If two keys begin with the same digits, the names have more
+// digits.
 func nameFolders(jobs []Job) {
 	for digits := keyDigits; ; digits++ {
 		taken := map[string]string{}
@@ -58,8 +59,8 @@ func folderName(j Job, digits int) string {
 	return fmt.Sprintf("%s-s%d-%s", name, j.Seed, j.Key[:digits])
 }
 
-// sanitised makes a name fit for a folder on every system: a plus sign becomes p (ewc++ is ewcpp), an asterisk s (kdc* is
-// kdcs), other characters than letters, digits, dot, underscore and hyphen become hyphens.
+// sanitised makes the name of a folder that every system accepts: a plus sign becomes p (ewc++ is ewcpp), an asterisk s
+// (kdc* is kdcs), and all characters other than letters, digits, dot, underscore and hyphen become hyphens.
 func sanitised(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

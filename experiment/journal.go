@@ -18,8 +18,8 @@ import (
 // flushAfter is how long a line of the journal may wait before others can read it.
 const flushAfter = time.Second
 
-// journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint remembers its length, and a resumed run cuts
-// what came after it. The nil journal writes nothing.
+// journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint saves its length, and a resumed run
+// removes what was written later. The nil journal writes nothing.
 type journal struct {
 	file    *os.File
 	buf     *bufio.Writer
@@ -28,8 +28,8 @@ type journal struct {
 	flushed time.Time
 }
 
-// openJournal opens the file and cuts it to length bytes; 0 starts it anew. found is false when the file is shorter than
-// that: the events before are then missing from it.
+// openJournal opens the file and cuts it to length bytes; 0 starts a new file. found is false if the file is shorter,
+// so that earlier events are missing.
 func openJournal(path string, length int64, id identity, key string) (j *journal, found bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -73,9 +73,9 @@ func (j *journal) add(e result.Event) error {
 	return j.write(append(text, '\n'))
 }
 
-// step writes an event of a learner step. It is [journal.add] without its allocations, as there are many: the 1-based step, the
-// 0-based task, the loss, and the share of the task's incoming samples so far whose label was predicted before they were
-// learned.
+// step writes an event of a learner step: the 1-based step, the 0-based task, the loss, and the share of the incoming
+// samples of the task so far that were classified correctly before they were learned. It does not allocate as
+// [journal.add] does, because there are many steps.
 func (j *journal) step(at position, s ocl.StepStats) error {
 	if j == nil {
 		return nil
@@ -145,7 +145,7 @@ func (j *journal) flush() error {
 	return j.told(j.buf.Flush())
 }
 
-// sync makes what was flushed safe on the disk. Another goroutine than that of the run may call it.
+// sync makes what was flushed safe on the disk. Another goroutine may call it.
 func (j *journal) sync() error { return j.told(j.file.Sync()) }
 
 func (j *journal) close() error {

@@ -13,9 +13,9 @@ import (
 	"ocl/experiment/result"
 )
 
-// Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config of that
-// same run with its engine. With an error, c is what could be read. notes are for the person: that another numbers version
-// made the result, so that the same run may end in other numbers.
+// Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config
+// of that same run with its engine. With an error, c is what could be read. notes are for the person: that another
+// numbers version made the result, so that the same run may end in other numbers.
 func Load(path string) (c config.Config, notes []string, err error) {
 	c = config.Default()
 	text, err := readSome(path)
@@ -52,8 +52,8 @@ func Load(path string) (c config.Config, notes []string, err error) {
 // maxResult is the most that is read of a JSON file: what package result reads, and a byte that shows that there is more.
 const maxResult = 64<<20 + 1
 
-// readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a disk image
-// or an endless pipe is not read into memory first.
+// readSome reads at most as much of a file as a config or a result can have. The parsers refuse longer files, and a
+// disk image or an endless pipe is not read into memory first.
 func readSome(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -78,8 +78,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestEarlierAugmentation: what an earlier program made on a stream that cropped images is read. No run of it goes on or is repeated, as
-// this program has no such stream; the message says what there is instead.
+// TestEarlierAugmentation: what an earlier program made on a stream that cropped images is read. No run of it goes on
+// or is repeated, as this program has no such stream; the message says what there is instead.
 func TestEarlierAugmentation(t *testing.T) {
 	const instead = "stream.augment: true is a setting of an older ocl. Set it to false and use replay.augment, or use the older ocl"
 	switchedOn := func(from, to string) {

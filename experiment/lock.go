@@ -13,8 +13,8 @@ import (
 
 // Files that processes lock. They are empty and never removed: otherwise two processes could lock two files of one name.
 const (
-	// LockFile is locked in the folder of a run while the run is at work, and in the folder of an experiment while the folder is
-	// set up.
+	// LockFile is locked in the folder of a run while the run is at work, and in the folder of an experiment while the
+	// folder is set up.
 	LockFile = ".lock"
 	// UseFile is locked in the folder of an experiment by all processes that run it. Nothing is removed there meanwhile.
 	UseFile = ".use"

@@ -14,8 +14,8 @@ import (
 // errInterrupted ends a loop whose context was cancelled.
 var errInterrupted = errors.New("interrupted")
 
-// loop learns and evaluates the tasks that are left. It returns nil at the end of the stream, errInterrupted after ctx
-// was cancelled, and an error that wraps ocl.ErrDiverged when the loss is no number, or when the learner answers with none.
+// loop learns and evaluates the tasks that are left. It returns nil at the end of the stream and errInterrupted after
+// ctx was cancelled. The error wraps ocl.ErrDiverged if the loss or an output of the network is not a finite number.
 func (r *run) loop(ctx context.Context) error {
 	for tasks := r.stream.Info().Tasks; r.at.task < len(tasks); {
 		if ctx.Err() != nil {
@@ -46,7 +46,7 @@ func (r *run) stop() error {
 	return errInterrupted
 }
 
-// stopOn is stop where err says that ctx ended, else err.
+// stopOn is stop if err says that ctx has ended, and err otherwise.
 func (r *run) stopOn(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return r.stop()
@@ -54,7 +54,8 @@ func (r *run) stopOn(ctx context.Context, err error) error {
 	return err
 }
 
-// interruptedBy is errInterrupted when err is how a learner says that ctx ended: the last checkpoint then stands.
+// interruptedBy is errInterrupted if err says that ctx has ended, and err otherwise. The run then continues from its
+// last checkpoint.
 func interruptedBy(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return errInterrupted
@@ -108,8 +109,8 @@ func (r *run) beginTask(task ocl.TaskInfo) error {
 	return nil
 }
 
-// step observes a batch, and evaluates and saves after it where that is due. The seconds of the step count from start, when the
-// batch began to be made.
+// step observes a batch, and then evaluates and saves if that is due. start is the time at which the batch began to be
+// made; the seconds of the step count from there.
 func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
 	r.found.seconds.Train += time.Since(start).Seconds()
 	stats, err := r.observe(ctx, b)
@@ -163,8 +164,9 @@ func paused(l ocl.Learner) bool {
 	return ok && p.Paused()
 }
 
-// observe lets the learner learn a batch. Most learners take milliseconds, and are not interrupted: one that is stopped in the
-// middle of a batch could not be saved. One that can pause is stopped when ctx ends, and when a checkpoint is due.
+// observe lets the learner learn a batch. Most learners take milliseconds and are not interrupted: a learner that is
+// stopped in the middle of a batch cannot be saved. A learner that can pause is stopped when ctx ends, and when a
+// checkpoint is due.
 func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	start := time.Now()
 	spent := func() {
@@ -197,7 +199,7 @@ func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	}
 }
 
-// endTask tells a learner that uses boundaries, which may train for long; so the state before it is saved first.
+// endTask tells a learner that uses task boundaries. The learner may then train for long, so the state is saved first.
 func (r *run) endTask(ctx context.Context) error {
 	if r.at.phase != learned {
 		return nil
@@ -221,7 +223,7 @@ func (r *run) endTask(ctx context.Context) error {
 	return nil
 }
 
-// conclude turns how the loop ended into a result, and writes it.
+// conclude makes the result of a loop that ended with err, and writes it.
 func (r *run) conclude(err error) (*result.Result, error) {
 	outcome := result.Outcome{State: result.Finished, Step: r.at.step}
 	switch {

@@ -118,9 +118,10 @@ func activationBytes(flops int64, rows int) int64 {
 	return flops / 200 * 4 * int64(max(rows, testBatch/10)) * 4
 }
 
-// costs estimates the work that is left of each job, in floating-point operations: none of a run that ended, and of an
-// interrupted one what comes after its result. A checkpoint without result is not read for this. Other seeds may deal classes
-// of unequal size into other tasks and so take a step more or less; they are taken to cost as much as the first.
+// costs estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
+// what comes after the result for an interrupted run. A checkpoint without a result is not read for this. With another
+// seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
+// same.
 func (x *Experiment) costs(jobs []Job) ([]float64, error) {
 	plans := map[string]Plan{}
 	costs := make([]float64, len(jobs))

@@ -42,7 +42,7 @@ func (p *position) parts() checkpoint.Parts {
 	}
 }
 
-// record is what a run has found so far. All of it is in a checkpoint, and in the result at the end.
+// record is what a run has measured so far. All of it is in a checkpoint, and in the result at the end.
 type record struct {
 	measured    []measured          // of each classifier
 	evaluations []result.Evaluation // in the middle of tasks
@@ -52,7 +52,7 @@ type record struct {
 	started     string // when the run began, as result.Provenance has it
 }
 
-// upTo returns an error where a record has more tasks than a run at this position has ended.
+// upTo returns an error if a record has more tasks than a run at this position has ended.
 func (r *record) upTo(at position) error {
 	for _, m := range r.measured {
 		for _, e := range m.errors {
@@ -92,7 +92,7 @@ func newRecord(classifiers int, info ocl.StreamInfo) record {
 	return r
 }
 
-// parts are those of a record of the right extents.
+// parts are the parts of a record of the right size.
 func (r *record) parts() checkpoint.Parts {
 	var parts checkpoint.Parts
 	for i := range r.measured {

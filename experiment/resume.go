@@ -11,9 +11,9 @@ import (
 	"ocl/experiment/result"
 )
 
-// Resume continues what was interrupted in dir: an experiment folder, or the folder of one run in it. Options.Out is
-// ignored. It ends in the same result.json but for the keys that say where and when (docs/format/result.md), as a run
-// without interruption.
+// Resume continues what was interrupted in dir: the folder of an experiment, or of one of its runs. Options.Out is
+// ignored. The result.json is the same as without interruption, except for the keys that say where and when
+// (docs/format/result.md).
 func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
 	x, err := OpenResumed(dir, o)
 	if err != nil {
@@ -22,7 +22,8 @@ func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error
 	return x.Run(ctx)
 }
 
-// OpenResumed opens an experiment to continue it. dir is its folder, or the folder of one of its runs to continue only that run.
+// OpenResumed opens an experiment to continue it. dir is its folder, or the folder of one of its runs to continue only
+// that run.
 func OpenResumed(dir string, o Options) (*Experiment, error) {
 	if o.Force {
 		return nil, errors.New("experiment: resume: --force starts again, but --resume continues. Remove one of them")

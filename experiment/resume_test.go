@@ -69,8 +69,8 @@ func TestInterruptedResumes(t *testing.T) {
 	}
 }
 
-// TestEveryMethodResumes at the end of the second task and in the middle of the third, whatever the method keeps besides its
-// network and memory; the draws of augmentation among it, where the method augments.
+// TestEveryMethodResumes at the end of the second task and in the middle of the third, whatever the method keeps
+// besides its network and memory; the draws of augmentation among it, where the method augments.
 func TestEveryMethodResumes(t *testing.T) {
 	t.Parallel()
 	for _, info := range method.Catalogue() {
@@ -202,8 +202,8 @@ func midway(t *testing.T, out string) bool {
 	return found(ResultFile) < len(jobsOf(t, tiny())) && found(filepath.Join(CheckpointDir, "step-*.ckpt")) > 0
 }
 
-// TestKilledResumes: an experiment that is killed at random instants ends, run again, in the same files. Each is killed at least once
-// before it has ended, and at least one kill finds runs in their middle.
+// TestKilledResumes: an experiment that is killed at random instants ends, run again, in the same files. Each is killed
+// at least once before it has ended, and at least one kill finds runs in their middle.
 func TestKilledResumes(t *testing.T) {
 	t.Parallel()
 	instants := 3
@@ -380,7 +380,8 @@ func TestOthersRefused(t *testing.T) {
 	}
 }
 
-// A checkpoint whose config has a key that this program does not know, or knows under another name, is refused with the reason.
+// A checkpoint whose config has a key that this program does not know, or knows under another name, is refused with the
+// reason.
 func TestRenamedKeyRefused(t *testing.T) {
 	t.Parallel()
 	out, folder, c := interrupted(t)
@@ -450,7 +451,8 @@ func convolutionOf(t *testing.T) string {
 	return results[0].Provenance.Convolution
 }
 
-// An option that is new in this program, and has its historical value in a run, orphans neither its checkpoint nor its result.
+// An option that is new in this program, and has its historical value in a run, orphans neither its checkpoint nor its
+// result.
 func TestOlderOptionsAreContinued(t *testing.T) {
 	t.Parallel()
 	j := jobsOf(t, one("gdumb"))[0]

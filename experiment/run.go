@@ -26,21 +26,21 @@ func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, err
 	return x.Run(ctx)
 }
 
-// Run runs all jobs, several at once where the last one then ends sooner. It returns the results of those that have one, in the
-// order of [Experiment.Jobs].
+// Run runs all jobs, several at the same time if the last one then ends sooner. It returns the results that there are,
+// in the order of [Experiment.Jobs].
 //
-// With Options.Out set, every run has its folder there with config.yaml, events.jsonl, result.json and checkpoint/; runs that
-// are finished in it are kept and the others go on where their checkpoint is, so the same call again completes an experiment
-// that was stopped at any instant, with the same numbers. The folder may hold the same experiment, or one whose runs are all
-// among those of x, such as fewer seeds or methods: what is new is added. Another experiment in the folder is refused before
-// anything is written. Runs that another process is at work on are left to it; those that it has not ended when all others are
-// done are an error that wraps [ErrBusy].
+// With Options.Out set, every run has its folder there with config.yaml, events.jsonl, result.json and checkpoint/.
+// Finished runs in it are kept, and the others continue from their checkpoints. So the same call again completes an
+// experiment that was stopped at any moment, with the same numbers. The folder may have the same experiment, or one
+// whose runs are all among those of x, such as fewer seeds or methods: the new runs are added. Another experiment in
+// the folder is refused before anything is written. Runs of another process are left to it. If it has not ended them
+// when all other runs are done, the error wraps [ErrBusy].
 //
-// A run whose loss is no longer a number ends with outcome "diverged" and is a result. A run that fails, by an error or
-// a panic, does not stop the others; the errors of all of them are joined. A full disk fails a run and leaves it the
-// checkpoint before; a result that was measured and could not be written is returned beside the error. When ctx ends,
-// every run stops after its current batch, writes a checkpoint and a result marked "interrupted", and Run returns an
-// error that wraps ctx.Err().
+// A run whose loss is no longer a finite number has a result with the outcome "diverged". A run that fails with an
+// error or a panic does not stop the others; the errors of all runs are joined. On a full disk a run fails and keeps
+// its previous checkpoint. A result that could not be written is returned together with the error. When ctx ends, every
+// run stops after its current batch and writes a checkpoint and a result with the outcome "interrupted", and Run
+// returns an error that wraps ctx.Err().
 func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	lock, err := x.enter()
 	if err != nil {
@@ -69,9 +69,9 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	return p.collect(ctx)
 }
 
-// RunJob runs one job to its end, or keeps the result it has. It may be called for different jobs at once, in this process and in
-// others; Options.Concurrency then says how many run beside each other, and shares out the cores. A run that is at work
-// elsewhere is an error that wraps [ErrBusy].
+// RunJob runs one job to its end, or keeps its result if it has one. It may be called for different jobs at the same
+// time, in this process and in others; Options.Concurrency then says how many, and the cores are divided among them.
+// For a run that another process or call runs, the error wraps [ErrBusy].
 func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) {
 	lock, err := x.enter()
 	if err != nil {
@@ -144,8 +144,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
 }
 
-// run is one job at work: its parts, each with one job of its own, and the loop that goes through the stream. It belongs to one
-// goroutine.
+// run is one job while it runs: its parts, and the loop over the stream. It belongs to one goroutine.
 type run struct {
 	x   *Experiment
 	job Job
@@ -169,7 +168,7 @@ type run struct {
 // machinery is what a run may use of the machine.
 type machinery struct{ workers, concurrency int }
 
-// runJob runs a job in its folder. Errors and panics are given method and seed, and once the run has begun task and step.
+// runJob runs a job in its folder. It adds method and seed to errors and panics, and task and step once the run has begun.
 func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int) (res *result.Result, err error) {
 	r := &run{x: x, job: j, on: machinery{workers, concurrency}}
 	err = caught(func() (err error) {
@@ -196,7 +195,7 @@ func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int
 	return res, err
 }
 
-// caught calls f and makes a panic of it an error that knows the stack.
+// caught calls f and turns a panic into an error with the stack.
 func caught(f func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -289,9 +288,9 @@ func (r *run) note(text string) {
 	}
 }
 
-// openFolder claims the folder of the run. It returns the result of a run that ended before; otherwise the run continues from its
-// newest whole checkpoint, if it has one. Without one it saves the state at step 0, so that a folder without room is found before
-// anything is learned.
+// openFolder claims the folder of the run. It returns the result if the run has ended before; otherwise the run
+// continues from its newest checkpoint that is not damaged. Without a checkpoint it saves the state at step 0, so that
+// a full disk is noticed before the training begins.
 func (r *run) openFolder() (kept *result.Result, err error) {
 	d := &r.desk
 	if kept, err = d.claim(r.job); kept != nil || err != nil {

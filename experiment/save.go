@@ -15,8 +15,8 @@ import (
 // defaultCheckpointEvery is the time between checkpoints in the middle of a task.
 const defaultCheckpointEvery = 60 * time.Second
 
-// snapshots are the checkpoints of a run. The goroutine of the run takes them, another one writes them. The nil snapshots
-// saves nothing.
+// snapshots are the checkpoints of a run. The goroutine of the run takes them, and another goroutine writes them. The
+// nil snapshots saves nothing.
 type snapshots struct {
 	dir     *checkpoint.Dir
 	writer  *checkpoint.Writer
@@ -46,8 +46,8 @@ func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
 	return s, nil
 }
 
-// save begins to write a snapshot. It waits for the disk no longer than the one before takes that is under way. before is called
-// by the writing goroutine.
+// save begins to write a snapshot. It waits only for the snapshot before, if that is still being written. The writing
+// goroutine calls before.
 func (s *snapshots) save(step int, c *checkpoint.Container, before func() error) error {
 	err := s.writer.Save(step, c, before, func(path string) { s.written <- path })
 	if err == nil && s.patient {
@@ -58,7 +58,7 @@ func (s *snapshots) save(step int, c *checkpoint.Container, before func() error)
 	return saveError(err)
 }
 
-// wait returns when all is on the disk.
+// wait returns when everything is on the disk.
 func (s *snapshots) wait() error {
 	if s == nil {
 		return nil
@@ -138,7 +138,8 @@ func (r *run) save() error {
 	return r.desk.store.save(r.at.step, c, r.desk.journal.sync)
 }
 
-// parts is everything that the run continues from. made is the identity in the checkpoint, length the length of events.jsonl.
+// parts is everything that the run continues from. made is the identity in the checkpoint, length the length of
+// events.jsonl.
 func (r *run) parts(made *identity, length *int64) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Sub("identity", made.parts()),
@@ -155,9 +156,9 @@ func (r *run) encode(e *checkpoint.Encoder) error {
 	return r.parts(&made, &length).SaveState(e)
 }
 
-// load continues from the newest checkpoint of the folder that is not damaged, and returns the length of events.jsonl at that
-// step. Without a checkpoint the run starts at step 0. Damaged files are skipped, with a note. A checkpoint of another run, or
-// of other data, numbers, kernels or convolutions, is refused.
+// load continues from the newest checkpoint of the folder that is not damaged, and returns the length of events.jsonl
+// at that step. Without a checkpoint the run starts at step 0. Damaged files are skipped, with a note. A checkpoint of
+// another run, or of other data, numbers, kernels or convolutions, is refused.
 func (r *run) load() (eventsLength int64, err error) {
 	got, err := r.desk.store.dir.Load()
 	switch {
@@ -188,7 +189,8 @@ func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 	return r.checkFound()
 }
 
-// checkFound checks that what was loaded can be written into a result. Otherwise the run would end in one that cannot be read.
+// checkFound checks that what was loaded can be written into a result. Otherwise the run would end in one that cannot
+// be read.
 func (r *run) checkFound() error {
 	res, err := r.assembly().result(result.Outcome{State: result.Interrupted, Step: r.at.step})
 	if err == nil {

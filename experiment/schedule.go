@@ -2,9 +2,10 @@ package experiment
 
 import "slices"
 
-// share chooses the goroutines of one run and the runs at once: what is not given (0) so that the last run ends soonest.
-// Runs beside each other on one core each have more throughput than one run on all cores, but the longest may leave cores
-// idle at the end. costs are those of the runs in the order in which they start; one that costs nothing is done.
+// share chooses the goroutines of each run and the number of simultaneous runs, as far as they are not given (0), so
+// that the last run ends first. Simultaneous runs on one core each have more throughput than one run on all cores, but
+// the longest may leave cores idle at the end. costs are the costs of the runs in the order in which they start; a run
+// with cost 0 is done.
 func share(cores int, costs []float64, workers, concurrency int) (w, c int) {
 	n := len(costs)
 	switch {
@@ -24,7 +25,7 @@ func share(cores int, costs []float64, workers, concurrency int) (w, c int) {
 	return workers, max(1, min(concurrency, n))
 }
 
-// span is when the last run ends, in units of cost, when each of so many places takes the next run as soon as it is free.
+// span is the time at which the last run ends, in units of cost, if each place takes the next run as soon as it is free.
 func span(costs []float64, places int) float64 {
 	free := make([]float64, places)
 	for _, cost := range costs {
@@ -34,8 +35,8 @@ func span(costs []float64, places int) float64 {
 	return slices.Max(free)
 }
 
-// speed is how many times as fast a run is on so many workers as on one, by Amdahl's law. Two workers were measured to be
-// 1.80 and 1.87 times as fast (docs/benchmarks.md); a ninth of the work that is not shared out makes that 1.8.
+// speed is how many times faster a run is with several workers than with one, by Amdahl's law. Two workers were
+// measured to be 1.80 and 1.87 times as fast (docs/benchmarks.md); this is 1.8 if a ninth of the work is not shared.
 func speed(workers int) float64 {
 	const alone = 1.0 / 9
 	return 1 / (alone + (1-alone)/float64(workers))

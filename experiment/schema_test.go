@@ -15,8 +15,8 @@ import (
 	"ocl/nn"
 )
 
-// TestChoicesAreThoseThatThereAre: package config, which is a leaf, names the networks and engines once more. A new one, or one
-// that is gone, is told here.
+// TestChoicesAreThoseThatThereAre: package config, which is a leaf, names the networks and engines once more. A new
+// one, or one that is gone, is told here.
 func TestChoicesAreThoseThatThereAre(t *testing.T) {
 	known := map[string][]string{
 		"network.name": architectures(t), "engine.kernel": nn.AllKernels(), "engine.convolution": nn.Convolutions(),

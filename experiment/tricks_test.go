@@ -92,7 +92,8 @@ func TestRefusedGrids(t *testing.T) {
 	}
 }
 
-// The config of each run of a list is one that can be run on its own, also where it holds a setting that others of the list read.
+// The config of each run of a list is one that can be run on its own, also where it holds a setting that others of the
+// list read.
 func TestRunConfigsStandAlone(t *testing.T) {
 	c := tiny()
 	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{config.NoTrick}
@@ -148,7 +149,8 @@ func mustEncode(t *testing.T, r *result.Result) []byte {
 	return text
 }
 
-// The trick ncm is the classifier ncm of a run that is otherwise the same, and leaves what other classifiers were asked for.
+// The trick ncm is the classifier ncm of a run that is otherwise the same, and leaves what other classifiers were asked
+// for.
 func TestTrickNCMIsTheClassifier(t *testing.T) {
 	t.Parallel()
 	c := tricked("none")

@@ -19,8 +19,9 @@ var makeVersion1 = flag.Bool("make-version-1", false, "write testdata/version1/e
 
 const version1 = "testdata/version1"
 
-// TestVersion1IsContinued: an experiment that this version of the program left, one run of it finished and the other stopped in
-// the middle of a task, is continued by every later version, or its checkpoint refused for the numbers version.
+// TestVersion1IsContinued: an experiment that this version of the program left, one run of it finished and the other
+// stopped in the middle of a task, is continued by every later version, or its checkpoint refused for the numbers
+// version.
 func TestVersion1IsContinued(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
@@ -92,8 +93,8 @@ func TestVersion1IsContinued(t *testing.T) {
 	}
 }
 
-// writeVersion1 makes the experiment and what its stopped run must end in. data.npz holds four classes of 6×6 noise around a
-// brightness that is the class's own, 40 and 10 images each.
+// writeVersion1 makes the experiment and what its stopped run must end in. data.npz holds four classes of 6×6 noise
+// around a brightness that is the class's own, 40 and 10 images each.
 func writeVersion1(t *testing.T) {
 	c, _, err := Load(filepath.Join(version1, "exp.yaml"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"ocl/internal/rng"
 )
 
-// classes brings new classes with every task (survey §3.1, class-incremental): equally many, unless Options.TaskClasses says
-// otherwise. The order of the classes comes from the source "stream/class-order" of the seed.
+// classes brings new classes with every task (survey §3.1, class-incremental): equally many, unless Options.TaskClasses
+// says otherwise. The order of the classes comes from the source "stream/class-order" of the seed.
 var classes = Kind{
 	Name: "classes", Scenario: ocl.ClassIncremental, Summary: "new classes in every task",
 	CheckTasks: CheckTasks,

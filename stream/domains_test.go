@@ -9,8 +9,8 @@ import (
 	"ocl/data"
 )
 
-// Tasks of the kind domains share the images by domain: each image is in one task, each task has its own domains in training and
-// testing, and the seed orders them.
+// Tasks of the kind domains share the images by domain: each image is in one task, each task has its own domains in
+// training and testing, and the seed orders them.
 func TestDomains(t *testing.T) {
 	set, err := data.Open(data.Spec{Name: "glyphs", Size: 8, TrainPerClass: 20, TestPerClass: 10})
 	if err != nil {

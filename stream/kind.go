@@ -8,22 +8,22 @@ import (
 	"ocl/internal/nearest"
 )
 
-// Kind is a way in which a data set becomes tasks.
+// Kind is a way to make tasks of a data set.
 type Kind struct {
 	Name     string
 	Scenario ocl.Scenario
 	Summary  string // one sentence
 	// AllClasses says that every task has all classes, so that there is no list of them to order.
 	AllClasses bool
-	// CheckTasks says whether so many tasks can be made of a data set with so many classes, as far as that is known before it is
-	// open; nil is no check.
+	// CheckTasks says whether so many tasks can be made of a data set with so many classes, before the data set is
+	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 
 	check func(set *data.Set, o Options) error // what the kind wants of data and options
 	deal  func(set *data.Set, o Options) []share
 }
 
-// share is what a task of the whole stream is dealt: its classes in their order, and its images in the order of the data set.
+// share is what a task of the whole stream gets: its classes in their order, and its images in the order of the data set.
 type share struct {
 	classes     []int
 	train, test []int32

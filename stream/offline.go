@@ -9,13 +9,13 @@ import (
 	"ocl/internal/rng"
 )
 
-// Offline shows all tasks of a stream at once and several times, each epoch in a new order: what the survey's baseline of
-// the same name learns from (§exp_setup, par: Offline). No rule is bent for it: to a learner it is one long task, delivered once.
+// Offline delivers all tasks of a stream together, several times, each epoch in a new order. The survey's baseline of
+// the same name learns from it (§exp_setup, par: Offline). For a learner it is one long task, delivered once.
 //
-// It describes itself with the T tasks of the stream, so that its results stand beside those of other methods, and its test
-// sets are theirs. All training data come with the last task; a run starts there ([Offline.Start]) and fills the last row of
-// the accuracy matrix alone, the one after all tasks. The rows above stay unmeasured, and with them forgetting and transfer:
-// there is no time at which some tasks are learned and others are not.
+// It describes itself with the T tasks and the test sets of the stream, so that its results can be compared with those
+// of other methods. All training data come with the last task. A run starts there ([Offline.Start]) and fills only the
+// last row of the accuracy matrix. The other rows are not measured, and neither are forgetting and transfer, as there
+// is no time at which only some tasks are learned.
 type Offline struct {
 	*Tasks
 	epochs, size int

@@ -10,8 +10,8 @@ import (
 	"ocl/data"
 )
 
-// TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every training
-// image is delivered once, and the other options mean what they mean for equal tasks.
+// TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every
+// training image is delivered once, and the other options mean what they mean for equal tasks.
 func TestUnequalTasks(t *testing.T) {
 	set := tiny(12, 5, 2)
 	o := Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 3, Seed: 3}

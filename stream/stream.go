@@ -21,7 +21,7 @@ const (
 	List   = "list"   // Options.ClassOrder
 )
 
-// defaultTestBatch is what the evaluation of the network is fastest with (ENGINE.md measures 200).
+// defaultTestBatch is the size with which the evaluation of the network is fastest (ENGINE.md measures 200).
 const defaultTestBatch = 200
 
 // Options say how a data set becomes a stream.
@@ -33,13 +33,14 @@ type Options struct {
 	Order      string // Random, Given or List; "" is List where ClassOrder is set, else Random
 	ClassOrder []int  // every class once, for List: the first of them are task 0
 	Keep       Range  // the tasks that are delivered; the zero value keeps all
-	// TaskClasses is the number of classes of each of the Tasks of the whole stream, such as 10, 5, 5, …; empty is equally many.
+	// TaskClasses is the number of classes of each task of the whole stream, such as 10, 5, 5, …; empty gives all tasks
+	// equally many.
 	TaskClasses []int
-	// CommonTest makes one test set of all tasks that Keep keeps, the same after each of them; otherwise each task has its own.
+	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set.
 	CommonTest bool
 
 	DropLast bool // leave out the incomplete last batch of a task
-	// Mean and Std normalise, x = (pixel/255 - Mean)/Std, a value a channel; empty means 0 and 1.
+	// Mean and Std normalise: x = (pixel/255 - Mean)/Std, with one value per channel; empty means 0 and 1.
 	Mean, Std []float64
 	Seed      uint64
 }
@@ -47,8 +48,8 @@ type Options struct {
 // Range is the tasks From to To-1 of the whole stream, 0-based. The zero value is all of them.
 type Range struct{ From, To int }
 
-// Tasks is a stream over a data set in memory, in tasks of some [Kind]. It is used by one goroutine at a time; any number of
-// streams share a data set.
+// Tasks is a stream over a data set in memory, in tasks of some [Kind]. One goroutine uses it at a time; any number of
+// streams may share a data set.
 type Tasks struct {
 	set     *data.Set
 	opts    Options
@@ -71,8 +72,8 @@ var (
 // Split makes a stream of opts.Tasks tasks, of the kind opts.Kind. The order of the images of task i comes from the source
 // "stream/shuffle/i" of the seed. i counts the tasks of the whole stream, so Keep does not change the order within a task.
 //
-// It is an error if the kind cannot make that many tasks of the data, if a batch is larger than a task, if the order does not
-// list every class once, or if a test set is empty.
+// It is an error if the kind cannot make that many tasks of the data, if a batch is larger than a task, if the order
+// does not list every class once, or if a test set is empty.
 func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.TestBatch == 0 {
 		opts.TestBatch = defaultTestBatch
@@ -109,7 +110,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	return s, nil
 }
 
-// add makes a task of the whole stream of what was dealt to it.
+// add makes a task of its share.
 func (s *Tasks) add(t int, of share) error {
 	tr, te := of.train, of.test
 	src := rng.New(s.opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
@@ -151,7 +152,7 @@ func (s *Tasks) shareTest() error {
 // Info describes the stream; Index counts the tasks delivered, and Train leaves out what DropLast drops.
 func (s *Tasks) Info() ocl.StreamInfo { return s.info }
 
-// Original is the 0-based place of a task in the whole stream, before Keep cut tasks away.
+// Original is the 0-based index of a task in the whole stream, before Keep left out tasks.
 func (s *Tasks) Original(task int) int { return s.first + task }
 
 // Start is the first task that is learned: task 0.

@@ -25,8 +25,8 @@ func outputOf(t *testing.T, args ...string) []byte {
 	return out.Bytes()
 }
 
-// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone; docs/cli.md lists
-// its keys, and nothing is null but numbers that a data set's file decides.
+// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone;
+// docs/cli.md lists its keys, and nothing is null but numbers that a data set's file decides.
 func TestCataloguesAsJSON(t *testing.T) {
 	page, err := os.ReadFile("../../docs/cli.md")
 	if err != nil {

@@ -27,15 +27,16 @@ type quotedLine struct {
 // refusedLines are those that a document shows because they are refused.
 var refusedLines = []string{"ocl run optimizer.lr=0.1"}
 
-// placeholders are the words in capitals that stand for something, and what the test puts there; a word behind a slash stays.
+// placeholders are the words in capitals that stand for something, and what the test puts there; a word behind a slash
+// stays.
 var placeholders = map[string]string{
 	"METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2",
 	"DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
 }
 
-// TestLinesOfDocs holds every command line `ocl …` in the documents, the help and the messages to the commands: command and flags
-// exist, and values are of their kinds. One that stands on a line of its own must be whole: with what the command takes, and for a run
-// with settings that make a valid config.
+// TestLinesOfDocs holds every command line `ocl …` in the documents, the help and the messages to the commands: command
+// and flags exist, and values are of their kinds. One that stands on a line of its own must be whole: with what the
+// command takes, and for a run with settings that make a valid config.
 func TestLinesOfDocs(t *testing.T) {
 	lines := slices.Concat(linesOfDocs(t), linesOfHelp(), linesOfMessages(t))
 	if len(lines) < 150 {
@@ -187,7 +188,8 @@ var (
 	inMessage  = regexp.MustCompile("[`“\"]((?:OCL_[A-Z]+=\\S+ )*ocl(?: [^`”\"\n]*)?)")
 )
 
-// call is the line of ocl in a line of a shell, "" where there is none: without variables before it, and without what follows it.
+// call is the line of ocl in a line of a shell, "" where there is none: without variables before it, and without what
+// follows it.
 func call(line string) string {
 	line = comment.ReplaceAllString(strings.TrimSpace(line), "")
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "source <("), ")")

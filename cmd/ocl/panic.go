@@ -13,7 +13,7 @@ import (
 	"ocl/experiment"
 )
 
-// guard calls f and makes a panic of it an error that knows the stack.
+// guard calls f and turns a panic into an error with the stack.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -83,7 +83,7 @@ func panicText(args []string, list []*experiment.PanicError) string {
 	return b.String()
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a new file.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	plainEvery  = 10 * time.Second       // without a terminal
 )
 
-// progress shows how far the runs of an experiment are. On a terminal that is one line, redrawn; elsewhere a line for
-// each run every ten seconds and at the end of each task. It only watches: no run waits for it longer than for a lock.
+// progress shows how far the runs of an experiment are. On a terminal it redraws one line; elsewhere it prints a line
+// for each run every ten seconds and at the end of each task. No run waits for it longer than for a lock.
 type progress struct {
 	out   io.Writer // nil prints notes only
 	notes io.Writer
@@ -173,8 +173,8 @@ func (p *progress) ended() int {
 	return n
 }
 
-// left estimates the time until the last run ends: the work still to do over the speed so far, where work is counted in
-// floating-point operations of steps and predictions, and runs that have not begun are taken to be like the others.
+// left estimates the time until the last run ends: the work left, divided by the speed so far. Work is counted in
+// floating-point operations of steps and predictions. Runs that have not begun are taken to be like the others.
 func (p *progress) left() (time.Duration, bool) {
 	todo, done, known := 0.0, 0.0, 0
 	for _, r := range p.runs {

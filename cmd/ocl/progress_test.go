@@ -139,8 +139,8 @@ func TestProgressFinalEval(t *testing.T) {
 	}
 }
 
-// TestProgressReviews: what the ends of tasks prepare without an evaluation counts as done when the next task begins, and where
-// an earlier process did it, it does not count for this one's speed.
+// TestProgressReviews: what the ends of tasks prepare without an evaluation counts as done when the next task begins,
+// and where an earlier process did it, it does not count for this one's speed.
 func TestProgressReviews(t *testing.T) {
 	for _, resumed := range []int{0, 10} {
 		var out bytes.Buffer

@@ -11,7 +11,7 @@ import (
 // smoothing is the weight of the newest step in the shown loss, running accuracy and speed: about fifty steps count.
 const smoothing = 0.02
 
-// runState is what the progress line knows of one run.
+// runState is what the progress line shows of one run.
 type runState struct {
 	name   string // "er s3"
 	number int    // 1-based, among all runs
@@ -84,7 +84,7 @@ func (r *runState) taskBegin(t ocl.TaskInfo) {
 			r.task = i + 1
 		}
 	}
-	// Not every task is evaluated, but what its end prepared (a review) is done all the same.
+	// A task may have no evaluation, but its preparation (a review) is done.
 	r.prepared, r.working = 0, 0
 	for _, v := range r.plan.PrepareFLOPs[:min(r.task-1, len(r.plan.PrepareFLOPs))] {
 		r.prepared += float64(v)
@@ -164,7 +164,7 @@ func (r *runState) seenText() string {
 	return "seen " + percent(*r.seen)
 }
 
-// short is the run beside others on one line.
+// short is the text of a run that shares its line with others.
 func (r *runState) short() string {
 	s := fmt.Sprintf("%s task %d/%d", r.name, r.task, r.tasks)
 	if r.seen != nil {

@@ -64,7 +64,7 @@ func listText(names []string) string {
 	return joinWords(names)
 }
 
-// takers are the methods that take a trick, and the refusals of the others as "names: reason".
+// takers are the methods that take a trick, and the refusals of the others, as "names: reason".
 func takers(t method.Trick) (takes, refusals []string) {
 	var reasons []string
 	refusers := map[string][]string{} // by reason
@@ -85,7 +85,7 @@ func takers(t method.Trick) (takes, refusals []string) {
 	return takes, refusals
 }
 
-// trickFacts are what is said of a trick besides its idea.
+// trickFacts are the facts about a trick besides its idea.
 func trickFacts(t method.Trick) []fact {
 	takes, refusals := takers(t)
 	list := []fact{
@@ -139,7 +139,8 @@ func trickInMarkdown(b *strings.Builder, t method.Trick) {
 	}
 }
 
-// trickAnchor is where the heading of a trick can be linked to; of two that are one without their signs the later has a number.
+// trickAnchor is the anchor of the heading of a trick. If two tricks have the same anchor without their signs, the
+// later one gets a number.
 func trickAnchor(t method.Trick) string {
 	at := "trick-" + anchor(t.Name)
 	if at != "trick-"+t.Name {

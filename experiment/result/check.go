@@ -19,8 +19,8 @@ const (
 	maxCount   = 1_000_000_000
 )
 
-// Check returns what [Read] would refuse in the file of a result, nil if nothing: a value that is not a finite number, shapes
-// that do not fit each other, or a value out of its range.
+// Check returns what [Read] would refuse in the file of a result, nil if nothing: a value that is not a finite number,
+// shapes that do not fit each other, or a value out of its range.
 func Check(r *Result) error {
 	if _, err := json.Marshal(r); err != nil {
 		return fmt.Errorf("a value is not a finite number, or cannot be written as JSON: %w", err)

@@ -51,11 +51,12 @@ type Event struct {
 	Parameters      int        `json:"parameters,omitempty"`
 }
 
-// maxLine is the most bytes of a line of events.jsonl: an evaluation of a thousand test sets takes a fiftieth of it.
+// maxLine is the largest length of a line of events.jsonl, in bytes: fifty times that of an evaluation of a thousand
+// test sets.
 const maxLine = 1 << 20
 
-// Events reads an events.jsonl, which may be being written: a last line without its end is left out. A line that is no event, a
-// first line of another format and a newer version are errors that name the line; the reading then ends.
+// Events reads an events.jsonl, also while it is being written: it ignores a last line without its end. A line that is
+// not an event, a first line of another format and a newer version are errors that name the line, and end the reading.
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<16)

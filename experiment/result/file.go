@@ -21,15 +21,17 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// maxBytes bounds what is read of one file: a run of 1,000 tasks and 1,000 classes without error analysis stays below 32 MB.
+// maxBytes bounds what is read of one file: a run of 1,000 tasks and 1,000 classes without error analysis stays below
+// 32 MB.
 const maxBytes = 64 << 20
 
 // remedy is what to do about a damaged file.
 const remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
-// Read reads a result.json strictly, compressed by gzip or not. The result has only known keys and all that are not optional,
-// and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory and never panics,
-// whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged] or the error of the system.
+// Read reads a result.json strictly, compressed by gzip or not. The result has only known keys and all that are not
+// optional, and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
+// and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged] or the error of the
+// system.
 func Read(path string) (*Result, error) {
 	// Reading a pipe would wait for its writer, and the error for a folder would be that of a damaged disk.
 	info, err := os.Stat(path)

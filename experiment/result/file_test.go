@@ -314,8 +314,8 @@ func shortened(t testing.TB) []byte {
 	return []byte(encoded(t, r))
 }
 
-// checkParsed holds that a text is refused with a plain message, or read, written and read as the same; and that it takes memory in keeping
-// with its length.
+// checkParsed holds that a text is refused with a plain message, or read, written and read as the same; and that it
+// takes memory in keeping with its length.
 func checkParsed(t *testing.T, text []byte) {
 	t.Helper()
 	var r *Result
@@ -359,7 +359,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(checkParsed)
 }
 
-// FuzzKeys reads a result with changes in it: bytes that are drawn hardly ever get past the JSON to what is checked of the values.
+// FuzzKeys reads a result with changes in it: bytes that are drawn hardly ever get past the JSON to what is checked of
+// the values.
 func FuzzKeys(f *testing.F) {
 	small, whole := []byte(encoded(f, example())), shortened(f)
 	f.Add(false, []byte{})
@@ -374,8 +375,8 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// FuzzEvents reads the fuzzer's bytes as the lines of events.jsonl behind a first line that is right, and as all of them. What is read is
-// written as a line that is read as the same.
+// FuzzEvents reads the fuzzer's bytes as the lines of events.jsonl behind a first line that is right, and as all of
+// them. What is read is written as a line that is read as the same.
 func FuzzEvents(f *testing.F) {
 	first := `{"time":"2026-01-31T12:00:00.000Z","event":"run","format":"ocl-events","version":1,"key":"0a"}` + "\n"
 	f.Add([]byte(first + `{"time":"","event":"task","task":0,"classes":[1,2],"train":3,"test":4}` + "\n"))

@@ -7,8 +7,9 @@ import (
 	"ocl/metric"
 )
 
-// Metrics are fractions in [0,1] (or [-1,1] for differences), nil where undefined. Each field has its line in the table below,
-// which says what it is; a new metric is a field, that line, its function in package metric and its row of docs/format/result.md.
+// Metrics are fractions in [0,1] (or [-1,1] for differences), nil if undefined. The table below has a line for each
+// field, which says what it is. A new metric needs a field, that line, a function in package metric and a row in
+// docs/format/result.md.
 type Metrics struct {
 	AverageAccuracy            *float64 `json:"average_accuracy,omitempty"`
 	AverageForgetting          *float64 `json:"average_forgetting,omitempty"`
@@ -71,8 +72,8 @@ type measured struct {
 	between [][]float64   // accuracies of the evaluations in the middle of tasks, by test set
 }
 
-// MetricsOf computes the metrics of a classifier from what a result says of it. accuracy, commonTest and evaluations are as in
-// [Result] and [Stream]; evaluations in the middle of tasks are of a run's first classifier, nil for the others.
+// MetricsOf computes the metrics of a classifier. accuracy, commonTest and evaluations are as in [Result] and [Stream].
+// evaluations are those of the first classifier of a run, and nil for the others.
 func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
 	rows := 0
 	for i, row := range accuracy {

@@ -1,5 +1,5 @@
-// Package result is the schema of what a run leaves on disk (docs/format/result.md). It knows how to read and write
-// result files and nothing of how they came about. Start at [Result].
+// Package result is the schema of the files of a run (docs/format/result.md). It reads and writes result files, and
+// does not know how they are made. Start at [Result].
 package result
 
 import "ocl/config"
@@ -43,7 +43,7 @@ type Result struct {
 	Outcome       Outcome        `json:"outcome"`
 }
 
-// Method is what learned.
+// Method is the method of a run.
 type Method struct {
 	Name     string         `json:"name"`
 	Title    string         `json:"title"`
@@ -53,7 +53,7 @@ type Method struct {
 	Citation string         `json:"citation"`
 }
 
-// Provenance is what the numbers depend on besides the config, and where and when they were made.
+// Provenance is what else the numbers depend on besides the config, and where and when they were made.
 type Provenance struct {
 	Program     string   `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
 	Revision    string   `json:"revision"`
@@ -70,7 +70,7 @@ type Provenance struct {
 	DataDigest  string   `json:"data_digest"`
 }
 
-// Stream is what was learned from.
+// Stream is the stream of a run.
 type Stream struct {
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`
@@ -106,7 +106,7 @@ type Classifier struct {
 	ErrorAnalysis *ErrorAnalysis `json:"error_analysis,omitempty"`
 }
 
-// ErrorAnalysis says where the errors of a classifier go (docs/error-analysis.md).
+// ErrorAnalysis says what kind of errors a classifier makes (docs/error-analysis.md).
 type ErrorAnalysis struct {
 	Tasks     []TaskErrors `json:"tasks"`     // after each task that was evaluated
 	Confusion [][]int      `json:"confusion"` // after the last of them: [class][predicted class], samples

@@ -10,8 +10,8 @@ import (
 	"ocl/config"
 )
 
-// whereAndWhen are the keys that say where and when a result was made; with all that is below them they are no part of
-// the same result. docs/format/result.md has the same list.
+// whereAndWhen are the keys that say where and when a result was made. They and everything below them are not compared.
+// docs/format/result.md has the same list.
 var whereAndWhen = []string{
 	"config.data.dir",
 	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.go",
@@ -20,10 +20,9 @@ var whereAndWhen = []string{
 	"resources.peak_resident_bytes",
 }
 
-// Same compares two results but for the keys that say where and when they were made. difference names the first key that
-// differs, with both values, and all keys of the configs that do. Configs are the same experiment when their meaning is; the
-// engine that they ask for is compared by the kernel and the convolution that it had. The key of results before there were
-// keys is taken to be the other's.
+// Same compares two results, except for the keys that say where and when they were made. difference names the first key
+// that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
+// by the kernel and the convolution that were used. A result without a key counts as having the other's key.
 func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false

@@ -16,9 +16,9 @@ const (
 	maxFree   = 1 << 20 // bytes of an object whose keys are not of this schema, such as the config
 )
 
-// comparison holds a JSON text against the schema, the Go type [Result]: the keys of every object, and the kind of every
-// value. encoding/json alone takes keys in any case, the last of two equal ones, lists of any length and objects without
-// keys, and it does not say which element of a list is wrong.
+// comparison compares a JSON text with the schema, the Go type [Result]: the keys of every object, and the type of
+// every value. encoding/json alone accepts keys in any case, repeated keys, lists of any length and objects without
+// keys, and does not say which element of a list is wrong.
 type comparison struct {
 	d       *json.Decoder
 	path    []step

@@ -12,8 +12,8 @@ import (
 // Packed is the end of the name of a result that gzip has compressed, such as er-m5000-s1.json.gz.
 const Packed = ".json.gz"
 
-// Unpack returns a reader of the text in r: of r itself, or of what gzip compressed there. It needs a fixed amount of memory.
-// The text may be a thousand times as long as the file, so the caller must bound what it reads. An error of gzip wraps
+// Unpack returns a reader of the text in r, which gzip may have compressed. It needs a fixed amount of memory. The text
+// may be a thousand times as long as the file, so the caller must bound what it reads. An error of gzip wraps
 // [ErrDamaged].
 func Unpack(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
@@ -33,7 +33,8 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, decompressing(err)
 }
 
-// decompressing is an error of a gzip reader as people see it. An error of the disk below it stays what it is, and so does the end.
+// decompressing makes an error of a gzip reader plain for people. Errors of the disk and the end of the file stay as
+// they are.
 func decompressing(err error) error {
 	var disk *os.PathError
 	if err == nil || err == io.EOF || errors.As(err, &disk) {

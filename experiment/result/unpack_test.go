@@ -37,7 +37,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestReadUnpacks reads a compressed result as the same result. One that is cut off, changed, or that would fill the memory is refused.
+// TestReadUnpacks reads a compressed result as the same result. One that is cut off, changed, or that would fill the
+// memory is refused.
 func TestReadUnpacks(t *testing.T) {
 	text := encoded(t, example())
 	good := packed(t, strings.NewReader(text))

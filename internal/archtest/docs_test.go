@@ -91,7 +91,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// testNames lists the functions of the test files: tests, fuzz targets, benchmarks and examples, and the packages that have them.
+// testNames lists the functions of the test files: tests, fuzz targets, benchmarks and examples, and the packages that
+// have them.
 func testNames(t *testing.T) (all []string, packages map[string][]string) {
 	t.Helper()
 	packages = map[string][]string{}
@@ -127,8 +128,8 @@ func ciSteps(t *testing.T) (script string, steps []string) {
 	return string(text), steps
 }
 
-// TestCommandsInDocs holds the commands that documents name, those of ocl apart (cmd/ocl has the commands): targets of make, steps of
-// .ci/run, packages of go and the tests that -run and -bench name, and every name of a test.
+// TestCommandsInDocs holds the commands that documents name, those of ocl apart (cmd/ocl has the commands): targets of
+// make, steps of .ci/run, packages of go and the tests that -run and -bench name, and every name of a test.
 func TestCommandsInDocs(t *testing.T) {
 	tests, _ := testNames(t)
 	_, steps := ciSteps(t)
@@ -204,7 +205,8 @@ func goFault(words, tests []string) string {
 	return ""
 }
 
-// unmatched is the first alternative of a pattern that matches none of the tests, "" for none. XXX and ^$ are there to match nothing.
+// unmatched is the first alternative of a pattern that matches none of the tests, "" for none. XXX and ^$ are there to
+// match nothing.
 func unmatched(pattern string, tests []string) string {
 	for part := range strings.SplitSeq(strings.Trim(pattern, `'"`), "|") {
 		name, _, _ := strings.Cut(part, "/")
@@ -216,8 +218,8 @@ func unmatched(pattern string, tests []string) string {
 	return ""
 }
 
-// TestPatternsOfCI holds every -run pattern of .ci/run to its packages: an alternative that matches no test there tests nothing, and the step
-// passes all the same.
+// TestPatternsOfCI holds every -run pattern of .ci/run to its packages: an alternative that matches no test there tests
+// nothing, and the step passes all the same.
 func TestPatternsOfCI(t *testing.T) {
 	script, _ := ciSteps(t)
 	_, packages := testNames(t)
@@ -245,7 +247,8 @@ func TestPatternsOfCI(t *testing.T) {
 	}
 }
 
-// TestStepsOfCI wants every function step_… of .ci/run among the steps that it runs, and the script to be one that the shell reads.
+// TestStepsOfCI wants every function step_… of .ci/run among the steps that it runs, and the script to be one that the
+// shell reads.
 func TestStepsOfCI(t *testing.T) {
 	script, steps := ciSteps(t)
 	m := regexp.MustCompile(`(?m)^all="([^"]*)"`).FindStringSubmatch(script)

@@ -1,6 +1,6 @@
-// Package fuzztest is what the fuzz targets share: it turns the fuzzer's bytes into changes of a good file, and counts what a decoder
-// allocates. Bytes that the fuzzer draws are hardly ever a file with right sums, or JSON of the right shape; a good file with a few
-// parts changed is, and reaches what lies behind them.
+// Package fuzztest is what the fuzz targets share: it turns the fuzzer's bytes into changes of a good file, and counts
+// what a decoder allocates. Bytes that the fuzzer draws are hardly ever a file with right sums, or JSON of the right
+// shape; a good file with a few parts changed is, and reaches what lies behind them.
 package fuzztest
 
 import (
@@ -55,7 +55,8 @@ const (
 	maxChanges = 32
 )
 
-// Bytes returns a copy of b with one change: cut, grown, a byte or a number in it replaced, a part of it repeated, or emptied.
+// Bytes returns a copy of b with one change: cut, grown, a byte or a number in it replaced, a part of it repeated, or
+// emptied.
 func Bytes(b []byte, c *Choices) []byte {
 	b = slices.Clone(b)
 	at := c.Below(len(b) + 1)
@@ -94,9 +95,9 @@ var values = []any{
 	[]any{nil}, []any{[]any{}}, map[string]any{"": nil},
 }
 
-// JSON returns a JSON document with changes in it, one for every few choices: a value replaced by an odd one, a small number or a value from
-// elsewhere in the document, a key or an element taken away, added or renamed, a list repeated or cut. Texts that are no JSON object
-// or list come back as they are.
+// JSON returns a JSON document with changes in it, one for every few choices: a value replaced by an odd one, a small
+// number or a value from elsewhere in the document, a key or an element taken away, added or renamed, a list repeated
+// or cut. Texts that are no JSON object or list come back as they are.
 func JSON(text []byte, c *Choices) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -237,11 +238,12 @@ func copied(v any) any {
 	return v
 }
 
-// Allocated calls f and returns how many bytes it allocated, or some number up to most where it allocated no more than that.
+// Allocated calls f and returns how many bytes it allocated, or some number up to most where it allocated no more than
+// that.
 //
-// The quick count takes in what the rest of the program allocates meanwhile, the fuzzer's own goroutines too, and small things from before
-// the call. So a count above most is taken again, exactly, and the least of several calls is returned: what f allocates is in each of them.
-// f may be called more than once and must do the same each time.
+// The quick count takes in what the rest of the program allocates meanwhile, the fuzzer's own goroutines too, and small
+// things from before the call. So a count above most is taken again, exactly, and the least of several calls is
+// returned: what f allocates is in each of them. f may be called more than once and must do the same each time.
 func Allocated(most uint64, f func()) uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

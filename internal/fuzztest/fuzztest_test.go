@@ -7,8 +7,8 @@ import (
 
 var kept [][]byte // on the heap
 
-// TestAllocated: what a call allocates each time is counted, in one piece and in many small ones; what others allocate during one call is not
-// held against it.
+// TestAllocated: what a call allocates each time is counted, in one piece and in many small ones; what others allocate
+// during one call is not held against it.
 func TestAllocated(t *testing.T) {
 	const most = 1 << 20
 	if n := Allocated(most, func() { kept = append(kept, make([]byte, 4<<20)) }); n < 4<<20 {

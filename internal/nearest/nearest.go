@@ -134,8 +134,8 @@ func sameWord(a, b string) bool {
 
 func letters(word string) int { return len(strings.TrimLeft(word, "-")) }
 
-// edits is how far a word is from a name, case aside: their distance, but 1 where the word is the beginning of the name, and
-// at most 2 where the name is the beginning of the word.
+// edits is how far a word is from a name, case aside: their distance, but 1 where the word is the beginning of the
+// name, and at most 2 where the name is the beginning of the word.
 func edits(word, name string) int {
 	word, name = strings.ToLower(word), strings.ToLower(name)
 	d := distance(word, name)

@@ -1,5 +1,5 @@
-// Package pages gives tests slices that end or begin at a protected page, where a read or a write beyond is a fault and not a
-// silent use of a neighbour's memory. Vector code knows no bounds; this is how its tests see that it keeps them.
+// Package pages gives tests slices that end or begin at a protected page, where a read or a write beyond is a fault and
+// not a silent use of a neighbour's memory. Vector code knows no bounds; this is how its tests see that it keeps them.
 package pages
 
 // Edge is the end of a slice that lies at a protected page.
