@@ -57,7 +57,9 @@ def compare(args, size):
         best = min(theirs, key=theirs.get)
         rows.append({"size": size, "what": what, "kernel": kernel, "convolution": convolution,
                      "threads": args.threads, "rounds": args.rounds, "peak_gflops": statistics.median(peaks),
-                     "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best, "ratio": theirs[best] / mine})
+                     "ocl_ms": mine, "torch_ms": theirs, "fastest_mode": best, "ratio": theirs[best] / mine,
+                     "ocl_range_ms": [min(ours[what]), max(ours[what])],
+                     "torch_range_ms": {m: [min(torch[m][what]), max(torch[m][what])] for m in args.modes}})
     return rows
 
 

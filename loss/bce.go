@@ -17,7 +17,7 @@ import (
 func BCE(d, logits, targets *tensor.Tensor) float64 {
 	rows, k := targets.Shape[0], targets.Shape[1]
 	if len(logits.Shape) != 2 || logits.Shape[0] != rows || logits.Shape[1] < k || d.Shape[0] != rows || d.Shape[1] != logits.Shape[1] {
-		panic(fmt.Sprintf("loss: BCE: logits %v, gradient %v, targets %v; want [B,K], [B,K], [B,k] with k ≤ K", logits.Shape, d.Shape, targets.Shape))
+		panic(fmt.Sprintf("loss: BCE: logits %v, gradient %v, targets %v. They must be [B,K], [B,K], [B,k] with k ≤ K", logits.Shape, d.Shape, targets.Shape))
 	}
 	classes := logits.Shape[1]
 	mean := 1 / float64(rows)

@@ -49,7 +49,7 @@ func (k Distillation) logSumExp(z []float32) float64 {
 
 func checkDistilled(d, z, teacher *tensor.Tensor) int {
 	if len(z.Shape) != 2 {
-		panic(fmt.Sprintf("loss: distillation: logits %v; want [B,K]", z.Shape))
+		panic(fmt.Sprintf("loss: distillation: logits %v instead of [B,K]", z.Shape))
 	}
 	teacher.CheckShape("logits of the teacher", z.Shape[0], z.Shape[1])
 	d.CheckShape("gradient of the logits", z.Shape[0], z.Shape[1])

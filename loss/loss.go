@@ -68,7 +68,7 @@ func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
 func (in Input) check(name string, d *tensor.Tensor) (rows, classes int) {
 	z := in.Logits
 	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {
-		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels; want [B,K], [B,K], B", name, z.Shape, d.Shape, len(in.Y)))
+		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels. They must be [B,K], [B,K], B", name, z.Shape, d.Shape, len(in.Y)))
 	}
 	return z.Shape[0], z.Shape[1]
 }

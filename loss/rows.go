@@ -8,7 +8,7 @@ import (
 // Rows writes −log softmax(z)_y of each row to dst, len(dst) == B, in float64. A label outside [0, K) is an error.
 func (CrossEntropy) Rows(dst []float64, in Input) error {
 	if len(dst) != len(in.Y) || in.Logits.Dim(0) != len(in.Y) {
-		panic(fmt.Sprintf("loss: CrossEntropy: room for %d losses, logits %v, %d labels; want B, [B,K], B", len(dst), in.Logits.Shape, len(in.Y)))
+		panic(fmt.Sprintf("loss: CrossEntropy: room for %d losses, logits %v, %d labels. They must be B, [B,K], B", len(dst), in.Logits.Shape, len(in.Y)))
 	}
 	for i, y := range in.Y {
 		z := in.Logits.Row(i)

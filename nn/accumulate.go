@@ -42,11 +42,11 @@ func (n *Network) Accumulate(ws *Workspace, batches []*tensor.Tensor, loss LossF
 // parts[i-1] [P] instead.
 func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	if len(parts) != max(0, len(batches)-1) {
-		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients, want one for each of %d batches but the first", len(parts), len(batches)))
+		panic(fmt.Sprintf("nn: AccumulateApart: room for %d gradients. Give room for one for each of %d batches but the first", len(parts), len(batches)))
 	}
 	for i, p := range parts {
 		if len(p) != len(n.params) {
-			panic(fmt.Sprintf("nn: AccumulateApart: %d values for gradient %d, want %d", len(p), i, len(n.params)))
+			panic(fmt.Sprintf("nn: AccumulateApart: %d values for gradient %d instead of %d", len(p), i, len(n.params)))
 		}
 	}
 	return n.accumulate(ws, batches, parts, loss)

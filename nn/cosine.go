@@ -31,7 +31,7 @@ type cosines struct {
 // values.
 func (ws *Workspace) Cosines(dst []float64, a, b []float32, n int) {
 	if n <= 0 || len(a)%n != 0 || len(b)%n != 0 || len(dst) != len(a)/n*(len(b)/n) {
-		panic(fmt.Sprintf("nn: Cosines: %d results of %d and %d values in rows of %d; want whole rows and a result for each pair",
+		panic(fmt.Sprintf("nn: Cosines: %d results of %d and %d values in rows of %d. Give whole rows and room for a result of each pair",
 			len(dst), len(a), len(b), n))
 	}
 	if len(dst) == 0 {

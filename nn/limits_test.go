@@ -90,7 +90,7 @@ func TestApartIsWhole(t *testing.T) {
 	x := tensor.New(2, 1, 2, 2)
 	loss := func(int, *tensor.Tensor, *tensor.Tensor) error { return nil }
 	part := make([]float32, len(net.params)-1, len(net.params)) // a slice of it could reach on
-	if got := panicText(func() { _ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part}, loss) }); !strings.Contains(got, "9 values for gradient 0, want 10") {
+	if got := panicText(func() { _ = net.AccumulateApart(ws, []*tensor.Tensor{x, x}, [][]float32{part}, loss) }); !strings.Contains(got, "9 values for gradient 0 instead of 10") {
 		t.Errorf("panic %q, want one with both lengths", got)
 	}
 }

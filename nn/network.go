@@ -65,7 +65,7 @@ func (n *Network) FeatureDim() int { return n.featureDim }
 func (n *Network) HeadRow(dst []float32, k int) (bias float32) {
 	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
 	if len(dst) != w.In || k < 0 || k >= n.classes {
-		panic(fmt.Sprintf("nn: HeadRow: %d values of logit %d; want %d of one in [0, %d)", len(dst), k, w.In, n.classes))
+		panic(fmt.Sprintf("nn: HeadRow: room for %d values of logit %d. Give room for %d values of a logit in [0, %d)", len(dst), k, w.In, n.classes))
 	}
 	for i := range dst {
 		dst[i] = n.params[w.Offset+i*w.Out+k]
@@ -336,7 +336,7 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 		panic("nn: per-sample gradients need a forward pass in Eval mode")
 	}
 	if len(dst) != dlogits.Dim(0)*len(n.params) {
-		panic(fmt.Sprintf("nn: BackwardPerSample: %d values, want %d", len(dst), dlogits.Dim(0)*len(n.params)))
+		panic(fmt.Sprintf("nn: BackwardPerSample: room for %d values instead of %d", len(dst), dlogits.Dim(0)*len(n.params)))
 	}
 	clear(dst)
 	n.backward(ws, dlogits, nil, dst, false)

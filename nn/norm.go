@@ -16,10 +16,10 @@ const (
 
 // norm is batch norm over one activation, in either layout, with the ReLU and the residual sum around it.
 //
-// Channel-last, a chunk of work is a group of channels. In planes it is half of the channels of an image, since
-// convolutions share their work out by images too: so a worker finds in its own cache what it wrote there. Sums of a
-// channel in an image are kept apart and added up in the order of the images. No sum is split over workers in either
-// layout.
+// In the channel-last layout a chunk of work is a group of channels. In planes it is half of the channels of an
+// image, because convolutions share their work by images too; so a worker finds in its own cache what it wrote there.
+// Sums are kept for each channel and image and added up in the order of the images. No sum is split over workers in
+// either layout.
 type norm struct {
 	s    *kernel.Set
 	g    conv.Layout
@@ -81,9 +81,9 @@ func newNorm(s *kernel.Set, g conv.Layout, relu bool, ref normRef) *norm {
 	return b
 }
 
-// begin starts the forward pass of a batch, y = relu?(norm(z) + res?). Channel-last, forward does it once z is there.
-// In planes come observe for the images in their order, as soon as they lie in z; settleBatch; and write for all of
-// them.
+// begin starts the forward pass of a batch, y = relu?(norm(z) + res?). In the channel-last layout forward does the
+// rest once z is complete. In planes the calls are: observe for the images in their order as soon as they are in z,
+// then settleBatch, then write for all of them.
 func (b *norm) begin(net *Network, mode Mode, y, z, res []float32, images int) {
 	b.net, b.mode, b.y, b.z, b.res, b.images = net, mode, y, z, res, images
 }
@@ -253,8 +253,8 @@ func (b *norm) factors(lo, hi int) {
 	}
 }
 
-// move moves the running statistics towards those of the batch. Passes that run at once do so afterwards, in their
-// order.
+// move updates the running statistics towards those of the batch. For passes that run at the same time this is done
+// afterwards, in their order.
 func (b *norm) move() {
 	run := b.net.running
 	towards := func(at int, v float64) {

@@ -5,8 +5,8 @@ import (
 	"ocl/nn/internal/workers"
 )
 
-// packs holds the weights of all convolutions in the kernels' forms, and which version of the parameters they are of.
-// All passes of a workspace share it.
+// packs holds the weights of all convolutions in the forms that the kernels need, and the version of the parameters
+// that they belong to. All passes of a workspace share it.
 type packs struct {
 	weights           []*conv.Packed
 	forward, backward uint64

@@ -35,7 +35,7 @@ func (p Param) FromTorch(dst, src []float32) { p.reorder(dst, src, false) }
 
 func (p Param) reorder(dst, src []float32, toTorch bool) {
 	if len(dst) != p.Len() || len(src) != p.Len() {
-		panic(fmt.Sprintf("nn: %s: %d and %d values, want %d", p.Name, len(dst), len(src), p.Len()))
+		panic(fmt.Sprintf("nn: %s: %d and %d values instead of %d", p.Name, len(dst), len(src), p.Len()))
 	}
 	if p.In == 0 {
 		copy(dst, src)

@@ -52,8 +52,8 @@ type pass struct {
 	profile *profile
 }
 
-// newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow; otherwise
-// it is for inference, where channel-last layers take that many times n images at once, since they read many more
+// newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow. Otherwise
+// the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
 // weights.
 func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
 	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
@@ -102,8 +102,9 @@ func (p *pass) activation(g conv.Layout) []float32 {
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
-// sum is where a convolution writes what batch norm makes y of. A backward pass wants to see both; otherwise they share
-// their room, which halves what goes through the caches, unless the convolution writes to the borders of y.
+// sum is where a convolution writes its output, from which batch norm computes y. A backward pass needs both.
+// Otherwise they share their memory, which halves the traffic through the caches, unless the convolution writes to
+// the borders of y.
 func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float32 {
 	if p.inference && c.Finishes() {
 		return y
@@ -247,9 +248,9 @@ func (p *pass) flush() {
 // partBytes is the most bytes of input and output of a convolution that a worker has at once where a batch is large.
 const partBytes = 768 << 10
 
-// partOf is the number of images that a convolution in planes takes at once. Batches that are learned are small: each
-// worker's share of them fits its cache. A convolution that writes to borders takes all of them: it writes beyond the
-// last image of a part too, where what is pending has not been read yet (see sum).
+// partOf is the number of images that a convolution in planes takes at once. Training batches are small: each
+// worker's share of them fits its cache. A convolution that writes to borders takes all images, because it also
+// writes beyond the last image of a part, where something pending may not have been read yet (see sum).
 func (p *pass) partOf(c conv.Conv, in, out conv.Layout) int {
 	if !p.inference || !c.Finishes() {
 		return p.images

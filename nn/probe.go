@@ -5,8 +5,8 @@ import (
 	"ocl/tensor"
 )
 
-// probing runs two networks of one shape on the same images. Its passes are followed by no backward pass, so layers
-// share buffers: fifty images take the room of four of their activations.
+// probing runs two networks of one shape on the same images. No backward pass follows, so layers share buffers: fifty
+// images need as much memory as the activations of four of them.
 type probing struct {
 	nets   [2]*Network
 	passes [2]*pass

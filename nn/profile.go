@@ -8,7 +8,7 @@ type LayerTime struct {
 	Time        time.Duration
 }
 
-// profile books the time of layers; nil books nothing.
+// profile records the time of layers; a nil profile records nothing.
 type profile struct {
 	last  time.Time
 	index map[[2]string]int

@@ -111,6 +111,6 @@ func (s *scaling) Do(lo, hi int) {
 
 func checkLengths(what string, x, y []float32) {
 	if len(x) != len(y) {
-		panic(fmt.Sprintf("nn: %s: %d and %d elements; want as many", what, len(x), len(y)))
+		panic(fmt.Sprintf("nn: %s: %d and %d elements. Give vectors of one length", what, len(x), len(y)))
 	}
 }

@@ -108,7 +108,7 @@ func (s *setting) anytimeFigure() *figure {
 	return f
 }
 
-// anytimeTitle says who is most and who is least accurate on average while it learns.
+// anytimeTitle names the rows with the highest and the lowest accuracy during training.
 func (s *setting) anytimeTitle() string {
 	var best, worst *row
 	value := func(g *row) float64 {

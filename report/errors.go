@@ -329,7 +329,7 @@ func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least fun
 	return text
 }
 
-// gapTitle says for whom a value of the new classes stands highest above that of the old ones at the end.
+// gapTitle names the rows in which a value of the new classes is farthest above that of the old ones at the end.
 func gapTitle(what string) func(panel, []*row) string {
 	apart := func(v float64) string {
 		switch {
@@ -357,7 +357,8 @@ func gapTitle(what string) func(panel, []*row) string {
 	}
 }
 
-// predictionsFigure is how many of the last evaluation's predictions go to each task; nil where there are none.
+// predictionsFigure shows how many predictions of the last evaluation are classes of each task; nil if there are
+// none.
 func (s *setting) predictionsFigure() *figure {
 	n := s.tasks()
 	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "predictions", n, s.firstTask()-1, func(r *run, i int) float64 {

@@ -162,8 +162,8 @@ func halfText(e estimate) string {
 	return percent(e.half)
 }
 
-// intervalsCut is said where the axis is shorter than an interval: one that two runs disagree on would squeeze all
-// others.
+// intervalsCut is added to a caption if an interval is longer than the axis. An axis long enough for two runs that
+// differ much would make all other intervals too small to see.
 const intervalsCut = " Intervals that reach beyond the figure are cut at its edge; the table has the full values."
 
 // accuracyFigure is the average accuracy after each task.

@@ -14,7 +14,7 @@ type Known struct {
 	Look  int // number of its look, from 1; 0 is the first that no other method has. Bounds have looks of their own
 }
 
-// Bound says that a method is no candidate but shows what the others lie between.
+// Bound says whether a method is a candidate, or a lower or upper bound for the candidates.
 type Bound int
 
 const (
@@ -53,7 +53,7 @@ func (c catalogue) free() int {
 	return n
 }
 
-// place is where a method stands, -1 for none.
+// place is the position of a method, -1 if it has none.
 func (c catalogue) place(name string) int {
 	plain := plainName(name)
 	return slices.IndexFunc(c, func(k Known) bool { return plainName(k.Name) == plain })

@@ -11,8 +11,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// LockFile in a report's folder is what a process that writes a report there locks. It is empty and stays, as taking it
-// away would let two processes lock two files of that name.
+// LockFile is the file in a report's folder that a process locks while it writes a report there. It is empty and is
+// not removed: otherwise two processes could lock two files of this name.
 const LockFile = ".report.lock"
 
 // lockPatience is how long a report waits for another one in its folder; a large one takes seconds.

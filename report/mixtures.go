@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// mixtures says where runs that stand side by side were made under different circumstances.
+// mixtures says in what the circumstances of the runs of a report differ.
 func (st *study) mixtures() []string {
 	var out []string
 	distinct := func(f func(*run) string) []string {

@@ -1,5 +1,5 @@
-// Package report turns result files into tables, figures and one HTML page. It is a function of files: it knows nothing
-// of experiments, data or the engine, so that every table can be rendered again years later. Start at [Write] and
+// Package report makes tables, figures and one HTML page from result files. It depends only on files and knows
+// nothing of experiments, data or the engine, so every table can be made again years later. Start at [Write] and
 // [Table].
 package report
 

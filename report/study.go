@@ -86,7 +86,7 @@ func settingKey(r *run) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%v\x00%d", s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes)
 }
 
-// otherEngine says in what two runs of one configuration differ all the same, "" if in nothing.
+// otherEngine says in what two runs of the same configuration still differ, "" if in nothing.
 func otherEngine(a, b *run) string {
 	var parts []string
 	for _, v := range []struct{ name, a, b string }{
@@ -165,7 +165,7 @@ func (g *row) bySeed(seed uint64) *run {
 	return nil
 }
 
-// settingName says what was learnt.
+// settingName names the stream, the number of tasks and the protocol.
 func settingName(s result.Stream) string {
 	name := s.Name
 	if name == "" {
@@ -310,7 +310,8 @@ func (g *row) prose() string {
 	return g.name() + " with " + count(g.memory, "stored sample")
 }
 
-// differences prints the config keys by which g differs from its twins, as "optimizer.lr 0.05".
+// differences prints the config keys in which g differs from other rows of the same method and memory, as
+// "optimizer.lr 0.05".
 func differences(g *row, twins []*row) []string {
 	keys := map[string]bool{}
 	for _, o := range twins {

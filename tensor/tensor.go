@@ -63,7 +63,7 @@ func (t *Tensor) CheckShape(what string, want ...int) {
 	}
 	if !ok {
 		// a copy: want must not escape, or every check would allocate
-		panic(fmt.Sprintf("tensor: %s: shape %v, want %v", what, t.Shape, slices.Clone(want)))
+		panic(fmt.Sprintf("tensor: %s: shape %v instead of %v", what, t.Shape, slices.Clone(want)))
 	}
 	if n := size(t.Shape); n != len(t.Data) {
 		panic(fmt.Sprintf("tensor: %s: %d values do not fill shape %v (%d)", what, len(t.Data), t.Shape, n))

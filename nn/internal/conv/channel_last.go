@@ -87,7 +87,7 @@ type tapGroup struct {
 	tap     []int   // which tap
 }
 
-// tapMap tells for an output pixel and a tap which input pixel is read.
+// tapMap gives the input pixel that an output pixel reads through a tap.
 type tapMap func(y, x, tap int) (iy, ix int, ok bool)
 
 // groupByTaps sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.

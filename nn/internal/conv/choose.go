@@ -9,8 +9,8 @@ const (
 	Winograd = "winograd" // F(4×2, 3×3) wherever it fits
 )
 
-// WinogradRounding is how much larger the rounding error of Winograd's algorithm may be than that of the direct one;
-// tests hold it to that.
+// WinogradRounding is how many times larger the rounding error of Winograd's algorithm may be than that of the direct
+// one. Tests check it.
 const WinogradRounding = 4.5
 
 // winogradTable is the fewest channels, input and output, for which Winograd's algorithm is faster, as measured with
@@ -34,8 +34,8 @@ func (m *Maker) byWinograd(in, out Layout, w Window) bool {
 	return m.Algorithm == Winograd || min(in.C, out.C) >= least
 }
 
-// winogradFits leaves out convolutions of other kinds, maps below 4×4 pixels, in planes those of odd width or narrower
-// than a vector, and so few channels that a product has hardly anything to sum.
+// winogradFits is false for other kinds of convolutions, for maps smaller than 4×4 pixels, in planes for maps of odd
+// width or narrower than a vector, and for so few channels that a product has hardly anything to sum.
 func winogradFits(s *kernel.Set, in, out Layout, w Window) bool {
 	return w == Window{9, 1} && in.H >= 4 && in.W >= 4 && min(in.C, out.C) >= 8 &&
 		(in.ChannelLast || in.W%2 == 0 && in.W >= s.Lanes)

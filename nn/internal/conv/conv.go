@@ -16,12 +16,12 @@ type Conv interface {
 	// PackForward makes the weights ready for Forward, PackBackward for InputGradient.
 	PackForward(w []float32)
 	PackBackward(w []float32)
-	// Forward writes the output for images of x, finished by f. In planes, a convolution of stride 2 takes the [Phases]
-	// of its input.
+	// Forward writes the output for some images of x, and applies f to it. In planes, a convolution of stride 2 takes
+	// the [Phases] of its input.
 	Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish)
-	// Finishes says whether Forward takes a Finish that does anything.
+	// Finishes says whether Forward can apply a Finish other than the zero value.
 	Finishes() bool
-	// InputGradient writes the gradient of the input, plus res where it is not nil, laid out as dx: as what Forward
+	// InputGradient writes the gradient of the input, plus res if it is not nil. dx has the layout of what Forward
 	// takes.
 	InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32)
 	// WeightGradient adds the gradient of the weights over images [first, limit).
@@ -32,7 +32,7 @@ type Conv interface {
 // ready.
 type Packed struct{ forward, backward []float32 }
 
-// Maker makes the convolutions of one pass, which run one after the other: they share what they work in.
+// Maker makes the convolutions of one pass. They run one after the other and share their buffers.
 type Maker struct {
 	Set       *kernel.Set
 	Algorithm string // one of Algorithms
@@ -42,9 +42,10 @@ type Maker struct {
 }
 
 // Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the
-// whole map. It builds the tables of offsets that the kernels follow, and panics where shapes do not fit each other,
-// where an offset is beyond 32 bits and where a map in planes is narrower than PlanesWidth. Tables of channel-last
-// convolutions and of Winograd's algorithm depend on the number of images; the first run for it builds them.
+// whole map. Make builds the tables of offsets that the kernels follow. It panics if the shapes do not fit each
+// other, if an offset needs more than 32 bits, and if a map in planes is narrower than PlanesWidth. The tables of
+// channel-last convolutions and of Winograd's algorithm depend on the number of images; the first run with that
+// number builds them.
 func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	w.check(in, out)
 	if m.scratch == nil {
@@ -71,11 +72,11 @@ type Window struct{ Taps, Stride int }
 // check panics unless the window takes in to out.
 func (w Window) check(in, out Layout) {
 	if w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
-		panic(fmt.Sprintf("conv: %d taps and stride %d; want 1 or 9, and 1 or 2", w.Taps, w.Stride))
+		panic(fmt.Sprintf("conv: %d taps and stride %d. Use 1 or 9 taps and stride 1 or 2", w.Taps, w.Stride))
 	}
 	if in.ChannelLast != out.ChannelLast || in.N != out.N || out.H != w.Out(in.H) || out.W != w.Out(in.W) ||
 		min(in.C, out.C, out.N, out.H, out.W) < 1 {
-		panic(fmt.Sprintf("conv: input %v and output %v; want one layout, as many images and sides divided by stride %d", in, out, w.Stride))
+		panic(fmt.Sprintf("conv: input %v and output %v do not fit. Use one layout, the same number of images, and sides divided by stride %d", in, out, w.Stride))
 	}
 	if !out.ChannelLast && out.W < PlanesWidth {
 		panic(fmt.Sprintf("conv: maps of %d×%d pixels in planes, narrower than %d. Use the channel-last layout", out.H, out.W, PlanesWidth))
@@ -126,7 +127,7 @@ func (p plus) to(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: p.ones, Shift: p.zeros, Res: res}
 }
 
-// ends is what the convolutions of both layouts have, and where their runs end.
+// ends is the common part of the convolutions of both layouts; their runs end here.
 type ends struct {
 	s       *kernel.Set
 	w       Window
@@ -162,19 +163,19 @@ func (e *ends) checkInput(dx, dz []float32, images int, res []float32) {
 
 func (e *ends) checkWeights(dw, dz, x []float32, first, limit int) {
 	if len(dw) != e.weights || first < 0 || first >= limit {
-		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d; want %d over some", len(dw), first, limit, e.weights))
+		panic(fmt.Sprintf("conv: gradient of %d weights over images %d to %d. Give room for %d weights, and at least one image", len(dw), first, limit, e.weights))
 	}
 	e.in.holds("input", x, limit)
 	e.out.holds("gradient of the output", dz, limit)
 }
 
-// room returns v, or n floats if it is still empty. New ones are zero, and so stays what pads a block.
+// room returns v, or n new floats if v is empty. New floats are zero, and the padding of a block stays zero.
 func room(v *[]float32, n int) []float32 {
 	if *v == nil {
 		*v = make([]float32, n)
 	}
 	if len(*v) != n {
-		panic(fmt.Sprintf("conv: room for %d packed weights; want %d. Share Packed between convolutions of one kind only", len(*v), n))
+		panic(fmt.Sprintf("conv: room for %d packed weights instead of %d. Share Packed between convolutions of one kind only", len(*v), n))
 	}
 	return *v
 }

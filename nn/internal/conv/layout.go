@@ -78,7 +78,7 @@ func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
 		n, c, h, w, size, math.MaxInt32, remedy))
 }
 
-// offset is v as an entry of a table, which is built once. Loops that use the table check nothing.
+// offset is v as an entry of a table. It is checked here, once; loops that use the table check nothing.
 func offset(table string, v int) int32 {
 	if int(int32(v)) != v {
 		beyond(table, v)
@@ -93,14 +93,14 @@ func beyond(table string, v int) {
 // holds panics unless a buffer is as long as tables of so many images reach.
 func (g Layout) holds(what string, buf []float32, images int) {
 	if images < 1 || images > g.N {
-		panic(fmt.Sprintf("conv: %s: %d images; want 1 to %d, as the convolution was made for", what, images, g.N))
+		panic(fmt.Sprintf("conv: %s: %d images, but the convolution was made for 1 to %d", what, images, g.N))
 	}
 	need := g.Size()
 	if !g.ChannelLast {
 		need -= g.ImageAt(g.N - images) // it may begin at the first of some images, see ImageAt
 	}
 	if len(buf) < need {
-		panic(fmt.Sprintf("conv: %s: a buffer of %d floats; want %d for %d of %d images with %d channels of %d×%d pixels",
+		panic(fmt.Sprintf("conv: %s: a buffer of %d floats instead of %d for %d of %d images with %d channels of %d×%d pixels",
 			what, len(buf), need, images, g.N, g.C, g.H, g.W))
 	}
 }
@@ -125,8 +125,8 @@ func (g Layout) PixelAt(img, y, x int) int { return ((img*g.H+y)*g.W + x) * g.Pi
 // Pixels is the number of pixels of one image.
 func (g Layout) Pixels() int { return g.H * g.W }
 
-// ImageAt is how far an image lies behind the first one in planes, in every channel: what lies so far into a buffer is
-// the same layout without the images before.
+// ImageAt is the distance of an image from the first one in planes, the same in every channel. A buffer from there on
+// has the same layout, without the images before.
 func (g Layout) ImageAt(img int) int { return img * g.plane }
 
 // ImageFloats is the number of floats of one image in planes, borders included.

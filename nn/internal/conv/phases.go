@@ -23,7 +23,8 @@ func NewPhases(s *kernel.Set, g Layout) *Phases { return &Phases{s: s, g: g, Spl
 // (2·py+px)·C + c.
 func phasesOf(g Layout) Layout { return PlanesLayout(4*g.C, (g.H+1)/2, (g.W+1)/2, g.N) }
 
-// Run writes the phases of images [first, limit) of src to dst, or where merge is set the map whose phases src holds.
+// Run writes the phases of images [first, limit) of src to dst. If merge is set, it writes the map whose phases are
+// in src.
 func (f *Phases) Run(team *workers.Team, dst, src []float32, first, limit int, merge bool) {
 	f.dst, f.src, f.first, f.merge = dst, src, first, merge
 	f.limit, f.groups = limit, min(team.Size(), limit-first)

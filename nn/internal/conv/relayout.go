@@ -19,7 +19,7 @@ func NewRelayout(s *kernel.Set, planes, channelLast Layout) *Relayout {
 	return &Relayout{s: s, planes: planes, channelLast: channelLast}
 }
 
-// Run turns images [first, limit) of src, in planes, into dst, or where back is set the other way round.
+// Run converts images [first, limit) of src, in planes, into dst. If back is set, it converts in the other direction.
 func (r *Relayout) Run(team *workers.Team, dst, src []float32, first, limit int, back bool) {
 	r.dst, r.src, r.first, r.back = dst, src, first, back
 	team.Run(r, limit-first)

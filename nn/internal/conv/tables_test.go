@@ -157,8 +157,8 @@ func TestRunsRefuseShortBuffers(t *testing.T) {
 			refused("residual", "residual: a buffer of", func() {
 				u.Forward(team, z, x, 2, kernel.Finish{Scale: scale, Shift: scale, Res: less(z)})
 			})
-			refused("images", "input: 3 images; want 1 to 2", func() { u.Forward(team, z, x, 3, kernel.Finish{}) })
-			refused("no images", "input: 0 images; want 1 to 2", func() { u.Forward(team, z, x, 0, kernel.Finish{}) })
+			refused("images", "input: 3 images, but the convolution was made for 1 to 2", func() { u.Forward(team, z, x, 3, kernel.Finish{}) })
+			refused("no images", "input: 0 images, but the convolution was made for 1 to 2", func() { u.Forward(team, z, x, 0, kernel.Finish{}) })
 			refused("dx", "gradient of the input: a buffer of", func() { u.InputGradient(team, less(x), z, 2, nil) })
 			refused("dz", "gradient of the output: a buffer of", func() { u.InputGradient(team, x, less(z), 2, nil) })
 			refused("sum", "sum with the gradient of the input: a buffer of", func() { u.InputGradient(team, x, z, 2, less(x)) })

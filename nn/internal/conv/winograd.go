@@ -6,8 +6,8 @@ import (
 	"ocl/internal/kernel"
 )
 
-// scratch is what the convolutions of a pass work in, one after the other: nothing in it outlasts a call. Shared by
-// role and size it stays in the caches.
+// scratch is the working memory of the convolutions of a pass, which run one after the other. Nothing in it is needed
+// after a call. It is shared by role and size, so that it stays in the caches.
 type scratch map[string][]float32
 
 func (s scratch) floats(role string, n int) []float32 {

@@ -102,10 +102,10 @@ func (u *winogradPlanes) WeightGradient(team *workers.Team, dw, dz, x []float32,
 	u.grad.run(team, dw, dz, x, limit)
 }
 
-// winogradUnits lists the units that cover the maps of some images, in pairs of pairs, as products take two vectors a
-// tile. Where a vector does not divide a row, its last unit lies as far right as it can and overlaps its neighbour;
-// both are a pair, and all such pairs come first, so that no two workers write to one place. What fills the last pairs
-// is the last unit again, all of it skipped.
+// winogradUnits lists the units that cover the maps of some images, in pairs of pairs, because products take two
+// vectors for each tile. If a vector does not divide a row, the last unit lies as far to the right as it can and
+// overlaps its neighbour. These two form a pair, and all such pairs come first, so that no two workers write to one
+// place. The last pairs are filled up with the last unit again, all of which is skipped.
 type winogradUnits struct {
 	vecs int     // even
 	in   []int32 // rows of each unit
@@ -364,8 +364,8 @@ func (g *winogradPlanesGrad) DoChunk(worker, chunk int) {
 	}
 }
 
-// whole does all of one pair. The sums of a product whose only block is done are added up at once, all in the room of
-// the first: they lie in the first- or second-level cache still.
+// whole does all of one pair. If a product has only one block, its sums are added up as soon as it is done, all in
+// the room of the first product, while they are still in the first- or second-level cache.
 func (g *winogradPlanesGrad) whole(a *winogradSums, pair kernel.WinogradPair) {
 	once := g.list.vecs <= g.block
 	for lo := 0; lo < g.list.vecs; lo += g.block {

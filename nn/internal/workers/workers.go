@@ -1,5 +1,5 @@
-// Package workers shares work out among a fixed number of goroutines, in chunks, with the same result for any number of
-// them. Start at [Team].
+// Package workers distributes work over a fixed number of goroutines, in chunks. The result is the same for any
+// number of them. Start at [Team].
 package workers
 
 import (
@@ -13,8 +13,8 @@ type Task interface {
 	DoChunk(worker, chunk int)
 }
 
-// spins is how often an idle worker looks for work before it sleeps: longer than the gaps between the layers of a pass,
-// shorter than those between steps.
+// spins is how often an idle worker looks for work before it sleeps. This takes longer than the gaps between the
+// layers of a pass, and less time than the gaps between steps.
 const spins = 20000
 
 // Team runs tasks on a fixed number of workers, the caller being worker 0. No goroutine starts and nothing is
@@ -38,8 +38,8 @@ const (
 	closed
 )
 
-// share is the chunks that a worker does before it helps others: neighbours, as they were in the layer before, so that
-// it finds in its own cache what it wrote there.
+// share is the chunks that a worker does before it helps others. They are neighbours, and the same as in the layer
+// before, so the worker finds in its own cache what it wrote there.
 type share struct {
 	next atomic.Int64 // the first that nobody has taken; at or beyond end when all are
 	end  int64
@@ -101,8 +101,8 @@ func (t *Team) enter() {
 
 func (t *Team) leave() { t.state.Store(idle) }
 
-// CheckIdle panics as Run does where the team works already or is closed. Whoever stores the arguments of a task asks
-// first, so that those of the task at work stay as they are.
+// CheckIdle panics, as Run does, if the team is working or closed. Call it before the arguments of a task are stored,
+// so that those of a running task are not overwritten.
 func (t *Team) CheckIdle() {
 	if t.state.Load() != idle {
 		t.refuse()
