@@ -113,8 +113,12 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 // open opens the experiment that the flags describe, or the one to continue.
 func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
 	if f.resume != "" {
-		if _, err := os.Stat(f.resume); err != nil { // before it is said to continue there
-			return nil, fmt.Errorf("--resume: %w. Give the folder of an experiment or of one of its runs", err)
+		if _, err := os.Stat(f.resume); err != nil { // before announce says that it continues there
+			var p *fs.PathError
+			if errors.As(err, &p) {
+				err = p.Err // the message has the path
+			}
+			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, err)
 		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
 		return experiment.OpenResumed(f.resume, f.opts)
