@@ -1,6 +1,6 @@
-// Package fuzztest is what the fuzz targets share: it turns the fuzzer's bytes into changes of a good file, and counts
-// what a decoder allocates. Bytes that the fuzzer draws are hardly ever a file with right sums, or JSON of the right
-// shape; a good file with a few parts changed is, and reaches what lies behind them.
+// Package fuzztest is shared by the fuzz targets: it turns the bytes of the fuzzer into changes of a good file, and counts
+// what a decoder allocates. Random bytes are hardly ever a file with right checksums, or JSON of the right shape. A good
+// file with a few changes is, so it tests more of a decoder.
 package fuzztest
 
 import (
