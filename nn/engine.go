@@ -53,7 +53,7 @@ func (e Engine) choose() (*kernel.Set, string, error) {
 	if e.Kernel != "" {
 		var err error
 		if set, err = kernel.Find(e.Kernel); err != nil {
-			return nil, "", fmt.Errorf("nn: kernel set %w", err)
+			return nil, "", fmt.Errorf("nn: kernel set: %w", err)
 		}
 	}
 	if e.Convolution != "" {

@@ -236,7 +236,7 @@ func TestEngineRefuses(t *testing.T) {
 		e    nn.Engine
 		want []string
 	}{
-		{nn.Engine{Kernel: "neon"}, append([]string{`nn: kernel set "neon" cannot run here; want one of `}, nn.Kernels()...)},
+		{nn.Engine{Kernel: "neon"}, append([]string{`nn: kernel set: this machine cannot run "neon". Use one of `}, nn.Kernels()...)},
 		{nn.Engine{Convolution: "fft"}, []string{`nn: algorithm of convolutions "fft" is unknown. Use direct, winograd or table`}},
 	} {
 		_, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 5, NF: 8, Engine: c.e}, rng.New(1, "net"))
