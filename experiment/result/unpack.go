@@ -37,7 +37,7 @@ func (u unpacker) Read(p []byte) (int, error) {
 // they are.
 func decompressing(err error) error {
 	var disk *os.PathError
-	if err == nil || err == io.EOF || errors.As(err, &disk) {
+	if err == nil || errors.Is(err, io.EOF) || errors.As(err, &disk) {
 		return err
 	}
 	return fmt.Errorf("%w: it cannot be decompressed (%w). Copy or download the file again", ErrDamaged, err)
