@@ -10,7 +10,7 @@ var er = Info{
 	Name:    "er",
 	Title:   "ER",
 	Summary: "Replay a few stored samples with each incoming batch.",
-	Idea: "Keep a small memory in which every sample seen so far has the same chance to be (reservoir sampling). At each " +
+	Idea: "Keep a small memory that holds every sample seen so far with the same probability (reservoir sampling). At each " +
 		"step, draw a few stored samples at random and train on them together with the incoming batch. ER needs no task " +
 		"boundaries. It is simple and cheap, and most memory methods build on it.",
 	Formula:     "B_M ← Random(M);  θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",

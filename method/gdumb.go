@@ -49,10 +49,10 @@ var gdumb = Info{
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
 	Paper:    grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
 	Authors:  grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-	CostPerStep: "almost nothing a step; before each evaluation 30 epochs over the memory, which with 5,000 samples cost as much " +
+	CostPerStep: "almost nothing in each step; before each evaluation 30 epochs over the memory, which with 5,000 samples cost as much " +
 		"as 150,000 samples of Finetune (`--eval final` trains only once)",
-	Expect: "The best method of the survey when the memory is large: balanced classes are worth more than the samples that " +
-		"are not stored. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
+	Expect: "The best method of the survey when the memory is large: balanced classes help more than the samples that are " +
+		"not stored would. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
 		"samples.",
 	Refuses: map[string]string{
 		"kdc":  "it trains from scratch, so there is no earlier network to distil from",

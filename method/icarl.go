@@ -9,9 +9,9 @@ import (
 var icarl = Info{
 	Name:    "icarl",
 	Title:   "iCaRL",
-	Summary: "Keep old classes by the answers of the previous network, and predict by the nearest class mean.",
+	Summary: "Train old classes on the answers of the previous network, and predict by the nearest class mean.",
 	Idea: "Each class is a yes-or-no question. The classes of the task are trained on labels, old classes on the answers " +
-		"of the network as the last task left it (the teacher), and replayed samples on these answers alone. A test " +
+		"of the network after the last task (the teacher), and replayed samples on these answers alone. A test " +
 		"image gets the class whose stored samples have the nearest mean feature. A reservoir replaces the original " +
 		"herding, which needs a whole class at once.",
 	Formula: "θ ← θ − α·∇ 1/|B| Σ_{x∈B} Σ_k BCE(f_k(x), t_k), B = B_n ∪ B_M;  t_k = [y = k] for classes k of this task, " +
@@ -31,7 +31,7 @@ var icarl = Info{
 	CostPerStep: "2.7 × Finetune if as many samples are replayed as arrive (the teacher's forward pass is 0.7 of it); 1 × in the " +
 		"first task; and a forward pass over the memory before each evaluation",
 	Expect: "The best method of the survey when the memory is small; a larger memory helps little. The teacher keeps the old " +
-		"classes but also holds back the new ones. The survey on CIFAR-100: 16.7, 19.2 and 18.8 % average accuracy with " +
+		"classes but makes it harder to learn new ones. The survey on CIFAR-100: 16.7, 19.2 and 18.8 % average accuracy with " +
 		"1,000, 5,000 and 10,000 samples.",
 	Refuses: map[string]string{
 		"kdc":  "it already distils old classes from a teacher of its own",

@@ -32,7 +32,7 @@ var lwf = Info{
 	Refuses: map[string]string{
 		"kdc":  "it already uses this mixture, on incoming samples alone",
 		"kdc*": "it already uses the mixture of kdc, on incoming samples alone",
-		"lb":   "its teacher counts on all outputs, and " + takesLabels,
+		"lb":   "its teacher needs the softmax of all outputs, and " + takesLabels,
 		"ncm":  withoutMemory["ncm"],
 		"rv":   withoutMemory["rv"],
 		"ss":   withoutMemory["ss"],

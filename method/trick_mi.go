@@ -7,7 +7,7 @@ var trickIterations = Trick{
 	Name:    "mi",
 	Title:   "Multiple iterations",
 	Summary: "Take several steps on each incoming batch, each with a new replay batch.",
-	Idea: "One step takes little from a batch. Several steps, each with a new replay batch, take more from the batch and " +
+	Idea: "One step learns little from a batch. Several steps, each with a new replay batch, learn more from the batch and " +
 		"from the memory. The memory is updated once, after the last step. There are 5 steps, or replay.iterations if " +
 		"that is more than 1.",
 	Formula:  "5 times: B_M ← Retrieve(M); θ ← θ − α·∇ℓ(B_n, B_M);  then M ← Update(B_n, M)",

@@ -11,7 +11,7 @@ var trickNCM = Trick{
 	Formula:  "μ_y = mean φ(M_y),  y* = argmin_y ‖φ(x) − μ_y‖,  φ and μ of length 1",
 	Citation: "Mensink et al., Distance-Based Image Classification: Generalizing to New Classes at Near-Zero Cost, TPAMI 2013",
 	Cost:     "1 × in each step, and a forward pass over the memory before each evaluation",
-	Expect: "With review, the best of the tricks. The survey on CIFAR-100, with ER: 14.6, 27.6 and 31.0 % with 1,000, 5,000 " +
+	Expect: "This trick and review are the best of the tricks. The survey on CIFAR-100, with ER: 14.6, 27.6 and 31.0 % with 1,000, 5,000 " +
 		"and 10,000 samples.",
 	Fills: Fills{Classifies: true},
 }

@@ -32,7 +32,7 @@ func newBenchEngine() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "engine",
-		Short: "Measure the speed of a training step and of an evaluation, as shares of the machine's FMA peak.",
+		Short: "Measure the speed of a training step and of an evaluation, as shares of the machine's peak speed (FMA).",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
   OCL_KERNEL=avx2 ocl bench engine --size 32 --json
@@ -88,15 +88,15 @@ func newBenchMethods() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "methods",
-		Short: "Measure the time of a step of each method, and of its passes through the network alone.",
+		Short: "Measure the time of a training step of each method, and the time of the network passes in that step.",
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
   ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,ncm,rv'
   ocl bench methods --json --quiet`,
 		Long: "A step is everything that a method does with an incoming batch of 10 images of 32×32. For GDumb it is one step of its " +
 			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples. First the " +
-			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, five steps alternate with five " +
-			"times the passes alone (with an update of the parameters), and medians are printed. The pass \"learn 10 + 10\" is forward " +
+			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, two measurements alternate: five " +
+			"steps, and five times only the passes and the update of the parameters. Medians are printed. The pass \"learn 10 + 10\" is forward " +
 			"and backward on two batches, \"predict\" is forward in evaluation mode, \"probe\" is forward by two networks, and " +
 			"\"gradients\" is one gradient for each image. With --trick, steps of one method (--method, by default er) with each trick " +
 			"alternate with steps without it. The median ratio of their times is printed beside the ratio that the passes predict. " +

@@ -64,7 +64,7 @@ func newDataStreams() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "streams",
-		Short: "List the kinds of streams, which --stream of `ocl run` takes, and how the tasks of each differ.",
+		Short: "List the kinds of streams (for --stream of `ocl run`), and how the tasks of each differ.",
 		Example: `  ocl data streams
   ocl data streams --json`,
 		Args: exactly(),

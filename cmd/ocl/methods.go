@@ -63,7 +63,7 @@ func newMethods() *cobra.Command {
 			return methodsPage(cmd.OutOrStdout(), infos)
 		},
 	}
-	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks instead, which --trick of `ocl run` takes")
+	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of all, or one object")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": "", "json": ""})
@@ -171,7 +171,7 @@ func describeMethod(w io.Writer, info method.Info) error {
 const methodsIntroduction = `# Methods
 
 This page explains the methods and the [tricks](#tricks) to readers who have not read their papers. A method is a way to learn from a
-stream of batches. A trick changes one part of a method. ` + "`ocl methods NAME` and `ocl methods --tricks NAME`" + ` show the same in short.
+stream of batches. A trick changes one part of a method. ` + "`ocl methods NAME` and `ocl methods --tricks NAME`" + ` print a short form.
 
 The survey is Mai et al., *Online Continual Learning in Image Classification: An Empirical Survey*. Symbols are the survey's: B_n is the
 incoming batch, B_M the replay batch, M the memory or its size in samples, θ the parameters, ℓ the loss, and α the learning rate (α_lr
