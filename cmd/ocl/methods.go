@@ -175,8 +175,8 @@ stream of batches. A trick changes one part of a method. ` + "`ocl methods NAME`
 
 The survey is Mai et al., *Online Continual Learning in Image Classification: An Empirical Survey*. Symbols are the survey's: B_n is the
 incoming batch, B_M the replay batch, M the memory or its size in samples, θ the parameters, ℓ the loss, and α the learning rate (α_lr
-for EWC++, which has another α). Accuracies are for CIFAR-100 in 20 tasks: the mean over the tasks after the last one, in per cent, with a
-95 % interval. Tuning grids are those of the survey's table:hyper. [deviations.md](deviations.md) says where the survey's text and its
+for EWC++, which has another α). Accuracies are for CIFAR-100 by the survey's protocol, 18 of 20 tasks: the mean over the tasks after the
+last one, in per cent, with a 95 % interval. Tuning grids are those of the survey's table:hyper. [deviations.md](deviations.md) says where the survey's text and its
 authors' code differ, and which of them ocl follows.
 
 ` + "`ocl methods --markdown > docs/methods.md`" + ` writes this page from the catalogue in ` + "`method/`" + ` and the texts in ` + "`method/page/`" + `; a test keeps it
