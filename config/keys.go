@@ -91,7 +91,7 @@ var table = []Key{
 	{Name: "replay.augment", Flag: "replay-augment", Group: GroupMethod,
 		Help:  "crop and flip images at random each time they are used, incoming and replayed ones; the memory stores them unchanged",
 		field: func(c *Config) any { return &c.Replay.Augment }},
-	{Name: "replay.teacher", Flag: "teacher", Group: GroupMethod, Value: "MODE", Unset: "depends on the method",
+	{Name: "replay.teacher", Flag: "teacher", Group: GroupMethod, Value: "MODE", Unset: "training for the methods and tricks of today",
 		Choices: []string{TeacherEvaluation, TeacherTraining}, Historic: TeacherEvaluation,
 		Help:  "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)",
 		field: func(c *Config) any { return &c.Replay.Teacher }},
