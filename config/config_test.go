@@ -701,7 +701,7 @@ func TestCheckGiven(t *testing.T) {
 		{func(c *Config) {}, "memory", ""},
 		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 100 }, "memory", "memory: 100 is given, but finetune does not use it. Add a method that does (er, icarl), or remove it"},
 		{func(c *Config) { c.Methods, c.Memory = []string{"finetune"}, 500 }, "memory", "memory: 500 is given"},
-		{func(c *Config) { c.Replay.Teacher = TeacherTraining }, "replay.teacher", "replay.teacher: training is given, but none of finetune, er uses it. Add a method that does (icarl) or a trick (kdc), or remove it"},
+		{func(c *Config) { c.Replay.Teacher = TeacherTraining }, "replay.teacher", "replay.teacher: training is given, but none of finetune, er uses it. Add a method that does (icarl) or a trick that does (kdc), or remove it"},
 		{func(c *Config) { c.Replay.Teacher, c.Tricks = TeacherTraining, []string{"none", "kdc"} }, "replay.teacher", ""},
 		{func(c *Config) {}, "replay.joint", ""},
 		{func(c *Config) {}, "method.ewc++.every", "method.ewc++.every is an option of ewc++, but ewc++ is not in the list of methods (finetune, er)."},

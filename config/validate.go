@@ -405,10 +405,14 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	if d := Default(); equal(k.value(&c), k.value(&d)) && key != "memory" || key == "memory" && c.Memory == 0 {
 		return nil
 	}
-	remedy := "Add a method that does (" + strings.Join(methods, ", ") + ")"
-	if len(tricks) > 0 {
-		remedy += " or a trick (" + strings.Join(tricks, ", ") + ")"
+	var able []string
+	if len(methods) > 0 {
+		able = append(able, "a method that does ("+strings.Join(methods, ", ")+")")
 	}
+	if len(tricks) > 0 {
+		able = append(able, "a trick that does ("+strings.Join(tricks, ", ")+")")
+	}
+	remedy := "Add " + strings.Join(able, " or ")
 	users := listed + " does not use it"
 	if len(c.Methods) > 1 {
 		users = "none of " + listed + " uses it"

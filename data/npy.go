@@ -58,6 +58,10 @@ func (a *npy) header(size int64) error {
 	if bytes.Equal(fortran[1], []byte("True")) && len(a.shape) > 1 {
 		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
 	}
+	if kind := a.dtype[min(1, len(a.dtype)):]; kind == "" || !strings.ContainsAny(kind[:1], "biuf") {
+		return fmt.Errorf("the array has dtype %.20q, which is neither integers nor floats. Write numbers; numpy.unique(labels, return_inverse=True)[1] makes "+
+			"labels of words", a.dtype)
+	}
 	bytesPer := int64(0)
 	if len(a.dtype) > 2 {
 		bytesPer, _ = strconv.ParseInt(a.dtype[2:], 10, 32)

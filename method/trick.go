@@ -63,6 +63,9 @@ func ParseTricks(text string) ([]string, error) {
 	}
 	var names []string
 	for name := range strings.SplitSeq(text, "+") {
+		if name == "" {
+			return nil, fmt.Errorf("a trick of %q has no name. Remove a comma or a plus sign, or write none", text)
+		}
 		if _, err := LookupTrick(name); err != nil {
 			return nil, err
 		}

@@ -109,7 +109,7 @@ func TestTricksTogether(t *testing.T) {
 		{"er", "lbb", []string{`unknown trick "lbb"`, "Did you mean lb?"}},
 		{"er", "lb+lb", []string{`"lb+lb": trick lb is given twice`}},
 		{"er", "lb+none", []string{`unknown trick "none"`}},
-		{"er", "", []string{`unknown trick ""`}},
+		{"er", "", []string{`a trick of "" has no name`}},
 	} {
 		info, err := method.Lookup(c.method)
 		if err != nil {

@@ -93,11 +93,10 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 	total -= 2
 	// What is too long is folded: first the labels, then the whole table into a list.
 	if total > width {
-		cols[0] -= total - width
-	}
-	if cols[0] < 12 {
-		s.listing(b, rows, width)
-		return
+		if cols[0] -= total - width; cols[0] < 12 {
+			s.listing(b, rows, width)
+			return
+		}
 	}
 	for _, r := range rows {
 		lines := wrap(r[0], cols[0])
@@ -114,12 +113,16 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 
 // listing prints one value a line, for terminals too narrow for a table.
 func (s *setting) listing(b *strings.Builder, rows [][]string, width int) {
+	names := 0
+	for _, name := range rows[0][1:] {
+		names = max(names, utf8.RuneCountInString(name))
+	}
 	for _, r := range rows[1:] {
 		for _, l := range wrap(r[0], width) {
 			b.WriteString(l + "\n")
 		}
 		for i := 1; i < len(r); i++ {
-			fmt.Fprintf(b, "  %s %s\n", padRight(rows[0][i], 14), r[i])
+			fmt.Fprintf(b, "  %s  %s\n", padRight(rows[0][i], names), r[i])
 		}
 	}
 }

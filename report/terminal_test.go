@@ -98,6 +98,15 @@ func TestTableFitsItsWidth(t *testing.T) {
 	}
 }
 
+// A table that fits is a table, however short its labels are.
+func TestTableOfShortLabels(t *testing.T) {
+	ft := fake{method: "finetune", title: "Finetune", memory: -1}
+	got := tableText(t, []*result.Result{exact(ft, 0.036, 0.5, 0.55, 80)}, 100)
+	if head, _, _ := strings.Cut(got, "\n"); !strings.HasPrefix(head, "method ") || !strings.Contains(head, "accuracy, %") {
+		t.Errorf("want a table, got\n%s", got)
+	}
+}
+
 func TestTableOfNothing(t *testing.T) {
 	if got := tableText(t, nil, 0); got != "No run has a result yet.\n" {
 		t.Errorf("got %q", got)

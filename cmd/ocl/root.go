@@ -132,7 +132,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w. %s", err, all))
 	}
 	word := unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" {
+	if group := unknown.GetSpecifiedShortnames(); group == word {
+		return usage(fmt.Errorf("unknown flag -%s. %s", word, all))
+	} else if group != "" {
 		return usage(fmt.Errorf("unknown flag -%s in -%s. %s", word, unknown.GetSpecifiedShortnames(), all))
 	}
 	flags := nearest.Names{All: all, Meaning: func(name string) string { return cmd.Flags().Lookup(name[2:]).Usage }}
@@ -141,6 +143,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			flags.List = append(flags.List, "--"+f.Name)
 		}
 	})
+	if word == "version" {
+		return usage(errors.New("--version is not a flag. Use `ocl version`"))
+	}
 	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil {
 		return usage(fmt.Errorf("--%s is no longer a flag. %s", word, instead))
 	}

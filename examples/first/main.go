@@ -17,7 +17,7 @@ func main() {
 	c := config.Default()      // the built-in glyphs, 100 classes in 10 tasks
 	c.Methods = []string{"er"} // Experience Replay
 	c.Memory = 500             // stored samples
-	c.Data.TrainPerClass, c.Data.TestPerClass = 20, 10
+	c.Data.TrainPerClass, c.Data.TestPerClass = 50, 10
 	results, err := experiment.Run(context.Background(), c, experiment.Options{Out: "runs/first"})
 	if err != nil {
 		log.Fatal(err)
