@@ -113,7 +113,7 @@ func (g *row) classConfusion() *figure {
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true class", ColLabel: "predicted class", Rows: names, Cols: names, V: v},
-		Missing: "not learnt yet", Whose: g.Label, Image: n > maxTableClasses,
+		Missing: "not learned yet", Whose: g.Label, Image: n > maxTableClasses,
 	}}
 	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
 	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are in the order of the stream, so the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))

@@ -324,7 +324,7 @@ func (g *row) memoryFigure() *figure {
 	names := s.taskNames()
 	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
-		Missing: "not learnt yet", Whose: g.Label,
+		Missing: "not learned yet", Whose: g.Label,
 		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
 	}}
 	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))

@@ -142,6 +142,7 @@ func resultsIn(path string) (found []source, pending []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("report: %s: %w. Give a folder that can be read", path, cause(err))
 	}
+	var experiments []string // folders of folders of runs
 	for _, e := range entries { // sorted
 		sub := filepath.Join(path, e.Name())
 		if s, ok := inRunFolder(sub); ok {
@@ -150,9 +151,14 @@ func resultsIn(path string) (found []source, pending []string, err error) {
 			found = append(found, source{sub, sub})
 		} else if exists(filepath.Join(sub, "events.jsonl")) || exists(filepath.Join(sub, "steps.csv")) || exists(filepath.Join(sub, "checkpoint")) {
 			pending = append(pending, sub)
+		} else if exists(filepath.Join(sub, "experiment.yaml")) {
+			experiments = append(experiments, sub)
 		}
 	}
 	switch {
+	case len(found) == 0 && len(experiments) > 0:
+		return nil, nil, fmt.Errorf("report: %s: it has no result.json, but its folders are experiments. Give them instead, such as \"ocl report %s\"",
+			path, strings.Join(experiments[:min(3, len(experiments))], " "))
 	case len(found) == 0 && len(pending) > 0:
 		return nil, nil, fmt.Errorf("report: %s: %s begun, but none has a result.json yet. "+
 			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count(len(pending), "run"), path)

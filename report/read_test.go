@@ -122,6 +122,12 @@ func TestBadFolders(t *testing.T) {
 	if err := os.WriteFile(exp, []byte("seed: 1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(filepath.Dir(exp), "first"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(exp), "first", "experiment.yaml"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		dirs []string
 		want string
@@ -131,6 +137,7 @@ func TestBadFolders(t *testing.T) {
 		{[]string{empty}, `there is no result.json in it or in its folders. Give the folder of an experiment or a run; "ocl run --out `},
 		{[]string{pending}, `1 run begun, but none has a result.json yet. Wait until a run has ended, or continue with "ocl run --resume `},
 		{[]string{exp}, "not a whole JSON file"},
+		{[]string{filepath.Dir(exp)}, "its folders are experiments. Give them instead, such as \"ocl report "},
 	} {
 		_, err := Write(c.dirs, "", Options{Known: methods})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
