@@ -142,7 +142,7 @@ func resultsIn(path string) (found []source, pending []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("report: %s: %w. Give a folder that can be read", path, cause(err))
 	}
-	var experiments []string // folders of folders of runs
+	var experiments []string    // folders of folders of runs
 	for _, e := range entries { // sorted
 		sub := filepath.Join(path, e.Name())
 		if s, ok := inRunFolder(sub); ok {
