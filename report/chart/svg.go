@@ -29,45 +29,40 @@ func (d *Drawing) Inline(class, id, title, description string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="fig %s" viewBox="0 0 %s %s" font-size="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
 		class, num(d.Width), num(d.Height), num(d.Font), id, id, id, escape(title), id, escape(description))
-	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+	d.marks(&b, (*Mark).classes)
 	b.WriteString(`</svg>`)
 	return b.String()
 }
 
 // SVG is the drawing as a file, in the colours of a light page.
 func (d *Drawing) SVG(title, description string) []byte {
-	var b strings.Builder
-	w, h := num(d.Width), num(d.Height)
-	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" font-family="%s" font-size="%s" role="img">
-<title>%s</title>
-<desc>%s</desc>
-<rect width="%s" height="%s" fill="#FFFFFF"/>
-`, w, h, w, h, family, num(d.Font), escape(title), escape(description), w, h)
-	d.marks(&b, (*Mark).attributes)
-	b.WriteString("\n</svg>\n")
-	return []byte(b.String())
+	return d.file(title, description, "", `fill="#FFFFFF"`, (*Mark).attributes)
 }
 
 // Adaptive is the drawing as a file that is light on a light page and dark on a dark one, wherever a browser shows it.
 func (d *Drawing) Adaptive(title, description string) []byte {
+	style := fmt.Sprintf("<style>\n%s\n@media (prefers-color-scheme:dark){%s}\n%s\n</style>\n",
+		d.variables(false), d.variables(true), StyleSheet()+".page{fill:var(--bg)}")
+	return d.file(title, description, style, `class="page"`, (*Mark).classes)
+}
+
+// file is an SVG file of the drawing: its style, a page that is painted as paint says, and the marks with their attributes.
+func (d *Drawing) file(title, description, style, paint string, attributes func(*Mark) string) []byte {
 	var b strings.Builder
 	w, h := num(d.Width), num(d.Height)
 	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" font-family="%s" font-size="%s" role="img">
 <title>%s</title>
 <desc>%s</desc>
-<style>
-%s
-@media (prefers-color-scheme:dark){%s}
-%s
-</style>
-<rect width="%s" height="%s" class="page"/>
-`, w, h, w, h, family, num(d.Font), escape(title), escape(description), d.variables(false), d.variables(true), StyleSheet()+".page{fill:var(--bg)}", w, h)
-	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+%s<rect width="%s" height="%s" %s/>
+`, w, h, w, h, family, num(d.Font), escape(title), escape(description), style, w, h, paint)
+	d.marks(&b, attributes)
 	b.WriteString("\n</svg>\n")
 	return []byte(b.String())
 }
+
+// classes are the attributes of a mark that a style sheet colours.
+func (m *Mark) classes() string { return ` class="` + roles[m.Role].class + `"` + m.special() }
 
 // variables sets the colours of [StyleSheet] and of the looks in the drawing, in the order in which they come.
 func (d *Drawing) variables(dark bool) string {
@@ -248,6 +243,6 @@ func Swatch(s Series) string {
 	line.Series, dot.Series = "", "" // the page gives the colour
 	d := Drawing{Marks: []Mark{line, dot}}
 	var b strings.Builder
-	d.marks(&b, func(m *Mark) string { return ` class="` + roles[m.Role].class + `"` + m.special() })
+	d.marks(&b, (*Mark).classes)
 	return b.String()
 }
