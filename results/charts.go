@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -56,7 +57,7 @@ func methodsChart(runs []run) ([]byte, error) {
 		c.Rows = append(c.Rows, chart.Row{Label: name, Look: look, Values: []chart.Value{ours,
 			{At: published.Mean, Low: published.Mean - published.Interval, High: published.Mean + published.Interval}}})
 	}
-	slices.SortStableFunc(c.Rows, func(a, b chart.Row) int { return int(math.Copysign(1, b.Values[1].At-a.Values[1].At)) })
+	slices.SortStableFunc(c.Rows, func(a, b chart.Row) int { return cmp.Compare(b.Values[1].At, a.Values[1].At) })
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
 	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. Finetune, Offline, EWC++ and LwF have no memory. Lines are "+
 		"95 %% intervals; a mean of fewer than %d seeds has none. %s", leastSeeds, described(c.Rows))), nil
