@@ -62,7 +62,7 @@ func TestPreview(t *testing.T) {
 	for x := range b.Dx() - 1 {
 		r, g, bl, _ := sheet.At(x, 16).RGBA()
 		r2, g2, b2, _ := sheet.At(x+1, 17).RGBA()
-		p := set.Train.Image(0, set.ImageLen())
+		p := imageOf(set.Train, 0)
 		if uint8(r>>8) == p[0] && uint8(g>>8) == p[256] && uint8(bl>>8) == p[512] && r == r2 && g == g2 && bl == b2 {
 			found++
 		}

@@ -208,7 +208,8 @@ func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) 
 	}
 	n := f.fine * part.perFine
 	image := f.record() - 2
-	part.split.X = make([]uint8, n*image)
+	images := newBlock(n, image)
+	part.split.Images = images
 	part.split.Y = make([]int32, n)
 	counts := make([]int, f.fine)
 	in := bufio.NewReaderSize(r, 1<<20)
@@ -217,7 +218,7 @@ func (f cifarFormat) read(part cifarPart, name string, r io.Reader, size int64) 
 		got, err := io.ReadFull(in, labels[:])
 		if err == nil {
 			var more int
-			more, err = io.ReadFull(in, part.split.X[i*image:(i+1)*image])
+			more, err = io.ReadFull(in, images.at(i))
 			got += more
 		}
 		if err != nil {

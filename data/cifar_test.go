@@ -98,11 +98,11 @@ func TestCIFARFromEveryPlace(t *testing.T) {
 		if set.Train.Len() != 6 || set.Test.Len() != 3 || set.C != 3 || set.H != 2 || set.W != 2 || set.Classes != 3 {
 			t.Errorf("%s: %d and %d images of %d×%d×%d, %d classes", dir, set.Train.Len(), set.Test.Len(), set.C, set.H, set.W, set.Classes)
 		}
-		if set.Train.Y[4] != 1 || set.Train.Image(4, 12)[3] != 67 || set.ClassName(2) != "can" {
-			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], set.Train.Image(4, 12)[3], set.ClassName(2))
+		if set.Train.Y[4] != 1 || imageOf(set.Train, 4)[3] != 67 || set.ClassName(2) != "can" {
+			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], imageOf(set.Train, 4)[3], set.ClassName(2))
 		}
 		const pinned = "sha256:cf9f40f4206a5c63691be40601e89ea0367a87b9b8d19297394e43f8dfb9e4fe"
-		if got := digest(set); got != pinned {
+		if got := digestOf(t, set); got != pinned {
 			t.Errorf("%s: digest %s, want %s", dir, got, pinned)
 		}
 	}
@@ -192,7 +192,7 @@ func TestRealCIFAR100(t *testing.T) {
 	var sum [sha256.Size]byte
 	for _, split := range []Split{set.Train, set.Test} {
 		for i := range split.Len() {
-			h := sha256.Sum256(append([]byte{byte(split.Y[i])}, split.Image(i, set.ImageLen())...))
+			h := sha256.Sum256(append([]byte{byte(split.Y[i])}, imageOf(split, i)...))
 			for k, b := range h {
 				sum[k] ^= b
 			}
@@ -285,7 +285,7 @@ func decode(t *testing.T, size int, read func() (*Set, error)) *Set {
 		return nil
 	}
 	checkSplit(t, set, set.Train)
-	if set.Test.X != nil {
+	if set.Test.Images != nil {
 		checkSplit(t, set, set.Test)
 	}
 	return set
@@ -305,8 +305,8 @@ func checkRecords(t *testing.T, s Split, b []byte) {
 	image := smallFormat.record() - 2
 	for i, y := range s.Y {
 		record := b[i*(2+image) : (i+1)*(2+image)]
-		if record[1] != byte(y) || !bytes.Equal(record[2:], s.Image(i, image)) {
-			t.Fatalf("record %d is %v, and was read as class %d with %v", i, record, y, s.Image(i, image))
+		if record[1] != byte(y) || !bytes.Equal(record[2:], imageOf(s, i)) {
+			t.Fatalf("record %d is %v, and was read as class %d with %v", i, record, y, imageOf(s, i))
 		}
 	}
 }
@@ -314,8 +314,8 @@ func checkRecords(t *testing.T, s Split, b []byte) {
 // checkSplit is what holds of every split that was accepted.
 func checkSplit(t *testing.T, set *Set, s Split) {
 	t.Helper()
-	if len(s.X) != s.Len()*set.ImageLen() || s.Len() == 0 {
-		t.Errorf("%d bytes for %d images of %d", len(s.X), s.Len(), set.ImageLen())
+	if s.Images.Len() != s.Len() || len(pixelsOf(s)) != s.Len()*set.ImageLen() || s.Len() == 0 {
+		t.Errorf("%d bytes for %d images of %d", len(pixelsOf(s)), s.Len(), set.ImageLen())
 	}
 	for i, y := range s.Y {
 		if y < 0 || int(y) >= set.Classes {

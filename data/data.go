@@ -1,5 +1,5 @@
-// Package data reads labelled images into memory: CIFAR-100 from its official files, anyone's arrays from an .npz file,
-// and glyphs, drawn by the program itself. Everything becomes uint8 [N,C,H,W] with labels in [0, K).
+// Package data opens labelled images: published data sets from their official files, anyone's own images, and glyphs,
+// which the program draws. Every image becomes uint8 [C,H,W] with a label in [0, K).
 //
 // The package knows nothing of tasks, batches or orders; package stream makes a stream of a [Set]. Start at [Open];
 // [Catalogue] lists the data sets.
@@ -17,7 +17,7 @@ type Spec struct {
 	TestPerClass  int    // test images per class; glyphs: default 25
 }
 
-// Set is a data set in memory. It does not change after Open has returned it, so any number of streams may share it.
+// Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
 	Name       string
 	C, H, W    int      // channels (1 or 3) and pixels
@@ -31,8 +31,8 @@ type Set struct {
 
 // Split is one half of a data set.
 type Split struct {
-	X []uint8 // [N,C,H,W]
-	Y []int32 // [N]
+	Images Images  // N images
+	Y      []int32 // [N]
 	// Domain [N] is the index into Set.Domains, and Strength [N] in [0,1] is how strongly the image was disturbed; nil if
 	// the data set has none. A domain-incremental stream splits by the domain.
 	Domain   []int32
@@ -42,8 +42,14 @@ type Split struct {
 // Len is the number N of images.
 func (s Split) Len() int { return len(s.Y) }
 
-// Image is a view of image i, uint8 [C,H,W] flattened; size is C·H·W of the set.
-func (s Split) Image(i, size int) []uint8 { return s.X[i*size : (i+1)*size : (i+1)*size] }
+// MemoryBytes is how much memory the images take; those of a cache file take none that the system could not use for
+// other things.
+func (s Split) MemoryBytes() int64 {
+	if b, ok := s.Images.(Block); ok {
+		return int64(len(b.Pixels))
+	}
+	return 0
+}
 
 // ImageLen is C·H·W, the bytes of one image.
 func (s *Set) ImageLen() int { return s.C * s.H * s.W }
@@ -67,7 +73,9 @@ func Open(spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
 	}
-	set.Digest = digest(set)
+	if set.Digest, err = digest(set); err != nil {
+		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
+	}
 	return set, nil
 }
 

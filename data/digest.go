@@ -12,11 +12,14 @@ import (
 // Train and Test the number of images, the labels and the pixels, all numbers as little-endian uint32. So a folder, an
 // archive and an .npz file of the same images in the same order have one digest.
 //
+// Images of a cache are not read: in place of the pixels of a half stand the word "sums" and the SHA-256 of each image,
+// which the cache knows. So one set has two digests, one in a cache and one in memory.
+//
 // A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both
 // halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
 // there are and their bits. A set without them ends before. Names of classes and domains are left out: no stream splits
 // by them.
-func digest(s *Set) string {
+func digest(s *Set) (string, error) {
 	h := sha256.New()
 	word := func(v int) { writeWord(h, uint32(v)) }
 	for _, v := range []int{s.C, s.H, s.W, s.Classes} {
@@ -28,7 +31,9 @@ func digest(s *Set) string {
 		for _, y := range p.Y {
 			word(int(y))
 		}
-		h.Write(p.X)
+		if err := writePixels(h, p.Images, s.ImageLen()); err != nil {
+			return "", err
+		}
 	}
 	if s.Train.Domain != nil || s.Test.Domain != nil {
 		h.Write([]byte("domain"))
@@ -49,7 +54,28 @@ func digest(s *Set) string {
 			}
 		}
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// writePixels adds the images of a half, or the sums of those whose sums are known.
+func writePixels(h io.Writer, images Images, size int) error {
+	if known, ok := images.(summed); ok {
+		_, _ = io.WriteString(h, "sums")
+		for i := range known.Len() {
+			sum := known.Sum(i)
+			_, _ = h.Write(sum[:])
+		}
+		return nil
+	}
+	buf := make([]uint8, size)
+	for i := range images.Len() {
+		pixels, err := images.Image(i, buf)
+		if err != nil {
+			return err
+		}
+		_, _ = h.Write(pixels)
+	}
+	return nil
 }
 
 func writeWord(w io.Writer, v uint32) {

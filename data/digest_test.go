@@ -8,17 +8,17 @@ import (
 // tinySet has everything that a set can have.
 func tinySet() *Set {
 	half := func(shift int32) Split {
-		return Split{X: []uint8{1, 2, 3, 4}, Y: []int32{0, 1}, Domain: []int32{0, 1 - shift}, Strength: []float32{0.5, 0.25}}
+		return Split{Images: Block{[]uint8{1, 2, 3, 4}, 2}, Y: []int32{0, 1}, Domain: []int32{0, 1 - shift}, Strength: []float32{0.5, 0.25}}
 	}
 	return &Set{C: 1, H: 1, W: 2, Classes: 2, ClassNames: []string{"a", "b"}, Domains: []string{"c", "d"}, Train: half(0), Test: half(1)}
 }
 
 // TestDigestCoversWhatAStreamSplitsBy changes each part alone; each digest must be of its own.
 func TestDigestCoversWhatAStreamSplitsBy(t *testing.T) {
-	seen := map[string]string{digest(tinySet()): "the set as it is"}
+	seen := map[string]string{digestOf(t, tinySet()): "the set as it is"}
 	for name, change := range map[string]func(*Set){
 		"label":              func(s *Set) { s.Train.Y[1] = 0 },
-		"pixel":              func(s *Set) { s.Test.X[3] = 9 },
+		"pixel":              func(s *Set) { s.Test.Images.(Block).Pixels[3] = 9 },
 		"classes":            func(s *Set) { s.Classes = 3 },
 		"training domain":    func(s *Set) { s.Train.Domain[0] = 1 },
 		"test domain":        func(s *Set) { s.Test.Domain[0] = 1 },
@@ -33,7 +33,7 @@ func TestDigestCoversWhatAStreamSplitsBy(t *testing.T) {
 	} {
 		s := tinySet()
 		change(s)
-		d := digest(s)
+		d := digestOf(t, s)
 		if other, taken := seen[d]; taken {
 			t.Errorf("%s: the digest is that of %s", name, other)
 		}
@@ -41,13 +41,22 @@ func TestDigestCoversWhatAStreamSplitsBy(t *testing.T) {
 	}
 	names := tinySet()
 	names.Name, names.ClassNames, names.Domains = "other", nil, []string{"x", "y"}
-	if digest(names) != digest(tinySet()) {
+	if digestOf(t, names) != digestOf(t, tinySet()) {
 		t.Error("names change the digest; no stream splits by them")
 	}
 }
 
+func digestOf(t *testing.T, s *Set) string {
+	t.Helper()
+	d, err := digest(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func withoutDomains(s *Set) Set {
-	return Set{C: s.C, H: s.H, W: s.W, Classes: s.Classes, Train: Split{X: s.Train.X, Y: s.Train.Y}, Test: Split{X: s.Test.X, Y: s.Test.Y}}
+	return Set{C: s.C, H: s.H, W: s.W, Classes: s.Classes, Train: Split{Images: s.Train.Images, Y: s.Train.Y}, Test: Split{Images: s.Test.Images, Y: s.Test.Y}}
 }
 
 // TestGlyphsDigest pins the digest of the built-in set: another one orphans every run that is under way.
@@ -60,7 +69,7 @@ func TestGlyphsDigest(t *testing.T) {
 	moved := *set
 	moved.Train.Domain = slices.Clone(set.Train.Domain)
 	moved.Train.Domain[0]++
-	if digest(&moved) == set.Digest {
+	if digestOf(t, &moved) == set.Digest {
 		t.Error("the typeface of an image does not change the digest")
 	}
 }

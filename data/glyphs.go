@@ -115,7 +115,8 @@ func orDefault(key string, v, def, lo, hi int) (int, error) {
 // work may be divided in any way.
 func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Split {
 	n, image := perClass*set.Classes, set.ImageLen()
-	s := Split{X: make([]uint8, n*image), Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}
+	images := newBlock(n, image)
+	s := Split{Images: images, Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}
 	const chunk = 64
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -129,7 +130,7 @@ func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Spli
 					d := newDice("ocl/glyphs/1/"+split, uint64(i))
 					font := d.below(len(outlines))
 					strength := d.below(256)
-					p.paint(s.Image(i, image), outlines, font, class, strength, d)
+					p.paint(images.at(i), outlines, font, class, strength, d)
 					s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(font), float32(strength)/255
 				}
 				if lo >= n {

@@ -25,7 +25,7 @@ func TestGlyphsAreTheSameEverywhere(t *testing.T) {
 		set := openSmall(t, Spec{Name: "glyphs", Size: c.size, TrainPerClass: 2, TestPerClass: 1})
 		h := sha256.New()
 		for _, s := range []Split{set.Train, set.Test} {
-			h.Write(s.X)
+			h.Write(pixelsOf(s))
 			fmt.Fprint(h, s.Y, s.Domain, s.Strength)
 		}
 		if got := hex.EncodeToString(h.Sum(nil)); got != c.want {
@@ -69,7 +69,7 @@ func TestGlyphsShape(t *testing.T) {
 			t.Errorf("between %d and %d images per class, want equally many", slices.Min(count), slices.Max(count))
 		}
 	}
-	if slices.Equal(set.Train.X[:set.ImageLen()], set.Test.X[:set.ImageLen()]) {
+	if slices.Equal(imageOf(set.Train, 0), imageOf(set.Test, 0)) {
 		t.Error("the first training and test images are the same")
 	}
 }
@@ -78,7 +78,7 @@ func TestGlyphsShape(t *testing.T) {
 func TestMoreGlyphsKeepTheFirst(t *testing.T) {
 	few := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 1, TestPerClass: 1})
 	many := openSmall(t, Spec{Name: "glyphs", TrainPerClass: 3, TestPerClass: 1})
-	if !slices.Equal(few.Train.X, many.Train.X[:len(few.Train.X)]) {
+	if !slices.Equal(pixelsOf(few.Train), pixelsOf(many.Train)[:len(pixelsOf(few.Train))]) {
 		t.Error("asking for more images changed the first ones")
 	}
 	large := openSmall(t, Spec{Name: "glyphs", Size: 64, TrainPerClass: 1, TestPerClass: 1})
@@ -87,7 +87,7 @@ func TestMoreGlyphsKeepTheFirst(t *testing.T) {
 	}
 	worst := 0.0
 	for i := range few.Train.Len() {
-		worst = max(worst, meanDifference(few.Train.Image(i, 3*32*32), large.Train.Image(i, 3*64*64)))
+		worst = max(worst, meanDifference(imageOf(few.Train, i), imageOf(large.Train, i)))
 	}
 	if !(worst <= 8) { // two different scenes differ by some 60 levels
 		t.Errorf("the same scene at 32 and 64 pixels differs by %.1f levels on average over blocks, want at most 8", worst)

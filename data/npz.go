@@ -123,14 +123,15 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	}
 	n := x.shape[0]
 	// Images are a byte each pixel, labels four bytes; the other half that was read counts too.
-	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(len(set.Train.X)) + 4*int64(len(set.Train.Y))
+	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(set.Train.Len())*int64(c*h*w+4)
 	if limit := npzLimit(size); need > limit {
 		return fmt.Errorf("%s: shape %v needs %s bytes of memory, but at most %s are allowed for a file of %s bytes. If the images are right, "+
 			"write the file without compression, with numpy.savez",
 			x.name, x.shape, thousands(need), thousands(limit), thousands(size))
 	}
-	split.X = make([]uint8, n*c*h*w)
-	if err := x.images(split.X, order, c, h*w); err != nil {
+	images := newBlock(n, c*h*w)
+	split.Images = images
+	if err := x.images(images.Pixels, order, c, h*w); err != nil {
 		return err
 	}
 	y, err := openNPY(archive, "y_"+half, size)

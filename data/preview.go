@@ -54,6 +54,7 @@ func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 	sheet := image.NewRGBA(image.Rect(0, 0, columns*block, 2*margin+perColumn*(h+gap)))
 	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(color.Gray{250}), image.Point{}, draw.Src)
 	text := font.Drawer{Dst: sheet, Src: image.NewUniform(color.Gray{30}), Face: face}
+	buf := make([]uint8, set.ImageLen())
 	ascent := face.Metrics().CapHeight.Ceil()
 	for k, row := range rows {
 		x, y := k/perColumn*block+margin, margin+k%perColumn*(h+gap)
@@ -61,7 +62,11 @@ func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 		text.Dot = fixed.P(x+label-2*gap-font.MeasureString(face, name).Ceil(), y+(h+ascent)/2)
 		text.DrawString(name)
 		for s, i := range row {
-			set.paste(sheet, image.Pt(x+label+s*(w+gap), y), split.Image(i, set.ImageLen()), scale)
+			pixels, err := split.Images.Image(i, buf)
+			if err != nil {
+				return nil, err
+			}
+			set.paste(sheet, image.Pt(x+label+s*(w+gap), y), pixels, scale)
 		}
 	}
 	return sheet, nil

@@ -108,7 +108,7 @@ const (
 // memoryBytes estimates the peak of a run by itself.
 func (x *Experiment) memoryBytes(f facts, c config.Config, batch int) int64 {
 	stored := int64(c.Memory) * int64(x.set.ImageLen())
-	return baseBytes + int64(len(x.set.Train.X)+len(x.set.Test.X)) + 3*stored +
+	return baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + 3*stored +
 		int64(f.params)*4*parameterCopies + activationBytes(f.flops, batch+c.Replay.Batch)
 }
 

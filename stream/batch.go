@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"fmt"
+
 	"ocl"
 	"ocl/data"
 	"ocl/tensor"
@@ -10,33 +12,61 @@ import (
 type buffer struct {
 	x *tensor.Tensor // [b,C,H,W]
 	y []ocl.Label
+	// raw is room for the bytes of an image that has to be read.
+	raw []uint8
 	// view is what is handed out: its extent and length shrink for an incomplete batch, without an allocation.
 	view tensor.Tensor
 }
 
 func newBuffer(b int, set *data.Set) *buffer {
 	x := tensor.New(b, set.C, set.H, set.W)
-	return &buffer{x: x, y: make([]ocl.Label, b), view: tensor.Tensor{Shape: []int{b, set.C, set.H, set.W}}}
+	return &buffer{x: x, y: make([]ocl.Label, b), raw: make([]uint8, set.ImageLen()), view: tensor.Tensor{Shape: []int{b, set.C, set.H, set.W}}}
 }
 
-// fill decodes the images in list into buf.
-func (s *Tasks) fill(buf *buffer, from *data.Split, list []int32) ocl.Batch {
-	size, plane := s.set.ImageLen(), s.set.H*s.set.W
-	for i, at := range list {
-		pixels := from.Image(int(at), size)
-		row := buf.x.Data[i*size : (i+1)*size]
-		for c := range s.info.Pixels {
-			value := &s.info.Pixels[c]
-			src, dst := pixels[c*plane:(c+1)*plane], row[c*plane:(c+1)*plane]
-			for p, v := range src {
-				dst[p] = value[v]
-			}
-		}
-		buf.y[i] = ocl.Label(from.Y[at])
+// half is the training or the test half of a stream.
+type half struct {
+	from  *data.Split
+	lists [][]int32 // [task or test set] images of the data set, in the order of delivery
+}
+
+// sample is an image of a half: a place in one of its lists.
+type sample struct{ list, at int32 }
+
+// put decodes a sample into row i of buf.
+func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
+	image := int(h.lists[of.list][of.at])
+	pixels, err := h.from.Images.Image(image, buf.raw)
+	if err != nil {
+		return err
 	}
-	buf.view.Shape[0] = len(list)
-	buf.view.Data = buf.x.Data[:len(list)*size]
-	return ocl.Batch{X: &buf.view, Y: buf.y[:len(list)]}
+	size, plane := len(buf.raw), s.set.H*s.set.W
+	row := buf.x.Data[i*size : (i+1)*size]
+	for c := range s.info.Pixels {
+		value := &s.info.Pixels[c]
+		src, dst := pixels[c*plane:(c+1)*plane], row[c*plane:(c+1)*plane]
+		for p, v := range src {
+			dst[p] = value[v]
+		}
+	}
+	buf.y[i] = ocl.Label(h.from.Y[image])
+	return nil
+}
+
+// batch is the first n rows of buf.
+func (buf *buffer) batch(n int) ocl.Batch {
+	buf.view.Shape[0] = n
+	buf.view.Data = buf.x.Data[:n*len(buf.raw)]
+	return ocl.Batch{X: &buf.view, Y: buf.y[:n]}
+}
+
+// fill decodes a part of a list into buf.
+func (s *Tasks) fill(buf *buffer, h *half, list, from, to int) (ocl.Batch, error) {
+	for at := from; at < to; at++ {
+		if err := s.put(buf, at-from, h, sample{int32(list), int32(at)}); err != nil {
+			return ocl.Batch{}, fmt.Errorf("stream: %w", err)
+		}
+	}
+	return buf.batch(to - from), nil
 }
 
 // pixelValues is the table from a byte to a network input, for each channel: v/255, or (v/255 - mean)/std.

@@ -33,7 +33,7 @@ func TestDomains(t *testing.T) {
 			train, test := 0, 0
 			for i := range tasks {
 				var classes []int
-				for _, at := range s.train[i] {
+				for _, at := range s.train.lists[i] {
 					d := set.Train.Domain[at]
 					if was, known := owner[d]; known && was != i {
 						t.Fatalf("domain %d is in tasks %d and %d", d, was, i)
@@ -41,7 +41,7 @@ func TestDomains(t *testing.T) {
 					owner[d] = i
 					classes = append(classes, int(set.Train.Y[at]))
 				}
-				for _, at := range s.test[i] {
+				for _, at := range s.test.lists[i] {
 					if owner[set.Test.Domain[at]] != i {
 						t.Errorf("a test image of task %d is of domain %d", i, set.Test.Domain[at])
 					}
@@ -50,13 +50,13 @@ func TestDomains(t *testing.T) {
 				if got := s.Info().Tasks[i].Classes; len(slices.Compact(classes)) != len(got) {
 					t.Errorf("task %d has %d classes, told are %d", i, len(slices.Compact(classes)), len(got))
 				}
-				train, test = train+len(s.train[i]), test+len(s.test[i])
+				train, test = train+len(s.train.lists[i]), test+len(s.test.lists[i])
 			}
 			if len(owner) != 10 || train != set.Train.Len() || test != set.Test.Len() {
 				t.Errorf("%d tasks: %d domains, %d and %d images", tasks, len(owner), train, test)
 			}
 			if tasks == 10 {
-				firsts[set.Train.Domain[s.train[0][0]]] = true
+				firsts[set.Train.Domain[s.train.lists[0][0]]] = true
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func TestDomains(t *testing.T) {
 		t.Errorf("six seeds begin with the domains %v", firsts)
 	}
 	given, err := Split(set, Options{Kind: "domains", Tasks: 10, Batch: 10, Order: Given})
-	if err != nil || set.Train.Domain[given.train[3][0]] != 3 {
+	if err != nil || set.Train.Domain[given.train.lists[3][0]] != 3 {
 		t.Errorf("in the given order task 4 begins with another domain: %v", err)
 	}
 	for _, tt := range []struct {

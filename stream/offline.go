@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -20,8 +21,8 @@ type Offline struct {
 	*Tasks
 	epochs, size int
 	dropLast     bool
-	all          []int32 // the images of all tasks, in the order of the data set
-	order        []int32 // those of an epoch, in the order of delivery
+	all          []sample // of all tasks, in the order of the data set
+	order        []sample // of an epoch, in the order of delivery
 	buf          *buffer
 	from         int // batch at which Train begins
 }
@@ -36,11 +37,14 @@ var (
 // "stream/offline/e" of the seed. The stream itself must not be ranged over any more, and must keep its incomplete batches.
 func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
 	o := &Offline{Tasks: s, epochs: epochs, size: batch, dropLast: dropLast}
-	for _, list := range s.train {
-		o.all = append(o.all, list...)
+	for i, list := range s.train.lists {
+		for at := range list {
+			o.all = append(o.all, sample{int32(i), int32(at)})
+		}
 	}
-	slices.Sort(o.all)
-	o.order = make([]int32, len(o.all))
+	image := func(of sample) int32 { return s.train.lists[of.list][of.at] }
+	slices.SortFunc(o.all, func(a, b sample) int { return cmp.Compare(image(a), image(b)) })
+	o.order = make([]sample, len(o.all))
 	if epochs < 1 || batch < 1 || dropLast && batch > len(o.all) {
 		return nil, fmt.Errorf("stream: offline: %d epochs in batches of %d are out of range. Use at least 1 of each, and batches of at most %d, "+
 			"the number of training images, if incomplete batches are dropped", epochs, batch, len(o.all))
@@ -57,7 +61,7 @@ func (o *Offline) Info() ocl.StreamInfo {
 }
 
 // Start is the last task.
-func (o *Offline) Start() int { return len(o.train) - 1 }
+func (o *Offline) Start() int { return len(o.train.lists) - 1 }
 
 // Batches is the number of mini-batches of all epochs for the last task, and 0 for the others.
 func (o *Offline) Batches(task int) int {
@@ -93,11 +97,22 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 				o.shuffle(i / per)
 			}
 			at := i % per * o.size
-			if !yield(o.fill(o.buf, &o.set.Train, o.order[at:min(at+o.size, len(o.order))]), nil) {
+			batch, err := o.gather(o.order[at:min(at+o.size, len(o.order))])
+			if !yield(batch, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// gather decodes samples into the buffer.
+func (o *Offline) gather(samples []sample) (ocl.Batch, error) {
+	for i, of := range samples {
+		if err := o.put(o.buf, i, &o.train, of); err != nil {
+			return ocl.Batch{}, fmt.Errorf("stream: %w", err)
+		}
+	}
+	return o.buf.batch(len(samples)), nil
 }
 
 // shuffle sets the order of an epoch.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/data"
 )
 
 // TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every
@@ -146,7 +145,7 @@ func TestBadTaskClasses(t *testing.T) {
 	}
 	// One test set needs test images of some task, test sets of their own of each.
 	set := tiny(12, 5, 2)
-	set.Test = data.Split{X: set.Test.X[:16], Y: set.Test.Y[:1]}
+	set.Test = first(set.Test, 1)
 	o := Options{Tasks: 4, Batch: 3, Order: Given, CommonTest: true}
 	if s, err := Split(set, o); err != nil || s.Info().Tasks[3].Test != 1 {
 		t.Errorf("one test image of all tasks: %v", err)

@@ -54,11 +54,11 @@ type Tasks struct {
 	set     *data.Set
 	opts    Options
 	info    ocl.StreamInfo
-	first   int       // index of task 0 in the whole stream
-	train   [][]int32 // [task] images in the order of delivery
-	test    [][]int32 // [test set]
-	used    []bool    // Train was ranged over
-	start   int       // batch at which startAt's Train begins, set by Seek
+	first   int // index of task 0 in the whole stream
+	train   half
+	test    half
+	used    []bool // Train was ranged over
+	start   int    // batch at which startAt's Train begins, set by Seek
 	startAt int
 	batch   *buffer
 	spare   *buffer // for Test, nil while a Test is ranged over
@@ -88,7 +88,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	s := &Tasks{set: set, opts: opts, first: opts.Keep.From}
+	s := &Tasks{set: set, opts: opts, first: opts.Keep.From, train: half{from: &set.Train}, test: half{from: &set.Test}}
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
@@ -105,7 +105,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 			return nil, err
 		}
 	}
-	s.used = make([]bool, len(s.train))
+	s.used = make([]bool, len(s.train.lists))
 	s.batch = newBuffer(opts.Batch, set)
 	return s, nil
 }
@@ -130,19 +130,19 @@ func (s *Tasks) add(t int, of share) error {
 		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)
 	}
 	s.info.Tasks = append(s.info.Tasks, task)
-	s.train, s.test = append(s.train, tr), append(s.test, te)
+	s.train.lists, s.test.lists = append(s.train.lists, tr), append(s.test.lists, te)
 	return nil
 }
 
 // shareTest makes one test set of those of all tasks, in the order of the data set.
 func (s *Tasks) shareTest() error {
-	all := slices.Concat(s.test...)
+	all := slices.Concat(s.test.lists...)
 	if len(all) == 0 {
 		return fmt.Errorf("stream: the classes of tasks %d to %d have no test images. Use more test data",
-			s.first+1, s.first+len(s.train))
+			s.first+1, s.first+len(s.train.lists))
 	}
 	slices.Sort(all)
-	s.test = [][]int32{all}
+	s.test.lists = [][]int32{all}
 	for i := range s.info.Tasks {
 		s.info.Tasks[i].Test = len(all)
 	}
@@ -159,7 +159,9 @@ func (s *Tasks) Original(task int) int { return s.first + task }
 func (s *Tasks) Start() int { return 0 }
 
 // Batches is the number of mini-batches that Train(task) delivers.
-func (s *Tasks) Batches(task int) int { return (len(s.train[task]) + s.opts.Batch - 1) / s.opts.Batch }
+func (s *Tasks) Batches(task int) int {
+	return (len(s.train.lists[task]) + s.opts.Batch - 1) / s.opts.Batch
+}
 
 // Train delivers the mini-batches of a task, once. A second call yields ocl.ErrConsumed, and so does a task that Seek has
 // skipped. The batch and its tensor are reused for the next batch.
@@ -178,9 +180,10 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 		if task == s.startAt {
 			from = s.start
 		}
-		list, b := s.train[task], s.opts.Batch
-		for at := from * b; at < len(list); at += b {
-			if !yield(s.fill(s.batch, &s.set.Train, list[at:min(at+b, len(list))]), nil) {
+		n, b := len(s.train.lists[task]), s.opts.Batch
+		for at := from * b; at < n; at += b {
+			batch, err := s.fill(s.batch, &s.train, task, at, min(at+b, n))
+			if !yield(batch, err) || err != nil {
 				return
 			}
 		}
@@ -191,8 +194,8 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 // Options.TestBatch. The batch is reused for the next one.
 func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
-		if set < 0 || set >= len(s.test) {
-			yield(ocl.Batch{}, fmt.Errorf("stream: there is no test set %d. Use 0 to %d", set, len(s.test)-1))
+		if set < 0 || set >= len(s.test.lists) {
+			yield(ocl.Batch{}, fmt.Errorf("stream: there is no test set %d. Use 0 to %d", set, len(s.test.lists)-1))
 			return
 		}
 		buf := s.spare
@@ -201,9 +204,10 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 			buf = newBuffer(s.opts.TestBatch, s.set)
 		}
 		defer func() { s.spare = buf }()
-		list, b := s.test[set], s.opts.TestBatch
-		for at := 0; at < len(list); at += b {
-			if !yield(s.fill(buf, &s.set.Test, list[at:min(at+b, len(list))]), nil) {
+		n, b := len(s.test.lists[set]), s.opts.TestBatch
+		for at := 0; at < n; at += b {
+			batch, err := s.fill(buf, &s.test, set, at, min(at+b, n))
+			if !yield(batch, err) || err != nil {
 				return
 			}
 		}
@@ -214,7 +218,7 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 // number of tasks or batch the number of batches, nothing is left. Seek never goes back: a task that was ranged over stays
 // consumed, and to seek it is an error that wraps ocl.ErrConsumed.
 func (s *Tasks) Seek(task, batch int) error {
-	n := len(s.train)
+	n := len(s.train.lists)
 	if task < 0 || task > n || batch < 0 || task == n && batch > 0 || task < n && batch > s.Batches(task) {
 		return fmt.Errorf("stream: seek: batch %[2]d of task %[1]d is outside the stream of %[3]d tasks. "+
 			"Use a position from a checkpoint of the same stream", task, batch, n)
@@ -230,8 +234,8 @@ func (s *Tasks) Seek(task, batch int) error {
 }
 
 func (s *Tasks) checkTask(task int) error {
-	if task < 0 || task >= len(s.train) {
-		return fmt.Errorf("stream: there is no task %d. Use 0 to %d", task, len(s.train)-1)
+	if task < 0 || task >= len(s.train.lists) {
+		return fmt.Errorf("stream: there is no task %d. Use 0 to %d", task, len(s.train.lists)-1)
 	}
 	return nil
 }

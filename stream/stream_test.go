@@ -16,14 +16,23 @@ import (
 func tiny(classes, n, m int) *data.Set {
 	s := &data.Set{Name: "tiny", C: 1, H: 4, W: 4, Classes: classes, Digest: "sha256:0"}
 	fill := func(p *data.Split, per int) {
+		images := data.Block{Size: 16}
 		for i := range classes * per {
 			p.Y = append(p.Y, int32(i%classes))
-			p.X = append(p.X, uint8(i), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, uint8(i>>8))
+			images.Pixels = append(images.Pixels, uint8(i), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, uint8(i>>8))
 		}
+		p.Images = images
 	}
 	fill(&s.Train, n)
 	fill(&s.Test, m)
 	return s
+}
+
+// first is a split of the first n images.
+func first(s data.Split, n int) data.Split {
+	images := s.Images.(data.Block)
+	images.Pixels = images.Pixels[:n*images.Size]
+	return data.Split{Images: images, Y: s.Y[:n]}
 }
 
 // image is the index of the image in row i of a batch of tiny.
@@ -359,7 +368,7 @@ func TestBadOptions(t *testing.T) {
 		t.Errorf("got %v, want both faults at once", err)
 	}
 	set := tiny(4, 10, 1)
-	set.Test.Y, set.Test.X = set.Test.Y[:2], set.Test.X[:32]
+	set.Test = first(set.Test, 2)
 	if _, err := Split(set, Options{Tasks: 2, Batch: 5, Order: Given}); err == nil || !strings.Contains(err.Error(), "no test images") {
 		t.Errorf("got %v, want an error of a task without test images", err)
 	}

@@ -178,7 +178,7 @@ func offline(set *data.Set) {
 			order = rand.New(draw).Perm(set.Train.Len())
 		}
 		for i, at := range order[:batch] {
-			for p, v := range set.Train.Image(at, set.ImageLen()) {
+			for p, v := range set.Train.Images.(data.Block).Pixels[at*set.ImageLen() : (at+1)*set.ImageLen()] {
 				b.X.Row(i)[p] = float32(v) / 255
 			}
 			b.Y[i] = ocl.Label(set.Train.Y[at])

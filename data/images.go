@@ -1,0 +1,79 @@
+package data
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// Images are the images of a split, which may be larger than memory. Any number of goroutines may use them.
+type Images interface {
+	Len() int
+	// Image returns image i as uint8 [C,H,W], flattened: a view that nobody changes, or buf with the image in it. len(buf)
+	// is C·H·W. An image that cannot be read is an error that names its file.
+	Image(i int, buf []uint8) ([]uint8, error)
+}
+
+// Block is images in memory: uint8 [N,C,H,W].
+type Block struct {
+	Pixels []uint8
+	Size   int // C·H·W
+}
+
+// Len is the number N of images.
+func (b Block) Len() int { return len(b.Pixels) / b.Size }
+
+// Image is a view of image i.
+func (b Block) Image(i int, _ []uint8) ([]uint8, error) { return b.at(i), nil }
+
+func (b Block) at(i int) []uint8 { return b.Pixels[i*b.Size : (i+1)*b.Size : (i+1)*b.Size] }
+
+// newBlock has room for n images.
+func newBlock(n, size int) Block { return Block{make([]uint8, n*size), size} }
+
+// summed are images whose checksums are known without reading them.
+type summed interface {
+	Images
+	Sum(i int) [sha256.Size]byte // SHA-256 of the pixels
+}
+
+// part is some of the images of another source, in an order of its own.
+type part struct {
+	of summed
+	at []int32
+}
+
+func (p part) Len() int                                  { return len(p.at) }
+func (p part) Sum(i int) [sha256.Size]byte               { return p.of.Sum(int(p.at[i])) }
+func (p part) Image(i int, buf []uint8) ([]uint8, error) { return p.of.Image(int(p.at[i]), buf) }
+
+// take is the images of a split at some places, in that order.
+func (s Split) take(at []int32) Split {
+	t := Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at)}
+	return t
+}
+
+// taken is some of the images of a source.
+func taken(from Images, at []int32) Images {
+	switch from := from.(type) {
+	case summed:
+		return part{from, at}
+	case Block:
+		b := newBlock(len(at), from.Size)
+		for i, k := range at {
+			copy(b.at(i), from.at(int(k)))
+		}
+		return b
+	}
+	panic(fmt.Sprintf("data: images of the type %T cannot be divided", from))
+}
+
+func pick[T any](from []T, at []int32) []T {
+	if from == nil {
+		return nil
+	}
+	list := make([]T, len(at))
+	for i, k := range at {
+		list[i] = from[k]
+	}
+	return list
+}
