@@ -1,0 +1,40 @@
+package shift
+
+import (
+	"fmt"
+
+	"ocl/internal/rng"
+)
+
+// noiseUnit is the standard deviation of noise of strength 1, in [0,1] pixel units; from the survey's code.
+const noiseUnit = 0.1
+
+// noise adds f·N(0, 0.1²) to each value of each channel and clips to [0,1]. Each image has its own source, so that its
+// noise does not depend on the others.
+var noise = Kind{
+	Name:    "noise",
+	Summary: "adds Gaussian noise to each pixel and channel",
+	Unit:    "a standard deviation of 0.1, where pixels range from 0 to 1",
+	Survey:  []float64{0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6},
+	Most:    100,
+	make: func(f float64, _ [3]int, o Options) transform {
+		sd := f * noiseUnit
+		return func(x []float32, index int) {
+			src := rng.New(o.Seed, fmt.Sprintf("shift/noise/%s/%d", o.Half, index))
+			for p, v := range x {
+				x[p] = clipped(float64(v) + float64(sd*normal(src)))
+			}
+		}
+	},
+}
+
+// clipped is v, clipped to [0,1].
+func clipped(v float64) float32 {
+	if v < 0 {
+		return 0
+	}
+	if v > 1 {
+		return 1
+	}
+	return float32(v)
+}

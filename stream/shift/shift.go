@@ -1,0 +1,199 @@
+// Package shift changes the images of a task as the survey's NonStationary-MiniImageNet does: it adds noise, covers a
+// square, or blurs. A stream that shifts each task more than the one before is domain-incremental. The package computes
+// pixels of pixels; it knows nothing of data sets, streams or learners. Start at [Apply].
+//
+// Transforms compute in float32 (noise adds in float64). Each image depends only on the pixels, the steps, the seed and its
+// index, never on the order of the images or the number of workers; only the blur across images also depends on the
+// neighbours. The bits are the same on every machine: each product that is added to something is rounded by an explicit
+// conversion first, because Go may otherwise fuse both into one operation, and logarithms and exponentials are computed
+// here, because those of package math differ between machines.
+package shift
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// Step is one transform with its strength in one task.
+type Step struct {
+	Kind     string  // of the catalogue: "noise", "occlusion" or "blur"
+	Strength float64 // 0 changes nothing; Kind.Unit says what it means
+}
+
+// Halves of a task, for Options.Half.
+const (
+	Train = "train"
+	Test  = "test"
+)
+
+// Options say how the steps are applied. Seed, Task and Half name the random sources. Noise and the places of PerImage
+// come from "shift/noise/HALF/INDEX" and "shift/occlusion/HALF/image/INDEX", with the image's index in the data set: an
+// image that occurs in several tasks has the same noise in each, times the strength. The common place of the squares
+// comes from "shift/occlusion/HALF/task/TASK".
+type Options struct {
+	PerImage   bool // occlusion: each image has its own place; otherwise all images of the task's half share one
+	CrossImage bool // blur: also across neighbouring images, as in the survey's published rows
+	Float      bool // keep float32; otherwise round to uint8 once, after all steps
+	Seed       uint64
+	Task       int    // 0-based
+	Half       string // Train or Test
+}
+
+// Task is one half of a task: N images of shape [C,H,W], in the order of the task. The order matters only to the blur
+// across images.
+type Task struct {
+	Shape [3]int
+	N     int
+	// At returns the C·H·W bytes of image i, 0 to N-1. It may write them into buf, which has that length, or return
+	// memory of its own, which Apply does not change. Several goroutines call it at once, and some images are asked for
+	// more than once.
+	At func(i int, buf []uint8) ([]uint8, error)
+	// Index returns the index of image i in the data set.
+	Index func(i int) int
+}
+
+// Apply returns the images of t after steps, in the order given. A kind occurs at most once. A step of strength 0 is
+// left out: it leaves each pixel as it is, bit for bit. The work is split among GOMAXPROCS goroutines.
+//
+// Apply allocates the result, a few images for each goroutine, and for the blur across images another 2·radius+1 in
+// float32. It returns an error if a step or the task is invalid, if At fails, and the cause of ctx if ctx ends.
+func Apply(ctx context.Context, t Task, steps []Step, o Options) (*Images, error) {
+	if err := t.check(steps, o); err != nil {
+		return nil, fmt.Errorf("shift: %w", err)
+	}
+	out := newImages(t, o.Float)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var team sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), t.N)
+	for w := range workers {
+		team.Go(func() {
+			if err := t.apply(ctx, out, steps, o, w*t.N/workers, (w+1)*t.N/workers); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	team.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// check returns an error if the task, the steps or the half are invalid.
+func (t Task) check(steps []Step, o Options) error {
+	if t.N < 0 || t.Shape[0] < 1 || t.Shape[1] < 1 || t.Shape[2] < 1 {
+		return fmt.Errorf("%d images of shape %v are no task. Use sizes of at least 1", t.N, t.Shape)
+	}
+	if o.Half != Train && o.Half != Test {
+		return fmt.Errorf("unknown half %q of task %d. Use %s or %s", o.Half, o.Task+1, Train, Test)
+	}
+	seen := map[string]bool{}
+	for _, s := range steps {
+		k, err := lookup(s.Kind)
+		if err != nil {
+			return err
+		}
+		if err := k.check(s.Strength); err != nil {
+			return fmt.Errorf("%s: task %d: %w", s.Kind, o.Task+1, err)
+		}
+		if seen[s.Kind] {
+			return fmt.Errorf("%s: two steps of task %d are of this kind. Give one of them", s.Kind, o.Task+1)
+		}
+		seen[s.Kind] = true
+	}
+	return nil
+}
+
+// apply writes the images from to to-1 into out.
+func (t Task) apply(ctx context.Context, out *Images, steps []Step, o Options, from, to int) error {
+	l := newLine(t, steps, o, from)
+	x := make([]float32, t.size())
+	for i := from; i < to; i++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := l.at(x, i); err != nil {
+			return err
+		}
+		out.put(i, x)
+	}
+	return nil
+}
+
+// size is the number of values of an image.
+func (t Task) size() int { return t.Shape[0] * t.Shape[1] * t.Shape[2] }
+
+// transform changes the image x [C,H,W], which has this index in the data set. It may have memory of its own, so one
+// goroutine uses it.
+type transform func(x []float32, index int)
+
+// line is the way of each image through the steps, for one goroutine.
+type line struct {
+	task   Task
+	buf    []uint8
+	before []transform
+	across *window // nil: no image depends on another
+	after  []transform
+}
+
+// newLine makes the line of steps that are valid. The first image that is asked for is from.
+func newLine(t Task, steps []Step, o Options, from int) *line {
+	l := &line{task: t, buf: make([]uint8, t.size())}
+	place := &l.before
+	for _, s := range steps {
+		k, err := lookup(s.Kind)
+		if err != nil {
+			panic(err) // Task.check has looked it up
+		}
+		if s.Strength == 0 {
+			continue
+		}
+		*place = append(*place, k.make(s.Strength, t.Shape, o))
+		if k.across == nil {
+			continue
+		}
+		if weights := k.across(s.Strength, o); weights != nil {
+			l.across = newWindow(weights, t, from, l.load)
+			place = &l.after
+		}
+	}
+	return l
+}
+
+// at writes image i after all steps into x. i must not be smaller than in the call before.
+func (l *line) at(x []float32, i int) error {
+	get := l.load
+	if l.across != nil {
+		get = l.across.at
+	}
+	if err := get(x, i); err != nil {
+		return err
+	}
+	for _, f := range l.after {
+		f(x, l.task.Index(i))
+	}
+	return nil
+}
+
+// load writes image i, in [0,1], after the steps before the blur across images, into x.
+func (l *line) load(x []float32, i int) error {
+	index := l.task.Index(i)
+	pixels, err := l.task.At(i, l.buf)
+	if err != nil {
+		return fmt.Errorf("shift: image %d: %w", index, err)
+	}
+	if len(pixels) != len(x) {
+		return fmt.Errorf("shift: image %d has %d bytes, but the shape %v has %d. Make Task.Shape that of the images",
+			index, len(pixels), l.task.Shape, len(x))
+	}
+	for p, v := range pixels {
+		x[p] = float32(v) / 255
+	}
+	for _, f := range l.before {
+		f(x, index)
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package shift
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/internal/fuzztest"
+	"ocl/internal/rng"
+)
+
+// pixel is the byte p of image i of the made-up tasks, which testdata/golden.py has too.
+func pixel(i, p int) uint8 { return uint8((i*i*5 + i*83 + p*p*7 + p*29 + i*p*13) % 251) }
+
+// made is a task of n made-up images, none of which has a white pixel; image i has the index 10·i+3.
+func made(shape [3]int, n int) Task {
+	t := Task{Shape: shape, N: n, Index: func(i int) int { return 10*i + 3 }}
+	t.At = func(i int, buf []uint8) ([]uint8, error) {
+		for p := range buf {
+			buf[p] = pixel(i, p)
+		}
+		return buf, nil
+	}
+	return t
+}
+
+// apply is Apply, for the training half unless o says otherwise, without an error.
+func apply(t *testing.T, task Task, steps []Step, o Options) *Images {
+	t.Helper()
+	if o.Half == "" {
+		o.Half = Train
+	}
+	m, err := Apply(t.Context(), task, steps, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// all returns the bytes of all images.
+func all(m *Images) [][]uint8 {
+	var list [][]uint8
+	for i := range m.N {
+		list = append(list, m.Bytes(i))
+	}
+	return list
+}
+
+// with sets GOMAXPROCS while f runs.
+func with(workers int, f func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+	f()
+}
+
+// everything has each kind, the blur in the middle.
+var everything = []Step{{"occlusion", 0.4}, {"blur", 0.83}, {"noise", 1.2}}
+
+// TestStrengthZeroChangesNoBit holds alone, for all kinds together, and beside a step that changes something.
+func TestStrengthZeroChangesNoBit(t *testing.T) {
+	task := made([3]int{3, 16, 16}, 9)
+	task.At = func(_ int, buf []uint8) ([]uint8, error) {
+		for p := range buf {
+			buf[p] = uint8(p) // each value
+		}
+		return buf, nil
+	}
+	o := Options{PerImage: true, CrossImage: true}
+	zero := []Step{{"blur", 0}, {"noise", 0}, {"occlusion", 0}}
+	for _, steps := range [][]Step{nil, zero[:1], zero[1:2], zero[2:], zero} {
+		m := apply(t, task, steps, o)
+		for i := range task.N {
+			if want, _ := task.At(i, make([]uint8, task.size())); !bytes.Equal(m.Bytes(i), want) {
+				t.Errorf("image %d has changed after %v", i, steps)
+			}
+		}
+	}
+	one := all(apply(t, task, []Step{{"noise", 1}}, o))
+	two := all(apply(t, task, []Step{{"blur", 0}, {"noise", 1}, {"occlusion", 0}}, o))
+	if !slices.EqualFunc(one, two, bytes.Equal) {
+		t.Error("steps of strength 0 change what noise does")
+	}
+}
+
+// TestWorkersDoNotMatter compares numbers of workers, for the blur across images with fewer and with more images than the
+// Gaussian covers.
+func TestWorkersDoNotMatter(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 40} {
+		for _, across := range []bool{false, true} {
+			var want [][]uint8
+			for _, workers := range []int{1, 2, 3, 7, 64} {
+				with(workers, func() {
+					got := all(apply(t, made([3]int{2, 10, 8}, n), everything, Options{CrossImage: across, PerImage: true}))
+					if workers == 1 {
+						want = got
+					}
+					if !slices.EqualFunc(got, want, bytes.Equal) {
+						t.Errorf("%d images, across images %v: %d workers give other bytes than 1", n, across, workers)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestOrderOfImagesMattersOnlyAcrossImages starts a task in its middle.
+func TestOrderOfImagesMattersOnlyAcrossImages(t *testing.T) {
+	task := made([3]int{3, 10, 8}, 12)
+	turned := task
+	turned.Index = func(i int) int { return task.Index((i + 5) % task.N) }
+	turned.At = func(i int, buf []uint8) ([]uint8, error) { return task.At((i+5)%task.N, buf) }
+	for _, across := range []bool{false, true} {
+		o := Options{PerImage: true, CrossImage: across}
+		want, got := all(apply(t, task, everything, o)), all(apply(t, turned, everything, o))
+		if same := slices.EqualFunc(got, slices.Concat(want[5:], want[:5]), bytes.Equal); same == across {
+			t.Errorf("across images %v: the images are the same in another order: %v", across, same)
+		}
+	}
+}
+
+// TestStepsFollowTheGivenOrder compares a chain with its steps one by one, and with the noise added by hand. Bytes are the
+// rounded values at the end of the whole chain.
+func TestStepsFollowTheGivenOrder(t *testing.T) {
+	task := made([3]int{3, 12, 9}, 30)
+	for _, across := range []bool{false, true} {
+		o := Options{PerImage: true, CrossImage: across, Seed: 7}
+		covered := task
+		first := apply(t, task, everything[:1], o)
+		covered.At = func(i int, _ []uint8) ([]uint8, error) { return first.Bytes(i), nil }
+		rounded := all(apply(t, task, everything, o))
+		o.Float = true
+		second := apply(t, covered, everything[1:2], o)
+		got := apply(t, task, everything, o)
+		for i := range task.N {
+			src := rng.New(7, fmt.Sprintf("shift/noise/train/%d", 10*i+3))
+			for p, v := range second.Floats(i) {
+				want := min(max(float64(v)+0.12*normal(src), 0), 1)
+				if v := float64(got.Floats(i)[p]); !(math.Abs(v-want) <= 1e-6) {
+					t.Fatalf("across images %v: image %d, value %d is %v, want %v", across, i, p, v, want)
+				}
+				if v := float64(rounded[i][p]); !(math.Abs(v-want*255) <= 0.5001) {
+					t.Fatalf("across images %v: image %d, byte %d is %v, want %v rounded", across, i, p, v, want*255)
+				}
+			}
+		}
+	}
+	turned := apply(t, task, []Step{everything[1], everything[0]}, Options{PerImage: true})
+	blurred := apply(t, task, everything[1:2], Options{})
+	for i := range task.N {
+		white := 0
+		for p, v := range turned.Bytes(i) {
+			if v == 255 {
+				white++
+			} else if v != blurred.Bytes(i)[p] {
+				t.Fatalf("image %d, byte %d: %d, want the square, painted after the blur, to leave %d", i, p, v, blurred.Bytes(i)[p])
+			}
+		}
+		if side := OcclusionSide(0.4, 9); white != 3*side*side {
+			t.Errorf("image %d has %d white values, want those of a square painted after the blur, %d", i, white, 3*side*side)
+		}
+	}
+}
+
+// TestBitsAreTheSameOnEveryMachine pins the float32 results of all kinds and the float64 tables of the noise.
+func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
+	const want = "a54fd1df12833637573f53529310e0fc7a86561ac4ebd7d21854d8efb1f47042"
+	h := sha256.New()
+	task := made([3]int{3, 20, 16}, 12)
+	for _, k := range Kinds() {
+		for _, f := range append(k.Survey, k.Most) {
+			for _, across := range []bool{false, true} {
+				m := apply(t, task, []Step{{k.Name, f}}, Options{Float: true, PerImage: true, CrossImage: across, Seed: 3})
+				binary.Write(h, binary.LittleEndian, m.float)
+			}
+		}
+	}
+	for _, x := range [][]float64{ziggurat.x[:], ziggurat.f[:]} {
+		binary.Write(h, binary.LittleEndian, x)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+		t.Errorf("the digest is %s, want %s", got, want)
+	}
+}
+
+// TestNothingIsFused reads the assembly for arm64, where Go fuses each product that is added without a conversion between.
+func TestNothingIsFused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the package and what it imports for arm64")
+	}
+	build := exec.Command("go", "build", "-gcflags=-S", ".")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("FMULS")) {
+		t.Fatalf("%v: there is no float32 product in the assembly:\n%.2000s", err, out)
+	}
+	for _, line := range regexp.MustCompile(`(?m)^.*\bFN?M(?:ADD|SUB)[SD]\b.*$`).FindAll(out, -1) {
+		t.Errorf("a fused operation: %s. Write an explicit conversion around the product", line)
+	}
+}
+
+// TestMemoryIsTheResult counts what Apply allocates: the result, and for each worker the images that the Gaussian covers and
+// a few more, but not the task.
+func TestMemoryIsTheResult(t *testing.T) {
+	const n, workers, few = 200, 2, 6
+	task := made([3]int{3, 20, 20}, n)
+	image := uint64(task.size())
+	for _, c := range []struct {
+		float  bool
+		across bool
+		most   uint64
+	}{
+		{false, false, image * (n + 4*workers*few)},
+		{true, false, image * (4*n + 4*workers*few)},
+		{false, true, image * (n + 4*workers*(21+few))},
+		{true, true, image * (4*n + 4*workers*(21+few))},
+	} {
+		with(workers, func() {
+			most := c.most + 64<<10 // names of sources and the like
+			if got := fuzztest.Allocated(most, func() {
+				apply(t, task, []Step{{"blur", 2.5}, {"noise", 0.4}}, Options{CrossImage: c.across, Float: c.float})
+			}); got > most {
+				t.Errorf("float %v, across images %v: %d bytes are allocated, want at most %d", c.float, c.across, got, most)
+			}
+		})
+	}
+}
+
+// TestImagesOfTheTaskStayAsTheyAre gives out memory that Apply must not write to.
+func TestImagesOfTheTaskStayAsTheyAre(t *testing.T) {
+	task := made([3]int{3, 8, 8}, 1)
+	image, _ := task.At(0, make([]uint8, task.size()))
+	before := slices.Clone(image)
+	task.At = func(int, []uint8) ([]uint8, error) { return image, nil }
+	apply(t, task, everything, Options{})
+	if !bytes.Equal(image, before) {
+		t.Error("Apply has changed an image of the task")
+	}
+}
+
+// TestApplyRefuses wants each fault named, with its place and a remedy.
+func TestApplyRefuses(t *testing.T) {
+	good := made([3]int{3, 8, 8}, 20)
+	short, failing, empty := good, good, good
+	short.At = func(_ int, buf []uint8) ([]uint8, error) { return buf[:5], nil }
+	lost := errors.New("the disk is gone")
+	failing.At = func(i int, buf []uint8) ([]uint8, error) {
+		if i == 4 {
+			return nil, lost
+		}
+		return buf, nil
+	}
+	empty.Shape[1] = 0
+	for _, c := range []struct {
+		task  Task
+		steps []Step
+		half  string
+		want  string
+	}{
+		{good, []Step{{"nois", 1}}, Train, `shift: unknown kind of shift "nois". Use blur, noise, occlusion`},
+		{good, []Step{{"noise", 0}, {"blur", -1}}, Train, "shift: blur: task 3: the strength -1 is out of range. Use 0 to 100"},
+		{good, []Step{{"noise", 1}, {"noise", 0}}, Test, "shift: noise: two steps of task 3 are of this kind. Give one of them"},
+		{good, nil, "", `shift: unknown half "" of task 3. Use train or test`},
+		{empty, nil, Train, "shift: 20 images of shape [3 0 8] are no task. Use sizes of at least 1"},
+		{short, nil, Train, "has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
+		{failing, nil, Train, "shift: image 43: the disk is gone"},
+		{failing, []Step{{"blur", 2}}, Train, "shift: image 43: the disk is gone"},
+	} {
+		m, err := Apply(t.Context(), c.task, c.steps, Options{Task: 2, Half: c.half, CrossImage: true})
+		if m != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+	if _, err := Apply(t.Context(), failing, nil, Options{Half: Train}); !errors.Is(err, lost) {
+		t.Errorf("%v does not wrap the error of At", err)
+	}
+}
+
+// TestApplyEndsWithItsContext wants the cause, and no image to be read after ctx has ended.
+func TestApplyEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	read := 0
+	task := made([3]int{1, 4, 4}, 1000)
+	task.At = func(_ int, buf []uint8) ([]uint8, error) {
+		if read++; read == 10 {
+			cancel(stopped)
+		}
+		return buf, nil
+	}
+	with(1, func() {
+		if _, err := Apply(ctx, task, nil, Options{Half: Train}); !errors.Is(err, stopped) {
+			t.Errorf("got %v, want the cause %v", err, stopped)
+		}
+	})
+	if read != 10 {
+		t.Errorf("%d images are read, want the 10 before the end", read)
+	}
+}
