@@ -22,16 +22,20 @@ type Catalogue struct {
 	// ParseTricks reads the tricks of one run, such as "lb+ncm", and returns their names in order; nil where Tricks is
 	// empty.
 	ParseTricks func(text string) ([]string, error)
-	LeastSide   map[string]int // by name of a network, the smallest side in pixels of the images that it takes
+	// CheckShift says what is wrong with the disturbances of a stream; nil checks nothing.
+	CheckShift func(Stream) error
+	LeastSide  map[string]int // by name of a network, the smallest side in pixels of the images that it takes
 }
 
 // DataSet is what a config has to respect of a data set.
 type DataSet struct {
 	Name     string
 	NeedsDir bool
-	Classes  int // 0: as the files have
-	Size     int // its own side in pixels; 0 is unknown
-	// Bounds for data sets that are drawn; all 0 for images in files.
+	Classes  int  // 0: as the files have
+	Ordered  bool // there are published orders of its tasks
+	Size     int  // its own side in pixels; 0 is unknown
+	// Bounds of the side in pixels, both 0 where the images have their own, and of the images per class that are drawn, 0
+	// where none are.
 	MinSize, MaxSize, MaxPerClass int
 }
 

@@ -52,10 +52,34 @@ const (
 	ClassifierNCM  = "ncm"  // the nearest class mean of the memory
 )
 
+// Values of Stream.Kind that are chosen where nothing is said.
+const (
+	KindClasses = "classes"
+	KindTasks   = "tasks" // where the data set gives the tasks
+	KindShift   = "shift" // with Shift.Kind
+)
+
 // Class orders of Order.Name.
 const (
-	OrderRandom = "random" // drawn from the seed
-	OrderGiven  = "given"  // 0, 1, 2, …
+	OrderRandom   = "random"   // drawn from the seed
+	OrderGiven    = "given"    // 0, 1, 2, …
+	OrderOfficial = "official" // the published one whose number is the seed - 1; "official:N" is order N, from 0
+)
+
+// Values of Data.Unreadable.
+const (
+	UnreadableFail = "fail" // an image that cannot be read is an error
+	UnreadableSkip = "skip" // it is left out, and the result says so
+)
+
+// Values of Shift.Occlusion, Shift.Blur and Shift.Pixels. The first of each is the default (docs/deviations.md).
+const (
+	OcclusionPerTask  = "per-task" // one place for the training images of a task, one for its test images
+	OcclusionPerImage = "per-image"
+	BlurPerImage      = "per-image"
+	BlurCrossImage    = "cross-image" // also across the images of a task, as in the published rows
+	PixelsUint8       = "uint8"       // rounded once, after the transform
+	PixelsFloat       = "float"
 )
 
 // DefaultMemory is the memory size M of [Default], in samples.
@@ -89,28 +113,60 @@ type Config struct {
 type Data struct {
 	Name string
 	Dir  string // folder or archive; not part of what makes two experiments the same
-	// Size is the side in pixels and TrainPerClass, TestPerClass the images a class, for drawn images; 0 is the data
-	// set's own.
+	// Size is the side in pixels, for images that are drawn, scaled or padded, and TrainPerClass, TestPerClass the images of
+	// each class; 0 is the data set's own.
 	Size          int
+	Channels      int // 3 makes three equal channels of grey images; 0 leaves them as they are
 	TrainPerClass int
 	TestPerClass  int
+	Seed          uint64 // of what belongs to the data: a split into training and test images, a part of the images
+	Unreadable    string // UnreadableFail or UnreadableSkip
 }
 
 // Stream says how the data become tasks and batches.
 type Stream struct {
-	Kind       string // of the catalogue of package stream: how tasks differ
-	Tasks      int
-	Batch      int // b, samples in an incoming batch
+	Kind       string // of the catalogue of package stream: how tasks differ; "" is by data and Shift
+	Tasks      int    // 0 is the data set's own
+	Batch      int    // b, samples in an incoming batch
 	ClassOrder Order
-	DropLast   *bool     // nil: by protocol (survey and tuning drop, standard learns)
-	Augment    bool      // of earlier programs, whose streams cropped and flipped; Replay.Augment has taken its place
-	Mean       []float64 // normalisation, a value a channel
-	Std        []float64
+	// TaskClasses is the number of classes of each task, where tasks are not equally large.
+	TaskClasses []int
+	TaskSignals bool    // whether learners are told where a task begins and ends
+	Blurry      float64 // share of the training images of each task that come in the task before or after it
+	LongTail    float64 // images of the rarest class divided by those of the most frequent one; 0 leaves all
+	ClassCounts []int   // training images of each class; empty leaves all
+	Shift       Shift
+	DropLast    *bool     // nil: by protocol (survey and tuning drop, standard learns)
+	Augment     bool      // of earlier programs, whose streams cropped and flipped; Replay.Augment has taken its place
+	Mean        []float64 // normalisation, a value a channel
+	Std         []float64
+}
+
+// Shift is how tasks differ that have the same classes but disturbed images (survey tab: ns_mini).
+type Shift struct {
+	Kind string // noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" is none
+	// Strengths of each task; empty is the survey's list (§app:exp_detail).
+	NoiseStrengths, OcclusionStrengths, BlurStrengths []float64
+
+	Occlusion string // OcclusionPerTask or OcclusionPerImage
+	Blur      string // BlurPerImage or BlurCrossImage
+	Pixels    string // PixelsUint8 or PixelsFloat
+}
+
+// Strengths are those of a kind; empty is the survey's list.
+func (s Shift) Strengths(kind string) []float64 {
+	switch kind {
+	case "noise":
+		return s.NoiseStrengths
+	case "occlusion":
+		return s.OcclusionStrengths
+	}
+	return s.BlurStrengths
 }
 
 // Order is the order of the classes: a name, or all classes in a list.
 type Order struct {
-	Name    string // OrderRandom or OrderGiven; "" where Classes is set
+	Name    string // OrderRandom, OrderGiven or OrderOfficial; "" where Classes is set, or where nothing is: then it is by data
 	Classes []int
 }
 
@@ -124,6 +180,26 @@ func (o Order) String() string {
 		words[i] = strconv.Itoa(k)
 	}
 	return strings.Join(words, ",")
+}
+
+// IsUnset says that the order is left to the data.
+func (o Order) IsUnset() bool { return o.Name == "" && len(o.Classes) == 0 }
+
+// official says that the order is a published one.
+func (o Order) official() bool {
+	_, _, ok := o.Official()
+	return ok
+}
+
+// Official says whether the order is a published one, and its number, from 0; without number it is by the seed.
+func (o Order) Official() (number int, numbered, ok bool) {
+	rest, ok := strings.CutPrefix(o.Name, OrderOfficial)
+	if !ok || rest == "" {
+		return 0, false, ok
+	}
+	digits, ok := strings.CutPrefix(rest, ":")
+	number, err := strconv.Atoi(digits)
+	return number, true, ok && err == nil && number >= 0
 }
 
 // Replay holds what the replay methods share.
@@ -185,7 +261,7 @@ func orSeed(own *uint64, seed uint64) uint64 {
 func Default() Config {
 	return Config{
 		Data:        Data{Name: "glyphs"},
-		Stream:      Stream{Kind: "classes", Tasks: 10, Batch: 10, ClassOrder: Order{Name: OrderRandom}},
+		Stream:      Stream{Batch: 10, TaskSignals: true},
 		Methods:     []string{"finetune", "er"},
 		Memory:      DefaultMemory,
 		Classifiers: []string{ClassifierHead},
@@ -211,7 +287,10 @@ func (c Config) Clone() Config {
 		*list = slices.Clone(*list)
 	}
 	c.Stream.ClassOrder.Classes = slices.Clone(c.Stream.ClassOrder.Classes)
-	c.Stream.Mean, c.Stream.Std = slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
+	for _, list := range []*[]float64{&c.Stream.Mean, &c.Stream.Std, &c.Stream.Shift.NoiseStrengths, &c.Stream.Shift.OcclusionStrengths, &c.Stream.Shift.BlurStrengths} {
+		*list = slices.Clone(*list)
+	}
+	c.Stream.TaskClasses, c.Stream.ClassCounts = slices.Clone(c.Stream.TaskClasses), slices.Clone(c.Stream.ClassCounts)
 	c.Network.Hidden = slices.Clone(c.Network.Hidden)
 	c.Stream.DropLast = copied(c.Stream.DropLast)
 	c.Seeds = Seeds{copied(c.Seeds.Order), copied(c.Seeds.Init), copied(c.Seeds.Memory)}

@@ -27,20 +27,11 @@ func (c Config) tree() []branch {
 		if k.Retired != "" && equal(k.value(&c), k.value(&d)) {
 			continue
 		}
-		section, name, nested := strings.Cut(k.Name, ".")
-		leaf := branch{name: name, value: k.value(&c)}
-		if leaf.value == nil || k.optional() && leaf.value == "" {
+		leaf := branch{value: k.value(&c)}
+		if leaf.value == nil || k.optional() && plain(leaf.value) == "" {
 			leaf.note = k.Unset
 		}
-		switch i := slices.IndexFunc(t, func(b branch) bool { return b.name == section }); {
-		case !nested:
-			leaf.name = section
-			t = append(t, leaf)
-		case i >= 0:
-			t[i].below = append(t[i].below, leaf)
-		default:
-			t = append(t, branch{name: section, below: []branch{leaf}})
-		}
+		t = grown(t, strings.Split(k.Name, "."), leaf)
 	}
 	methods := branch{name: "method"}
 	for _, name := range sortedKeys(c.Method) {
@@ -55,6 +46,20 @@ func (c Config) tree() []branch {
 	if len(methods.below) > 0 {
 		t = append(t, methods)
 	}
+	return t
+}
+
+// grown is a tree with a leaf more, at the end of a path of names.
+func grown(t []branch, path []string, leaf branch) []branch {
+	if len(path) == 1 {
+		leaf.name = path[0]
+		return append(t, leaf)
+	}
+	i := slices.IndexFunc(t, func(b branch) bool { return b.name == path[0] })
+	if i < 0 {
+		i, t = len(t), append(t, branch{name: path[0]})
+	}
+	t[i].below = grown(t[i].below, path[1:], leaf)
 	return t
 }
 
@@ -114,7 +119,10 @@ func node(v any) *yaml.Node {
 	case []float64:
 		return many(nodes(v))
 	case Order:
-		if v.Name != "" || len(v.Classes) == 0 {
+		if v.IsUnset() {
+			return one("!!null", "null")
+		}
+		if v.Name != "" {
 			return one("!!str", v.Name)
 		}
 		return many(nodes(v.Classes))
@@ -192,8 +200,11 @@ func object(b *bytes.Buffer, t []branch) error {
 func (b branch) json() any {
 	switch v := b.value.(type) {
 	case Order:
-		if v.Name != "" || len(v.Classes) == 0 {
+		switch {
+		case v.Name != "":
 			return v.Name
+		case v.IsUnset():
+			return nil
 		}
 		return v.Classes
 	case []string:

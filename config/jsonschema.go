@@ -14,11 +14,12 @@ func (s *Schema) JSONSchema() ([]byte, error) {
 	root["title"] = "ocl config"
 	add(root, versionKey, map[string]any{"type": "integer", "minimum": 1, "maximum": Version, "description": "of the file; the program writes it"})
 	for _, k := range Keys() {
-		into, name := root, k.Name
-		if section, below, nested := strings.Cut(k.Name, "."); nested {
-			into, name = within(root, section), below
+		path := strings.Split(k.Name, ".")
+		into := root
+		for _, section := range path[:len(path)-1] {
+			into = within(into, section)
 		}
-		add(into, name, k.schema())
+		add(into, path[len(path)-1], k.schema())
 	}
 	methods := within(root, "method")
 	for _, m := range s.Methods {
@@ -73,7 +74,7 @@ func (s *Schema) addNames(root map[string]any) {
 		within(root, section)["properties"].(map[string]any)[key].(map[string]any)["enum"] = names
 	}
 	enum("data", "name", namesOf(s.Data))
-	enum("stream", "kind", namesOf(s.Streams))
+	enum("stream", "kind", append([]string{""}, namesOf(s.Streams)...))
 }
 
 // schema describes the values of the key.
@@ -100,7 +101,9 @@ func (k Key) schema() map[string]any {
 		return p
 	case kindOrder:
 		p["oneOf"] = []any{
-			map[string]any{"type": "string", "enum": []string{OrderRandom, OrderGiven}},
+			map[string]any{"type": "null"},
+			map[string]any{"type": "string", "enum": []string{"", OrderRandom, OrderGiven, OrderOfficial}},
+			map[string]any{"type": "string", "pattern": "^" + OrderOfficial + ":[0-9]+$"},
 			map[string]any{"type": "string", "pattern": "^[0-9]+(, *[0-9]+)+$"},
 			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64}, "minItems": 1, "uniqueItems": true},
 		}

@@ -19,6 +19,9 @@ func (k kind) fromNode(n *yaml.Node) (any, error) {
 	case kindOrder:
 		if n.Kind == yaml.SequenceNode {
 			classes, err := list(n, func(n *yaml.Node) (int, error) { return scalar(n, wholeOf) })
+			if len(classes) == 0 {
+				err = errKind
+			}
 			return Order{Classes: classes}, err
 		}
 		text, err := textOf(n)

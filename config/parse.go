@@ -158,7 +158,7 @@ func (r *reader) isSection(key string) bool {
 		return known || len(r.schema.Methods) == 0 && !strings.Contains(name, ".")
 	}
 	for _, k := range table {
-		if section, _, nested := strings.Cut(k.Name, "."); nested && section == key {
+		if strings.HasPrefix(k.Name, key+".") {
 			return true
 		}
 	}
@@ -179,10 +179,6 @@ func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		if !optional {
 			r.add(where, "%s has no value. Use %s, or remove the key", key, r.schema.wanted(key))
-			return
-		}
-		if k.kind() == kindText {
-			k.set(r.c, "")
 			return
 		}
 		k.set(r.c, nil)
@@ -327,14 +323,7 @@ func (s *Schema) Set(c *Config, key, text string) error {
 		return fmt.Errorf("config: %w", err)
 	}
 	if option == nil && text == "" && (k.optional() || k.Zero) {
-		switch k.kind() {
-		case kindText:
-			k.set(c, "")
-		case kindWhole:
-			k.set(c, 0)
-		default:
-			k.set(c, nil)
-		}
+		k.set(c, nil)
 		return nil
 	}
 	var of kind

@@ -139,6 +139,17 @@ func (s *Schema) settled(c Config) Config {
 			k.assign(&c, &historic)
 		}
 	}
+	for _, v := range []struct {
+		text   *string
+		common string // what no text stands for
+	}{
+		{&c.Data.Unreadable, UnreadableFail}, {&c.Stream.Shift.Occlusion, OcclusionPerTask},
+		{&c.Stream.Shift.Blur, BlurPerImage}, {&c.Stream.Shift.Pixels, PixelsUint8},
+	} {
+		if *v.text == v.common {
+			*v.text = ""
+		}
+	}
 	set, _ := lookup(s.Data, c.Data.Name)
 	if c.Data.Size == set.Size {
 		c.Data.Size = 0

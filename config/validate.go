@@ -136,8 +136,6 @@ func (s *Schema) checkData(f *faults, c Config) {
 		case v.asked == 0:
 		case v.hi > 0 && (v.asked < v.lo || v.asked > v.hi):
 			f.add(v.key, "%d is out of range for %s. Use a number from %d to %d", v.asked, d.Name, v.lo, v.hi)
-		case v.hi == 0 && v.key != "data.size": // files may be asked for the size that they have
-			f.add(v.key, "%d is given, but the files of %s have a fixed number of images. Remove %s", v.asked, d.Name, v.key)
 		}
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
@@ -152,23 +150,44 @@ func (s *Schema) checkData(f *faults, c Config) {
 func (s *Schema) checkStream(f *faults, c Config) {
 	least := map[string]int{ProtocolSurvey: 3, ProtocolTuning: 3}[c.Protocol]
 	set, _ := lookup(s.Data, c.Data.Name)
-	kind, known := lookup(s.Streams, c.Stream.Kind)
-	if !known && len(s.Streams) > 0 {
+	order := c.Stream.ClassOrder
+	name := c.Stream.Kind
+	if name == "" {
+		name = KindClasses
+		if c.Stream.Shift.Kind != "" {
+			name = KindShift
+		}
+	}
+	kind, known := lookup(s.Streams, name)
+	if !known && len(s.Streams) > 0 && c.Stream.Kind != "" {
 		f.add("stream.kind", "unknown kind %q. %s", c.Stream.Kind, meant(c.Stream.Kind, namesOf(s.Streams), allStreams))
 	}
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
 		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
+	case len(c.Stream.TaskClasses) > 0:
+		if n := len(c.Stream.TaskClasses); n != tasks {
+			f.add("stream.task_classes", "the list has %d entries for %d tasks. Give one entry for each task, or remove stream.tasks (--tasks)", n, tasks)
+		}
+	case set.Ordered && (order.official() || order.IsUnset()):
 	case set.Classes > 0 && kind.CheckTasks != nil:
 		if err := kind.CheckTasks(tasks, set.Classes); err != nil {
 			f.add("stream.tasks", "%w", err)
 		}
 	}
-	if kind.AllClasses && len(c.Stream.ClassOrder.Classes) > 0 {
+	if kind.AllClasses && len(order.Classes) > 0 {
 		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use random or given", kind.Name)
 	} else {
-		s.checkOrder(f, c.Stream.ClassOrder, set)
+		s.checkOrder(f, order, set)
+	}
+	if s.CheckShift != nil {
+		if err := s.CheckShift(c.Stream); err != nil {
+			f.add("stream.shift", "%w", err)
+		}
+	}
+	if c.Stream.LongTail > 0 && len(c.Stream.ClassCounts) > 0 {
+		f.add("stream.class_counts", "a list of counts and a long tail are both given. Remove stream.class_counts (--class-counts) or stream.long_tail (--long-tail)")
 	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
 		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both", m, d)
@@ -179,13 +198,14 @@ func (s *Schema) checkStream(f *faults, c Config) {
 func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	const key = "stream.class_order"
 	switch classes := order.Classes; {
-	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven:
-		f.add(key, "unknown order %q. Use random, given or a list of all classes, such as 2,0,1", order.Name)
+	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven && !order.official():
+		f.add(key, "unknown order %q. Use random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
+	case order.official() && set.Name != "" && !set.Ordered:
+		f.add(key, "%s has no published orders. Use random, given or a list of all classes", set.Name)
 	case order.Name != "" && len(classes) > 0:
 		f.add(key, "both %s and a list of %d classes are given. Remove one of them", order.Name, len(classes))
 	case order.Name != "":
 	case len(classes) == 0:
-		f.add(key, "the order is empty. Use random, given or a list of all classes, such as 2,0,1")
 	case set.Classes > 0 && len(classes) != set.Classes:
 		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use random", len(classes), set.Name, set.Classes)
 	default:

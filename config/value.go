@@ -28,7 +28,7 @@ const (
 func (k kind) words() string {
 	return [...]string{"text", "a whole number", "a whole number from 0 to 18446744073709551615", "a number", "true or false",
 		"a list of names", "a list of whole numbers", "a list of numbers",
-		"random, given or a list of all classes, such as 2,0,1"}[k]
+		"random, given, official, official:N or a list of all classes, such as 2,0,1"}[k]
 }
 
 // kind is that of the field behind the key.
@@ -89,17 +89,17 @@ func (k Key) value(c *Config) any {
 	return nil
 }
 
-// set stores a value of the key's kind; nil unsets an optional one.
+// set stores a value of the key's kind; nil unsets one that may be unset.
 func (k Key) set(c *Config, v any) {
 	switch p := k.field(c).(type) {
 	case *string:
-		*p = v.(string)
+		*p, _ = v.(string)
 	case *int:
-		*p = v.(int)
+		*p, _ = v.(int)
 	case *uint64:
 		*p = v.(uint64)
 	case *float64:
-		*p = v.(float64)
+		*p, _ = v.(float64)
 	case *bool:
 		*p = v.(bool)
 	case *[]string:
@@ -109,7 +109,7 @@ func (k Key) set(c *Config, v any) {
 	case *[]float64:
 		*p = v.([]float64)
 	case *Order:
-		*p = v.(Order)
+		*p, _ = v.(Order)
 	case **bool:
 		*p = nil
 		if b, ok := v.(bool); ok {
@@ -132,7 +132,7 @@ func (k Key) optional() bool {
 	switch k.field(&c).(type) {
 	case **bool, **uint64:
 		return true
-	case *string:
+	case *string, *Order:
 		return k.Unset != ""
 	}
 	return false
@@ -271,7 +271,7 @@ func numberOf(text string) (float64, error) {
 }
 
 func orderOf(text string) (Order, error) {
-	if text == OrderRandom || text == OrderGiven {
+	if _, official := strings.CutPrefix(text, OrderOfficial); official || text == OrderRandom || text == OrderGiven {
 		return Order{Name: text}, nil
 	}
 	if !strings.ContainsAny(text, ",[") && !slices.ContainsFunc([]byte(text), func(b byte) bool { return b >= '0' && b <= '9' }) {
@@ -281,6 +281,9 @@ func orderOf(text string) (Order, error) {
 		return Order{}, errKind // a lone number is no list of all classes
 	}
 	classes, err := each(text, wholeOf)
+	if len(classes) == 0 {
+		err = errKind
+	}
 	return Order{Classes: classes}, err
 }
 

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -22,11 +23,19 @@ type Info struct {
 	Citation string
 	Example  string // a command that works when the data are there
 
-	// MinSize and MaxSize bound the side in pixels, and MaxPerClass the images per class in each half, that a [Spec] may
-	// ask for; all 0 for a data set read from files.
-	MinSize, MaxSize, MaxPerClass int
+	// MinSize and MaxSize bound the side in pixels that a [Spec] may ask for, both 0 where the images have their own.
+	MinSize, MaxSize int
+	// MaxPerClass bounds the images per class in each half that are drawn; 0 is as many as there are.
+	MaxPerClass int
 
-	open func(Spec) (*Set, error)
+	// Draws says that the program draws the images, in the number that is asked for.
+	Draws bool
+	// Ordered says that there are published orders of its tasks.
+	Ordered bool
+	// Tasks is how many tasks a stream of it has by default; 0 is the largest divisor of its classes up to ten.
+	Tasks int
+
+	open func(context.Context, Spec) (*Set, error)
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,13 +53,7 @@ var cifar100Format = cifarFormat{coarse: 20, fine: 100, side: 32, trainPerFine: 
 
 func (f cifarFormat) record() int { return 2 + 3*f.side*f.side }
 
-func openCIFAR100(spec Spec) (*Set, error) {
-	set, err := cifar100Format.open(spec.Dir)
-	if err != nil {
-		return nil, err
-	}
-	return set, spec.wantOwn(set)
-}
+func openCIFAR100(_ context.Context, spec Spec) (*Set, error) { return cifar100Format.open(spec.Dir) }
 
 // open finds the data at dir (see cifar100Info.Layout) and reads them.
 func (f cifarFormat) open(dir string) (*Set, error) {

@@ -175,7 +175,7 @@ func TestRealCIFAR100(t *testing.T) {
 	if dir == "" {
 		t.Skip("OCL_DATA is unset; set it to the folder that holds cifar-100-binary to test the real data")
 	}
-	set, err := Open(Spec{Name: "cifar100", Dir: dir})
+	set, err := Open(t.Context(), Spec{Name: "cifar100", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

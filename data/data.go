@@ -5,16 +5,28 @@
 // [Catalogue] lists the data sets.
 package data
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
-// Spec says which data set to open and how. Size, TrainPerClass and TestPerClass are for data sets that the program draws;
-// 0 is the default. A data set read from files accepts only its own size.
+// Spec says which data set to open and how. 0 is the default of a number.
 type Spec struct {
-	Name          string // a name of the catalogue
-	Dir           string // folder, archive or file that holds the data; unused by glyphs
-	Size          int    // side in pixels; glyphs: 8 to 512, default 32
-	TrainPerClass int    // training images per class; glyphs: default 100
-	TestPerClass  int    // test images per class; glyphs: default 25
+	Name string // a name of the catalogue
+	Dir  string // folder, archive or file that holds the data; unused by glyphs
+	Size int    // side in pixels, for data sets that are drawn, scaled or padded (see Info.MinSize)
+	// Channels is 3 to make three equal channels of grey images; 0 leaves them as they are.
+	Channels int
+	// TrainPerClass and TestPerClass are how many images of each class are used. The glyphs are drawn in that number. Of
+	// other data sets so many are drawn with Seed, and the set is a part of the published one.
+	TrainPerClass, TestPerClass int
+	// Seed draws what belongs to the data and not to a run: the test images of a data set that has no test half, and the
+	// images of a part. It is the same for all runs of an experiment.
+	Seed uint64
+	// SkipUnreadable leaves out images that cannot be read and says so in Set.Notes; otherwise the first of them is an error.
+	SkipUnreadable bool
+	// Progress, if not nil, hears of long work, such as decoding images into a cache: what is done, and how much of it.
+	Progress func(what string, done, total int)
 }
 
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
@@ -24,9 +36,26 @@ type Set struct {
 	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
 	ClassNames []string // K names, or nil where the files hold none
 	Domains    []string // names of the domains that Split.Domain counts (glyphs: fonts), or nil
+	Tasks      int      // how many tasks Split.Task counts; 0 where the files give none
 	Train      Split
 	Test       Split
 	Digest     string // "sha256:…", see digest
+	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes without
+	// images, a part of the images.
+	Notes []string
+	// DefaultTasks is how many tasks a stream of it has where nobody says; 0 is by the number of classes.
+	DefaultTasks int
+	// Orders are the orders of the tasks that were published with the data; the zero value is none.
+	Orders Orders
+	// Incomplete says that images of the published set are absent, so that some classes or domains may have none.
+	Incomplete bool
+}
+
+// Orders are published orders of tasks, such as the ten of CORe50.
+type Orders struct {
+	Classes     [][]int // [order] all classes, in the order in which tasks take them
+	TaskClasses []int   // classes in each task
+	Domains     [][]int // [order] the domains of the training images, one a task
 }
 
 // Split is one half of a data set.
@@ -37,6 +66,9 @@ type Split struct {
 	// the data set has none. A domain-incremental stream splits by the domain.
 	Domain   []int32
 	Strength []float32
+	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task is
+	// nil too where all tasks share the test images.
+	Task []int32
 }
 
 // Len is the number N of images.
@@ -62,31 +94,59 @@ func (s *Set) ClassName(k int) string {
 	return fmt.Sprintf("class %d", k)
 }
 
-// Open reads or draws the data set that spec names, checks all of it and records its digest. It reads at most one image
-// ahead of what it stores, so it needs little more memory than the set itself.
-func Open(spec Spec) (*Set, error) {
+// Open opens or draws the data set that spec names, checks it and records its digest. Images that have to be decoded are
+// decoded once, into a cache file. When ctx ends, so does the work, and nothing is left behind.
+func Open(ctx context.Context, spec Spec) (*Set, error) {
 	info, err := Lookup(spec.Name)
 	if err != nil {
 		return nil, err
 	}
-	set, err := info.open(spec)
-	if err != nil {
-		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
+	set, err := info.opened(ctx, spec)
+	if err == nil {
+		set.DefaultTasks = info.Tasks
+		set.Digest, err = digest(set)
 	}
-	if set.Digest, err = digest(set); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
 	}
 	return set, nil
 }
 
-// wantOwn refuses an image size or count that a data set read from files cannot give.
-func (s Spec) wantOwn(set *Set) error {
-	if s.Size != 0 && (s.Size != set.H || s.Size != set.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Leave data.size at 0", s.Size, set.H, set.W)
+// opened is the set, or the part of it that spec asks for.
+func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
+	if err := i.check(spec); err != nil {
+		return nil, err
 	}
-	if s.TrainPerClass != 0 || s.TestPerClass != 0 {
-		return fmt.Errorf("%d training and %d test images per class are asked for, but the files have a fixed number. "+
-			"Leave data.train_per_class and data.test_per_class at 0", s.TrainPerClass, s.TestPerClass)
+	set, err := i.open(ctx, spec)
+	if err != nil || i.Draws {
+		return set, err
+	}
+	if err := set.wantSize(spec.Size); err != nil {
+		return nil, err
+	}
+	set.grow(spec.Channels)
+	set.reduce(spec)
+	return set, nil
+}
+
+// check refuses a size or a number of channels that the data set cannot have.
+func (i Info) check(spec Spec) error {
+	if spec.Channels != 0 && spec.Channels != 3 {
+		return fmt.Errorf("data.channels: %d is not possible. Use 3, or 0 to leave the images as they are", spec.Channels)
+	}
+	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
+		return fmt.Errorf("data.size: %d is out of range. Use %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+	}
+	if spec.TrainPerClass < 0 || spec.TestPerClass < 0 {
+		return fmt.Errorf("%d training and %d test images per class are asked for. Use 1 or more, or 0 for all", spec.TrainPerClass, spec.TestPerClass)
+	}
+	return nil
+}
+
+// wantSize refuses a side that the images do not have.
+func (s *Set) wantSize(side int) error {
+	if side != 0 && (side != s.H || side != s.W) {
+		return fmt.Errorf("data.size is %d, but the images are %d×%d. Leave data.size at 0", side, s.H, s.W)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -31,6 +32,7 @@ var glyphsInfo = Info{
 	Licence:  "Apache-2.0 as this program; the Go fonts are under a BSD licence",
 	Citation: "none; please name this program and its version",
 	Example:  "ocl run --data glyphs",
+	Draws:    true,
 	MinSize:  glyphMinSize, MaxSize: glyphMaxSize, MaxPerClass: glyphMaxPerClass,
 	open: openGlyphs,
 }
@@ -65,7 +67,7 @@ const (
 
 // openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on the
 // size. So a larger number appends images, and another size draws the same scenes larger or smaller.
-func openGlyphs(spec Spec) (*Set, error) {
+func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	if bits.UintSize < 64 {
 		return nil, errors.New("this is a 32-bit build, but the images are drawn with integers of 64 bits. Use a 64-bit build")
 	}

@@ -36,7 +36,7 @@ func TestGlyphsAreTheSameEverywhere(t *testing.T) {
 
 func openSmall(t *testing.T, spec Spec) *Set {
 	t.Helper()
-	set, err := Open(spec)
+	set, err := Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestGlyphsFaults(t *testing.T) {
 		{Spec{Name: "glyphs", Size: 512, TrainPerClass: 10000}, "more than the limit of 17,179,869,184"},
 		{Spec{Name: "cifar10"}, `unknown data set "cifar10". Use one of cifar100, glyphs, npz`},
 	} {
-		if _, err := Open(c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want it to say %q", c.spec, err, c.want)
 		}
 	}
@@ -151,7 +151,7 @@ func TestGlyphLimits(t *testing.T) {
 		{info.MaxSize + 1, 1, fmt.Sprintf("Use %d to %d,", info.MinSize, info.MaxSize)},
 		{info.MinSize, info.MaxPerClass + 1, fmt.Sprintf("Use 1 to %d,", info.MaxPerClass)},
 	} {
-		_, err := Open(Spec{Name: "glyphs", Size: c.size, TrainPerClass: c.perClass, TestPerClass: 1})
+		_, err := Open(t.Context(), Spec{Name: "glyphs", Size: c.size, TrainPerClass: c.perClass, TestPerClass: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("size %d, %d a class: got %v, want it to say %q", c.size, c.perClass, err, c.want)
 		}

@@ -184,12 +184,12 @@ func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 		_, err = smallFormat.open(writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
 		plain("listing", err)
 		for _, name := range []string{"cifar100", "npz"} {
-			_, err = Open(Spec{Name: name, Dir: evil})
+			_, err = Open(t.Context(), Spec{Name: name, Dir: evil})
 			plain("folder of "+name, err)
 		}
 		folder := writeFolder(t, filepath.Join(root, evil), map[string][]byte{"train.bin": {1}, "a.npz": []byte("PK")})
 		for _, name := range []string{"cifar100", "npz"} {
-			_, err = Open(Spec{Name: name, Dir: folder})
+			_, err = Open(t.Context(), Spec{Name: name, Dir: folder})
 			plain("file of "+name, err)
 		}
 	}

@@ -1,9 +1,6 @@
 package data
 
-import (
-	"crypto/sha256"
-	"fmt"
-)
+import "crypto/sha256"
 
 // Images are the images of a split, which may be larger than memory. Any number of goroutines may use them.
 type Images interface {
@@ -38,33 +35,40 @@ type summed interface {
 
 // part is some of the images of another source, in an order of its own.
 type part struct {
-	of summed
+	of Images
 	at []int32
 }
 
 func (p part) Len() int                                  { return len(p.at) }
-func (p part) Sum(i int) [sha256.Size]byte               { return p.of.Sum(int(p.at[i])) }
 func (p part) Image(i int, buf []uint8) ([]uint8, error) { return p.of.Image(int(p.at[i]), buf) }
+
+// summedPart is a part whose checksums are known.
+type summedPart struct {
+	part
+	sums summed
+}
+
+// Sum is the checksum of image i of the part.
+func (p summedPart) Sum(i int) [sha256.Size]byte { return p.sums.Sum(int(p.at[i])) }
 
 // take is the images of a split at some places, in that order.
 func (s Split) take(at []int32) Split {
-	t := Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at)}
-	return t
+	return Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at), Task: pick(s.Task, at)}
 }
 
 // taken is some of the images of a source.
 func taken(from Images, at []int32) Images {
 	switch from := from.(type) {
 	case summed:
-		return part{from, at}
-	case Block:
+		return summedPart{part{from, at}, from}
+	case Block: // a copy, so that the others take no memory
 		b := newBlock(len(at), from.Size)
 		for i, k := range at {
 			copy(b.at(i), from.at(int(k)))
 		}
 		return b
 	}
-	panic(fmt.Sprintf("data: images of the type %T cannot be divided", from))
+	return part{from, at}
 }
 
 func pick[T any](from []T, at []int32) []T {

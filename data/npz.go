@@ -3,6 +3,7 @@ package data
 import (
 	"archive/zip"
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func npzLimit(size int64) int64 {
 	return min(max(freeNPZBytes, maxNPZRatio*min(size, maxNPZBytes)), maxNPZBytes)
 }
 
-func openNPZ(spec Spec) (*Set, error) {
+func openNPZ(_ context.Context, spec Spec) (*Set, error) {
 	name, err := findNPZ(spec.Dir)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func openNPZ(spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}
-	return set, spec.wantOwn(set)
+	return set, nil
 }
 
 // findNPZ returns the file that dir names, or the only .npz file in it.

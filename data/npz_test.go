@@ -190,7 +190,7 @@ func TestNPZAgainstNpyio(t *testing.T) {
 		}
 		a.Close()
 	}
-	if _, err := Open(Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train has shape [3]") {
+	if _, err := Open(t.Context(), Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train has shape [3]") {
 		t.Errorf("got %v, want an error of the shape", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestNPZWrongPlace(t *testing.T) {
 		{dir, "the folder has 0 .npz files"},
 		{text, "not an .npz file"},
 	} {
-		_, err := Open(Spec{Name: "npz", Dir: c.dir})
+		_, err := Open(t.Context(), Spec{Name: "npz", Dir: c.dir})
 		if err == nil || !strings.HasPrefix(err.Error(), "data: npz: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want it to say %q", c.dir, err, c.want)
 		}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ocl"
@@ -81,6 +82,10 @@ func (r assembly) streamResult() result.Stream {
 	s := result.Stream{
 		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.job.Config.Protocol, CommonTest: info.CommonTest,
 		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.x.set.ClassNames,
+		Notes: slices.Clone(r.x.set.Notes),
+	}
+	if text := skippedText(r.stream); text != "" {
+		s.Notes = append(s.Notes, text)
 	}
 	for i, t := range info.Tasks {
 		task := result.Task{Index: r.stream.Original(i), Train: t.Train, Test: t.Test}

@@ -391,7 +391,7 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 			continue
 		}
 		c.Engine.Kernel = name
-		if _, err := Open(c, Options{}); err == nil || !strings.Contains(err.Error(), "this machine cannot run the "+name+" kernels") {
+		if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "this machine cannot run the "+name+" kernels") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

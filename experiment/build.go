@@ -19,6 +19,7 @@ type view interface {
 	Start() int            // the first task that is learned
 	Original(task int) int // its place in the whole stream
 	Batches(task int) int  // that Train delivers
+	Skipped() []int        // tasks of the whole stream that are left out
 }
 
 // newStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
@@ -27,14 +28,8 @@ func newStream(set *data.Set, c config.Config) (view, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := stream.Options{
-		Kind: c.Stream.Kind, Tasks: c.Stream.Tasks, Batch: c.Stream.Batch, Keep: keep, Order: c.Stream.ClassOrder.Name,
-		DropLast: *c.Stream.DropLast,
-		Mean:     c.Stream.Mean, Std: c.Stream.Std, Seed: c.OrderSeed(),
-	}
-	if classes := c.Stream.ClassOrder.Classes; len(classes) > 0 {
-		o.Order, o.ClassOrder = stream.List, classes
-	}
+	o := streamOptions(set, c)
+	o.Keep = keep
 	name := c.Methods[0]
 	if !infoOf(name).Offline {
 		return stream.Split(set, o)
@@ -46,6 +41,48 @@ func newStream(set *data.Set, c config.Config) (view, error) {
 	}
 	options := c.Method[name]
 	return tasks.Offline(options[method.Epochs].(int), options[method.Batch].(int), *c.Stream.DropLast)
+}
+
+// streamOptions are those of a config, whose order may be the published one that belongs to the seed.
+func streamOptions(set *data.Set, c config.Config) stream.Options {
+	s := c.Stream
+	o := stream.Options{
+		Kind: s.Kind, Tasks: s.Tasks, TaskClasses: s.TaskClasses, Batch: s.Batch,
+		Order: s.ClassOrder.Name, ClassOrder: s.ClassOrder.Classes,
+		NoSignals: !s.TaskSignals, Blurry: s.Blurry, LongTail: s.LongTail, ClassCounts: s.ClassCounts,
+		Mean: s.Mean, Std: s.Std, Seed: c.OrderSeed(),
+		Shift: stream.Shift{
+			PerImage:   s.Shift.Occlusion == config.OcclusionPerImage,
+			CrossImage: s.Shift.Blur == config.BlurCrossImage,
+			Float:      s.Shift.Pixels == config.PixelsFloat,
+		},
+	}
+	if s.DropLast != nil {
+		o.DropLast = *s.DropLast
+	}
+	if len(s.ClassOrder.Classes) > 0 {
+		o.Order = stream.List
+	}
+	if number, numbered, ok := s.ClassOrder.Official(); ok {
+		o.Order, o.Official = stream.Official, number
+		if orders := max(len(set.Orders.Classes), len(set.Orders.Domains)); !numbered && orders > 0 {
+			o.Official = int((c.OrderSeed() - 1) % uint64(orders))
+		}
+	}
+	o.Shift.Kinds, _ = stream.ParseShift(s.Shift.Kind) // a valid config
+	for _, kind := range o.Shift.Kinds {
+		o.Shift.Strengths = append(o.Shift.Strengths, s.Shift.Strengths(kind))
+	}
+	return o
+}
+
+// settleStream fills in what a config leaves to the data: the kind of the stream, the number of tasks and the order.
+func settleStream(set *data.Set, c *config.Config) {
+	o := streamOptions(set, *c).For(set)
+	c.Stream.Kind, c.Stream.Tasks = o.Kind, o.Tasks
+	if c.Stream.ClassOrder.IsUnset() {
+		c.Stream.ClassOrder.Name = o.Order
+	}
 }
 
 // newNetwork draws the parameters from the source "network/init" of the seed of initial parameters.

@@ -3,9 +3,11 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,6 +34,9 @@ type Options struct {
 	// Events returns the observers of a job; nil is no observer. The goroutine of the run calls it when the job begins,
 	// and once more when it tries again a run that another process had locked.
 	Events func(Job) Events
+
+	// Progress hears of long work before the first run begins, such as decoding images into a cache; nil is nobody.
+	Progress func(what string, done, total int)
 
 	hooks hooks
 }
@@ -82,17 +87,18 @@ type Experiment struct {
 
 // Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing. It is an error if
 // something is wrong with the config or the data, if they do not fit together, or if this machine does not have the
-// engine.
-func Open(c config.Config, o Options) (*Experiment, error) {
+// engine. Opening data may take long the first time; it ends when ctx does.
+func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) {
 	if o.DataDir != "" {
 		c.Data.Dir = o.DataDir
 	}
 	if err := check(c, o); err != nil {
 		return nil, err
 	}
-	set, err := data.Open(data.Spec{
-		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass,
+	set, err := data.Open(ctx, data.Spec{
+		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Seed: c.Data.Seed,
+		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -123,7 +129,8 @@ func check(c config.Config, o Options) error {
 
 // plan lists the jobs of a config that is valid by itself.
 func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set}
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, notes: slices.Clone(set.Notes)}
+	settleStream(set, &x.config)
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
@@ -203,6 +210,9 @@ func (x *Experiment) examine(j Job) error {
 		return err
 	}
 	info := st.Info()
+	if text := skippedText(st); text != "" && !slices.Contains(x.notes, text) {
+		x.notes = append(x.notes, text)
+	}
 	if err := infoOf(j.Method).CheckStream(info, j.Tricks...); err != nil {
 		return err
 	}
@@ -223,6 +233,19 @@ func (x *Experiment) examine(j Job) error {
 	return nil
 }
 
+// skippedText names the tasks that are left out because images are absent; "" is none.
+func skippedText(st view) string {
+	skipped := st.Skipped()
+	if len(skipped) == 0 {
+		return ""
+	}
+	words := make([]string, len(skipped))
+	for i, t := range skipped {
+		words[i] = strconv.Itoa(t + 1)
+	}
+	return fmt.Sprintf("tasks left out, as their images are absent: %s", strings.Join(words, ", "))
+}
+
 // defaultEval is what is tested after each task if the config does not say.
 func defaultEval(s ocl.Scenario) string {
 	if s == ocl.DomainIncremental {
@@ -237,5 +260,6 @@ func (x *Experiment) Config() config.Config { return x.config.Clone() }
 // Jobs lists the runs of the experiment in the order in which they start.
 func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 
-// Notes are for the person, before the experiment runs: an environment variable overrides the config.
+// Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the data
+// set are absent.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }

@@ -23,7 +23,7 @@ func FuzzCheckpoint(f *testing.F) {
 	c.Data.TrainPerClass, c.Data.TestPerClass, c.Data.Size = 1, 1, 8
 	c.Stream.Tasks, c.Memory, c.Replay.Batch, c.EvalEvery, c.Network.Hidden = 2, 10, 5, 2, []int{4}
 	c.Classifiers = []string{"head", "ncm"}
-	x, err := Open(c, Options{})
+	x, err := Open(f.Context(), c, Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

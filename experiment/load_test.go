@@ -58,7 +58,7 @@ func TestLoadUnpacks(t *testing.T) {
 
 // TestKey: the key of a result is that of the job that left it.
 func TestKey(t *testing.T) {
-	x, err := Open(one("er"), Options{})
+	x, err := Open(t.Context(), one("er"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEarlierAugmentation(t *testing.T) {
 	if err != nil || !c.Stream.Augment {
 		t.Fatalf("read as %v (%v)", c.Stream.Augment, err)
 	}
-	if _, err := Open(c, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
+	if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
 		t.Errorf("repeated: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "x")

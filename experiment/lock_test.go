@@ -69,7 +69,7 @@ func TestOthersRunsAreLeftToThem(t *testing.T) {
 	x := mustOpen(t, c, Options{Out: out, Concurrency: 1})
 	taken, release, done := make(chan bool), make(chan bool), make(chan error)
 	go func() {
-		y, err := Open(c, Options{Out: out, Events: func(Job) Events {
+		y, err := Open(t.Context(), c, Options{Out: out, Events: func(Job) Events {
 			return Events{TaskBegin: func(task ocl.TaskInfo) {
 				if task.Index == 1 {
 					close(taken)

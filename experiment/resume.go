@@ -15,7 +15,7 @@ import (
 // ignored. The result.json is the same as without interruption, except for the keys that say where and when
 // (docs/format/result.md).
 func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
-	x, err := OpenResumed(dir, o)
+	x, err := OpenResumed(ctx, dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error
 
 // OpenResumed opens an experiment to continue it. dir is its folder, or the folder of one of its runs to continue only
 // that run.
-func OpenResumed(dir string, o Options) (*Experiment, error) {
+func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error) {
 	if o.Force {
 		return nil, errors.New("experiment: resume: --force starts again, but --resume continues. Remove one of them")
 	}
@@ -38,7 +38,7 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Open(c, o)
+		return Open(ctx, c, o)
 	}
 	if _, err := os.Stat(filepath.Join(dir, olderSteps)); err == nil {
 		return nil, fmt.Errorf("experiment: resume: %s: an older ocl made this run, and this ocl cannot continue it. Use the older ocl, or start the run again", dir)
@@ -53,7 +53,7 @@ func OpenResumed(dir string, o Options) (*Experiment, error) {
 		return nil, fmt.Errorf("experiment: resume: %s: the folder above it has no readable %s: %w. Put the run back into its experiment, "+
 			"or start it again with `ocl run --config %s`", dir, ConfigFile, err, filepath.Join(dir, RunConfigFile))
 	}
-	x, err := Open(whole, o)
+	x, err := Open(ctx, whole, o)
 	if err != nil {
 		return nil, err
 	}

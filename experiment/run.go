@@ -19,7 +19,7 @@ import (
 
 // Run opens an experiment and runs all its jobs: [Open] and [Experiment.Run] in one call.
 func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, error) {
-	x, err := Open(c, o)
+	x, err := Open(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,15 @@
 package experiment
 
 import (
+	"fmt"
+	"slices"
+
 	"ocl/config"
 	"ocl/data"
 	"ocl/method"
 	"ocl/nn/arch"
 	"ocl/stream"
+	"ocl/stream/shift"
 )
 
 // Schema is the schema of configs with the methods, tricks and data sets of this program.
@@ -13,9 +17,10 @@ func Schema() *config.Schema {
 	s := &config.Schema{Catalogue: config.Catalogue{
 		ParseTricks: method.ParseTricks,
 		LeastSide:   map[string]int{networkResNet18: arch.LeastSide},
+		CheckShift:  checkShift,
 	}}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Size: info.Size,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Ordered: info.Ordered, Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
@@ -30,6 +35,27 @@ func Schema() *config.Schema {
 		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
 	}
 	return s
+}
+
+// checkShift says what is wrong with the disturbances of a stream.
+func checkShift(s config.Stream) error {
+	kinds, err := stream.ParseShift(s.Shift.Kind)
+	if err != nil {
+		return err
+	}
+	for _, k := range shift.Kinds() {
+		list, listed := s.Shift.Strengths(k.Name), slices.Contains(kinds, k.Name)
+		if len(list) > 0 && !listed {
+			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to --shift, or remove the strengths", k.Name, k.Name)
+		}
+		if err := shift.Check(k.Name, list); err != nil {
+			return err
+		}
+	}
+	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {
+		return fmt.Errorf("the kind of stream is %s, but --shift is %q. Use --stream shift with --shift noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)
+	}
+	return nil
 }
 
 // Values of Config.Network.Name.

@@ -34,7 +34,7 @@ func one(method string) config.Config {
 // mustOpen opens an experiment.
 func mustOpen(t *testing.T, c config.Config, o Options) *Experiment {
 	t.Helper()
-	x, err := Open(c, o)
+	x, err := Open(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
 	}

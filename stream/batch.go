@@ -5,6 +5,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/stream/shift"
 	"ocl/tensor"
 )
 
@@ -25,8 +26,10 @@ func newBuffer(b int, set *data.Set) *buffer {
 
 // half is the training or the test half of a stream.
 type half struct {
-	from  *data.Split
-	lists [][]int32 // [task or test set] images of the data set, in the order of delivery
+	name    string // train or test
+	from    *data.Split
+	lists   [][]int32       // [task or test set] images of the data set, in the order of delivery
+	shifted []*shift.Images // [task] of the kind shift, nil until they are needed
 }
 
 // sample is an image of a half: a place in one of its lists.
@@ -34,13 +37,23 @@ type sample struct{ list, at int32 }
 
 // put decodes a sample into row i of buf.
 func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
-	image := int(h.lists[of.list][of.at])
+	image, size := int(h.lists[of.list][of.at]), len(buf.raw)
+	row := buf.x.Data[i*size : (i+1)*size]
+	buf.y[i] = ocl.Label(h.from.Y[image])
+	if s.opts.Kind == shifted.Name {
+		return s.putShifted(row, h, of)
+	}
 	pixels, err := h.from.Images.Image(image, buf.raw)
 	if err != nil {
 		return err
 	}
-	size, plane := len(buf.raw), s.set.H*s.set.W
-	row := buf.x.Data[i*size : (i+1)*size]
+	s.values(row, pixels)
+	return nil
+}
+
+// values are the network's inputs of 8-bit pixels.
+func (s *Tasks) values(row []float32, pixels []uint8) {
+	plane := s.set.H * s.set.W
 	for c := range s.info.Pixels {
 		value := &s.info.Pixels[c]
 		src, dst := pixels[c*plane:(c+1)*plane], row[c*plane:(c+1)*plane]
@@ -48,7 +61,29 @@ func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
 			dst[p] = value[v]
 		}
 	}
-	buf.y[i] = ocl.Label(h.from.Y[image])
+}
+
+// putShifted decodes a sample of the kind shift.
+func (s *Tasks) putShifted(row []float32, h *half, of sample) error {
+	images, err := s.shift(h, int(of.list))
+	if err != nil {
+		return err
+	}
+	if !s.opts.Shift.Float {
+		s.values(row, images.Bytes(int(of.at)))
+		return nil
+	}
+	copy(row, images.Floats(int(of.at)))
+	plane := s.set.H * s.set.W
+	for c := range s.opts.Mean {
+		mean, std := float32(s.opts.Mean[c]), float32(1)
+		if len(s.opts.Std) > 0 {
+			std = float32(s.opts.Std[c])
+		}
+		for p := range row[c*plane : (c+1)*plane] {
+			row[c*plane+p] = (row[c*plane+p] - mean) / std
+		}
+	}
 	return nil
 }
 

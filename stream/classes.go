@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"slices"
 
 	"ocl"
@@ -13,10 +14,18 @@ import (
 var classes = Kind{
 	Name: "classes", Scenario: ocl.ClassIncremental, Summary: "new classes in every task",
 	CheckTasks: CheckTasks,
-	check:      func(set *data.Set, o Options) error { return o.checkTasks(set.Classes) },
-	deal: func(set *data.Set, o Options) []share {
-		order := classOrder(set.Classes, o)
-		train, test := byClass(set.Classes, set.Train.Y), byClass(set.Classes, set.Test.Y)
+	check: func(set *data.Set, o Options) error {
+		if o.Order == Official {
+			return checkOfficial(o, len(set.Orders.Classes), len(set.Orders.TaskClasses), set.Name)
+		}
+		return o.checkTasks(set.Classes)
+	},
+	deal: func(d deck) []share {
+		order, o := classOrder(d.set, d.o), d.o
+		if o.Order == Official {
+			o.TaskClasses = d.set.Orders.TaskClasses
+		}
+		train, test := byClass(d.set.Classes, d.set.Train.Y, d.train), byClass(d.set.Classes, d.set.Test.Y, all(d.set.Test))
 		shares := make([]share, o.Tasks)
 		for t := range shares {
 			of := o.classesOf(t, order)
@@ -24,6 +33,21 @@ var classes = Kind{
 		}
 		return shares
 	},
+}
+
+// checkOfficial holds options against a number of published orders, each of so many tasks.
+func checkOfficial(o Options, orders, tasks int, name string) error {
+	switch {
+	case orders == 0:
+		return fmt.Errorf("stream.class_order: %s has no published orders of this kind. Use random or given", name)
+	case o.Official < 0 || o.Official >= orders:
+		return fmt.Errorf("stream.class_order: %s has no published order %d. Use official:0 to official:%d", name, o.Official, orders-1)
+	case o.Tasks != tasks:
+		return fmt.Errorf("stream.tasks: the published orders of %s have %d tasks, but %d are asked for. Use --tasks %d, or --class-order random", name, tasks, o.Tasks, tasks)
+	case len(o.TaskClasses) > 0:
+		return fmt.Errorf("stream.task_classes: the published orders of %s say how large the tasks are. Remove stream.task_classes (--task-classes), or use --class-order random", name)
+	}
+	return nil
 }
 
 // classesOf returns the classes of a task of the whole stream.
@@ -40,10 +64,14 @@ func (o Options) classesOf(task int, order []int) []int {
 }
 
 // classOrder returns the classes in the order in which tasks take them.
-func classOrder(classes int, opts Options) []int {
+func classOrder(set *data.Set, opts Options) []int {
+	if opts.Order == Official {
+		return set.Orders.Classes[opts.Official]
+	}
 	if len(opts.ClassOrder) > 0 {
 		return opts.ClassOrder
 	}
+	classes := set.Classes
 	order := make([]int, classes)
 	for i := range order {
 		order[i] = i
@@ -55,11 +83,20 @@ func classOrder(classes int, opts Options) []int {
 	return order
 }
 
-// byClass lists the images of each class.
-func byClass(classes int, labels []int32) [][]int32 {
+// all lists the images of a half.
+func all(s data.Split) []int32 {
+	list := make([]int32, s.Len())
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// byClass divides a list of images by their classes.
+func byClass(classes int, labels, list []int32) [][]int32 {
 	lists := make([][]int32, classes)
-	for i, y := range labels {
-		lists[y] = append(lists[y], int32(i))
+	for _, i := range list {
+		lists[labels[i]] = append(lists[labels[i]], i)
 	}
 	return lists
 }

@@ -16,46 +16,95 @@ import (
 var domains = Kind{
 	Name: "domains", Scenario: ocl.DomainIncremental, AllClasses: true,
 	Summary: "each task has all classes, in other domains, such as the typefaces of glyphs; for data sets with domains",
+	tasks: func(set *data.Set, o Options) int {
+		if o.Order == Official {
+			return len(set.Orders.Domains[0])
+		}
+		return divisor(len(trainDomains(set)))
+	},
 	check: func(set *data.Set, o Options) error {
-		n := len(set.Domains)
-		switch {
-		case n == 0 || set.Train.Domain == nil || set.Test.Domain == nil:
+		if len(set.Domains) == 0 || set.Train.Domain == nil {
 			return fmt.Errorf("kind domains: the data set %s has no domains. Use --data glyphs, or --stream classes", set.Name)
-		case o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0:
-			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
-		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
+		}
+		if len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0 {
 			return errors.New("kind domains: a list of classes is given, but every task has all classes. Set stream.class_order to random or given")
+		}
+		if o.Order == Official {
+			tasks := 0
+			if len(set.Orders.Domains) > 0 {
+				tasks = len(set.Orders.Domains[0])
+			}
+			return checkOfficial(o, len(set.Orders.Domains), tasks, set.Name)
+		}
+		if n := len(trainDomains(set)); o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0 {
+			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
 		}
 		return nil
 	},
-	deal: func(set *data.Set, o Options) []share {
-		order := make([]int, len(set.Domains))
-		for i := range order {
-			order[i] = i
+	common: func(set *data.Set) bool {
+		own := map[int]bool{}
+		for _, d := range trainDomains(set) {
+			own[d] = true
 		}
-		if o.Order != Given {
-			src := rng.New(o.Seed, "stream/domain-order")
-			src.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		}
-		per := len(order) / o.Tasks
-		taskOf := make([]int, len(order))
+		return !slices.ContainsFunc(set.Test.Domain, func(d int32) bool { return own[int(d)] })
+	},
+	deal: func(d deck) []share {
+		order := domainOrder(d.set, d.o)
+		per := len(order) / d.o.Tasks
+		taskOf := map[int32]int{}
 		for place, domain := range order {
-			taskOf[domain] = place / per
+			taskOf[int32(domain)] = place / per
 		}
-		shares := make([]share, o.Tasks)
-		for i, domain := range set.Train.Domain {
-			s := &shares[taskOf[domain]]
-			s.train = append(s.train, int32(i))
-			s.classes = append(s.classes, int(set.Train.Y[i]))
+		shares := make([]share, d.o.Tasks)
+		for _, i := range d.train {
+			s := &shares[taskOf[d.set.Train.Domain[i]]]
+			s.train = append(s.train, i)
 		}
-		for i, domain := range set.Test.Domain {
-			s := &shares[taskOf[domain]]
-			s.test = append(s.test, int32(i))
+		for i := range d.set.Test.Len() {
+			if d.set.Test.Domain != nil {
+				if t, ok := taskOf[d.set.Test.Domain[i]]; ok {
+					shares[t].test = append(shares[t].test, int32(i))
+				}
+			}
 		}
-		for i := range shares {
-			slices.Sort(shares[i].classes)
-			shares[i].classes = slices.Compact(shares[i].classes)
-		}
+		nameClasses(shares, d.set)
 		return shares
 	},
+}
+
+// trainDomains are the domains that have training images, sorted.
+func trainDomains(set *data.Set) []int {
+	var list []int
+	for d := range set.Domains {
+		if slices.Contains(set.Train.Domain, int32(d)) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// domainOrder returns the domains of the training images in the order in which tasks take them.
+func domainOrder(set *data.Set, o Options) []int {
+	if o.Order == Official {
+		return set.Orders.Domains[o.Official]
+	}
+	order := trainDomains(set)
+	if o.Order != Given {
+		src := rng.New(o.Seed, "stream/domain-order")
+		src.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	return order
+}
+
+// nameClasses fills in the classes of the training images of each share, sorted.
+func nameClasses(shares []share, set *data.Set) {
+	for t := range shares {
+		s := &shares[t]
+		s.classes = nil
+		for _, i := range s.train {
+			s.classes = append(s.classes, int(set.Train.Y[i]))
+		}
+		slices.Sort(s.classes)
+		s.classes = slices.Compact(s.classes)
+	}
 }

@@ -12,7 +12,7 @@ import (
 // Tasks of the kind domains share the images by domain: each image is in one task, each task has its own domains in
 // training and testing, and the seed orders them.
 func TestDomains(t *testing.T) {
-	set, err := data.Open(data.Spec{Name: "glyphs", Size: 8, TrainPerClass: 20, TestPerClass: 10})
+	set, err := data.Open(t.Context(), data.Spec{Name: "glyphs", Size: 8, TrainPerClass: 20, TestPerClass: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

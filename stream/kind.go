@@ -19,30 +19,97 @@ type Kind struct {
 	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 
+	// tasks is how many tasks there are where nobody says; nil is by the number of classes.
+	tasks func(set *data.Set, o Options) int
 	check func(set *data.Set, o Options) error // what the kind wants of data and options
-	deal  func(set *data.Set, o Options) []share
+	deal  func(d deck) []share
+	// common says whether the data have one test set for all tasks; nil is never.
+	common func(set *data.Set) bool
+	// scenario is that of the tasks where it depends on the data; nil is Scenario.
+	scenario func(set *data.Set) ocl.Scenario
+}
+
+// deck is what a kind deals from: a data set, and those of its training images that the stream has, in the order of the
+// data set.
+type deck struct {
+	set   *data.Set
+	o     Options
+	train []int32
 }
 
 // share is what a task of the whole stream gets: its classes in their order, and its images in the order of the data set.
+// Only the kind shift has an order of its own.
 type share struct {
 	classes     []int
 	train, test []int32
 }
 
-// kinds is the catalogue. A new kind is a file with its entry and one line here.
-var kinds = []Kind{classes, domains}
+// kinds is the catalogue, sorted by name. A new kind is a file with its entry and one line here.
+var kinds = []Kind{classes, domains, shifted, tasks}
 
 // Kinds returns all kinds, sorted by name.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
 
-// LookupKind returns the kind called name; "" is the first. The error says which name was probably meant.
+// LookupKind returns the kind called name. The error says which name was probably meant.
 func LookupKind(name string) (Kind, error) {
 	var names []string
 	for _, k := range kinds {
-		if k.Name == name || name == "" {
+		if k.Name == name {
 			return k, nil
 		}
 		names = append(names, k.Name)
 	}
 	return Kind{}, fmt.Errorf("unknown kind of stream %q. %s", name, nearest.Names{List: names, All: "`ocl data streams` lists all kinds"}.Hint(name))
+}
+
+// For fills in what the options leave to the data: the kind, the number of tasks and the order.
+func (o Options) For(set *data.Set) Options {
+	switch {
+	case o.Kind != "":
+	case len(o.Shift.Kinds) > 0:
+		o.Kind = shifted.Name
+	case set.Train.Task != nil:
+		o.Kind = tasks.Name
+	default:
+		o.Kind = classes.Name
+	}
+	switch {
+	case o.Order != "":
+	case len(o.ClassOrder) > 0:
+		o.Order = List
+	case o.Kind == classes.Name && len(set.Orders.Classes) > 0, o.Kind == domains.Name && len(set.Orders.Domains) > 0:
+		o.Order = Official
+	default:
+		o.Order = Random
+	}
+	if o.Tasks == 0 {
+		o.Tasks = o.tasksOf(set)
+	}
+	return o
+}
+
+// tasksOf is the number of tasks where nobody says.
+func (o Options) tasksOf(set *data.Set) int {
+	kind, err := LookupKind(o.Kind)
+	switch {
+	case len(o.TaskClasses) > 0:
+		return len(o.TaskClasses)
+	case err == nil && kind.tasks != nil:
+		return kind.tasks(set, o)
+	case o.Order == Official:
+		return len(set.Orders.TaskClasses)
+	case set.DefaultTasks > 0:
+		return set.DefaultTasks
+	}
+	return divisor(set.Classes)
+}
+
+// divisor is the largest divisor of n up to 10, at most n/2 where n has one: a task of one class has nothing to tell apart.
+func divisor(n int) int {
+	for d := min(10, n/2); d > 1; d-- {
+		if n%d == 0 {
+			return d
+		}
+	}
+	return min(n, 10)
 }

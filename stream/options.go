@@ -106,6 +106,9 @@ func (o Options) check(set *data.Set) error {
 	if n := set.Train.Len(); o.Batch < 1 || o.Batch > n {
 		add("stream.batch: %d is out of range. Use 1 to %d, the number of training images", o.Batch, n)
 	}
+	if !(o.Blurry >= 0 && o.Blurry < 1) {
+		add("stream.blurry: %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
+	}
 	if o.TestBatch < 1 {
 		add("the test batch of %d is too small. Use at least 1", o.TestBatch)
 	}
@@ -132,9 +135,9 @@ func (o Options) check(set *data.Set) error {
 // checkOrder checks Order and ClassOrder.
 func (o Options) checkOrder(classes int) error {
 	switch o.Order {
-	case "", Random, Given, List:
+	case "", Random, Given, List, Official:
 	default:
-		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given or a list of all classes", o.Order)
+		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given, official or a list of all classes", o.Order)
 	}
 	if len(o.ClassOrder) == 0 {
 		if o.Order == List {
@@ -142,7 +145,7 @@ func (o Options) checkOrder(classes int) error {
 		}
 		return nil
 	}
-	if o.Order == Random || o.Order == Given {
+	if o.Order != List {
 		return fmt.Errorf("stream.class_order: both %s and a list of %d classes are given. Remove one of them", o.Order, len(o.ClassOrder))
 	}
 	seen := make([]bool, classes)

@@ -15,7 +15,7 @@ func TestUnequalTasks(t *testing.T) {
 	set := tiny(12, 5, 2)
 	o := Options{Tasks: 4, TaskClasses: []int{5, 1, 4, 2}, Batch: 3, Seed: 3}
 	s := mustSplit(t, set, o)
-	order := classOrder(12, o)
+	order := classOrder(tiny(12, 1, 1), o)
 	delivered := make([]int, set.Train.Len())
 	at := 0
 	for i, n := range o.TaskClasses {

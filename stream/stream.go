@@ -12,13 +12,15 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/internal/rng"
+	"ocl/stream/shift"
 )
 
 // Class orders of Options.Order.
 const (
-	Random = "random" // drawn from the seed
-	Given  = "given"  // 0, 1, 2, …
-	List   = "list"   // Options.ClassOrder
+	Random   = "random"   // drawn from the seed
+	Given    = "given"    // 0, 1, 2, …
+	List     = "list"     // Options.ClassOrder
+	Official = "official" // Options.Official, of those that were published with the data
 )
 
 // defaultTestBatch is the size with which the evaluation of the network is fastest (ENGINE.md measures 200).
@@ -26,18 +28,29 @@ const defaultTestBatch = 200
 
 // Options say how a data set becomes a stream.
 type Options struct {
-	Kind       string // of the catalogue; "" is classes
-	Tasks      int    // T of the whole stream, before Keep; it divides the number of classes unless TaskClasses is set
+	Kind       string // of the catalogue; "" is by the data and Shift
+	Tasks      int    // T of the whole stream, before Keep; 0 is by the data
 	Batch      int    // b, samples in an incoming batch
 	TestBatch  int    // samples in a test batch; 0 is 200
-	Order      string // Random, Given or List; "" is List where ClassOrder is set, else Random
+	Order      string // Random, Given, List or Official; "" is by ClassOrder and the data
+	Official   int    // number of the published order, from 0
 	ClassOrder []int  // every class once, for List: the first of them are task 0
 	Keep       Range  // the tasks that are delivered; the zero value keeps all
 	// TaskClasses is the number of classes of each task of the whole stream, such as 10, 5, 5, …; empty gives all tasks
 	// equally many.
 	TaskClasses []int
-	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set.
+	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set, unless the data
+	// have one for all.
 	CommonTest bool
+	// NoSignals tells no learner where a task begins and ends.
+	NoSignals bool
+	// Blurry is the share of the training images of each task, in [0,1), that come in the task before or after it.
+	Blurry float64
+	// LongTail is the number of training images of the rarest class divided by that of the most frequent one, in (0,1], and
+	// ClassCounts [K] the number of each class; 0 and empty leave all.
+	LongTail    float64
+	ClassCounts []int
+	Shift       Shift // of the kind shift
 
 	DropLast bool // leave out the incomplete last batch of a task
 	// Mean and Std normalise: x = (pixel/255 - Mean)/Std, with one value per channel; empty means 0 and 1.
@@ -51,17 +64,18 @@ type Range struct{ From, To int }
 // Tasks is a stream over a data set in memory, in tasks of some [Kind]. One goroutine uses it at a time; any number of
 // streams may share a data set.
 type Tasks struct {
-	set     *data.Set
-	opts    Options
-	info    ocl.StreamInfo
-	first   int // index of task 0 in the whole stream
-	train   half
-	test    half
-	used    []bool // Train was ranged over
-	start   int    // batch at which startAt's Train begins, set by Seek
-	startAt int
-	batch   *buffer
-	spare   *buffer // for Test, nil while a Test is ranged over
+	set      *data.Set
+	opts     Options
+	info     ocl.StreamInfo
+	original []int // [task] its index in the whole stream
+	skipped  []int // tasks of the whole stream that have no images
+	train    half
+	test     half
+	used     []bool // Train was ranged over
+	start    int    // batch at which startAt's Train begins, set by Seek
+	startAt  int
+	batch    *buffer
+	spare    *buffer // for Test, nil while a Test is ranged over
 }
 
 var (
@@ -78,9 +92,10 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.TestBatch == 0 {
 		opts.TestBatch = defaultTestBatch
 	}
+	opts = opts.For(set)
 	kind, err := LookupKind(opts.Kind)
 	if err == nil {
-		err = errors.Join(kind.check(set, opts), opts.check(set))
+		err = errors.Join(kind.check(set, opts), opts.check(set), opts.checkPool(set))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
@@ -88,17 +103,33 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	s := &Tasks{set: set, opts: opts, first: opts.Keep.From, train: half{from: &set.Train}, test: half{from: &set.Test}}
+	whole := kind.common != nil && kind.common(set)
+	opts.CommonTest = opts.CommonTest || whole
+	s := &Tasks{set: set, opts: opts, train: half{name: shift.Train, from: &set.Train}, test: half{name: shift.Test, from: &set.Test}}
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Pixels: pixelValues(set.C, opts), CommonTest: opts.CommonTest,
+		Pixels: pixelValues(set.C, opts), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
 	}
-	shares := kind.deal(set, opts)
+	if kind.scenario != nil {
+		s.info.Scenario = kind.scenario(set)
+	}
+	shares := kind.deal(deck{set, opts, opts.pool(set)})
+	opts.blur(shares, set)
 	for t := opts.Keep.From; t < opts.Keep.To; t++ {
 		if err := s.add(t, shares[t]); err != nil {
 			return nil, err
 		}
+	}
+	if len(s.original) == 0 {
+		return nil, fmt.Errorf("stream: no task has both training and test images. Get more images of %s", set.Name)
+	}
+	switch {
+	case whole:
+		s.test.lists = [][]int32{all(set.Test)}
+	case opts.CommonTest:
+		s.test.lists = [][]int32{slices.Concat(s.test.lists...)}
+		slices.Sort(s.test.lists[0])
 	}
 	if opts.CommonTest {
 		if err := s.shareTest(); err != nil {
@@ -113,12 +144,16 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 // add makes a task of its share.
 func (s *Tasks) add(t int, of share) error {
 	tr, te := of.train, of.test
+	if s.set.Incomplete && (len(tr) == 0 || len(te) == 0 && !s.opts.CommonTest) {
+		s.skipped = append(s.skipped, t)
+		return nil
+	}
 	src := rng.New(s.opts.Seed, fmt.Sprintf("stream/shuffle/%d", t))
 	src.Shuffle(len(tr), func(i, j int) { tr[i], tr[j] = tr[j], tr[i] })
 	if s.opts.DropLast {
 		tr = tr[:len(tr)/s.opts.Batch*s.opts.Batch]
 	}
-	task := ocl.TaskInfo{Index: t - s.first, Train: len(tr), Test: len(te)}
+	task := ocl.TaskInfo{Index: len(s.original), Train: len(tr), Test: len(te)}
 	for _, k := range of.classes {
 		task.Classes = append(task.Classes, ocl.Label(k))
 	}
@@ -129,22 +164,20 @@ func (s *Tasks) add(t int, of share) error {
 	if len(te) == 0 && !s.opts.CommonTest {
 		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)
 	}
-	s.info.Tasks = append(s.info.Tasks, task)
+	s.info.Tasks, s.original = append(s.info.Tasks, task), append(s.original, t)
 	s.train.lists, s.test.lists = append(s.train.lists, tr), append(s.test.lists, te)
 	return nil
 }
 
-// shareTest makes one test set of those of all tasks, in the order of the data set.
+// shareTest tells the size of the one test set of all tasks.
 func (s *Tasks) shareTest() error {
-	all := slices.Concat(s.test.lists...)
-	if len(all) == 0 {
+	n := len(s.test.lists[0])
+	if n == 0 {
 		return fmt.Errorf("stream: the classes of tasks %d to %d have no test images. Use more test data",
-			s.first+1, s.first+len(s.train.lists))
+			s.original[0]+1, s.original[len(s.original)-1]+1)
 	}
-	slices.Sort(all)
-	s.test.lists = [][]int32{all}
 	for i := range s.info.Tasks {
-		s.info.Tasks[i].Test = len(all)
+		s.info.Tasks[i].Test = n
 	}
 	return nil
 }
@@ -153,7 +186,10 @@ func (s *Tasks) shareTest() error {
 func (s *Tasks) Info() ocl.StreamInfo { return s.info }
 
 // Original is the 0-based index of a task in the whole stream, before Keep left out tasks.
-func (s *Tasks) Original(task int) int { return s.first + task }
+func (s *Tasks) Original(task int) int { return s.original[task] }
+
+// Skipped are the 0-based indices of tasks in the whole stream that are left out, as images of the data set are absent.
+func (s *Tasks) Skipped() []int { return s.skipped }
 
 // Start is the first task that is learned: task 0.
 func (s *Tasks) Start() int { return 0 }
@@ -186,6 +222,9 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 			if !yield(batch, err) || err != nil {
 				return
 			}
+		}
+		if s.train.shifted != nil {
+			s.train.shifted[task] = nil // delivered once
 		}
 	}
 }

@@ -336,7 +336,7 @@ func TestBadOptions(t *testing.T) {
 		want string // part of the error
 		set  func(*Options)
 	}{
-		{"no tasks", "Set stream.tasks to 1", func(o *Options) { o.Tasks = 0 }},
+		{"no tasks", "Set stream.tasks to 1", func(o *Options) { o.Tasks = -1 }},
 		{"not a divisor", "Set stream.tasks to 5 or 10", func(o *Options) { o.Tasks = 7 }},
 		{"more tasks than classes", "Set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
 		{"no batch", "stream.batch: 0 is out of range. Use 1 to 600", func(o *Options) { o.Batch = 0 }},

@@ -130,7 +130,8 @@ func newDataPreview() *cobra.Command {
 					pathOf(cmd), opts.Samples, opts.Classes))
 			}
 			spec.Name = args[0]
-			set, err := data.Open(spec)
+			spec.Progress = newOpening(cmd.ErrOrStderr()).work
+			set, err := data.Open(cmd.Context(), spec)
 			if err != nil {
 				return err
 			}

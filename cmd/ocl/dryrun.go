@@ -32,7 +32,7 @@ type planned struct {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	x, err := experiment.Open(cfg, experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir})
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work})
 	if errors.Is(err, experiment.ErrUnfit) {
 		return usage(err)
 	}

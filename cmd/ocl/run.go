@@ -87,7 +87,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
 	f.opts.Events = show.events
-	x, err := f.open(stderr)
+	x, err := f.open(ctx, stderr)
 	if err == nil {
 		err = x.SetUp()
 	}
@@ -111,7 +111,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 }
 
 // open opens the experiment that the flags describe, or the one to continue.
-func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
+func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Experiment, error) {
+	f.opts.Progress = newOpening(stderr).work
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // before announce says that it continues there
 			var p *fs.PathError
@@ -121,13 +122,13 @@ func (f *runFlags) open(stderr io.Writer) (*experiment.Experiment, error) {
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, err)
 		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
-		return experiment.OpenResumed(f.resume, f.opts)
+		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
 	cfg, err := f.config.config(stderr)
 	if err != nil {
 		return nil, err
 	}
-	x, err := experiment.Open(cfg, f.opts)
+	x, err := experiment.Open(ctx, cfg, f.opts)
 	if err != nil || f.opts.Out != "" {
 		return x, err
 	}

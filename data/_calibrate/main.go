@@ -38,7 +38,7 @@ var (
 func main() {
 	log.SetFlags(0)
 	flag.Parse()
-	set, err := data.Open(data.Spec{Name: "glyphs", TrainPerClass: *perClass})
+	set, err := data.Open(context.Background(), data.Spec{Name: "glyphs", TrainPerClass: *perClass})
 	if err != nil {
 		log.Fatal(err)
 	}

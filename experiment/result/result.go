@@ -80,8 +80,11 @@ type Stream struct {
 	// ClassNames may be empty.
 	ClassNames []string `json:"class_names,omitempty"`
 	// CommonTest says that all tasks share one test set: accuracy has one column.
-	CommonTest bool   `json:"common_test,omitempty"`
-	Tasks      []Task `json:"tasks"`
+	CommonTest bool `json:"common_test,omitempty"`
+	// Notes say in what the data differ from the published ones, a sentence each: a part of the images, images that are
+	// absent or cannot be read, tasks that are left out.
+	Notes []string `json:"notes,omitempty"`
+	Tasks []Task   `json:"tasks"`
 }
 
 // Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away.

@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ocl"
+	"ocl/data"
+	"ocl/internal/rng"
+	"ocl/stream/shift"
+)
+
+// Shift says how the tasks of the kind shift disturb their images.
+type Shift struct {
+	Kinds     []string    // noise, occlusion, blur, in the order in which they are applied
+	Strengths [][]float64 // [kind][task of the whole stream]; a kind without a list has the survey's
+
+	PerImage   bool // occlusion: a place for each image
+	CrossImage bool // blur: also across the images of a task
+	Float      bool // keep float32 pixels
+}
+
+// ParseShift splits the names of kinds that are joined by plus signs; "" has none.
+func ParseShift(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	names := strings.Split(text, "+")
+	for i, name := range names {
+		if shift.Strengths(name) == nil {
+			return nil, fmt.Errorf("unknown kind %q. Use noise, occlusion, blur, or some of them joined by plus signs", name)
+		}
+		for _, before := range names[:i] {
+			if before == name {
+				return nil, fmt.Errorf("%s is listed twice. Remove one of them", name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// strengths are those of kind i of the list, one for each task.
+func (s Shift) strengths(i int) []float64 {
+	if i < len(s.Strengths) && len(s.Strengths[i]) > 0 {
+		return s.Strengths[i]
+	}
+	return shift.Strengths(s.Kinds[i])
+}
+
+// check holds the strengths against the number of tasks.
+func (s Shift) check(tasks int) error {
+	for i, kind := range s.Kinds {
+		list := s.strengths(i)
+		if err := shift.Check(kind, list); err != nil {
+			return err
+		}
+		if len(list) != tasks {
+			return fmt.Errorf("stream.shift: %s has %d strengths for %d tasks. Give one strength for each task with stream.shift.%s_strengths (--%s-strengths)",
+				kind, len(list), tasks, kind, kind)
+		}
+	}
+	return nil
+}
+
+// steps are the transforms of a task of the whole stream.
+func (s Shift) steps(task int) []shift.Step {
+	steps := make([]shift.Step, len(s.Kinds))
+	for i, kind := range s.Kinds {
+		steps[i] = shift.Step{Kind: kind, Strength: s.strengths(i)[task]}
+	}
+	return steps
+}
+
+// shifted brings the same classes with every task, in images that are disturbed more strongly from task to task (survey
+// tab: ns_mini, §app:exp_detail). The images of each half are shuffled by the sources "stream/shift/train" and
+// "stream/shift/test" of the seed and cut into equal tasks, which are not balanced by class.
+var shifted = Kind{
+	Name: "shift", Scenario: ocl.DomainIncremental, AllClasses: true,
+	Summary: "all classes in every task, in images disturbed by noise, occlusion or blur (--shift)",
+	tasks: func(_ *data.Set, o Options) int {
+		if len(o.Shift.Kinds) == 0 {
+			return 1
+		}
+		return len(o.Shift.strengths(0))
+	},
+	check: func(set *data.Set, o Options) error {
+		switch n := min(set.Train.Len(), set.Test.Len()); {
+		case len(o.Shift.Kinds) == 0:
+			return errors.New("kind shift: nobody says how the images are disturbed. Use --shift noise, occlusion or blur")
+		case o.Tasks < 1 || o.Tasks > n:
+			return fmt.Errorf("stream.tasks: %d is out of range. Use 1 to %d, the number of images", o.Tasks, n)
+		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
+			return errors.New("kind shift: a list of classes is given, but every task has all classes. Set stream.class_order to random")
+		}
+		return o.Shift.check(o.Tasks)
+	},
+	deal: func(d deck) []share {
+		train, test := d.train, all(d.set.Test)
+		for name, list := range map[string][]int32{"train": train, "test": test} {
+			rng.New(d.o.Seed, "stream/shift/"+name).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		}
+		shares := make([]share, d.o.Tasks)
+		for t := range shares {
+			part := func(list []int32) []int32 { return list[t*len(list)/d.o.Tasks : (t+1)*len(list)/d.o.Tasks] }
+			shares[t].train, shares[t].test = part(train), part(test)
+		}
+		nameClasses(shares, d.set)
+		return shares
+	},
+}
+
+// shift disturbs the images of a list of a half, and keeps them: the pixels are the same at each call.
+func (s *Tasks) shift(h *half, list int) (*shift.Images, error) {
+	if h.shifted == nil {
+		h.shifted = make([]*shift.Images, len(h.lists))
+	}
+	if h.shifted[list] != nil {
+		return h.shifted[list], nil
+	}
+	images := h.lists[list]
+	o, task := s.opts.Shift, s.original[list]
+	out, err := shift.Apply(context.Background(), shift.Task{
+		Shape: [3]int{s.set.C, s.set.H, s.set.W}, N: len(images),
+		At:    func(i int, buf []uint8) ([]uint8, error) { return h.from.Images.Image(int(images[i]), buf) },
+		Index: func(i int) int { return int(images[i]) },
+	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Float: o.Float, Seed: s.opts.Seed, Task: task, Half: h.name})
+	if err != nil {
+		return nil, err
+	}
+	h.shifted[list] = out
+	return out, nil
+}
