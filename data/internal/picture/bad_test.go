@@ -85,6 +85,8 @@ func TestBadFiles(t *testing.T) {
 			"the PNG image is 60000×60000 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
 		{"a long PNG", pngClaiming(1, 65536, 0), true,
 			"the PNG image is 1×65536 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
+		{"a wide PNG", pngClaiming(65536, 1, 0), true,
+			"the PNG image is 65536×1 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
 		{"a large JPEG", jpegClaiming(t, 60000, 60000), true,
 			"the JPEG image is 60000×60000 pixels; at most 100 megapixels, and 65535 on a side, are read. Make it smaller"},
 		{"a large BMP", bmpClaiming(t, 60000, 60000), true,

@@ -172,3 +172,20 @@ func TestEXIFOfWebP(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedContainersHaveNoEXIF: a segment or chunk whose length is wrong ends the search.
+func TestDamagedContainersHaveNoEXIF(t *testing.T) {
+	for _, file := range []string{
+		"\xff\xd8\xff", "\xff\xd8\xff\xe1\x00\x00", "\xff\xd8\xff\xe1\x00\x01Exif\x00\x00", "\xff\xd8\xff\xe1\x00\x20Exif\x00\x00",
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\x09eXIf\x00\x00\x00\x00", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffeXIf\x00\x00\x00\x00",
+		"RIFF\x00\x00\x00\x00WEBPEXIF\x01\x00\x00\x00", "RIFF\x00\x00\x00\x00WEBPVP8 \xff\xff\xff\xff",
+	} {
+		f, err := formatOf([]byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := f.exif([]byte(file)); len(body) > 0 {
+			t.Errorf("%q has the EXIF block %q", file, body)
+		}
+	}
+}

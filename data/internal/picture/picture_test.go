@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/image/bmp"
@@ -158,7 +159,7 @@ func TestPixelsOfTheWantedSizeAreKept(t *testing.T) {
 			clear.SetColorIndex(x, y, c.R%3)
 		}
 	}
-	var solid = opaque(full)
+	solid := opaque(full)
 	drop := planesOf(clear, func(x, y int) (r, g, b uint8) {
 		c := clear.At(x, y).(color.NRGBA)
 		return c.R, c.G, c.B
@@ -295,8 +296,8 @@ func TestWrongLengthPanics(t *testing.T) {
 	}{{11, 2, Crop}, {13, 2, Crop}, {0, 0, Crop}, {12, 2, 2}} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%d elements, side %d, fit %d: no panic", c.n, c.side, c.fit)
+				if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "picture: dst has ") {
+					t.Errorf("%d elements, side %d, fit %d: %s", c.n, c.side, c.fit, said)
 				}
 			}()
 			Decode(pngOf(t, pattern(2, 2)), make([]uint8, c.n), c.side, c.fit)
