@@ -1,0 +1,107 @@
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/webp"
+)
+
+// Bounds of an image. Its pixels are allocated before the decoder knows whether the file has them, so a small file must not
+// ask for a large memory. Decoding takes up to 30 bytes for each pixel (a progressive CMYK JPEG).
+const (
+	maxPixels = 100e6
+	maxSide   = 1<<16 - 1 // what JPEG and GIF can say; it also bounds what resizing takes
+	// An image of any file may have so many pixels, and more only if the file has a byte for so many of them. A JPEG of
+	// one colour has 170 to 512 pixels in each byte, and a photograph 10.
+	freePixels   = 4e6
+	pixelsOfByte = 1000
+)
+
+// format is one kind of file. All fields are set.
+type format struct {
+	name       string
+	extensions []string
+	is         func(file []byte) bool
+	config     func(io.Reader) (image.Config, error)
+	decode     func(io.Reader) (image.Image, error)
+	exif       func(file []byte) []byte // the TIFF block of the EXIF data; nil where the file has none
+	matrix     matrix                   // what its YCbCr colours mean
+}
+
+var formats = []*format{
+	{"JPEG", []string{".jpg", ".jpeg"}, begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, exifOfJPEG, fullRange},
+	{"PNG", []string{".png"}, begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, exifOfPNG, fullRange},
+	{"GIF", []string{".gif"}, begins("GIF8"), gif.DecodeConfig, gif.Decode, noEXIF, fullRange},
+	{"WebP", []string{".webp"}, isWebP, webp.DecodeConfig, webp.Decode, exifOfWebP, videoRange},
+	{"BMP", []string{".bmp"}, begins("BM"), bmp.DecodeConfig, bmp.Decode, noEXIF, fullRange},
+}
+
+func begins(magic string) func([]byte) bool {
+	return func(file []byte) bool { return bytes.HasPrefix(file, []byte(magic)) }
+}
+
+func isWebP(file []byte) bool {
+	return len(file) >= 12 && string(file[:4]) == "RIFF" && string(file[8:12]) == "WEBP"
+}
+
+func noEXIF([]byte) []byte { return nil }
+
+// header is the format of a file and the size of its image as stored. It refuses images that Decode should not allocate.
+func header(file []byte) (f *format, w, h int, err error) {
+	if f, err = formatOf(file); err != nil {
+		return nil, 0, 0, err
+	}
+	c, err := f.config(bytes.NewReader(file))
+	if err != nil {
+		return nil, 0, 0, f.problem(file, err)
+	}
+	w, h = c.Width, c.Height
+	switch pixels := int64(w) * int64(h); {
+	case w < 1 || h < 1:
+		err = fmt.Errorf("the %s image has no pixels (%d×%d). Remove the file", f.name, w, h)
+	case w > maxSide || h > maxSide || pixels > maxPixels:
+		err = fmt.Errorf("the %s image is %d×%d pixels; at most %d megapixels, and %d on a side, are read. Make it smaller",
+			f.name, w, h, int(maxPixels/1e6), maxSide)
+	case pixels > max(freePixels, pixelsOfByte*int64(len(file))):
+		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %d bytes. Remove the file, or make the image smaller",
+			f.name, w, h, len(file))
+	}
+	return f, w, h, err
+}
+
+// formatOf tells the format from the first bytes: the ending of a name may lie.
+func formatOf(file []byte) (*format, error) {
+	if len(file) == 0 {
+		return nil, errors.New("the file is empty. Copy it again, or remove it")
+	}
+	for _, f := range formats {
+		if f.is(file) {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("this is no %s image (it begins with %+q). Convert it to one of these, or remove it",
+		names(), file[:min(len(file), 8)])
+}
+
+// problem says what a decoder's error means for the owner of the file.
+func (f *format) problem(file []byte, err error) error {
+	var unsupportedJPEG jpeg.UnsupportedError
+	var unsupportedPNG png.UnsupportedError
+	switch {
+	case animated(file):
+		return fmt.Errorf("the %s image is animated, which is not read. Save its first frame as PNG", f.name)
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return fmt.Errorf("the %s image is cut off: its file ends after %d bytes. Copy the file again", f.name, len(file))
+	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.Is(err, bmp.ErrUnsupported):
+		return fmt.Errorf("the %s image is of a kind that is not read (%w). Convert it to PNG with 8 bits per channel", f.name, err)
+	}
+	return fmt.Errorf("the %s image is damaged (%w). Copy the file again", f.name, err)
+}
