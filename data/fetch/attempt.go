@@ -172,13 +172,13 @@ func (g *getter) refused(f File, resp *http.Response) error {
 	return temporary{fmt.Errorf("the server answers %s", status), wait}
 }
 
-// retryAfter is the wait that a server asks for, in seconds or until a time; 0 for none.
+// retryAfter is the wait that a server asks for, in seconds or until a time; 0 for none, negative for a time in the past.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
 	}
 	if t, err := http.ParseTime(value); err == nil {
-		return max(t.Sub(now), 0)
+		return t.Sub(now)
 	}
 	return 0
 }

@@ -160,6 +160,7 @@ func TestGetDownloadsOnce(t *testing.T) {
 		last = [2]int64{done, total}
 	}
 	for range 2 {
+		last = [2]int64{}
 		if err := Get(t.Context(), list, o); err != nil {
 			t.Fatal(err)
 		}
@@ -180,13 +181,16 @@ func TestGetDownloadsOnce(t *testing.T) {
 
 func TestWrongFileIsReplaced(t *testing.T) {
 	b := content(1, 1000)
-	for name, there := range map[string][]byte{"shorter": b[:999], "same size": content(2, 1000)} {
+	for name, c := range map[string]struct {
+		there []byte
+		md5   string
+	}{"shorter": {b[:999], md5Of(b)}, "shorter, no checksum": {b[:999], ""}, "same size": {content(2, 1000), md5Of(b)}} {
 		s := serve(t, whole(b, `"1"`))
 		path := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(path, there, 0o644); err != nil {
+		if err := os.WriteFile(path, c.there, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 1000, MD5: md5Of(b)}}, quick(filepath.Dir(path))); err != nil {
+		if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 1000, MD5: c.md5}}, quick(filepath.Dir(path))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		wantFile(t, path, b)
@@ -294,14 +298,19 @@ func TestUnresumableStartsAnew(t *testing.T) {
 		first, second http.HandlerFunc
 		attempts      int
 	}{
-		"Range is ignored":                      {cut(b, 50_000, `"2"`), streamed(b), 2},
-		"changed":                               {cut(before, 50_000, `"1"`), whole(b, `"2"`), 2},
-		"changed, If-Range is ignored":          {cut(before, 50_000, `"1"`), part(100_000, `"2"`), 3},
-		"changed size, If-Range is ignored":     {cut(before, 50_000, `"1"`), part(200_000, ""), 3},
-		"Range begins elsewhere":                {cut(before, 40_000, `"1"`), part(100_000, `"1"`), 3},
-		"no validator, no checksum":             {cut(before, 50_000, ""), whole(b, ""), 2},
-		"range not satisfiable":                 {cut(b, 50_000, `"2"`), status(http.StatusRequestedRangeNotSatisfiable), 3},
-		"partial answer without Content-Range":  {cut(b, 50_000, `"2"`), status(http.StatusPartialContent), 3},
+		"Range is ignored":                     {cut(b, 50_000, `"2"`), streamed(b), 2},
+		"changed":                              {cut(before, 50_000, `"1"`), whole(b, `"2"`), 2},
+		"changed, If-Range is ignored":         {cut(before, 50_000, `"1"`), part(100_000, `"2"`), 3},
+		"changed size, If-Range is ignored":    {cut(before, 50_000, `"1"`), part(200_000, ""), 3},
+		"Range begins elsewhere":               {cut(before, 60_000, `"1"`), part(100_000, `"1"`), 3},
+		"no validator, no checksum":            {cut(before, 50_000, ""), whole(b, ""), 2},
+		"range not satisfiable":                {cut(b, 50_000, `"2"`), status(http.StatusRequestedRangeNotSatisfiable), 3},
+		"partial answer without Content-Range": {cut(b, 50_000, `"2"`), status(http.StatusPartialContent), 3},
+		"partial answer that nobody asked for": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 0-99999/100000")
+			w.WriteHeader(http.StatusPartialContent)
+			w.Write(before)
+		}, whole(b, `"2"`), 2},
 		"nothing at all, then the whole answer": {streamed(nil), whole(b, `"2"`), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -382,7 +391,7 @@ func TestWrongChecksumRemovesThePart(t *testing.T) {
 	b, other := content(1, 1000), content(2, 1000)
 	for name, f := range map[string]File{
 		"SHA-256":              {SHA256: sha256Of(other), MD5: md5Of(b)},
-		"MD5":                  {MD5: md5Of(other)},
+		"MD5":                  {MD5: strings.ToUpper(md5Of(other))},
 		"MD5 beside a SHA-256": {SHA256: sha256Of(b), MD5: md5Of(other)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -463,7 +472,11 @@ func TestNoAnswer(t *testing.T) {
 	dir := t.TempDir()
 	o := quick(dir)
 	o.Retries = -1
-	wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o), s.URL, "no answer", "attempts in a row: 1")
+	err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o)
+	wantError(t, err, s.URL, "no answer", "attempts in a row: 1")
+	if strings.Count(err.Error(), s.URL) != 1 {
+		t.Errorf("error %q names the address twice", err)
+	}
 	wantNames(t, dir)
 }
 
@@ -482,6 +495,7 @@ func TestPartOfAKilledProcess(t *testing.T) {
 		"origin lost, no checksum":    {b[:30_000], "", File{}, "", ""},
 		"origin damaged":              {b[:30_000], `{"url":"%s","etag":"\"1\`, File{}, "", ""},
 		"origin would break a header": {b[:30_000], `{"url":"%s","etag":"\"1\r\n\"","bytes":100000}`, File{}, "", ""},
+		"its time would break one":    {b[:30_000], `{"url":"%s","last_modified":"1\r\n","bytes":100000}`, File{}, "", ""},
 		"of another address":          {b[:30_000], `{"url":"%s/x","etag":"\"1\"","bytes":100000}`, File{}, "", ""},
 		"whole":                       {b, `{"url":"%s","etag":"\"1\"","bytes":100000}`, File{}, "none", ""},
 		"whole, size published":       {b, "", File{Bytes: 100_000, MD5: sum}, "none", ""},
@@ -537,8 +551,9 @@ func TestEndOfContextKeepsThePart(t *testing.T) {
 			s := serve(t, first, whole(b, `"1"`))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := quick(t.TempDir())
+			o.Retries = -1
 			if name == "while waiting to try again" {
-				o.Backoff = time.Hour
+				o.Retries, o.Backoff = 2, time.Hour
 			}
 			o.Progress = func(_ File, done, _ int64) {
 				if done == 50_000 {
@@ -565,7 +580,7 @@ func TestEndOfContextKeepsThePart(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
 		dir := t.TempDir()
-		f := File{URL: "http://127.0.0.1:1", Name: "a", MD5: md5Of(b)}
+		f := File{URL: "http://127.0.0.1:1", Name: "a", Bytes: 100_000, MD5: md5Of(b)}
 		for _, name := range []string{"a", "a.part"} {
 			if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 				t.Fatal(err)
@@ -576,7 +591,18 @@ func TestEndOfContextKeepsThePart(t *testing.T) {
 			os.Remove(filepath.Join(dir, "a"))
 		}
 		wantNames(t, dir, "a.part")
+		if fault, err := f.fault(ctx, unread{t}); !errors.Is(err, cause) {
+			t.Errorf("%q, %v, want the cause", fault, err)
+		}
 	})
+}
+
+// unread must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) ReadAt(b []byte, _ int64) (int, error) {
+	u.t.Errorf("%d bytes are read after the end of ctx", len(b))
+	return 0, io.EOF
 }
 
 func TestEmptyDir(t *testing.T) {

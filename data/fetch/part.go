@@ -74,9 +74,6 @@ func openPart(root *os.Root, f File) (*part, error) {
 		return nil, err
 	}
 	info, err := p.file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a file")
-	}
 	if err != nil {
 		p.file.Close()
 		return nil, err

@@ -201,6 +201,7 @@ func FuzzOrigin(f *testing.F) {
 	f.Add([]byte(`{"url":"http://host/a","etag":"\"1\"","last_modified":"Mon, 02 Jan 2006 15:04:05 GMT","bytes":1000}`))
 	f.Add([]byte(`{"url":"http://host/a","etag":"W/\"1\"","bytes":0}`))
 	f.Add([]byte(`{"etag":"\"1\r\nHost: b\"","bytes":-1}`))
+	f.Add([]byte(`{"url":"http://host/a","bytes":-1}`))
 	f.Add([]byte(`{"url":"http://ho`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o := parseOrigin(b)
