@@ -137,7 +137,7 @@ func (g *getter) get(ctx context.Context, f File) error {
 	}
 	defer p.file.Close() // finish and discard close it too; a second time does no harm
 	if err := g.download(ctx, f, p); err != nil {
-		if p.size == 0 {
+		if p.size == 0 { // an empty part is of no use to anybody
 			err = errors.Join(err, p.discard())
 		}
 		return err

@@ -136,6 +136,9 @@ func wantError(t *testing.T, err error, parts ...string) {
 		t.Errorf("no error, want one with %q", parts)
 		return
 	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %q has more than one line", err)
+	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error %q lacks %q", err, part)

@@ -160,10 +160,14 @@ func (p *part) finish() error {
 	return p.removed(originSuffix)
 }
 
-// discard removes the part.
+// discard removes the part. A second call does nothing.
 func (p *part) discard() error {
 	p.size = 0
-	return errors.Join(p.file.Close(), p.removed(partSuffix), p.removed(originSuffix))
+	closing := p.file.Close() // first, as Windows removes no open file
+	if errors.Is(closing, fs.ErrClosed) {
+		closing = nil
+	}
+	return errors.Join(closing, p.removed(partSuffix), p.removed(originSuffix))
 }
 
 func (p *part) removed(suffix string) error {
