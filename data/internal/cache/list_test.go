@@ -44,7 +44,7 @@ func TestListAndClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	others := []string{"notes.images", "x" + name("kept"), "." + name("kept") + ".tmp2", "." + keyOf("kept") + ".locked", "." + keyOf("kept")}
-	leftovers := []string{"." + name("kept") + ".12-3.tmp", "." + name("gone") + ".4-1.tmp", "." + keyOf("gone") + lockSuffix}
+	leftovers := []string{"." + name("kept") + ".12-3.tmp", "." + name("gone") + ".4-1.tmp", "." + keyOf("gone") + lockSuffix, "." + keyOf("alone") + lockSuffix}
 	for _, n := range slices.Concat(others, leftovers) {
 		if err := os.WriteFile(filepath.Join(dir, n), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
