@@ -161,20 +161,19 @@ func wantMessage(t *testing.T, err error, dir, size string) {
 
 // A folder that cannot be made, and a lock that cannot be had, are errors before anything is decoded.
 func TestFolderThatCannotBeUsed(t *testing.T) {
-	s, calls := small(t, 10)
-	if err := os.WriteFile(s.Dir, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Open(context.Background(), s)
-	wantMessage(t, err, s.Dir, "takes 1 MB")
-	s, calls = small(t, 10)
-	if err := os.MkdirAll(filepath.Join(s.Dir, "."+keyOf(s.Key)+lockSuffix), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(context.Background(), s)
-	wantMessage(t, err, s.Dir, "takes 1 MB")
-	if calls.Load() != 0 {
-		t.Errorf("%d calls of Decode", calls.Load())
+	for name, spoil := range map[string]func(s Spec) error{
+		"a file in its place": func(s Spec) error { return os.WriteFile(s.Dir, nil, 0o644) },
+		"no lock":             func(s Spec) error { return os.MkdirAll(filepath.Join(s.Dir, "."+keyOf(s.Key)+lockSuffix), 0o755) },
+	} {
+		s, calls := small(t, 10)
+		if err := spoil(s); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(context.Background(), s)
+		wantMessage(t, err, s.Dir, "takes 1 MB")
+		if calls.Load() != 0 {
+			t.Errorf("%s: %d calls of Decode", name, calls.Load())
+		}
 	}
 }
 

@@ -155,7 +155,7 @@ func TestUnfitFileIsBuiltAgain(t *testing.T) {
 		"length by one":  {func(b []byte) []byte { b[12]++; return b }, "the header is not the JSON"},
 		"sum":            {func(b []byte) []byte { b[20]++; return b }, "the SHA-256 of its header and index"},
 		"index":          {func(b []byte) []byte { b[pixelsAt+50*30+3]++; return b }, "the SHA-256 of its header and index"},
-		"header":         {func(b []byte) []byte { return bytes.Replace(b, []byte("a test"), []byte("a tast"), 1) }, "the SHA-256 of its header and index"},
+		"header":         {func(b []byte) []byte { return bytes.Replace(b, []byte("a test"), []byte("a pest"), 1) }, "the SHA-256 of its header and index"},
 		"number":         {func(b []byte) []byte { return bytes.Replace(b, []byte(`"images":50`), []byte(`"images":51`), 1) }, "51 images of [2 3 5] take"},
 		"cut":            {func(b []byte) []byte { return b[:len(b)-1] }, "the header is not the JSON"},
 		"cut in pixels":  {func(b []byte) []byte { return b[:pixelsAt+900] }, "the header is not the JSON"},
