@@ -42,12 +42,31 @@ func WriteBytesAtomic(path string, b []byte) error {
 	})
 }
 
+// BuildFileAtomic is [WriteFileAtomic] for a file whose parts are written in any order, by several goroutines: build
+// calls WriteAt, and does not close the file.
+func BuildFileAtomic(path string, build func(*os.File) error) error {
+	return fillAtomic(disk{}, path, func(f file) error { return build(f.(*os.File)) })
+}
+
 func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error {
+	return fillAtomic(fs, path, func(f file) error {
+		buffered := bufio.NewWriterSize(f, 1<<16)
+		if err := write(buffered); err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
+}
+
+func fillAtomic(fs fileSystem, path string, fill func(file) error) error {
 	temp, f, err := createTemporary(fs, path)
 	if err != nil {
 		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
 	}
-	err = writeSynced(f, write)
+	if err = fill(f); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = fs.rename(temp, path)
 	}
@@ -78,16 +97,4 @@ func createTemporary(fs fileSystem, path string) (string, file, error) {
 		}
 	}
 	return "", nil, fmt.Errorf("there are already 10000 temporary files. Remove the files .%s.*%s", name, tempSuffix)
-}
-
-func writeSynced(f file, write func(io.Writer) error) error {
-	buffered := bufio.NewWriterSize(f, 1<<16)
-	err := write(buffered)
-	if err == nil {
-		err = buffered.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }

@@ -113,3 +113,26 @@ func ExampleParts() {
 	fmt.Println(seen, weights, err)
 	// Output: 120 [0.5 0.25] <nil>
 }
+
+// TestBuildFileAtomic: parts written out of order become one file, and a build that fails leaves the file of before.
+func TestBuildFileAtomic(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "f")
+	broken := errors.New("broken")
+	for _, end := range []error{nil, broken} {
+		err := checkpoint.BuildFileAtomic(path, func(f *os.File) error {
+			_, last := f.WriteAt([]byte("two"), 3)
+			_, first := f.WriteAt([]byte("one"), 0)
+			if end != nil {
+				_, first = f.WriteAt([]byte("three"), 0)
+			}
+			return errors.Join(last, first, end)
+		})
+		if !errors.Is(err, end) {
+			t.Errorf("error %v, want %v", err, end)
+		}
+		if b, err := os.ReadFile(path); string(b) != "onetwo" || len(list(t, folder)) != 1 {
+			t.Errorf("the file holds %q (%v) and the folder %v; want onetwo in one file", b, err, list(t, folder))
+		}
+	}
+}
