@@ -35,6 +35,8 @@ type Info struct {
 	// Tasks is how many tasks a stream of it has by default; 0 is the largest divisor of its classes up to ten.
 	Tasks int
 
+	// Of these two, a data set has one: list for image files, which are decoded into a cache, open for all others.
+	list func(context.Context, Spec) (*listing, error)
 	open func(context.Context, Spec) (*Set, error)
 }
 

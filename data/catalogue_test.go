@@ -33,16 +33,28 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 }
 
-func TestOwnSizeAndCounts(t *testing.T) {
+// TestWantedSize: images that have a size of their own are not scaled.
+func TestWantedSize(t *testing.T) {
 	set := &Set{H: 32, W: 32}
-	for _, spec := range []Spec{{}, {Size: 32}} {
-		if err := spec.wantOwn(set); err != nil {
-			t.Errorf("%+v: %v", spec, err)
+	for side, ok := range map[int]bool{0: true, 32: true, 84: false} {
+		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "at 0") {
+			t.Errorf("%d: %v", side, err)
 		}
 	}
-	for _, spec := range []Spec{{Size: 84}, {TrainPerClass: 10}, {TestPerClass: 1}} {
-		if err := spec.wantOwn(set); err == nil || !strings.Contains(err.Error(), "at 0") {
-			t.Errorf("%+v: got %v, want an error that says what to set to 0", spec, err)
+}
+
+// TestBadSpecs: what a data set cannot give is refused before it is read.
+func TestBadSpecs(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use 8 to 512"},
+		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use 3"},
+		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
+	} {
+		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 	if archive := filepath.Join(dir, cifarArchive); exists(archive) {
 		return f.openArchive(archive)
 	}
-	found, hint := listing(dir), ""
+	found, hint := contents(dir), ""
 	if exists(filepath.Join(dir, "cifar-100-python")) || exists(filepath.Join(dir, "cifar-100-python.tar.gz")) ||
 		exists(filepath.Join(dir, "meta")) {
 		hint = " (this is the Python version; the binary version is needed)"
@@ -267,8 +267,8 @@ func cause(err error) error {
 	return err
 }
 
-// listing names what a folder holds, for error messages.
-func listing(dir string) string {
+// contents names what a folder holds, for error messages.
+func contents(dir string) string {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:

@@ -117,16 +117,30 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	if err := i.check(spec); err != nil {
 		return nil, err
 	}
-	set, err := i.open(ctx, spec)
+	set, err := i.whole(ctx, spec)
 	if err != nil || i.Draws {
 		return set, err
 	}
-	if err := set.wantSize(spec.Size); err != nil {
-		return nil, err
+	if i.MaxSize == 0 {
+		if err := set.wantSize(spec.Size); err != nil {
+			return nil, err
+		}
 	}
 	set.grow(spec.Channels)
 	set.reduce(spec)
 	return set, nil
+}
+
+// whole is the set with all its images.
+func (i Info) whole(ctx context.Context, spec Spec) (*Set, error) {
+	if i.list == nil {
+		return i.open(ctx, spec)
+	}
+	l, err := i.list(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return l.open(ctx, spec)
 }
 
 // check refuses a size or a number of channels that the data set cannot have.
@@ -137,8 +151,10 @@ func (i Info) check(spec Spec) error {
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
 		return fmt.Errorf("data.size: %d is out of range. Use %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
 	}
-	if spec.TrainPerClass < 0 || spec.TestPerClass < 0 {
-		return fmt.Errorf("%d training and %d test images per class are asked for. Use 1 or more, or 0 for all", spec.TrainPerClass, spec.TestPerClass)
+	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
+		if n < 0 {
+			return fmt.Errorf("data.%s: %d is out of range. Use 1 or more, or 0 for all", key, n)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,134 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ocl/data/internal/cache"
+	"ocl/data/internal/picture"
+)
+
+// maxPictureBytes is the largest image file that is read. A photograph of 100 megapixels has about 50 MB.
+const maxPictureBytes = 256 << 20
+
+// pictures are the image files of a data set, which are decoded once into a cache file.
+type pictures struct {
+	set   string // the data set's name
+	root  string // folder of the files
+	files []string
+	side  int
+	fit   picture.Fit
+}
+
+// open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
+// that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
+// files that cannot be read; they have no image.
+func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dropped []cache.Fault, err error) {
+	key, err := p.key()
+	if err != nil {
+		return nil, nil, err
+	}
+	images, err = cache.Open(ctx, cache.Spec{
+		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: len(p.files),
+		Skip:   spec.SkipUnreadable,
+		Decode: func(i int, dst []uint8) error { return p.decode(i, dst) },
+		Progress: func(done, total int) {
+			if spec.Progress != nil {
+				spec.Progress(p.set+": images decoded", done, total)
+			}
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return images, images.Faults(), nil
+}
+
+// decode decodes file i into dst.
+func (p pictures) decode(i int, dst []uint8) error {
+	name := filepath.Join(p.root, filepath.FromSlash(p.files[i]))
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPictureBytes+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+	}
+	if len(text) > maxPictureBytes {
+		return fmt.Errorf("%s: the file has more than %s bytes. Make the image smaller", shown(p.files[i]), thousands(maxPictureBytes))
+	}
+	if err := picture.Decode(text, dst, p.side, p.fit); err != nil {
+		return fmt.Errorf("%s: %w", shown(p.files[i]), err)
+	}
+	return nil
+}
+
+// key is everything that the decoded images are a function of. The files are asked for their sizes and times by several
+// goroutines, as the answer of a disk takes longer than the question.
+func (p pictures) key() (string, error) {
+	lines := make([]string, len(p.files))
+	errs := make([]error, len(p.files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(p.files) {
+					return
+				}
+				info, err := os.Stat(filepath.Join(p.root, filepath.FromSlash(p.files[i])))
+				if err != nil {
+					errs[i] = fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+					continue
+				}
+				lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())
+			}
+		})
+	}
+	wg.Wait()
+	if err := firstOf(errs, p.root); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %d %d %s\n", p.set, p.side, p.fit, picture.Version) + strings.Join(lines, ""), nil
+}
+
+// firstOf names the first five files that are missing, and how many more.
+func firstOf(errs []error, root string) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	var words []string
+	for _, err := range errs[:min(5, len(errs))] {
+		words = append(words, err.Error())
+	}
+	more := ""
+	if n := len(errs) - 5; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fmt.Errorf("%s: %d files cannot be read: %s%s. Get these files again, or correct the list that names them", shown(root), len(errs), strings.Join(words, "; "), more)
+}
+
+// droppedNote says which images were left out.
+func droppedNote(dropped []cache.Fault) string {
+	var words []string
+	for _, f := range dropped[:min(3, len(dropped))] {
+		words = append(words, f.Message)
+	}
+	more := ""
+	if n := len(dropped) - 3; n > 0 {
+		more = fmt.Sprintf("; and %d more", n)
+	}
+	return fmt.Sprintf("%d images that cannot be read are left out: %s%s", len(dropped), strings.Join(words, "; "), more)
+}
