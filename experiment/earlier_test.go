@@ -37,7 +37,7 @@ var earlier = []struct {
 	{"finetune-adam", "finetune", "none", map[string]string{"optimizer.name": "adam"}, 9, false},
 	{"gdumb", "gdumb", "none", nil, 11, false},
 	{"gdumb-trained", "gdumb", "none", nil, 12, true},
-	{"gss", "gss", "none", nil, 11, false},
+	{"gss", "gss", "none", map[string]string{"method.gss.gate": "sample"}, 11, false},
 	{"gss-batch", "gss", "none", map[string]string{"method.gss.gate": "batch"}, 11, false},
 	{"icarl", "icarl", "rv", map[string]string{"optimizer.momentum": "0.5", "replay.teacher": "evaluation"}, 11, false},
 	{"icarl-first", "icarl", "none", map[string]string{"replay.teacher": "evaluation"}, 4, false},
