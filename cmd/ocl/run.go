@@ -20,6 +20,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/nearest"
 	"ocl/report"
+	"ocl/report/known"
 )
 
 // runFlags are the flags of `ocl run` on which no number depends.
@@ -225,7 +226,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if len(results) > 0 {
 		if !f.json {
-			if e := report.Table(stdout, results, report.TableOptions{Known: knownMethods(), Width: terminalWidth(stdout)}); e != nil {
+			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
 		}
@@ -246,7 +247,7 @@ func (f *runFlags) report(cmd *cobra.Command) error {
 	if _, err := os.Stat(filepath.Join(out, experiment.ConfigFile)); err != nil { // one run of an experiment was continued
 		out = filepath.Dir(filepath.Clean(out))
 	}
-	written, err := report.Write([]string{out}, out, report.Options{Known: knownMethods()})
+	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods()})
 	switch {
 	case written == nil:
 	case f.json:
