@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"ocl/config"
@@ -19,16 +18,6 @@ type study struct {
 	rows     []*row
 	warnings []string // what makes the numbers less comparable than they look
 	notes    []string // runs that are missing
-}
-
-// setting is what rows must share to be compared in one figure: stream, protocol and number of tasks.
-type setting struct {
-	Name     string // "cifar100 in 20 tasks, survey protocol"
-	slug     string // "" when the study has one setting only
-	stream   result.Stream
-	rows     []*row
-	memories []int // the different capacities, ascending, for line widths
-	all      bool  // all rows are drawn
 }
 
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
@@ -78,12 +67,6 @@ func keyOf(r *run, cfg map[string]string) string {
 		fmt.Fprintf(&b, "\x00%s=%s", k, cfg[k])
 	}
 	return b.String()
-}
-
-// settingKey is the identity of a setting.
-func settingKey(r *run) string {
-	s := r.Stream
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%v\x00%d", s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes)
 }
 
 // otherEngine says in what two runs of the same configuration still differ, "" if in nothing.
@@ -163,215 +146,4 @@ func (g *row) bySeed(seed uint64) *run {
 		}
 	}
 	return nil
-}
-
-// settingName names the stream, the number of tasks and the protocol.
-func settingName(s result.Stream) string {
-	name := s.Name
-	if name == "" {
-		name = "an unnamed stream"
-	}
-	name += fmt.Sprintf(" in %s", count(len(s.Tasks), "task"))
-	if s.Protocol != "" {
-		name += ", " + s.Protocol + " protocol"
-	}
-	return name
-}
-
-// finish sorts the rows (methods in their order, bounds below those that they bound, then by memory) and gives them
-// their line widths.
-func (s *setting) finish(methods catalogue) {
-	rank := func(g *row) int {
-		place := methods.place(g.method.Name)
-		if g.bound != NoBound {
-			place += len(methods)
-		}
-		return place
-	}
-	slices.SortStableFunc(s.rows, func(a, b *row) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return a.memory - b.memory
-	})
-	for _, g := range s.rows {
-		slices.SortStableFunc(g.runs, func(a, b *run) int {
-			if a.seed < b.seed {
-				return -1
-			}
-			return 1
-		})
-		for _, r := range g.runs {
-			if r.Outcome.State == result.Finished {
-				g.finished = append(g.finished, r)
-			}
-		}
-		if g.memory >= 0 && !slices.Contains(s.memories, g.memory) {
-			s.memories = append(s.memories, g.memory)
-		}
-	}
-	sort.Ints(s.memories)
-	for _, g := range s.rows {
-		g.width = 2
-		if i := slices.Index(s.memories, g.memory); i >= 0 && len(s.memories) > 1 {
-			g.width = 1.3 + 1.9*float64(i)/float64(len(s.memories)-1)
-		}
-	}
-}
-
-// name gives every row a label that no other row of its setting has, and every file name a unique slug.
-func (st *study) name() {
-	if len(st.settings) > 1 {
-		used := map[string]bool{}
-		for _, s := range st.settings {
-			s.slug = unique(used, slugify(fmt.Sprintf("%s-%d-%s", s.stream.Name, len(s.stream.Tasks), s.stream.Protocol)))
-		}
-	}
-	used := map[string]bool{}
-	for _, s := range st.settings {
-		labels := map[string]bool{}
-		for _, g := range s.rows {
-			var twins []*row
-			sizes := map[int]bool{g.memory: true}
-			for _, o := range s.rows {
-				if o.title() != g.title() {
-					continue
-				}
-				sizes[o.memory] = true
-				if o != g && o.memory == g.memory {
-					twins = append(twins, o)
-				}
-			}
-			g.special = strings.Join(differences(g, twins), ", ")
-			g.Label, g.Short = g.title(), g.title()
-			if g.memory >= 0 {
-				g.Label += ", memory " + thousands(int64(g.memory))
-				if len(sizes) > 1 {
-					g.Short += " " + kilo(g.memory)
-				}
-			}
-			if g.special != "" {
-				g.Label += ", " + g.special
-				g.Short += ", " + g.special
-			}
-			g.Label = unique(labels, g.Label)
-			slug := plainName(g.method.Name)
-			for _, t := range tricksOf(g.method) {
-				slug += "+" + t
-			}
-			if g.classifier != ownRule {
-				slug += "+" + g.classifier
-			}
-			if g.memory >= 0 {
-				slug += fmt.Sprintf("-m%d", g.memory)
-			}
-			if s.slug != "" {
-				slug = s.slug + "-" + slug
-			}
-			g.slug = unique(used, slugify(slug))
-		}
-	}
-}
-
-// title is the method's title with its tricks and a classifier that is not its own.
-func (g *row) title() string {
-	t := g.method.Title
-	if t == "" {
-		t = g.method.Name
-	}
-	for _, trick := range tricksOf(g.method) {
-		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
-	}
-	if c := classifierTitle(g.classifier); c != "" {
-		t += " + " + c
-	}
-	return t
-}
-
-// tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been
-// named.
-func tricksOf(m result.Method) []string {
-	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
-}
-
-// name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
-func (g *row) name() string {
-	if g.special == "" {
-		return g.title()
-	}
-	return g.title() + ", " + g.special
-}
-
-// prose names the row in a sentence.
-func (g *row) prose() string {
-	if g.memory < 0 {
-		return g.name()
-	}
-	return g.name() + " with " + count(g.memory, "stored sample")
-}
-
-// differences prints the config keys in which g differs from other rows of the same method and memory, as
-// "optimizer.lr 0.05".
-func differences(g *row, twins []*row) []string {
-	keys := map[string]bool{}
-	for _, o := range twins {
-		for _, k := range slices.Sorted(maps.Keys(o.config)) {
-			if g.config[k] != o.config[k] {
-				keys[k] = true
-			}
-		}
-		for k := range g.config {
-			if g.config[k] != o.config[k] {
-				keys[k] = true
-			}
-		}
-	}
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		v := g.config[k]
-		if v == "" {
-			v = "unset"
-		}
-		out = append(out, strings.ReplaceAll(k, "_", " ")+" "+v)
-	}
-	if len(out) == 0 && len(twins) > 0 {
-		out = append(out, "data "+shorten(g.runs[0].Provenance.DataDigest, 14))
-	}
-	return out
-}
-
-// unique returns name, or name with the first number that makes it new, and records it.
-func unique(used map[string]bool, name string) string {
-	try := name
-	for i := 2; used[try]; i++ {
-		try = fmt.Sprintf("%s-%d", name, i)
-	}
-	used[try] = true
-	return try
-}
-
-// slugify keeps what is safe in a file name, an anchor and a link on every system.
-func slugify(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(s) {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('-')
-		}
-	}
-	s = strings.Trim(b.String(), "-.")
-	if s == "" {
-		s = "x"
-	}
-	return shorten(s, 80)
-}
-
-// shorten cuts s to n bytes; it is used on plain ASCII.
-func shorten(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
 }
