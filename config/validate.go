@@ -397,7 +397,7 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	for _, name := range c.Methods {
 		for _, text := range c.Tricks {
-			if s.reads(name, s.tricks(text), key) {
+			if s.Reads(name, s.tricks(text), key) {
 				return nil
 			}
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,28 +13,18 @@ import (
 
 // name gives every row a label that no other row of its setting has, and every file name a unique slug.
 func (st *study) name() {
-	if len(st.settings) > 1 {
-		used := map[string]bool{}
-		for _, s := range st.settings {
-			s.slug = unique(used, slugify(fmt.Sprintf("%s-%d-%s", s.stream.Name, len(s.stream.Tasks), s.stream.Protocol)))
-		}
-	}
+	nameSettings(st.settings)
 	used := map[string]bool{}
 	for _, s := range st.settings {
+		s.tellApart()
 		labels := map[string]bool{}
 		for _, g := range s.rows {
-			var twins []*row
-			sizes := map[int]bool{g.memory: true}
+			sizes := map[int]bool{}
 			for _, o := range s.rows {
-				if o.title() != g.title() {
-					continue
-				}
-				sizes[o.memory] = true
-				if o != g && o.memory == g.memory {
-					twins = append(twins, o)
+				if o.title() == g.title() {
+					sizes[o.memory] = true
 				}
 			}
-			g.special = strings.Join(differences(g, twins), ", ")
 			g.Label, g.Short = g.title(), g.title()
 			if g.memory >= 0 {
 				g.Label += ", memory " + thousands(int64(g.memory))
@@ -43,25 +34,35 @@ func (st *study) name() {
 			}
 			if g.special != "" {
 				g.Label += ", " + g.special
-				g.Short += ", " + g.special
+			}
+			if g.mark != "" {
+				g.Short += ", " + g.mark
 			}
 			g.Label = unique(labels, g.Label)
-			slug := plainName(g.method.Name)
-			for _, t := range tricksOf(g.method) {
-				slug += "+" + t
-			}
-			if g.classifier != ownRule {
-				slug += "+" + g.classifier
-			}
-			if g.memory >= 0 {
-				slug += fmt.Sprintf("-m%d", g.memory)
-			}
-			if s.slug != "" {
-				slug = s.slug + "-" + slug
-			}
-			g.slug = unique(used, slugify(slug))
+			g.slug = unique(used, g.fileName())
 		}
 	}
+}
+
+// fileName is what the names of the row's files are made of.
+func (g *row) fileName() string {
+	name := plainName(g.method.Name)
+	for _, t := range tricksOf(g.method) {
+		name += "+" + t
+	}
+	if g.classifier != ownRule {
+		name += "+" + g.classifier
+	}
+	if g.memory >= 0 {
+		name += fmt.Sprintf("-m%d", g.memory)
+	}
+	if g.mark != "" {
+		name += "-" + strings.ReplaceAll(g.mark, ",", "")
+	}
+	if g.setting.slug != "" {
+		name = g.setting.slug + "-" + name
+	}
+	return slugify(name)
 }
 
 // title is the method's title with its tricks and a classifier that is not its own.
@@ -101,34 +102,99 @@ func (g *row) prose() string {
 	return g.name() + " with " + count(g.memory, "stored sample")
 }
 
-// differences prints the config keys in which g differs from other rows of the same method and memory, as
-// "optimizer.lr 0.05".
-func differences(g *row, twins []*row) []string {
-	keys := map[string]bool{}
-	for _, o := range twins {
-		for _, k := range slices.Sorted(maps.Keys(o.config)) {
-			if g.config[k] != o.config[k] {
-				keys[k] = true
+// full is the label, with the setting where the study has several.
+func (g *row) full() string {
+	if g.setting.slug == "" {
+		return g.Label
+	}
+	return g.Label + " (" + g.setting.Name + ")"
+}
+
+// tellApart writes down in which settings each row differs from others: each row that reads a setting says its value, also
+// where that is the default. What is evaluated changes no accuracy, so it is said only where nothing else may differ.
+func (s *setting) tellApart() {
+	twins := func(g *row) string { return fmt.Sprintf("%s\x00%d", g.title(), g.memory) }
+	special := s.differences(func(g *row, key string) string {
+		if key == "eval" {
+			return twins(g)
+		}
+		return ""
+	})
+	mark := s.differences(func(g *row, key string) string {
+		if key == "eval" {
+			return twins(g)
+		}
+		return g.title()
+	})
+	for _, g := range s.rows {
+		g.special, g.mark = strings.Join(special[g], ", "), strings.Join(mark[g], ", ")
+	}
+}
+
+// differences are the settings in which rows of one group differ, as "lr 0.05".
+func (s *setting) differences(group func(g *row, key string) string) map[*row][]string {
+	found := map[*row][]string{}
+	for _, key := range s.keys() {
+		values := map[string]map[string]bool{}
+		for _, g := range s.rows {
+			if v, ok := g.value(key); ok {
+				of := group(g, key)
+				if values[of] == nil {
+					values[of] = map[string]bool{}
+				}
+				values[of][v] = true
 			}
 		}
+		for _, g := range s.rows {
+			if v, ok := g.value(key); ok && len(values[group(g, key)]) > 1 {
+				found[g] = append(found[g], inWords(key, v))
+			}
+		}
+	}
+	return found
+}
+
+// keys are those of the rows' configs: those of all methods in the order of files, then the others.
+func (s *setting) keys() []string {
+	all := map[string]bool{}
+	for _, g := range s.rows {
 		for k := range g.config {
-			if g.config[k] != o.config[k] {
-				keys[k] = true
-			}
+			all[k] = true
 		}
 	}
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		v := g.config[k]
-		if v == "" {
-			v = "unset"
+	var keys []string
+	for _, k := range config.AllKeys() {
+		if all[k.Name] {
+			keys = append(keys, k.Name)
+			delete(all, k.Name)
 		}
-		out = append(out, strings.ReplaceAll(k, "_", " ")+" "+v)
 	}
-	if len(out) == 0 && len(twins) > 0 {
-		out = append(out, "data "+shorten(g.runs[0].Provenance.DataDigest, 14))
+	return append(keys, slices.Sorted(maps.Keys(all))...)
+}
+
+// value is the row's value of a key; ok is false if its method does not read it. An older result may lack an option.
+func (g *row) value(key string) (v string, ok bool) {
+	if v, ok = g.config[key]; !ok && strings.HasPrefix(key, optionPrefix(g.method.Name)) {
+		return "not recorded", true
 	}
-	return out
+	return v, ok
+}
+
+// inWords prints a key with its value as a person would write it: "lr 0.05".
+func inWords(key, value string) string {
+	for _, k := range config.AllKeys() {
+		if k.Name != key {
+			continue
+		}
+		key = cmp.Or(k.Flag, k.Name)
+		if k.Unset != "" && (value == "" || k.Zero && value == "0") {
+			value = "default"
+		}
+	}
+	if option, ok := strings.CutPrefix(key, "method."); ok {
+		_, key, _ = strings.Cut(option, ".")
+	}
+	return strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(key) + " " + value
 }
 
 // unique returns name, or name with the first number that makes it new, and records it.

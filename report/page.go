@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -59,6 +60,9 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		p.Settings = append(p.Settings, pageSetting{Name: upper(s.Name), Facts: s.facts()})
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
 	}
+	if p.Several {
+		p.Answers = append(p.Answers, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
+	}
 	for _, s := range p.Sections {
 		figures, rest := s.figures()
 		drawn = append(drawn, figures...)
@@ -95,7 +99,9 @@ func (st *study) title() string {
 	}
 	var where []string
 	for _, s := range st.settings {
-		where = append(where, s.Name)
+		if name := settingName(s.stream); !slices.Contains(where, name) {
+			where = append(where, name)
+		}
 	}
 	if len(where) > 2 {
 		where = append(where[:1], count(len(where)-1, "other setting"))

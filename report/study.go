@@ -23,8 +23,9 @@ type study struct {
 // row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
 type row struct {
 	Label      string // "ER, memory 5,000": differs from all other rows of the setting
-	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures
-	special    string // "optimizer.lr 0.05": what else tells it from its twins
+	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures, which have little room
+	special    string // "lr 0.05": in what else it differs from other rows of the setting
+	mark       string // the same of the other rows with its title, for Short
 	slug       string // "er-m5000": names figures and tables
 	method     result.Method
 	classifier string // such as ncm
@@ -35,34 +36,50 @@ type row struct {
 	setting    *setting
 	runs       []*run // by seed
 	finished   []*run
-	config     map[string]string // texts by key, what is averaged over left out
+	config     map[string]string // texts by key: those that the method reads, without what is averaged over
 }
 
 // averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another
 // form. An evaluation in the middle of a task changes no number.
 var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "classifiers", "eval_every"}
 
+// ofSetting are those that the setting's key holds in another form: the data digest says more than they do.
+var ofSetting = []string{"data.name", "data.size", "data.train_per_class", "data.test_per_class", "stream.class_order"}
+
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
-func rowConfig(r *run) map[string]string {
-	texts := map[string]string{}
+func rowConfig(r *run, methods catalogue) map[string]string {
+	texts := map[string]string{"numbers version": fmt.Sprint(r.Provenance.Numbers)}
 	for _, k := range config.AllKeys() {
-		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) {
+		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) && !slices.Contains(ofSetting, k.Name) &&
+			concerns(k, r.Config) && methods.reads(r.Method, k.Name) {
 			texts[k.Name], _ = r.Config.Text(k.Name)
 		}
 	}
 	for name, v := range r.Method.Options {
-		texts[name] = fmt.Sprint(v)
+		texts[optionPrefix(r.Method.Name)+name] = fmt.Sprint(v)
 	}
-	texts["classifiers"] = r.classifier
-	texts["tricks"] = strings.Join(tricksOf(r.Method), "+")
-	texts["numbers"] = fmt.Sprint(r.Provenance.Numbers)
 	return texts
+}
+
+// optionPrefix begins the keys of a method's options.
+func optionPrefix(method string) string { return "method." + method + "." }
+
+// concerns says whether a key is about the network or the optimiser of a config, and not about another one.
+func concerns(k config.Key, c config.Config) bool {
+	section, _, _ := strings.Cut(k.Name, ".")
+	for _, named := range config.AllKeys() {
+		if named.Name == section+".name" && slices.Contains(named.Choices, k.ReadBy) {
+			name, _ := c.Text(named.Name)
+			return name == k.ReadBy
+		}
+	}
+	return true
 }
 
 // keyOf is the identity of a row, printed in one string.
 func keyOf(r *run, cfg map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\x00%s\x00%d\x00%s", settingKey(r), r.Method.Name, r.memory, r.Provenance.DataDigest)
+	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d", settingKey(r), r.Method.Name, strings.Join(tricksOf(r.Method), "+"), r.classifier, r.memory)
 	for _, k := range slices.Sorted(maps.Keys(cfg)) {
 		fmt.Fprintf(&b, "\x00%s=%s", k, cfg[k])
 	}
@@ -97,13 +114,13 @@ func newStudy(runs []*run, notes []string, known []Known) *study {
 	}
 	for _, r := range all {
 		methods.add(r.Method.Name)
-		cfg := rowConfig(r)
+		cfg := rowConfig(r, methods)
 		key := keyOf(r, cfg)
 		g := rows[key]
 		if g == nil {
 			s := settings[settingKey(r)]
 			if s == nil {
-				s = &setting{stream: r.Stream, Name: settingName(r.Stream)}
+				s = &setting{first: r, stream: r.Stream}
 				settings[settingKey(r)] = s
 				st.settings = append(st.settings, s)
 			}

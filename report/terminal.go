@@ -199,7 +199,7 @@ func (g *row) outcomes() []string {
 	}
 	var out []string
 	for _, text := range order {
-		out = append(out, fmt.Sprintf("%s, %s: %s", g.Label, seedList(seeds[text]), text))
+		out = append(out, fmt.Sprintf("%s, %s: %s", g.full(), seedList(seeds[text]), text))
 	}
 	return out
 }

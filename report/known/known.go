@@ -3,6 +3,7 @@
 package known
 
 import (
+	"ocl/experiment"
 	"ocl/method"
 	"ocl/report"
 )
@@ -10,13 +11,16 @@ import (
 // Methods are those of the catalogue, in its order.
 func Methods() []report.Known {
 	var known []report.Known
+	schema := experiment.Schema()
 	for _, i := range method.Catalogue() {
-		known = append(known, Method(i))
+		k := Method(i)
+		k.Reads = func(tricks []string, key string) bool { return schema.Reads(i.Name, tricks, key) }
+		known = append(known, k)
 	}
 	return known
 }
 
-// Method is one method as reports know it.
+// Method is one method as reports draw it.
 func Method(i method.Info) report.Known {
 	k := report.Known{Name: i.Name, Look: i.Look}
 	switch {
