@@ -75,3 +75,23 @@ func TestPreview(t *testing.T) {
 		t.Errorf("test images: %v, %v", test.Bounds(), err)
 	}
 }
+
+// TestByPath: the path in the example of a data set tells which data set it is.
+func TestByPath(t *testing.T) {
+	for _, i := range Catalogue() {
+		_, rest, needs := strings.Cut(i.Example, "--data-dir ")
+		if needs != i.NeedsDir {
+			t.Errorf("%s: its example is %q", i.Name, i.Example)
+		}
+		if !needs {
+			continue
+		}
+		path, _, _ := strings.Cut(rest, " ")
+		if got, ok := ByPath("some/folder/" + path + "/"); !ok || got.Name != i.Name {
+			t.Errorf("%s holds %q, want %s", path, got.Name, i.Name)
+		}
+	}
+	if got, ok := ByPath("some/folder"); ok {
+		t.Errorf("a folder of any name is taken for %s", got.Name)
+	}
+}

@@ -160,8 +160,10 @@ func newFolder(parent, name string) (string, error) {
 
 // flagsOnly refuses words. The message says how to set a method or a key of the config, if that was meant.
 func flagsOnly(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && slices.Contains(methodNames(), args[0]) {
-		return usage(fmt.Errorf("%s: %q is not a flag. Write --method %s", pathOf(cmd), args[0], quoteWord(args[0])))
+	if len(args) > 0 {
+		if remedy := joinedList(cmd.Flags(), args); remedy != "" {
+			return usage(fmt.Errorf("%s: %q is not a flag. Write %s", pathOf(cmd), args[0], remedy))
+		}
 	}
 	if len(args) > 0 && strings.Contains(args[0], "=") {
 		key, _, _ := strings.Cut(args[0], "=")
