@@ -165,6 +165,12 @@ func find(name string) (Key, bool) {
 	return table[i], true
 }
 
+// flagOf is the flag of a key.
+func flagOf(name string) string {
+	k, _ := find(name)
+	return k.Flag
+}
+
 // Historic is what a file means that has no keys at all and was written by the first program: the default but for the keys
 // that have changed since.
 func Historic() Config {

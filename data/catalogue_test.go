@@ -40,9 +40,9 @@ func TestOwnSizeAndCounts(t *testing.T) {
 			t.Errorf("%+v: %v", spec, err)
 		}
 	}
-	for _, spec := range []Spec{{Size: 84}, {TrainPerClass: 10}, {TestPerClass: 1}} {
-		if err := spec.wantOwn(set); err == nil || !strings.Contains(err.Error(), "at 0") {
-			t.Errorf("%+v: got %v, want an error that says what to set to 0", spec, err)
+	for flag, spec := range map[string]Spec{"--size": {Size: 84}, "--train-per-class": {TrainPerClass: 10}, "--test-per-class": {TestPerClass: 1}} {
+		if err := spec.wantOwn(set); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%+v: got %v, want an error that says to remove %s", spec, err, flag)
 		}
 	}
 }

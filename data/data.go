@@ -74,11 +74,11 @@ func Open(spec Spec) (*Set, error) {
 // wantOwn refuses an image size or count that a data set read from files cannot give.
 func (s Spec) wantOwn(set *Set) error {
 	if s.Size != 0 && (s.Size != set.H || s.Size != set.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Leave data.size at 0", s.Size, set.H, set.W)
+		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove --size", s.Size, set.H, set.W)
 	}
 	if s.TrainPerClass != 0 || s.TestPerClass != 0 {
 		return fmt.Errorf("%d training and %d test images per class are asked for, but the files have a fixed number. "+
-			"Leave data.train_per_class and data.test_per_class at 0", s.TrainPerClass, s.TestPerClass)
+			"Remove --train-per-class and --test-per-class", s.TrainPerClass, s.TestPerClass)
 	}
 	return nil
 }
