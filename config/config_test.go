@@ -161,6 +161,37 @@ func TestPrintedIsReadBack(t *testing.T) {
 	}
 }
 
+// TestUnsetValuesAreExplained: a value that is not set has a comment that says what it stands for, and no other value has.
+func TestUnsetValuesAreExplained(t *testing.T) {
+	own := uint64(3)
+	set := Default()
+	set.Data.Dir, set.Data.Size, set.Data.TrainPerClass, set.Data.TestPerClass = "x", 8, 1, 1
+	set.Stream.DropLast, set.Stream.Mean, set.Stream.Std = new(bool), []float64{0}, []float64{1}
+	set.Replay.Teacher, set.Eval, set.EvalEvery, set.Seeds = "training", "all", 1, Seeds{&own, &own, &own}
+	set.Engine = Engine{Kernel: "avx2", Convolution: "table"}
+	for _, c := range []Config{Default(), set} {
+		text, err := c.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := map[string]string{}
+		section := ""
+		for line := range strings.Lines(string(text)) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+			if !strings.HasPrefix(name, " ") {
+				section = name + "."
+			}
+			lines[strings.TrimPrefix(section, name+".")+strings.TrimSpace(name)] = value
+		}
+		for _, k := range Keys() {
+			_, comment, _ := strings.Cut(lines[k.Name], " # ")
+			if want := k.Unset; k.IsUnset(k.text(&c)) != (comment != "") || comment != "" && comment != want {
+				t.Errorf("%s:%s; want the comment %q if it is not set", k.Name, lines[k.Name], want)
+			}
+		}
+	}
+}
+
 // Every key is set by the text that it shows.
 func TestTextSets(t *testing.T) {
 	src := rand.New(rand.NewPCG(3, 4))

@@ -29,7 +29,7 @@ func (c Config) tree() []branch {
 		}
 		section, name, nested := strings.Cut(k.Name, ".")
 		leaf := branch{name: name, value: k.value(&c)}
-		if leaf.value == nil || k.optional() && leaf.value == "" {
+		if k.IsUnset(k.text(&c)) {
 			leaf.note = k.Unset
 		}
 		switch i := slices.IndexFunc(t, func(b branch) bool { return b.name == section }); {

@@ -187,7 +187,7 @@ func inWords(key, value string) string {
 			continue
 		}
 		key = cmp.Or(k.Flag, k.Name)
-		if k.Unset != "" && (value == "" || k.Zero && value == "0") {
+		if k.IsUnset(value) {
 			value = "default"
 		}
 	}
