@@ -26,6 +26,7 @@ var cifar100Info = Info{
 		"a folder with train.bin (153,700,000 bytes) and test.bin (30,740,000 bytes)\n" +
 		"a folder that contains the folder cifar-100-binary or the archive cifar-100-binary.tar.gz\n" +
 		"the archive cifar-100-binary.tar.gz, which need not be unpacked",
+	Endings: []string{cifarFolder, cifarArchive},
 	Source:  "https://www.cs.toronto.edu/~kriz/cifar.html (the binary version, 161 MB)",
 	Licence: "none stated by the authors; not shipped with this program",
 	Citation: "Alex Krizhevsky. Learning Multiple Layers of Features from Tiny Images. Technical report, " +

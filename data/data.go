@@ -146,10 +146,10 @@ func (i Info) whole(ctx context.Context, spec Spec) (*Set, error) {
 // check refuses a size or a number of channels that the data set cannot have.
 func (i Info) check(spec Spec) error {
 	if spec.Channels != 0 && spec.Channels != 3 {
-		return fmt.Errorf("data.channels: %d is not possible. Use 3, or 0 to leave the images as they are", spec.Channels)
+		return fmt.Errorf("data.channels: %d is not possible. Use --channels 3, or 0 to leave the images as they are", spec.Channels)
 	}
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
-		return fmt.Errorf("data.size: %d is out of range. Use %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+		return fmt.Errorf("data.size: %d is out of range. Use --size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
 		if n < 0 {
@@ -162,7 +162,7 @@ func (i Info) check(spec Spec) error {
 // wantSize refuses a side that the images do not have.
 func (s *Set) wantSize(side int) error {
 	if side != 0 && (side != s.H || side != s.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Leave data.size at 0", side, s.H, s.W)
+		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove --size", side, s.H, s.W)
 	}
 	return nil
 }

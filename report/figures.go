@@ -122,6 +122,21 @@ func (g *row) head() []cell {
 	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
+// rowHead and head are those of a table of all rows, which says the setting first where there are several.
+func (st *study) rowHead() []column {
+	if len(st.settings) == 1 {
+		return headed()
+	}
+	return append([]column{textCol("stream", "stream")}, headed()...)
+}
+
+func (st *study) head(g *row) []cell {
+	if len(st.settings) == 1 {
+		return g.head()
+	}
+	return append([]cell{textCell(g.setting.Name)}, g.head()...)
+}
+
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
 	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1 + offset, XMax: max(n, 1) + offset, Say: percentText}}
@@ -226,7 +241,7 @@ func (g *row) matrixFigure() *figure {
 	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
-		Missing: "not evaluated", Whose: g.Label,
+		Missing: "not evaluated", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.matrixTitle(v)
@@ -273,7 +288,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Whose: g.full(), Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -324,7 +339,7 @@ func (g *row) memoryFigure() *figure {
 	names := s.taskNames()
 	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
-		Missing: "not learned yet", Whose: g.Label,
+		Missing: "not learned yet", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
 	}}
 	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))

@@ -82,6 +82,7 @@ func (f fake) make() *result.Result {
 	classes := f.tasks * f.perTask
 	r := &result.Result{Format: result.Format, Version: result.Version}
 	r.Config = config.Default()
+	r.Config.Stream.Kind, r.Config.Stream.ClassOrder.Name = config.KindClasses, config.OrderRandom
 	r.Config.Methods, r.Config.Memory, r.Config.Stream.Tasks = []string{f.method}, max(f.memory, 0), f.tasks
 	r.Config.Optimizer.LR, r.Config.Protocol, r.Config.Eval, r.Config.Seed = f.lr, f.protocol, config.EvalSeen, f.seed
 	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}

@@ -292,8 +292,8 @@ func TestRowsDifferByConfig(t *testing.T) {
 		labels = append(labels, g.Label+" | "+g.setting.Name)
 	}
 	want := []string{
-		"ER, memory 500, optimizer.lr 0.1 | glyphs in 10 tasks, standard protocol",
-		"ER, memory 500, optimizer.lr 0.5 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500, lr 0.1 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500, lr 0.5 | glyphs in 10 tasks, standard protocol",
 		"ER, memory 500 | glyphs in 10 tasks, survey protocol",
 	}
 	if diff := cmp.Diff(want, labels); diff != "" {
