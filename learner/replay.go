@@ -273,6 +273,14 @@ func (r *Replay) MemoryBytes() int64 {
 	return r.Memory.Bytes()
 }
 
+// MemoryOrigins implements [ocl.MemoryReporter]; there are none without memory.
+func (r *Replay) MemoryOrigins() (places []int64, known bool) {
+	if r.Memory == nil {
+		return nil, true
+	}
+	return r.Memory.Origins()
+}
+
 // SaveState implements [ocl.State].
 func (r *Replay) SaveState(e *checkpoint.Encoder) error { return r.parts().SaveState(e) }
 

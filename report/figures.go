@@ -316,57 +316,6 @@ func (g *row) className(c int) string {
 	return "class " + strconv.Itoa(c)
 }
 
-// memoryFigure is the share of the memory that each task's classes hold after each task; nil where there is no memory.
-func (g *row) memoryFigure() *figure {
-	s := g.setting
-	n := s.tasks()
-	if n > maxHeatTasks {
-		return nil
-	}
-	found := false
-	v := make([][]float64, n)
-	for i := range v {
-		v[i] = make([]float64, n)
-		for j := range v[i] {
-			e := g.over(func(r *run) float64 { return r.memoryShare(i, j) })
-			v[i][j] = e.mean
-			found = found || e.n > 0
-		}
-	}
-	if !found {
-		return nil
-	}
-	names := s.taskNames()
-	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
-		Missing: "not learned yet", Whose: g.full(),
-		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
-	}}
-	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)
-	f.Data = g.longTable(f, "after_task", "classes_of_task", "share")
-	return f
-}
-
-// memoryShare is the share of the stored samples after task i whose class belongs to task j, NaN before task j.
-func (r *run) memoryShare(i, j int) float64 {
-	if r.Memory == nil || i >= len(r.Memory.ClassCounts) || j > i || j >= len(r.Stream.Tasks) {
-		return math.NaN()
-	}
-	counts := r.Memory.ClassCounts[i]
-	all, mine := 0, 0
-	for _, n := range counts {
-		all += n
-	}
-	for _, c := range r.Stream.Tasks[j].Classes {
-		mine += counts[c]
-	}
-	if all == 0 || r.Stream.Scenario == "domain-incremental" {
-		return math.NaN()
-	}
-	return float64(mine) / float64(all)
-}
-
 // timeFigure is the run time of each row, split.
 func (s *setting) timeFigure() *figure {
 	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: duration}, Title: s.timeTitle()}

@@ -44,6 +44,7 @@ type fake struct {
 	numbers        int
 	concurrency    int
 	errors         bool // with error analysis
+	older          bool // from before the memory was counted by task
 }
 
 // make builds the result; the same fake gives the same result.
@@ -118,6 +119,13 @@ func (f fake) make() *result.Result {
 		r.PerClass = append(r.PerClass, perClass)
 		if r.Memory != nil {
 			r.Memory.ClassCounts = append(r.Memory.ClassCounts, counts)
+			if !f.older {
+				byTask := map[int]int{}
+				for j := range i + 1 {
+					byTask[j] = f.perTask * (max(f.memory, 0) / ((i + 1) * f.perTask))
+				}
+				r.Memory.TaskCounts = append(r.Memory.TaskCounts, byTask)
+			}
 		}
 	}
 	if f.errors {
