@@ -21,12 +21,13 @@ var miniImageNetInfo = Info{
 		"mini-imagenet-cache-train.pkl, mini-imagenet-cache-val.pkl and mini-imagenet-cache-test.pkl\n" +
 		"100 folders of images, each with the WordNet id of its class as its name, such as n01532829\n" +
 		"Beside them class_names.tsv may give names to the ids. Images of another size are stretched to 84×84.",
+	Endings: []string{miniFolder},
 	Source: "no official address, as the images belong to ImageNet; the lists are those of Ravi and Larochelle, " +
 		"https://github.com/twitter-research/meta-learning-lstm",
 	Licence: "that of ImageNet: research and education without profit; not shipped with this program",
 	Citation: "Oriol Vinyals, Charles Blundell, Timothy Lillicrap, Koray Kavukcuoglu, Daan Wierstra. Matching Networks for One " +
 		"Shot Learning. NeurIPS 2016. Lists: Sachin Ravi, Hugo Larochelle. Optimization as a Model for Few-Shot Learning. ICLR 2017.",
-	Example: "ocl run --data mini-imagenet --data-dir DIR --tasks 20 --memory 5000",
+	Example: "ocl run --data mini-imagenet --data-dir mini-imagenet --tasks 20 --memory 5000",
 	list:    listMiniImageNet,
 }
 

@@ -47,18 +47,19 @@ func (f miniFormat) readLists(root string) (classed, error) {
 func parseList(text []byte, seen map[string]bool) (files, ids []string, err error) {
 	in := csv.NewReader(strings.NewReader(string(text)))
 	in.FieldsPerRecord = 2
-	for {
+	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w. Wanted are lines of a file name, a comma and a class", err)
+		}
 		line, _ := in.FieldPos(0)
 		switch {
-		case err != nil:
-			return nil, nil, fmt.Errorf("%w. Wanted are lines of a file name, a comma and a class", err)
-		case line == 1 && (row[0] != "filename" || row[1] != "label"):
+		case first && (row[0] != "filename" || row[1] != "label"):
 			return nil, nil, fmt.Errorf("the first line is %.60q instead of %q. Get the list again", strings.Join(row, ","), "filename,label")
-		case line == 1:
+		case first:
 			continue
 		case !filepath.IsLocal(filepath.FromSlash(row[0])) || shown(row[0]) != row[0]:
 			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list", line, row[0], miniImages)
