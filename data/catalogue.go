@@ -43,7 +43,7 @@ type Info struct {
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = []Info{cifar10Info, cifar100Info, glyphsInfo, miniImageNetInfo, npzInfo}
+var catalogue = []Info{cifar10Info, cifar100Info, core50Info, glyphsInfo, miniImageNetInfo, npzInfo}
 
 // Catalogue returns all data sets, sorted by name.
 func Catalogue() []Info { return append([]Info(nil), catalogue...) }
