@@ -32,7 +32,7 @@ type Info struct {
 	Draws bool
 	// Ordered says that there are published orders of its tasks.
 	Ordered bool
-	// Tasks is how many tasks a stream of it has by default; 0 is the largest divisor of its classes up to ten.
+	// Tasks is how many tasks a stream of it has by default; 0 is by the number of classes, up to ten.
 	Tasks int
 
 	// Of these two, a data set has one: list for image files, which are decoded into a cache, open for all others.

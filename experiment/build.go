@@ -76,10 +76,11 @@ func streamOptions(set *data.Set, c config.Config) stream.Options {
 	return o
 }
 
-// settleStream fills in what a config leaves to the data: the kind of the stream, the number of tasks and the order.
+// settleStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes where
+// these are not equally many, and the order.
 func settleStream(set *data.Set, c *config.Config) {
 	o := streamOptions(set, *c).For(set)
-	c.Stream.Kind, c.Stream.Tasks = o.Kind, o.Tasks
+	c.Stream.Kind, c.Stream.Tasks, c.Stream.TaskClasses = o.Kind, o.Tasks, o.TaskClasses
 	if c.Stream.ClassOrder.IsUnset() {
 		c.Stream.ClassOrder.Name = o.Order
 	}
