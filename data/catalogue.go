@@ -41,7 +41,12 @@ type Info struct {
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = []Info{cifar100Info, glyphsInfo, npzInfo}
+var catalogue = []Info{
+	cifar100Info,
+	folderInfo,
+	glyphsInfo,
+	npzInfo,
+}
 
 // Catalogue returns all data sets, sorted by name.
 func Catalogue() []Info { return append([]Info(nil), catalogue...) }

@@ -13,7 +13,7 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 	for _, info := range Catalogue() {
 		got, err := Lookup(info.Name)
-		if err != nil || got.Name != info.Name || got.open == nil {
+		if err != nil || got.Name != info.Name || (got.open == nil) == (got.list == nil) {
 			t.Errorf("Lookup(%q): %+v, %v", info.Name, got, err)
 		}
 		text := info.Text()
