@@ -43,6 +43,7 @@ type Info struct {
 // catalogue is sorted by name; a new data set is a new file and one entry here.
 var catalogue = []Info{
 	cifar100Info,
+	csvInfo,
 	folderInfo,
 	glyphsInfo,
 	npzInfo,

@@ -189,7 +189,7 @@ func TestFolderFaults(t *testing.T) {
 	}
 	root := photos(t, "a/1.png")
 	for dir, want := range map[string]string{
-		"":                               "no folder is given. Use --data-dir",
+		"":                                "no folder is given. Use --data-dir",
 		filepath.Join(root, "absent"):     "absent: no such file or directory. Use --data-dir",
 		filepath.Join(root, "a", "1.png"): "1.png: this is a file. Use --data-dir with a folder",
 	} {
@@ -281,7 +281,7 @@ func TestFolderForbidden(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
 		t.Skip("this user may read everything")
 	}
-	root := photos(t, "a/1.png", "b/1.png")
+	root := photos(t, "a/1.png", "a/2.png", "a/3.png", "b/1.png")
 	for _, name := range []string{"a/1.png", "b"} {
 		at := filepath.Join(root, name)
 		if err := os.Chmod(at, 0); err != nil {
