@@ -44,8 +44,11 @@ type Info struct {
 var catalogue = []Info{
 	cifar100Info,
 	csvInfo,
+	emnistInfo,
+	fashionMNISTInfo,
 	folderInfo,
 	glyphsInfo,
+	mnistInfo,
 	npzInfo,
 }
 
