@@ -15,10 +15,11 @@ import (
 
 const (
 	idxMinSize, idxMaxSize = idxSide, 64
-	idxShape               = "1×28×28 (up to 64 with data.size, which pads with zeros; data.channels 3 makes three equal channels)"
+	idxShape               = "1×28×28 (up to 64 with data.size)"
 	idxLayout              = "--data-dir is a folder with the four files, or with a folder %s or %s/raw that has them:\n" +
 		"train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz\n" +
-		"They may be unpacked, and may have a dot in place of the hyphen before idx."
+		"They may be unpacked, and may have a dot in place of the hyphen before idx.\n" + idxForms
+	idxForms = "A larger data.size pads the images with zeros; data.channels 3 makes three equal channels."
 )
 
 var mnistInfo = Info{
@@ -26,7 +27,7 @@ var mnistInfo = Info{
 	Summary: "Grey images of the ten digits in the handwriting of many people; the quickest set of real images.",
 	Classes: 10, Shape: idxShape, Size: idxSide, Train: 60000, Test: 10000, NeedsDir: true,
 	Layout:  fmt.Sprintf(idxLayout, "mnist", "mnist"),
-	Source:  "http://yann.lecun.com/exdb/mnist; `ocl data fetch mnist` takes a copy of the same files (12 MB)",
+	Source:  "http://yann.lecun.com/exdb/mnist, which refuses downloads; the same files are at https://ossci-datasets.s3.amazonaws.com/mnist (12 MB)",
 	Licence: "none stated with the files; not shipped with this program",
 	Citation: "Yann LeCun, Léon Bottou, Yoshua Bengio, Patrick Haffner. Gradient-Based Learning Applied to Document " +
 		"Recognition. Proceedings of the IEEE, 1998.",
@@ -124,7 +125,7 @@ var emnistInfo = Info{
 		"the archive gzip.zip, which need not be unpacked\n" +
 		"a folder with gzip.zip, with emnist/gzip.zip, or with the files of gzip.zip in it or in emnist, gzip or raw\n" +
 		"For another split, add emnist-byclass, emnist-bymerge, emnist-letters, emnist-digits or emnist-mnist, such as\n" +
-		"--data-dir gzip.zip/emnist-letters",
+		"--data-dir gzip.zip/emnist-letters\n" + idxForms,
 	Source:  "https://www.nist.gov/itl/products-and-services/emnist-dataset (gzip.zip, 562 MB)",
 	Licence: "none stated with the files; not shipped with this program",
 	Citation: "Gregory Cohen, Saeed Afshar, Jonathan Tapson, André van Schaik. EMNIST: an extension of MNIST to " +
