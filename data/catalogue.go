@@ -30,6 +30,8 @@ type Info struct {
 
 	// Draws says that the program draws the images, in the number that is asked for.
 	Draws bool
+	// Domains are what may differ between the domains of the images, where there is a choice, the default first.
+	Domains []string
 	// Ordered says that there are published orders of its tasks.
 	Ordered bool
 	// Tasks is how many tasks a stream of it has by default; 0 is by the number of classes, up to ten.

@@ -57,6 +57,9 @@ func streamOptions(set *data.Set, c config.Config) stream.Options {
 			Float:      s.Shift.Pixels == config.PixelsFloat,
 		},
 	}
+	if o.Kind == "" && c.Data.Domains != "" {
+		o.Kind = config.KindDomains
+	}
 	if s.DropLast != nil {
 		o.DropLast = *s.DropLast
 	}
