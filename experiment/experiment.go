@@ -97,7 +97,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	}
 	set, err := data.Open(ctx, data.Spec{
 		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Seed: c.Data.Seed,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
 		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: o.Progress,
 	})
 	if err != nil {
