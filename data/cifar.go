@@ -32,6 +32,8 @@ var cifar100Info = Info{
 		"University of Toronto, 2009.",
 	Example: "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
 	open:    openCIFAR100,
+
+	KnownDigests: []string{"sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"},
 }
 
 const (
@@ -85,23 +87,16 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 		"Check --data-dir; `ocl data info cifar100` describes the files", shown(dir), cifarFolder, cifarArchive, found, hint)
 }
 
-// openFolder reads train.bin, test.bin and, where it is there, fine_label_names.txt.
+// openFolder reads train.bin, test.bin and, where it is there, fine_label_names.txt. The error joins those of the two
+// files of records.
 func (f cifarFormat) openFolder(dir string) (*Set, error) {
 	set := f.newSet()
+	var faults []error
 	for _, part := range f.parts(set) {
-		name := filepath.Join(dir, part.name)
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w. %s", shown(name), cause(err), cifarFetch)
-		}
-		info, err := file.Stat()
-		if err == nil {
-			err = f.read(part, shown(name), file, info.Size())
-		}
-		file.Close()
-		if err != nil {
-			return nil, err
-		}
+		faults = append(faults, f.readFile(part, filepath.Join(dir, part.name)))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	if file, err := os.Open(filepath.Join(dir, cifarNames)); err == nil {
 		defer file.Close()
@@ -110,6 +105,20 @@ func (f cifarFormat) openFolder(dir string) (*Set, error) {
 		}
 	}
 	return set, nil
+}
+
+// readFile reads the file of a part.
+func (f cifarFormat) readFile(part cifarPart, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w. %s", shown(name), cause(err), cifarFetch)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: %w. %s", shown(name), cause(err), cifarFetch)
+	}
+	return f.read(part, shown(name), file, info.Size())
 }
 
 // openArchive reads the official tar.gz without unpacking it.

@@ -78,6 +78,9 @@ func newImages(path string, f *os.File) (*Images, error) {
 	return m, nil
 }
 
+// Path is the file.
+func (m *Images) Path() string { return m.path }
+
 // Len is the number N of images, with those that were left out.
 func (m *Images) Len() int { return m.header.Images }
 
@@ -187,7 +190,7 @@ func sumOfMapped(b []byte) (sum [sha256.Size]byte, readable bool) {
 func (m *Images) Verify(ctx context.Context, progress func(done, total int)) []error {
 	var mu sync.Mutex
 	found := map[int]error{}
-	err := each(ctx, m.Len(), 0, m.image, progress, func(i int, buf []uint8) error {
+	err := Each(ctx, m.Len(), 0, m.image, progress, func(i int, buf []uint8) error {
 		if m.faultOf(i) >= 0 {
 			return nil
 		}
