@@ -38,7 +38,7 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 	r := &Report{}
 	if info.list != nil {
 		r.readFiles(ctx, info, spec)
-	} else if set, err := info.open(ctx, spec); err != nil {
+	} else if set, err := info.opened(ctx, spec); err != nil {
 		r.fault(err)
 	} else {
 		r.Images = set.Train.Len() + set.Test.Len()

@@ -16,7 +16,7 @@ func newData() *cobra.Command {
 		Example: `  ocl data list
   ocl data preview glyphs -o sheet.png`,
 	}
-	return group(cmd, newDataList(), newDataInfo(), newDataPreview(), newDataStreams())
+	return group(cmd, newDataList(), newDataInfo(), newDataPreview(), newDataStreams(), newDataCache())
 }
 
 // lookupData finds a data set, or says which name was probably meant.

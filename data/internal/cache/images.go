@@ -17,9 +17,6 @@ import (
 	"sync/atomic"
 )
 
-// cleanUp is the command that removes caches.
-const cleanUp = "ocl data cache clean"
-
 // Images are the images of a file. Methods may be called by several goroutines at once, except Close.
 type Images struct {
 	path    string
@@ -167,7 +164,7 @@ func (m *Images) check(i int, pixels []uint8) error {
 }
 
 func (m *Images) damaged(i int, how string) error {
-	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `%s`, then the same command again", m.path, i, how, ErrDamaged, cleanUp)
+	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `ocl data cache clean`, then the same command again", m.path, i, how, ErrDamaged)
 }
 
 // sumOfMapped is the SHA-256 of mapped bytes. Where the disk fails, or the file was cut after it was mapped, reading them
