@@ -12,11 +12,11 @@ import (
 func newData() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "List, describe and check data sets and kinds of streams, and draw sheets of images.",
+		Short: "List, describe, download and check data sets and kinds of streams, and draw sheets of images.",
 		Example: `  ocl data list
   ocl data preview glyphs -o sheet.png`,
 	}
-	return group(cmd, newDataList(), newDataInfo(), newDataVerify(), newDataPreview(), newDataStreams(), newDataCache())
+	return group(cmd, newDataList(), newDataInfo(), newDataFetch(), newDataVerify(), newDataPreview(), newDataStreams(), newDataCache())
 }
 
 // lookupData finds a data set, or says which name was probably meant.

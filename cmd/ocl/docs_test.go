@@ -118,7 +118,7 @@ func checkLine(args []string, whole bool) string {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
 		stop()
-	case path == "report", path == "bench engine", path == "data preview", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
+	case path == "report", path == "bench engine", path == "data preview", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
 		return "" // it writes, or takes its time
 	}
 	if code := execute(ctx, again, &out, &errs); code != exitDone && code != exitInterrupted {
