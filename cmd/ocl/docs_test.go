@@ -118,6 +118,8 @@ func checkLine(args []string, whole bool) string {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
 		stop()
+	case path == "data info" && cmd.Flags().Changed("stats"):
+		return "" // it reads files
 	case path == "report", path == "bench engine", path == "data preview", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
 		return "" // it writes, or takes its time
 	}
