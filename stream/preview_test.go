@@ -54,6 +54,7 @@ func TestPreviewShowsWhatIsDelivered(t *testing.T) {
 		"classes":     {Tasks: 4, Batch: 3},
 		"kept":        {Tasks: 4, Batch: 3, Keep: Range{2, 4}},
 		"noise":       {Batch: 3, Shift: Shift{Kinds: []string{"noise"}}},
+		"kept noise":  {Batch: 3, Keep: Range{3, 6}, Shift: Shift{Kinds: []string{"noise"}}},
 		"two kinds":   {Batch: 3, Shift: Shift{Kinds: []string{"occlusion", "noise"}, PerImage: true}},
 		"cross-image": {Batch: 3, Shift: Shift{Kinds: []string{"blur"}, CrossImage: true}},
 	} {
