@@ -39,6 +39,9 @@ type Info struct {
 	// Tasks is how many tasks a stream of it has by default; 0 is by the number of classes, up to ten.
 	Tasks int
 
+	// KnownDigests are the digests (see Set.Digest) of the official files; empty where none is known.
+	KnownDigests []string
+
 	// Of these two, a data set has one: list for image files, which are decoded into a cache, open for all others.
 	list func(context.Context, Spec) (*listing, error)
 	open func(context.Context, Spec) (*Set, error)
@@ -58,6 +61,9 @@ var catalogue = []Info{
 	mnistInfo,
 	npzInfo,
 }
+
+// Cached says that its images are decoded into a cache file.
+func (i Info) Cached() bool { return i.list != nil }
 
 // Catalogue returns all data sets, sorted by name.
 func Catalogue() []Info { return append([]Info(nil), catalogue...) }

@@ -61,7 +61,7 @@ func TestBadSpecs(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	set := openSmall(t, Spec{Name: "glyphs", Size: 16, TrainPerClass: 3, TestPerClass: 1})
-	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5, Columns: 2, Cell: 20})
+	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5, SheetOptions: SheetOptions{Columns: 2, Cell: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

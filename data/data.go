@@ -34,6 +34,15 @@ type Spec struct {
 	Progress func(what string, done, total int)
 }
 
+// progress tells of work of one kind; it does nothing if nobody listens.
+func (s Spec) progress(what string) func(done, total int) {
+	return func(done, total int) {
+		if s.Progress != nil {
+			s.Progress(what, done, total)
+		}
+	}
+}
+
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
 	Name        string

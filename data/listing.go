@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
 )
 
@@ -96,6 +97,11 @@ func (l *listing) open(ctx context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.halved(images, dropped)
+}
+
+// halved is the set with the images of all files but the dropped ones.
+func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 	set := l.set
 	set.C, set.H, set.W = 3, l.pictures.side, l.pictures.side
 	without := map[int]bool{}

@@ -57,20 +57,19 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 	if err != nil {
 		return nil, nil, err
 	}
-	images, err = cache.Open(ctx, cache.Spec{
-		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
-		Skip:   spec.SkipUnreadable,
-		Decode: func(i int, dst []uint8) error { return p.decode(i, dst) },
-		Progress: func(done, total int) {
-			if spec.Progress != nil {
-				spec.Progress(p.set+": images decoded", done, total)
-			}
-		},
-	})
+	images, err = cache.Open(ctx, p.cached(key, spec))
 	if err != nil {
 		return nil, nil, err
 	}
 	return images, images.Faults(), nil
+}
+
+// cached describes the cache file of a key.
+func (p pictures) cached(key string, spec Spec) cache.Spec {
+	return cache.Spec{
+		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
+		Skip: spec.SkipUnreadable, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
+	}
 }
 
 // place is where file i lies: below the root, or anywhere if a list has an absolute path.

@@ -16,57 +16,86 @@ import (
 type PreviewOptions struct {
 	Samples int  // images per class; default 8, fewer where the set has fewer
 	Classes int  // classes from the first on; default all, at most 200
-	Columns int  // blocks of classes side by side; default so that the sheet is about square
-	Cell    int  // smallest side of an image on the sheet, in pixels; default 40
 	Test    bool // images of the test half
+	SheetOptions
+}
+
+// SheetOptions say how a sheet is laid out; the zero value is a good layout.
+type SheetOptions struct {
+	Columns int // blocks of rows side by side; default so that the sheet is about square
+	Cell    int // smallest side of an image on the sheet, in pixels; default 40
+}
+
+// Row is a line of a sheet: a label and images after it, uint8 [C,H,W] of the set.
+type Row struct {
+	Label  string
+	Images [][]uint8
 }
 
 // Preview draws a contact sheet: a row of images for each class with its name before it. The images are the first of
-// their class, enlarged by whole factors without smoothing, so that every pixel can be seen.
+// their class.
 func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 	split := set.Train
 	if opts.Test {
 		split = set.Test
 	}
 	classes := min(orValue(opts.Classes, min(set.Classes, 200)), set.Classes)
-	samples := orValue(opts.Samples, 8)
-	rows, most := firstOfClass(split, classes, samples)
-	samples = min(samples, most)
-	scale := max(1, (orValue(opts.Cell, 40)+max(set.H, set.W)-1)/max(set.H, set.W))
-	w, h := set.W*scale, set.H*scale
+	rows := make([]Row, classes)
+	for k, of := range firstOfClass(split, classes, orValue(opts.Samples, 8)) {
+		images, err := set.Take(split, of)
+		if err != nil {
+			return nil, err
+		}
+		rows[k] = Row{set.ClassName(k), images}
+	}
+	return set.Sheet(rows, opts.SheetOptions)
+}
+
+// Take returns the images of a half at some places, which the caller must not change.
+func (s *Set) Take(half Split, at []int32) ([][]uint8, error) {
+	images := make([][]uint8, len(at))
+	for k, i := range at {
+		var err error
+		if images[k], err = half.Images.Image(int(i), make([]uint8, s.ImageLen())); err != nil {
+			return nil, err
+		}
+	}
+	return images, nil
+}
+
+// Sheet draws rows of images of the set. Images are enlarged by whole factors without smoothing, so that every pixel can
+// be seen.
+func (s *Set) Sheet(rows []Row, o SheetOptions) (image.Image, error) {
+	scale := max(1, (orValue(o.Cell, 40)+max(s.H, s.W)-1)/max(s.H, s.W))
+	w, h := s.W*scale, s.H*scale
 	face, err := labelFace()
 	if err != nil {
 		return nil, fmt.Errorf("data: preview: %w", err)
 	}
-	label := 0
-	for k := range classes {
-		label = max(label, font.MeasureString(face, set.ClassName(k)).Ceil())
+	label, samples := 0, 0
+	for _, row := range rows {
+		label = max(label, font.MeasureString(face, row.Label).Ceil())
+		samples = max(samples, len(row.Images))
 	}
 	const gap, margin = 4, 16
 	label += 2 * gap
 	block := label + samples*(w+gap) + 2*margin
-	columns := opts.Columns
+	columns := o.Columns
 	if columns <= 0 {
-		for columns = 1; columns*columns*block < classes*(h+gap) && columns < classes; columns++ {
+		for columns = 1; columns*columns*block < len(rows)*(h+gap) && columns < len(rows); columns++ {
 		}
 	}
-	perColumn := (classes + columns - 1) / columns
+	perColumn := (len(rows) + columns - 1) / columns
 	sheet := image.NewRGBA(image.Rect(0, 0, columns*block, 2*margin+perColumn*(h+gap)))
 	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(color.Gray{250}), image.Point{}, draw.Src)
 	text := font.Drawer{Dst: sheet, Src: image.NewUniform(color.Gray{30}), Face: face}
-	buf := make([]uint8, set.ImageLen())
 	ascent := face.Metrics().CapHeight.Ceil()
 	for k, row := range rows {
 		x, y := k/perColumn*block+margin, margin+k%perColumn*(h+gap)
-		name := set.ClassName(k)
-		text.Dot = fixed.P(x+label-2*gap-font.MeasureString(face, name).Ceil(), y+(h+ascent)/2)
-		text.DrawString(name)
-		for s, i := range row {
-			pixels, err := split.Images.Image(i, buf)
-			if err != nil {
-				return nil, err
-			}
-			set.paste(sheet, image.Pt(x+label+s*(w+gap), y), pixels, scale)
+		text.Dot = fixed.P(x+label-2*gap-font.MeasureString(face, row.Label).Ceil(), y+(h+ascent)/2)
+		text.DrawString(row.Label)
+		for i, pixels := range row.Images {
+			s.paste(sheet, image.Pt(x+label+i*(w+gap), y), pixels, scale)
 		}
 	}
 	return sheet, nil
@@ -79,16 +108,15 @@ func orValue(v, def int) int {
 	return v
 }
 
-// firstOfClass returns the indices of the first images of each class, and the length of the longest row.
-func firstOfClass(split Split, classes, samples int) (rows [][]int, most int) {
-	rows = make([][]int, classes)
+// firstOfClass returns the places of the first images of each class.
+func firstOfClass(split Split, classes, samples int) [][]int32 {
+	rows := make([][]int32, classes)
 	for i, y := range split.Y {
 		if int(y) < classes && len(rows[y]) < samples {
-			rows[y] = append(rows[y], i)
-			most = max(most, len(rows[y]))
+			rows[y] = append(rows[y], int32(i))
 		}
 	}
-	return rows, most
+	return rows
 }
 
 // labelFace is large enough to be read beside an image and holds Latin, Greek and Cyrillic.

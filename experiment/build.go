@@ -24,12 +24,10 @@ type view interface {
 
 // newStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
 func newStream(set *data.Set, c config.Config) (view, error) {
-	keep, err := stream.Protocol(c.Protocol, c.Stream.Tasks)
+	o, err := keptOptions(set, c)
 	if err != nil {
 		return nil, err
 	}
-	o := streamOptions(set, c)
-	o.Keep = keep
 	name := c.Methods[0]
 	if !infoOf(name).Offline {
 		return stream.Split(set, o)
@@ -41,6 +39,13 @@ func newStream(set *data.Set, c config.Config) (view, error) {
 	}
 	options := c.Method[name]
 	return tasks.Offline(options[method.Epochs].(int), options[method.Batch].(int), *c.Stream.DropLast)
+}
+
+// keptOptions are streamOptions with the tasks that the protocol keeps.
+func keptOptions(set *data.Set, c config.Config) (o stream.Options, err error) {
+	o = streamOptions(set, c)
+	o.Keep, err = stream.Protocol(c.Protocol, o.Tasks)
+	return o, err
 }
 
 // streamOptions are those of a config, whose order may be the published one that belongs to the seed.

@@ -95,15 +95,20 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	if err := check(c, o); err != nil {
 		return nil, err
 	}
-	set, err := data.Open(ctx, data.Spec{
-		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
-		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: o.Progress,
-	})
+	set, err := OpenData(ctx, c, o.Progress)
 	if err != nil {
 		return nil, err
 	}
 	return plan(c, o, set)
+}
+
+// OpenData opens the data of a config.
+func OpenData(ctx context.Context, c config.Config, progress func(what string, done, total int)) (*data.Set, error) {
+	return data.Open(ctx, data.Spec{
+		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
+		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: progress,
+	})
 }
 
 // With is another experiment over the data that x has opened. Its config has the same keys of data.

@@ -119,16 +119,20 @@ func (s *Tasks) shift(h *half, list int) (*shift.Images, error) {
 	if h.shifted[list] != nil {
 		return h.shifted[list], nil
 	}
-	images := h.lists[list]
-	o, task := s.opts.Shift, s.original[list]
-	out, err := shift.Apply(context.Background(), shift.Task{
-		Shape: [3]int{s.set.C, s.set.H, s.set.W}, N: len(images),
-		At:    func(i int, buf []uint8) ([]uint8, error) { return h.from.Images.Image(int(images[i]), buf) },
-		Index: func(i int) int { return int(images[i]) },
-	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Float: o.Float, Seed: s.opts.Seed, Task: task, Half: h.name})
+	out, err := s.disturbed(h, h.lists[list], s.original[list], s.opts.Shift.Float)
 	if err != nil {
 		return nil, err
 	}
 	h.shifted[list] = out
 	return out, nil
+}
+
+// disturbed are images of a half as a task of the whole stream shows them.
+func (s *Tasks) disturbed(h *half, images []int32, task int, float bool) (*shift.Images, error) {
+	o := s.opts.Shift
+	return shift.Apply(context.Background(), shift.Task{
+		Shape: [3]int{s.set.C, s.set.H, s.set.W}, N: len(images),
+		At:    func(i int, buf []uint8) ([]uint8, error) { return h.from.Images.Image(int(images[i]), buf) },
+		Index: func(i int) int { return int(images[i]) },
+	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Float: float, Seed: s.opts.Seed, Task: task, Half: h.name})
 }

@@ -138,6 +138,7 @@ type dataJSON struct {
 	Test        *int   `json:"test"`
 	Shape       string `json:"shape"`
 	NeedsDir    bool   `json:"needs_dir"`     // --data-dir is needed
+	Cached      bool   `json:"cached"`        // its images are decoded into a cache
 	MinSize     *int   `json:"min_size"`      // bounds of data.size, of drawn images
 	MaxSize     *int   `json:"max_size"`      //
 	MaxPerClass *int   `json:"max_per_class"` // of data.train_per_class and data.test_per_class
@@ -157,7 +158,7 @@ func newDataJSON(i data.Info) dataJSON {
 	}
 	return dataJSON{
 		Name: i.Name, Title: i.Title, Summary: i.Summary, Classes: known(i.Classes), Train: known(i.Train), Test: known(i.Test), Shape: i.Shape,
-		NeedsDir: i.NeedsDir, MinSize: known(i.MinSize), MaxSize: known(i.MaxSize), MaxPerClass: known(i.MaxPerClass),
+		NeedsDir: i.NeedsDir, Cached: i.Cached(), MinSize: known(i.MinSize), MaxSize: known(i.MaxSize), MaxPerClass: known(i.MaxPerClass),
 		Layout: i.Layout, Source: i.Source, Licence: i.Licence, Citation: i.Citation, Example: i.Example,
 	}
 }

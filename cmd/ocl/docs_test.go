@@ -100,8 +100,15 @@ func checkLine(args []string, whole bool) string {
 		return "there is no such command"
 	case help, !whole && (path == "run" || len(given) == 0):
 		return ""
-	case path == "run": // the config that it would have
+	case path == "run", path == "data preview": // the config that it would have
 		again = []string{"config", "show"}
+		if path == "data preview" {
+			again = append(again, "--data", given[0])
+			if shift := cmd.Flags().Lookup("shift"); shift.Changed { // the first of several
+				first, _, _ := strings.Cut(shift.Value.String(), ",")
+				setFlag(shift, first)
+			}
+		}
 		show := newConfigShow().Flags()
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			switch list, many := f.Value.(pflag.SliceValue); {
@@ -118,7 +125,9 @@ func checkLine(args []string, whole bool) string {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
 		stop()
-	case path == "report", path == "bench engine", path == "data preview", strings.HasPrefix(path, "completion"):
+	case path == "data info" && cmd.Flags().Changed("stats"):
+		return "" // it reads files
+	case path == "report", path == "bench engine", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
 		return "" // it writes, or takes its time
 	}
 	if code := execute(ctx, again, &out, &errs); code != exitDone && code != exitInterrupted {
@@ -170,7 +179,7 @@ func wordsOf(text string) (args []string, fault string) {
 		if p, known := placeholders[a]; known {
 			a = p
 		}
-		if a == "NAME" {
+		if a == "NAME" || a == "NAME..." {
 			a = map[bool]string{true: "glyphs", false: "er"}[slices.Contains(out, "data")]
 			if slices.Contains(out, "--tricks") {
 				a = "rv"

@@ -84,6 +84,10 @@ func TestShownIsRunAgain(t *testing.T) {
 	other := map[string]string{ // a value that is not the default
 		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "stream.kind": "domains", "data.train_per_class": "7", "data.test_per_class": "7", "stream.tasks": "20",
 		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.mean": "0.5,0.25,1e-3",
+		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "stream.task_classes": "10,50,40", "stream.task_signals": "false", "stream.blurry": "0.25",
+		"stream.long_tail": "0.01", "stream.class_counts": "1,2,3", "stream.shift.kind": "blur+noise", "stream.shift.noise_strengths": "0,0.5",
+		"stream.shift.occlusion_strengths": "0,0.25", "stream.shift.blur_strengths": "0,1.5", "stream.shift.occlusion": "per-image",
+		"stream.shift.blur": "cross-image", "stream.shift.pixels": "float",
 		"stream.std": "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
 		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "replay.kdc_star": "authors", "network.name": "mlp", "network.width": "3",
 		"network.hidden": "9", "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
@@ -92,7 +96,12 @@ func TestShownIsRunAgain(t *testing.T) {
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
-		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"}, "methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
+		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"},
+		"stream.task_classes": {"--tasks", "3"}, "stream.task_signals": {"--method", "er"},
+		"stream.shift.noise_strengths": {"--shift", "noise"}, "stream.shift.occlusion_strengths": {"--shift", "occlusion"},
+		"stream.shift.blur_strengths": {"--shift", "blur"}, "stream.shift.occlusion": {"--shift", "occlusion"}, "stream.shift.blur": {"--shift", "blur"},
+		"stream.shift.pixels": {"--shift", "noise"},
+		"methods":             {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
 	}
 	show := func(args ...string) string {
 		t.Helper()

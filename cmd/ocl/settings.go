@@ -27,10 +27,17 @@ type configFlags struct {
 	flags *pflag.FlagSet
 	file  string
 	set   []string
+	// settle changes the config after the file was read and before the flags are; nil changes nothing.
+	settle func(*config.Config)
 }
 
 // addConfigFlags defines them on cmd, in the order of the keys.
 func addConfigFlags(cmd *cobra.Command) *configFlags {
+	return addSomeConfigFlags(cmd, func(config.Key) bool { return true })
+}
+
+// addSomeConfigFlags defines the flags of some keys. --config and --set take all keys.
+func addSomeConfigFlags(cmd *cobra.Command, wanted func(config.Key) bool) *configFlags {
 	c := &configFlags{flags: cmd.Flags()}
 	c.flags.SortFlags = false
 	c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; flags override it")
@@ -38,7 +45,7 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 	annotate(c.flags, groupConfig, map[string]string{"config": "FILE", "set": "KEY=VALUE"})
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
 		for _, k := range config.Keys() {
-			if k.Flag != "" && k.Group == group {
+			if k.Flag != "" && k.Group == group && wanted(k) {
 				addKey(cmd, k)
 			}
 		}
@@ -110,6 +117,9 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 			faults = append(faults, err) // and those of what could be read, below
 		}
 	}
+	if c.settle != nil {
+		c.settle(&cfg)
+	}
 	var given []struct{ flag, key string }
 	set := func(flag, key, value string) {
 		if err := schema.Set(&cfg, key, value); err != nil {
@@ -119,7 +129,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 		given = append(given, struct{ flag, key string }{flag, key})
 	}
 	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag); k.Flag != "" && f.Changed {
+		if f := c.flags.Lookup(k.Flag); k.Flag != "" && f != nil && f.Changed {
 			set(k.Flag, k.Name, f.Value.String())
 		}
 	}

@@ -55,7 +55,7 @@ type builder struct {
 
 // fill writes the whole file.
 func (b *builder) fill(ctx context.Context, key string, f *os.File) error {
-	err := each(ctx, b.N, b.Workers, int(b.image), b.Progress, func(i int, buf []uint8) error { return b.add(f, i, buf) })
+	err := Each(ctx, b.N, b.Workers, int(b.image), b.Progress, func(i int, buf []uint8) error { return b.add(f, i, buf) })
 	if err != nil {
 		return err
 	}

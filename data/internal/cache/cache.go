@@ -111,6 +111,16 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	return m, err
 }
 
+// Find maps the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
+// would build it again, or cannot.
+func Find(s Spec) (*Images, error) {
+	dir, err := orDir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(filepath.Join(dir, keyOf(s.Key)+fileSuffix))
+}
+
 // keyOf is the SHA-256 of a key in hexadecimal digits.
 func keyOf(key string) string {
 	sum := sha256.Sum256([]byte(key))

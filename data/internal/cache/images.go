@@ -17,9 +17,6 @@ import (
 	"sync/atomic"
 )
 
-// cleanUp is the command that removes caches.
-const cleanUp = "ocl data cache clean"
-
 // Images are the images of a file. Methods may be called by several goroutines at once, except Close.
 type Images struct {
 	path    string
@@ -77,6 +74,9 @@ func newImages(path string, f *os.File) (*Images, error) {
 	}
 	return m, nil
 }
+
+// Path is the file.
+func (m *Images) Path() string { return m.path }
 
 // Len is the number N of images, with those that were left out.
 func (m *Images) Len() int { return m.header.Images }
@@ -164,7 +164,7 @@ func (m *Images) check(i int, pixels []uint8) error {
 }
 
 func (m *Images) damaged(i int, how string) error {
-	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `%s`, then the same command again", m.path, i, how, ErrDamaged, cleanUp)
+	return fmt.Errorf("data: cache: %s: image %d: %s, so %w. Run `ocl data cache clean`, then the same command again", m.path, i, how, ErrDamaged)
 }
 
 // sumOfMapped is the SHA-256 of mapped bytes. Where the disk fails, or the file was cut after it was mapped, reading them
@@ -187,7 +187,7 @@ func sumOfMapped(b []byte) (sum [sha256.Size]byte, readable bool) {
 func (m *Images) Verify(ctx context.Context, progress func(done, total int)) []error {
 	var mu sync.Mutex
 	found := map[int]error{}
-	err := each(ctx, m.Len(), 0, m.image, progress, func(i int, buf []uint8) error {
+	err := Each(ctx, m.Len(), 0, m.image, progress, func(i int, buf []uint8) error {
 		if m.faultOf(i) >= 0 {
 			return nil
 		}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/data"
+)
+
+func newDataCache() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "List and remove the files of decoded images.",
+		Example: `  ocl data cache list
+  ocl data cache clean --older-than 30`,
+		Long: "Data sets of image files are decoded once, into a file in the folder that OCL_CACHE names, or in ocl in your folder of " +
+			"caches. A file that is removed is made again when its data set is next used.",
+	}
+	return group(cmd, newDataCacheList(), newDataCacheClean())
+}
+
+func newDataCacheList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the files of decoded images: data set, images, size, age, state and source.",
+		Example: `  ocl data cache list
+  ocl data cache list --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := data.CacheDir()
+			if err != nil {
+				return err
+			}
+			list, err := data.Caches()
+			if asJSON {
+				return errors.Join(printJSON(cmd.OutOrStdout(), cachesJSON{dir, each(list, newCacheJSON)}), err)
+			}
+			return errors.Join(writeCaches(cmd.OutOrStdout(), dir, list), err)
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+func newDataCacheClean() *cobra.Command {
+	var (
+		days   int
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "clean [NAME...]",
+		Short: "Remove the files of decoded images, all or those of some data sets.",
+		Example: `  ocl data cache clean
+  ocl data cache clean glyphs npz
+  ocl data cache clean --older-than 30`,
+		Long: "Damaged files belong to no data set; they go if no NAME is given. What killed builds have left always goes. A file that " +
+			"is being made stays. On Windows, a file that another ocl uses stays too, and is named.",
+		Args: func(_ *cobra.Command, args []string) error {
+			for _, name := range args {
+				if _, err := lookupData(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return data.Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if days < 0 {
+				return usage(fmt.Errorf("--older-than: %d is out of range. Use a number of days, or 0 for all files", days))
+			}
+			before := time.Now().AddDate(0, 0, -days)
+			gone, err := data.CleanCaches(func(f data.CacheFile) bool {
+				return (len(names) == 0 || slices.Contains(names, f.Name)) && (days == 0 || f.Made.Before(before))
+			})
+			if asJSON {
+				return errors.Join(printJSON(cmd.OutOrStdout(), each(gone, newCacheJSON)), err)
+			}
+			return errors.Join(writeCleaned(cmd.OutOrStdout(), gone), err)
+		},
+	}
+	cmd.Flags().IntVar(&days, "older-than", 0, "only files that were made more than so many days ago")
+	annotate(cmd.Flags(), "Flags", map[string]string{"older-than": "DAYS"})
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// cachesJSON is what `ocl data cache list --json` prints.
+type cachesJSON struct {
+	Folder string      `json:"folder"`
+	Files  []cacheJSON `json:"files"`
+}
+
+// cacheJSON describes a file of decoded images. A damaged one has only path, bytes, made and fault.
+type cacheJSON struct {
+	Path    string    `json:"path"`
+	Name    string    `json:"name"`   // of the data set
+	Source  string    `json:"source"` // folder of the image files
+	Images  int       `json:"images"`
+	LeftOut int       `json:"left_out"` // images that cannot be read
+	Shape   [3]int    `json:"shape"`
+	Bytes   int64     `json:"bytes"`
+	Made    time.Time `json:"made"`
+	Fault   string    `json:"fault"`
+}
+
+func newCacheJSON(f data.CacheFile) cacheJSON {
+	return cacheJSON{f.Path, f.Name, f.Source, f.Images, f.Faults, f.Shape, f.Bytes, f.Made.UTC(), f.Fault}
+}
+
+// writeCaches prints a table of the files, their folder and how much room they take.
+func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(w, "no files of decoded images in %s\n", dir)
+		return err
+	}
+	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
+	for _, f := range list {
+		row := []string{"?", "?", "?", byteCount(f.Bytes), f.Made.Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
+		if f.Fault == "" {
+			row[0], row[1] = f.Name, thousands(int64(f.Images))
+			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])
+			row[5], row[6] = "good", printable(f.Source)
+		}
+		if f.Faults > 0 {
+			row[5] = thousands(int64(f.Faults)) + " left out"
+		}
+		t.rows = append(t.rows, row)
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", plural(len(list), "file", "files"), byteCount(room(list)), dir)
+	return err
+}
+
+// writeCleaned prints what was removed.
+func writeCleaned(w io.Writer, gone []data.CacheFile) error {
+	var b strings.Builder
+	for _, f := range gone {
+		what := fmt.Sprintf("%s, %s", f.Name, plural(f.Images, "image", "images"))
+		if f.Fault != "" {
+			what = printable(f.Fault)
+		}
+		fmt.Fprintf(&b, "removed %s (%s, %s)\n", f.Path, what, byteCount(f.Bytes))
+	}
+	fmt.Fprintf(&b, "%s removed, %s freed\n", plural(len(gone), "file", "files"), byteCount(room(gone)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// room is how many bytes files take together.
+func room(list []data.CacheFile) (sum int64) {
+	for _, f := range list {
+		sum += f.Bytes
+	}
+	return sum
+}

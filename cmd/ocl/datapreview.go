@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment"
+	"ocl/stream"
+)
+
+// sheetQuality is that of a sheet in a JPEG file: edges of text stay sharp.
+const sheetQuality = 88
+
+// previewFlags are the flags of `ocl data preview`.
+type previewFlags struct {
+	config  *configFlags
+	out     string
+	samples int
+	classes int
+	test    bool
+	same    bool
+}
+
+func newDataPreview() *cobra.Command {
+	var f previewFlags
+	cmd := &cobra.Command{
+		Use:   "preview NAME",
+		Short: "Draw a sheet of images: a row for each class, or for each task of a stream.",
+		Example: `  ocl data preview glyphs -o sheet.png
+  ocl data preview cifar100 --data-dir DIR --test
+  ocl data preview glyphs --tasks 20
+  ocl data preview glyphs --stream domains --samples 12
+  ocl data preview cifar100 --data-dir DIR --shift noise,occlusion,blur --samples 3 -o shift.jpg`,
+		Long: "Rows are tasks if a flag or a config says something about the stream; the flags are those of `ocl run`. The images are " +
+			"then the first ones that a learner gets. Several disturbances with commas between them stand side by side.\n" +
+			"A disturbance can be seen best where all tasks show the same images, so they do with --shift, although those of a run " +
+			"differ; --same=false shows the own images of each task.",
+		Args:              exactly("NAME"),
+		ValidArgsFunction: completeFirst(data.Names),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.preview(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.out, "out", "o", "", "PNG or JPEG file to write (default <name>.png)")
+	flags.IntVar(&f.samples, "samples", 8, "images in a row")
+	flags.IntVar(&f.classes, "classes", 0, "number of classes, from the first on, if rows are classes (default: all, at most 200)")
+	flags.BoolVar(&f.test, "test", false, "draw test images instead of training images")
+	flags.BoolVar(&f.same, "same", true, "with --shift, show the same images in every task")
+	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": ""})
+	f.config = addSomeConfigFlags(cmd, seenInPreview)
+	_ = cmd.MarkFlagFilename("out", "png", "jpg", "jpeg")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+	return cmd
+}
+
+// seenInPreview says whether a key has a flag here: those of data and stream, but for the data set, which is a word.
+func seenInPreview(k config.Key) bool {
+	return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" || strings.HasPrefix(k.Name, "stream.") || k.Name == "protocol" || k.Name == "seed"
+}
+
+// ofTasks says whether the command line says something about the stream.
+func (f *previewFlags) ofTasks(cmd *cobra.Command) bool {
+	is := f.config.file != ""
+	for _, pair := range f.config.set {
+		is = is || !strings.HasPrefix(strings.TrimSpace(pair), "data.")
+	}
+	for _, k := range config.Keys() {
+		if flag := cmd.Flags().Lookup(k.Flag); flag != nil && k.Flag != "" && flag.Changed && !strings.HasPrefix(k.Name, "data.") {
+			is = true
+		}
+	}
+	return is
+}
+
+func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
+	if _, err := lookupData(name); err != nil {
+		return err
+	}
+	tasks := f.ofTasks(cmd)
+	switch {
+	case f.samples < 1 || f.classes < 0:
+		return usage(fmt.Errorf("%s: --samples %d or --classes %d is out of range. Use at least 1 sample, and at least 0 classes", pathOf(cmd), f.samples, f.classes))
+	case tasks && f.classes > 0:
+		return usage(fmt.Errorf("%s: --classes is given, but each row is a task. Remove --classes, or the flags of the stream", pathOf(cmd)))
+	case cmd.Flags().Changed("same") && cmd.Flags().Lookup("shift").Value.String() == "" && f.config.file == "":
+		return usage(fmt.Errorf("%s: --same is given, but the images of a task are only disturbed with --shift. Add --shift, or remove --same", pathOf(cmd)))
+	}
+	if f.out == "" {
+		f.out = name + ".png"
+	}
+	if ext := strings.ToLower(filepath.Ext(f.out)); ext != ".png" && ext != ".jpg" && ext != ".jpeg" {
+		return usage(fmt.Errorf("%s: -o %s is neither a PNG nor a JPEG file. Use a name that ends in .png or .jpg", pathOf(cmd), f.out))
+	}
+	configs, err := f.configs(cmd, name)
+	if err != nil {
+		return err
+	}
+	show := newOpening(cmd.ErrOrStderr())
+	draw := f.classSheet
+	if tasks {
+		draw = f.taskSheet
+	}
+	sheet, err := draw(cmd.Context(), configs, show.work)
+	show.end()
+	if errors.Is(err, experiment.ErrUnfit) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeSheet(sheet, f.out); err != nil {
+		return fmt.Errorf("%s: %w", pathOf(cmd), err)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), f.out)
+	return err
+}
+
+// configs are those of the streams to draw, one for each disturbance that --shift lists. They have the network that takes
+// images of all sizes, as none is trained.
+func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config, error) {
+	f.config.settle = func(c *config.Config) {
+		c.Data.Name, c.Network.Name = name, "mlp"
+	}
+	shift := cmd.Flags().Lookup("shift")
+	var list []config.Config
+	for _, kinds := range strings.Split(shift.Value.String(), ",") {
+		if shift.Changed {
+			setFlag(shift, kinds)
+		}
+		c, err := f.config.config(cmd.ErrOrStderr())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// setFlag gives a flag of a key another value.
+func setFlag(f *pflag.Flag, value string) {
+	if err := f.Value.Set(value); err != nil {
+		panic(err) // a settingValue takes all text
+	}
+}
+
+// taskSheet has a row for each task of each stream.
+func (f *previewFlags) taskSheet(ctx context.Context, configs []config.Config, progress func(string, int, int)) (image.Image, error) {
+	return experiment.Preview(ctx, configs, stream.PreviewOptions{Samples: f.samples, Test: f.test, Same: f.same}, progress)
+}
+
+// classSheet has a row for each class.
+func (f *previewFlags) classSheet(ctx context.Context, configs []config.Config, progress func(string, int, int)) (image.Image, error) {
+	set, err := experiment.OpenData(ctx, configs[0], progress)
+	if err != nil {
+		return nil, err
+	}
+	return data.Preview(set, data.PreviewOptions{Samples: f.samples, Classes: f.classes, Test: f.test})
+}
+
+// writeSheet writes a sheet as its name says: PNG, or JPEG.
+func writeSheet(sheet image.Image, name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("%w. Use -o to choose a file that can be written", err)
+	}
+	if strings.EqualFold(filepath.Ext(name), ".png") {
+		err = png.Encode(file, sheet)
+	} else {
+		err = jpeg.Encode(file, sheet, &jpeg.Options{Quality: sheetQuality})
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("%s is incomplete: %w. Make room on the disk and try again", name, err)
+	}
+	return nil
+}

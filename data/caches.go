@@ -1,0 +1,18 @@
+package data
+
+import "ocl/data/internal/cache"
+
+// CacheFile describes a file of decoded images.
+type CacheFile = cache.Entry
+
+// CacheDir is the folder of the files of decoded images: $OCL_CACHE, or ocl in the user's cache folder. It may not exist.
+func CacheDir() (string, error) { return cache.Dir() }
+
+// Caches lists the files of decoded images in [CacheDir].
+func Caches() ([]CacheFile, error) { return cache.List("") }
+
+// CleanCaches removes those that remove wants, and what killed builds have left; a file that is being built stays. It
+// returns what was removed. The error joins those of files that could not be removed.
+func CleanCaches(remove func(CacheFile) bool) ([]CacheFile, error) {
+	return cache.Clean("", func(f CacheFile) bool { return !remove(f) })
+}

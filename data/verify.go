@@ -1,0 +1,179 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"ocl/data/internal/cache"
+)
+
+// Report is what [Verify] has found.
+type Report struct {
+	Images int      // that were checked
+	Faults []error  // what is wrong with files, images, counts and the cache, each in one line
+	Notes  []string // what is worth knowing and is no fault, a sentence each
+	Digest string   // of the set; "" if a fault keeps it from being known
+}
+
+// Verify checks all files and images of the data set that spec names, whatever part of it spec asks for, and reports all
+// faults that it can find and not only the first. Image files are decoded anew, without their cache; a cache that exists
+// is then held against them. Other data sets are read as [Open] does, which checks all of them.
+//
+// Counts and images decide: a digest that is not known is a note. The error is not about the data: spec names no data set,
+// or ctx has ended.
+func Verify(ctx context.Context, spec Spec) (Report, error) {
+	info, err := Lookup(spec.Name)
+	if err != nil {
+		return Report{}, err
+	}
+	spec.TrainPerClass, spec.TestPerClass, spec.Channels = 0, 0, 0
+	if err := info.check(spec); err != nil {
+		return Report{}, fmt.Errorf("data: %s: %w", spec.Name, err)
+	}
+	r := &Report{}
+	if info.list != nil {
+		r.readFiles(ctx, info, spec)
+	} else if set, err := info.opened(ctx, spec); err != nil {
+		r.fault(err)
+	} else {
+		r.Images = set.Train.Len() + set.Test.Len()
+		r.hold(info, set)
+	}
+	if ctx.Err() != nil {
+		return Report{}, fmt.Errorf("data: %s: the check was stopped: %w", spec.Name, ctx.Err())
+	}
+	return *r, nil
+}
+
+// fault adds an error, or those that it joins.
+func (r *Report) fault(err error) {
+	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost one, of errors.Join, is split
+		var lines []string
+		for _, e := range many.Unwrap() {
+			lines = append(lines, e.Error())
+		}
+		if err.Error() == strings.Join(lines, "\n") { // and not of fmt.Errorf
+			r.Faults = append(r.Faults, many.Unwrap()...)
+			return
+		}
+	}
+	r.Faults = append(r.Faults, err)
+}
+
+// note adds a sentence.
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// hold compares the counts and the digest of a set that could be read with the published ones.
+func (r *Report) hold(info Info, set *Set) {
+	r.Notes = append(r.Notes, set.Notes...)
+	for _, half := range []struct {
+		name      string
+		has, want int
+	}{{"training", set.Train.Len(), info.Train}, {"test", set.Test.Len(), info.Test}} {
+		if half.want > 0 && half.has != half.want && !set.Incomplete {
+			r.fault(fmt.Errorf("the %s half has %s images instead of %s. Get the files again", half.name, thousands(int64(half.has)), thousands(int64(half.want))))
+		}
+	}
+	var err error
+	if r.Digest, err = digest(set); err != nil {
+		r.fault(err)
+		return
+	}
+	switch {
+	case slices.Contains(info.KnownDigests, r.Digest):
+		r.note("the digest is that of the official files")
+	case len(info.KnownDigests) > 0:
+		r.note("the digest is not that of the official files: the images may be theirs in another order, or encoded anew. Streams of them differ from those of the official files")
+	}
+}
+
+// readFiles decodes every image file, and then checks the cache.
+func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
+	l, err := info.list(ctx, spec)
+	if err != nil {
+		r.fault(err)
+		return
+	}
+	p := l.pictures
+	d := decoded{sums: make([][sha256.Size]byte, p.images()), errs: make([]error, p.images())}
+	err = cache.Each(ctx, p.images(), 0, 3*p.side*p.side, spec.progress(p.set+": images decoded"), func(i int, buf []uint8) error {
+		if d.errs[i] = p.decode(i, buf); d.errs[i] == nil {
+			d.sums[i] = sha256.Sum256(buf)
+		}
+		return nil
+	})
+	if err != nil {
+		return // ctx has ended
+	}
+	r.Images = p.images()
+	for _, err := range d.errs {
+		if err != nil {
+			r.fault(err)
+		}
+	}
+	if len(r.Faults) == 0 {
+		if set, err := l.halved(d, nil); err != nil {
+			r.fault(err)
+		} else {
+			r.hold(info, set)
+		}
+	}
+	r.holdCache(ctx, p, spec, d)
+}
+
+// holdCache compares the cache of the files, if there is one, with what was decoded just now.
+func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded) {
+	key, err := p.key()
+	if err != nil {
+		return // a file is missing, which is reported, so there is no cache of these files
+	}
+	spec.SkipUnreadable = true // a cache without them is no fault of the cache
+	images, err := cache.Find(p.cached(key, spec))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.note("there is no cache of the decoded images yet: the first run makes it")
+		return
+	case err != nil:
+		r.note("%v. The next run makes the cache again", err)
+		return
+	}
+	defer images.Close()
+	r.note("the cache of the decoded images was checked: %s", images.Path())
+	before := len(r.Faults)
+	for _, err := range images.Verify(ctx, spec.progress(p.set+": cached images checked")) {
+		r.fault(err)
+	}
+	if len(r.Faults) > before {
+		return
+	}
+	left := map[int]bool{}
+	for _, f := range images.Faults() {
+		left[f.Image] = true
+	}
+	for i, name := range p.files {
+		if d.errs[i] == nil && !left[i] && images.Sum(i) != d.sums[i] {
+			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", shown(name), p.set))
+		}
+	}
+}
+
+// decoded is what is known of image files that were decoded and not kept.
+type decoded struct {
+	sums [][sha256.Size]byte
+	errs []error
+}
+
+func (d decoded) Len() int                    { return len(d.sums) }
+func (d decoded) Sum(i int) [sha256.Size]byte { return d.sums[i] }
+
+// Image is an error: the pixels were not kept.
+func (d decoded) Image(i int, _ []uint8) ([]uint8, error) {
+	return nil, fmt.Errorf("image %d was checked and not kept", i)
+}

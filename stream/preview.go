@@ -1,0 +1,91 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/data"
+)
+
+// PreviewOptions say which images a preview shows.
+type PreviewOptions struct {
+	Samples int  // images of each task, at least 1
+	Test    bool // of the test sets, and not of the training images
+	Same    bool // in a stream of the kind shift: the same images in every task, so that only the disturbance differs
+}
+
+// Preview returns a row for each task, or for each test set: the first images in the order in which they come, as bytes
+// before they are normalised, and what makes the task what it is, such as "task 3: noise 0.8". Training data stay unused.
+func (s *Tasks) Preview(o PreviewOptions) ([]data.Row, error) {
+	h := &s.train
+	if o.Test {
+		h = &s.test
+	}
+	rows := make([]data.Row, len(h.lists))
+	for t, list := range h.lists {
+		if o.Same && s.opts.Kind == shifted.Name {
+			list = h.lists[0]
+		}
+		images, err := s.first(h, list, t, o.Samples)
+		if err != nil {
+			return nil, fmt.Errorf("stream: preview: %w", err)
+		}
+		rows[t] = data.Row{Label: s.label(t), Images: images}
+		if len(h.lists) < len(s.original) {
+			rows[t].Label = "all tasks"
+		}
+	}
+	return rows, nil
+}
+
+// first are the first n images of a list, as a task shows them.
+func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
+	few := list[:min(n, len(list))]
+	if s.opts.Kind != shifted.Name {
+		return s.set.Take(*h.from, few)
+	}
+	around := few
+	if s.opts.Shift.CrossImage {
+		around = list // those behind the last of the few change it
+	}
+	out, err := s.disturbed(h, around, s.original[task], false)
+	if err != nil {
+		return nil, err
+	}
+	images := make([][]uint8, len(few))
+	for i := range images {
+		images[i] = out.Bytes(i)
+	}
+	return images, nil
+}
+
+// labelWords is how many domains or classes a label has.
+const labelWords = 3
+
+// label names a task with what makes it what it is: its strengths, its domains, or the first of its classes.
+func (s *Tasks) label(task int) string {
+	original := s.original[task]
+	var words []string
+	switch s.opts.Kind {
+	case shifted.Name:
+		for _, step := range s.opts.Shift.steps(original) {
+			words = append(words, step.Kind+" "+strconv.FormatFloat(step.Strength, 'g', -1, 64))
+		}
+	case domains.Name:
+		for d, name := range s.set.Domains {
+			if slices.ContainsFunc(s.train.lists[task], func(i int32) bool { return s.set.Train.Domain[i] == int32(d) }) {
+				words = append(words, name)
+			}
+		}
+	default:
+		for _, k := range s.info.Tasks[task].Classes {
+			words = append(words, s.set.ClassName(int(k)))
+		}
+	}
+	if len(words) > labelWords {
+		words = append(words[:labelWords], "…")
+	}
+	return fmt.Sprintf("task %d: %s", original+1, strings.Join(words, ", "))
+}
