@@ -176,6 +176,22 @@ func Int32List[T ~int | ~int32](name string, v *[]T) Part {
 	}
 }
 
+// Int64List is a section of whole numbers that need more than 32 bits, such as places in a stream, as many as there were
+// when it was saved; none is loaded as nil.
+func Int64List(name string, v *[]int64) Part {
+	return Part{
+		save: func(e *Encoder) error { e.Int64s(name, *v...); return nil },
+		load: func(d *Decoder) error {
+			*v = room[int64](d, name, 8)
+			into := make([]*int64, len(*v))
+			for i := range into {
+				into[i] = &(*v)[i]
+			}
+			return d.Int64s(name, into...)
+		},
+	}
+}
+
 // room is for all values of a section, each of so many bytes.
 func room[T any](d *Decoder, name string, size int) []T {
 	if n := d.Len(name) / size; n > 0 {

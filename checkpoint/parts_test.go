@@ -35,6 +35,7 @@ type everything struct {
 	scores []float64
 	labels []label
 	slots  []int
+	places []int64
 	pixels []byte
 	name   string
 	notes  map[string]int
@@ -53,7 +54,7 @@ func (s *everything) parts() Parts {
 		Values("values", &s.count, &s.steps, &s.loss, &s.begun),
 		Float32s("fixed", s.fixed), Float64s("rates", s.rates),
 		Float32List("grown", &s.grown), Float64List("scores", &s.scores),
-		Int32List("labels", &s.labels), Int32List("slots", &s.slots),
+		Int32List("labels", &s.labels), Int32List("slots", &s.slots), Int64List("places", &s.places),
 		Then(func() error {
 			s.sum = 0
 			for _, x := range s.slots {
@@ -98,7 +99,7 @@ func whole() *everything {
 	return &everything{
 		count: -3, steps: 1 << 40, loss: math.Inf(-1), begun: true,
 		fixed: []float32{1, 2}, rates: []float64{0.5}, grown: []float32{7, 8, 9}, scores: []float64{1e-300},
-		labels: []label{4, -1}, slots: []int{1, 30}, pixels: []byte{0, 255}, name: "avx2", notes: map[string]int{"a": 1},
+		labels: []label{4, -1}, slots: []int{1, 30}, places: []int64{1 << 40, -1}, pixels: []byte{0, 255}, name: "avx2", notes: map[string]int{"a": 1},
 		word: "pcg", inner: nil, there: true, extra: []float32{3}, signs: []bool{false, true, true}, sum: 31,
 	}
 }
@@ -116,14 +117,14 @@ func saved(t *testing.T, p Parts) *Container {
 func TestParts(t *testing.T) {
 	want := whole()
 	c := saved(t, want.parts())
-	names := []string{"values", "fixed", "rates", "grown", "scores", "labels", "slots", "pixels", "name", "notes", "word", "below/length", "below/inner",
+	names := []string{"values", "fixed", "rates", "grown", "scores", "labels", "slots", "places", "pixels", "name", "notes", "word", "below/length", "below/inner",
 		"inline", "extra", "signs"}
 	if d := cmp.Diff(names, c.Names()); d != "" {
 		t.Errorf("sections: %s", d)
 	}
 	for name, other := range map[string]*everything{
 		"fresh": {fixed: make([]float32, 2), rates: make([]float64, 1), signs: make([]bool, 3)},
-		"used": {fixed: []float32{5, 6}, rates: []float64{1}, grown: []float32{1}, slots: []int{9, 9, 9}, extra: []float32{1, 1},
+		"used": {fixed: []float32{5, 6}, rates: []float64{1}, grown: []float32{1}, slots: []int{9, 9, 9}, places: []int64{9}, extra: []float32{1, 1},
 			signs: []bool{true, false, false}, begun: false},
 	} {
 		if err := other.parts().LoadState(c.Decoder()); err != nil {
@@ -147,14 +148,15 @@ func TestPartsAreBytesOfTheEncoder(t *testing.T) {
 	e := by.Encoder()
 	e.Int64s("values", -3, 1, int64(math.Float64bits(-0.5)), 0, 7)
 	e.Int32s("labels", []int32{4, -1})
+	e.Int64s("places", 1<<40, -1)
 	e.Float32s("m", []float32{2})
 	e.Float64s("scores", []float64{3})
 	e.Bytes("name", []byte("avx2"))
 	e.Sub("net").Float32s("params", []float32{1})
 	count, flag, off, half, steps := -3, true, false, -0.5, int64(7)
-	labels, m, scores, name := []label{4, -1}, []float32{2}, []float64{3}, "avx2"
-	parts := Parts{Values("values", &count, &flag, &half, &off, &steps), Int32List("labels", &labels), Float32List("m", &m),
-		Float64List("scores", &scores), Bytes("name", &name), Sub("net", Parts{Float32s("params", []float32{1})})}
+	labels, places, m, scores, name := []label{4, -1}, []int64{1 << 40, -1}, []float32{2}, []float64{3}, "avx2"
+	parts := Parts{Values("values", &count, &flag, &half, &off, &steps), Int32List("labels", &labels), Int64List("places", &places),
+		Float32List("m", &m), Float64List("scores", &scores), Bytes("name", &name), Sub("net", Parts{Float32s("params", []float32{1})})}
 	if !saved(t, parts).Equal(by) {
 		t.Error("the sections have other bytes")
 	}
@@ -186,7 +188,8 @@ func TestPartsRefuse(t *testing.T) {
 		}
 	}
 	var w word
-	for name, part := range map[string]Part{"word": Binary("x", &w), "notes": JSON("x", new(map[string]int)), "odd": Float32List("x", new([]float32))} {
+	for name, part := range map[string]Part{"word": Binary("x", &w), "notes": JSON("x", new(map[string]int)), "odd": Float32List("x", new([]float32)),
+		"places": Int64List("x", new([]int64))} {
 		c := NewContainer()
 		c.Encoder().Bytes("x", []byte("nonsense!"))
 		if err := part.load(c.Decoder()); err == nil || !strings.Contains(err.Error(), "section") || !strings.Contains(err.Error(), "x") {

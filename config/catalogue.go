@@ -248,10 +248,10 @@ func TrickText(names []string) string {
 	return strings.Join(names, "+")
 }
 
-// reads says whether a run of a method with tricks reads a key that only some runs read.
-func (s *Schema) reads(method string, tricks []string, key string) bool {
+// Reads says whether a run of a method with tricks reads a key: every run reads those that no method and no trick lists.
+func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	m, _ := lookup(s.Methods, method)
-	return slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
+	return !s.selective(key) || slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
 		return slices.Contains(tricks, t.Name) && slices.Contains(t.Settings, key)
 	})
 }

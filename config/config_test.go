@@ -161,6 +161,39 @@ func TestPrintedIsReadBack(t *testing.T) {
 	}
 }
 
+// TestUnsetValuesAreExplained: a value that is not set has a comment that says what it stands for, and no other value has.
+func TestUnsetValuesAreExplained(t *testing.T) {
+	own := uint64(3)
+	set := Default()
+	set.Data = Data{Name: "glyphs", Dir: "x", Size: 8, Channels: 3, TrainPerClass: 1, TestPerClass: 1, Unreadable: UnreadableSkip}
+	set.Stream.Kind, set.Stream.Tasks, set.Stream.ClassOrder = KindClasses, 5, Order{Name: OrderGiven}
+	set.Stream.TaskClasses, set.Stream.LongTail, set.Stream.ClassCounts = []int{1}, 0.5, []int{1}
+	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage, PixelsFloat}
+	set.Stream.DropLast, set.Stream.Mean, set.Stream.Std = new(bool), []float64{0}, []float64{1}
+	set.Replay.Teacher, set.Eval, set.EvalEvery, set.Seeds = "training", "all", 1, Seeds{&own, &own, &own}
+	set.Engine = Engine{Kernel: "avx2", Convolution: "table"}
+	for _, c := range []Config{Default(), set} {
+		text, err := c.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := map[string]string{}
+		var path []string
+		for line := range strings.Lines(string(text)) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+			word := strings.TrimSpace(name)
+			path = append(path[:(len(name)-len(word))/2], word)
+			lines[strings.Join(path, ".")] = value
+		}
+		for _, k := range Keys() {
+			_, comment, _ := strings.Cut(lines[k.Name], " # ")
+			if want := k.Unset; k.IsUnset(k.text(&c)) != (comment != "") || comment != "" && comment != want {
+				t.Errorf("%s:%s; want the comment %q if it is not set", k.Name, lines[k.Name], want)
+			}
+		}
+	}
+}
+
 // Every key is set by the text that it shows.
 func TestTextSets(t *testing.T) {
 	src := rand.New(rand.NewPCG(3, 4))
@@ -546,8 +579,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or --replay-batch 5"},
 		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 is too small for er: stored samples are needed."},
-		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Use a whole number from 0 to 100000000"},
-		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Use a number above 0"},
+		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Use a whole number from 0 to 100000000 (--memory)"},
+		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Use a number above 0 (--lr)"},
 		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr: NaN is out of range."},
 		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr: +Inf is out of range."},
 		{func(c *Config) { c.Optimizer.Momentum = 1 }, "config: optimizer.momentum: 1 is out of range. Use a number, at least 0 and below 1"},
@@ -565,9 +598,9 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks: 7 tasks do not divide 100 classes"},
 		{func(c *Config) { c.Stream.Kind, c.Stream.ClassOrder = "domains", Order{Classes: []int{1, 0}} }, "config: stream.class_order: a list of classes is given, but in a stream of the kind domains every task"},
 		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind: unknown kind "domain". Did you mean domains?`},
-		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3."},
+		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use random, given, official`},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use --class-order random, given, official`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} }, `config: stream.class_order: unknown order "official:-1".`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} }, "config: stream.class_order: glyphs has no published orders."},
 		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries for 3 tasks."},
@@ -579,8 +612,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},
 		{func(c *Config) { c.Data.Name = "files" }, "config: data.dir: files is read from files, but no folder is given."},
 		{func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: glyphs is built in and reads no files"},
-		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use a number from 8 to 512"},
-		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use a number from 1 to 10000"},
+		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use --size from 8 to 512"},
+		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use --train-per-class from 1 to 10000"},
 		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden: the list is empty, but mlp"},
 		{func(c *Config) { c.Network.Hidden = []int{5, 0} }, "config: network.hidden: value 2: 0 is out of range."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} }, "config: method.ewc++.every: 10 is out of range. Use a whole number from 1 to 9"},
@@ -589,7 +622,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 is too large for 2 runs"},
 		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: all 2 runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove"},
 		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir: the text "/a/\xe9t\xe9" is not UTF-8. Use UTF-8;`},
-		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
+		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0 (--eval-every)"},
 		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
 		c := Default()

@@ -28,7 +28,7 @@ func (c Config) tree() []branch {
 			continue
 		}
 		leaf := branch{value: k.value(&c)}
-		if leaf.value == nil || k.optional() && plain(leaf.value) == "" {
+		if k.IsUnset(k.text(&c)) {
 			leaf.note = k.Unset
 		}
 		t = grown(t, strings.Split(k.Name, "."), leaf)

@@ -103,9 +103,9 @@ var table = []Key{
 	{Name: "stream.augment", Flag: "augment",
 		Instead: "replay.augment", Retired: "Use replay.augment (--replay-augment): it crops and flips images anew each time they are used",
 		field: func(c *Config) any { return &c.Stream.Augment }},
-	{Name: "stream.mean", Unset: "0", Least: -math.MaxFloat64, Most: math.MaxFloat64,
+	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
-	{Name: "stream.std", Unset: "1", Above: true, Most: math.MaxFloat64,
+	{Name: "stream.std", Unset: "1 for each channel", Above: true, Most: math.MaxFloat64,
 		Help: "standard deviation of each channel, for normalisation", field: func(c *Config) any { return &c.Stream.Std }},
 	{Name: "methods", Flag: "method", Group: GroupMethod, Value: "NAME,...",
 		Help: "methods to run, all with the same seeds and streams; `ocl methods` lists them", field: func(c *Config) any { return &c.Methods }},
@@ -198,6 +198,12 @@ func find(name string) (Key, bool) {
 		return Key{}, false
 	}
 	return table[i], true
+}
+
+// flagOf is the flag of a key.
+func flagOf(name string) string {
+	k, _ := find(name)
+	return k.Flag
 }
 
 // Historic is what a file means that has no keys at all and was written by the first program: the default but for the keys

@@ -23,7 +23,7 @@ func (s *Schema) Entries() []Entry {
 		if k.Flag != "" {
 			e.Flag = "--" + k.Flag
 		}
-		if k.Unset != "" && (e.Default == "" || e.Default == "0") {
+		if k.IsUnset(e.Default) {
 			e.Default = k.Unset
 		}
 		if methods, tricks := s.Readers(k.Name); len(methods)+len(tricks) > 0 {

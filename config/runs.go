@@ -123,7 +123,7 @@ func (s *Schema) run(c Config) Config {
 	}
 	historic := Historic()
 	for _, k := range table {
-		if k.Name != "memory" && s.selective(k.Name) && !s.reads(name, tricks, k.Name) {
+		if k.Name != "memory" && !s.Reads(name, tricks, k.Name) {
 			k.assign(&c, &historic)
 		}
 	}

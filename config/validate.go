@@ -105,7 +105,11 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 
 func (k Key) checkNumber(f *faults, v float64, where any) {
 	if !k.holds(v) {
-		f.add(where, "%s is out of range. Use %s", lazy(func() string { return number(v) }), lazy(k.Wanted))
+		remedy := lazy(k.Wanted)
+		if k.Flag != "" {
+			remedy = func() string { return k.Wanted() + " (--" + k.Flag + ")" }
+		}
+		f.add(where, "%s is out of range. Use %s", lazy(func() string { return number(v) }), remedy)
 	}
 }
 
@@ -135,7 +139,7 @@ func (s *Schema) checkData(f *faults, c Config) {
 		switch {
 		case v.asked == 0:
 		case v.hi > 0 && (v.asked < v.lo || v.asked > v.hi):
-			f.add(v.key, "%d is out of range for %s. Use a number from %d to %d", v.asked, d.Name, v.lo, v.hi)
+			f.add(v.key, "%d is out of range for %s. Use --%s from %d to %d", v.asked, d.Name, flagOf(v.key), v.lo, v.hi)
 		}
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
@@ -165,10 +169,10 @@ func (s *Schema) checkStream(f *faults, c Config) {
 	switch tasks := c.Stream.Tasks; {
 	case tasks < 1:
 	case tasks < least:
-		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use more tasks or --protocol standard", tasks, c.Protocol, least)
+		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use --tasks %d or more, or --protocol standard", tasks, c.Protocol, least, least)
 	case len(c.Stream.TaskClasses) > 0:
 		if n := len(c.Stream.TaskClasses); n != tasks {
-			f.add("stream.task_classes", "the list has %d entries for %d tasks. Give one entry for each task, or remove stream.tasks (--tasks)", n, tasks)
+			f.add("stream.task_classes", "the list has %d entries for %d tasks. Give one entry for each task, or remove --tasks", n, tasks)
 		}
 	case set.Ordered && (order.official() || order.IsUnset()):
 	case set.Classes > 0 && kind.CheckTasks != nil:
@@ -177,7 +181,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if kind.AllClasses && len(order.Classes) > 0 {
-		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use random or given", kind.Name)
+		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use --class-order random or given", kind.Name)
 	} else {
 		s.checkOrder(f, order, set)
 	}
@@ -199,19 +203,19 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	const key = "stream.class_order"
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven && !order.official():
-		f.add(key, "unknown order %q. Use random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
+		f.add(key, "unknown order %q. Use --class-order random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
 	case order.official() && set.Name != "" && !set.Ordered:
-		f.add(key, "%s has no published orders. Use random, given or a list of all classes", set.Name)
+		f.add(key, "%s has no published orders. Use --class-order random, given or a list of all classes", set.Name)
 	case order.Name != "" && len(classes) > 0:
 		f.add(key, "both %s and a list of %d classes are given. Remove one of them", order.Name, len(classes))
 	case order.Name != "":
 	case len(classes) == 0:
 	case set.Classes > 0 && len(classes) != set.Classes:
-		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use random", len(classes), set.Name, set.Classes)
+		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use --class-order random", len(classes), set.Name, set.Classes)
 	default:
 		for i, k := range slices.Sorted(slices.Values(classes)) {
 			if k != i {
-				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use random", i, len(classes)-1)
+				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use --class-order random", i, len(classes)-1)
 				return
 			}
 		}
@@ -417,7 +421,7 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	}
 	for _, name := range c.Methods {
 		for _, text := range c.Tricks {
-			if s.reads(name, s.tricks(text), key) {
+			if s.Reads(name, s.tricks(text), key) {
 				return nil
 			}
 		}

@@ -138,6 +138,11 @@ func (k Key) optional() bool {
 	return false
 }
 
+// IsUnset says whether a value, as a flag takes it, is none: it then stands for Unset.
+func (k Key) IsUnset(text string) bool {
+	return k.Unset != "" && (text == "" || k.Zero && text == "0")
+}
+
 // text is the key's value as a flag takes it, "" where it is not set.
 func (k Key) text(c *Config) string {
 	v := k.value(c)

@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -10,15 +11,16 @@ import (
 type Info struct {
 	Name     string
 	Title    string
-	Summary  string // one line
-	Classes  int    // 0: as in the file
-	Shape    string // such as "3×32×32"
-	Size     int    // side in pixels by default; 0: as in the file
-	Train    int    // training images by default; 0: as in the file
-	Test     int    // test images by default; 0: as in the file
-	NeedsDir bool   // whether --data-dir is needed
-	Layout   string // what --data-dir has to hold, in lines
-	Source   string // where to get it
+	Summary  string   // one line
+	Classes  int      // 0: as in the file
+	Shape    string   // such as "3×32×32"
+	Size     int      // side in pixels by default; 0: as in the file
+	Train    int      // training images by default; 0: as in the file
+	Test     int      // test images by default; 0: as in the file
+	NeedsDir bool     // whether --data-dir is needed
+	Layout   string   // what --data-dir has to hold, in lines
+	Endings  []string // of the paths that hold it: a path that is given as a name tells which data set is meant
+	Source   string   // where to get it
 	Licence  string
 	Citation string
 	Example  string // a command that works when the data are there
@@ -44,7 +46,7 @@ type Info struct {
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = []Info{cifar100Info, glyphsInfo, npzInfo}
+var catalogue = []Info{cifar10Info, cifar100Info, glyphsInfo, miniImageNetInfo, npzInfo}
 
 // Cached says that its images are decoded into a cache file.
 func (i Info) Cached() bool { return i.list != nil }
@@ -70,6 +72,19 @@ func Lookup(name string) (Info, error) {
 	}
 	return Info{}, fmt.Errorf("data: unknown data set %q. Use one of %s; `ocl data list` describes them",
 		name, strings.Join(Names(), ", "))
+}
+
+// ByPath returns the entry that a path holds, going by how it ends; ok is false if no ending fits.
+func ByPath(path string) (info Info, ok bool) {
+	path = filepath.Clean(path)
+	for _, c := range catalogue {
+		for _, ending := range c.Endings {
+			if strings.HasSuffix(path, ending) {
+				return c, true
+			}
+		}
+	}
+	return Info{}, false
 }
 
 // Text is the description that `ocl data info NAME` prints: at most 100 columns, ending with a newline.

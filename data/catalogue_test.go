@@ -13,7 +13,7 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 	for _, info := range Catalogue() {
 		got, err := Lookup(info.Name)
-		if err != nil || got.Name != info.Name || got.open == nil {
+		if err != nil || got.Name != info.Name || (got.open == nil) == (got.list == nil) {
 			t.Errorf("Lookup(%q): %+v, %v", info.Name, got, err)
 		}
 		text := info.Text()
@@ -37,7 +37,7 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 func TestWantedSize(t *testing.T) {
 	set := &Set{H: 32, W: 32}
 	for side, ok := range map[int]bool{0: true, 32: true, 84: false} {
-		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "at 0") {
+		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Remove --size") {
 			t.Errorf("%d: %v", side, err)
 		}
 	}
@@ -49,8 +49,8 @@ func TestBadSpecs(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use 8 to 512"},
-		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use 3"},
+		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use --size from 8 to 512"},
+		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use --channels 3"},
 		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
 	} {
 		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -85,5 +85,25 @@ func TestPreview(t *testing.T) {
 	test, err := Preview(set, PreviewOptions{Test: true})
 	if err != nil || test.Bounds().Empty() {
 		t.Errorf("test images: %v, %v", test.Bounds(), err)
+	}
+}
+
+// TestByPath: the path in the example of a data set tells which data set it is.
+func TestByPath(t *testing.T) {
+	for _, i := range Catalogue() {
+		_, rest, needs := strings.Cut(i.Example, "--data-dir ")
+		if needs != i.NeedsDir {
+			t.Errorf("%s: its example is %q", i.Name, i.Example)
+		}
+		if !needs {
+			continue
+		}
+		path, _, _ := strings.Cut(rest, " ")
+		if got, ok := ByPath("some/folder/" + path + "/"); !ok || got.Name != i.Name {
+			t.Errorf("%s holds %q, want %s", path, got.Name, i.Name)
+		}
+	}
+	if got, ok := ByPath("some/folder"); ok {
+		t.Errorf("a folder of any name is taken for %s", got.Name)
 	}
 }

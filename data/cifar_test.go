@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,27 +20,112 @@ import (
 	"ocl/internal/fuzztest"
 )
 
-// smallFormat is CIFAR's layout with 2 coarse and 3 fine classes, two training records and one test record each.
-var smallFormat = cifarFormat{coarse: 2, fine: 3, side: 2, trainPerFine: 2, testFine: 1}
+// smallFormat is CIFAR-100 in its binary layout with 2 coarse and 3 fine classes, two training images and one test image
+// of each.
+var smallFormat = cifarFormat{coarse: 2, fine: 3, side: 2, trainPerFine: 2, testPerFine: 1, layouts: cifar100.layouts}
 
-// records writes n records whose fine labels go round and whose pixels count up.
-func (f cifarFormat) records(n int) []byte {
+// single10 and single100 are CIFAR-10 and CIFAR-100 with few images of each class; pickles have all classes.
+var (
+	single10  = cifarFormat{name: "cifar10", fine: 10, side: 32, trainPerFine: 2, testPerFine: 1, layouts: cifar10.layouts}
+	single100 = cifarFormat{name: "cifar100", coarse: 20, fine: 100, side: 32, trainPerFine: 1, testPerFine: 1, layouts: cifar100.layouts}
+)
+
+// records writes n records from number first on, whose fine labels go round and whose pixels count up.
+func (f cifarFormat) records(first, n int) []byte {
 	var b []byte
-	for i := range n {
-		b = append(b, byte(i%f.coarse), byte(i%f.fine))
-		for p := range f.record() - 2 {
+	for i := first; i < first+n; i++ {
+		if f.coarse > 0 {
+			b = append(b, byte(i%f.coarse))
+		}
+		b = append(b, byte(i%f.fine))
+		for p := range 3 * f.side * f.side {
 			b = append(b, byte(16*i+p))
 		}
 	}
 	return b
 }
 
+// pickled is the same as a pickle of Python 2.
+func (f cifarFormat) pickled(first, n int) []byte {
+	records := f.records(first, n)
+	var pixels, fine, coarse []byte
+	number := func(v byte) []byte { return []byte{'K', v} }
+	for i := range n {
+		r := records[i*f.record() : (i+1)*f.record()]
+		at := f.labelBytes()
+		pixels, fine, coarse = append(pixels, r[at:]...), append(fine, number(r[at-1])...), append(coarse, number(r[0])...)
+	}
+	array := "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + "J" + size4(n) + "J" + size4(3*f.side*f.side) +
+		"\x86cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" + pickledText(string(pixels)) + "tb"
+	b := "\x80\x02}(" + pickledText("data") + array
+	if f.coarse > 0 {
+		b += pickledText("fine_labels") + "](" + string(fine) + "e" + pickledText("coarse_labels") + "](" + string(coarse) + "e"
+	} else {
+		b += pickledText("labels") + "](" + string(fine) + "e"
+	}
+	return []byte(b + "u.")
+}
+
+func size4(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+
+// pickledText is a str of Python 2.
+func pickledText(s string) string { return "T" + size4(len(s)) + s }
+
+// pickledNames is a pickle of lists of n names, by key.
+func pickledNames(lists map[string]int) []byte {
+	b := "\x80\x02}("
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		b += pickledText(key) + "]("
+		for i := range lists[key] {
+			b += pickledText(fmt.Sprint(key[:1], i))
+		}
+		b += "e"
+	}
+	return []byte(b + "u.")
+}
+
+// tree is the files of layout k: their names and contents.
+func (f cifarFormat) tree(k int) map[string][]byte {
+	l := f.layouts[k]
+	files := map[string][]byte{}
+	write := func(names []string, n int) {
+		each := n / len(names)
+		for i, name := range names {
+			if l.python {
+				files[name] = f.pickled(i*each, each)
+			} else {
+				files[name] = f.records(i*each, each)
+			}
+		}
+	}
+	write(l.train, f.fine*f.trainPerFine)
+	write(l.test, f.fine*f.testPerFine)
+	lines := func(first string, n int) (text []byte) {
+		for i := range n {
+			text = fmt.Appendf(text, "%s%d\n", first, i)
+		}
+		return append(text, '\n')
+	}
+	switch {
+	case !l.python && f.coarse > 0:
+		files[l.names], files[l.coarseNames] = lines("f", f.fine), lines("c", f.coarse)
+	case !l.python:
+		files[l.names] = lines("l", f.fine)
+	case f.coarse > 0:
+		files[l.names] = pickledNames(map[string]int{"fine_label_names": f.fine, "coarse_label_names": f.coarse})
+	default:
+		files[l.names] = pickledNames(map[string]int{"label_names": f.fine})
+	}
+	return files
+}
+
 // cifarFiles is a whole small data set: file name to content.
 func cifarFiles() map[string][]byte {
 	return map[string][]byte{
-		"train.bin":            smallFormat.records(6),
-		"test.bin":             smallFormat.records(3),
-		"fine_label_names.txt": []byte("apple\nbear\ncan\n\n"),
+		"train.bin":              smallFormat.records(0, 6),
+		"test.bin":               smallFormat.records(0, 3),
+		"fine_label_names.txt":   []byte("apple\nbear\ncan\n\n"),
+		"coarse_label_names.txt": []byte("fruit\nother\n"),
 	}
 }
 
@@ -55,16 +142,14 @@ func writeFolder(t *testing.T, dir string, files map[string][]byte) string {
 	return dir
 }
 
-// packTar packs files under cifar-100-binary/, test.bin first as in the official archive's unsorted order.
-func packTar(files map[string][]byte) []byte {
+// packTar packs files below a folder, test.bin before train.bin as in the official archive's unsorted order.
+func packTar(folder string, files map[string][]byte) []byte {
 	var buf bytes.Buffer
 	archive := tar.NewWriter(&buf)
-	archive.WriteHeader(&tar.Header{Name: "cifar-100-binary/", Typeflag: tar.TypeDir, Mode: 0o755})
-	for _, name := range []string{"test.bin", "fine_label_names.txt", "coarse_label_names.txt", "train.bin"} {
-		if b, ok := files[name]; ok {
-			archive.WriteHeader(&tar.Header{Name: "cifar-100-binary/" + name, Typeflag: tar.TypeReg, Size: int64(len(b)), Mode: 0o644})
-			archive.Write(b)
-		}
+	archive.WriteHeader(&tar.Header{Name: folder + "/", Typeflag: tar.TypeDir, Mode: 0o755})
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		archive.WriteHeader(&tar.Header{Name: folder + "/" + name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644})
+		archive.Write(files[name])
 	}
 	archive.Close()
 	return buf.Bytes()
@@ -72,7 +157,7 @@ func packTar(files map[string][]byte) []byte {
 
 // packTarGz is packTar, compressed.
 func packTarGz(files map[string][]byte) []byte {
-	return gzipped(packTar(files), gzip.DefaultCompression)
+	return gzipped(packTar("cifar-100-binary", files), gzip.DefaultCompression)
 }
 
 func gzipped(b []byte, level int) []byte {
@@ -101,10 +186,136 @@ func TestCIFARFromEveryPlace(t *testing.T) {
 		if set.Train.Y[4] != 1 || imageOf(set.Train, 4)[3] != 67 || set.ClassName(2) != "can" {
 			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], imageOf(set.Train, 4)[3], set.ClassName(2))
 		}
+		if !slices.Equal(set.Train.Coarse, []int32{0, 1, 0, 1, 0, 1}) || !slices.Equal(set.CoarseNames, []string{"fruit", "other"}) {
+			t.Errorf("%s: coarse labels %v, names %v", dir, set.Train.Coarse, set.CoarseNames)
+		}
 		const pinned = "sha256:cf9f40f4206a5c63691be40601e89ea0367a87b9b8d19297394e43f8dfb9e4fe"
 		if got := digestOf(t, set); got != pinned {
 			t.Errorf("%s: digest %s, want %s", dir, got, pinned)
 		}
+	}
+}
+
+// TestCIFARLayouts: both layouts of both data sets, as a folder, an archive or a folder that holds either, give the same
+// images, labels and names.
+func TestCIFARLayouts(t *testing.T) {
+	for _, f := range []cifarFormat{single10, single100} {
+		var want *Set
+		for k, l := range f.layouts {
+			root := t.TempDir()
+			files := f.tree(k)
+			own := writeFolder(t, filepath.Join(root, "a", l.folder), files)
+			holder := writeFolder(t, filepath.Join(root, "b"), map[string][]byte{l.archive: gzipped(packTar(l.folder, files), gzip.BestSpeed)})
+			for _, dir := range []string{own, filepath.Dir(own), holder, filepath.Join(holder, l.archive)} {
+				set, err := f.open(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = set
+				}
+				if digestOf(t, set) != digestOf(t, want) || !bytes.Equal(pixelsOf(set.Train), pixelsOf(want.Train)) {
+					t.Errorf("%s: the images or labels differ from those of the binary folder", dir)
+				}
+				if !slices.Equal(set.ClassNames, want.ClassNames) || !slices.Equal(set.CoarseNames, want.CoarseNames) ||
+					!slices.Equal(set.Train.Coarse, want.Train.Coarse) || !slices.Equal(set.Test.Coarse, want.Test.Coarse) {
+					t.Errorf("%s: names %v and %v differ", dir, set.ClassNames, set.CoarseNames)
+				}
+			}
+		}
+		last := f.fine*f.trainPerFine - 1
+		if want.Train.Len() != last+1 || want.Train.Y[last] != int32(f.fine-1) || imageOf(want.Train, last)[5] != byte(16*last+5) ||
+			want.Name != f.name || len(want.ClassNames) != f.fine || len(want.CoarseNames) != f.coarse {
+			t.Errorf("%s: %d images, %d names, the last image has label %d", f.name, want.Train.Len(), len(want.ClassNames), want.Train.Y[last])
+		}
+	}
+}
+
+// TestCIFARPicklesFaults: what is wrong with a file of the Python layout is told with its name.
+func TestCIFARPicklesFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		format     cifarFormat
+		harm       func(files map[string][]byte)
+	}{
+		{"truncated", "data_batch_2: byte", single10, func(f map[string][]byte) { f["data_batch_2"] = f["data_batch_2"][:5000] }},
+		{"empty", "test: byte 0: the file is cut off", single100, func(f map[string][]byte) { f["test"] = nil }},
+		{"oversized", "test_batch is too long: it has 2,000,000 bytes", single10, func(f map[string][]byte) { f["test_batch"] = make([]byte, 2e6) }},
+		{"too few", "data_batch_1 has 3 images instead of 4", single10, func(f map[string][]byte) { f["data_batch_1"] = single10.pickled(0, 3) }},
+		{"other counts", "data_batch_1 to data_batch_5: there are 3 images of class 0 instead of 2", single10,
+			func(f map[string][]byte) { f["data_batch_5"] = single10.pickled(0, 4) }},
+		{"the other CIFAR", "train has the labels of the other CIFAR", single100, func(f map[string][]byte) { f["train"] = single10.pickled(0, 100) }},
+		{"a call", "train: byte 0: the pickle calls os.system", single100, func(f map[string][]byte) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
+		{"missing", "data_batch_3", single10, func(f map[string][]byte) { delete(f, "data_batch_3") }},
+		{"names", "meta: ['coarse_label_names']: found 19 texts, wanted 20", single100,
+			func(f map[string][]byte) {
+				f["meta"] = pickledNames(map[string]int{"fine_label_names": 100, "coarse_label_names": 19})
+			}},
+		{"long names", "batches.meta: the file has 70,000 bytes", single10, func(f map[string][]byte) { f["batches.meta"] = make([]byte, 70000) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := c.format.tree(1)
+			c.harm(files)
+			folder := writeFolder(t, t.TempDir(), files)
+			archive := filepath.Join(writeFolder(t, t.TempDir(), map[string][]byte{"x.tar.gz": gzipped(packTar("x", files), gzip.BestSpeed)}), "x.tar.gz")
+			for _, dir := range []string{folder, archive} {
+				_, err := c.format.open(dir)
+				wantFault(t, dir, err, c.want)
+				if err != nil && (!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "Download cifar-10")) {
+					t.Errorf("%v does not say where, or what to do", err)
+				}
+			}
+		})
+	}
+}
+
+// TestCIFARArchiveEntriesThatLeadElsewhere: links are not followed, and entries outside the archive's folder are not read.
+// Nothing is written.
+func TestCIFARArchiveEntriesThatLeadElsewhere(t *testing.T) {
+	files := cifarFiles()
+	root := t.TempDir()
+	outside := writeFolder(t, filepath.Join(root, "outside"), files)
+	other := slices.Clone(files["train.bin"])
+	other[5]++
+	for name, h := range map[string]tar.Header{
+		"above":          {Name: "../train.bin", Typeflag: tar.TypeReg},
+		"far above":      {Name: "cifar-100-binary/../../outside/train.bin", Typeflag: tar.TypeReg},
+		"absolute":       {Name: "/tmp/train.bin", Typeflag: tar.TypeReg},
+		"a link":         {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeSymlink, Linkname: filepath.Join(outside, "train.bin")},
+		"a hard link":    {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeLink, Linkname: "../outside/train.bin"},
+		"a folder":       {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeDir},
+		"a device":       {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeChar},
+		"a named socket": {Name: "cifar-100-binary/train.bin", Typeflag: tar.TypeFifo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pack := func(withTrain bool) []byte {
+				var buf bytes.Buffer
+				w := tar.NewWriter(&buf)
+				h.Mode = 0o644
+				if h.Typeflag == tar.TypeReg {
+					h.Size = int64(len(other))
+				}
+				w.WriteHeader(&h)
+				if h.Typeflag == tar.TypeReg {
+					w.Write(other)
+				}
+				w.Close()
+				rest := map[string][]byte{"test.bin": files["test.bin"]}
+				if withTrain {
+					rest["train.bin"] = files["train.bin"]
+				}
+				return gzipped(append(buf.Bytes()[:buf.Len()-1024], packTar("cifar-100-binary", rest)...), gzip.BestSpeed)
+			}
+			_, err := smallFormat.readArchive(bytes.NewReader(pack(false)))
+			wantFault(t, name, err, "train.bin is missing in the archive")
+			set, err := smallFormat.readArchive(bytes.NewReader(pack(true)))
+			if err != nil || imageOf(set.Train, 0)[3] != files["train.bin"][5] {
+				t.Errorf("with the right file after it: %v, or its image is that of the wrong file", err)
+			}
+		})
+	}
+	if found, err := os.ReadDir(root); err != nil || len(found) != 1 {
+		t.Errorf("something was written: %v, %v", found, err)
 	}
 }
 
@@ -122,7 +333,7 @@ func TestCIFARFaults(t *testing.T) {
 		{"fine label", []string{"train.bin: record 2 has coarse label 0 and fine label 3", "below 2 and 3"},
 			func(f map[string][]byte) { f["train.bin"][2*14+1] = 3 }},
 		{"coarse label", []string{"record 0 has coarse label 2"}, func(f map[string][]byte) { f["test.bin"][0] = 2 }},
-		{"counts", []string{"train.bin has 3 records of class 0 instead of 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
+		{"counts", []string{"train.bin: there are 3 images of class 0 instead of 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
 		{"names", []string{"fine_label_names.txt: the file has 2 class names instead of 3"},
 			func(f map[string][]byte) { f["fine_label_names.txt"] = []byte("apple bear") }},
 	} {
@@ -149,7 +360,8 @@ func TestCIFARFaults(t *testing.T) {
 
 func TestCIFARWrongPlace(t *testing.T) {
 	root := t.TempDir()
-	python := writeFolder(t, filepath.Join(root, "python"), map[string][]byte{"meta": nil, "train": nil})
+	folders := filepath.Join(root, "folders")
+	writeFolder(t, filepath.Join(folders, "train"), nil)
 	empty := writeFolder(t, filepath.Join(root, "empty"), nil)
 	file := filepath.Join(writeFolder(t, filepath.Join(root, "file"), map[string][]byte{"notes.txt": []byte("hello")}), "notes.txt")
 	damaged := packTarGz(cifarFiles())
@@ -157,7 +369,7 @@ func TestCIFARWrongPlace(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{"", "--data-dir"},
 		{filepath.Join(root, "nowhere"), "no such file or directory"},
-		{python, "this is the Python version"},
+		{folders, "train.bin and test.bin are not here, and neither is cifar-100-binary or cifar-100-binary.tar.gz. The folder holds train"},
 		{empty, "The folder holds nothing"},
 		{file, "not a gzip file"},
 		{cut, "x.tar.gz"},
@@ -203,19 +415,43 @@ func TestRealCIFAR100(t *testing.T) {
 	}
 }
 
-// FuzzCIFARRecords: records that are read are those of the file, byte for byte but for the coarse label, which is dropped.
+// FuzzCIFARRecords: records that are read are those of the file, byte for byte.
 func FuzzCIFARRecords(f *testing.F) {
-	f.Add(smallFormat.records(6))
-	f.Add(smallFormat.records(6)[:20])
+	f.Add(smallFormat.records(0, 6))
+	f.Add(smallFormat.records(0, 6)[:20])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		set := decode(t, len(b), func() (*Set, error) {
-			set := smallFormat.newSet()
-			return set, smallFormat.read(smallFormat.parts(set)[0], "train.bin", bytes.NewReader(b), 84)
+			r := smallFormat.reader(smallFormat.layouts[0])
+			return r.set, r.read("train.bin", bytes.NewReader(b), 84)
 		})
 		if set != nil {
 			checkRecords(t, set.Train, b[:84])
 		}
+	})
+}
+
+// FuzzCIFARPickle reads changes of a good pickle: images and labels that are read are in range.
+func FuzzCIFARPickle(f *testing.F) {
+	format := single10
+	format.trainPerFine, format.testPerFine = 5, 1
+	good := format.pickled(0, 10)
+	f.Add([]byte{})
+	f.Add([]byte{0, 200, 5, 200})
+	f.Add([]byte{120, 30, 5, 9, 60, 1, 3, 4})
+	f.Fuzz(func(t *testing.T, changes []byte) {
+		b := good
+		for c := fuzztest.Of(changes); c.More() && len(b) < 1<<17; {
+			b = fuzztest.Bytes(b, c)
+		}
+		decode(t, len(b), func() (*Set, error) {
+			r := format.reader(format.layouts[1])
+			if err := r.read("test_batch", bytes.NewReader(b), int64(len(b))); err != nil {
+				return nil, err
+			}
+			r.set.Train = r.set.Test
+			return r.set, nil
+		})
 	})
 }
 
@@ -225,7 +461,7 @@ func FuzzCIFARRecords(f *testing.F) {
 func FuzzCIFARArchive(f *testing.F) {
 	files := cifarFiles()
 	train, test, names := files["train.bin"], files["test.bin"], files["fine_label_names.txt"]
-	whole, inner := packTarGz(files), packTar(files)
+	whole, inner := packTarGz(files), packTar("cifar-100-binary", files)
 	f.Add(whole, inner, train, test, names)
 	f.Add(whole[:len(whole)/2], inner[:1100], train[:83], test, []byte("a b c"))
 	f.Add([]byte("\x1f\x8b\x08\x00"), []byte{}, train, test, names)
@@ -236,7 +472,7 @@ func FuzzCIFARArchive(f *testing.F) {
 		read(whole)
 		read(gzipped(summedTar(inner), gzip.NoCompression))
 		files := map[string][]byte{"train.bin": train, "test.bin": test, "fine_label_names.txt": names}
-		set := read(gzipped(packTar(files), gzip.NoCompression))
+		set := read(gzipped(packTar("cifar-100-binary", files), gzip.NoCompression))
 		if set == nil {
 			return
 		}
@@ -305,7 +541,7 @@ func checkRecords(t *testing.T, s Split, b []byte) {
 	image := smallFormat.record() - 2
 	for i, y := range s.Y {
 		record := b[i*(2+image) : (i+1)*(2+image)]
-		if record[1] != byte(y) || !bytes.Equal(record[2:], imageOf(s, i)) {
+		if record[1] != byte(y) || record[0] != byte(s.Coarse[i]) || !bytes.Equal(record[2:], imageOf(s, i)) {
 			t.Fatalf("record %d is %v, and was read as class %d with %v", i, record, y, imageOf(s, i))
 		}
 	}

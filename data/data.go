@@ -40,15 +40,16 @@ func (s Spec) progress(what string) func(done, total int) {
 
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
-	Name       string
-	C, H, W    int      // channels (1 or 3) and pixels
-	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
-	ClassNames []string // K names, or nil where the files hold none
-	Domains    []string // names of the domains that Split.Domain counts (glyphs: fonts), or nil
-	Tasks      int      // how many tasks Split.Task counts; 0 where the files give none
-	Train      Split
-	Test       Split
-	Digest     string // "sha256:…", see digest
+	Name        string
+	C, H, W     int      // channels (1 or 3) and pixels
+	Classes     int      // K: labels lie in [0, K), and each of them occurs in Train
+	ClassNames  []string // K names, or nil where the files hold none
+	CoarseNames []string // names of the coarse classes that Split.Coarse counts (CIFAR-100), or nil
+	Domains     []string // names of the domains that Split.Domain counts (glyphs: fonts), or nil
+	Tasks       int      // how many tasks Split.Task counts; 0 where the files give none
+	Train       Split
+	Test        Split
+	Digest      string // "sha256:…", see digest
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes without
 	// images, a part of the images.
 	Notes []string
@@ -75,6 +76,9 @@ type Split struct {
 	// the data set has none. A domain-incremental stream splits by the domain.
 	Domain   []int32
 	Strength []float32
+	// Coarse [N] is the coarse class of each image, such as "fish" of a trout; nil if the data set has none. No stream
+	// splits by it.
+	Coarse []int32
 	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task is
 	// nil too where all tasks share the test images.
 	Task []int32
@@ -155,10 +159,10 @@ func (i Info) whole(ctx context.Context, spec Spec) (*Set, error) {
 // check refuses a size or a number of channels that the data set cannot have.
 func (i Info) check(spec Spec) error {
 	if spec.Channels != 0 && spec.Channels != 3 {
-		return fmt.Errorf("data.channels: %d is not possible. Use 3, or 0 to leave the images as they are", spec.Channels)
+		return fmt.Errorf("data.channels: %d is not possible. Use --channels 3, or 0 to leave the images as they are", spec.Channels)
 	}
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
-		return fmt.Errorf("data.size: %d is out of range. Use %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+		return fmt.Errorf("data.size: %d is out of range. Use --size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
 		if n < 0 {
@@ -171,7 +175,7 @@ func (i Info) check(spec Spec) error {
 // wantSize refuses a side that the images do not have.
 func (s *Set) wantSize(side int) error {
 	if side != 0 && (side != s.H || side != s.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Leave data.size at 0", side, s.H, s.W)
+		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove --size", side, s.H, s.W)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ var npzInfo = Info{
 	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
 		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
 		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
+	Endings: []string{".npz"},
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
 	Licence: "yours", Citation: "none",
 	Example: "ocl run --data npz --data-dir mine.npz --tasks 5",

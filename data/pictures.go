@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,17 +22,44 @@ const maxPictureBytes = 256 << 20
 
 // pictures are the image files of a data set, which are decoded once into a cache file.
 type pictures struct {
-	set   string // the data set's name
-	root  string // folder of the files
-	files []string
-	side  int
-	fit   picture.Fit
+	set    string // the data set's name
+	root   string // folder of the files
+	files  []string
+	side   int
+	fit    picture.Fit
+	packed *packed // nil where each file is one image
+}
+
+// packed are images that lie decoded in the files of pictures, many in each.
+type packed struct {
+	count   int
+	read    func(i int, dst []uint8) // writes image i into dst; several goroutines call it at once
+	release func() error             // after the last call of read
+}
+
+// images is how many there are.
+func (p pictures) images() int {
+	if p.packed != nil {
+		return p.packed.count
+	}
+	return len(p.files)
+}
+
+// name is image i in words: its file, or its number where a file has many.
+func (p pictures) name(i int) string {
+	if p.packed != nil {
+		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
+	}
+	return shown(p.files[i])
 }
 
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
 // that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
 // files that cannot be read; they have no image.
 func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dropped []cache.Fault, err error) {
+	if p.packed != nil {
+		defer func() { err = errors.Join(err, p.packed.release()) }()
+	}
 	key, err := p.key()
 	if err != nil {
 		return nil, nil, err
@@ -46,13 +74,17 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 // cached describes the cache file of a key.
 func (p pictures) cached(key string, spec Spec) cache.Spec {
 	return cache.Spec{
-		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: len(p.files),
+		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
 		Skip: spec.SkipUnreadable, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
 	}
 }
 
-// decode decodes file i into dst.
+// decode writes image i into dst.
 func (p pictures) decode(i int, dst []uint8) error {
+	if p.packed != nil {
+		p.packed.read(i, dst)
+		return nil
+	}
 	name := filepath.Join(p.root, filepath.FromSlash(p.files[i]))
 	file, err := os.Open(name)
 	if err != nil {

@@ -45,7 +45,7 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 		Seconds:    r.found.seconds,
 		Resources: result.Resources{
 			PeakResidentBytes: max(r.found.peak, peakResident()), Parameters: r.learner.Cost().Parameters,
-			StateBytes: state.Size(), FLOPsPerStep: r.plan.FLOPsPerStep,
+			StateBytes: stateBytes(state), FLOPsPerStep: r.plan.FLOPsPerStep,
 		},
 		Evaluations: r.found.evaluations,
 		Outcome:     outcome,
@@ -63,7 +63,7 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 		if !paused(r.learner) { // a learner in the middle of a batch is asked for nothing but its state
 			res.Resources.MemoryBytes = m.MemoryBytes()
 		}
-		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts}
+		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts, TaskCounts: r.found.taskCounts}
 	}
 	return res, nil
 }

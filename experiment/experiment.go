@@ -139,6 +139,9 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
+	if note := untested(set); note != "" {
+		x.notes = append(x.notes, note)
+	}
 	examined := map[string]bool{} // methods with their tricks; the seed makes no difference
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
@@ -266,5 +269,5 @@ func (x *Experiment) Config() config.Config { return x.config.Clone() }
 func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 
 // Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the data
-// set are absent.
+// set are absent, classes have no test images.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }

@@ -213,11 +213,9 @@ func (r *run) endTask(ctx context.Context) error {
 		}
 	}
 	if m, ok := r.learner.(ocl.MemoryReporter); ok {
-		counts := map[int]int{}
-		for label, n := range m.MemoryCounts() {
-			counts[int(label)] = n
+		if err := r.found.countMemory(m, r.stream.Info().Tasks[:r.at.task+1]); err != nil {
+			return err
 		}
-		r.found.counts = append(r.found.counts, counts)
 	}
 	r.at.phase = ended
 	return nil

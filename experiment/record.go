@@ -46,7 +46,8 @@ func (p *position) parts() checkpoint.Parts {
 type record struct {
 	measured    []measured          // of each classifier
 	evaluations []result.Evaluation // in the middle of tasks
-	counts      []map[int]int       // memory content after each task that ended
+	counts      []map[int]int       // memory content after each task that ended, by class
+	taskCounts  []map[int]int       // and by the task that samples came with; empty if origins are unknown
 	seconds     result.Seconds
 	peak        int64  // bytes
 	started     string // when the run began, as result.Provenance has it
@@ -67,6 +68,9 @@ func (r *record) upTo(at position) error {
 	}
 	if len(r.counts) > over {
 		return fmt.Errorf("the memory was counted after %d tasks, and %d have ended", len(r.counts), over)
+	}
+	if n := len(r.taskCounts); n > 0 && n != len(r.counts) {
+		return fmt.Errorf("the memory was counted by task after %d tasks, and by class after %d", n, len(r.counts))
 	}
 	return nil
 }
@@ -98,13 +102,18 @@ func (r *record) parts() checkpoint.Parts {
 	for i := range r.measured {
 		parts = append(parts, checkpoint.Sub(fmt.Sprintf("classifiers/%d", i), r.measured[i].parts()))
 	}
-	return append(parts, checkpoint.JSON("others", &struct {
+	others := &struct {
 		Evaluations *[]result.Evaluation `json:"evaluations"`
 		Counts      *[]map[int]int       `json:"counts"`
 		Seconds     *result.Seconds      `json:"seconds"`
 		Peak        *int64               `json:"peak"`
 		Started     *string              `json:"started"`
-	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started}))
+		TaskCounts  []map[int]int        `json:"task_counts,omitempty"` // no pointer, so that it is absent where it is empty
+	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started, r.taskCounts}
+	return append(parts, checkpoint.JSON("others", others), checkpoint.Then(func() error {
+		r.taskCounts = others.TaskCounts
+		return nil
+	}))
 }
 
 func (m *measured) parts() checkpoint.Parts {

@@ -234,6 +234,9 @@ func (g *GDumb) MemoryCounts() map[ocl.Label]int { return g.Memory.Counts() }
 // MemoryBytes implements [ocl.MemoryReporter].
 func (g *GDumb) MemoryBytes() int64 { return g.Memory.Bytes() }
 
+// MemoryOrigins implements [ocl.MemoryReporter].
+func (g *GDumb) MemoryOrigins() (places []int64, known bool) { return g.Memory.Origins() }
+
 // SaveState implements [ocl.State].
 func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveState(e) }
 

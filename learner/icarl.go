@@ -168,7 +168,7 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.y)-b.Len()
 	if math.IsNaN(l.mean) || math.IsInf(l.mean, 0) {
-		return stats, fmt.Errorf("%w: %v at step %d. Use a smaller learning rate", ocl.ErrDiverged, l.mean, l.steps)
+		return stats, fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, l.mean)
 	}
 	l.Opt.Step(l.Net, l.WS)
 	return stats, l.store(b)
@@ -280,6 +280,9 @@ func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
 
 // MemoryBytes implements [ocl.MemoryReporter].
 func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
+
+// MemoryOrigins implements [ocl.MemoryReporter].
+func (l *ICaRL) MemoryOrigins() (places []int64, known bool) { return l.Memory.Origins() }
 
 // SaveState implements [ocl.State].
 func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveState(e) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
@@ -205,6 +206,32 @@ func TestICaRLWhereClassesRepeat(t *testing.T) {
 		learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[2], 1, 0)})
 	}
 	learnertest.Predict(t, l, batches[0].X)
+}
+
+// TestICaRLNeverAsksItsTeacherWhereAllClassesReturn: two learners whose teachers answer differently do the same where
+// every class occurs in every task, and not where a class stays away (the page of iCaRL says so).
+func TestICaRLNeverAsksItsTeacherWhereAllClassesReturn(t *testing.T) {
+	for _, second := range [][]ocl.Label{{0, 1}, {1}} {
+		var states []*checkpoint.Container
+		for _, training := range []bool{false, true} {
+			l := icarl(t, 10, 4)
+			l.Teacher.Training = training
+			batches := images.Batches(1, 4, 5)
+			begin(t, l, 0, 0, 1)
+			learnertest.Observe(t, l, []ocl.Batch{relabelled(batches[0], 0, 1), relabelled(batches[1], 0, 1)})
+			end(t, l)
+			begin(t, l, 1, second...)
+			for _, b := range batches[2:] {
+				if stats := learnertest.Observe(t, l, []ocl.Batch{relabelled(b, second...)}); stats[0].Replay == 0 {
+					t.Fatal("nothing is replayed")
+				}
+			}
+			states = append(states, learnertest.State(t, l))
+		}
+		if same := states[0].Equal(states[1]); same != (len(second) == 2) {
+			t.Errorf("classes %v in the second task: the same with both teachers: %v", second, same)
+		}
+	}
 }
 
 // TestICaRLRefuses: a batch before its task, and a label of another task, are told.

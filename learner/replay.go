@@ -139,7 +139,7 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		stats.Loss += g.Loss / float64(r.Iterations)
 		stats.Replay += g.Replay
 		if math.IsNaN(g.Loss) || math.IsInf(g.Loss, 0) {
-			return stats, fmt.Errorf("%w: %v at step %d. Use a smaller learning rate", ocl.ErrDiverged, g.Loss, r.steps)
+			return stats, fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, g.Loss)
 		}
 		r.Opt.Step(r.Net, r.WS)
 	}
@@ -271,6 +271,14 @@ func (r *Replay) MemoryBytes() int64 {
 		return 0
 	}
 	return r.Memory.Bytes()
+}
+
+// MemoryOrigins implements [ocl.MemoryReporter]; there are none without memory.
+func (r *Replay) MemoryOrigins() (places []int64, known bool) {
+	if r.Memory == nil {
+		return nil, true
+	}
+	return r.Memory.Origins()
 }
 
 // SaveState implements [ocl.State].

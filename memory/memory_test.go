@@ -3,6 +3,7 @@ package memory_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -239,6 +240,86 @@ func TestStoreState(t *testing.T) {
 			if err := other.LoadState(saved.Decoder()); err == nil {
 				t.Errorf("%s: loaded into capacity %d and shape %v", name, other.Cap(), other.Shape())
 			}
+		}
+	}
+}
+
+// TestStoreKeepsOrigins: they are counted over all samples that were offered, and a loaded store goes on counting.
+func TestStoreKeepsOrigins(t *testing.T) {
+	m := memory.NewStore(4, memorytest.Shape)
+	check := func(m *memory.Store, want ...int64) {
+		t.Helper()
+		if got, known := m.Origins(); !known || !slices.Equal(got, want) {
+			t.Errorf("origins %v (known %v), want %v", got, known, want)
+		}
+	}
+	check(m)
+	m.Put(memorytest.Batch(0, 5), []int{0, -1, 1, 2, -1})
+	check(m, 0, 2, 3)
+	m.Put(memorytest.Batch(5, 4), []int{1, 3, -1, 1}) // the last row stays
+	check(m, 0, 8, 3, 6)
+	got, _ := m.Origins()
+	got[0] = 99
+	check(m, 0, 8, 3, 6)
+
+	back := memory.NewStore(4, memorytest.Shape)
+	back.Put(memorytest.Batch(0, 1), []int{0})
+	if err := back.LoadState(save(t, m).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	check(back, 0, 8, 3, 6)
+	back.Put(memorytest.Batch(9, 2), []int{-1, 0})
+	check(back, 10, 8, 3, 6)
+}
+
+// TestStoreWithoutOrigins loads the state of a store from before there were origins. They are unknown from then on,
+// also for new samples, and the state is saved again as it was.
+func TestStoreWithoutOrigins(t *testing.T) {
+	m := memory.NewStore(4, memorytest.Shape)
+	m.Put(memorytest.Batch(0, 3), []int{0, 1, 2})
+	older := checkpoint.NewContainer()
+	for _, name := range save(t, m).Names() {
+		if b, _ := save(t, m).Decoder().Bytes(name); name != memory.OriginsSection {
+			older.Encoder().Bytes(name, b)
+		}
+	}
+	for name, back := range map[string]*memory.Store{"fresh": memory.NewStore(4, memorytest.Shape), "used": m} {
+		if err := back.LoadState(older.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		if !save(t, back).Equal(older) {
+			t.Errorf("%s: it is saved as something else", name)
+		}
+		back.Put(memorytest.Batch(3, 2), []int{3, 0})
+		if origins, known := back.Origins(); known || len(origins) > 0 {
+			t.Errorf("%s: origins %v are known: %v", name, origins, known)
+		}
+		if got := memorytest.Samples(t, back); !slices.Equal(got, []int{4, 1, 2, 3}) {
+			t.Errorf("%s: samples %v", name, got)
+		}
+	}
+}
+
+// TestStoreRefusesOrigins: as many as samples, each of a sample that was seen.
+func TestStoreRefusesOrigins(t *testing.T) {
+	m := memory.NewStore(4, memorytest.Shape)
+	m.Put(memorytest.Batch(0, 3), []int{0, -1, 1})
+	for _, c := range []struct {
+		origins []int64
+		want    string
+	}{
+		{[]int64{0}, "1 origins of 2 samples"}, {[]int64{0, 1, 2}, "3 origins of 2 samples"}, {nil, "0 origins of 2 samples"},
+		{[]int64{0, 3}, "sample 3 of the stream, but only 3 were seen"}, {[]int64{-1, 2}, "sample -1 of the stream"},
+	} {
+		changed := checkpoint.NewContainer()
+		for _, name := range save(t, m).Names() {
+			if b, _ := save(t, m).Decoder().Bytes(name); name != memory.OriginsSection {
+				changed.Encoder().Bytes(name, b)
+			}
+		}
+		changed.Encoder().Int64s(memory.OriginsSection, c.origins...)
+		if err := memory.NewStore(4, memorytest.Shape).LoadState(changed.Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("origins %v: error %v, want %q", c.origins, err, c.want)
 		}
 	}
 }

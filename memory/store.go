@@ -24,6 +24,9 @@ type Store struct {
 	y      []ocl.Label
 	cap    int
 	seen   int
+
+	traced  bool    // origins are known; they are not in a state from before there were any
+	origins []int64 // by slot, while traced
 }
 
 // stored is an image in a slot. Pixels keep their room while values are in use.
@@ -39,7 +42,7 @@ func NewStore(capacity int, shape [3]int) *Store {
 	if capacity < 0 || size <= 0 {
 		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v. Use a capacity of at least 0 and positive extents", capacity, shape))
 	}
-	return &Store{shape: shape, size: size, cap: capacity, code: make([]byte, size), values: slices.Repeat([][256]float32{fractions}, shape[0])}
+	return &Store{shape: shape, size: size, cap: capacity, code: make([]byte, size), values: slices.Repeat([][256]float32{fractions}, shape[0]), traced: true}
 }
 
 // fractions are the values of 8-bit pixels where nothing normalises them.
@@ -68,6 +71,11 @@ func (m *Store) Cap() int { return m.cap }
 // Seen is n, the number of samples that were offered to the memory so far, stored or not.
 func (m *Store) Seen() int { return m.seen }
 
+// Origins returns for each filled slot how many samples were offered to the memory before the one that is stored there:
+// the sample's 0-based place in the stream. No update and no retrieval depends on it; it says for a report what is
+// stored. known is false if a state was loaded that has no origins, as an earlier version wrote it.
+func (m *Store) Origins() (places []int64, known bool) { return slices.Clone(m.origins), m.traced }
+
 // Shape is the shape [C,H,W] of a stored image.
 func (m *Store) Shape() [3]int { return m.shape }
 
@@ -87,6 +95,9 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 			continue
 		case slot == len(m.y) && slot < m.cap:
 			m.y = append(m.y, 0)
+			if m.traced {
+				m.origins = append(m.origins, 0)
+			}
 			if slot == len(m.slots) {
 				m.slots = append(m.slots, stored{})
 			}
@@ -95,6 +106,9 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 		}
 		m.write(&m.slots[slot], b.X.Row(i))
 		m.y[slot] = b.Y[i]
+		if m.traced {
+			m.origins[slot] = int64(m.seen) + int64(i)
+		}
 	}
 	m.seen += len(slots)
 }
@@ -200,7 +214,10 @@ func (m *Store) Counts() map[ocl.Label]int {
 // maxSeen is the most samples that a store may have seen, far above any stream and far below what an int holds.
 const maxSeen = 1 << 50
 
-// parts is the state: the stored samples and the counter. Loading gives the same bits. The capacity, the shape and the
+// OriginsSection is the name of the section of the origins in a saved store, below the store's own prefix.
+const OriginsSection = "origins"
+
+// parts is the state: the stored samples, where they came from, and the counter. Loading gives the same bits. The capacity, the shape and the
 // values of pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are
 // 8-bit pixels.
 func (m *Store) parts() checkpoint.Parts {
@@ -218,7 +235,23 @@ func (m *Store) parts() checkpoint.Parts {
 		checkpoint.Either(&narrow, "pixels",
 			checkpoint.Parts{checkpoint.Via(m.pixels, m.setPixels, func(v *[]byte) checkpoint.Part { return checkpoint.Bytes("pixels", v) })},
 			checkpoint.Parts{checkpoint.Via(m.images, m.setImages, func(v *[]float32) checkpoint.Part { return checkpoint.Float32List("images", v) })}),
+		checkpoint.Either(&m.traced, OriginsSection,
+			checkpoint.Parts{checkpoint.Int64List(OriginsSection, &m.origins), checkpoint.Then(m.checkOrigins)},
+			checkpoint.Parts{checkpoint.Then(func() error { m.origins = nil; return nil })}),
 	}
+}
+
+// checkOrigins refuses loaded origins that are not those of the stored samples.
+func (m *Store) checkOrigins() error {
+	if len(m.origins) != len(m.y) {
+		return fmt.Errorf("memory: the state has %d origins of %d samples, so it belongs to another configuration. Use the one it was saved with", len(m.origins), len(m.y))
+	}
+	for _, place := range m.origins {
+		if place < 0 || place >= int64(m.seen) {
+			return fmt.Errorf("memory: the state stores sample %d of the stream, but only %d were seen, so it belongs to another configuration. Use the one it was saved with", place, m.seen)
+		}
+	}
+	return nil
 }
 
 // pixels is all stored images in 8-bit pixels.

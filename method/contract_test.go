@@ -66,6 +66,7 @@ var changes = map[string]func(*method.Setup){
 // options are those that the contract's few batches need to differ from their defaults, by method.
 var options = map[string]map[string]any{
 	"ewc++": {"every": 1, "lambda": 10.0},
+	"gss":   {"gate": "sample"},         // the other gate and the other subset are compared with it
 	"gdumb": {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
 }
 

@@ -206,7 +206,7 @@ func TestCheckTogether(t *testing.T) {
 		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
 		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
-		{"gss", method.Setup{Options: map[string]any{"subset": "sample"}}, nil},
+		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "sample"}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
 		{"finetune", method.Setup{}, nil},
 	} {

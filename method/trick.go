@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"ocl"
 	"ocl/config"
@@ -67,6 +68,9 @@ func ParseTricks(text string) ([]string, error) {
 			return nil, fmt.Errorf("a trick of %q has no name. Remove a comma or a plus sign, or write none", text)
 		}
 		if _, err := LookupTrick(name); err != nil {
+			if words := strings.FieldsFunc(text, func(r rune) bool { return r == '+' || unicode.IsSpace(r) }); len(words) > 1 && allTricks(words) {
+				return nil, fmt.Errorf("%q has spaces. Write %s", text, strings.Join(words, "+"))
+			}
 			return nil, err
 		}
 		if slices.Contains(names, name) {
@@ -76,6 +80,11 @@ func ParseTricks(text string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// allTricks says whether all words are names of tricks.
+func allTricks(words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { _, err := LookupTrick(word); return err != nil })
 }
 
 // With is the method's name with tricks, such as er+lb+ncm.
@@ -122,7 +131,7 @@ func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 	for _, t := range chosen(names) {
 		if t.TaskBoundaries() && s.NoBoundaries {
 			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick needs this. "+
-				"Use another stream, or remove the trick", i.Name, t.Name, s.Name)
+				"Set stream.task_signals to true, or remove the trick", i.Name, t.Name, s.Name)
 		}
 		if t.ClassesOnce && s.Scenario == ocl.DomainIncremental {
 			return fmt.Errorf("method: %s with %s: the classes of stream %s occur in several tasks, so no class is old or new. "+

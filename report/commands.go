@@ -37,7 +37,7 @@ func (st *study) recipes() []recipe {
 	}
 	for _, g := range st.rows {
 		r := g.runs[0]
-		rec := recipe{What: g.Label, Config: configText(r.Config)}
+		rec := recipe{What: g.full(), Config: configText(r.Config)}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)
 			rec.Command = fmt.Sprintf("ocl run --config %s --out %s", quote(r.file),

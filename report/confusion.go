@@ -37,7 +37,7 @@ func (g *row) taskConfusion() *figure {
 	})
 	f := &figure{ID: "confusion-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true task", ColLabel: "predicted task", Rows: names, Cols: cols, V: v},
-		Missing: "not measured", Whose: g.Label,
+		Missing: "not measured", Whose: g.full(),
 	}}
 	f.Title = g.confusionTitle(v)
 	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task had yet. %s", g.Label, upper(g.of()))
@@ -113,7 +113,7 @@ func (g *row) classConfusion() *figure {
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "true class", ColLabel: "predicted class", Rows: names, Cols: names, V: v},
-		Missing: "not learned yet", Whose: g.Label, Image: n > maxTableClasses,
+		Missing: "not learned yet", Whose: g.full(), Image: n > maxTableClasses,
 	}}
 	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
 	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are in the order of the stream, so the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))

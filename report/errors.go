@@ -86,7 +86,7 @@ func oldAsNewOfSamples(t *result.TaskErrors) *float64 { return t.OldAsNewOfSampl
 
 // errorsTable is the survey's table:trick_motivation for all rows; nil where no run has an error analysis.
 func (st *study) errorsTable() *table {
-	t := &table{ID: "errors", Title: "Old and new classes confused after the last task", Head: append([]column{}, rowHead...)}
+	t := &table{ID: "errors", Title: "Old and new classes confused after the last task", Head: st.rowHead()}
 	for _, c := range errorCounts {
 		t.Head = append(t.Head, numCol(c.text, c.name))
 	}
@@ -95,7 +95,7 @@ func (st *study) errorsTable() *table {
 	}
 	for _, s := range st.settings {
 		for _, g := range s.analysed() {
-			row := g.head()
+			row := st.head(g)
 			for _, c := range errorCounts {
 				e := g.atEnd(func(t *result.TaskErrors) *float64 { n := float64(c.of(t)); return &n })
 				row = append(row, numCell(meanCount(e), e.mean))

@@ -122,6 +122,21 @@ func (g *row) head() []cell {
 	return []cell{{Text: g.name(), Raw: raw, Mark: g.style.Class}, m, textCell(orUnknown(g.setting.stream.Protocol))}
 }
 
+// rowHead and head are those of a table of all rows, which says the setting first where there are several.
+func (st *study) rowHead() []column {
+	if len(st.settings) == 1 {
+		return headed()
+	}
+	return append([]column{textCol("stream", "stream")}, headed()...)
+}
+
+func (st *study) head(g *row) []cell {
+	if len(st.settings) == 1 {
+		return g.head()
+	}
+	return append([]cell{textCell(g.setting.Name)}, g.head()...)
+}
+
 // lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
 func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
 	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1 + offset, XMax: max(n, 1) + offset, Say: percentText}}
@@ -226,7 +241,7 @@ func (g *row) matrixFigure() *figure {
 	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
-		Missing: "not evaluated", Whose: g.Label,
+		Missing: "not evaluated", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.matrixTitle(v)
@@ -273,7 +288,7 @@ func (g *row) classFigure() *figure {
 		return nil
 	}
 	cols := min(classColumns, k)
-	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol", Whose: g.Label, Say: func(i, j int) string { return g.className(i*cols + j) }}
+	h := &heat{Heat: chart.Heat{RowLabel: "class", ColLabel: "plus"}, Missing: "not learned in this protocol, or without test images", Whose: g.full(), Say: func(i, j int) string { return g.className(i*cols + j) }}
 	for j := range cols {
 		h.Cols = append(h.Cols, strconv.Itoa(j))
 	}
@@ -299,57 +314,6 @@ func (g *row) className(c int) string {
 		return names[c]
 	}
 	return "class " + strconv.Itoa(c)
-}
-
-// memoryFigure is the share of the memory that each task's classes hold after each task; nil where there is no memory.
-func (g *row) memoryFigure() *figure {
-	s := g.setting
-	n := s.tasks()
-	if n > maxHeatTasks {
-		return nil
-	}
-	found := false
-	v := make([][]float64, n)
-	for i := range v {
-		v[i] = make([]float64, n)
-		for j := range v[i] {
-			e := g.over(func(r *run) float64 { return r.memoryShare(i, j) })
-			v[i][j] = e.mean
-			found = found || e.n > 0
-		}
-	}
-	if !found {
-		return nil
-	}
-	names := s.taskNames()
-	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "classes of task", Rows: names, Cols: names, V: v},
-		Missing: "not learned yet", Whose: g.Label,
-		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
-	}}
-	f.Caption = fmt.Sprintf("Share of the %s stored by %s that belong to the classes of each task, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)
-	f.Data = g.longTable(f, "after_task", "classes_of_task", "share")
-	return f
-}
-
-// memoryShare is the share of the stored samples after task i whose class belongs to task j, NaN before task j.
-func (r *run) memoryShare(i, j int) float64 {
-	if r.Memory == nil || i >= len(r.Memory.ClassCounts) || j > i || j >= len(r.Stream.Tasks) {
-		return math.NaN()
-	}
-	counts := r.Memory.ClassCounts[i]
-	all, mine := 0, 0
-	for _, n := range counts {
-		all += n
-	}
-	for _, c := range r.Stream.Tasks[j].Classes {
-		mine += counts[c]
-	}
-	if all == 0 || r.Stream.Scenario == "domain-incremental" {
-		return math.NaN()
-	}
-	return float64(mine) / float64(all)
 }
 
 // timeFigure is the run time of each row, split.

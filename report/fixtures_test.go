@@ -44,6 +44,7 @@ type fake struct {
 	numbers        int
 	concurrency    int
 	errors         bool // with error analysis
+	older          bool // from before the memory was counted by task
 }
 
 // make builds the result; the same fake gives the same result.
@@ -82,6 +83,7 @@ func (f fake) make() *result.Result {
 	classes := f.tasks * f.perTask
 	r := &result.Result{Format: result.Format, Version: result.Version}
 	r.Config = config.Default()
+	r.Config.Stream.Kind, r.Config.Stream.ClassOrder.Name = config.KindClasses, config.OrderRandom
 	r.Config.Methods, r.Config.Memory, r.Config.Stream.Tasks = []string{f.method}, max(f.memory, 0), f.tasks
 	r.Config.Optimizer.LR, r.Config.Protocol, r.Config.Eval, r.Config.Seed = f.lr, f.protocol, config.EvalSeen, f.seed
 	r.Method = result.Method{Name: f.method, Title: f.title, Signals: f.signals}
@@ -117,6 +119,13 @@ func (f fake) make() *result.Result {
 		r.PerClass = append(r.PerClass, perClass)
 		if r.Memory != nil {
 			r.Memory.ClassCounts = append(r.Memory.ClassCounts, counts)
+			if !f.older {
+				byTask := map[int]int{}
+				for j := range i + 1 {
+					byTask[j] = f.perTask * (max(f.memory, 0) / ((i + 1) * f.perTask))
+				}
+				r.Memory.TaskCounts = append(r.Memory.TaskCounts, byTask)
+			}
 		}
 	}
 	if f.errors {

@@ -28,18 +28,6 @@ func (st *study) mixtures() []string {
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v)))
 	}
-	digests := map[string]map[string]bool{}
-	for _, r := range st.runs {
-		if digests[r.Stream.Name] == nil {
-			digests[r.Stream.Name] = map[string]bool{}
-		}
-		digests[r.Stream.Name][r.Provenance.DataDigest] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		if n := len(digests[name]); n > 1 {
-			out = append(out, fmt.Sprintf("%s: %d different data digests: the runs did not use the same data.", name, n))
-		}
-	}
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -50,7 +51,7 @@ type pageSetting struct {
 // not drawn.
 func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 	p = &page{
-		Title: st.title(), Warnings: st.warnings, Notes: st.notes, Several: len(st.settings) > 1,
+		Title: st.title(), Warnings: st.warnings, Notes: slices.Clone(st.notes), Several: len(st.settings) > 1,
 		Results: st.resultsTable(), Sections: st.sections(), Metrics: st.metricsTable(), Meanings: meanings(), Signals: st.signalsTable(),
 		Runs: st.runsTable(), Origin: st.provenanceTable(), Recipes: st.recipes(),
 	}
@@ -58,6 +59,12 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		p.Answers = append(p.Answers, s.answer())
 		p.Settings = append(p.Settings, pageSetting{Name: upper(s.Name), Facts: s.facts()})
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
+		if note := s.untestedNote(); note != "" {
+			p.Notes = append(p.Notes, note)
+		}
+	}
+	if p.Several {
+		p.Answers = append(p.Answers, fmt.Sprintf("Compare only rows of the same stream: the %d streams of this report differ in data, tasks or protocol.", len(st.settings)))
 	}
 	for _, s := range p.Sections {
 		figures, rest := s.figures()
@@ -95,7 +102,9 @@ func (st *study) title() string {
 	}
 	var where []string
 	for _, s := range st.settings {
-		where = append(where, s.Name)
+		if name := settingName(s.stream); !slices.Contains(where, name) {
+			where = append(where, name)
+		}
 	}
 	if len(where) > 2 {
 		where = append(where[:1], count(len(where)-1, "other setting"))

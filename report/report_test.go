@@ -292,8 +292,8 @@ func TestRowsDifferByConfig(t *testing.T) {
 		labels = append(labels, g.Label+" | "+g.setting.Name)
 	}
 	want := []string{
-		"ER, memory 500, optimizer.lr 0.1 | glyphs in 10 tasks, standard protocol",
-		"ER, memory 500, optimizer.lr 0.5 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500, lr 0.1 | glyphs in 10 tasks, standard protocol",
+		"ER, memory 500, lr 0.5 | glyphs in 10 tasks, standard protocol",
 		"ER, memory 500 | glyphs in 10 tasks, survey protocol",
 	}
 	if diff := cmp.Diff(want, labels); diff != "" {
@@ -457,7 +457,8 @@ var oddities = map[string]func(*result.Result){
 		}
 	},
 	"stopped within a task": func(r *result.Result) {
-		r.Accuracy, r.PerClass, r.Memory.ClassCounts = r.Accuracy[:1], r.PerClass[:1], r.Memory.ClassCounts[:1]
+		r.Accuracy, r.PerClass = r.Accuracy[:1], r.PerClass[:1]
+		r.Memory.ClassCounts, r.Memory.TaskCounts = r.Memory.ClassCounts[:1], r.Memory.TaskCounts[:1]
 		r.Metrics, r.Outcome.State = result.Metrics{AverageAccuracy: r.Metrics.AverageAccuracy}, result.Interrupted
 		r.Evaluations = []result.Evaluation{{Step: 5, Task: 0, Accuracy: []*float64{nil}}, {Step: 130, Task: 1, Accuracy: r.Accuracy[0][:2]}}
 	},
@@ -465,13 +466,15 @@ var oddities = map[string]func(*result.Result){
 		r.Stream.Tasks[0].Classes, r.Stream.Tasks[1].Classes, r.Stream.Tasks[1].Test = nil, []int{0, 1, 2}, 0
 	},
 	"one task": func(r *result.Result) {
-		r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory.ClassCounts = r.Stream.Tasks[:1], [][]*float64{r.Accuracy[0][:1]}, r.PerClass[:1], r.Memory.ClassCounts[:1]
+		r.Stream.Tasks, r.Accuracy, r.PerClass = r.Stream.Tasks[:1], [][]*float64{r.Accuracy[0][:1]}, r.PerClass[:1]
+		r.Memory.ClassCounts, r.Memory.TaskCounts = r.Memory.ClassCounts[:1], r.Memory.TaskCounts[:1]
 	},
-	"no tasks":      func(r *result.Result) { r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory = nil, nil, nil, nil },
-	"no config":     func(r *result.Result) { r.Config = config.Config{} },
-	"all zero":      func(r *result.Result) { *r.Metrics.AverageAccuracy = 0; r.Seconds = result.Seconds{} },
-	"empty rows":    func(r *result.Result) { r.Accuracy[1] = []*float64{} },
-	"no provenance": func(r *result.Result) { r.Provenance = result.Provenance{} },
+	"memory not counted by task": func(r *result.Result) { r.Memory.TaskCounts = nil },
+	"no tasks":                   func(r *result.Result) { r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory = nil, nil, nil, nil },
+	"no config":                  func(r *result.Result) { r.Config = config.Config{} },
+	"all zero":                   func(r *result.Result) { *r.Metrics.AverageAccuracy = 0; r.Seconds = result.Seconds{} },
+	"empty rows":                 func(r *result.Result) { r.Accuracy[1] = []*float64{} },
+	"no provenance":              func(r *result.Result) { r.Provenance = result.Provenance{} },
 }
 
 // TestDegenerateResults renders what can be missing.

@@ -75,7 +75,7 @@ func (s *setting) gallery(most int, why string, build func(*row) *figure) block 
 	for _, g := range s.rows {
 		switch f := build(g); {
 		case f == nil:
-			missing = append(missing, g.Label)
+			missing = append(missing, g.full())
 		case len(out.Figures) < most || s.all:
 			out.Figures = append(out.Figures, f)
 		default:

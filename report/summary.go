@@ -46,7 +46,7 @@ func (st *study) summaries() []Summary {
 	out := []Summary{}
 	for _, g := range st.rows {
 		s := Summary{
-			Label: g.Label, Method: g.method.Name, Tricks: append([]string{}, tricksOf(g.method)...), Classifier: g.classifier,
+			Label: g.full(), Method: g.method.Name, Tricks: append([]string{}, tricksOf(g.method)...), Classifier: g.classifier,
 			Stream: g.setting.stream.Name, Tasks: len(g.setting.stream.Tasks), Protocol: g.setting.stream.Protocol,
 			Runs: len(g.counted()), Outcome: strings.TrimSpace(g.outcomeText()), Metrics: map[string]Mean{}, Seconds: meanOf(g.over((*run).seconds)),
 		}

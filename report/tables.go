@@ -14,25 +14,18 @@ import (
 
 // resultsTable is the main table.
 func (st *study) resultsTable() *table {
-	t := &table{ID: "results", Head: []column{
-		textCol("method", "method"), numCol("memory", "memory"), textCol("protocol", "protocol"),
+	t := &table{ID: "results", Head: append(st.rowHead(),
 		numCol("average accuracy, %", "average_accuracy"), hidden("average_accuracy_half_width_95"),
 		numCol("forgetting, points", "average_forgetting"), hidden("average_forgetting_half_width_95"),
 		numCol("learning accuracy, %", "learning_accuracy"), hidden("learning_accuracy_half_width_95"),
 		numCol("time a run", "seconds"), numCol("runs", "runs"), textCol("outcome", "outcome"),
-	}}
-	if len(st.settings) > 1 {
-		t.Head = append([]column{textCol("stream", "stream")}, t.Head...)
-	}
+	)}
 	for _, g := range st.rows {
-		row := g.head()
+		row := st.head(g)
 		for _, of := range []func(result.Metrics) *float64{averageAccuracy, averageForgetting, learningAccuracy} {
 			row = append(row, metricCells(g.metricOf(of))...)
 		}
 		row = append(row, numCell(g.timeText(), g.over((*run).seconds).mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
-		if len(st.settings) > 1 {
-			row = append([]cell{textCell(g.setting.Name)}, row...)
-		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -48,12 +41,12 @@ func metricCells(e estimate) []cell {
 
 // metricsTable holds every recorded metric in per cent.
 func (st *study) metricsTable() *table {
-	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: append([]column{}, rowHead...)}
+	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: st.rowHead()}
 	for _, m := range result.AllMetrics() {
 		t.Head = append(t.Head, numCol(m.Title, m.Key), hidden(m.Key+"_half_width_95"))
 	}
 	for _, g := range st.rows {
-		row := g.head()
+		row := st.head(g)
 		for _, m := range result.AllMetrics() {
 			row = append(row, metricCells(g.metricOf(m.Of))...)
 		}
@@ -128,7 +121,7 @@ func (st *study) runsTable() *table {
 				outcome += ": " + r.Outcome.Reason
 			}
 			t.Rows = append(t.Rows, []cell{
-				folderCell(r.folder), {Text: g.Label, Raw: g.Label, Mark: g.style.Class},
+				folderCell(r.folder), {Text: g.full(), Raw: g.full(), Mark: g.style.Class},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
 				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
@@ -197,14 +190,7 @@ type fact struct{ Name, Value string }
 // facts say what was run in one setting.
 func (s *setting) facts() []fact {
 	st := s.stream
-	train, test := 0, 0
-	for _, t := range st.Tasks {
-		train += t.Train
-		test += t.Test
-	}
-	if st.CommonTest && len(st.Tasks) > 0 {
-		test = st.Tasks[0].Test
-	}
+	train, test := images(st)
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},
 		{"Tasks", fmt.Sprintf("%s with %s in all, %s training images and %s test images", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},

@@ -53,11 +53,11 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		{func(r *result.Result) { r.Config.Engine.Kernel = "avx2" }, ""},
 		{func(r *result.Result) { r.Config.EvalEvery = 5 }, ""},
 		{func(r *result.Result) { r.Config.Methods, r.Config.Runs = []string{"er", "mir"}, 3 }, ""},
-		{func(r *result.Result) { r.Config.Optimizer.WeightDecay = 0.5 }, "ER, memory 10, optimizer.weight decay 0.5"},
-		{func(r *result.Result) { r.Config.Seeds.Init = &seven }, "ER, memory 10, seeds.init 7"},
-		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, replay.teacher training"},
-		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay.augment true"},
-		{func(r *result.Result) { r.Config.Stream.Augment = true }, "ER, memory 10, stream.augment true"}, // of an earlier program
+		{func(r *result.Result) { r.Config.Optimizer.WeightDecay = 0.5 }, "ER, memory 10, weight decay 0.5"},
+		{func(r *result.Result) { r.Config.Seeds.Init = &seven }, "ER, memory 10, seeds init 7"},
+		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, teacher training"},
+		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment true"},
+		{func(r *result.Result) { r.Config.Stream.Augment = true }, "ER, memory 10, augment true"}, // of an earlier program
 		{func(r *result.Result) { r.Method.Options = map[string]any{"subset": 5.0} }, "ER, memory 10, subset 5"},
 	} {
 		one, other := f, f

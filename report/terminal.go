@@ -180,7 +180,10 @@ func (g *row) outcomes() []string {
 		if o.State == result.Finished {
 			continue
 		}
-		text := fmt.Sprintf("%s at step %s", o.State, thousands(int64(o.Step)))
+		text := o.State
+		if !strings.Contains(o.Reason, fmt.Sprintf(", step %d: ", o.Step)) { // the reason of a run of ours says it
+			text += " at step " + thousands(int64(o.Step))
+		}
 		if o.Reason != "" {
 			text += " (" + o.Reason + ")"
 		}
@@ -199,7 +202,7 @@ func (g *row) outcomes() []string {
 	}
 	var out []string
 	for _, text := range order {
-		out = append(out, fmt.Sprintf("%s, %s: %s", g.Label, seedList(seeds[text]), text))
+		out = append(out, fmt.Sprintf("%s, %s: %s", g.full(), seedList(seeds[text]), text))
 	}
 	return out
 }

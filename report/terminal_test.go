@@ -67,6 +67,21 @@ note: The results mix concurrencies (1 and 2 runs at once), so times cannot be c
 	}
 }
 
+// TestDivergedSaysItsStepOnce: the reason that a run gives says the step already, also that of an older result.
+func TestDivergedSaysItsStepOnce(t *testing.T) {
+	f := fake{method: "er", title: "ER", memory: 10, state: result.Diverged, through: 4, seed: 2, level: 0.5, decay: 0.5}
+	for _, c := range [][2]string{
+		{"task 5, step 1400: learner: NaN", "ER, memory 10, seed 2: diverged (task 5, step 1400: learner: NaN); the numbers are those after 4 tasks"},
+		{"NaN", "ER, memory 10, seed 2: diverged at step 1,400 (NaN); the numbers are those after 4 tasks"},
+	} {
+		r := f.make()
+		r.Outcome.Step, r.Outcome.Reason = 1400, c[0]
+		if got := studyOf([]*run{newRun(r, "")}, nil).settings[0].footnotes()[0]; got != c[1] {
+			t.Errorf("got  %s\nwant %s", got, c[1])
+		}
+	}
+}
+
 func TestTableOneRunHasNoInterval(t *testing.T) {
 	got := tableText(t, results(pair(1)), 0)
 	if strings.Contains(got, "±") || !strings.Contains(got, "1 run") {

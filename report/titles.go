@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"ocl/experiment/result"
 )
@@ -30,29 +32,37 @@ func (s *setting) best() *row {
 	return best
 }
 
-// other is the row that best is compared with: a lower bound, or else the weakest other; nil if there is none.
+// other is the row that best is compared with: a lower bound, if there is one with the same settings, or else the weakest
+// other; nil if there is none.
 func (s *setting) other(best *row) *row {
-	var worst *row
+	var bound, worst *row
 	for _, g := range s.rows {
 		if g == best || len(g.finished) == 0 || g.finalAccuracy().n == 0 {
 			continue
 		}
-		if g.bound == LowerBound {
-			return g
+		if g.bound == LowerBound && (bound == nil || g.special == best.special) {
+			bound = g
 		}
 		if worst == nil || g.finalAccuracy().mean < worst.finalAccuracy().mean {
 			worst = g
 		}
 	}
-	return worst
+	return cmp.Or(bound, worst)
 }
 
 // answer is the sentence the report opens with.
 func (s *setting) answer() string {
 	best := s.best()
 	where := fmt.Sprintf("%s of %s", count(s.tasks(), "task"), orUnknown(s.stream.Name))
+	var what []string
 	if s.stream.Protocol != "" {
-		where += fmt.Sprintf(" (%s protocol)", s.stream.Protocol)
+		what = append(what, s.stream.Protocol+" protocol")
+	}
+	if s.detail != "" {
+		what = append(what, s.detail)
+	}
+	if len(what) > 0 {
+		where += " (" + strings.Join(what, ", ") + ")"
 	}
 	if best == nil {
 		return fmt.Sprintf("Nothing was measured on the %s: no run reached its first evaluation.", where)
@@ -72,13 +82,13 @@ func (s *setting) answer() string {
 		oe := o.finalAccuracy()
 		switch {
 		case oe.mean > 0 && e.mean/oe.mean >= 1.15:
-			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Short, oe.text(""))
+			text += fmt.Sprintf(", %s times as many as %s (%s %%)", ratio(e.mean/oe.mean), o.Label, oe.text(""))
 		case percent(e.mean) == percent(oe.mean):
-			text += fmt.Sprintf(", as many as %s (%s %%)", o.Short, oe.text(""))
+			text += fmt.Sprintf(", as many as %s (%s %%)", o.Label, oe.text(""))
 		case e.mean < oe.mean:
-			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Short, oe.text(""))
+			text += fmt.Sprintf(", fewer than %s (%s %%)", o.Label, oe.text(""))
 		default:
-			text += fmt.Sprintf("; %s reaches %s %%", o.Short, oe.text(""))
+			text += fmt.Sprintf("; %s reaches %s %%", o.Label, oe.text(""))
 		}
 	} else if f := best.metricOf(averageForgetting); f.n > 0 {
 		if gains(f.mean) {

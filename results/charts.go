@@ -15,6 +15,7 @@ import (
 	"ocl/metric"
 	"ocl/report"
 	"ocl/report/chart"
+	"ocl/report/known"
 	"ocl/survey"
 )
 
@@ -52,7 +53,7 @@ func methodsChart(runs []run) ([]byte, error) {
 			return nil, fmt.Errorf("charts: %s has no %s with M = %d", survey.ClassIncremental, name, capacity)
 		}
 		ours := estimate(runs, i.Name, capacity)
-		look := report.LookOf(known(i))
+		look := report.LookOf(known.Method(i))
 		look.Marker = chart.Circle // a cross has no hollow form
 		c.Rows = append(c.Rows, chart.Row{Label: name, Look: look, Values: []chart.Value{ours,
 			{At: published.Mean, Low: published.Mean - published.Interval, High: published.Mean + published.Interval}}})
@@ -61,18 +62,6 @@ func methodsChart(runs []run) ([]byte, error) {
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
 	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. Finetune, Offline, EWC++ and LwF have no memory. Lines are "+
 		"95 %% intervals; a mean of fewer than %d seeds has none. %s", leastSeeds, described(c.Rows))), nil
-}
-
-// known is a method of the catalogue as reports know it.
-func known(i method.Info) report.Known {
-	k := report.Known{Name: i.Name, Look: i.Look}
-	switch {
-	case i.Baseline:
-		k.Bound = report.LowerBound
-	case i.Offline:
-		k.Bound = report.UpperBound
-	}
-	return k
 }
 
 // described says in words what the rows show.
@@ -121,7 +110,7 @@ func stepChart(file string) ([]byte, error) {
 	if len(records) < 2 || strings.Join(records[0], ",") != "size,program,median_ms,low_ms,high_ms,machine,revision,command" {
 		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", filepath.Base(file))
 	}
-	look := func(name string) chart.Look { return report.LookOf(known(method.Info{Name: name, Look: 2})) }
+	look := func(name string) chart.Look { return report.LookOf(report.Known{Name: name, Look: 2}) }
 	grey := report.LookOf(report.Known{Name: "finetune", Bound: report.LowerBound})
 	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: look("er")}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
 	var words, machines []string

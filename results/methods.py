@@ -153,6 +153,7 @@ def examined():
     """Runs with one thing changed. Those of the first loop have the teacher in the mode that is not the default."""
     for seed in (1, 2, 3):
         yield Cell("examined", "lwf", 0, seed, changed=(("--teacher", "evaluation"),))
+        yield Cell("examined", "gss", 5000, seed, changed=(("--set", "method.gss.gate=sample"),))
         yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.001"), ("--weight-decay", "0.0001")))  # the best at this weight decay
         for memory in (1000, 5000) if seed > 1 else (1000, 5000, 10000):
             yield Cell("examined", "icarl", memory, seed, changed=(("--teacher", "evaluation"),))
@@ -163,8 +164,8 @@ def examined():
         if seed < 3:
             yield Cell("examined", "er", 5000, seed, "kdc*", changed=(("--set", "replay.kdc_star=authors"),))
             yield Cell("examined", "ewc++", 0, seed, changed=(("--lr", "0.01"), ("--weight-decay", "0.0001")))
-            for memory in (1000, 5000, 10000):
-                yield Cell("examined", "gss", memory, seed, changed=(("--set", "method.gss.gate=batch"),))
+            for memory in (1000, 10000):
+                yield Cell("examined", "gss", memory, seed, changed=(("--set", "method.gss.gate=sample"),))
             yield Cell("examined", "gdumb", 1000, seed, changed=(("--lr", "0.01"),))
             for lr in ("0.01", "0.03"):
                 yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))

@@ -27,7 +27,7 @@ var domains = Kind{
 			return fmt.Errorf("kind domains: the data set %s has no domains. Use --data glyphs, or --stream classes", set.Name)
 		}
 		if len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0 {
-			return errors.New("kind domains: a list of classes is given, but every task has all classes. Set stream.class_order to random or given")
+			return errors.New("kind domains: a list of classes is given, but every task has all classes. Use --class-order random or given")
 		}
 		if o.Order == Official {
 			tasks := 0
@@ -37,7 +37,7 @@ var domains = Kind{
 			return checkOfficial(o, len(set.Orders.Domains), tasks, set.Name)
 		}
 		if n := len(trainDomains(set)); o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0 {
-			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Set stream.tasks to a divisor of %d", o.Tasks, n, set.Name, n)
+			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Use --tasks with a divisor of %d", o.Tasks, n, set.Name, n)
 		}
 		return nil
 	},

@@ -25,7 +25,7 @@ func Protocol(name string, tasks int) (Range, error) {
 	}
 	if tasks <= tuningTasks {
 		return Range{}, fmt.Errorf("stream: %[2]d tasks are too few for the protocol %[1]s, which needs at least %[3]d, as the first %[4]d are "+
-			"for tuning. Raise stream.tasks, or use the protocol standard", name, tasks, tuningTasks+1, tuningTasks)
+			"for tuning. Use more --tasks, or --protocol standard", name, tasks, tuningTasks+1, tuningTasks)
 	}
 	if name == "tuning" {
 		return Range{0, tuningTasks}, nil
@@ -57,7 +57,7 @@ func CheckTasks(tasks, classes int) error {
 	case above != 0:
 		near = fmt.Sprintf("%d or %d", below, above)
 	}
-	return fmt.Errorf("%d tasks cannot share %d classes equally. Set stream.tasks to %s",
+	return fmt.Errorf("%d tasks cannot share %d classes equally. Use --tasks %s",
 		tasks, classes, near)
 }
 
@@ -104,7 +104,7 @@ func (o Options) check(set *data.Set) error {
 		add("the range %d to %d of tasks to keep is invalid. Use a range within 0 to %d", k.From, k.To, o.Tasks)
 	}
 	if n := set.Train.Len(); o.Batch < 1 || o.Batch > n {
-		add("stream.batch: %d is out of range. Use 1 to %d, the number of training images", o.Batch, n)
+		add("stream.batch: %d is out of range. Use --batch from 1 to %d, the number of training images", o.Batch, n)
 	}
 	if !(o.Blurry >= 0 && o.Blurry < 1) {
 		add("stream.blurry: %v is out of range. Use a share of at least 0 and below 1", o.Blurry)

@@ -92,7 +92,7 @@ var shifted = Kind{
 		case o.Tasks < 1 || o.Tasks > n:
 			return fmt.Errorf("stream.tasks: %d is out of range. Use 1 to %d, the number of images", o.Tasks, n)
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
-			return errors.New("kind shift: a list of classes is given, but every task has all classes. Set stream.class_order to random")
+			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use --class-order random")
 		}
 		return o.Shift.check(o.Tasks)
 	},

@@ -159,7 +159,7 @@ func (s *Tasks) add(t int, of share) error {
 	}
 	if len(tr) == 0 {
 		return fmt.Errorf("stream: task %d has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
-			"Lower stream.batch, or set stream.drop_last to false", t+1, s.opts.Batch)
+			"Use a smaller --batch, or --drop-last=false", t+1, s.opts.Batch)
 	}
 	if len(te) == 0 && !s.opts.CommonTest {
 		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)

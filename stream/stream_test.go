@@ -336,11 +336,11 @@ func TestBadOptions(t *testing.T) {
 		want string // part of the error
 		set  func(*Options)
 	}{
-		{"no tasks", "Set stream.tasks to 1", func(o *Options) { o.Tasks = -1 }},
-		{"not a divisor", "Set stream.tasks to 5 or 10", func(o *Options) { o.Tasks = 7 }},
-		{"more tasks than classes", "Set stream.tasks to 20", func(o *Options) { o.Tasks = 21 }},
-		{"no batch", "stream.batch: 0 is out of range. Use 1 to 600", func(o *Options) { o.Batch = 0 }},
-		{"huge batch", "stream.batch: 601 is out of range. Use 1 to 600", func(o *Options) { o.Batch = 601 }},
+		{"no tasks", "Use --tasks 1", func(o *Options) { o.Tasks = -1 }},
+		{"not a divisor", "Use --tasks 5 or 10", func(o *Options) { o.Tasks = 7 }},
+		{"more tasks than classes", "Use --tasks 20", func(o *Options) { o.Tasks = 21 }},
+		{"no batch", "stream.batch: 0 is out of range. Use --batch from 1 to 600", func(o *Options) { o.Batch = 0 }},
+		{"huge batch", "stream.batch: 601 is out of range. Use --batch from 1 to 600", func(o *Options) { o.Batch = 601 }},
 		{"batch above a task", "fewer training images", func(o *Options) { o.Batch, o.DropLast = 121, true }},
 		{"test batch", "test batch of -1", func(o *Options) { o.TestBatch = -1 }},
 		{"order", `unknown order "sorted"`, func(o *Options) { o.Order = "sorted" }},

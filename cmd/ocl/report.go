@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/method"
 	"ocl/report"
+	"ocl/report/known"
 )
 
 func newReport() *cobra.Command {
@@ -39,7 +39,7 @@ func newReport() *cobra.Command {
 			if out == "" && len(args) > 1 {
 				return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(args)))
 			}
-			written, err := report.Write(args, out, report.Options{Known: knownMethods(), All: all})
+			written, err := report.Write(args, out, report.Options{Known: known.Methods(), All: all})
 			if written == nil {
 				return err
 			}
@@ -56,20 +56,4 @@ func newReport() *cobra.Command {
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd
-}
-
-// knownMethods are those of the catalogue as reports know them.
-func knownMethods() []report.Known {
-	var known []report.Known
-	for _, i := range method.Catalogue() {
-		k := report.Known{Name: i.Name, Look: i.Look}
-		switch {
-		case i.Baseline:
-			k.Bound = report.LowerBound
-		case i.Offline:
-			k.Bound = report.UpperBound
-		}
-		known = append(known, k)
-	}
-	return known
 }

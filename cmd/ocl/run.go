@@ -20,6 +20,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/nearest"
 	"ocl/report"
+	"ocl/report/known"
 )
 
 // runFlags are the flags of `ocl run` on which no number depends.
@@ -160,8 +161,10 @@ func newFolder(parent, name string) (string, error) {
 
 // flagsOnly refuses words. The message says how to set a method or a key of the config, if that was meant.
 func flagsOnly(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && slices.Contains(methodNames(), args[0]) {
-		return usage(fmt.Errorf("%s: %q is not a flag. Write --method %s", pathOf(cmd), args[0], quoteWord(args[0])))
+	if len(args) > 0 {
+		if remedy := joinedList(cmd.Flags(), args); remedy != "" {
+			return usage(fmt.Errorf("%s: %q is not a flag. Write %s", pathOf(cmd), args[0], remedy))
+		}
 	}
 	if len(args) > 0 && strings.Contains(args[0], "=") {
 		key, _, _ := strings.Cut(args[0], "=")
@@ -226,7 +229,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if len(results) > 0 {
 		if !f.json {
-			if e := report.Table(stdout, results, report.TableOptions{Known: knownMethods(), Width: terminalWidth(stdout)}); e != nil {
+			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
 		}
@@ -247,7 +250,7 @@ func (f *runFlags) report(cmd *cobra.Command) error {
 	if _, err := os.Stat(filepath.Join(out, experiment.ConfigFile)); err != nil { // one run of an experiment was continued
 		out = filepath.Dir(filepath.Clean(out))
 	}
-	written, err := report.Write([]string{out}, out, report.Options{Known: knownMethods()})
+	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods()})
 	switch {
 	case written == nil:
 	case f.json:

@@ -198,6 +198,29 @@ func checkMemory(r *Result) error {
 			}
 		}
 	}
+	return checkTaskCounts(m)
+}
+
+// checkTaskCounts holds the counts by task to those by class: the same samples are counted twice.
+func checkTaskCounts(m *Memory) error {
+	if n := len(m.TaskCounts); n > 0 && n != len(m.ClassCounts) {
+		return fmt.Errorf("memory.task_counts has %d rows, but must have %d, as memory.class_counts has", n, len(m.ClassCounts))
+	}
+	for i, row := range m.TaskCounts {
+		byTask, byClass := 0, 0
+		for t, n := range row {
+			if t < 0 || t > i || n < 0 || n > maxCount {
+				return fmt.Errorf("memory.task_counts[%d] says %d samples of task %d, but must have 0 to %d of tasks 0 to %d", i, n, t, maxCount, i)
+			}
+			byTask += n
+		}
+		for _, n := range m.ClassCounts[i] {
+			byClass += n
+		}
+		if byTask != byClass {
+			return fmt.Errorf("memory.task_counts[%d] counts %d samples, but must count %d, as memory.class_counts[%d] does", i, byTask, byClass, i)
+		}
+	}
 	return nil
 }
 

@@ -45,7 +45,7 @@ func example() *Result {
 		Classifiers:   map[string]Classifier{"ncm": {Accuracy: [][]*float64{{&half}}, ErrorAnalysis: analysis}},
 		ErrorAnalysis: analysis,
 		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
-		Memory:        &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 1, 10: 2}}},
+		Memory:        &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
 		Outcome:       Outcome{State: Finished, Step: 4},
 	}
 }
@@ -163,7 +163,7 @@ func TestShapes(t *testing.T) {
 
 		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing (text)", "docs/format/result.md", "Restore the file"}},
 		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is given twice"}},
-		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[0].7 is given twice"}},
+		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[1].7 is given twice"}},
 		{change(`"7": 1`, `"07": 1`), ErrDamaged, []string{`the key is "07", but must be a whole number`}},
 		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`stream.tasks[0].train is the text "so\x1bon", but must be a whole number`}},
 		{change(`"train": 20`, `"train": 1.5`), ErrDamaged, []string{`stream.tasks[0].train is the number 1.5, but must be a whole number`}},
@@ -203,6 +203,14 @@ func TestShapes(t *testing.T) {
 		{change(`"parameters": 0`, `"parameters": -1`), ErrDamaged, []string{"resources.parameters is -1"}},
 		{change(`"capacity": 3`, `"capacity": -3`), ErrDamaged, []string{"memory.capacity is -3"}},
 		{change(`"7": 1`, `"11": 1`), ErrDamaged, []string{"1 samples of class 11"}},
+		{change(`"task_counts": [`, `"task_counts": [{},`), ErrDamaged, []string{"memory.task_counts has 3 rows, but must have 2, as memory.class_counts has"}},
+		{change(`"task_counts": [`, `"task_counts": [], "x": [`), ErrNewer, []string{`"memory.x"`}},
+		{change(`"task_counts": [`, `"task_counts": {}, "x": [`), ErrNewer, []string{`"memory.x"`}},
+		{change(`"1": 2`, `"2": 2`), ErrDamaged, []string{"memory.task_counts[1] says 2 samples of task 2, but must have 0 to 1000000000 of tasks 0 to 1"}},
+		{change(`"1": 2`, `"-1": 2`), ErrDamaged, []string{"2 samples of task -1"}},
+		{change(`"1": 2`, `"1": -2`), ErrDamaged, []string{"-2 samples of task 1"}},
+		{change(`"1": 2`, `"1": 3`), ErrDamaged, []string{"memory.task_counts[1] counts 4 samples, but must count 3, as memory.class_counts[1] does"}},
+		{change(`"1": 2`, `"1": "2"`), ErrDamaged, []string{`memory.task_counts[1].1 is the text "2", but must be a whole number`}},
 		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst", but must be finished, interrupted or diverged`}},
 		{change(`"step": 4`, `"step": -4`), ErrDamaged, []string{"is -4"}},
 	} {

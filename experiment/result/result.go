@@ -168,14 +168,16 @@ type Resources struct {
 	PeakResidentBytes int64 `json:"peak_resident_bytes"` // of the process; runs at once share it
 	Parameters        int   `json:"parameters"`
 	MemoryBytes       int64 `json:"memory_bytes"` // stored samples
-	StateBytes        int64 `json:"state_bytes"`  // what a checkpoint holds
+	StateBytes        int64 `json:"state_bytes"`  // what a checkpoint holds of the learner, without the origins of stored samples
 	FLOPsPerStep      int64 `json:"flops_per_step"`
 }
 
-// Memory is the content of the memory: for each task's end, class index (as text) to stored samples.
+// Memory is the content of the memory after each task that ended.
 type Memory struct {
 	Capacity    int           `json:"capacity"`
-	ClassCounts []map[int]int `json:"class_counts"`
+	ClassCounts []map[int]int `json:"class_counts"` // class index (as text) to stored samples
+	// TaskCounts have the place in Stream.Tasks of the task that samples came with instead of their class; nil in older files.
+	TaskCounts []map[int]int `json:"task_counts,omitempty"`
 }
 
 // Outcome says how the run ended. Step is the number of learner steps taken.

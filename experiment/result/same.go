@@ -22,7 +22,8 @@ var whereAndWhen = []string{
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
 // that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
-// by the kernel and the convolution that were used. A result without a key counts as having the other's key.
+// by the kernel and the convolution that were used. A result without a key, or without counts of the memory by task,
+// counts as having the other's.
 func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false
@@ -40,11 +41,15 @@ func Same(a, b *Result) (difference string, same bool) {
 		}
 	}
 	skip := func(at string) bool {
-		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "")
+		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
+			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask())
 	}
 	difference = differ("", trees[0], trees[1], skip)
 	return difference, difference == ""
 }
+
+// countsByTask says whether a result has counts of the memory by task, which older ones do not have.
+func (r *Result) countsByTask() bool { return r.Memory != nil && len(r.Memory.TaskCounts) > 0 }
 
 // differ names the first difference of two trees of JSON below a path, "" if there is none.
 func differ(at string, a, b any, skip func(at string) bool) string {

@@ -18,6 +18,7 @@ func TestSame(t *testing.T) {
 	r.Seconds = Seconds{1, 2, 3}
 	r.Resources.PeakResidentBytes = 99
 	r.Key = "" // from before there were keys
+	r.Memory.TaskCounts = nil
 	for _, pair := range [][2]*Result{{example(), r}, {r, example()}} {
 		if d, same := Same(pair[0], pair[1]); !same {
 			t.Errorf("where and when count: %s", d)
@@ -35,6 +36,8 @@ func TestSame(t *testing.T) {
 		{func(r *Result) { r.Accuracy = r.Accuracy[:1] }, "accuracy has 2 and 1 values"},
 		{func(r *Result) { r.Metrics.FWT = &quarter }, "metrics.fwt is missing and 0.25"},
 		{func(r *Result) { r.Memory = nil }, "memory is an object and missing"},
+		{func(r *Result) { r.Memory.TaskCounts[1][0] = 2 }, "memory.task_counts[1].0 is 1 and 2"},
+		{func(r *Result) { r.Memory.Capacity, r.Memory.TaskCounts = 4, nil }, "memory.capacity is 3 and 4"},
 		{func(r *Result) { r.Provenance.Kernel = "\x1b[31m" }, `provenance.kernel is "avx2" and "\x1b[31m"`},
 		{func(r *Result) { r.Method.Options["a\x1bb"] = true }, `method.options."a\x1bb" is missing and true`},
 		{func(r *Result) { r.Method.Options["gate"] = []int{1} }, `method.options.gate is "batch" and a list`},

@@ -90,7 +90,7 @@ func Updater(t *testing.T, u memory.Updater) {
 }
 
 // Updaters checks the Updaters that build makes: one valid slot for each row, the store untouched, the same seed the
-// same slots, capacity kept, any batch size.
+// same slots, capacity kept, any batch size, and the origin of each stored sample is its number.
 func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
@@ -121,7 +121,10 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 			if m.Len() > capacity || m.Seen() != seen {
 				t.Fatalf("capacity %d, step %d: %d stored, %d seen of %d", capacity, step, m.Len(), m.Seen(), seen)
 			}
-			Samples(t, m)
+			numbers := Samples(t, m)
+			if origins, known := m.Origins(); !known || !slices.EqualFunc(origins, numbers, func(a int64, b int) bool { return a == int64(b) }) {
+				t.Fatalf("capacity %d, step %d: origins %v (known %v) of the samples %v", capacity, step, origins, known, numbers)
+			}
 		}
 	}
 }

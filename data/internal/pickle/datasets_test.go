@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ocl/internal/fuzztest"
 )
 
 // wantError checks that an error says something.
@@ -127,11 +129,20 @@ func TestCIFARThatIsNone(t *testing.T) {
 	}
 }
 
+// miniOf reads a file of images 2×2.
+func miniOf(b []byte) (*MiniImageNet, error) {
+	root, err := Read(source(b))
+	if err != nil {
+		return nil, err
+	}
+	return root.miniImageNet(2)
+}
+
 // TestMiniImageNet: the classes are in the order of their images, whatever the order of the dictionary.
 func TestMiniImageNet(t *testing.T) {
 	for _, name := range []string{"mini-py2.pkl", "mini-5.pkl"} {
 		b := file(t, name)
-		m, err := readMiniImageNet(bytes.NewReader(b), int64(len(b)), 2)
+		m, err := miniOf(b)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -145,6 +156,25 @@ func TestMiniImageNet(t *testing.T) {
 		_, err = ReadMiniImageNet(source(b))
 		wantError(t, name, err, "['image_data']: found an array of uint8 [5,2,2,3], wanted an array of uint8 [N,84,84,3]")
 	}
+}
+
+// TestViewOfMiniImageNet: the images of a file in memory are where they are in the file.
+func TestViewOfMiniImageNet(t *testing.T) {
+	b := []byte(dictionary("class_dict", dictionary("n01", ints(0, 1)), "image_data", uint8s(2, 84, 84, 3)) + ".")
+	m, err := ViewMiniImageNet(b)
+	if err != nil || m.Count != 2 || len(m.Images) != 2*84*84*3 {
+		t.Fatalf("%+v (%v)", m, err)
+	}
+	at := bytes.LastIndex(b, make([]byte, len(m.Images)))
+	b[at] = 7
+	if m.Images[0] != 7 {
+		t.Error("the images are a copy")
+	}
+	if grown := fuzztest.Allocated(0, func() { ViewMiniImageNet(b) }); grown > 1<<14 {
+		t.Errorf("%d bytes are allocated for %d images", grown, m.Count)
+	}
+	_, err = ViewMiniImageNet(b[:len(b)-1])
+	wantError(t, "cut off", err, "the file is cut off here")
 }
 
 func TestMiniImageNetThatIsNone(t *testing.T) {

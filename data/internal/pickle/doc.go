@@ -10,5 +10,5 @@
 // Errors say where in the file something is (`byte 57`, or `['data']` as Python writes it), what was found and what was wanted. They
 // say nothing of a remedy: the caller knows the file's name and where to get it.
 //
-// Start with Read, or with the file of a data set: cifar.go, miniimagenet.go, core50.go.
+// Start with Read, with View for a file that is mapped into memory, or with the file of a data set: cifar.go, miniimagenet.go, core50.go.
 package pickle

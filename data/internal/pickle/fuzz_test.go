@@ -2,6 +2,7 @@ package pickle
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,7 @@ func FuzzRead(f *testing.F) {
 		if grown := fuzztest.Allocated(most, func() { Read(source(b)) }); grown > most {
 			t.Errorf("%d bytes are allocated for %d of the file", grown, len(b))
 		}
+		checkView(t, b)
 		readers := 5 * most // each reads the file again
 		if grown := fuzztest.Allocated(readers, func() {
 			for _, err := range readAll(b) {
@@ -52,13 +54,30 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// checkView holds that a file in memory is read as one behind a reader is, and is not changed.
+func checkView(t *testing.T, b []byte) {
+	t.Helper()
+	before := bytes.Clone(b)
+	got, gotErr := View(b)
+	want, wantErr := Read(source(b))
+	if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+		t.Errorf("a view has the error %v, a reader %v", gotErr, wantErr)
+	}
+	if gotErr == nil && wantErr == nil && got.v.String() != want.v.String() {
+		t.Errorf("a view is %s, a reader has %s", got.v, want.v)
+	}
+	if !bytes.Equal(b, before) {
+		t.Error("the file was changed")
+	}
+}
+
 // readAll reads b as each kind of file.
 func readAll(b []byte) (errs []error) {
 	_, err := ReadCIFAR(source(b))
 	errs = append(errs, err)
 	_, err = ReadCIFARNames(source(b))
 	errs = append(errs, err)
-	_, err = readMiniImageNet(bytes.NewReader(b), int64(len(b)), 2)
+	_, err = miniOf(b)
 	errs = append(errs, err)
 	_, err = ReadCORe50Paths(source(b))
 	errs = append(errs, err)

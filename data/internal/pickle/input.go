@@ -2,6 +2,7 @@ package pickle
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +12,8 @@ import (
 // input is a file of a known size. No length that the file states is allocated before it is held against what is left.
 type input struct {
 	r        *bufio.Reader
-	at, size int64 // bytes read; bytes of the file
+	whole    []byte // all of the file, where it is in memory; r is nil then
+	at, size int64  // bytes read; bytes of the file
 }
 
 func newInput(r io.Reader, size int64) input {
@@ -28,6 +30,13 @@ func ended(err error) error {
 
 // byte reads one byte.
 func (in *input) byte() (byte, error) {
+	if in.r == nil {
+		if in.at == in.size {
+			return 0, ended(io.EOF)
+		}
+		in.at++
+		return in.whole[in.at-1], nil
+	}
 	b, err := in.r.ReadByte()
 	if err != nil {
 		return 0, ended(err)
@@ -49,10 +58,14 @@ func (in *input) number(width int) (uint64, error) {
 	return binary.LittleEndian.Uint64(word[:]), nil
 }
 
-// take reads n bytes into memory of their own.
+// take reads n bytes, into memory of their own or as a view of the file in memory.
 func (in *input) take(n uint64) ([]byte, error) {
 	if left := in.size - in.at; n > uint64(left) {
 		return nil, fmt.Errorf("a value has %d bytes, but %d are left; the file is cut off", n, left)
+	}
+	if in.r == nil {
+		in.at += int64(n)
+		return in.whole[in.at-int64(n) : in.at : in.at], nil
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(in.r, b); err != nil {
@@ -62,8 +75,17 @@ func (in *input) take(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// line reads up to the next newline and returns what is before it.
+// line reads up to the next newline and returns what is before it, in memory of its own.
 func (in *input) line() ([]byte, error) {
+	if in.r == nil {
+		rest := in.whole[in.at:]
+		n := bytes.IndexByte(rest, '\n')
+		if n < 0 {
+			return nil, ended(io.EOF)
+		}
+		in.at += int64(n) + 1
+		return bytes.Clone(rest[:n]), nil
+	}
 	var line []byte
 	for {
 		part, err := in.r.ReadSlice('\n')

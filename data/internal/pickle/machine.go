@@ -17,8 +17,14 @@ const (
 // Read reads the pickle of protocol 0 to 5 that fills r, which has size bytes. It executes nothing. Besides what the file
 // holds it allocates in proportion to the number of values, so a file that is one large array takes its size once. Arrays
 // of protocol 0, and those that Python 3 wrote in protocols 1 and 2, are texts in the file and take several times as much.
-func Read(r io.Reader, size int64) (Value, error) {
-	m := machine{input: newInput(r, size)}
+func Read(r io.Reader, size int64) (Value, error) { return read(newInput(r, size)) }
+
+// View reads a pickle as [Read] does that is in memory or mapped there. Its arrays and texts are views of b, which nobody
+// changes, except those that have to be decoded. Of a large array nothing is read.
+func View(b []byte) (Value, error) { return read(input{whole: b, size: int64(len(b))}) }
+
+func read(in input) (Value, error) {
+	m := machine{input: in}
 	root, err := m.run()
 	if err != nil {
 		return Value{}, err
@@ -26,7 +32,7 @@ func Read(r io.Reader, size int64) (Value, error) {
 	if err := finite(root, 0); err != nil {
 		return Value{}, err
 	}
-	return Value{v: root, size: size}, nil
+	return Value{v: root, size: in.size}, nil
 }
 
 // machine is the state of a pickle that is being read.

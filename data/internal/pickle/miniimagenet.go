@@ -19,14 +19,24 @@ const miniImageNetSide = 84
 
 // ReadMiniImageNet reads a file of images, which has size bytes.
 func ReadMiniImageNet(r io.Reader, size int64) (*MiniImageNet, error) {
-	return readMiniImageNet(r, size, miniImageNetSide)
-}
-
-func readMiniImageNet(r io.Reader, size int64, side int) (*MiniImageNet, error) {
 	root, err := Read(r, size)
 	if err != nil {
 		return nil, err
 	}
+	return root.miniImageNet(miniImageNetSide)
+}
+
+// ViewMiniImageNet reads a file of images that is in memory or mapped there. Images is a view of b where the file has the
+// bytes as they are, as those of Python 2 and of protocols from 3 on have.
+func ViewMiniImageNet(b []byte) (*MiniImageNet, error) {
+	root, err := View(b)
+	if err != nil {
+		return nil, err
+	}
+	return root.miniImageNet(miniImageNetSide)
+}
+
+func (root Value) miniImageNet(side int) (*MiniImageNet, error) {
 	at, err := root.Key("image_data")
 	if err != nil {
 		return nil, err

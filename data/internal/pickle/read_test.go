@@ -92,6 +92,9 @@ func TestEveryProtocolGivesTheSameValues(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		if view, err := View(file(t, filepath.Base(name))); err != nil || show(view.v) != show(root.v) {
+			t.Errorf("%s: in memory it is %s (%v)", name, show(view.v), err)
+		}
 		keys, err := root.Keys()
 		if err != nil || len(keys) != len(want) {
 			t.Errorf("%s: keys %q (%v), want %d", name, keys, err, len(want))

@@ -1,0 +1,247 @@
+package data
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ocl/data/internal/cache"
+	"ocl/data/internal/pickle"
+	"ocl/data/internal/picture"
+)
+
+// maxListBytes is the largest list that is read; the longest of the published ones has 1.2 MB.
+const maxListBytes = 64 << 20
+
+// readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their first
+// images.
+func (f miniFormat) readLists(root string) (classed, error) {
+	var all classed
+	seen := map[string]bool{}
+	for i, list := range f.lists {
+		text, err := readSmall(filepath.Join(root, f.csv(i)), maxListBytes)
+		if err != nil {
+			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), err, miniFetch)
+		}
+		files, ids, err := parseList(text, seen)
+		if err == nil {
+			err = all.add(files, ids, list.classes)
+		}
+		if err != nil {
+			return classed{}, fmt.Errorf("%s: %w", f.csv(i), err)
+		}
+	}
+	return all, nil
+}
+
+// parseList reads a list: a line filename,label and then one such pair for each image. Files are relative to the folder of
+// images; seen has those of earlier lists.
+func parseList(text []byte, seen map[string]bool) (files, ids []string, err error) {
+	in := csv.NewReader(strings.NewReader(string(text)))
+	in.FieldsPerRecord = 2
+	for first := true; ; first = false {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w. Wanted are lines of a file name, a comma and a class", err)
+		}
+		line, _ := in.FieldPos(0)
+		switch {
+		case first && (row[0] != "filename" || row[1] != "label"):
+			return nil, nil, fmt.Errorf("the first line is %.60q instead of %q. Get the list again", strings.Join(row, ","), "filename,label")
+		case first:
+			continue
+		case !filepath.IsLocal(filepath.FromSlash(row[0])) || shown(row[0]) != row[0]:
+			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list", line, row[0], miniImages)
+		case row[1] == "" || shown(row[1]) != row[1]:
+			return nil, nil, fmt.Errorf("line %d has the class %.60q, which is no name. Correct the list", line, row[1])
+		}
+		name := path.Join(miniImages, row[0])
+		if seen[name] {
+			return nil, nil, fmt.Errorf("line %d has the file %s again. Remove one of the two lines", line, row[0])
+		}
+		seen[name] = true
+		files, ids = append(files, name), append(ids, row[1])
+	}
+	if len(files) == 0 {
+		return nil, nil, errors.New("the list has no images. Get it again")
+	}
+	return files, ids, nil
+}
+
+// add adds the images of a list: their files, which may be nil, and their classes. The list has so many classes, none of
+// which is in an earlier list.
+func (c *classed) add(files, ids []string, classes int) error {
+	earlier := len(c.ids)
+	place := map[string]int32{}
+	for _, id := range ids {
+		k, known := place[id]
+		if !known {
+			if slices.Contains(c.ids[:earlier], id) {
+				return fmt.Errorf("class %s is also in an earlier list. Get the three lists again, all from one source", shown(id))
+			}
+			k = int32(len(c.ids))
+			place[id] = k
+			c.ids = append(c.ids, id)
+		}
+		c.labels = append(c.labels, k)
+	}
+	c.files = append(c.files, files...)
+	if n := len(c.ids) - earlier; n != classes {
+		return fmt.Errorf("it has %d classes instead of %d. Get it again", n, classes)
+	}
+	return nil
+}
+
+// wordNetID is what ImageNet calls a class.
+var wordNetID = regexp.MustCompile(`^n\d{8}$`)
+
+// readFolders reads folders of classes. Classes and images are in the order of their names. Files whose names do not end as
+// those of images do are left out.
+func (f miniFormat) readFolders(root string) (classed, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return classed{}, cause(err)
+	}
+	var c classed
+	for _, e := range entries {
+		if !wordNetID.MatchString(e.Name()) {
+			continue
+		}
+		inside, err := os.ReadDir(filepath.Join(root, e.Name()))
+		if err != nil {
+			return classed{}, fmt.Errorf("%s: %w. Make it a folder of images", e.Name(), cause(err))
+		}
+		for _, file := range inside {
+			if slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(file.Name()))) {
+				c.files = append(c.files, path.Join(e.Name(), file.Name()))
+				c.labels = append(c.labels, int32(len(c.ids)))
+			}
+		}
+		c.ids = append(c.ids, e.Name())
+	}
+	if len(c.ids) == 0 {
+		return classed{}, errNoLayout
+	}
+	return c, nil
+}
+
+// readPickles maps the three pickles. Images are in the order of the pickles, and classes in that of their first images.
+// The packed images are views of the files, which the system reads when an image is decoded.
+func (f miniFormat) readPickles(root string) (classed, *packed, error) {
+	var all classed
+	var parts []*pickle.MiniImageNet
+	var releases []func() error
+	release := func() (err error) {
+		for _, r := range releases {
+			err = errors.Join(err, r())
+		}
+		return err
+	}
+	for i, list := range f.lists {
+		b, unmap, err := cache.Mapped(filepath.Join(root, f.pickle(i)))
+		if err == nil {
+			releases = append(releases, unmap)
+			var m *pickle.MiniImageNet
+			if m, err = pickle.ViewMiniImageNet(b); err == nil {
+				parts = append(parts, m)
+				err = all.add(nil, idsOf(m), list.classes)
+			}
+		}
+		if err != nil {
+			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause(err), miniFetch), release())
+		}
+	}
+	return all, &packed{len(all.labels), func(i int, dst []uint8) { readPacked(parts, i, dst) }, release}, nil
+}
+
+// idsOf are the classes of the images.
+func idsOf(m *pickle.MiniImageNet) []string {
+	ids := make([]string, m.Count)
+	for i, k := range m.Labels {
+		ids[i] = m.Classes[k]
+	}
+	return ids
+}
+
+// readPacked writes image i of the pickles, whose colours lie side by side, as planes.
+func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) {
+	at := 0
+	for i >= parts[at].Count {
+		i -= parts[at].Count
+		at++
+	}
+	const plane = miniSide * miniSide
+	pixels := parts[at].Images[i*3*plane : (i+1)*3*plane]
+	r, g, b := dst[:plane], dst[plane:2*plane], dst[2*plane:3*plane]
+	for p := range plane {
+		r[p], g[p], b[p] = pixels[3*p], pixels[3*p+1], pixels[3*p+2]
+	}
+}
+
+// readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps
+// its id.
+func readClassNames(file string, ids []string) ([]string, error) {
+	text, err := readSmall(file, 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ids, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. Make it readable, or remove it", miniNames, err)
+	}
+	names, err := parseClassNames(text, ids)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, err)
+	}
+	return names, nil
+}
+
+// parseClassNames are the names of ids.
+func parseClassNames(text []byte, ids []string) ([]string, error) {
+	names := slices.Clone(ids)
+	seen := map[string]bool{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSuffix(line, "\r"); line == "" {
+			continue
+		}
+		id, name, ok := strings.Cut(line, "\t")
+		switch {
+		case !ok || name == "" || shown(name) != name:
+			return nil, fmt.Errorf("line %d is %.60q instead of an id, a tab and a name", i+1, line)
+		case seen[id]:
+			return nil, fmt.Errorf("line %d has the id %.60q again", i+1, id)
+		}
+		seen[id] = true
+		if k := slices.Index(ids, id); k >= 0 {
+			names[k] = name
+		}
+	}
+	return names, nil
+}
+
+// readSmall reads a file of at most so many bytes.
+func readSmall(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("the file has more than %s bytes", thousands(most))
+	}
+	return text, nil
+}

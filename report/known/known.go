@@ -1,0 +1,33 @@
+// Package known gives reports the methods of this program. A report depends on files alone and knows no method by name,
+// so whoever writes one hands them over. Start at [Methods].
+package known
+
+import (
+	"ocl/experiment"
+	"ocl/method"
+	"ocl/report"
+)
+
+// Methods are those of the catalogue, in its order.
+func Methods() []report.Known {
+	var known []report.Known
+	schema := experiment.Schema()
+	for _, i := range method.Catalogue() {
+		k := Method(i)
+		k.Reads = func(tricks []string, key string) bool { return schema.Reads(i.Name, tricks, key) }
+		known = append(known, k)
+	}
+	return known
+}
+
+// Method is one method as reports draw it.
+func Method(i method.Info) report.Known {
+	k := report.Known{Name: i.Name, Look: i.Look}
+	switch {
+	case i.Baseline:
+		k.Bound = report.LowerBound
+	case i.Offline:
+		k.Bound = report.UpperBound
+	}
+	return k
+}

@@ -1,0 +1,234 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ocl/config"
+	"ocl/experiment/result"
+)
+
+// name gives every row a label that no other row of its setting has, and every file name a unique slug.
+func (st *study) name() {
+	nameSettings(st.settings)
+	used := map[string]bool{}
+	for _, s := range st.settings {
+		s.tellApart()
+		labels := map[string]bool{}
+		for _, g := range s.rows {
+			sizes := map[int]bool{}
+			for _, o := range s.rows {
+				if o.title() == g.title() {
+					sizes[o.memory] = true
+				}
+			}
+			g.Label, g.Short = g.title(), g.title()
+			if g.memory >= 0 {
+				g.Label += ", memory " + thousands(int64(g.memory))
+				if len(sizes) > 1 {
+					g.Short += " " + kilo(g.memory)
+				}
+			}
+			if g.special != "" {
+				g.Label += ", " + g.special
+			}
+			if g.mark != "" {
+				g.Short += ", " + g.mark
+			}
+			g.Label = unique(labels, g.Label)
+			g.slug = unique(used, g.fileName())
+		}
+	}
+}
+
+// fileName is what the names of the row's files are made of.
+func (g *row) fileName() string {
+	name := plainName(g.method.Name)
+	for _, t := range tricksOf(g.method) {
+		name += "+" + t
+	}
+	if g.classifier != ownRule {
+		name += "+" + g.classifier
+	}
+	if g.memory >= 0 {
+		name += fmt.Sprintf("-m%d", g.memory)
+	}
+	if g.mark != "" {
+		name += "-" + strings.ReplaceAll(g.mark, ",", "")
+	}
+	if g.setting.slug != "" {
+		name = g.setting.slug + "-" + name
+	}
+	return slugify(name)
+}
+
+// title is the method's title with its tricks and a classifier that is not its own.
+func (g *row) title() string {
+	t := g.method.Title
+	if t == "" {
+		t = g.method.Name
+	}
+	for _, trick := range tricksOf(g.method) {
+		t += " + " + strings.ToUpper(trick) // as the survey abbreviates it
+	}
+	if c := classifierTitle(g.classifier); c != "" {
+		t += " + " + c
+	}
+	return t
+}
+
+// tricksOf are the tricks of a method but for one that is a classifier: the rows of the run are as if that had been
+// named.
+func tricksOf(m result.Method) []string {
+	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
+}
+
+// name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
+func (g *row) name() string {
+	if g.special == "" {
+		return g.title()
+	}
+	return g.title() + ", " + g.special
+}
+
+// prose names the row in a sentence.
+func (g *row) prose() string {
+	if g.memory < 0 {
+		return g.name()
+	}
+	return g.name() + " with " + count(g.memory, "stored sample")
+}
+
+// full is the label, with the setting where the study has several.
+func (g *row) full() string {
+	if g.setting.slug == "" {
+		return g.Label
+	}
+	return g.Label + " (" + g.setting.Name + ")"
+}
+
+// tellApart writes down in which settings each row differs from others: each row that reads a setting says its value, also
+// where that is the default. What is evaluated changes no accuracy, so it is said only where nothing else may differ.
+func (s *setting) tellApart() {
+	twins := func(g *row) string { return fmt.Sprintf("%s\x00%d", g.title(), g.memory) }
+	special := s.differences(func(g *row, key string) string {
+		if key == "eval" {
+			return twins(g)
+		}
+		return ""
+	})
+	mark := s.differences(func(g *row, key string) string {
+		if key == "eval" {
+			return twins(g)
+		}
+		return g.title()
+	})
+	for _, g := range s.rows {
+		g.special, g.mark = strings.Join(special[g], ", "), strings.Join(mark[g], ", ")
+	}
+}
+
+// differences are the settings in which rows of one group differ, as "lr 0.05".
+func (s *setting) differences(group func(g *row, key string) string) map[*row][]string {
+	found := map[*row][]string{}
+	for _, key := range s.keys() {
+		values := map[string]map[string]bool{}
+		for _, g := range s.rows {
+			if v, ok := g.value(key); ok {
+				of := group(g, key)
+				if values[of] == nil {
+					values[of] = map[string]bool{}
+				}
+				values[of][v] = true
+			}
+		}
+		for _, g := range s.rows {
+			if v, ok := g.value(key); ok && len(values[group(g, key)]) > 1 {
+				found[g] = append(found[g], inWords(key, v))
+			}
+		}
+	}
+	return found
+}
+
+// keys are those of the rows' configs: those of all methods in the order of files, then the others.
+func (s *setting) keys() []string {
+	all := map[string]bool{}
+	for _, g := range s.rows {
+		for k := range g.config {
+			all[k] = true
+		}
+	}
+	var keys []string
+	for _, k := range config.AllKeys() {
+		if all[k.Name] {
+			keys = append(keys, k.Name)
+			delete(all, k.Name)
+		}
+	}
+	return append(keys, slices.Sorted(maps.Keys(all))...)
+}
+
+// value is the row's value of a key; ok is false if its method does not read it. An older result may lack an option.
+func (g *row) value(key string) (v string, ok bool) {
+	if v, ok = g.config[key]; !ok && strings.HasPrefix(key, optionPrefix(g.method.Name)) {
+		return "not recorded", true
+	}
+	return v, ok
+}
+
+// inWords prints a key with its value as a person would write it: "lr 0.05".
+func inWords(key, value string) string {
+	for _, k := range config.AllKeys() {
+		if k.Name != key {
+			continue
+		}
+		key = cmp.Or(k.Flag, k.Name)
+		if k.IsUnset(value) {
+			value = "default"
+		}
+	}
+	if option, ok := strings.CutPrefix(key, "method."); ok {
+		_, key, _ = strings.Cut(option, ".")
+	}
+	return strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(key) + " " + value
+}
+
+// unique returns name, or name with the first number that makes it new, and records it.
+func unique(used map[string]bool, name string) string {
+	try := name
+	for i := 2; used[try]; i++ {
+		try = fmt.Sprintf("%s-%d", name, i)
+	}
+	used[try] = true
+	return try
+}
+
+// slugify keeps what is safe in a file name, an anchor and a link on every system.
+func slugify(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	s = strings.Trim(b.String(), "-.")
+	if s == "" {
+		s = "x"
+	}
+	return shorten(s, 80)
+}
+
+// shorten cuts s to n bytes; it is used on plain ASCII.
+func shorten(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ocl/report/chart"
+)
+
+// memoryFigure is the share of the memory that each task holds after each task: the samples that came with it, or in
+// older results the samples of its classes. It is nil where neither is known.
+func (g *row) memoryFigure() *figure {
+	s := g.setting
+	n := s.tasks()
+	if n > maxHeatTasks {
+		return nil
+	}
+	share, label, column, whose := (*run).sourceShare, "from task", "from_task", "that came with each task"
+	if !g.knowsSources() {
+		share, label, column, whose = (*run).classShare, "classes of task", "classes_of_task", "that belong to the classes of each task"
+	}
+	found := false
+	v := make([][]float64, n)
+	for i := range v {
+		v[i] = make([]float64, n)
+		for j := range v[i] {
+			e := g.over(func(r *run) float64 { return share(r, i, j) })
+			v[i][j] = e.mean
+			found = found || e.n > 0
+		}
+	}
+	if !found {
+		return nil
+	}
+	names := s.taskNames()
+	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
+		Heat:    chart.Heat{RowLabel: "after task", ColLabel: label, Rows: names, Cols: names, V: v},
+		Missing: "not learned yet", Whose: g.full(),
+		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
+	}}
+	f.Caption = fmt.Sprintf("Share of the %s stored by %s %s, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, whose, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)
+	f.Data = g.longTable(f, "after_task", column, "share")
+	return f
+}
+
+// knowsSources says whether all runs of the row count their memory by task. The two kinds of shares differ where classes
+// return, so they are not averaged together.
+func (g *row) knowsSources() bool {
+	return !slices.ContainsFunc(g.counted(), func(r *run) bool { return r.Memory == nil || len(r.Memory.TaskCounts) == 0 })
+}
+
+// sourceShare is the share of the stored samples after task i that came with task j, NaN before task j.
+func (r *run) sourceShare(i, j int) float64 {
+	if r.Memory == nil || i >= len(r.Memory.TaskCounts) || j > i {
+		return math.NaN()
+	}
+	return shareOf(r.Memory.TaskCounts[i], j)
+}
+
+// classShare is the share of the stored samples after task i whose class belongs to task j, NaN before task j. It says
+// nothing of a domain-incremental stream, whose classes return.
+func (r *run) classShare(i, j int) float64 {
+	if r.Memory == nil || i >= len(r.Memory.ClassCounts) || j > i || j >= len(r.Stream.Tasks) || r.Stream.Scenario == "domain-incremental" {
+		return math.NaN()
+	}
+	return shareOf(r.Memory.ClassCounts[i], r.Stream.Tasks[j].Classes...)
+}
+
+// shareOf is the share of some keys in all counts, NaN where nothing is counted.
+func shareOf(counts map[int]int, keys ...int) float64 {
+	all, mine := 0, 0
+	for _, n := range counts {
+		all += n
+	}
+	for _, k := range keys {
+		mine += counts[k]
+	}
+	if all == 0 {
+		return math.NaN()
+	}
+	return float64(mine) / float64(all)
+}

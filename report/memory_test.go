@@ -1,0 +1,78 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"ocl/experiment/result"
+)
+
+// remembered is the memory figure of one row of fakes, each changed.
+func remembered(change func(*result.Result), fakes ...fake) *figure {
+	var runs []*run
+	for _, f := range fakes {
+		r := f.make()
+		change(r)
+		runs = append(runs, newRun(r, ""))
+	}
+	return studyOf(runs, nil).rows[0].memoryFigure()
+}
+
+// TestMemoryFigureBySource: what is drawn are the counts by task, also where classes return in each task.
+func TestMemoryFigureBySource(t *testing.T) {
+	er := fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.5}
+	other := er
+	other.seed = 2
+	for _, scenario := range []string{"class-incremental", "domain-incremental"} {
+		f := remembered(func(r *result.Result) {
+			r.Stream.Scenario = scenario
+			for i := range r.Stream.Tasks {
+				r.Stream.Tasks[i].Classes = []int{0, 1, 2, 3, 4, 5}
+			}
+			r.Memory.TaskCounts = []map[int]int{{0: 100}, {0: 50, 1: 50}, {1: 25, 2: 75}}
+			if r.Config.Seed == 2 {
+				r.Memory.TaskCounts[1] = map[int]int{0: 100}
+			}
+		}, er, other)
+		if f == nil {
+			t.Fatalf("%s: no figure", scenario)
+		}
+		want := "er,100,standard,1,1,1\ner,100,standard,2,1,0.75\ner,100,standard,2,2,0.25\n" +
+			"er,100,standard,3,1,0\ner,100,standard,3,2,0.25\ner,100,standard,3,3,0.75\n"
+		if got := string(f.Data.csvBytes()); got != "method,memory,protocol,after_task,from_task,share\n"+want {
+			t.Errorf("%s: %s", scenario, got)
+		}
+		if !strings.Contains(f.Caption, "100 samples stored by ER, memory 100 that came with each task") || f.Heat.ColLabel != "from task" ||
+			f.Title != "ER: at the end task 1 holds 0.0 % of the memory, task 3 75.0 %" {
+			t.Errorf("%s: caption %q, title %q", scenario, f.Caption, f.Title)
+		}
+	}
+}
+
+// TestMemoryFigureByClass: if a run of the row was not counted by task, the counts by class are drawn, and nothing where
+// classes return.
+func TestMemoryFigureByClass(t *testing.T) {
+	newer := fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 4, perTask: 2, level: 0.5, decay: 0.5}
+	older := newer
+	older.seed, older.older = 2, true
+	unlike := func(r *result.Result) {
+		for i := range r.Memory.TaskCounts {
+			r.Memory.TaskCounts[i] = map[int]int{0: 100}
+		}
+	}
+	for name, fakes := range map[string][]fake{"older": {older}, "both": {newer, older}} {
+		f := remembered(unlike, fakes...)
+		if f == nil {
+			t.Fatalf("%s: no figure", name)
+		}
+		if got := string(f.Data.csvBytes()); !strings.HasPrefix(got, "method,memory,protocol,after_task,classes_of_task,share\n") || !strings.Contains(got, ",4,1,0.25\n") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if !strings.Contains(f.Caption, "that belong to the classes of each task") || f.Heat.ColLabel != "classes of task" {
+			t.Errorf("%s: caption %q", name, f.Caption)
+		}
+		if f := remembered(func(r *result.Result) { r.Stream.Scenario = "domain-incremental" }, fakes...); f != nil {
+			t.Errorf("%s: a figure by class of a stream whose classes return", name)
+		}
+	}
+}
