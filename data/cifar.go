@@ -47,13 +47,14 @@ var cifar100Info = Info{
 		"a folder with train and test, the Python version of the same files\n" +
 		"a folder that contains the folder cifar-100-binary or cifar-100-python, or one of the archives\n" +
 		"the archive cifar-100-binary.tar.gz or cifar-100-python.tar.gz, which need not be unpacked",
-	Endings:      cifar100.endings(),
-	Source:       cifarSource + " (the binary or the Python version, 169 MB)",
-	Licence:      cifarLicence,
-	Citation:     cifarCitation,
-	Example:      "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
+	Endings:  cifar100.endings(),
+	Source:   cifarSource + " (the binary or the Python version, 169 MB)",
+	Licence:  cifarLicence,
+	Citation: cifarCitation,
+	Example:  "ocl run --data cifar100 --data-dir cifar-100-binary.tar.gz --tasks 20 --memory 5000",
+	open:     func(_ context.Context, spec Spec) (*Set, error) { return cifar100.open(spec.Dir) },
+
 	KnownDigests: []string{"sha256:5c84f78bbf0fe3499fba1bb43681507c72a6894aaf77d1913127dfe211deef41"},
-	open:         func(_ context.Context, spec Spec) (*Set, error) { return cifar100.open(spec.Dir) },
 }
 
 // cifarFormat is CIFAR-10 or CIFAR-100 in its two layouts. The counts are fields so that tests can use small files.
@@ -151,38 +152,43 @@ func span(files []string) string {
 	return files[0] + " to " + files[len(files)-1]
 }
 
-// openFolder reads the files of a layout, and the names of the classes where they are there. The error joins those of all
+// openFolder reads the files of a layout, and the names of the classes where they are there. The error joins those of the
 // files.
 func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	r := f.reader(l)
 	var faults []error
 	for _, name := range r.files() {
-		path := filepath.Join(dir, name)
-		file, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) && r.optional(name) {
-			continue
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w. %s", shown(path), cause(err), l.again()))
-			continue
-		}
-		info, err := file.Stat()
-		if err == nil {
-			err = r.read(name, file, info.Size())
-		}
-		file.Close()
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", shown(dir), err))
-		}
+		faults = append(faults, r.readFile(dir, name))
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	set, err := r.finish()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(dir), err)
 	}
 	return set, nil
+}
+
+// readFile reads a file of a folder.
+func (r *cifarReader) readFile(dir, name string) error {
+	path := filepath.Join(dir, name)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && r.optional(name) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w. %s", shown(path), cause(err), r.again())
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil {
+		err = r.read(name, file, info.Size())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown(dir), err)
+	}
+	return nil
 }
 
 func (l cifarLayout) again() string { return "Download " + l.archive + " again from " + cifarSource }

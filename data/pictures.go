@@ -46,6 +46,14 @@ func (p pictures) images() int {
 	return len(p.files)
 }
 
+// name is image i in words: its file, or its number where a file has many.
+func (p pictures) name(i int) string {
+	if p.packed != nil {
+		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
+	}
+	return shown(p.files[i])
+}
+
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
 // that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
 // files that cannot be read; they have no image.

@@ -102,8 +102,16 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 		return
 	}
 	p := l.pictures
-	d := decoded{sums: make([][sha256.Size]byte, p.images()), errs: make([]error, p.images())}
-	err = cache.Each(ctx, p.images(), 0, 3*p.side*p.side, spec.progress(p.set+": images decoded"), func(i int, buf []uint8) error {
+	if p.packed != nil {
+		defer func() {
+			if err := p.packed.release(); err != nil {
+				r.fault(err)
+			}
+		}()
+	}
+	n := p.images()
+	d := decoded{sums: make([][sha256.Size]byte, n), errs: make([]error, n)}
+	err = cache.Each(ctx, n, 0, 3*p.side*p.side, spec.progress(p.set+": images decoded"), func(i int, buf []uint8) error {
 		if d.errs[i] = p.decode(i, buf); d.errs[i] == nil {
 			d.sums[i] = sha256.Sum256(buf)
 		}
@@ -112,7 +120,7 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 	if err != nil {
 		return // ctx has ended
 	}
-	r.Images = p.images()
+	r.Images = n
 	for _, err := range d.errs {
 		if err != nil {
 			r.fault(err)
@@ -157,9 +165,9 @@ func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded
 	for _, f := range images.Faults() {
 		left[f.Image] = true
 	}
-	for i, name := range p.files {
+	for i := range d.sums {
 		if d.errs[i] == nil && !left[i] && images.Sum(i) != d.sums[i] {
-			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", shown(name), p.set))
+			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", p.name(i), p.set))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (v *settingValue) Set(s string) error {
 // config resolves defaults, then the file, then the flags, then --set, and validates the outcome. The error is wrong usage
 // and reports everything at once. What is worth knowing about the file is written to notes.
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
-	if f := c.flags.Lookup("data"); f.Changed {
+	if f := c.flags.Lookup("data"); f != nil && f.Changed {
 		if err := isPath(f.Value.String()); err != nil {
 			return config.Config{}, usage(err) // what else is wrong depends on the data set
 		}
