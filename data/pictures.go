@@ -46,10 +46,13 @@ func (p pictures) images() int {
 	return len(p.files)
 }
 
-// name is image i in words: its file, or its number where a file has many.
+// name is image i in messages: its file, with the line of the list that names it, or its number where a file has many.
 func (p pictures) name(i int) string {
-	if p.packed != nil {
+	switch {
+	case p.packed != nil:
 		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
+	case p.lines != nil:
+		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
 	}
 	return shown(p.files[i])
 }
@@ -87,14 +90,6 @@ func (p pictures) place(i int) string {
 		return name
 	}
 	return filepath.Join(p.root, name)
-}
-
-// name is file i in messages.
-func (p pictures) name(i int) string {
-	if p.lines != nil {
-		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
-	}
-	return shown(p.files[i])
 }
 
 // decode writes image i into dst.
