@@ -31,9 +31,10 @@ type Catalogue struct {
 type DataSet struct {
 	Name     string
 	NeedsDir bool
-	Classes  int  // 0: as the files have
-	Ordered  bool // there are published orders of its tasks
-	Size     int  // its own side in pixels; 0 is unknown
+	Classes  int      // 0: as the files have
+	Domains  []string // the values of data.domains that it takes
+	Ordered  bool     // there are published orders of its tasks
+	Size     int      // its own side in pixels; 0 is unknown
 	// Bounds of the side in pixels, both 0 where the images have their own, and of the images per class that are drawn, 0
 	// where none are.
 	MinSize, MaxSize, MaxPerClass int

@@ -55,8 +55,9 @@ const (
 // Values of Stream.Kind that are chosen where nothing is said.
 const (
 	KindClasses = "classes"
-	KindTasks   = "tasks" // where the data set gives the tasks
-	KindShift   = "shift" // with Shift.Kind
+	KindTasks   = "tasks"   // where the data set gives the tasks
+	KindShift   = "shift"   // with Shift.Kind
+	KindDomains = "domains" // with Data.Domains
 )
 
 // Class orders of Order.Name.
@@ -64,6 +65,13 @@ const (
 	OrderRandom   = "random"   // drawn from the seed
 	OrderGiven    = "given"    // 0, 1, 2, …
 	OrderOfficial = "official" // the published one whose number is the seed - 1; "official:N" is order N, from 0
+)
+
+// Values of Data.Domains, for the glyphs.
+const (
+	DomainsFont     = "font"     // the typeface
+	DomainsNoise    = "noise"    // the strength of noise and blur
+	DomainsRotation = "rotation" // the angle of the character
 )
 
 // Values of Data.Unreadable.
@@ -119,6 +127,7 @@ type Data struct {
 	Channels      int // 3 makes three equal channels of grey images; 0 leaves them as they are
 	TrainPerClass int
 	TestPerClass  int
+	Domains       string // what differs between the domains of the images, where there is a choice; "" is DomainsFont
 	Seed          uint64 // of what belongs to the data: a split into training and test images, a part of the images
 	Unreadable    string // UnreadableFail or UnreadableSkip
 }

@@ -24,7 +24,7 @@ import (
 
 // small is a schema of two methods, a trick and a data set, as a caller hands one over.
 var small = &Schema{Catalogue{
-	Data: []DataSet{{Name: "glyphs", Classes: 100, Size: 32, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
+	Data: []DataSet{{Name: "glyphs", Domains: []string{"font", "noise"}, Classes: 100, Size: 32, MinSize: 8, MaxSize: 512, MaxPerClass: 10_000}, {Name: "files", NeedsDir: true}},
 	Streams: []StreamKind{{Name: "classes", CheckTasks: func(tasks, classes int) error {
 		if classes%tasks != 0 {
 			return fmt.Errorf("%d tasks do not divide %d classes", tasks, classes)
@@ -607,6 +607,10 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} }, "config: stream.class_counts: a list of counts and a long tail are both given."},
 		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} }, "config: stream.shift.noise_strengths: value 2: NaN is out of range."},
 		{func(c *Config) { c.Stream.Shift.Pixels = "int" }, `config: stream.shift.pixels: unknown value "int".`},
+		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains: unknown value "size".`},
+		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" }, "config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
+		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" }, "config: data.domains: noise is given, but in a stream of the kind shift"},
+		{func(c *Config) { c.Data = Data{Name: "files", Dir: "x", Domains: "font"} }, "config: data.domains: font is given, but files has no domains to choose from. Remove"},
 		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable: unknown value "ignore".`},
 		{func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: there are 1 means but 0 standard deviations."},
 		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},

@@ -150,6 +150,9 @@ func (s *Schema) settled(c Config) Config {
 			*v.text = ""
 		}
 	}
+	if c.Data.Domains == DomainsFont && c.Stream.Kind != "" { // without a kind it chooses one
+		c.Data.Domains = ""
+	}
 	set, _ := lookup(s.Data, c.Data.Name)
 	if c.Data.Size == set.Size {
 		c.Data.Size = 0

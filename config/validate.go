@@ -142,6 +142,9 @@ func (s *Schema) checkData(f *faults, c Config) {
 			f.add(v.key, "%d is out of range for %s. Use --%s from %d to %d", v.asked, d.Name, flagOf(v.key), v.lo, v.hi)
 		}
 	}
+	if d.Domains != "" && len(set.Domains) == 0 {
+		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains (--domains)", d.Domains, d.Name)
+	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
 		remedy := "Use a larger --size, or --network mlp"
 		if set.MaxSize == 0 {
@@ -158,9 +161,15 @@ func (s *Schema) checkStream(f *faults, c Config) {
 	name := c.Stream.Kind
 	if name == "" {
 		name = KindClasses
+		if c.Data.Domains != "" {
+			name = KindDomains
+		}
 		if c.Stream.Shift.Kind != "" {
 			name = KindShift
 		}
+	}
+	if c.Data.Domains != "" && name != KindDomains {
+		f.add("data.domains", "%s is given, but in a stream of the kind %s the domains make no difference. Use --stream domains, or remove data.domains (--domains)", c.Data.Domains, name)
 	}
 	kind, known := lookup(s.Streams, name)
 	if !known && len(s.Streams) > 0 && c.Stream.Kind != "" {

@@ -32,9 +32,11 @@ type Info struct {
 
 	// Draws says that the program draws the images, in the number that is asked for.
 	Draws bool
+	// Domains are what may differ between the domains of the images, where there is a choice, the default first.
+	Domains []string
 	// Ordered says that there are published orders of its tasks.
 	Ordered bool
-	// Tasks is how many tasks a stream of it has by default; 0 is the largest divisor of its classes up to ten.
+	// Tasks is how many tasks a stream of it has by default; 0 is by the number of classes, up to ten.
 	Tasks int
 
 	// KnownDigests are the digests (see Set.Digest) of the official files; empty where none is known.
@@ -46,7 +48,19 @@ type Info struct {
 }
 
 // catalogue is sorted by name; a new data set is a new file and one entry here.
-var catalogue = []Info{cifar10Info, cifar100Info, glyphsInfo, miniImageNetInfo, npzInfo}
+var catalogue = []Info{
+	cifar10Info,
+	cifar100Info,
+	core50Info,
+	csvInfo,
+	emnistInfo,
+	fashionMNISTInfo,
+	folderInfo,
+	glyphsInfo,
+	miniImageNetInfo,
+	mnistInfo,
+	npzInfo,
+}
 
 // Cached says that its images are decoded into a cache file.
 func (i Info) Cached() bool { return i.list != nil }

@@ -7,7 +7,10 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Spec says which data set to open and how. 0 is the default of a number.
@@ -20,6 +23,8 @@ type Spec struct {
 	// TrainPerClass and TestPerClass are how many images of each class are used. The glyphs are drawn in that number. Of
 	// other data sets so many are drawn with Seed, and the set is a part of the published one.
 	TrainPerClass, TestPerClass int
+	// Domains is what differs between the domains, one of Info.Domains; "" is the first of them.
+	Domains string
 	// Seed draws what belongs to the data and not to a run: the test images of a data set that has no test half, and the
 	// images of a part. It is the same for all runs of an experiment.
 	Seed uint64
@@ -45,7 +50,7 @@ type Set struct {
 	Classes     int      // K: labels lie in [0, K), and each of them occurs in Train
 	ClassNames  []string // K names, or nil where the files hold none
 	CoarseNames []string // names of the coarse classes that Split.Coarse counts (CIFAR-100), or nil
-	Domains     []string // names of the domains that Split.Domain counts (glyphs: fonts), or nil
+	Domains     []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil
 	Tasks       int      // how many tasks Split.Task counts; 0 where the files give none
 	Train       Split
 	Test        Split
@@ -163,6 +168,12 @@ func (i Info) check(spec Spec) error {
 	}
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
 		return fmt.Errorf("data.size: %d is out of range. Use --size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+	}
+	if spec.Domains != "" && !slices.Contains(i.Domains, spec.Domains) {
+		if len(i.Domains) == 0 {
+			return errors.New("data.domains: the images have no domains to choose from. Leave data.domains empty")
+		}
+		return fmt.Errorf("data.domains: %.40q is unknown. Use one of %s", spec.Domains, strings.Join(i.Domains, ", "))
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
 		if n < 0 {

@@ -17,8 +17,8 @@ import (
 //
 // A set with domains goes on with the word "domain", their number (a stream may have a task for each) and, for both
 // halves, how many indices there are and the indices; one with strengths with "strength" and, for both halves, how many
-// there are and their bits. A set without them ends before. Names of classes and domains are left out: no stream splits
-// by them.
+// there are and their bits; one with tasks with "task", their number and, for both halves, how many indices there are and
+// the indices. A set without them ends before. Names of classes and domains are left out: no stream splits by them.
 func digest(s *Set) (string, error) {
 	h := sha256.New()
 	word := func(v int) { writeWord(h, uint32(v)) }
@@ -51,6 +51,16 @@ func digest(s *Set) (string, error) {
 			word(len(p.Strength))
 			for _, v := range p.Strength {
 				writeWord(h, math.Float32bits(v))
+			}
+		}
+	}
+	if s.Tasks > 0 {
+		h.Write([]byte("task"))
+		word(s.Tasks)
+		for _, p := range halves {
+			word(len(p.Task))
+			for _, t := range p.Task {
+				word(int(t))
 			}
 		}
 	}

@@ -27,12 +27,14 @@ var glyphsInfo = Info{
 		"noisy. The program draws them, so nothing is downloaded.",
 	Classes: 100, Shape: "3×32×32 (any side from 8 to 512 with data.size)", Size: 32, Train: 10000, Test: 2500,
 	Layout: "no files; the images are drawn when needed, and are the same on every machine\n" +
-		"data.train_per_class (100) and data.test_per_class (25) change their number; the first ones stay the same",
+		"data.train_per_class (100) and data.test_per_class (25) change their number; the first ones stay the same\n" +
+		"data.domains is what differs between the tasks of --stream domains: font, noise or rotation",
 	Source:   "this program, from the Go fonts of golang.org/x/image",
 	Licence:  "Apache-2.0 as this program; the Go fonts are under a BSD licence",
 	Citation: "none; please name this program and its version",
 	Example:  "ocl run --data glyphs",
 	Draws:    true,
+	Domains:  []string{"font", "noise", "rotation"},
 	MinSize:  glyphMinSize, MaxSize: glyphMaxSize, MaxPerClass: glyphMaxPerClass,
 	open: openGlyphs,
 }
@@ -46,7 +48,7 @@ const glyphClasses = "0123456789" +
 	"БДЖИЙЦЧШЩЪЫЭЮЯЂЉЊЄЏ" +
 	"ÆŒæßÞÜŁŊĦĐðŧ"
 
-// glyphFonts are the domains. The small capitals are left out: their a is an A.
+// glyphFonts are the domains where nobody asks for others. The small capitals are left out: their a is an A.
 var glyphFonts = []struct {
 	name string
 	ttf  []byte
@@ -95,11 +97,10 @@ func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	for _, r := range glyphClasses {
 		set.ClassNames = append(set.ClassNames, string(r))
 	}
-	for _, f := range glyphFonts {
-		set.Domains = append(set.Domains, f.name)
-	}
-	set.Train = drawGlyphs(set, outlines, "train", train)
-	set.Test = drawGlyphs(set, outlines, "test", test)
+	domains := glyphDomainsOf(spec.Domains)
+	set.Domains = domains.names
+	set.Train = drawGlyphs(set, outlines, domains, "train", train)
+	set.Test = drawGlyphs(set, outlines, domains, "test", test)
 	return set, nil
 }
 
@@ -115,7 +116,7 @@ func orDefault(key string, v, def, lo, hi int) (int, error) {
 
 // drawGlyphs draws perClass images of every class, on all processors: every image has its own random numbers, so the
 // work may be divided in any way.
-func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Split {
+func drawGlyphs(set *Set, outlines [][]outline, domains glyphDomains, split string, perClass int) Split {
 	n, image := perClass*set.Classes, set.ImageLen()
 	images := newBlock(n, image)
 	s := Split{Images: images, Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}
@@ -132,8 +133,8 @@ func drawGlyphs(set *Set, outlines [][]outline, split string, perClass int) Spli
 					d := newDice("ocl/glyphs/1/"+split, uint64(i))
 					font := d.below(len(outlines))
 					strength := d.below(256)
-					p.paint(images.at(i), outlines, font, class, strength, d)
-					s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(font), float32(strength)/255
+					turn := p.paint(images.at(i), outlines, font, class, strength, d)
+					s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(domains.of(font, strength, turn)), float32(strength)/255
 				}
 				if lo >= n {
 					return

@@ -40,8 +40,8 @@ func newPainter(size int) *painter {
 }
 
 // paint draws one image into dst [3,size,size]: ground, pattern, clutter, shadow, character, blur, noise. The draws
-// before the noise do not depend on the size.
-func (p *painter) paint(dst []uint8, outlines [][]outline, font, class, strength int, d *dice) {
+// before the noise do not depend on the size. It returns how far the character is turned, from -glyphTurn to glyphTurn.
+func (p *painter) paint(dst []uint8, outlines [][]outline, font, class, strength int, d *dice) (turn int) {
 	ground := anyColour(glyphDark, d)
 	ink := anyColour(255, d)
 	for need := (glyphContrast - glyphFade*strength/255) << 6; luminance(ink)-luminance(ground) < need; {
@@ -52,9 +52,10 @@ func (p *painter) paint(dst []uint8, outlines [][]outline, font, class, strength
 	for range d.below(glyphClutter*(96+strength)/351 + 1) {
 		p.shape(ground, ink, d)
 	}
-	p.character(&outlines[font][class], ink, d)
+	turn = p.character(&outlines[font][class], ink, d)
 	p.blur(glyphBlur * d.below(strength+1) / 255)
 	p.finish(dst, glyphNoise*(32+strength)/287, d)
+	return turn
 }
 
 // anyColour draws a colour whose channels are at most top.
@@ -202,9 +203,11 @@ func (p *painter) frame(fill int) affine {
 	return affine{xx: p.size * fill, yy: p.size * fill, dx: half, dy: half}
 }
 
-// character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow.
-func (p *painter) character(o *outline, ink colour, d *dice) {
-	cos, sin := rotation(d.around(glyphTurn))
+// character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow. It returns the tangent
+// of half the angle by which it is turned clockwise, in 1/65536.
+func (p *painter) character(o *outline, ink colour, d *dice) (turn int) {
+	turn = d.around(glyphTurn)
+	cos, sin := rotation(turn)
 	shear, wide := d.around(glyphShear), 65536+d.around(glyphStretch)
 	m := affine{xx: cos * wide >> 16, xy: (cos*shear - sin<<16) >> 16, yx: sin * wide >> 16, yy: (sin*shear + cos<<16) >> 16}
 	m = m.scaled(p.size*256, o.extent).scaled(d.between(glyphMinFill, glyphMaxFill), 65536)
@@ -222,6 +225,7 @@ func (p *painter) character(o *outline, ink colour, d *dice) {
 	}
 	p.stamp(o, m)
 	p.blend(ink, to, 256)
+	return turn
 }
 
 func (p *painter) stamp(o *outline, m affine) {

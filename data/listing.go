@@ -3,8 +3,10 @@ package data
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"ocl/data/internal/cache"
+	"ocl/data/internal/picture"
 )
 
 // listing is a data set of image files before any of them is decoded.
@@ -18,8 +20,74 @@ type listing struct {
 type entry struct {
 	test  bool
 	label int32
-	// domain counts listing.set.Domains and task the tasks of the set; both are 0 where there are none.
+	// domain counts listing.set.Domains and task the tasks of the set; both are 0 where there are none. A test image that
+	// all tasks share has the task allTasks.
 	domain, task int32
+}
+
+const allTasks = -1
+
+// newListing is a listing without files, of a person's own images below a folder.
+func newListing(name string, spec Spec) *listing {
+	side := spec.Size
+	if side == 0 {
+		side = ownSize
+	}
+	return &listing{set: &Set{Name: name}, pictures: pictures{set: name, root: spec.Dir, side: side, fit: picture.Crop}}
+}
+
+// add adds files that all show and are the same.
+func (l *listing) add(files []string, e entry) {
+	l.pictures.files = append(l.pictures.files, files...)
+	for range files {
+		l.entries = append(l.entries, e)
+	}
+}
+
+// testShare is the share of the images that are for testing where the files have no test half.
+const testShare = 0.2
+
+// divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed.
+func (l *listing) divide(seed uint64) error {
+	type group struct{ task, label int32 }
+	number := map[group]int32{}
+	groups := make([]int32, len(l.entries))
+	for i, e := range l.entries {
+		g := group{e.task, e.label}
+		if _, known := number[g]; !known {
+			number[g] = int32(len(number))
+		}
+		groups[i] = number[g]
+	}
+	_, test := divide(groups, len(number), testShare, seed)
+	if len(test) == 0 {
+		return fmt.Errorf("%s: a fifth of each class would be for testing, but no class has three images. Add images, or say which are for testing",
+			shown(l.pictures.root))
+	}
+	for _, i := range test {
+		l.entries[i].test = true
+	}
+	l.set.Notes = append(l.set.Notes, fmt.Sprintf("a fifth of each class is for testing, %d of %d images, drawn with data.seed %d", len(test), len(groups), seed))
+	return nil
+}
+
+// noteUntested says which classes have no test images.
+func (l *listing) noteUntested() {
+	tested := make([]bool, l.set.Classes)
+	for _, e := range l.entries {
+		if e.test {
+			tested[e.label] = true
+		}
+	}
+	var without []string
+	for k, ok := range tested {
+		if !ok {
+			without = append(without, l.set.ClassName(k))
+		}
+	}
+	if len(without) > 0 {
+		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%d of %d classes have no test images: %s", len(without), l.set.Classes, someOf(without)))
+	}
 }
 
 // open decodes the files, or opens their cache, and makes the halves of the set. Files that cannot be read and are to be
@@ -84,7 +152,7 @@ func (h *half) split(images Images, set *Set) Split {
 	if len(set.Domains) > 0 {
 		s.Domain = h.domain
 	}
-	if set.Tasks > 0 {
+	if set.Tasks > 0 && !slices.Contains(h.tasks, allTasks) {
 		s.Task = h.tasks
 	}
 	return s

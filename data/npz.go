@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,8 @@ var npzInfo = Info{
 	Summary: "Your own labelled images, from a NumPy .npz file.",
 	Shape:   "1 or 3 channels, any height and width", NeedsDir: true,
 	Layout: "--data-dir is the .npz file, or a folder that holds exactly one. Its arrays are:\n" +
-		"x_train, x_test: uint8 [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
+		"x_train, x_test: [N,H,W,C], [N,C,H,W] or [N,H,W] (grey); C is 1 or 3\n" +
+		"their values are uint8, or float32 or float64 from 0 to 1, which become bytes: 255 times the value, rounded\n" +
 		"y_train, y_test: integers of any width, [N] or [N,1], from 0 to K-1 without gaps",
 	Endings: []string{".npz"},
 	Source:  `your own; numpy.savez_compressed("mine.npz", x_train=..., y_train=..., x_test=..., y_test=...) makes one`,
@@ -229,9 +231,9 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
-	case a.dtype != "|u1" && a.dtype != "<u1" && a.dtype != "=u1" && a.dtype != ">u1":
-		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8. Convert values from 0 to 255 with astype(numpy.uint8), and values "+
-			"from 0 to 1 with (255 * x).round().astype(numpy.uint8)",
+	case a.pixelKind() == 0:
+		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
+			"values from 0 to 1 with astype(numpy.float32)",
 			a.name, a.dtype)
 	case len(s) == 3:
 		order, c, h, w = "CHW", 1, s[1], s[2]
@@ -248,6 +250,48 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 	return order, c, h, w, nil
 }
 
+// pixelKind is the number of bytes of a pixel: 1 of uint8, 4 or 8 of floats, and 0 of all other types.
+func (a *npy) pixelKind() int {
+	if len(a.dtype) != 3 || strings.IndexByte("<>|=", a.dtype[0]) < 0 {
+		return 0
+	}
+	return map[string]int{"u1": 1, "f4": 4, "f8": 8}[a.dtype[1:]]
+}
+
+// pixels reads the next pixels of image i. Floats from 0 to 1 become the nearest of 256 levels.
+func (a *npy) pixels(dst []uint8, i int) error {
+	damaged := func(err error) error {
+		return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
+	}
+	width := a.pixelKind()
+	if width == 1 {
+		if _, err := io.ReadFull(a.in, dst); err != nil {
+			return damaged(err)
+		}
+		return nil
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.dtype[0] == '>' {
+		order = binary.BigEndian
+	}
+	var raw [8]byte
+	for p := range dst {
+		if _, err := io.ReadFull(a.in, raw[:width]); err != nil {
+			return damaged(err)
+		}
+		v := math.Float64frombits(order.Uint64(raw[:]))
+		if width == 4 {
+			v = float64(math.Float32frombits(order.Uint32(raw[:])))
+		}
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("%s: record %d has the value %v, but floats must lie between 0 and 1. Divide values from 0 to 255 by 255, or convert "+
+				"them with astype(numpy.uint8)", a.name, i, v)
+		}
+		dst[p] = uint8(float64(v*255) + 0.5) // not fused: the same on all machines
+	}
+	return nil
+}
+
 // images reads all images into dst [N,C,H,W], turning HWC into CHW one image at a time.
 func (a *npy) images(dst []uint8, order string, c, plane int) error {
 	buf := make([]uint8, c*plane)
@@ -256,8 +300,8 @@ func (a *npy) images(dst []uint8, order string, c, plane int) error {
 		if order == "CHW" || c == 1 {
 			buf = image
 		}
-		if _, err := io.ReadFull(a.in, buf); err != nil {
-			return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
+		if err := a.pixels(buf, i); err != nil {
+			return err
 		}
 		if order == "CHW" || c == 1 {
 			continue

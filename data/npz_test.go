@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,6 +196,55 @@ func TestNPZAgainstNpyio(t *testing.T) {
 	}
 }
 
+// floats makes an array three grey images of 1×2 floats.
+func floats(descr string, values ...float64) func(*array) {
+	return func(a *array) {
+		a.descr, a.shape, a.data = descr, "(3, 1, 2)", nil
+		for _, v := range values {
+			var order binary.AppendByteOrder = binary.LittleEndian
+			if descr[0] == '>' {
+				order = binary.BigEndian
+			}
+			if descr[1:] == "f4" {
+				a.data = order.AppendUint32(a.data, math.Float32bits(float32(v)))
+			} else {
+				a.data = order.AppendUint64(a.data, math.Float64bits(v))
+			}
+		}
+	}
+}
+
+// TestNPZFloats: floats of each width and byte order become the nearest level, and k/255 becomes k.
+func TestNPZFloats(t *testing.T) {
+	for _, descr := range []string{"<f4", ">f4", "=f4", "<f8", ">f8"} {
+		f := arrays()
+		a := f["x_train"]
+		floats(descr, 0, 1, 7.0/255, 254.0/255, 0.4/255, 0.6/255)(&a)
+		f["x_train"] = a
+		f["x_test"] = array{descr: "|u1", shape: "(1, 1, 2)", data: []byte{9, 8}}
+		b := packNPZ(f, zip.Deflate)
+		set, err := readNPZ(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatalf("%s: %v", descr, err)
+		}
+		if got, want := pixelsOf(set.Train), []uint8{0, 255, 7, 254, 0, 1}; !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", descr, got, want)
+		}
+	}
+	for k := range 256 {
+		for _, descr := range []string{"<f4", "<f8"} {
+			a := array{}
+			v := float64(k) / 255
+			floats(descr, v, v, v, v, v, v)(&a)
+			n := npy{name: "x", dtype: descr, in: bufio.NewReader(bytes.NewReader(a.data))}
+			got := make([]uint8, 1)
+			if err := n.pixels(got, 0); err != nil || got[0] != uint8(k) {
+				t.Errorf("%s: %d/255 becomes %d (%v)", descr, k, got[0], err)
+			}
+		}
+	}
+}
+
 func TestNPZFaults(t *testing.T) {
 	type files = map[string]array
 	x := func(change func(*array)) func(files) {
@@ -208,7 +258,11 @@ func TestNPZFaults(t *testing.T) {
 		harm       func(files)
 	}{
 		{"missing", `x_train is missing; the file has "y_train", "x_test", "y_test"`, func(f files) { delete(f, "x_train") }},
-		{"float images", `x_train has dtype "<f4" instead of uint8`, x(func(a *array) { a.descr, a.shape = "<f4", "(3, 1, 3, 1)" })},
+		{"half floats", `x_train has dtype "<f2" instead of uint8, float32 or float64`, x(func(a *array) { a.descr, a.shape = "<f2", "(3, 2, 3, 1)" })},
+		{"signed images", `x_train has dtype "|i1" instead of uint8`, x(func(a *array) { a.descr = "|i1" })},
+		{"large floats", "x_train: record 1 has the value 1.5, but floats must lie between 0 and 1. Divide", x(floats("<f4", 0, 1, 0, 1.5, 0, 0))},
+		{"negative floats", "x_train: record 2 has the value -0.25", x(floats(">f8", 0, 1, 0, 1, 0, -0.25))},
+		{"no number", "x_train: record 0 has the value NaN", x(floats("<f8", 0, math.NaN(), 0, 1, 0, 0))},
 		{"float labels", `y_train has dtype "<f8", but labels are integers`, y(func(a *array) { a.descr = "<f8" })},
 		{"rank", "x_train has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
 		{"channels", "x_train has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
@@ -325,6 +379,11 @@ func FuzzNPZ(f *testing.F) {
 	grey["y_train"] = array{descr: ">i2", shape: "(3,)", data: words(2, binary.BigEndian, 1, 0, 1)}
 	grey["y_test"] = array{descr: "<u4", shape: "(1,)", data: words(4, binary.LittleEndian, 1)}
 	add(packNPZ(grey, zip.Deflate), grey)
+	fractions := arrays()
+	a := fractions["x_train"]
+	floats("<f4", 0, 0.25, 0.5, 0.75, 1, 0)(&a)
+	fractions["x_train"], fractions["x_test"] = a, array{descr: ">f8", shape: "(1, 1, 2)", data: make([]byte, 16)}
+	add(packNPZ(fractions, zip.Store), fractions)
 	f.Fuzz(func(t *testing.T, file, xTrain, yTrain, xTest, yTest []byte) {
 		for _, b := range [][]byte{file, packArrays(xTrain, yTrain, xTest, yTest)} {
 			set := decode(t, len(b), func() (*Set, error) { return readNPZ(bytes.NewReader(b), int64(len(b))) })

@@ -25,6 +25,7 @@ type pictures struct {
 	set    string // the data set's name
 	root   string // folder of the files
 	files  []string
+	lines  []int // line of each file in the list that names them; nil where there is no list
 	side   int
 	fit    picture.Fit
 	packed *packed // nil where each file is one image
@@ -43,14 +44,6 @@ func (p pictures) images() int {
 		return p.packed.count
 	}
 	return len(p.files)
-}
-
-// name is image i in words: its file, or its number where a file has many.
-func (p pictures) name(i int) string {
-	if p.packed != nil {
-		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
-	}
-	return shown(p.files[i])
 }
 
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
@@ -79,27 +72,43 @@ func (p pictures) cached(key string, spec Spec) cache.Spec {
 	}
 }
 
+// place is where file i lies: below the root, or anywhere if a list has an absolute path.
+func (p pictures) place(i int) string {
+	name := filepath.FromSlash(p.files[i])
+	if p.lines != nil && filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(p.root, name)
+}
+
+// name is file i in messages.
+func (p pictures) name(i int) string {
+	if p.lines != nil {
+		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
+	}
+	return shown(p.files[i])
+}
+
 // decode writes image i into dst.
 func (p pictures) decode(i int, dst []uint8) error {
 	if p.packed != nil {
 		p.packed.read(i, dst)
 		return nil
 	}
-	name := filepath.Join(p.root, filepath.FromSlash(p.files[i]))
-	file, err := os.Open(name)
+	file, err := os.Open(p.place(i))
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+		return fmt.Errorf("%s: %w", p.name(i), cause(err))
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxPictureBytes+1))
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+		return fmt.Errorf("%s: %w", p.name(i), cause(err))
 	}
 	if len(text) > maxPictureBytes {
-		return fmt.Errorf("%s: the file has more than %s bytes. Make the image smaller", shown(p.files[i]), thousands(maxPictureBytes))
+		return fmt.Errorf("%s: the file has more than %s bytes. Make the image smaller", p.name(i), thousands(maxPictureBytes))
 	}
 	if err := picture.Decode(text, dst, p.side, p.fit); err != nil {
-		return fmt.Errorf("%s: %w", shown(p.files[i]), err)
+		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
 	return nil
 }
@@ -118,9 +127,9 @@ func (p pictures) key() (string, error) {
 				if i >= len(p.files) {
 					return
 				}
-				info, err := os.Stat(filepath.Join(p.root, filepath.FromSlash(p.files[i])))
+				info, err := os.Stat(p.place(i))
 				if err != nil {
-					errs[i] = fmt.Errorf("%s: %w", shown(p.files[i]), cause(err))
+					errs[i] = fmt.Errorf("%s: %w", p.name(i), cause(err))
 					continue
 				}
 				lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())

@@ -62,6 +62,9 @@ func streamOptions(set *data.Set, c config.Config) stream.Options {
 			Float:      s.Shift.Pixels == config.PixelsFloat,
 		},
 	}
+	if o.Kind == "" && c.Data.Domains != "" {
+		o.Kind = config.KindDomains
+	}
 	if s.DropLast != nil {
 		o.DropLast = *s.DropLast
 	}
@@ -81,10 +84,11 @@ func streamOptions(set *data.Set, c config.Config) stream.Options {
 	return o
 }
 
-// settleStream fills in what a config leaves to the data: the kind of the stream, the number of tasks and the order.
+// settleStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes where
+// these are not equally many, and the order.
 func settleStream(set *data.Set, c *config.Config) {
 	o := streamOptions(set, *c).For(set)
-	c.Stream.Kind, c.Stream.Tasks = o.Kind, o.Tasks
+	c.Stream.Kind, c.Stream.Tasks, c.Stream.TaskClasses = o.Kind, o.Tasks, o.TaskClasses
 	if c.Stream.ClassOrder.IsUnset() {
 		c.Stream.ClassOrder.Name = o.Order
 	}

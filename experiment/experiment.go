@@ -106,7 +106,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 func OpenData(ctx context.Context, c config.Config, progress func(what string, done, total int)) (*data.Set, error) {
 	return data.Open(ctx, data.Spec{
 		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Seed: c.Data.Seed,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
 		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: progress,
 	})
 }

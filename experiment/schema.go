@@ -20,7 +20,7 @@ func Schema() *config.Schema {
 		CheckShift:  checkShift,
 	}}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Ordered: info.Ordered, Size: info.Size,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {

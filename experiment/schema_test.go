@@ -12,14 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ocl/config"
+	"ocl/data"
 	"ocl/nn"
 )
 
 // TestChoicesAreThoseThatThereAre: package config, which is a leaf, names the networks and engines once more. A new
 // one, or one that is gone, is told here.
 func TestChoicesAreThoseThatThereAre(t *testing.T) {
+	glyphs, err := data.Lookup("glyphs")
+	if err != nil {
+		t.Fatal(err)
+	}
 	known := map[string][]string{
-		"network.name": architectures(t), "engine.kernel": nn.AllKernels(), "engine.convolution": nn.Convolutions(),
+		"data.domains": glyphs.Domains, "network.name": architectures(t), "engine.kernel": nn.AllKernels(), "engine.convolution": nn.Convolutions(),
 	}
 	for _, k := range config.Keys() {
 		if names, ok := known[k.Name]; ok {

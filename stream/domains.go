@@ -20,7 +20,7 @@ var domains = Kind{
 		if o.Order == Official {
 			return len(set.Orders.Domains[0])
 		}
-		return divisor(len(trainDomains(set)))
+		return tasksForDomains(len(trainDomains(set)))
 	},
 	check: func(set *data.Set, o Options) error {
 		if len(set.Domains) == 0 || set.Train.Domain == nil {
@@ -70,6 +70,17 @@ var domains = Kind{
 		nameClasses(shares, d.set)
 		return shares
 	},
+}
+
+// tasksForDomains is the number of tasks of n domains where nobody says: the largest divisor up to ten, or n tasks if n is a
+// larger prime.
+func tasksForDomains(n int) int {
+	for d := min(n, mostTasks); d > 1; d-- {
+		if n%d == 0 {
+			return d
+		}
+	}
+	return n
 }
 
 // trainDomains are the domains that have training images, sorted.

@@ -84,6 +84,9 @@ func (o Options) For(set *data.Set) Options {
 	}
 	if o.Tasks == 0 {
 		o.Tasks = o.tasksOf(set)
+		if o.Kind == classes.Name && o.Order != Official && len(o.TaskClasses) == 0 {
+			o.TaskClasses = shared(set.Classes, o.Tasks)
+		}
 	}
 	return o
 }
@@ -101,15 +104,37 @@ func (o Options) tasksOf(set *data.Set) int {
 	case set.DefaultTasks > 0:
 		return set.DefaultTasks
 	}
-	return divisor(set.Classes)
+	return tasksFor(set.Classes)
 }
 
-// divisor is the largest divisor of n up to 10, at most n/2 where n has one: a task of one class has nothing to tell apart.
-func divisor(n int) int {
-	for d := min(10, n/2); d > 1; d-- {
-		if n%d == 0 {
+// mostTasks is the largest number of tasks where nobody says, that of the survey's main streams and their like.
+const mostTasks = 10
+
+// tasksFor is the number of tasks of so many classes where nobody says: as many as leave each task two classes, as one class
+// has nothing to tell apart, but at most ten. A divisor of the classes is taken instead if it is at least half as large.
+// Two and three classes become two tasks.
+func tasksFor(classes int) int {
+	most := min(mostTasks, max(classes/2, min(classes, 2)))
+	for d := most; d > 1 && 2*d >= most; d-- {
+		if classes%d == 0 {
 			return d
 		}
 	}
-	return min(n, 10)
+	return most
+}
+
+// shared is how many classes each of the tasks gets: the first tasks have one more where the number does not divide the
+// classes. It is nil where it does, or where there are too few classes.
+func shared(classes, tasks int) []int {
+	if tasks < 1 || tasks > classes || classes%tasks == 0 {
+		return nil
+	}
+	list := make([]int, tasks)
+	for t := range list {
+		list[t] = classes / tasks
+		if t < classes%tasks {
+			list[t]++
+		}
+	}
+	return list
 }

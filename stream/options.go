@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"ocl/data"
 )
@@ -57,8 +58,11 @@ func CheckTasks(tasks, classes int) error {
 	case above != 0:
 		near = fmt.Sprintf("%d or %d", below, above)
 	}
-	return fmt.Errorf("%d tasks cannot share %d classes equally. Use --tasks %s",
-		tasks, classes, near)
+	unequal := ""
+	if list := shared(classes, tasks); len(list) > 0 && len(list) <= mostTasks {
+		unequal = ", or give each task its classes with --task-classes " + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+	}
+	return fmt.Errorf("%d tasks cannot share %d classes equally. Use --tasks %s%s", tasks, classes, near, unequal)
 }
 
 // CheckTaskClasses returns an error unless list has the number of classes of each task: one entry for each of the tasks,

@@ -155,3 +155,49 @@ func TestBadTaskClasses(t *testing.T) {
 		t.Errorf("no test image of the kept tasks: %v", err)
 	}
 }
+
+// TestTasksWhereNobodySays: any number of classes becomes a stream without a word about tasks, and no task has one class
+// unless there are fewer than four.
+func TestTasksWhereNobodySays(t *testing.T) {
+	want := map[int][]int{
+		2: {1, 1}, 3: {2, 1}, 4: {2, 2}, 5: {3, 2}, 7: {3, 2, 2}, 9: {3, 3, 3}, 11: {3, 2, 2, 2, 2}, 15: {3, 3, 3, 3, 3},
+		22: {3, 3, 2, 2, 2, 2, 2, 2, 2, 2}, 25: {5, 5, 5, 5, 5}, 47: {5, 5, 5, 5, 5, 5, 5, 4, 4, 4},
+	}
+	for k := 2; k <= 110; k++ {
+		s := mustSplit(t, tiny(k, 1, 1), Options{Batch: 1})
+		var sizes []int
+		for _, task := range s.Info().Tasks {
+			sizes = append(sizes, len(task.Classes))
+		}
+		if list := want[k]; list != nil && !slices.Equal(sizes, list) {
+			t.Errorf("%d classes: tasks of %v, want %v", k, sizes, list)
+		}
+		if len(sizes) < 2 || len(sizes) > 10 || k > 3 && slices.Min(sizes) < 2 || slices.Max(sizes)-slices.Min(sizes) > 1 {
+			t.Errorf("%d classes: tasks of %v", k, sizes)
+		}
+	}
+	one := tiny(1, 2, 1)
+	if s := mustSplit(t, one, Options{Batch: 1}); len(s.Info().Tasks) != 1 {
+		t.Errorf("one class: %d tasks", len(s.Info().Tasks))
+	}
+	// A data set's own number holds, even where it does not divide the classes.
+	own := tiny(7, 1, 1)
+	own.DefaultTasks = 5
+	if s := mustSplit(t, own, Options{Batch: 1}); len(s.Info().Tasks) != 5 || len(s.Info().Tasks[0].Classes) != 2 {
+		t.Errorf("five tasks of seven classes: %+v", s.Info().Tasks)
+	}
+	// A number that was given is not made to fit; the message says what would.
+	_, err := Split(tiny(7, 1, 1), Options{Tasks: 3, Batch: 1})
+	if err == nil || !strings.Contains(err.Error(), "Use --tasks 1 or 7, or give each task its classes with --task-classes 3,2,2") {
+		t.Errorf("three tasks of seven classes: %v", err)
+	}
+}
+
+// TestTasksOfDomains: each domain is a task where nobody says, as long as there are at most ten.
+func TestTasksOfDomains(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 2, 7: 7, 10: 10, 11: 11, 12: 6, 20: 10} {
+		if got := tasksForDomains(n); got != want {
+			t.Errorf("%d domains: %d tasks, want %d", n, got, want)
+		}
+	}
+}

@@ -37,7 +37,7 @@ type Options struct {
 	ClassOrder []int  // every class once, for List: the first of them are task 0
 	Keep       Range  // the tasks that are delivered; the zero value keeps all
 	// TaskClasses is the number of classes of each task of the whole stream, such as 10, 5, 5, …; empty gives all tasks
-	// equally many.
+	// equally many. Where Tasks is 0 too, and the number of tasks does not divide the classes, the first tasks have one more.
 	TaskClasses []int
 	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set, unless the data
 	// have one for all.

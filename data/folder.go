@@ -1,0 +1,346 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl/data/internal/picture"
+)
+
+var folderInfo = Info{
+	Name: "folder", Title: "your own image files, a folder for each class",
+	Summary: "Your own photographs or drawings: JPEG, PNG, GIF, WebP or BMP files of any size, in one folder for each class.",
+	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
+	Layout: "--data-dir is one of:\n" +
+		"a folder with a folder for each class; a fifth of each class, drawn by data.seed, is for testing\n" +
+		"a folder with the folders train and test (or val), each with a folder for each class\n" +
+		"Folders within a class belong to it, and links are followed. Hidden files and files that are no images are ignored.\n" +
+		"Of each image the shorter side is scaled to data.size, and the middle is cut out.",
+	Source: "your own", Licence: "yours", Citation: "none",
+	Example: "ocl run --data folder --data-dir photos",
+	MinSize: ownMinSize, MaxSize: ownMaxSize,
+	list: listFolder,
+}
+
+// The side of a person's own images. At 64 pixels most photographs can still be told apart, and a step takes four times as
+// long as at 32.
+const ownSize, ownMinSize, ownMaxSize = 64, 8, 512
+
+// Names of folders, in lower case, that hold a half of the set and not a class.
+var halfNames = map[string]string{
+	"train": "train", "training": "train", "test": "test", "testing": "test", "val": "val", "valid": "val", "validation": "val",
+}
+
+// listFolder finds the images of a folder of class folders.
+func listFolder(ctx context.Context, spec Spec) (*listing, error) {
+	const use = "Use --data-dir with a folder that has a folder of images for each class"
+	if spec.Dir == "" {
+		return nil, errors.New("no folder is given. " + use)
+	}
+	info, err := os.Stat(spec.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause(err), use)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: this is a file. %s; for a list of images use --data csv", shown(spec.Dir), use)
+	}
+	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable}
+	top, err := t.top(info)
+	if err != nil {
+		return nil, err
+	}
+	train, test, err := top.halves(t)
+	if err != nil {
+		return nil, err
+	}
+	if len(train) < 2 {
+		return nil, fmt.Errorf("%s: %d folders of images are here, but at least two classes are needed. %s", shown(spec.Dir), len(train), use)
+	}
+	l := newListing("folder", spec)
+	for k, class := range train {
+		l.set.ClassNames = append(l.set.ClassNames, class.name)
+		l.add(class.files, entry{label: int32(k)})
+	}
+	l.set.Classes = len(train)
+	if test == nil {
+		err = l.divide(spec.Seed)
+	} else {
+		err = l.addTest(test)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.set.Notes = append(l.set.Notes, t.notes()...)
+	l.noteUntested()
+	return l, nil
+}
+
+// addTest adds class folders of the test half, whose classes must be known from the training half.
+func (l *listing) addTest(folders []classFolder) error {
+	var unknown []string
+	for _, class := range folders {
+		k, known := slices.BinarySearch(l.set.ClassNames, class.name)
+		if !known {
+			unknown = append(unknown, shown(class.name))
+			continue
+		}
+		l.add(class.files, entry{test: true, label: int32(k)})
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%s: classes of the test half have no training images: %s. Add training images, or remove these folders",
+			shown(l.pictures.root), someOf(unknown))
+	}
+	return nil
+}
+
+// tree walks below a folder.
+type tree struct {
+	ctx  context.Context
+	root string
+	skip bool // leave out links that lead nowhere
+
+	said    []string
+	ignored int    // files that are no images
+	such    string // one of them
+	outside int    // images that are in no class folder
+}
+
+// classFolder is a class and its images, slash-separated below the root.
+type classFolder struct {
+	name  string
+	files []string
+}
+
+// topFolder is what the root holds.
+type topFolder struct {
+	info    os.FileInfo
+	folders []string
+	images  int
+}
+
+func (t *tree) top(info os.FileInfo) (topFolder, error) {
+	folders, images, err := t.read("")
+	return topFolder{info, folders, len(images)}, err
+}
+
+// halves are the class folders for training and for testing. The latter is nil where the root has one folder for each
+// class.
+func (f topFolder) halves(t *tree) (train, test []classFolder, err error) {
+	half, rest, err := f.named(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.outside = f.images
+	if half["train"] == "" {
+		for _, name := range []string{"test", "val"} {
+			if half[name] != "" {
+				return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train",
+					shown(t.root), half[name])
+			}
+		}
+		train, err = t.classes("", f.folders, f.info)
+		if err == nil && len(train) == 0 && f.images > 0 {
+			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name", shown(t.root))
+		}
+		return train, nil, err
+	}
+	if len(rest) > 0 && half["test"] == "" && half["val"] == "" {
+		return nil, nil, fmt.Errorf("%s: %s has folders like a training half, but beside it are no test and no val, but %s. Add a folder test, or remove the folders beside %s",
+			shown(t.root), half["train"], someOf(rest), half["train"])
+	}
+	if len(rest) > 0 {
+		t.said = append(t.said, fmt.Sprintf("folders beside %s are not used: %s", half["train"], someOf(rest)))
+	}
+	if train, err = t.half(half["train"], f.info); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case half["test"] != "" && half["val"] != "":
+		t.said = append(t.said, fmt.Sprintf("the folder %s is not used, as there is %s", half["val"], half["test"]))
+		fallthrough
+	case half["test"] != "":
+		test, err = t.half(half["test"], f.info)
+	case half["val"] != "":
+		test, err = t.half(half["val"], f.info)
+	default:
+		return train, nil, nil
+	}
+	if err == nil && len(test) == 0 {
+		err = fmt.Errorf("%s: the folder for testing has no class folders with images. Fill it, or remove it, so that a fifth of each class is for testing",
+			shown(t.root))
+	}
+	return train, test, err
+}
+
+// named finds the folders that hold a half: their names say so, and they hold folders. One for testing may also be empty,
+// or hold images where there is one for training. rest are all others.
+func (f topFolder) named(t *tree) (half map[string]string, rest []string, err error) {
+	half = map[string]string{}
+	var flat []string // named for testing, with images and without folders
+	for _, name := range f.folders {
+		is := halfNames[strings.ToLower(name)]
+		if is != "" {
+			folders, images, err := (&tree{ctx: t.ctx, root: t.root, skip: t.skip}).read(name)
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case len(folders) > 0:
+			case is == "train":
+				is = ""
+			case len(images) > 0:
+				flat = append(flat, name)
+				continue
+			}
+		}
+		switch {
+		case is == "":
+			rest = append(rest, shown(name))
+		case half[is] != "":
+			return nil, nil, fmt.Errorf("%s: both %s and %s are here. Remove or rename one of them", shown(t.root), half[is], name)
+		default:
+			half[is] = name
+		}
+	}
+	for _, name := range flat {
+		if is := halfNames[strings.ToLower(name)]; half["train"] != "" && half[is] == "" {
+			half[is] = name
+		} else {
+			rest = append(rest, name)
+		}
+	}
+	return half, rest, nil
+}
+
+// half are the class folders below a folder of the root.
+func (t *tree) half(name string, root os.FileInfo) ([]classFolder, error) {
+	info, err := os.Stat(t.path(name))
+	if err != nil {
+		return nil, t.fault(name, err)
+	}
+	folders, images, err := t.read(name)
+	if err != nil {
+		return nil, err
+	}
+	t.outside += len(images)
+	return t.classes(name, folders, root, info)
+}
+
+// classes are the folders of a folder with all images below each, sorted by name. Those without images are left out.
+func (t *tree) classes(below string, folders []string, above ...os.FileInfo) ([]classFolder, error) {
+	var list []classFolder
+	var empty []string
+	for _, name := range folders {
+		if shown(name) != name {
+			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root), shown(path.Join(below, name)))
+		}
+		files, err := t.walk(path.Join(below, name), above)
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == 0 {
+			empty = append(empty, path.Join(below, name))
+			continue
+		}
+		list = append(list, classFolder{name, files})
+	}
+	if len(empty) > 0 {
+		t.said = append(t.said, "folders without images are no classes: "+someOf(empty))
+	}
+	return list, nil
+}
+
+// walk lists the images in a folder and in all folders below it. above are the folders in which it lies: one of them again
+// would have no end.
+func (t *tree) walk(name string, above []os.FileInfo) ([]string, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(t.path(name))
+	if err != nil {
+		return nil, t.fault(name, err)
+	}
+	if slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, info) }) {
+		return nil, fmt.Errorf("%s: this is a link to a folder in which it lies. Remove the link", shown(path.Join(t.root, name)))
+	}
+	folders, files, err := t.read(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		more, err := t.walk(path.Join(name, folder), append(slices.Clone(above), info))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+// read lists what lies in a folder, sorted by name: the names of the folders, and the paths of the images below the root.
+// Links are what they lead to.
+func (t *tree) read(name string) (folders, images []string, err error) {
+	entries, err := os.ReadDir(t.path(name))
+	if err != nil {
+		return nil, nil, t.fault(name, err)
+	}
+	for _, e := range entries {
+		at, kind := path.Join(name, e.Name()), e.Type()
+		picture := slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".")
+		if kind&os.ModeSymlink != 0 {
+			info, err := os.Stat(t.path(at))
+			switch {
+			case err == nil:
+				kind = info.Mode().Type()
+			case picture && !t.skip:
+				kind = 0 // opening it tells what is wrong
+			default:
+				picture = false
+			}
+		}
+		switch {
+		case strings.HasPrefix(e.Name(), "."), !kind.IsDir() && !(picture && kind.IsRegular()):
+			t.ignored++
+			if t.such == "" {
+				t.such = at
+			}
+		case kind.IsDir():
+			folders = append(folders, e.Name())
+		default:
+			images = append(images, at)
+		}
+	}
+	return folders, images, nil
+}
+
+// path is a file of the tree in the form of this system.
+func (t *tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
+
+// fault is an error about a folder of the tree.
+func (t *tree) fault(name string, err error) error {
+	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause(err))
+}
+
+// notes say what was left out.
+func (t *tree) notes() []string {
+	if t.ignored > 0 {
+		t.said = append(t.said, fmt.Sprintf("%d hidden or other files that are no images are ignored, such as %s", t.ignored, shown(t.such)))
+	}
+	if t.outside > 0 {
+		t.said = append(t.said, fmt.Sprintf("%d images that lie in no class folder are not used", t.outside))
+	}
+	return t.said
+}
+
+// someOf names the first five of a list, and how many more.
+func someOf(names []string) string {
+	if n := len(names) - 5; n > 0 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:5], ", "), n)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,226 @@
+package data
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	idxMinSize, idxMaxSize = idxSide, 64
+	idxShape               = "1×28×28 (up to 64 with data.size)"
+	idxLayout              = "--data-dir is a folder with the four files, or with a folder %s or %s/raw that has them:\n" +
+		"train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz\n" +
+		"They may be unpacked, and may have a dot in place of the hyphen before idx.\n" + idxForms
+	idxForms = "A larger data.size pads the images with zeros; data.channels 3 makes three equal channels."
+)
+
+var mnistInfo = Info{
+	Name: "mnist", Title: "MNIST, handwritten digits",
+	Summary: "Grey images of the ten digits in the handwriting of many people; the quickest set of real images.",
+	Classes: 10, Shape: idxShape, Size: idxSide, Train: 60000, Test: 10000, NeedsDir: true,
+	Endings: []string{"mnist", "MNIST"},
+	Layout:  fmt.Sprintf(idxLayout, "mnist", "mnist"),
+	Source:  "http://yann.lecun.com/exdb/mnist, which refuses downloads; the same files are at https://ossci-datasets.s3.amazonaws.com/mnist (12 MB)",
+	Licence: "none stated with the files; not shipped with this program",
+	Citation: "Yann LeCun, Léon Bottou, Yoshua Bengio, Patrick Haffner. Gradient-Based Learning Applied to Document " +
+		"Recognition. Proceedings of the IEEE, 1998.",
+	Example: "ocl run --data mnist --data-dir mnist --network mlp",
+	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
+	open: func(_ context.Context, spec Spec) (*Set, error) {
+		return openIDX(spec, "mnist", "MNIST", digits("0123456789"))
+	},
+}
+
+var fashionMNISTInfo = Info{
+	Name: "fashion-mnist", Title: "Fashion-MNIST, pieces of clothing",
+	Summary: "Grey images of ten kinds of clothes, shoes and bags, in the form of MNIST but harder.",
+	Classes: 10, Shape: idxShape, Size: idxSide, Train: 60000, Test: 10000, NeedsDir: true,
+	Endings: []string{"fashion-mnist", "FashionMNIST"},
+	Layout:  fmt.Sprintf(idxLayout, "fashion-mnist", "fashion-mnist"),
+	Source:  "https://github.com/zalandoresearch/fashion-mnist (31 MB)",
+	Licence: "MIT; not shipped with this program",
+	Citation: "Han Xiao, Kashif Rasul, Roland Vollgraf. Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine " +
+		"Learning Algorithms. arXiv:1708.07747, 2017.",
+	Example: "ocl run --data fashion-mnist --data-dir fashion-mnist --network mlp",
+	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
+	open: func(_ context.Context, spec Spec) (*Set, error) {
+		return openIDX(spec, "fashion-mnist", "FashionMNIST",
+			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
+	},
+}
+
+// digits are classes that are single characters.
+func digits(all string) []string { return strings.Split(all, "") }
+
+// openIDX reads MNIST or Fashion-MNIST. The folder of its own name comes first, as both have files of the same names.
+func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
+	f := idxFormat{train: "train", test: "t10k", names: classes,
+		again: fmt.Sprintf("Get the files again; `ocl data info %s` says where", name)}
+	info, err := os.Stat(spec.Dir)
+	switch {
+	case spec.Dir == "":
+		return nil, fmt.Errorf("no folder is given. Use --data-dir with the folder of train-images-idx3-ubyte.gz; `ocl data info %s` describes the files", name)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(spec.Dir), cause(err))
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s: this is a file. Use --data-dir with the folder that holds the four files", shown(spec.Dir))
+	}
+	set, err := f.openFolder(spec.Dir, []string{name, name + "/raw", torch + "/raw", ".", "raw"})
+	if errors.Is(err, errNotHere) {
+		return nil, fmt.Errorf("%s: train-images-idx3-ubyte.gz is not here. The folder holds %s. Check --data-dir; `ocl data info %s` describes the files",
+			shown(spec.Dir), contents(spec.Dir), name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
+	}
+	set.Name = name
+	set.pad(spec.Size)
+	return set, nil
+}
+
+// pad makes grey images of the side asked for; 0 leaves them.
+func (s *Set) pad(side int) {
+	if side == 0 || side == s.H {
+		return
+	}
+	s.Train.Images, s.Test.Images = padded(s.Train.Images.(Block), s.H, side), padded(s.Test.Images.(Block), s.H, side)
+	s.H, s.W = side, side
+}
+
+// errNotHere says that none of the four files is in any of the folders.
+var errNotHere = errors.New("none of the files is here")
+
+// openFolder reads the files in the first of the folders that has any of them.
+func (f idxFormat) openFolder(dir string, folders []string) (*Set, error) {
+	return f.openFirst(os.DirFS(dir), folders, math.MaxInt64)
+}
+
+// openFirst is openFolder in any file system, whose files have at most most bytes.
+func (f idxFormat) openFirst(fsys fs.FS, folders []string, most int64) (*Set, error) {
+	for _, folder := range folders {
+		files, missing := f.find(fsys, folder)
+		switch len(missing) {
+		case 0:
+			return f.read(fsys, files, most)
+		case 4:
+		default:
+			return nil, fmt.Errorf("%s is missing in the folder %s. %s", strings.Join(missing, ", "), folder, f.again)
+		}
+	}
+	return nil, errNotHere
+}
+
+var emnistInfo = Info{
+	Name: "emnist", Title: "EMNIST, handwritten digits and letters",
+	Summary: "Grey images of handwritten digits and letters. Of its six splits, balanced is read by default: 47 classes, " +
+		"112,800 + 18,800 images, where small letters that look like capitals share a class with them.",
+	Shape: idxShape, Size: idxSide, NeedsDir: true,
+	Endings: []string{"emnist", "EMNIST", "gzip.zip"},
+	Layout: "--data-dir is one of:\n" +
+		"the archive gzip.zip, which need not be unpacked\n" +
+		"a folder with gzip.zip, with emnist/gzip.zip, or with the files of gzip.zip in it or in emnist, gzip or raw\n" +
+		"For another split, add emnist-byclass, emnist-bymerge, emnist-letters, emnist-digits or emnist-mnist, such as\n" +
+		"--data-dir gzip.zip/emnist-letters\n" + idxForms,
+	Source:  "https://www.nist.gov/itl/products-and-services/emnist-dataset (gzip.zip, 562 MB)",
+	Licence: "none stated with the files; not shipped with this program",
+	Citation: "Gregory Cohen, Saeed Afshar, Jonathan Tapson, André van Schaik. EMNIST: an extension of MNIST to " +
+		"handwritten letters. arXiv:1702.05373, 2017.",
+	Example: "ocl run --data emnist --data-dir gzip.zip --network mlp",
+	MinSize: idxMinSize, MaxSize: idxMaxSize,
+	open: openEMNIST,
+}
+
+const (
+	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	merged   = "0123456789" + capitals + "abdefghnqrt" // the other small letters look like their capitals
+)
+
+// emnistSplits are the splits with the characters of their classes. The labels of letters begin with 1.
+var emnistSplits = map[string]string{
+	"balanced": merged, "bymerge": merged, "byclass": "0123456789" + capitals + "abcdefghijklmnopqrstuvwxyz",
+	"letters": capitals, "digits": "0123456789", "mnist": "0123456789",
+}
+
+// openEMNIST reads one of the splits, from files or from the archive.
+func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
+	const use = "Use --data-dir with gzip.zip or its folder; `ocl data info emnist` describes the files"
+	if spec.Dir == "" {
+		return nil, errors.New("no folder is given. " + use)
+	}
+	dir, split, err := emnistSplit(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f := idxFormat{prefix: "emnist-" + split + "-", train: "train", test: "test", names: digits(emnistSplits[split]), transposed: true,
+		again: "Get gzip.zip again; `ocl data info emnist` says where"}
+	if split == "letters" {
+		f.first = 1
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause(err), use)
+	}
+	var set *Set
+	if info.IsDir() {
+		set, err = f.openFolder(dir, []string{"emnist", "emnist/gzip", "emnist/raw", "EMNIST/raw", ".", "gzip", "raw"})
+		for _, name := range []string{"emnist/gzip.zip", "gzip.zip", "EMNIST/raw/gzip.zip"} {
+			if archive := filepath.Join(dir, filepath.FromSlash(name)); errors.Is(err, errNotHere) && exists(archive) {
+				set, err = f.openZip(archive)
+			}
+		}
+	} else {
+		set, err = f.openZip(dir)
+	}
+	if errors.Is(err, errNotHere) {
+		return nil, fmt.Errorf("%s: %strain-images-idx3-ubyte.gz is not here. %s", shown(dir), f.prefix, use)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown(dir), err)
+	}
+	set.Name = "emnist"
+	set.Notes = append(set.Notes, "the split "+split+" of EMNIST")
+	set.pad(spec.Size)
+	return set, nil
+}
+
+// emnistSplit cuts the name of a split off the place of the files. A folder of that name is kept.
+func emnistSplit(place string) (dir, split string, err error) {
+	split, named := strings.CutPrefix(strings.ToLower(filepath.Base(place)), "emnist-")
+	if !named {
+		return place, "balanced", nil
+	}
+	if _, known := emnistSplits[split]; !known {
+		if exists(place) {
+			return place, "balanced", nil
+		}
+		return "", "", fmt.Errorf("%s: there is no split %.40q. Use one of balanced, byclass, bymerge, digits, letters, mnist", shown(place), split)
+	}
+	if exists(place) {
+		return place, split, nil
+	}
+	return filepath.Dir(place), split, nil
+}
+
+// openZip reads the files in an archive without unpacking it. Only those that are packed by gzip are looked for; an entry
+// is no longer than the archive.
+func (f idxFormat) openZip(name string) (*Set, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	archive, err := zip.OpenReader(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause(err), f.again)
+	}
+	defer archive.Close()
+	archive.File = slices.DeleteFunc(archive.File, func(e *zip.File) bool { return !strings.HasSuffix(e.Name, ".gz") })
+	return f.openFirst(archive, []string{"gzip", "."}, info.Size())
+}
