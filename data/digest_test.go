@@ -73,3 +73,21 @@ func TestGlyphsDigest(t *testing.T) {
 		t.Error("the typeface of an image does not change the digest")
 	}
 }
+
+// TestDigestOfTasks: the tasks of a set are part of its digest, and so is their number. A set without them has the digest that
+// it had before there were any.
+func TestDigestOfTasks(t *testing.T) {
+	set := labelled(2, 2, 1)
+	seen := map[string]bool{digestOf(t, set): true}
+	for _, c := range []struct {
+		tasks       int
+		train, test []int32
+	}{{2, []int32{0, 0, 1, 1}, []int32{0, 1}}, {2, []int32{0, 1, 1, 0}, []int32{0, 1}}, {3, []int32{0, 0, 1, 1}, []int32{0, 1}}, {2, []int32{0, 0, 1, 1}, nil}} {
+		set.Tasks, set.Train.Task, set.Test.Task = c.tasks, c.train, c.test
+		if d := digestOf(t, set); seen[d] {
+			t.Errorf("%+v has the digest of another set", c)
+		} else {
+			seen[d] = true
+		}
+	}
+}

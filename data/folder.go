@@ -291,7 +291,7 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 	}
 	for _, e := range entries {
 		at, kind := path.Join(name, e.Name()), e.Type()
-		picture := slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".")
+		picture := slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(e.Name())))
 		if kind&os.ModeSymlink != 0 {
 			info, err := os.Stat(t.path(at))
 			switch {

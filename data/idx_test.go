@@ -218,6 +218,7 @@ func TestIDXFaults(t *testing.T) {
 		"oversized":    {"the file has bytes after its 20 records", func(f files) { f[labels] = append(f[labels], 0) }},
 		"no record":    {"the file has no record", func(f files) { f[labels] = idxLabels(0, 10, 0) }},
 		"wrong shape":  {"the images are 27×28 instead of 28×28", func(f files) { f[images][11] = 27 }},
+		"wrong width":  {"the images are 28×29 instead of 28×28", func(f files) { f[images][15] = 29 }},
 		"huge":         {"the header says 4,294,967,295 records", func(f files) { copy(f[images][4:], "\xff\xff\xff\xff") }},
 		"label":        {labels + ": record 3 has label 10, but labels go from 0 to 9", func(f files) { f[labels][8+3] = 10 }},
 		"class":        {labels + ": no image has label 4", func(f files) { f[labels][8+4], f[labels][8+14] = 0, 0 }},

@@ -46,6 +46,17 @@ func (p pictures) images() int {
 	return len(p.files)
 }
 
+// name is image i in messages: its file, with the line of the list that names it, or its number where a file has many.
+func (p pictures) name(i int) string {
+	switch {
+	case p.packed != nil:
+		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
+	case p.lines != nil:
+		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
+	}
+	return shown(p.files[i])
+}
+
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
 // that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
 // files that cannot be read; they have no image.
@@ -79,14 +90,6 @@ func (p pictures) place(i int) string {
 		return name
 	}
 	return filepath.Join(p.root, name)
-}
-
-// name is file i in messages.
-func (p pictures) name(i int) string {
-	if p.lines != nil {
-		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
-	}
-	return shown(p.files[i])
 }
 
 // decode writes image i into dst.

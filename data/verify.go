@@ -167,11 +167,7 @@ func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded
 	}
 	for i := range d.sums {
 		if d.errs[i] == nil && !left[i] && images.Sum(i) != d.sums[i] {
-			name := fmt.Sprintf("image %d of %s", i, shown(p.root)) // of a file with many
-			if p.packed == nil {
-				name = p.name(i)
-			}
-			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", name, p.set))
+			r.fault(fmt.Errorf("%s: the file shows another image than the cache has. Run `ocl data cache clean %s`", p.name(i), p.set))
 		}
 	}
 }

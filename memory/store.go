@@ -217,9 +217,9 @@ const maxSeen = 1 << 50
 // OriginsSection is the name of the section of the origins in a saved store, below the store's own prefix.
 const OriginsSection = "origins"
 
-// parts is the state: the stored samples, where they came from, and the counter. Loading gives the same bits. The capacity, the shape and the
-// values of pixels must be those of the memory that was saved. Images take the form "pixels" where all of them are
-// 8-bit pixels.
+// parts is the state: the stored samples, where they came from, and the counter. Loading gives the same bits. The
+// capacity, the shape and the values of pixels must be those of the memory that was saved. Images take the form "pixels"
+// where all of them are 8-bit pixels.
 func (m *Store) parts() checkpoint.Parts {
 	capacity, length, narrow := m.cap, len(m.y), m.wide == 0
 	return checkpoint.Parts{

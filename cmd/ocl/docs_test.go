@@ -80,8 +80,10 @@ func checkLine(args []string, whole bool) string {
 		return "there is no such command"
 	}
 	if last := len(rest) - 1; !whole && last >= 0 { // a sentence names a flag and leaves its value out
-		if f := cmd.Flags().Lookup(strings.TrimPrefix(rest[last], "--")); f != nil && f.NoOptDefVal == "" {
-			rest = rest[:last]
+		if name, isFlag := strings.CutPrefix(rest[last], "--"); isFlag {
+			if f := cmd.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" {
+				rest = rest[:last]
+			}
 		}
 	}
 	if err := cmd.ParseFlags(rest); err != nil {

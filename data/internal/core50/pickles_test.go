@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// pickled writes LUP.pkl or labels.pkl with the values of each list, after change has seen them.
-func pickled(of func(List) []int64, change func(l List, values []int64) []int64) []byte {
+// pickled writes the first runs of LUP.pkl or labels.pkl with the values of each list, after change has seen them.
+func pickled(runs int, of func(List) []int64, change func(l List, values []int64) []int64) []byte {
 	b := []byte("\x80\x02}(")
 	for _, scenario := range []string{NC, NI} {
 		b = append(b, "U\x02"+strings.ToLower(scenario)+"]("...)
-		for run := range Runs {
+		for run := range runs {
 			b = append(b, "]("...)
 			for task := range tasksOf(scenario) + 1 {
 				l := List{scenario, run, task}
@@ -65,8 +65,8 @@ func TestPickles(t *testing.T) {
 	wantError(t, "a path more", paths(func(p []string) []string { return append(p, "x") }), `path 164866 is "x", wanted the end`)
 	wantError(t, "another path", paths(func(p []string) []string { p[3] = "../x"; return p }), `path 3 is "../x", wanted "s1/o1/C_01_01_003.png"`)
 
-	runs := func(of func(List) []int64, change func(List, []int64) []int64) error {
-		b := pickled(of, change)
+	runs := func(n int, of func(List) []int64, change func(List, []int64) []int64) error {
+		b := pickled(n, of, change)
 		return checkRuns(t.Context(), bytes.NewReader(b), int64(len(b)), of)
 	}
 	in := func(l List, change func([]int64) []int64) func(List, []int64) []int64 {
@@ -81,14 +81,15 @@ func TestPickles(t *testing.T) {
 		if testing.Short() {
 			break // three million integers
 		}
-		if err := runs(of, asPublished); err != nil {
+		if err := runs(Runs, of, asPublished); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	first := List{NC, 0, 0}
-	wantError(t, "a value less", runs(List.places, in(first, func(v []int64) []int64 { return v[:len(v)-1] })), "nc, run 0, batch 0: it has 23979 entries, wanted 23980")
-	wantError(t, "another label", runs(List.labelsOfPlaces, in(first, func(v []int64) []int64 { v[7] = 9; return v })), "nc, run 0, batch 0: entry 7 is 9, wanted 0")
-	wantError(t, "out of range", runs(List.places, in(first, func(v []int64) []int64 { v[7] = Total; return v })), "found 164866, wanted 0 to 164865")
+	wantError(t, "a value less", runs(1, List.places, in(first, func(v []int64) []int64 { return v[:len(v)-1] })), "nc, run 0, batch 0: it has 23979 entries, wanted 23980")
+	wantError(t, "another label", runs(1, List.labelsOfPlaces, in(first, func(v []int64) []int64 { v[7] = 9; return v })), "nc, run 0, batch 0: entry 7 is 9, wanted 0")
+	wantError(t, "out of range", runs(1, List.places, in(first, func(v []int64) []int64 { v[7] = Total; return v })), "found 164866, wanted 0 to 164865")
+	wantError(t, "one run", runs(1, List.places, asPublished), "['nc']: found a list of 1, wanted number 1 in it")
 }
 
 // TestPickleFiles: all three files are wanted, and each is named in errors about it.
