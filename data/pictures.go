@@ -46,12 +46,17 @@ func (p pictures) images() int {
 	return len(p.files)
 }
 
-// name is image i in messages: its file, with the line of the list that names it, or its number where a file has many.
+// name is image i in messages: its file, or its number where a file has many.
 func (p pictures) name(i int) string {
-	switch {
-	case p.packed != nil:
+	if p.packed != nil {
 		return fmt.Sprintf("image %d of %s", i, strings.Join(p.files, ", "))
-	case p.lines != nil:
+	}
+	return p.fileName(i)
+}
+
+// fileName is file i in messages.
+func (p pictures) fileName(i int) string {
+	if p.lines != nil {
 		return fmt.Sprintf("line %d: %s", p.lines[i], shown(p.files[i]))
 	}
 	return shown(p.files[i])
@@ -132,7 +137,7 @@ func (p pictures) key() (string, error) {
 				}
 				info, err := os.Stat(p.place(i))
 				if err != nil {
-					errs[i] = fmt.Errorf("%s: %w", p.name(i), cause(err))
+					errs[i] = fmt.Errorf("%s: %w", p.fileName(i), cause(err))
 					continue
 				}
 				lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())
