@@ -210,7 +210,7 @@ func (rows csvRows) fill(l *listing, seed uint64) error {
 		return err
 	}
 	labels, names := rows.classes()
-	tasks, err := rows.tasks(l, drawn)
+	tasks, err := rows.tasks(l)
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (rows csvRows) classes() (labels []int32, names []string) {
 // tasks numbers the tasks of the rows from 0: whole numbers without gaps from 0 or 1 in their order, otherwise names in the
 // order of their first training rows. It is nil where no row has a task. Test rows all have one, or all belong to all tasks;
 // where the halves are still to be drawn, all rows have one.
-func (rows csvRows) tasks(l *listing, drawn bool) ([]int32, error) {
+func (rows csvRows) tasks(l *listing) ([]int32, error) {
 	first := csvRow{} // with a task
 	for _, r := range rows {
 		if r.task != "" {

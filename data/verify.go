@@ -52,7 +52,7 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 
 // fault adds an error, or those that it joins.
 func (r *Report) fault(err error) {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost one, of errors.Join, is split
+	if many, ok := err.(interface{ Unwrap() []error }); ok { // the outermost one, of errors.Join, is split
 		var lines []string
 		for _, e := range many.Unwrap() {
 			lines = append(lines, e.Error())

@@ -69,13 +69,13 @@ func TestGivenClientDecidesOnRedirects(t *testing.T) {
 		o := quick(t.TempDir())
 		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return answer }}
 		err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o)
-		if answer == no && !errors.Is(err, no) {
+		if errors.Is(answer, no) && !errors.Is(err, no) {
 			t.Errorf("error %v, want that of the client", err)
 		}
-		if answer == http.ErrUseLastResponse {
+		if errors.Is(answer, http.ErrUseLastResponse) {
 			wantError(t, err, "302 Found")
 		}
-		if o.Client.CheckRedirect(nil, nil) != answer {
+		if !errors.Is(o.Client.CheckRedirect(nil, nil), answer) {
 			t.Error("the given client was changed")
 		}
 	}
@@ -164,9 +164,9 @@ func TestStallByDefault(t *testing.T) {
 				time.Sleep(time.Hour)
 				w.Close()
 			}()
-			return http.Response{StatusCode: 200, ContentLength: 10, Header: http.Header{}, Body: r}
+			return http.Response{StatusCode: http.StatusOK, ContentLength: 10, Header: http.Header{}, Body: r}
 		}
-		line := &answers{list: []http.Response{silentBody("12345"), {StatusCode: 200, ContentLength: 10, Header: http.Header{},
+		line := &answers{list: []http.Response{silentBody("12345"), {StatusCode: http.StatusOK, ContentLength: 10, Header: http.Header{},
 			Body: io.NopCloser(bytes.NewReader([]byte("1234567890")))}}}
 		slow := func(_ File, done, _ int64) { // as a disk may be
 			if done > 0 {
