@@ -59,7 +59,7 @@ func TestCSVForms(t *testing.T) {
 		if !slices.Equal(train, []string{"cat 10", "dog 20"}) || !slices.Equal(test, []string{"cat 30"}) || set.Tasks != 0 || set.Train.Task != nil {
 			t.Errorf("%s: %q and %q, %d tasks", name, train, test, set.Tasks)
 		}
-		if want := []string{"1 of 2 classes have no test images: dog"}; !slices.Equal(set.Notes, want) {
+		if len(set.Notes) > 0 {
 			t.Errorf("%s: notes %q", name, set.Notes)
 		}
 	}

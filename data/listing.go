@@ -71,25 +71,6 @@ func (l *listing) divide(seed uint64) error {
 	return nil
 }
 
-// noteUntested says which classes have no test images.
-func (l *listing) noteUntested() {
-	tested := make([]bool, l.set.Classes)
-	for _, e := range l.entries {
-		if e.test {
-			tested[e.label] = true
-		}
-	}
-	var without []string
-	for k, ok := range tested {
-		if !ok {
-			without = append(without, l.set.ClassName(k))
-		}
-	}
-	if len(without) > 0 {
-		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%d of %d classes have no test images: %s", len(without), l.set.Classes, someOf(without)))
-	}
-}
-
 // open decodes the files, or opens their cache, and makes the halves of the set. Files that cannot be read and are to be
 // skipped are in neither half.
 func (l *listing) open(ctx context.Context, spec Spec) (*Set, error) {
