@@ -24,7 +24,7 @@ type setting struct {
 // settingKey is the identity of a setting.
 func settingKey(r *run) string {
 	s := r.Stream
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%v\x00%d\x00%s\x00%s", s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes,
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d\x00%v\x00%d\x00%s\x00%s", streamText(r), s.Name, s.Scenario, s.Protocol, len(s.Tasks), s.Shape, s.Classes,
 		r.Config.Stream.ClassOrder, r.Provenance.DataDigest)
 }
 
@@ -50,6 +50,13 @@ var aspects = []func(*run) (text, slug string){
 	},
 	func(r *run) (string, string) {
 		return count(r.Stream.Classes, "class"), fmt.Sprintf("%d-classes", r.Stream.Classes)
+	},
+	func(r *run) (string, string) {
+		text := streamText(r)
+		if text == "" {
+			return "plain", "plain"
+		}
+		return text, slugify(text)
 	},
 	imagesAspect,
 	func(r *run) (string, string) {

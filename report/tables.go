@@ -212,6 +212,8 @@ func (s *setting) facts() []fact {
 			f = append(f, fact{name, v})
 		}
 	}
+	add("Special", streamText(s.first))
+	add("Data", strings.Join(st.Notes, "; "))
 	add("Evaluation", values(evaluationText))
 	add("Network", values(networkText))
 	add("Optimiser", values(optimizerText))

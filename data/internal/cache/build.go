@@ -110,10 +110,10 @@ func (e *refusedError) Error() string {
 	const shown = 5
 	var parts []string
 	for _, f := range e.faults[:min(shown, len(e.faults))] {
-		parts = append(parts, fmt.Sprintf("image %d: %s", f.Image, f.Message))
+		parts = append(parts, f.Message)
 	}
 	if more := len(e.faults) - shown; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%d of %d images cannot be decoded: %s. Fetch their files again", len(e.faults), e.images, strings.Join(parts, "; "))
+	return fmt.Sprintf("%d of %d images cannot be decoded: %s. Mend or replace these files, or leave them out with --unreadable skip", len(e.faults), e.images, strings.Join(parts, "; "))
 }

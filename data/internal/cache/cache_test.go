@@ -218,8 +218,8 @@ func TestFaults(t *testing.T) {
 		return fmt.Errorf("file %d:\n\x1b[31mbad marker", i)
 	}
 	_, err := Open(context.Background(), s)
-	if want := "data: cache: small: 10 of 30 images cannot be decoded: image 1: file 1: \ufffd[31mbad marker; image 4: "; err == nil || !strings.HasPrefix(err.Error(), want) ||
-		!strings.Contains(err.Error(), "; image 13: file 13: \ufffd[31mbad marker; and 5 more. Fetch") {
+	if want := "data: cache: small: 10 of 30 images cannot be decoded: file 1: \ufffd[31mbad marker; file 4:"; err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.Contains(err.Error(), "; file 13: \ufffd[31mbad marker; and 5 more. Mend") {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
 	wantEmpty(t, s.Dir)
