@@ -48,9 +48,6 @@ func checkShift(s config.Stream) error {
 		if len(list) > 0 && !listed {
 			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to --shift, or remove the strengths", k.Name, k.Name)
 		}
-		if err := shift.Check(k.Name, list); err != nil {
-			return err
-		}
 	}
 	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {
 		return fmt.Errorf("the kind of stream is %s, but --shift is %q. Use --stream shift with --shift noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)

@@ -171,7 +171,7 @@ func (i Info) Prepared(stored int, s Setup) int {
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
-			"Set stream.task_signals to true, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
+			"Remove --task-signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
 	}
 	return i.checkTrickStream(s, tricks)
 }
