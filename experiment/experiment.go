@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -139,9 +138,7 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
-	if note := untested(set); note != "" {
-		x.notes = append(x.notes, note)
-	}
+	x.notes = append(x.notes, gaps(set)...)
 	examined := map[string]bool{} // methods with their tricks; the seed makes no difference
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
@@ -249,9 +246,9 @@ func skippedText(st view) string {
 	}
 	words := make([]string, len(skipped))
 	for i, t := range skipped {
-		words[i] = strconv.Itoa(t + 1)
+		words[i] = fmt.Sprintf("task %d", t+1)
 	}
-	return fmt.Sprintf("tasks left out, as their images are absent: %s", strings.Join(words, ", "))
+	return fmt.Sprintf("left out, as their images are absent: %s", strings.Join(words, ", "))
 }
 
 // defaultEval is what is tested after each task if the config does not say.

@@ -54,3 +54,15 @@ func TestUntestedClassesAreNoted(t *testing.T) {
 		}
 	}
 }
+
+// TestUntrainedClassesAreNoted: a class that is tested but never learned is told apart from one without images.
+func TestUntrainedClassesAreNoted(t *testing.T) {
+	set := &data.Set{Classes: 4, Train: data.Split{Y: []int32{0, 3}}, Test: data.Split{Y: []int32{0, 1}}}
+	want := []string{
+		"class 2 has no images", "class 3 has no test images, so its accuracy is unknown",
+		"class 1 has no training images, so its test images are always wrong",
+	}
+	if got := gaps(set); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
