@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"os"
+	"runtime"
 	"testing"
 )
 
@@ -22,11 +23,11 @@ func TestCachesOfADataSet(t *testing.T) {
 	if gone, err := CleanCaches(func(f CacheFile) bool { return f.Name == "others" }); len(gone) != 0 || err != nil {
 		t.Errorf("removed %+v (%v), want none", gone, err)
 	}
-	gone, err := CleanCaches(func(f CacheFile) bool { return f.Name == "pictures" })
-	if err != nil && len(gone) == 0 {
-		t.Skip(err) // Windows removes no file that is open
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows removes no file that is open")
 	}
-	if len(gone) != 1 || gone[0].Path != list[0].Path {
-		t.Errorf("removed %+v, want %+v", gone, list)
+	gone, err := CleanCaches(func(f CacheFile) bool { return f.Name == "pictures" })
+	if err != nil || len(gone) != 1 || gone[0].Path != list[0].Path {
+		t.Errorf("removed %+v (%v), want %+v", gone, err, list)
 	}
 }

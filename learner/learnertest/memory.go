@@ -1,0 +1,94 @@
+package learnertest
+
+import (
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/learner"
+	"ocl/tensor"
+)
+
+func (c Case) capacity(t *testing.T) {
+	l := c.New(t, 1)
+	m, ok := l.(ocl.MemoryReporter)
+	batches := c.Batches(1, c.Steps+c.Capacity/2, 5)
+	for i := range batches {
+		c.Learn(t, l, batches, i, i+1)
+		stored := 0
+		if ok {
+			for label, n := range m.MemoryCounts() {
+				stored += n
+				if n < 1 || label < 0 || int(label) >= c.Classes {
+					t.Fatalf("step %d: %d samples of class %d", i, n, label)
+				}
+			}
+		}
+		if want := min(c.Capacity, 5*(i+1)); stored > want || stored == 0 && want > 0 {
+			t.Fatalf("step %d: %d samples stored, want 1 to %d", i, stored, want)
+		}
+		if ok && (m.MemoryBytes() > 0) != (stored > 0) {
+			t.Fatalf("step %d: %d samples in %d bytes", i, stored, m.MemoryBytes())
+		}
+	}
+}
+
+// origins checks that each sample that a learner observes is offered to its memory once and in order, whatever else the
+// learner does: a stored sample is the one at its origin. Batches have several sizes; evaluations come between them, and
+// in the second half the learner is another one that was loaded.
+func (c Case) origins(t *testing.T) {
+	l := c.New(t, 1)
+	if _, ok := l.(ocl.MemoryReporter); !ok {
+		return
+	}
+	n := 4 + c.Capacity/2
+	batches := c.Batches(1, n, 7)
+	test := c.Batches(2, 1, 3)[0].X
+	var images [][]float32
+	var labels []ocl.Label
+	for i, b := range batches {
+		if size := 7 - i%3; size < 7 {
+			batches[i] = ocl.Batch{X: b.X.Rows(0, size), Y: b.Y[:size]}
+		}
+		for j := range batches[i].Len() {
+			images, labels = append(images, batches[i].X.Row(j)), append(labels, b.Y[j])
+		}
+	}
+	for i := range batches {
+		c.Learn(t, l, batches, i, i+1)
+		if i == n/4 || i == n-1 {
+			Predict(t, l, test)
+		}
+		if i == n*3/4 {
+			saved := State(t, l)
+			l = c.New(t, 2)
+			if err := l.LoadState(saved.Decoder()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	places, known := l.(ocl.MemoryReporter).MemoryOrigins()
+	if !known {
+		t.Fatal("the origins of its samples are unknown")
+	}
+	p := learner.Parts{}
+	if open, ok := l.(learner.Open); ok {
+		p = open.Parts()
+	}
+	if p.Memory == nil {
+		if len(places) > 0 {
+			t.Errorf("%d origins of samples that are not stored", len(places))
+		}
+		return
+	}
+	if p.Memory.Seen() != len(images) || len(places) != p.Memory.Len() {
+		t.Fatalf("%d samples were offered, with %d origins of %d; want %d offered, and an origin of each stored one", p.Memory.Seen(), len(places), p.Memory.Len(), len(images))
+	}
+	x, y := tensor.New(1, c.Shape[0], c.Shape[1], c.Shape[2]), make([]ocl.Label, 1)
+	for slot, place := range places {
+		p.Memory.Gather(x, y, []int{slot})
+		if place < 0 || place >= int64(len(images)) || y[0] != labels[place] || !slices.Equal(x.Data, images[place]) {
+			t.Fatalf("slot %d: the sample with the origin %d is not the one that was observed there", slot, place)
+		}
+	}
+}
