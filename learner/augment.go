@@ -21,7 +21,7 @@ func CosineRestarts(high, low float64) Schedule {
 			at -= length
 			length *= 2
 		}
-		return low + (high-low)/2*(1+math.Cos(math.Pi*float64(at)/float64(length)))
+		return low + float64((high-low)/2*(1+math.Cos(math.Pi*float64(at)/float64(length))))
 	}
 }
 

@@ -88,7 +88,7 @@ func (e *EWC) Gradient(r *Replay, b ocl.Batch) (ocl.StepStats, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Loss += e.strength() * r.WS.ShareSum(e, len(e.fisher))
+	s.Loss += float64(e.strength() * r.WS.ShareSum(e, len(e.fisher)))
 	return s, nil
 }
 
@@ -165,11 +165,11 @@ func (e *EWC) LoadState(d *checkpoint.Decoder) error { return e.parts().LoadStat
 func (e *EWC) parts() checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Values("ewc/step", &e.step),
-		checkpoint.Float32s("ewc/fisher", e.fisher),
-		checkpoint.Float32s("ewc/sum", e.sum),
+		vectorPart("ewc/fisher", e.Net, e.fisher),
+		vectorPart("ewc/sum", e.Net, e.sum),
 		checkpoint.Either(&e.anchored, "ewc/weight", checkpoint.Parts{
-			checkpoint.Float32s("ewc/weight", e.weight),
-			checkpoint.Float32s("ewc/anchor", e.anchor),
+			vectorPart("ewc/weight", e.Net, e.weight),
+			vectorPart("ewc/anchor", e.Net, e.anchor),
 		}, nil),
 		checkpoint.Inline(e.Replay),
 	}

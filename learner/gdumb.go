@@ -205,9 +205,9 @@ func (g *GDumb) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
 		return err
 	}
 	share := g.mixed.share
-	g.mean = share*g.mean + (1-share)*mean
+	g.mean = float64(share*g.mean) + float64((1-share)*mean)
 	for i, v := range other.Data {
-		d.Data[i] = float32(share*float64(d.Data[i]) + (1-share)*float64(v))
+		d.Data[i] = float32(float64(share*float64(d.Data[i])) + float64((1-share)*float64(v)))
 	}
 	return nil
 }

@@ -275,6 +275,9 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return l.ncm.Classify(dst, o.Features)
 }
 
+// Order is the class of each output of the network, of those that have appeared.
+func (l *ICaRL) Order() []ocl.Label { return slices.Clone(l.order) }
+
 // MemoryCounts implements [ocl.MemoryReporter].
 func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
 

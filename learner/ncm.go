@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -59,7 +60,7 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 			scale := inverseLength(f)
 			sum := c.sums[int(y)*dim:][:dim]
 			for k, v := range f {
-				sum[k] += float64(v) * scale
+				sum[k] += float64(float64(v) * scale)
 			}
 			c.counts[y]++
 		}
@@ -78,7 +79,7 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		sum := c.sums[y*dim:][:dim]
 		length := 0.0
 		for _, v := range sum {
-			length += v * v
+			length += float64(v * v)
 		}
 		// The mean's length 1 makes the division by |M_y| idle. A class whose features are all 0 keeps a mean of 0.
 		scale := 0.0
@@ -108,6 +109,11 @@ func inverseLength(f []float32) float64 {
 // Fitted tells whether there are means to predict by.
 func (c *NCM) Fitted() bool { return len(c.classes) > 0 }
 
+// Means are copies of the classes that have a mean, rising, and of their means, D numbers for each.
+func (c *NCM) Means() (classes []ocl.Label, means []float32) {
+	return slices.Clone(c.classes), slices.Clone(c.means)
+}
+
 // Forget drops the means: the network or the memory has changed.
 func (c *NCM) Forget() { c.classes, c.means = c.classes[:0], c.means[:0] }
 
@@ -120,25 +126,52 @@ func (c *NCM) Classify(dst []ocl.Label, features *tensor.Tensor) error {
 	if err := checkFinite("feature", features.Data); err != nil {
 		return err
 	}
-	dim := features.RowLen()
 	for i := range dst {
 		f := features.Row(i)
 		scale := inverseLength(f)
 		nearest := math.Inf(1)
 		dst[i] = c.classes[0]
 		for j, y := range c.classes {
-			distance := 0.0
-			for k, mean := range c.means[j*dim:][:dim] {
-				d := float64(f[k])*scale - float64(mean)
-				distance += d * d
-			}
-			if distance < nearest {
+			if distance := c.square(j, f, scale); distance < nearest {
 				nearest, dst[i] = distance, y
 			}
 		}
 	}
 	return nil
 }
+
+// square is the square of the distance between mean j and the features f [D] times scale.
+func (c *NCM) square(j int, f []float32, scale float64) float64 {
+	distance := 0.0
+	for k, mean := range c.means[j*len(f):][:len(f)] {
+		d := float64(float64(f[k])*scale) - float64(mean)
+		distance += float64(d * d)
+	}
+	return distance
+}
+
+// Squares writes the square of the distance of the features f [D], scaled to length 1, from each class mean to dst [K],
+// from 0 to 4; it is infinite for a class without a mean. It changes nothing, so many goroutines may call it at once.
+// Features that are not finite numbers are an error that wraps ErrDiverged. It panics without means.
+func (c *NCM) Squares(dst []float64, f []float32) error {
+	if !c.Fitted() {
+		panic("learner: NCM measures distances without means; Fit comes first")
+	}
+	if err := checkFinite("feature", f); err != nil {
+		return err
+	}
+	for y := range dst {
+		dst[y] = math.Inf(1)
+	}
+	scale := inverseLength(f)
+	for j, y := range c.classes {
+		dst[y] = c.square(j, f, scale)
+	}
+	return nil
+}
+
+// Classes are those that have a mean, rising. The caller does not change them.
+func (c *NCM) Classes() []ocl.Label { return c.classes }
 
 // parts is the means of features of the given length, if there are any.
 func (c *NCM) parts(dim int) checkpoint.Parts {

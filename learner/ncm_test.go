@@ -3,6 +3,7 @@ package learner_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -117,5 +118,41 @@ func TestNCMCancelled(t *testing.T) {
 	cancel()
 	if err := ncm.Fit(ctx, r.Net, r.WS, m); !errors.Is(err, context.Canceled) || !ncm.Fitted() {
 		t.Errorf("error %v, fitted %v; want one that wraps context.Canceled, and the means from before", err, ncm.Fitted())
+	}
+}
+
+// TestNCMSquares: the squares of the distances have their least at the class that Classify finds, lie between 0 and 4, and
+// are infinite for classes without a mean. Two unit vectors at a right angle have the square 2.
+func TestNCMSquares(t *testing.T) {
+	net, err := arch.MLP(arch.Config{Channels: 1, Height: 1, Width: 3, Classes: 3, Hidden: []int{3}}, rng.New(1, "network/init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(net.Params())
+	for _, p := range net.Named() {
+		if p.In == 3 {
+			for i := range 3 {
+				net.Params()[p.Offset+i*p.Out+i] = 1
+			}
+		}
+	}
+	net.Changed()
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	m := memory.NewStore(2, [3]int{1, 1, 3})
+	m.Put(ocl.Batch{X: tensor.Of([]float32{5, 0, 0, 0, 0, 2}, 2, 1, 1, 3), Y: []ocl.Label{0, 2}}, []int{0, 1})
+	var ncm learner.NCM
+	if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
+		t.Fatal(err)
+	}
+	squares := make([]float64, 3)
+	if err := ncm.Squares(squares, []float32{0, 0, 9}); err != nil || squares[0] != 2 || !math.IsInf(squares[1], 1) || squares[2] != 0 {
+		t.Errorf("squares %v, %v", squares, err)
+	}
+	if !slices.Equal(ncm.Classes(), []ocl.Label{0, 2}) {
+		t.Errorf("classes %v", ncm.Classes())
+	}
+	if err := ncm.Squares(squares, []float32{0, float32(math.NaN()), 0}); !errors.Is(err, ocl.ErrDiverged) {
+		t.Errorf("NaN: %v", err)
 	}
 }

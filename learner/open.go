@@ -24,6 +24,7 @@ type Parts struct {
 	WS       *nn.Workspace
 	Memory   *memory.Store // nil without memory
 	ByLogits bool          // Decide is the class of the largest logit, and logit k is that of class k
+	Means    *NCM          // Decide is the class of the nearest of these; nil is another rule
 }
 
 var (
@@ -39,4 +40,4 @@ func (r *Replay) Parts() Parts { return Parts{Net: r.Net, WS: r.WS, Memory: r.Me
 func (g *GDumb) Parts() Parts { return Parts{Net: g.Net, WS: g.WS, Memory: g.Memory, ByLogits: true} }
 
 // Parts implements [Open].
-func (l *ICaRL) Parts() Parts { return Parts{Net: l.Net, WS: l.WS, Memory: l.Memory} }
+func (l *ICaRL) Parts() Parts { return Parts{Net: l.Net, WS: l.WS, Memory: l.Memory, Means: &l.ncm} }

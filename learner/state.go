@@ -16,7 +16,17 @@ import (
 
 // optimiserPart is the state of opt, which steps the parameters of net.
 func optimiserPart(opt optim.Optimizer, net *nn.Network) checkpoint.Part {
-	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("opt", opt), checkpoint.Then(func() error { return opt.Fits(len(net.Params())) })})
+	return checkpoint.Inline(checkpoint.Parts{checkpoint.Sub("opt", opt), checkpoint.Then(func() error { return opt.Fit(net) })})
+}
+
+// vectorPart is v, which has a number for each parameter of net. A state of a smaller network that net inherits from has 0
+// for the further ones.
+func vectorPart(name string, net *nn.Network, v []float32) checkpoint.Part {
+	return checkpoint.Via(func() []float32 { return v }, func(saved []float32) error {
+		fitted, err := net.Fit(saved)
+		copy(v, fitted)
+		return err
+	}, func(v *[]float32) checkpoint.Part { return checkpoint.Float32List(name, v) })
 }
 
 // memoryPart is the state of m, whose samples are of classes of net.

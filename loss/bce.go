@@ -27,7 +27,7 @@ func BCE(d, logits, targets *tensor.Tensor) float64 {
 		for j, t := range ts {
 			z, t := float64(zs[j]), float64(t)
 			// −log σ(z) = log(1 + e^−z), written so that no exponential overflows.
-			loss += (math.Max(z, 0) - z*t + math.Log1p(math.Exp(-math.Abs(z)))) * mean
+			loss += float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * mean)
 			ds[j] = float32((Sigmoid(z) - t) * mean)
 		}
 		clear(ds[k:])

@@ -27,7 +27,7 @@ func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float6
 		for c, v := range zs {
 			p := math.Exp(float64(ts[c])/k.T - teacherSum)
 			logQ := float64(v)/k.T - logSum
-			loss -= p * logQ
+			loss -= float64(p * logQ)
 			ds[c] += float32(weight * mean * k.T * (math.Exp(logQ) - p))
 		}
 	}

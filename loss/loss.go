@@ -55,7 +55,7 @@ func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
 			sum += math.Exp(float64(v) - largest)
 		}
 		zy := float64(zs[y])
-		loss += (math.Log(sum) + largest - zy) * mean
+		loss += float64((math.Log(sum) + largest - zy) * mean)
 		for k, v := range zs {
 			ds[k] = float32(math.Exp(float64(v)-largest) / sum * mean)
 		}

@@ -46,7 +46,7 @@ func (LwFMC) Eval(d *tensor.Tensor, in Input) (float64, error) {
 				t = 1
 			}
 			v := float64(z)
-			loss += mean * (math.Max(v, 0) - v*t + math.Log1p(math.Exp(-math.Abs(v)))) // −t·log σ(v) − (1−t)·log(1−σ(v)), without overflow
+			loss += float64(mean * (math.Max(v, 0) - float64(v*t) + math.Log1p(math.Exp(-math.Abs(v))))) // −t·log σ(v) − (1−t)·log(1−σ(v)), without overflow
 			ds[c] = float32(mean * (Sigmoid(v) - t))
 		}
 	}

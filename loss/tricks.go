@@ -142,7 +142,7 @@ func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	for i, v := range d.Data {
 		d.Data[i] = float32(w) * v
 	}
-	return w*mean + (1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w), nil
+	return float64(w*mean) + float64((1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w)), nil
 }
 
 // Eval implements [Criterion].

@@ -158,7 +158,7 @@ func (m *Store) encode(pixels []byte, image []float32) bool {
 		scale := 255 / (v[255] - v[0])
 		from, to := image[c*plane:(c+1)*plane], pixels[c*plane:(c+1)*plane]
 		for i, x := range from {
-			k := (x-v[0])*scale + 0.5
+			k := float32((x-v[0])*scale) + 0.5
 			if !(k >= 0 && k < 256) || math.Float32bits(v[byte(k)]) != math.Float32bits(x) {
 				return false
 			}

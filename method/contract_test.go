@@ -18,38 +18,58 @@ import (
 func build(name string, network arch.Config, change func(*method.Setup)) func(*testing.T, uint64) ocl.Learner {
 	return func(t *testing.T, seed uint64) ocl.Learner {
 		t.Helper()
-		src := rng.New(seed, "network/init")
-		var net *nn.Network
-		var err error
-		if network.NF > 0 {
-			net, err = arch.ResNet18(network, src)
-		} else {
-			net, err = arch.MLP(network, src)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		ws := net.NewWorkspace(1)
-		t.Cleanup(ws.Close)
-		s := method.Setup{
-			Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.5}),
-			Memory: 12, ReplayBatch: 4, Iterations: 1,
-			Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed, InitSeed: seed,
-		}
-		s.Options = maps.Clone(options[name])
-		if change != nil {
-			change(&s)
-		}
-		info, err := method.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := info.New(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return construct(t, name, network, 0, seed, change)
 	}
+}
+
+// heir is build for a network of other numbers of classes, which inherits from that of network.
+func heir(name string, network arch.Config, change func(*method.Setup)) func(*testing.T, uint64, int) ocl.Learner {
+	return func(t *testing.T, seed uint64, classes int) ocl.Learner {
+		t.Helper()
+		from := network.Classes
+		network := network
+		network.Classes = classes
+		return construct(t, name, network, from, seed, change)
+	}
+}
+
+// construct makes a learner whose network inherits from one of so many classes, or from none.
+func construct(t *testing.T, name string, network arch.Config, inherited int, seed uint64, change func(*method.Setup)) ocl.Learner {
+	t.Helper()
+	src := rng.New(seed, "network/init")
+	var net *nn.Network
+	var err error
+	if network.NF > 0 {
+		net, err = arch.ResNet18(network, src)
+	} else {
+		net, err = arch.MLP(network, src)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inherited > 0 {
+		net.Inherit(inherited)
+	}
+	ws := net.NewWorkspace(1)
+	t.Cleanup(ws.Close)
+	s := method.Setup{
+		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.5}),
+		Memory: 12, ReplayBatch: 4, Iterations: 1,
+		Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, Seed: seed, InitSeed: seed,
+	}
+	s.Options = maps.Clone(options[name])
+	if change != nil {
+		change(&s)
+	}
+	info, err := method.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := info.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // changes is, for each key of the config that a method may say it reads, another value.
@@ -103,7 +123,7 @@ func TestContract(t *testing.T) {
 			t.Run(info.Name+"/"+name, func(t *testing.T) {
 				c := learnertest.Case{
 					Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes,
-					New: build(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
+					New: build(info.Name, network, nil), Heir: heir(info.Name, network, nil), Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 				}
 				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" { // those need some batches a task, gss a full memory
 					c.Steps = 4 // plain Go takes its time
@@ -145,7 +165,8 @@ func TestAugmentedContract(t *testing.T) {
 			t.Errorf("%s reads replay.augment: %v", info.Name, reads)
 		} else if reads {
 			t.Run(info.Name, func(t *testing.T) {
-				c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6, New: build(info.Name, network, changes["replay.augment"])}
+				c := learnertest.Case{Shape: [3]int{3, 5, 4}, Classes: 6, New: build(info.Name, network, changes["replay.augment"]),
+					Heir: heir(info.Name, network, changes["replay.augment"])}
 				if info.UsesMemory {
 					c.Capacity = 12
 				}
@@ -176,6 +197,7 @@ func TestTrickContract(t *testing.T) {
 			}
 			c := learnertest.Case{
 				Shape: [3]int{network.Channels, network.Height, network.Width}, Classes: network.Classes, New: with(list),
+				Heir: heir(name, network, func(s *method.Setup) { s.Tricks = list }),
 				Vary: map[string]func(*testing.T, uint64) ocl.Learner{},
 			}
 			if info.UsesMemory {

@@ -50,6 +50,7 @@ type Traits struct {
 	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
 	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
 	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
+	OwnOutputs     bool   // output k of its network is that of the k-th class that appeared, and not of class k
 	Prediction     string // the rule; "" is the class with the largest logit
 }
 

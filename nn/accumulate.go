@@ -54,6 +54,7 @@ func (n *Network) AccumulateApart(ws *Workspace, batches []*tensor.Tensor, parts
 
 func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]float32, loss LossFunc) error {
 	ws.own("Accumulate")
+	ws.learns("Accumulate")
 	ws.belong(n)
 	most := 0
 	for _, x := range batches {
@@ -193,7 +194,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			l.pass = newPass(net, l.team, most, 0, &ws.packs)
+			l.pass = newPass(net, l.team, most, 0, ws.packs)
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}

@@ -59,6 +59,23 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
+// BenchmarkPredictOne is the prediction of a single image.
+func BenchmarkPredictOne(b *testing.B) {
+	for _, side := range []int{32, 84} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%d/workers=%d", side, workers), func(b *testing.B) {
+				net := survey(b, side)
+				ws := net.NewWorkspace(workers)
+				defer ws.Close()
+				x := images(1, 3, side, side, 1)
+				for b.Loop() {
+					net.Predict(ws, x)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkProbe is the scoring of MIR's candidates: forward passes of 50 images in training mode by two networks at
 // once.
 func BenchmarkProbe(b *testing.B) {

@@ -30,13 +30,18 @@ func NewBuilder(c, h, w int, e Engine, src *rng.Source) (*Builder, error) {
 	return &Builder{net: &Network{set: set, algorithm: convolution, c: c, h: h, w: w}, src: src, g: conv.PlanesLayout(c, h, w, 1)}, nil
 }
 
-func (b *Builder) param(name string, in, taps, out int) convRef {
+// kernel adds the weights of a convolution.
+func (b *Builder) kernel(name string, in, taps, out int) convRef {
+	return b.param(Param{Name: name, In: in, Taps: taps, Out: out, Conv: true})
+}
+
+func (b *Builder) param(p Param) convRef {
 	n := b.net
-	p := Param{Name: name, Offset: b.total(), In: in, Taps: taps, Out: out}
+	p.Offset = b.total()
 	n.list = append(n.list, p)
-	bound := 1 / math.Sqrt(float64(in*taps))
+	bound := 1 / math.Sqrt(float64(p.In*p.Taps))
 	n.initial = append(n.initial, initial{p, bound, 0})
-	return convRef{name: name, at: p.Offset, size: p.Len()}
+	return convRef{name: p.Name, at: p.Offset, size: p.Len()}
 }
 
 func (b *Builder) total() int {
@@ -99,7 +104,7 @@ func (b *Builder) count(in, taps, out, pixels int) {
 
 // Stem adds conv3×3 → batch norm → ReLU on the images.
 func (b *Builder) Stem(convName, normName string, out int) {
-	l := &stemLayer{out: out, conv: b.param(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
+	l := &stemLayer{out: out, conv: b.kernel(convName+".weight", b.g.C, 9, out), norm: b.norm(normName, out)}
 	b.count(b.g.C, 9, out, b.g.Pixels())
 	b.net.layers = append(b.net.layers, l)
 	b.g = conv.PlanesLayout(out, b.g.H, b.g.W, 1)
@@ -115,11 +120,11 @@ func (b *Builder) Block(prefix string, out, stride int) {
 	}
 	in := b.g.C
 	l := &blockLayer{out: out, stride: stride}
-	l.conv1, l.norm1 = b.param(prefix+".conv1.weight", in, 9, out), b.norm(prefix+".bn1", out)
-	l.conv2, l.norm2 = b.param(prefix+".conv2.weight", out, 9, out), b.norm(prefix+".bn2", out)
+	l.conv1, l.norm1 = b.kernel(prefix+".conv1.weight", in, 9, out), b.norm(prefix+".bn1", out)
+	l.conv2, l.norm2 = b.kernel(prefix+".conv2.weight", out, 9, out), b.norm(prefix+".bn2", out)
 	b.count(in+out, 9, out, oh*ow)
 	if stride != 1 || in != out {
-		l.short, l.normS = b.param(prefix+".shortcut.0.weight", in, 1, out), b.norm(prefix+".shortcut.1", out)
+		l.short, l.normS = b.kernel(prefix+".shortcut.0.weight", in, 1, out), b.norm(prefix+".shortcut.1", out)
 		b.count(in, 1, out, oh*ow)
 	}
 	b.net.layers = append(b.net.layers, l)
@@ -150,7 +155,7 @@ func (b *Builder) AvgPool(side int) error {
 func (b *Builder) Linear(name string, out int, relu bool) {
 	in := b.g.C * b.g.H * b.g.W
 	l := &linearLayer{out: out, relu: relu, input: len(b.net.layers) == 0}
-	l.w = b.param(name+".weight", in, 1, out)
+	l.w = b.param(Param{Name: name + ".weight", In: in, Taps: 1, Out: out})
 	l.bias = b.vector(name+".bias", out, 0)
 	b.net.initial[len(b.net.initial)-1].bound = 1 / math.Sqrt(float64(in))
 	b.count(in, 1, out, 1)

@@ -148,8 +148,8 @@ func (g *golden) network(t *testing.T) *nn.Network {
 	for i, want := range g.Parameters {
 		p, ok := place[want.Name]
 		src := g.start(i)
-		if !ok || p.Len() != len(src) {
-			t.Fatalf("%s: %d elements (%v), PyTorch has %d", want.Name, p.Len(), ok, len(src))
+		if !ok || p.Len() != len(src) || !slices.Equal(p.Shape(), want.Shape) {
+			t.Fatalf("%s: %d elements of shape %v (%v), PyTorch has %d of %v", want.Name, p.Len(), p.Shape(), ok, len(src), want.Shape)
 		}
 		p.FromTorch(net.Params()[p.Offset:][:p.Len()], src)
 	}

@@ -18,6 +18,7 @@ type Network struct {
 	algorithm  string // of convolutions
 	c, h, w    int
 	classes    int
+	inherited  int // outputs of smaller networks whose states fit; 0 is none, see Inherit
 	featureDim int
 	flops      int64
 	layers     []layer
@@ -103,7 +104,11 @@ func (n *Network) CopyFrom(src *Network) {
 
 // parts is the state: parameters and running statistics.
 func (n *Network) parts() checkpoint.Parts {
-	return checkpoint.Parts{checkpoint.Float32s("params", n.params), checkpoint.Float32s("running", n.running)}
+	return checkpoint.Parts{
+		checkpoint.Via(n.Params, func(saved []float32) error { return n.take(n.params, saved) },
+			func(v *[]float32) checkpoint.Part { return checkpoint.Float32List("params", v) }),
+		checkpoint.Float32s("running", n.running),
+	}
 }
 
 // SaveState implements [checkpoint.State].
@@ -123,7 +128,7 @@ type Workspace struct {
 	team    *workers.Team
 	set     *kernel.Set // for work on vectors
 	work    *work
-	packs   packs
+	packs   *packs
 	made    *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
 	beside  bool     // another workspace has the workers
 	train   *pass
@@ -131,6 +136,8 @@ type Workspace struct {
 	lanes   []*lane   // of Accumulate
 	sum     []float32 // gradient of one batch of Accumulate
 	eval    []*pass   // one a worker
+	few     *pass     // of all workers, for batches that do not give each of them images of its own
+	reader  bool      // see Readers
 	out     Outputs
 	predict predictTask
 	profile *profile
@@ -146,7 +153,7 @@ type Workspace struct {
 
 // NewWorkspace returns a workspace with so many workers; results do not depend on it.
 func (n *Network) NewWorkspace(size int) *Workspace {
-	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}}
+	return &Workspace{team: workers.New(size), set: n.set, made: n, work: &work{}, packs: &packs{}}
 }
 
 // Beside returns a workspace that uses the workers of ws for passes of another network, such as a teacher, between
@@ -154,7 +161,7 @@ func (n *Network) NewWorkspace(size int) *Workspace {
 // is closed itself, or used for Accumulate or ProbeBeside, which start workers. Its passes count into the FLOPs of
 // ws.
 func (ws *Workspace) Beside() *Workspace {
-	return &Workspace{team: ws.team, set: ws.set, work: ws.work, beside: true}
+	return &Workspace{team: ws.team, set: ws.set, work: ws.work, packs: &packs{}, beside: true}
 }
 
 // work counts the passes of a workspace and of those beside it.
@@ -266,6 +273,13 @@ func (ws *Workspace) own(what string) {
 	}
 }
 
+// learns panics where the packed weights are shared with others, who only read them.
+func (ws *Workspace) learns(what string) {
+	if ws.reader {
+		panic(fmt.Sprintf("nn: %s: the workspace is one of Readers, which predict only. Use one of NewWorkspace", what))
+	}
+}
+
 // lastForward is the pass of n that a backward pass follows.
 func (ws *Workspace) lastForward(n *Network) *pass {
 	if ws.last == nil {
@@ -280,8 +294,9 @@ func (ws *Workspace) lastForward(n *Network) *pass {
 // trainFor is the pass that a backward pass can follow, with room for so many images.
 func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
+	ws.learns("Forward")
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.team, images, 0, &ws.packs)
+		ws.train = newPass(n, ws.team, images, 0, ws.packs)
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -348,125 +363,4 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
 	p.backward(d, wantInput)
-}
-
-// predictTask predicts parts of a batch, each worker with buffers of its own that fit its cache.
-type predictTask struct {
-	net  *Network
-	ws   *Workspace
-	x    *tensor.Tensor
-	part int
-	out  Outputs         // nil is not wanted
-	view []tensor.Tensor // one a worker
-}
-
-func (t *predictTask) DoChunk(worker, chunk int) {
-	lo := chunk * t.part
-	hi := min(lo+t.part, t.x.Dim(0))
-	v := &t.view[worker]
-	row := t.x.RowLen()
-	v.Shape = append(v.Shape[:0], t.x.Shape...)
-	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
-	p := t.ws.eval[worker]
-	logits := p.infer(t.net, v)
-	if t.out.Logits != nil {
-		copy(t.out.Logits.Data[lo*t.net.classes:], logits.Data)
-	}
-	if t.out.Features == nil {
-		return
-	}
-	for img := range hi - lo {
-		copy(t.out.Features.Row(lo+img), p.features[img*p.featureLayout.PixelStride:])
-	}
-}
-
-// Outputs are what a network makes of B images: logits [B,K] and features φ(x) [B,D].
-type Outputs struct{ Logits, Features *tensor.Tensor }
-
-// Predict returns the logits [B,K] of any number of images x [B,C,H,W] by the running statistics. Those of an image do
-// not depend on the others. It changes nothing but the workspace, to which the result belongs.
-func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Logits: ws.out.logits(x.Dim(0), n.classes)}
-	n.predict(ws, x)
-	return ws.out.Logits
-}
-
-// PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
-func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
-	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Features: ws.out.features(x.Dim(0), n.featureDim)}
-	n.predict(ws, x)
-	return ws.out.Features
-}
-
-// PredictOutputs is Predict and PredictFeatures in one pass.
-func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
-	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{ws.out.logits(x.Dim(0), n.classes), ws.out.features(x.Dim(0), n.featureDim)}
-	n.predict(ws, x)
-	return ws.out
-}
-
-func (o *Outputs) logits(b, columns int) *tensor.Tensor {
-	o.Logits = resized(o.Logits, b, columns)
-	return o.Logits
-}
-
-func (o *Outputs) features(b, columns int) *tensor.Tensor {
-	o.Features = resized(o.Features, b, columns)
-	return o.Features
-}
-
-// resized is t, or a new tensor, with the shape [b,columns] and any content.
-func resized(t *tensor.Tensor, b, columns int) *tensor.Tensor {
-	if t == nil {
-		t = tensor.New(0, columns)
-	}
-	t.Shape[0], t.Shape[1] = b, columns
-	t.Data = slices.Grow(t.Data[:0], b*columns)[:b*columns]
-	return t
-}
-
-// checkPredict panics where the images or the workspace are not for n, before anything of the workspace changes.
-func (n *Network) checkPredict(ws *Workspace, x *tensor.Tensor) {
-	n.check(x)
-	ws.belong(n)
-}
-
-// predict fills what ws.predict.out wants.
-func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
-	t := &ws.predict
-	if ws.eval == nil {
-		for range ws.team.Size() {
-			ws.eval = append(ws.eval, newPass(n, workers.New(1), n.predictPart(), channelLastParts, &ws.packs))
-		}
-		t.view = make([]tensor.Tensor, ws.team.Size())
-	}
-	b, first := x.Dim(0), ws.eval[0]
-	ws.count(n, b)
-	part := min(first.channelLastN, roundUp((b+ws.team.Size()-1)/ws.team.Size(), first.n)) // some for every worker
-	first.pack(ws.team, nil, n)
-	for _, p := range ws.eval {
-		p.settle(n)
-	}
-	t.net, t.ws, t.x, t.part = n, ws, x, part
-	ws.team.Run(t, (b+part-1)/part)
-	t.x, t.out = nil, Outputs{}
-}
-
-// channelLastParts is how many parts of a batch the channel-last layers predict at once: half of the weights are
-// theirs.
-const channelLastParts = 4
-
-// predictPart is the number of images that the layers in planes predict at once: a multiple of the position tile where
-// maps are small, few enough for the second-level cache.
-func (n *Network) predictPart() int {
-	switch px := n.h * n.w; {
-	case px <= 48*48:
-		return kernel.ChannelLastTile
-	case px <= 96*96:
-		return 2
-	}
-	return 1
 }

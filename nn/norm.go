@@ -249,7 +249,7 @@ func (b *norm) factors(lo, hi int) {
 		b.inv[c] = float32(inv)
 		scale := float64(net.params[b.ref.gamma+c]) * inv
 		b.scale[c] = float32(scale)
-		b.shift[c] = float32(float64(net.params[b.ref.beta+c]) - float64(b.mean[c])*scale)
+		b.shift[c] = float32(float64(net.params[b.ref.beta+c]) - float64(float64(b.mean[c])*scale))
 	}
 }
 
@@ -258,7 +258,7 @@ func (b *norm) factors(lo, hi int) {
 func (b *norm) move() {
 	run := b.net.running
 	towards := func(at int, v float64) {
-		run[at] = float32((1-normMomentum)*float64(run[at]) + normMomentum*v)
+		run[at] = float32(float64((1-normMomentum)*float64(run[at])) + float64(normMomentum*v))
 	}
 	for c := range b.g.C {
 		towards(b.ref.mean+c, float64(b.mean[c]))

@@ -11,20 +11,25 @@ type Param struct {
 	In     int // 0 for vectors
 	Taps   int
 	Out    int
+	Conv   bool // of a convolution, whose taps are a square
 }
 
 // Len is the number of elements.
 func (p Param) Len() int { return max(1, p.In) * max(1, p.Taps) * p.Out }
 
-// Shape is the shape PyTorch gives the tensor, with the taps of a 3×3 kernel as one axis of 9.
+// Shape is the shape PyTorch gives the tensor: [out,in,side,side] for a convolution, [out,in] for a linear layer.
 func (p Param) Shape() []int {
 	switch {
 	case p.In == 0:
 		return []int{p.Out}
-	case p.Taps == 1:
-		return []int{p.Out, p.In}
+	case p.Conv:
+		side := 1
+		for side*side < p.Taps {
+			side++
+		}
+		return []int{p.Out, p.In, side, side}
 	}
-	return []int{p.Out, p.In, p.Taps}
+	return []int{p.Out, p.In}
 }
 
 // ToTorch copies src, in the engine's order, to dst in PyTorch's [out][in][tap] order.

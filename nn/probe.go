@@ -22,12 +22,13 @@ type probing struct {
 func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
 	n.check(x)
 	ws.own("ProbeBeside")
+	ws.learns("ProbeBeside")
 	ws.belong(n)
 	ws.belong(other)
 	ws.last = nil
 	p := &ws.probe
 	if p.passes[0] == nil || p.passes[0].n < x.Dim(0) {
-		for i, packs := range []*packs{&ws.packs, &p.packs} {
+		for i, packs := range []*packs{ws.packs, &p.packs} {
 			if p.teams[i] == nil {
 				p.teams[i] = workers.New(ws.team.Size() / 2)
 			}

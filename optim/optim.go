@@ -21,8 +21,9 @@ type Optimizer interface {
 	SetLR(lr float64)
 	// Fresh is an optimiser with the same settings that has made no step.
 	Fresh() Optimizer
-	// Fits returns an error where a state that was loaded is not that of so many parameters.
-	Fits(parameters int) error
+	// Fit makes a state that was loaded one of net: it has numbers for each parameter, which are 0 where net has inherited
+	// the others ([nn.Network.Inherit]). It is an error where the state is that of another network.
+	Fit(net *nn.Network) error
 	checkpoint.State
 }
 
@@ -49,13 +50,21 @@ func (s *sgd) LR() float64      { return s.SGD.LR }
 func (s *sgd) SetLR(lr float64) { s.SGD.LR = lr }
 func (s *sgd) Fresh() Optimizer { return NewSGD(s.SGD) }
 
-func (s *sgd) Fits(parameters int) error { return fit(parameters, s.m) }
+func (s *sgd) Fit(net *nn.Network) error { return fit(net, &s.m) }
 
-// fit says whether vectors are all empty or all of one number for each parameter.
-func fit(parameters int, vectors ...[]float32) error {
+// fit makes vectors those of net, which are all empty or have a number for each parameter.
+func fit(net *nn.Network, vectors ...*[]float32) (err error) {
+	if len(*vectors[0]) == 0 {
+		for _, v := range vectors {
+			if n := len(*v); n != 0 {
+				return fmt.Errorf("optim: the state has %d numbers in one vector and none in another, so it belongs to another configuration. Use the one it was saved with", n)
+			}
+		}
+		return nil
+	}
 	for _, v := range vectors {
-		if n := len(v); n != len(vectors[0]) || n != 0 && n != parameters {
-			return fmt.Errorf("optim: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with", n, parameters)
+		if *v, err = net.Fit(*v); err != nil {
+			return fmt.Errorf("optim: %w", err)
 		}
 	}
 	return nil
@@ -108,7 +117,7 @@ func (a *adam) LR() float64      { return a.Adam.LR }
 func (a *adam) SetLR(lr float64) { a.Adam.LR = lr }
 func (a *adam) Fresh() Optimizer { return NewAdam(a.Adam) }
 
-func (a *adam) Fits(parameters int) error { return fit(parameters, a.m, a.v) }
+func (a *adam) Fit(net *nn.Network) error { return fit(net, &a.m, &a.v) }
 
 func (a *adam) Step(net *nn.Network, ws *nn.Workspace) {
 	if n := len(net.Params()); a.m == nil {

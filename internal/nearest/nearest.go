@@ -20,6 +20,8 @@ type Names struct {
 	List []string
 	// Meaning says in words what a name stands for: --learning-rate then finds --lr. Nil compares the names alone.
 	Meaning func(name string) string
+	// Aliases are other names of a name, such as lr of optimizer.lr: the nearest of them counts, one letter worse than the name. Nil has none.
+	Aliases func(name string) []string
 	All     string // a sentence that says where all names are listed; "" says nothing
 }
 
@@ -56,7 +58,14 @@ func (n Names) Near(word string) []string {
 	var alike, sharing []found
 	for _, name := range n.List {
 		f := found{name: name, edits: edits(word, name)}
-		if longer := max(letters(word), letters(name)); f.edits <= max(longer/3, 1) && f.edits < longer {
+		near := alikeBy(f.edits, word, name)
+		if n.Aliases != nil {
+			for _, alias := range n.Aliases(name) {
+				d := edits(word, alias)
+				f.edits, near = min(f.edits, d+1), near || alikeBy(d, word, alias) // a name of its own comes first
+			}
+		}
+		if near {
 			alike = append(alike, f)
 		}
 	}
@@ -79,6 +88,12 @@ func (n Names) Near(word string) []string {
 		names = append(names, f.name)
 	}
 	return names
+}
+
+// alikeBy says whether a word may be a slip for a name that is so many edits away.
+func alikeBy(edits int, word, name string) bool {
+	longer := max(letters(word), letters(name))
+	return edits <= max(longer/3, 1) && edits < longer
 }
 
 // Word is the first of Near, or "".
@@ -151,25 +166,25 @@ func edits(word, name string) int {
 // distance is the number of letters to insert, delete, replace or swap with their neighbour to turn a into b (optimal
 // string alignment), in bytes. A swap counts once, as it is one slip of the finger.
 func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
+	n := len(b) + 1
+	rows := make([]int, 3*n) // of the present letter of a and of the two before it
+	before, last, present := rows[:n], rows[n:2*n], rows[2*n:]
+	for j := range present {
+		present[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		before, last, present = last, present, before
+		present[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			present[j] = min(last[j]+1, present[j-1]+1, last[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+				present[j] = min(present[j], before[j-2]+1)
 			}
 		}
 	}
-	return d[len(a)][len(b)]
+	return present[len(b)]
 }

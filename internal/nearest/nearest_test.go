@@ -59,6 +59,19 @@ func TestNear(t *testing.T) {
 	}
 }
 
+// TestAliases: a name is also found by a shorter form, if no name of its own is as near.
+func TestAliases(t *testing.T) {
+	names := Names{List: []string{"memory", "seeds.memory", "optimizer.lr", "stream.batch", "replay.batch"},
+		Aliases: func(name string) []string { return []string{name[strings.Index(name, ".")+1:]} }}
+	for word, want := range map[string]string{
+		"lr": "optimizer.lr", "memory2": "memory", "seed.memory": "seeds.memory", "batch_size": "stream.batch,replay.batch", "nothing": "",
+	} {
+		if got := strings.Join(names.Near(word), ","); got != want {
+			t.Errorf("Near(%q) is %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestHint(t *testing.T) {
 	many := []string{"apple", "banana", "cherry", "damson", "elderberry", "fig"}
 	for _, c := range []struct {

@@ -26,6 +26,9 @@ type Case struct {
 	Capacity int // most samples in memory; 0 is none
 	Steps    int // batches that a test observes; 0 is 6
 	New      func(t *testing.T, seed uint64) ocl.Learner
+	// Heir builds the learner for so many classes, at least Classes, with a network that inherits from one of Classes
+	// ([nn.Network.Inherit]). nil leaves out that a learner can grow.
+	Heir func(t *testing.T, seed uint64, classes int) ocl.Learner
 	// Vary builds the learner with one declared hyperparameter changed, by the hyperparameter's name.
 	Vary map[string]func(t *testing.T, seed uint64) ocl.Learner
 }
@@ -134,6 +137,9 @@ func Run(t *testing.T, c Case) {
 	t.Run("copes with a batch of another size", c.sizes)
 	t.Run("save, load, continue equals continue", c.resumes)
 	t.Run("loading refuses another configuration", c.refuses)
+	if c.Heir != nil {
+		t.Run("grows by new classes", c.grows)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Vary)) {
 		t.Run("hyperparameter "+name+" changes something", func(t *testing.T) { c.varies(t, c.Vary[name]) })
 	}

@@ -1,0 +1,115 @@
+package learnertest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/learner"
+	"ocl/tensor"
+)
+
+// further is how many classes an heir has more.
+const further = 3
+
+// grows checks that a learner for more classes takes over from one for fewer. It predicts the old classes by the same
+// logits, its state is one of its own size, and new classes change what it makes of them. An heir of the same size is the learner itself.
+func (c Case) grows(t *testing.T) {
+	old := c.New(t, 1)
+	batches := c.Batches(1, 2*c.Steps, 5)
+	c.Learn(t, old, batches, 0, 2*c.Steps)
+	prepare(t, old)
+	saved := throughFile(t, State(t, old))
+	test := c.Batches(2, 1, 23)[0].X
+
+	heir := c.Heir(t, 2, c.Classes+further)
+	if err := heir.LoadState(saved.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	if open, ok := old.(learner.Open); ok {
+		a, b := logits(open, test), logits(heir.(learner.Open), test)
+		for i := range test.Dim(0) {
+			if got := b.Row(i); len(got) != c.Classes+further || !slices.Equal(got[:c.Classes], a.Row(i)) {
+				t.Errorf("image %d: the logits of the old classes are %v, and were %v", i, got[:c.Classes], a.Row(i))
+			}
+		}
+	}
+	grown := State(t, heir)
+	twin := c.Heir(t, 3, c.Classes+further)
+	if err := twin.LoadState(throughFile(t, grown).Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	CheckSame(t, "the state of the heir, loaded", State(t, twin), grown)
+	more := c.newClasses()
+	c.learnThird(t, heir, more, further)
+	c.learnThird(t, twin, more, further)
+	CheckSame(t, "the heir and what loaded its state, at the end", State(t, twin), State(t, heir))
+	for _, y := range Predict(t, heir, more[0].X) {
+		if y < 0 || int(y) >= c.Classes+further {
+			t.Errorf("label %d, want one in [0, %d)", y, c.Classes+further)
+		}
+	}
+	if open, ok := heir.(learner.Open); ok {
+		unlearned := c.Heir(t, 4, c.Classes+further)
+		if err := unlearned.LoadState(grown.Decoder()); err != nil {
+			t.Fatal(err)
+		}
+		a, b := logits(unlearned.(learner.Open), more[0].X), logits(open, more[0].X)
+		if slices.Equal(a.Row(0)[c.Classes:], b.Row(0)[c.Classes:]) {
+			t.Errorf("the logits of the new classes are still %v after they were learned", a.Row(0)[c.Classes:])
+		}
+	}
+
+	same := c.Heir(t, 2, c.Classes)
+	if err := same.LoadState(saved.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	CheckSame(t, "an heir of the same size", State(t, same), saved)
+	c.learnThird(t, same, batches[:c.Steps], 0)
+	c.learnThird(t, old, batches[:c.Steps], 0)
+	CheckSame(t, "an heir of the same size, at the end", State(t, same), State(t, old))
+}
+
+// logits are those of the images x.
+func logits(l learner.Open, x *tensor.Tensor) *tensor.Tensor {
+	p := l.Parts()
+	return p.Net.Predict(p.WS, x)
+}
+
+// newClasses are batches of the further classes of an heir.
+func (c Case) newClasses() []ocl.Batch {
+	batches := c.Batches(4, 2*c.Steps, 5)
+	src := rng.New(4, "learnertest/new classes")
+	for _, b := range batches {
+		for i := range b.Y {
+			b.Y[i] = ocl.Label(c.Classes + src.IntN(further))
+		}
+	}
+	return batches
+}
+
+// learnThird feeds batches as a third task. It has so many further classes, or with 0 those of the first task.
+func (c Case) learnThird(t *testing.T, l ocl.Learner, batches []ocl.Batch, further int) {
+	t.Helper()
+	aware, ok := l.(ocl.TaskAware)
+	task := ocl.TaskInfo{Index: 2, Classes: c.task(0).Classes}
+	if further > 0 {
+		task.Classes = nil
+	}
+	for k := range further {
+		task.Classes = append(task.Classes, ocl.Label(c.Classes+k))
+	}
+	if ok {
+		if err := aware.BeginTask(task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Observe(t, l, batches)
+	if ok {
+		if err := aware.EndTask(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package nn
+
+import "fmt"
+
+// Inherit makes n the heir of networks that have only its first classes outputs and are otherwise the same: LoadState
+// also takes the state of such a network, and Fit a vector of its parameters. What belongs to further outputs stays as it
+// is in the network, so the logits of the first outputs keep their bits and the others begin as they were drawn.
+//
+// A learner grows in this way: one is made for more classes and loads the state of one that was made for fewer. All that
+// depends on the number of classes is new then, such as workspaces, and nothing of the smaller network is left to be used
+// by mistake. It panics unless classes is from 1 to the number of outputs.
+func (n *Network) Inherit(classes int) {
+	if classes < 1 || classes > n.classes {
+		panic(fmt.Sprintf("nn: Inherit: %d outputs for a network of %d. Inherit at least 1 and at most all", classes, n.classes))
+	}
+	n.inherited = classes
+}
+
+// Fit returns a vector with a number for each parameter, in the order of Params, that a state holds: saved itself, or,
+// where saved is of a network that n inherits from, a vector with 0 for each parameter that network does not have. It is
+// an error where saved has another length.
+func (n *Network) Fit(saved []float32) ([]float32, error) {
+	if len(saved) == len(n.params) {
+		return saved, nil
+	}
+	v := make([]float32, len(n.params))
+	return v, n.take(v, saved)
+}
+
+// take copies a saved vector [P] to dst, and leaves what belongs to outputs that it does not have.
+func (n *Network) take(dst, saved []float32) error {
+	w, b := n.list[len(n.list)-2], n.list[len(n.list)-1]
+	if len(saved) == len(dst) {
+		copy(dst, saved)
+		return nil
+	}
+	from := n.inherited
+	if from == 0 || len(saved) != w.Offset+(w.In+1)*from {
+		return fmt.Errorf("nn: the state has %d numbers for %d parameters, so it belongs to another configuration. Use the one it was saved with", len(saved), len(dst))
+	}
+	copy(dst[:w.Offset], saved)
+	for i := range w.In {
+		copy(dst[w.Offset+i*w.Out:][:from], saved[w.Offset+i*from:])
+	}
+	copy(dst[b.Offset:][:from], saved[w.Offset+w.In*from:])
+	return nil
+}

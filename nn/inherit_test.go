@@ -1,0 +1,162 @@
+package nn_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/nn/arch"
+)
+
+// grown is a network of the seed with so many outputs.
+func grown(t *testing.T, c arch.Config, seed uint64, classes int) *nn.Network {
+	t.Helper()
+	c.Classes = classes
+	build := arch.MLP
+	if c.NF > 0 {
+		build = arch.ResNet18
+	}
+	net, err := build(c, rng.New(seed, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}
+
+// saved is the state of a network.
+func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
+	t.Helper()
+	c := checkpoint.NewContainer()
+	if err := net.SaveState(c.Encoder()); err != nil {
+		t.Fatal(err)
+	}
+	return c.Decoder()
+}
+
+// TestHeirKeepsLogits: the logits of inherited outputs have the same bits, in training mode and by running statistics,
+// and the parameters of the others are those that the heir was drawn with.
+func TestHeirKeepsLogits(t *testing.T) {
+	forEachSet(t, func(t *testing.T) {
+		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}}} {
+			for _, k := range [][2]int{{1, 2}, {5, 6}, {3, 40}, {8, 16}, {16, 17}, {33, 100}} {
+				old, heir, drawn := grown(t, c, 1, k[0]), grown(t, c, 2, k[1]), grown(t, c, 2, k[1])
+				x := images(3, c.Channels, c.Height, c.Width, 1)
+				ws, other := old.NewWorkspace(1), heir.NewWorkspace(1)
+				old.Forward(ws, x, nn.Train) // moves the running statistics
+				heir.Inherit(k[0])
+				if err := heir.LoadState(saved(t, old)); err != nil {
+					t.Fatal(err)
+				}
+				for _, of := range []struct {
+					name string
+					a, b interface{ Row(int) []float32 }
+				}{
+					{"evaluated", old.Predict(ws, x), heir.Predict(other, x)},
+					{"in training mode", old.Forward(ws, x, nn.Probe), heir.Forward(other, x, nn.Probe)},
+				} {
+					for i := range x.Dim(0) {
+						if !slices.Equal(of.b.Row(i)[:k[0]], of.a.Row(i)) {
+							t.Errorf("%d to %d outputs, %s: logits of image %d are %v, and were %v", k[0], k[1], of.name, i, of.b.Row(i)[:k[0]], of.a.Row(i))
+						}
+					}
+				}
+				a, b := make([]float32, heir.FeatureDim()), make([]float32, heir.FeatureDim())
+				for y := k[0]; y < k[1]; y++ {
+					if p, q := heir.HeadRow(a, y), drawn.HeadRow(b, y); p != q || !slices.Equal(a, b) {
+						t.Errorf("%d to %d outputs: row %d of the head is not as it was drawn", k[0], k[1], y)
+					}
+				}
+				ws.Close()
+				other.Close()
+			}
+		}
+	})
+}
+
+// TestHeirFits: vectors beside the parameters have 0 where nothing was inherited, and the numbers that are inherited keep
+// their parameter.
+func TestHeirFits(t *testing.T) {
+	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}}
+	old, heir := grown(t, c, 1, 4), grown(t, c, 1, 6)
+	heir.Inherit(4)
+	places := make([]float32, len(old.Params()))
+	for i := range places {
+		places[i] = float32(i + 1)
+	}
+	got, err := heir.Fit(places)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, of := range heir.Named() {
+		from := old.Named()[p]
+		for in := range max(1, of.In) {
+			for out := range of.Out {
+				want := float32(0)
+				if out < from.Out {
+					want = places[from.Offset+in*from.Out+out]
+				}
+				if v := got[of.Offset+in*of.Out+out]; v != want {
+					t.Errorf("%s, input %d, output %d: %v, want %v", of.Name, in, out, v, want)
+				}
+			}
+		}
+	}
+	if same, err := heir.Fit(got); err != nil || &same[0] != &got[0] {
+		t.Errorf("a vector of its own: %v", err)
+	}
+	if _, err := heir.Clone().Fit(places); err != nil {
+		t.Errorf("a copy of the heir: %v", err)
+	}
+}
+
+// TestOnlyHeirsInherit: a network that inherits nothing, or from another size, refuses the state of a smaller one.
+func TestOnlyHeirsInherit(t *testing.T) {
+	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}}
+	for _, from := range []int{0, 3, 5} {
+		net := grown(t, c, 1, 6)
+		if from > 0 {
+			net.Inherit(from)
+		}
+		if err := net.LoadState(saved(t, grown(t, c, 1, 4))); err == nil || !strings.Contains(err.Error(), "belongs to another configuration") {
+			t.Errorf("an heir of %d outputs takes the state of 4: %v", from, err)
+		}
+	}
+	net := grown(t, c, 1, 6)
+	if _, err := net.Fit(make([]float32, 15*7+7)); err == nil { // all but the head
+		t.Error("a vector without the head fits")
+	}
+	for _, from := range []int{0, 7} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, "Inherit at least 1") {
+					t.Errorf("%d of 6 outputs: %s", from, got)
+				}
+			}()
+			net.Inherit(from)
+		}()
+	}
+}
+
+// TestWorkspaceOfTheSmaller: a workspace that was made before the head grew is refused.
+func TestWorkspaceOfTheSmaller(t *testing.T) {
+	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}}
+	old, heir := grown(t, c, 1, 4), grown(t, c, 1, 6)
+	heir.Inherit(4)
+	if err := heir.LoadState(saved(t, old)); err != nil {
+		t.Fatal(err)
+	}
+	ws := old.NewWorkspace(1)
+	defer ws.Close()
+	x := images(3, 1, 3, 5, 1)
+	old.Predict(ws, x)
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "linear layer of 4 outputs, got one with layer 2: linear layer of 6 outputs") {
+			t.Error(got)
+		}
+	}()
+	heir.Predict(ws, x)
+}

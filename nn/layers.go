@@ -1,0 +1,83 @@
+package nn
+
+import "fmt"
+
+// LayerKind says what a layer computes.
+type LayerKind int
+
+const (
+	// StemLayer is conv → batch norm → ReLU on the images.
+	StemLayer LayerKind = iota
+	// BlockLayer is a basic residual block: conv → batch norm → ReLU → conv → batch norm, plus the shortcut, then ReLU.
+	// The shortcut is conv → batch norm where there is a third convolution, and the identity otherwise.
+	BlockLayer
+	// PoolLayer is average pooling by windows of Side×Side at a stride of Side, rounding down, and flattening in the
+	// order (c, y, x). Its outputs are the features.
+	PoolLayer
+	// LinearLayer is y = x·W + b, followed by a ReLU if ReLU is set. Before it, maps are flattened in the order (c, y, x).
+	LinearLayer
+)
+
+// LayerInfo describes one layer of a network for those who write the network down in another form.
+type LayerInfo struct {
+	Kind  LayerKind
+	Convs []ConvInfo // of a stem or a block
+	Side  int        // of the windows of a pool, pixels
+	ReLU  bool       // after a linear layer
+	// Weight and Bias are the parameters of a linear layer.
+	Weight, Bias Param
+}
+
+// ConvInfo describes a convolution without bias and the batch norm behind it. Its kernel is √Taps pixels wide, centred,
+// with zeros around the image, so that n pixels become ⌈n/Stride⌉.
+type ConvInfo struct {
+	Weight         Param
+	Stride         int
+	Gamma, Beta    Param   // offsets are into Params
+	Mean, Variance Param   // offsets are into Running
+	Eps            float64 // added to the variance
+}
+
+// Layers describes the layers in their order; the outputs of the last are the logits. The features are the input of
+// that layer.
+func (n *Network) Layers() []LayerInfo {
+	var all []LayerInfo
+	for _, l := range n.layers {
+		switch l := l.(type) {
+		case *stemLayer:
+			all = append(all, LayerInfo{Kind: StemLayer, Convs: []ConvInfo{n.convInfo(l.conv, l.norm, 1)}})
+		case *blockLayer:
+			info := LayerInfo{Kind: BlockLayer, Convs: []ConvInfo{n.convInfo(l.conv1, l.norm1, l.stride), n.convInfo(l.conv2, l.norm2, 1)}}
+			if l.short.size > 0 {
+				info.Convs = append(info.Convs, n.convInfo(l.short, l.normS, l.stride))
+			}
+			all = append(all, info)
+		case poolLayer:
+			all = append(all, LayerInfo{Kind: PoolLayer, Side: l.side})
+		case *linearLayer:
+			all = append(all, LayerInfo{Kind: LinearLayer, ReLU: l.relu, Weight: paramAt(n.list, l.w.at), Bias: paramAt(n.list, l.bias)})
+		case channelLastLayer: // the engine's memory layout, which changes no number
+		default:
+			panic(fmt.Sprintf("nn: Layers: %v has no description. Add one here", l))
+		}
+	}
+	return all
+}
+
+func (n *Network) convInfo(c convRef, r normRef, stride int) ConvInfo {
+	return ConvInfo{
+		Weight: paramAt(n.list, c.at), Stride: stride,
+		Gamma: paramAt(n.list, r.gamma), Beta: paramAt(n.list, r.beta),
+		Mean: paramAt(n.stats, r.mean), Variance: paramAt(n.stats, r.variance), Eps: normEps,
+	}
+}
+
+// paramAt is the one of a list that lies at an offset; every layer's do.
+func paramAt(list []Param, offset int) Param {
+	for _, p := range list {
+		if p.Offset == offset {
+			return p
+		}
+	}
+	panic("nn: a layer has a parameter that the network does not list")
+}
