@@ -1,0 +1,151 @@
+package onnx
+
+import (
+	"math"
+	"strings"
+
+	"ocl/nn"
+)
+
+// Names of the values between the parts of a graph, as those who look into it see them.
+const (
+	imagesName     = "images"     // the input, uint8 [batch,C,height,width]
+	pixelsName     = "pixels"     // uint8 [batch,C,H,W]
+	normalisedName = "normalised" // float32 [batch,C,H,W], what the network learned from
+)
+
+// prepare makes what the network learned from out of images of any size.
+//
+// Resize works on uint8: its output is then rounded as pixels were before training. With antialias and
+// exclude_outside the weights are those of Pillow's BILINEAR, which package data uses; without exclude_outside
+// onnxruntime gives the border other pixels.
+func (m Model) prepare(g *graph) string {
+	c, h, w := m.Net.Input()
+	g.inputs = append(g.inputs, value(imagesName, typeUint8, "images of one size, channel after channel, 0 to 255", "batch", c, "height", "width"))
+	sized := pixelsName
+	if m.Inner > 0 {
+		sized, h, w = "inner", m.Inner, m.Inner
+	}
+	side := g.ints("side", []int64{int64(h), int64(w)}, 2)
+	resize := []attribute{intAttribute("antialias", 1), intsAttribute("axes", 2, 3), intAttribute("exclude_outside", 1), textAttribute("mode", "linear")}
+	if m.Fit == Stretch {
+		g.node("Resize", sized, []string{imagesName, "", "", side}, resize...)
+	} else {
+		cut(g, sized, side, c, h, w, resize)
+	}
+	if m.Inner > 0 {
+		m.pad(g, sized)
+	}
+	x := g.node("Cast", "values", []string{pixelsName}, intAttribute("to", typeFloat32))
+	if len(m.Mean)+len(m.Std) == 0 {
+		return g.node("Div", normalisedName, []string{x, g.floats("most", []float32{255})})
+	}
+	x = g.node("Div", "fractions", []string{x, g.floats("most", []float32{255})})
+	mean, std := m.normalisation()
+	x = g.node("Sub", "centred", []string{x, g.floats("mean", float32s(mean), c, 1, 1)})
+	return g.node("Div", normalisedName, []string{x, g.floats("std", float32s(std), c, 1, 1)})
+}
+
+// pad puts images of Inner×Inner pixels into the middle of black ones.
+func (m Model) pad(g *graph, x string) {
+	_, h, w := m.Net.Input()
+	top, left := (h-m.Inner)/2, (w-m.Inner)/2
+	pads := []int64{0, 0, int64(top), int64(left), 0, 0, int64(h - m.Inner - top), int64(w - m.Inner - left)}
+	g.node("Pad", pixelsName, []string{x, g.ints("pads", pads, len(pads))})
+}
+
+// cut scales images until they are nowhere smaller than h×w, rounding down, and cuts out the middle; where it lies half
+// a pixel off, half to even. So does package data.
+func cut(g *graph, output, side string, c, h, w int, resize []attribute) {
+	// scaled height = max(h, height·w/width), and the same with the sides swapped
+	sides := g.node("Shape", "sides", []string{imagesName}, intAttribute("start", 2))
+	others := g.node("Gather", "sides.swapped", []string{sides, g.ints("swap", []int64{1, 0}, 2)})
+	scaled := g.node("Mul", "scaled.product", []string{sides, g.ints("side.swapped", []int64{int64(w), int64(h)}, 2)})
+	scaled = g.node("Div", "scaled.quotient", []string{scaled, others})
+	scaled = g.node("Max", "scaled", []string{scaled, side})
+	large := g.node("Resize", "resized", []string{imagesName, "", "", scaled}, resize...)
+
+	more := g.node("Sub", "surplus", []string{scaled, side})
+	half := g.node("Cast", "surplus.values", []string{more}, intAttribute("to", typeFloat32))
+	half = g.node("Div", "surplus.half", []string{half, g.floats("two", []float32{2})})
+	half = g.node("Round", "surplus.rounded", []string{half}) // half to even
+	first := g.node("Cast", "first", []string{half}, intAttribute("to", typeInt64))
+	end := g.node("Add", "end", []string{first, side})
+	middle := g.node("Slice", "middle", []string{large, first, end, g.ints("axes", []int64{2, 3}, 2)})
+	// It has this shape already (0 is as many images as there are); Reshape tells programs that plan ahead.
+	g.node("Reshape", output, []string{middle, g.ints("shape", []int64{0, int64(c), int64(h), int64(w)}, 4)})
+}
+
+// body is the network up to its features [batch,D].
+func (m Model) body(g *graph, x string) string {
+	all := m.Net.Layers()
+	flat := false
+	flatten := func() {
+		if !flat {
+			x = g.node("Flatten", x+".flat", []string{x}, intAttribute("axis", 1))
+		}
+		flat = true
+	}
+	for _, l := range all[:len(all)-1] {
+		switch l.Kind {
+		case nn.StemLayer:
+			x = m.rectified(g, m.convolution(g, x, l.Convs[0]))
+		case nn.BlockLayer:
+			y := m.rectified(g, m.convolution(g, x, l.Convs[0]))
+			y = m.convolution(g, y, l.Convs[1])
+			if len(l.Convs) > 2 {
+				x = m.convolution(g, x, l.Convs[2])
+			}
+			x = m.rectified(g, g.node("Add", y+".sum", []string{y, x}))
+		case nn.PoolLayer:
+			x = g.node("AveragePool", "pooled", []string{x}, intsAttribute("kernel_shape", int64(l.Side), int64(l.Side)),
+				intsAttribute("strides", int64(l.Side), int64(l.Side)))
+			flatten()
+		case nn.LinearLayer:
+			flatten()
+			if x = m.linear(g, strings.TrimSuffix(l.Weight.Name, ".weight"), x, l); l.ReLU {
+				x = m.rectified(g, x)
+			}
+		}
+	}
+	flatten()
+	return x
+}
+
+func (m Model) rectified(g *graph, x string) string { return g.node("Relu", x+".relu", []string{x}) }
+
+// linear is y = x·W + b; W is stored [in,out], as Gemm takes it.
+func (m Model) linear(g *graph, name, x string, l nn.LayerInfo) string {
+	of := func(p nn.Param) []float32 { return m.Net.Params()[p.Offset:][:p.Len()] }
+	return g.node("Gemm", name, []string{x, g.floats(l.Weight.Name, of(l.Weight), l.Weight.In, l.Weight.Out), g.floats(l.Bias.Name, of(l.Bias), l.Bias.Out)})
+}
+
+// convolution is a convolution with the batch norm behind it folded in: y = γ·(W∗x − μ)/√(σ² + ε) + β is a convolution
+// by W·s with the bias β − μ·s, s = γ/√(σ² + ε). float64(…) keeps a compiler from fusing a product with a sum, so all
+// machines write the same bytes.
+func (m Model) convolution(g *graph, x string, c nn.ConvInfo) string {
+	name := strings.TrimSuffix(c.Weight.Name, ".weight")
+	weight, bias := make([]float32, c.Weight.Len()), make([]float32, c.Weight.Out)
+	c.Weight.ToTorch(weight, m.Net.Params()[c.Weight.Offset:][:c.Weight.Len()])
+	params, running := m.Net.Params(), m.Net.Running()
+	row := c.Weight.In * c.Weight.Taps
+	for o := range bias {
+		scale := float64(params[c.Gamma.Offset+o]) / math.Sqrt(float64(running[c.Variance.Offset+o])+c.Eps)
+		for i := range row {
+			weight[o*row+i] = float32(float64(weight[o*row+i]) * scale)
+		}
+		shift := float64(float64(running[c.Mean.Offset+o]) * scale)
+		bias[o] = float32(float64(params[c.Beta.Offset+o]) - shift)
+	}
+	side := int(math.Sqrt(float64(c.Weight.Taps)))
+	pad, stride := int64(side/2), int64(c.Stride)
+	return g.node("Conv", name, []string{x, g.floats(c.Weight.Name, weight, c.Weight.Out, c.Weight.In, side, side), g.floats(name+".bias", bias, len(bias))},
+		intsAttribute("kernel_shape", int64(side), int64(side)), intsAttribute("pads", pad, pad, pad, pad), intsAttribute("strides", stride, stride))
+}
+
+func float32s(v []float64) (out []float32) {
+	for _, x := range v {
+		out = append(out, float32(x))
+	}
+	return out
+}

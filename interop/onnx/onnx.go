@@ -1,0 +1,159 @@
+// Package onnx writes trained networks as ONNX models, which other programs run without ocl. A model takes images of
+// any size as uint8 and prepares them itself, so whoever runs it needs to know nothing of the training.
+//
+// The package writes the protobuf messages of the format by hand: a model needs about thirty fields of them. It does not
+// read models, and it knows nothing of learners and runs. Start at [Model].
+package onnx
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"ocl/nn"
+)
+
+// What every model is written for. Opset 18 is the first whose Resize has antialias, without which small versions of
+// large images are full of artefacts that no training image had. IR version 8 is the lowest that allows it, so that
+// older programs read the file too: onnxruntime does since 1.15 (2023).
+const (
+	IRVersion = 8
+	Opset     = 18
+)
+
+// maxBytes is the most that protobuf allows of a message.
+const maxBytes = math.MaxInt32
+
+// Fit says how images of another size become as large as those that the network learned.
+type Fit int
+
+const (
+	// Crop scales an image until it is nowhere too small, and cuts out the middle.
+	Crop Fit = iota
+	// Stretch scales both sides for themselves.
+	Stretch
+)
+
+func (f Fit) String() string { return map[Fit]string{Crop: "crop", Stretch: "stretch"}[f] }
+
+// Model is a network and how it classifies.
+//
+// Its graph has one input, images [batch,C,height,width] in uint8 (0 to 255; batch, height and width are free), and these
+// outputs:
+//
+//	label                  int64 [batch], the class by the first of Rules
+//	logits, probabilities  float32 [batch,K], for a rule without means; probabilities are the softmax of the logits
+//	scores                 float32 [batch,K], for a rule with means: −‖φ/‖φ‖ − μ_k‖², or NoMean for a class without one
+//	NAME_label             int64 [batch], the class by each further rule of that name
+//
+// The resized image is rounded to uint8, as it was before training. Batch norm is part of the convolutions.
+type Model struct {
+	Net        *nn.Network
+	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
+	Fit        Fit
+	Inner      int      // side in pixels that images are scaled to before zeros are put around them; 0 is without
+	Rules      []Rule   // at least one; at most one is without means, and those with means share them
+	ClassNames []string // [K], or nil
+	Version    string   // of ocl
+	Facts      []Fact   // further metadata, in this order
+}
+
+// Rule is a way to get from a network to a class. A rule without means predicts the class of the largest logit. A rule
+// with means predicts the class whose mean is nearest to the features of length 1. Of several that are as good, both
+// predict the lowest.
+type Rule struct {
+	Name  string
+	Means *Means // the same pointer in all rules that have means
+}
+
+// Means are class means of features.
+type Means struct {
+	Classes []int     // those that have a mean
+	Values  []float32 // [len(Classes), D]
+}
+
+// NoMean is the score of a class without a mean. It is far below every other, which are in [−4, 0], so the class is
+// never predicted and the softmax of its score is 0. It is not −∞, which JSON and some programs cannot hold.
+const NoMean = -1e9
+
+// Fact is a key and a value of the model's metadata.
+type Fact struct{ Key, Value string }
+
+// Write writes a model. The same model gives the same bytes. It is an error if a number of the network or of the means is
+// not finite, or if the model is larger than 2 GiB. A model whose parts do not fit together panics.
+func Write(w io.Writer, m Model) error {
+	m.check()
+	if err := m.finite(); err != nil {
+		return err
+	}
+	b := m.message()
+	if len(b) > maxBytes {
+		return fmt.Errorf("onnx: the model takes %d bytes, and an ONNX file has at most %d. Use a smaller network", len(b), maxBytes)
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// check panics where the parts do not fit together.
+func (m Model) check() {
+	c, h, w := m.Net.Input()
+	for what, n := range map[string]int{"means of channels": len(m.Mean), "deviations of channels": len(m.Std)} {
+		if n != 0 && n != c {
+			panic(fmt.Sprintf("onnx: %d %s for %d channels", n, what, c))
+		}
+	}
+	if n := len(m.ClassNames); n != 0 && n != m.Net.Classes() {
+		panic(fmt.Sprintf("onnx: %d class names for %d classes", n, m.Net.Classes()))
+	}
+	if m.Inner < 0 || m.Inner > min(h, w) {
+		panic(fmt.Sprintf("onnx: images of %d×%d with %d pixels within", h, w, m.Inner))
+	}
+	byLogits, means := 0, map[*Means]bool{}
+	for _, r := range m.Rules {
+		if r.Means == nil {
+			byLogits++
+			continue
+		}
+		means[r.Means] = true
+		if len(r.Means.Values) != len(r.Means.Classes)*m.Net.FeatureDim() || len(r.Means.Classes) == 0 {
+			panic(fmt.Sprintf("onnx: %d values of %d class means with %d features", len(r.Means.Values), len(r.Means.Classes), m.Net.FeatureDim()))
+		}
+		for _, k := range r.Means.Classes {
+			if k < 0 || k >= m.Net.Classes() {
+				panic(fmt.Sprintf("onnx: a mean of class %d of %d", k, m.Net.Classes()))
+			}
+		}
+	}
+	if len(m.Rules) == 0 || byLogits > 1 || len(means) > 1 {
+		panic(fmt.Sprintf("onnx: %d rules, %d without means and the others with %d", len(m.Rules), byLogits, len(means)))
+	}
+}
+
+// finite is an error where a number is not.
+func (m Model) finite() error {
+	const use = "The run diverged, so there is nothing to export. Use another run"
+	bad := func(v []float32) bool {
+		for _, x := range v {
+			if x-x != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for _, p := range m.Net.Named() {
+		if bad(m.Net.Params()[p.Offset:][:p.Len()]) {
+			return fmt.Errorf("onnx: parameter %s has a value that is not a finite number. %s", p.Name, use)
+		}
+	}
+	for _, p := range m.Net.Statistics() {
+		if bad(m.Net.Running()[p.Offset:][:p.Len()]) {
+			return fmt.Errorf("onnx: statistic %s has a value that is not a finite number. %s", p.Name, use)
+		}
+	}
+	for _, r := range m.Rules {
+		if r.Means != nil && bad(r.Means.Values) {
+			return fmt.Errorf("onnx: a class mean has a value that is not a finite number. %s", use)
+		}
+	}
+	return nil
+}

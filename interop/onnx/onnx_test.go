@@ -1,0 +1,160 @@
+package onnx_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ocl/interop/onnx"
+)
+
+// described is an input or output in words.
+func described(t *testing.T, v fields) string {
+	t.Helper()
+	tensor := v.all(t, 2)[0].all(t, 1)[0]
+	var dims []string
+	for _, d := range tensor.all(t, 2)[0].all(t, 1) {
+		if name := d.text(2); name != "" {
+			dims = append(dims, name)
+		} else {
+			dims = append(dims, fmt.Sprint(d.numbers(1)[0]))
+		}
+	}
+	return fmt.Sprintf("%s %s [%s]", v.text(1), map[int]string{1: "float", 2: "uint8", 7: "int64"}[tensor.numbers(1)[0]], strings.Join(dims, ","))
+}
+
+// A model says what goes in and out, each node reads what came before it, and nothing is written that nobody reads.
+func TestModelHoldsTogether(t *testing.T) {
+	for name, want := range map[string]model{
+		"resnet18": {
+			inputs:  []string{"images uint8 [batch,3,height,width]"},
+			outputs: []string{"label int64 [batch]", "logits float [batch,4]", "probabilities float [batch,4]"},
+			metadata: map[string]string{"ocl_version": "0", "image_size": "[3,25,25]", "fit": "crop", "mean": "[0.5,0.4,0.3]", "std": "[0.25,0.2,0.3]",
+				"rule": "head", "class_names": `["ant","bee","cow","doe"]`, "checkpoint": "none"},
+		},
+		"mlp": {
+			inputs:  []string{"images uint8 [batch,1,height,width]"},
+			outputs: []string{"label int64 [batch]", "scores float [batch,3]", "head_label int64 [batch]", "logits float [batch,3]", "probabilities float [batch,3]"},
+			metadata: map[string]string{"ocl_version": "0", "image_size": "[1,9,9]", "fit": "stretch", "mean": "[0]", "std": "[1]",
+				"rule": "ncm", "classes_without_mean": "[1]"},
+		},
+	} {
+		m := decodeModel(t, written(t, small(t)[name]))
+		if m.ir != onnx.IRVersion || m.opset != onnx.Opset || m.producer != "ocl" || m.version != "0" {
+			t.Errorf("%s: IR version %d, opset %d, by %s %s", name, m.ir, m.opset, m.producer, m.version)
+		}
+		for what, d := range map[string]string{
+			"inputs": cmp.Diff(want.inputs, m.inputs), "outputs": cmp.Diff(want.outputs, m.outputs), "metadata": cmp.Diff(want.metadata, m.metadata),
+		} {
+			if d != "" {
+				t.Errorf("%s: %s: %s", name, what, d)
+			}
+		}
+		known, read := map[string]bool{"": true, "images": true}, map[string]bool{}
+		for c := range m.constants {
+			known[c] = true
+		}
+		for _, n := range m.nodes {
+			for _, in := range n.inputs {
+				if !known[in] {
+					t.Errorf("%s: %s reads %s, which does not come before it", name, n.outputs[0], in)
+				}
+				read[in] = true
+			}
+			if len(n.outputs) != 1 || known[n.outputs[0]] {
+				t.Errorf("%s: %s writes %q; a name is there once", name, n.operator, n.outputs)
+			}
+			known[n.outputs[0]] = true
+			if n.operator == "BatchNormalization" {
+				t.Errorf("%s: there is batch norm, which convolutions hold", name)
+			}
+		}
+		for _, v := range m.outputs {
+			read[strings.Fields(v)[0]] = true
+		}
+		for v := range known {
+			if v != "" && !read[v] {
+				t.Errorf("%s: nobody reads %s", name, v)
+			}
+		}
+	}
+}
+
+// The classes whose images are nearest to no mean have a score that JSON can hold.
+func TestNoMeanIsFinite(t *testing.T) {
+	if v := float32(onnx.NoMean); math.IsInf(float64(v), 0) || v > -4 {
+		t.Errorf("%v; want a finite number far below −4", v)
+	}
+}
+
+// A network whose numbers are not finite is refused, and its file is not begun.
+func TestWriteRefusesWhatDiverged(t *testing.T) {
+	for want, spoil := range map[string]func(m onnx.Model){
+		"parameter linear.bias has a value that is not a finite number. The run diverged, so there is nothing to export. Use another run": func(m onnx.Model) { last(m.Net.Params()) },
+		"statistic layer4.1.bn2.running_var has a value": func(m onnx.Model) { last(m.Net.Running()) },
+		"a class mean has a value":                       func(m onnx.Model) { last(m.Rules[0].Means.Values) },
+	} {
+		m := small(t)["resnet18"]
+		if strings.Contains(want, "mean") {
+			m = small(t)["mlp"]
+		}
+		spoil(m)
+		var b bytes.Buffer
+		if err := onnx.Write(&b, m); err == nil || !strings.Contains(err.Error(), want) || b.Len() > 0 {
+			t.Errorf("%d bytes, error %v; want %s", b.Len(), err, want)
+		}
+	}
+}
+
+func last(v []float32) { v[len(v)-1] = float32(math.Inf(1)) }
+
+// Parts that do not fit together are a bug of the caller.
+func TestWritePanics(t *testing.T) {
+	for want, change := range map[string]func(m *onnx.Model){
+		"2 means of channels for 3 channels":             func(m *onnx.Model) { m.Mean = m.Mean[:2] },
+		"1 deviations of channels for 3 channels":        func(m *onnx.Model) { m.Std = m.Std[:1] },
+		"3 class names for 4 classes":                    func(m *onnx.Model) { m.ClassNames = m.ClassNames[1:] },
+		"images of 25×25 with 26 pixels within":          func(m *onnx.Model) { m.Inner = 26 },
+		"0 rules, 0 without means and the others with 0": func(m *onnx.Model) { m.Rules = nil },
+		"2 rules, 2 without means and the others with 0": func(m *onnx.Model) { m.Rules = slices.Repeat(m.Rules, 2) },
+		"2 rules, 0 without means and the others with 2": func(m *onnx.Model) {
+			m.Rules = []onnx.Rule{{Means: zeroMeans()}, {Means: zeroMeans()}}
+		},
+		"7 values of 1 class means with 8 features": func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{Classes: []int{0}, Values: make([]float32, 7)} },
+		"a mean of class 4 of 4":                    func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{Classes: []int{4}, Values: make([]float32, 8)} },
+		"0 values of 0 class means with 8 features": func(m *onnx.Model) { m.Rules[0].Means = &onnx.Means{} },
+	} {
+		m := small(t)["resnet18"]
+		change(&m)
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != "onnx: "+want {
+					t.Errorf("got  %s\nwant %s", got, want)
+				}
+			}()
+			_ = onnx.Write(&bytes.Buffer{}, m)
+		}()
+	}
+}
+
+// zeroMeans are those of the first class of resnet18.
+func zeroMeans() *onnx.Means { return &onnx.Means{Classes: []int{0}, Values: make([]float32, 8)} }
+
+// A writer that fails is heard of.
+func TestWriteFails(t *testing.T) {
+	if err := onnx.Write(full{}, small(t)["mlp"]); !errors.Is(err, errFull) {
+		t.Errorf("got %v", err)
+	}
+}
+
+var errFull = errors.New("the disk is full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }

@@ -1,0 +1,67 @@
+package onnx
+
+// Names of the outputs.
+const (
+	labelName         = "label"
+	logitsName        = "logits"
+	probabilitiesName = "probabilities"
+	scoresName        = "scores"
+)
+
+// classify adds the rules to the features. Rules with means share their scores.
+func (m Model) classify(g *graph, features string) {
+	added := map[string]bool{}
+	for i, r := range m.Rules {
+		label, values, add := labelName, logitsName, m.byLogits
+		if i > 0 {
+			label = r.Name + "_" + labelName
+		}
+		if r.Means != nil {
+			values, add = scoresName, func(g *graph, features string) { m.byMeans(g, features, *r.Means) }
+		}
+		g.outputs = append(g.outputs, value(label, typeInt64, "the predicted class, by "+values, "batch"))
+		if !added[values] {
+			add(g, features)
+			added[values] = true
+		}
+		g.node("ArgMax", label, []string{values}, intAttribute("axis", 1), intAttribute("keepdims", 0))
+	}
+}
+
+// byLogits adds the head.
+func (m Model) byLogits(g *graph, features string) {
+	all := m.Net.Layers()
+	m.linear(g, logitsName, features, all[len(all)-1])
+	g.node("Softmax", probabilitiesName, []string{logitsName}, intAttribute("axis", 1))
+	g.outputs = append(g.outputs,
+		value(logitsName, typeFloat32, "one a class", "batch", m.Net.Classes()),
+		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", m.Net.Classes()))
+}
+
+// leastLength keeps features that are all 0 from being divided by 0; they then stay 0, as learner.NCM leaves them.
+const leastLength = 1e-12
+
+// byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where f
+// is 0 the scores of all classes are lower by 1, which moves no label.
+func (m Model) byMeans(g *graph, features string, means Means) {
+	k, dim := m.Net.Classes(), m.Net.FeatureDim()
+	length := g.node("ReduceL2", "length", []string{features, g.ints("length.axes", []int64{1}, 1)}, intAttribute("keepdims", 1))
+	length = g.node("Max", "length.positive", []string{length, g.floats("length.least", []float32{leastLength})})
+	unit := g.node("Div", "features.unit", []string{features, length})
+
+	weight, bias := make([]float32, dim*k), make([]float32, k)
+	for y := range bias {
+		bias[y] = NoMean
+	}
+	for i, y := range means.Classes {
+		square := 0.0
+		for d, v := range means.Values[i*dim:][:dim] {
+			weight[d*k+y] = 2 * v
+			square += float64(float64(v) * float64(v))
+		}
+		bias[y] = float32(-square - 1)
+	}
+	g.node("Gemm", scoresName, []string{unit, g.floats("means.weight", weight, dim, k), g.floats("means.bias", bias, k)})
+	g.outputs = append(g.outputs, value(scoresName, typeFloat32,
+		"one a class: minus the squared distance between its mean feature and the feature of the image, both of length 1", "batch", k))
+}

@@ -1,0 +1,165 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Numbers of the fields that are written, by message, from onnx.proto (https://github.com/onnx/onnx).
+const (
+	modelIRVersion       = 1
+	modelProducer        = 2
+	modelProducerVersion = 3
+	modelDoc             = 6
+	modelGraph           = 7
+	modelOpset           = 8
+	modelMetadata        = 14
+
+	opsetVersion = 2
+
+	graphNode        = 1
+	graphName        = 2
+	graphInitializer = 5
+	graphInput       = 11
+	graphOutput      = 12
+
+	nodeInput     = 1
+	nodeOutput    = 2
+	nodeName      = 3
+	nodeOperator  = 4
+	nodeAttribute = 5
+
+	attributeName = 1
+	attributeInt  = 3
+	attributeText = 4
+	attributeInts = 8
+	attributeType = 20
+
+	tensorDims = 1
+	tensorType = 2
+	tensorName = 8
+	tensorRaw  = 9
+
+	valueName = 1
+	valueType = 2
+	valueDoc  = 3
+
+	typeTensor      = 1
+	typeElement     = 1
+	typeShape       = 2
+	shapeDim        = 1
+	dimValue        = 1
+	dimName         = 2
+	entryKey        = 1
+	entryValue      = 2
+	attributeIsInt  = 2 // values of attributeType
+	attributeIsText = 3
+	attributeIsInts = 7
+)
+
+// Types of elements.
+const (
+	typeFloat32 = 1
+	typeUint8   = 2
+	typeInt64   = 7
+)
+
+// message is an encoded protobuf message.
+type message []byte
+
+func (m *message) number(field protowire.Number, v int64) {
+	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(v))
+}
+
+func (m *message) text(field protowire.Number, s string) {
+	*m = protowire.AppendString(protowire.AppendTag(*m, field, protowire.BytesType), s)
+}
+
+// bytes is also how a message within m is written.
+func (m *message) bytes(field protowire.Number, b []byte) {
+	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
+}
+
+// attribute is a setting of a node.
+type attribute message
+
+func intAttribute(name string, v int64) attribute {
+	var a message
+	a.text(attributeName, name)
+	a.number(attributeInt, v)
+	a.number(attributeType, attributeIsInt)
+	return attribute(a)
+}
+
+func intsAttribute(name string, list ...int64) attribute {
+	var a message
+	a.text(attributeName, name)
+	for _, v := range list {
+		a.number(attributeInts, v)
+	}
+	a.number(attributeType, attributeIsInts)
+	return attribute(a)
+}
+
+func textAttribute(name, s string) attribute {
+	var a message
+	a.text(attributeName, name)
+	a.text(attributeText, s)
+	a.number(attributeType, attributeIsText)
+	return attribute(a)
+}
+
+// tensorHead is a tensor without its values.
+func tensorHead(name string, element int64, dims []int) (t message) {
+	for _, d := range dims {
+		t.number(tensorDims, int64(d))
+	}
+	t.number(tensorType, element)
+	t.text(tensorName, name)
+	return t
+}
+
+func floatTensor(name string, v []float32, dims ...int) message {
+	raw := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	t := tensorHead(name, typeFloat32, dims)
+	t.bytes(tensorRaw, raw)
+	return t
+}
+
+func intTensor(name string, v []int64, dims ...int) message {
+	var raw []byte
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
+	}
+	t := tensorHead(name, typeInt64, dims)
+	t.bytes(tensorRaw, raw)
+	return t
+}
+
+// value describes an input or output. A dimension is an int, or a string for one that is free.
+func value(name string, element int64, doc string, dims ...any) (v message) {
+	var shape message
+	for _, d := range dims {
+		var dim message
+		switch d := d.(type) {
+		case int:
+			dim.number(dimValue, int64(d))
+		case string:
+			dim.text(dimName, d)
+		}
+		shape.bytes(shapeDim, dim)
+	}
+	var tensor, kind message
+	tensor.number(typeElement, element)
+	tensor.bytes(typeShape, shape)
+	kind.bytes(typeTensor, tensor)
+	v.text(valueName, name)
+	v.bytes(valueType, kind)
+	v.text(valueDoc, doc)
+	return v
+}

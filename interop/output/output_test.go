@@ -1,0 +1,39 @@
+package output_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ocl/interop/output"
+)
+
+// The folder is made; a fault of the content is told as it is, and one of the path with what to do. Both leave no file.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	file, bad := filepath.Join(dir, "new", "file"), errors.New("the content is bad")
+	hello := func(w io.Writer) error {
+		_, err := io.WriteString(w, "hello")
+		return err
+	}
+	if err := output.Write(file, hello); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "hello" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := output.Write(file, func(io.Writer) error { return bad }); !errors.Is(err, bad) {
+		t.Errorf("got %v, want the error of the content alone", err)
+	}
+	below := filepath.Join(file, "other")
+	want := "export: " + below + " cannot be written: "
+	if err := output.Write(below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "choose another path with -o") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
+		t.Errorf("there are %v, %v; want one file", entries, err)
+	}
+}

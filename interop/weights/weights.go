@@ -1,0 +1,154 @@
+// Package weights carries the weights of networks to other programs and back, under the names and in the shapes that users
+// of PyTorch expect: a tensor for each parameter and for each running statistic. Start at [Of] and [Match].
+package weights
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ocl/interop/safetensors"
+	"ocl/nn"
+)
+
+// Names of the tensors that a file has besides those of the network.
+const (
+	Means   = "ncm.means"   // [classes with a mean, features]
+	Classes = "ncm.classes" // the class of each row
+)
+
+// maxListed is how many differences of a kind a message lists.
+const maxListed = 6
+
+// Of lists the parameters of a network and its running statistics, in the order of the network.
+func Of(net *nn.Network) (list []safetensors.Tensor) {
+	for _, p := range net.Named() {
+		values := make([]float32, p.Len())
+		p.ToTorch(values, net.Params()[p.Offset:][:p.Len()])
+		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(), Floats: values})
+	}
+	for _, p := range net.Statistics() {
+		list = append(list, safetensors.Tensor{Name: p.Name, Shape: p.Shape(), Floats: slices.Clone(net.Running()[p.Offset:][:p.Len()])})
+	}
+	return list
+}
+
+// Start is the weights of a file that networks of one shape start from.
+type Start struct {
+	OtherHead string // for the person, that the file has a head for another number of classes; "" where it fits
+
+	values map[string][]float32 // in PyTorch's order; without a head that does not fit
+}
+
+// Match reads the weights of a file for networks of the shape of net. Names and shapes must be those of [Of], but a head
+// for another number of classes is left out: it starts as the network has it. Counts of batches that
+// PyTorch's batch norm keeps, and class means, are passed over. All differences are in one error. A value that
+// is not a finite number, or a negative variance, is an error.
+func Match(net *nn.Network, f *safetensors.Reader) (*Start, error) {
+	wanted := slices.Concat(net.Named(), net.Statistics())
+	s := &Start{values: map[string][]float32{}}
+	anew := s.otherHead(net, f)
+	if err := compare(wanted, anew, f); err != nil {
+		return nil, err
+	}
+	for _, p := range wanted {
+		if slices.Contains(anew, p.Name) {
+			continue
+		}
+		info, _ := f.Find(p.Name)
+		values, err := f.Floats(info)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			if v-v != 0 {
+				return nil, fmt.Errorf("%s: value %d is %v. Save weights of finite numbers", p.Name, i, v)
+			}
+			if v < 0 && strings.HasSuffix(p.Name, ".running_var") {
+				return nil, fmt.Errorf("%s: value %d is %v, but a variance is not negative. Save the network again", p.Name, i, v)
+			}
+		}
+		s.values[p.Name] = values
+	}
+	return s, nil
+}
+
+// otherHead names the parameters of the head where the file has one for another number of classes.
+func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
+	named := net.Named()
+	w, b := named[len(named)-2], named[len(named)-1]
+	weight, there := f.Find(w.Name)
+	bias, also := f.Find(b.Name)
+	if !there || !also || len(weight.Shape) != 2 || weight.Shape[1] != w.In || !slices.Equal(bias.Shape, weight.Shape[:1]) || weight.Shape[0] == w.Out {
+		return nil
+	}
+	s.OtherHead = fmt.Sprintf("the file has a head for %d classes, but there are %d. The head (%s, %s) starts from drawn weights",
+		weight.Shape[0], w.Out, w.Name, b.Name)
+	return []string{w.Name, b.Name}
+}
+
+// compare is an error that lists what is missing, what has another shape, and what is unknown; passed are the names that
+// need not fit.
+func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
+	var missing, shapes, unknown []string
+	known := map[string]bool{Means: true, Classes: true}
+	for _, p := range wanted {
+		known[p.Name] = true
+		info, there := f.Find(p.Name)
+		switch {
+		case slices.Contains(passed, p.Name):
+		case !there:
+			missing = append(missing, p.Name)
+		case !slices.Equal(info.Shape, p.Shape()):
+			shapes = append(shapes, fmt.Sprintf("%s is %v instead of %v", p.Name, info.Shape, p.Shape()))
+		}
+	}
+	for _, info := range f.Tensors {
+		if !known[info.Name] && !strings.HasSuffix(info.Name, ".num_batches_tracked") {
+			unknown = append(unknown, fmt.Sprintf("%.60q", info.Name))
+		}
+	}
+	count := len(missing) + len(shapes) + len(unknown)
+	if count == 0 {
+		return nil
+	}
+	var kinds []string
+	for _, k := range []struct {
+		kind string
+		list []string
+	}{{"missing", missing}, {"of another shape", shapes}, {"unknown", unknown}} {
+		if len(k.list) > 0 {
+			kinds = append(kinds, k.kind+": "+cut(k.list))
+		}
+	}
+	noun := "tensors do"
+	if count == 1 {
+		noun = "tensor does"
+	}
+	return fmt.Errorf("%d %s not fit the network (%s). Rename or reshape them in PyTorch as docs/interop.md says, or choose the network of "+
+		"the file with --network, --width and --hidden", count, noun, strings.Join(kinds, "; "))
+}
+
+// cut joins a list, and says how many it leaves out.
+func cut(list []string) string {
+	text := strings.Join(list[:min(len(list), maxListed)], ", ")
+	if more := len(list) - maxListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Into sets the parameters and running statistics of a network of the shape that was matched. Without head, that stays as
+// the network has it.
+func (s *Start) Into(net *nn.Network, head bool) {
+	named := net.Named()
+	for i, p := range named {
+		if values, ok := s.values[p.Name]; ok && (head || i < len(named)-2) {
+			p.FromTorch(net.Params()[p.Offset:][:p.Len()], values)
+		}
+	}
+	for _, p := range net.Statistics() {
+		copy(net.Running()[p.Offset:][:p.Len()], s.values[p.Name])
+	}
+	net.Changed()
+}
