@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the comparison of all methods on CIFAR-100 of docs/reproduction.md, one run on each core.
+"""Makes the runs of docs/reproduction.md, one on each core: all methods on CIFAR-100, some on the other benchmarks.
 
     results/methods.py DATA_DIR tune      the learning rates of table:hyper and more, on the first two tasks -> results/cifar100/tuning.csv
     results/methods.py DATA_DIR run       every method with the best of them -> results/cifar100/methods/*.json.gz
@@ -7,12 +7,15 @@
     results/methods.py DATA_DIR metrics   every method with all test sets after every task -> results/cifar100/metrics/*.json.gz
     results/methods.py DATA_DIR errors    error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json.gz
     results/methods.py DATA_DIR examine   with one thing changed -> results/cifar100/examined/*.json.gz
+    results/methods.py DATA_DIR mini      Split Mini-ImageNet and NS-MiniImageNet -> results/{mini-imagenet,ns-mini-...}/methods/*.json.gz
+    results/methods.py DATA_DIR core50    CORe50-NC and -NI, each task cut -> results/core50-{nc,ni}/short/*.json.gz
     results/methods.py DATA_DIR lambda    EWC++ with rising λ at a rate of 0.1, and the step at which the loss is no number -> lambda.csv
     results/methods.py table              the tables of docs/reproduction.md, from those files and into it
     results/methods.py store RESULT.json FILE.json.gz    keeps a result in the form of those files, without the places that it names
     results/methods.py score RESULT.json  adds a run of the tuning protocol to tuning.csv
 
-DATA_DIR holds cifar-100-binary. A finished run is kept and a stopped one goes on, so each command may be given again at any time.
+DATA_DIR holds cifar-100-binary; for mini it holds mini-imagenet, and for core50 the core50_128x128 of data/_core50tree.
+A finished run is kept and a stopped one goes on, so each command may be given again at any time.
 --work DIR (default runs/methods) takes the experiments, --jobs N is how many run at once, --only er,mir chooses methods. The commands that
 make results end with "go run ./results", which writes results/runs.csv and the charts; do the same after store.
 """
@@ -32,7 +35,8 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "results" / "cifar100"
+RESULTS = ROOT / "results"
+OUT = RESULTS / "cifar100"
 SCORES = OUT / "tuning.csv"
 PAGE = ROOT / "docs" / "reproduction.md"
 
@@ -40,6 +44,19 @@ OPTIONS = {"ewc++": "method.ewc++.lambda=100", "mir": "method.mir.candidates=50"
 WITHOUT_MEMORY = {"finetune", "ewc++", "lwf", "offline"}
 NAMES = {"finetune": "Finetune", "offline": "Offline", "ewc++": "EWC++", "lwf": "LwF", "er": "ER", "mir": "MIR", "gss": "GSS",
          "icarl": "iCaRL", "agem": "A-GEM", "gdumb": "GDumb"}
+
+# The flags of each benchmark's data and stream, by the name of the folder of its results.
+NS_MINI = ["--data", "mini-imagenet", "--tasks", "10", "--shift"]
+BENCHMARKS = {
+    "cifar100": ["--data", "cifar100", "--tasks", "20"],
+    "mini-imagenet": ["--data", "mini-imagenet", "--tasks", "20"],
+    "ns-mini-noise": [*NS_MINI, "noise"],
+    "ns-mini-occlusion": [*NS_MINI, "occlusion"],
+    "ns-mini-blur": [*NS_MINI, "blur", "--blur", "cross-image"],  # as published
+    "ns-mini-blur-per-image": [*NS_MINI, "blur"],
+    "core50-nc": ["--data", "core50", "--stream", "classes"],
+    "core50-ni": ["--data", "core50", "--stream", "domains"],
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +84,7 @@ class Cell:
     evaluation: str = "final"
     protocol: str = "survey"
     changed: tuple = ()
+    benchmark: str = "cifar100"
 
     @property
     def name(self):
@@ -78,7 +96,7 @@ class Cell:
 
     @property
     def file(self):
-        return OUT / self.folder / (self.name + ".json.gz")
+        return RESULTS / self.benchmark / self.folder / (self.name + ".json.gz")
 
     def read(self):
         """The result, None where there is none."""
@@ -144,6 +162,26 @@ def metrics():
     yield Cell("metrics", "gdumb", 1000, 1, evaluation="all")
 
 
+def mini():
+    """The other benchmarks that were run at M = 5,000, with the settings that were found on CIFAR-100."""
+    for seed in (1, 2):
+        for method, memory in (("finetune", 0), ("er", 5000)):
+            yield Cell("methods", method, memory, seed, benchmark="mini-imagenet")
+    for benchmark in BENCHMARKS:
+        if benchmark.startswith("ns-mini"):
+            yield Cell("methods", "er", 5000, 1, benchmark=benchmark)
+            if benchmark != "ns-mini-blur-per-image":
+                yield Cell("methods", "finetune", 0, 1, benchmark=benchmark)
+    for method in ("mir", "gdumb"):
+        yield Cell("methods", method, 5000, 1, benchmark="mini-imagenet")
+
+
+def core50():
+    """60 steps a task (120 in the first of NC, about 60 in those of NI), tested once on all 44,972 images."""
+    for benchmark, images in (("core50-nc", "120"), ("core50-ni", "96")):
+        yield Cell("short", "er", 5000, 1, protocol="standard", changed=(("--train-per-class", images),), benchmark=benchmark)
+
+
 def errors():
     for method in ("agem", "er", "mir"):
         yield Cell("errors", method, 5000, 1, protocol="standard", evaluation="seen")
@@ -171,9 +209,9 @@ def examined():
                 yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))
 
 
-def command(args, setting, memory, seed, protocol, evaluation):
-    line = [str(args.work / "ocl"), "run", "--data", "cifar100", "--data-dir", args.data, "--method", setting.method, "--tasks", "20",
-            "--protocol", protocol, "--seed", str(seed), "--eval", evaluation, "--workers", "1", *setting.flags]
+def command(args, setting, memory, seed, protocol, evaluation, benchmark="cifar100"):
+    line = [str(args.work / "ocl"), "run", *BENCHMARKS[benchmark], "--data-dir", args.data, "--method", setting.method, "--protocol", protocol,
+            "--seed", str(seed), "--eval", evaluation, "--workers", "1", *setting.flags]
     if setting.method not in WITHOUT_MEMORY:
         line += ["--memory", str(memory)]
     return line
@@ -295,14 +333,16 @@ def make(args, cells):
         if any(s.method == {"finetune": "er"}.get(cell.method, cell.method) and s not in scores() for s in grid()):
             print(f"{cell.name}: not all settings are tried yet; run `tune` first", file=sys.stderr)
             return
-        line = command(args, best(cell.method, cell.memory), cell.memory, cell.seed, cell.protocol, cell.evaluation)
-        if cell.method in ("er", "mir", "gss", "agem"):  # the same run also classifies by class means
+        line = command(args, best(cell.method, cell.memory), cell.memory, cell.seed, cell.protocol, cell.evaluation, cell.benchmark)
+        if cell.method in ("er", "mir", "gss", "agem") and cell.benchmark in ("cifar100", "mini-imagenet"):  # the same run also classifies by class means
             line += ["--classifiers", "head,ncm"]
         if cell.trick != "none":
             line += ["--trick", cell.trick]
         for option, value in cell.changed:  # the last of an option counts
             line += [option, value]
-        result = run(args, cell.name if cell.folder == "methods" else f"{cell.folder}-{cell.name}", line)
+        place = [] if cell.benchmark == "cifar100" else [cell.benchmark]
+        place += [] if cell.folder == "methods" else [cell.folder]
+        result = run(args, "-".join([*place, cell.name]), line)
         if result is not None:
             store(result, cell.file)
             print(f"{cell.name}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
@@ -328,6 +368,9 @@ PAPER = paper("nc.csv", "Split CIFAR-100")
 TRICKED = paper("trick_cifar.csv")
 # Counts of test images and ratios of the error analysis, by method and column, at a memory of 5,000.
 ERRORS = paper("trick_motivation.csv")
+# Of the other benchmarks that were run, by the name of its results, method and memory. The survey has one blur, which is across images.
+PUBLISHED = {"mini-imagenet": paper("nc.csv", "Split Mini-ImageNet"), "ns-mini-noise": paper("ni.csv", "Mini-ImageNet-Noise"),
+             "ns-mini-occlusion": paper("ni.csv", "Mini-ImageNet-Occlusion"), "ns-mini-blur": paper("ni.csv", "Mini-ImageNet-Blur")}
 # What the survey finds at each memory: the first is ahead of the second, or (=) as good.
 ORDER = [(5000, "gdumb", ">", m) for m in ("icarl", "er", "mir", "gss", "agem")] + [
     (5000, "mir", ">", "er"), (5000, "agem", "=", "finetune")] + [(1000, "icarl", ">", m) for m in ("er", "gdumb")] + [(1000, "lwf", "=", "er")]
@@ -410,7 +453,7 @@ def table(_):
     tricked = {**done, **group(tricks())}
     cells = list(all_cells(tricked))
     tables = {"count": table_count(cells), "cells": table_cells(cells), "order": table_order(done), "metrics": table_metrics(group(metrics())),
-              "errors": table_errors(group(errors())), "examined": table_examined(group(examined()), tricked)}
+              "errors": table_errors(group(errors())), "mini": table_mini(group(mini())), "examined": table_examined(group(examined()), tricked)}
     text = PAGE.read_text()
     for name, lines in tables.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
@@ -534,6 +577,18 @@ def table_order(done):
         yield f"| {memory:,} | {NAMES[first]} {sign.replace('=', '≈')} {NAMES[second]} | {signed(mean)} ± {half:.1f} | {order(sign, mean, half)} |"
 
 
+def table_mini(done):
+    yield title("benchmark", "method", "M", "ocl, seeds", "the paper", "difference", "class means", "flags")
+    for cell, results in done.items():
+        published = PUBLISHED.get(cell.benchmark, {}).get(NAMES[cell.method], {}).get(cell.memory)
+        values = [v for v in map(accuracy, results.values()) if v is not None]
+        by_means = [v for v in map(means, results.values()) if v is not None]
+        yield "| " + " | ".join([
+            cell.benchmark, NAMES[cell.method], f"{cell.memory:,}" if cell.memory else "–", ", ".join(f"{v:.1f}" for v in values) or "diverged",
+            plus_minus(*published) if published else "–", signed(statistics.mean(values) - published[0]) if published and values else "–",
+            ", ".join(f"{v:.1f}" for v in by_means) or "–", f"`{' '.join(BENCHMARKS[cell.benchmark])}` {flags(cell, results)}"]) + " |"
+
+
 def table_errors(done):
     yield title("method", "e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)", "the paper")
     for cell, results in done.items():
@@ -596,7 +651,8 @@ def main():
         return store(json.loads(pathlib.Path(args.words[1]).read_text()), pathlib.Path(args.words[2]))
     if args.words[0] == "score" and len(args.words) == 2:
         return keep_score(json.loads(pathlib.Path(args.words[1]).read_text()))
-    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "metrics": lambda a: make(a, metrics()), "errors": lambda a: make(a, errors()),
+    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "metrics": lambda a: make(a, metrics()),
+            "mini": lambda a: make(a, mini()), "core50": lambda a: make(a, core50()), "errors": lambda a: make(a, errors()),
             "examine": lambda a: make(a, examined()), "lambda": sweep}
     if len(args.words) != 2 or args.words[1] not in work:
         p.error(f"want DATA_DIR and one of {', '.join(work)}, table alone, store with two files, or score with one")
