@@ -1,5 +1,5 @@
 # check runs what CI runs. The others are short names for the commands below them.
-.PHONY: check quick bench generate
+.PHONY: check quick dist bench generate
 
 check:
 	.ci/run
@@ -7,6 +7,9 @@ check:
 quick:
 	.ci/run format vet
 	go test -short ./...
+
+dist:
+	go run ./internal/dist
 
 bench:
 	go run ./cmd/ocl bench engine

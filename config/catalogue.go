@@ -34,6 +34,7 @@ type DataSet struct {
 	Classes  int      // 0: as the files have
 	Domains  []string // the values of data.domains that it takes
 	Ordered  bool     // there are published orders of its tasks
+	Files    bool     // its images are files, each of which may be unreadable
 	Size     int      // its own side in pixels; 0 is unknown
 	// Bounds of the side in pixels, both 0 where the images have their own, and of the images per class that are drawn, 0
 	// where none are.
@@ -53,6 +54,7 @@ type Method struct {
 	Name       string
 	About      string // what it is, in words; messages about unknown names look there too
 	UsesMemory bool
+	Scratch    bool     // it trains its network from drawn weights each time, so it takes none of a file
 	Settings   []string // keys that it reads, of those that not every method reads
 	Options    []Option
 	Teacher    string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation

@@ -115,6 +115,14 @@ type Config struct {
 	// Tricks are those of each run of a method: none, or names joined by plus signs, such as lb+ncm.
 	Tricks []string
 	Engine Engine
+	Parent Parent
+}
+
+// Parent is the run whose learner an experiment continues, with all that it has learned and stored; the zero value is
+// none.
+type Parent struct {
+	Run        string // its folder; not part of what makes two experiments the same
+	Checkpoint string // "sha256:…" of the checkpoint of its learner; "" is the newest that the folder has
 }
 
 // Data names the data set and its place.
@@ -226,6 +234,9 @@ type Network struct {
 	Name   string
 	Width  int   // nf of resnet18
 	Hidden []int // hidden layers of mlp
+	// Init is a file of weights that the network starts with; "" draws them. It is not part of what makes two experiments
+	// the same, but InitDigest is: "sha256:…" of the file, which is found when an experiment is opened.
+	Init, InitDigest string
 }
 
 // Optimizer describes the optimiser.
@@ -364,6 +375,16 @@ func (s *Schema) Canonical(c Config) string {
 // Difference says which keys differ between two experiments, such as "optimizer.lr is 0.1 there and 0.05 here"; "" says
 // that they are equal. There is the first, here the second. Keys that say where are not compared.
 func Difference(there, here Config) string {
+	return difference(there, here, func(Key) bool { return true })
+}
+
+// Kept is Difference for the keys that a run keeps from its parent.
+func Kept(parent, here Config) string {
+	return difference(parent, here, func(k Key) bool { return !k.Anew })
+}
+
+// difference is Difference for some keys, and for all options of methods.
+func difference(there, here Config, compared func(Key) bool) string {
 	var parts []string
 	note := func(key, a, b string) {
 		if a != b {
@@ -371,7 +392,7 @@ func Difference(there, here Config) string {
 		}
 	}
 	for _, k := range table {
-		if !k.Place {
+		if !k.Place && compared(k) {
 			note(k.Name, k.text(&there), k.text(&here))
 		}
 	}

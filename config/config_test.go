@@ -38,6 +38,7 @@ var small = &Schema{Catalogue{
 			{Name: "steps", Default: 7}, {Name: "raw", Default: false}, {Name: "mode", Default: "a", Choices: []string{"a", "b"}}}},
 		{Name: "finetune", Settings: []string{"replay.iterations"}},
 		{Name: "icarl", UsesMemory: true, Settings: []string{"memory", "replay.batch", "replay.teacher"}, Teacher: TeacherTraining},
+		{Name: "fresh", Scratch: true},
 	},
 	Tricks: []Trick{{Name: "kdc", Settings: []string{"replay.teacher"}}, {Name: "mi", Settings: []string{"replay.iterations"}}, {Name: "ncm", Classifies: true}},
 	ParseTricks: func(text string) ([]string, error) {
@@ -54,6 +55,9 @@ var small = &Schema{Catalogue{
 		return names, nil
 	},
 }}
+
+// aDigest is one that network.init_digest takes.
+var aDigest = "sha256:" + strings.Repeat("0a", 32)
 
 // drawn sets every key to a value drawn from those that it takes, and some options.
 func drawn(src *rand.Rand) Config {
@@ -214,6 +218,9 @@ func TestTextSets(t *testing.T) {
 			}
 			if k.kind() == kindOrder && len(c.Stream.ClassOrder.Classes) == 1 {
 				text = "[" + text + "]"
+			}
+			if k.ZeroInFiles && text == "0" {
+				text = "" // nobody gives the 0 of files
 			}
 			if err := small.Set(&got, k.Name, text); err != nil {
 				t.Fatal(err)
@@ -384,7 +391,7 @@ func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},
 		{"unknown nested key", "optimizer:\n  lr: 0.1\n  learning: 2\n", "config: x.yaml:3: unknown key optimizer.learning. Did you mean optimizer.lr?"},
-		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser."},
+		{"misspelt section", "optimiser:\n  lr: 0.1\n", "config: x.yaml:1: unknown key optimiser. Did you mean the section optimizer?"},
 		{"text for a number", "stream:\n  batch: ten\n", "config: x.yaml:2: stream.batch cannot be ten. Use a whole number from 1 to 100000"},
 		{"quoted number", "runs: \"3\"\n", "config: x.yaml:1: runs cannot be the text \"3\". Use a whole number"},
 		{"quoted number in single quotes", "memory: '500'\n", "config: x.yaml:1: memory cannot be the text \"500\". Use a whole number"},
@@ -450,8 +457,8 @@ func TestManyFaults(t *testing.T) {
 		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: there are "},
 		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: there are "},
 		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n", "config: x.yaml:2: unknown key kkk"},
-		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods: the list has 1"},
-		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks: the list has 1"},
+		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods (--method): the list has 1"},
+		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks (--trick): the list has 1"},
 		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: there are "},
 		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: there are "},
 		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: there are 499980 more errors. Fix these first"},
@@ -554,8 +561,16 @@ func TestSet(t *testing.T) {
 		{"memory", "", "config: memory cannot be empty. Use a whole number"},
 		{"optimizer.lr", " ", "config: optimizer.lr cannot be empty. Use a number"},
 		{"replay.joint", "", "config: replay.joint cannot be empty. Use true or false"},
+		{"stream.long_tail", "0", "config: stream.long_tail: 0 is out of range. Use a number above 0 and up to 1, or leave it out for all images"},
+		{"stream.long_tail", "0.0", "config: stream.long_tail: 0 is out of range."},
 		{"optimizer.lr", "fast", "config: optimizer.lr cannot be fast. Use a number above 0"},
 		{"optimizr.lr", "1", "config: unknown key optimizr.lr. Did you mean optimizer.lr?"},
+		{"lr", "1", "config: unknown key lr. Did you mean optimizer.lr? `"},
+		{"weight_decay", "1", "config: unknown key weight_decay. Did you mean optimizer.weight_decay? `"},
+		{"weight-decay", "1", "config: unknown key weight-decay. Did you mean optimizer.weight_decay? `"},
+		{"optimiser", "adam", "config: unknown key optimiser. Did you mean optimizer.name? `"},
+		{"dataset", "glyphs", "config: unknown key dataset. Did you mean data.name or data.seed? `"},
+		{"memroy", "1", "config: unknown key memroy. Did you mean memory? `"},
 		{"methods", "[a", "config: methods cannot be [a. Use a list"},
 		{"stream.class_order", "3", "config: stream.class_order cannot be 3. Use random"},
 		{"method.er.x", "1", "config: unknown option x. The method er has no options"},
@@ -579,55 +594,64 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or --replay-batch 5"},
 		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 is too small for er: stored samples are needed."},
+		{func(c *Config) { c.Stream.LongTail = -0.5 }, "config: stream.long_tail: -0.5 is out of range. Use a number above 0 and up to 1 (--long-tail)"},
+		{func(c *Config) { c.Data.Channels = 2 }, "config: data.channels: 2 is out of range. Use 3, or 0 (--channels)"},
 		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Use a whole number from 0 to 100000000 (--memory)"},
 		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Use a number above 0 (--lr)"},
 		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr: NaN is out of range."},
 		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr: +Inf is out of range."},
 		{func(c *Config) { c.Optimizer.Momentum = 1 }, "config: optimizer.momentum: 1 is out of range. Use a number, at least 0 and below 1"},
-		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum: 0.5 is given, but adam has its own momentum"},
-		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name: unknown value "sgdd". Did you mean sgd?`},
-		{func(c *Config) { c.Protocol = "" }, `config: protocol: unknown value "".`},
-		{func(c *Config) { c.Methods = nil }, "config: methods: the list is empty."},
-		{func(c *Config) { c.Methods = []string{"er", "er"} }, "config: methods: er is listed twice. Remove one of them"},
-		{func(c *Config) { c.Methods = []string{"err"} }, `config: methods: unknown method "err". Did you mean er?`},
-		{func(c *Config) { c.Tricks = []string{"kdc", "kdc"} }, "config: tricks: kdc is listed twice. Remove one of them"},
-		{func(c *Config) { c.Tricks = []string{"ncm+kdc", "kdc+ncm"} }, "config: tricks: ncm+kdc and kdc+ncm are the same tricks."},
-		{func(c *Config) { c.Tricks, c.Replay.Iterations = []string{"none", "mi"}, 3 }, "config: tricks: none and mi are the same run when replay.iterations 3 is set."},
-		{func(c *Config) { c.Classifiers = []string{"head", "nc"} }, `config: classifiers: unknown value "nc". Did you mean ncm?`},
+		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum (--momentum): 0.5 is given, but adam has its own momentum"},
+		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name (--optimizer): unknown value "sgdd". Did you mean sgd?`},
+		{func(c *Config) { c.Protocol = "" }, `config: protocol (--protocol): unknown value "".`},
+		{func(c *Config) { c.Methods = nil }, "config: methods (--method): the list is empty."},
+		{func(c *Config) { c.Methods = []string{"er", "er"} }, "config: methods (--method): er is listed twice. Remove one of them"},
+		{func(c *Config) { c.Methods = []string{"err"} }, `config: methods (--method): unknown method "err". Did you mean er?`},
+		{func(c *Config) { c.Tricks = []string{"kdc", "kdc"} }, "config: tricks (--trick): kdc is listed twice. Remove one of them"},
+		{func(c *Config) { c.Tricks = []string{"ncm+kdc", "kdc+ncm"} }, "config: tricks (--trick): ncm+kdc and kdc+ncm are the same tricks."},
+		{func(c *Config) { c.Tricks, c.Replay.Iterations = []string{"none", "mi"}, 3 }, "config: tricks (--trick): none and mi are the same run when replay.iterations 3 is set."},
+		{func(c *Config) { c.Classifiers = []string{"head", "nc"} }, `config: classifiers (--classifiers): unknown value "nc". Did you mean ncm?`},
 		{func(c *Config) { c.Classifiers = []string{"ncm"} }, "config: classifiers: ncm needs stored samples, but there are none with finetune."},
-		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks: 7 tasks do not divide 100 classes"},
+		{func(c *Config) { c.Stream.Tasks = 7 }, "config: stream.tasks (--tasks): 7 tasks do not divide 100 classes"},
 		{func(c *Config) { c.Stream.Kind, c.Stream.ClassOrder = "domains", Order{Classes: []int{1, 0}} }, "config: stream.class_order: a list of classes is given, but in a stream of the kind domains every task"},
-		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind: unknown kind "domain". Did you mean domains?`},
+		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind (--stream): unknown kind "domain". Did you mean domains?`},
 		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use --class-order random, given, official`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} }, `config: stream.class_order: unknown order "official:-1".`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} }, "config: stream.class_order: glyphs has no published orders."},
-		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries for 3 tasks."},
+		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries, but stream.tasks (--tasks) is 3."},
 		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} }, "config: stream.class_counts: a list of counts and a long tail are both given."},
 		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} }, "config: stream.shift.noise_strengths: value 2: NaN is out of range."},
-		{func(c *Config) { c.Stream.Shift.Pixels = "int" }, `config: stream.shift.pixels: unknown value "int".`},
-		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains: unknown value "size".`},
+		{func(c *Config) { c.Stream.Shift.Pixels = "int" }, `config: stream.shift.pixels (--shift-pixels): unknown value "int".`},
+		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains (--domains): unknown value "size".`},
 		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" }, "config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
 		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" }, "config: data.domains: noise is given, but in a stream of the kind shift"},
+		{func(c *Config) { c.Data.Unreadable = "skip" }, "config: data.unreadable: skip is given, but glyphs is not made of image files, so no image can be left out. Remove data.unreadable (--unreadable)"},
+		{func(c *Config) { c.Stream.Tasks, c.Stream.Blurry = 1, 0.5 }, "config: stream.blurry: 0.5 of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry (--blurry)"},
 		{func(c *Config) { c.Data = Data{Name: "files", Dir: "x", Domains: "font"} }, "config: data.domains: font is given, but files has no domains to choose from. Remove"},
-		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable: unknown value "ignore".`},
+		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable (--unreadable): unknown value "ignore".`},
 		{func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: there are 1 means but 0 standard deviations."},
 		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},
 		{func(c *Config) { c.Data.Name = "files" }, "config: data.dir: files is read from files, but no folder is given."},
 		{func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: glyphs is built in and reads no files"},
 		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use --size from 8 to 512"},
 		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use --train-per-class from 1 to 10000"},
-		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden: the list is empty, but mlp"},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden (--hidden): the list is empty, but mlp"},
 		{func(c *Config) { c.Network.Hidden = []int{5, 0} }, "config: network.hidden: value 2: 0 is out of range."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} }, "config: method.ewc++.every: 10 is out of range. Use a whole number from 1 to 9"},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x has the wrong type."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"mode": "c"}} }, `config: method.ewc++.mode: unknown value "c".`},
-		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed: 18446744073709551615 is too large for 2 runs"},
+		{func(c *Config) { c.Seed, c.Runs = math.MaxUint64, 2 }, "config: seed (--seed): 18446744073709551615 is too large for 2 runs"},
 		{func(c *Config) { c.Runs, c.Seeds = 2, Seeds{new(uint64), new(uint64), new(uint64)} }, "config: runs: all 2 runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove"},
-		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir: the text "/a/\xe9t\xe9" is not UTF-8. Use UTF-8;`},
+		{func(c *Config) { c.Data.Name, c.Data.Dir = "files", "/a/\xe9t\xe9" }, `config: data.dir (--data-dir): the text "/a/\xe9t\xe9" is not UTF-8. Use UTF-8;`},
+		{func(c *Config) { c.Parent.Checkpoint = "sha256:0" }, "config: parent.checkpoint: a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove"},
+		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" }, "config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
+		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" }, "config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},
+		{func(c *Config) { c.Network.InitDigest = aDigest }, "config: network.init_digest: a digest is given, but no file of weights. Set network.init (--init), or remove"},
+		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove --init, or fresh from --method"},
 		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0 (--eval-every)"},
-		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
+		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel (--kernel): unknown value "sse".`},
 	} {
 		c := Default()
 		tt.change(&c)
@@ -694,6 +718,8 @@ func TestOneMeaningOneRun(t *testing.T) {
 		{"hidden layers of mlp", mlp, func(c *Config) { mlp(c); c.Network.Hidden = []int{7} }, false},
 		{"hidden layers of resnet18", nil, func(c *Config) { c.Network.Hidden = []int{7} }, true},
 		{"width of resnet18", nil, func(c *Config) { c.Network.Width = 7 }, false},
+		{"the place of the first weights", func(c *Config) { c.Network.Init = "a" }, func(c *Config) { c.Network.Init = "b" }, true},
+		{"other first weights", func(c *Config) { c.Network.Init = "a" }, func(c *Config) { c.Network.Init, c.Network.InitDigest = "a", aDigest }, false},
 		{"the data set's own size", nil, func(c *Config) { c.Data.Size = 32 }, true},
 		{"another size", nil, func(c *Config) { c.Data.Size = 33 }, false},
 		{"a size that nobody knows", func(c *Config) { c.Data.Name = "files" }, func(c *Config) { c.Data.Name, c.Data.Size = "files", 32 }, false},
@@ -1057,6 +1083,35 @@ func TestLargeOptions(t *testing.T) {
 		}
 		if a, b := optionTexts(bare), optionTexts(read); !maps.Equal(a, b) {
 			t.Errorf("%s: read without the catalogue %v, with it %v", number, a, b)
+		}
+	}
+}
+
+// TestKept: a run keeps from its parent what the learner is, and takes data, stream and rates anew.
+func TestKept(t *testing.T) {
+	parent := Default()
+	c := parent.Clone()
+	c.Data, c.Stream = Data{Name: "folder", Dir: "x"}, Stream{Batch: 3}
+	c.Protocol, c.Eval, c.EvalEvery, c.Classifiers = ProtocolSurvey, EvalAll, 7, Classifiers()
+	c.Optimizer.LR, c.Optimizer.WeightDecay = 0.5, 0.25
+	c.Seeds.Order, c.Engine, c.Parent = new(uint64), Engine{Kernel: "avx2", Convolution: "direct"}, Parent{Run: "a", Checkpoint: "b"}
+	if d := Kept(parent, c); d != "" {
+		t.Errorf("%s is not kept", d)
+	}
+	for want, change := range map[string]func(*Config){
+		"memory is 500 there and 1 here":          func(c *Config) { c.Memory = 1 },
+		"seed is 1 there and 2 here":              func(c *Config) { c.Seed = 2 },
+		"replay.batch is 10 there and 3 here":     func(c *Config) { c.Replay.Batch = 3 },
+		"optimizer.name is sgd there and adam":    func(c *Config) { c.Optimizer.Name = "adam" },
+		"optimizer.momentum is 0 there and 0.5":   func(c *Config) { c.Optimizer.Momentum = 0.5 },
+		"stream.mean is not set there and 1 here": func(c *Config) { c.Stream.Mean = []float64{1} },
+		"seeds.memory is not set there and 0":     func(c *Config) { c.Seeds.Memory = new(uint64) },
+		"method.mir.candidates is not set there":  func(c *Config) { c.Method = map[string]map[string]any{"mir": {"candidates": 5}} },
+	} {
+		c := parent.Clone()
+		change(&c)
+		if got := Kept(parent, c); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -16,21 +16,66 @@ const maxFaults = 20
 
 // faults collects everything that is wrong with a config, so that one run of the command reports it all.
 type faults struct {
-	list []error
-	more int // beyond maxFaults
+	list   []error
+	more   int    // beyond maxFaults
+	places Places // of keys that a file gave
 }
 
-// add notes `config: where: what is wrong. What to do.` Arguments that are costly to make are [lazy]: beyond maxFaults
+// add notes `config: where: what is wrong. What to do.` Where is a key, said with its line in the file and with its flag, or
+// another place. Arguments that are costly to make are [lazy]: beyond maxFaults
 // nobody reads them.
 func (f *faults) add(where any, format string, args ...any) {
 	if len(f.list) == maxFaults {
 		f.more++
 		return
 	}
-	if key, is := where.(string); is {
-		where = shown(key)
+	key, is := where.(string)
+	if !is {
+		f.list = append(f.list, fmt.Errorf("config: %s: "+format, append([]any{where}, args...)...))
+		return
 	}
-	f.list = append(f.list, fmt.Errorf("config: %s: "+format, append([]any{where}, args...)...))
+	fault := fmt.Errorf(format, args...)
+	flag := ""
+	if k, _ := find(key); k.Flag != "" && k.Retired == "" && !namesFlag(fault.Error(), k.Flag) {
+		flag = " (--" + k.Flag + ")"
+	}
+	f.list = append(f.list, fmt.Errorf("config: %s%s%s: %w", f.places.before(key), shown(key), flag, fault))
+}
+
+// namesFlag says whether a text has a flag, and not only a longer one.
+func namesFlag(text, name string) bool {
+	for _, after := range strings.Split(text, "--"+name)[1:] {
+		if !strings.HasPrefix(after, "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// Places are the lines of a file that gave keys their values. The zero value has none, and so does a key that a flag has
+// set since.
+type Places struct {
+	File  string
+	Lines map[string]int // by key, from 1
+}
+
+// Forget says that a key has another value by now than that of the file.
+func (p Places) Forget(key string) { delete(p.Lines, key) }
+
+// before is "exp.yaml:7: " for a key of the file, or for a section of which the file gives some key; "" for others.
+func (p Places) before(key string) string {
+	line, known := p.Lines[key]
+	if !known {
+		for name, at := range p.Lines {
+			if strings.HasPrefix(name, key+".") && (line == 0 || at < line) {
+				line = at
+			}
+		}
+	}
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: ", p.File, line)
 }
 
 // join adds the faults of another list.
@@ -102,7 +147,30 @@ func (s *Schema) keysBelow(section string) lazy {
 
 // meantKey is meant for a key.
 func (s *Schema) meantKey(key string) lazy {
-	return func() string { return nearest.Names{List: s.Names(), Meaning: s.meaning, All: allKeys}.Hint(key) }
+	return func() string {
+		names := nearest.Names{List: s.Names(), Meaning: s.meaning, All: allKeys}
+		if !strings.Contains(key, ".") {
+			names.Aliases = aliases
+		}
+		return names.Hint(key)
+	}
+}
+
+// aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's name, and
+// its flag.
+func aliases(key string) []string {
+	section, last := "", key
+	if i := strings.LastIndex(key, "."); i >= 0 {
+		section, last = key[:i], key[i+1:]
+	}
+	short := []string{last}
+	if last == "name" {
+		short = []string{section}
+	}
+	if k, _ := find(key); k.Flag != "" {
+		short = append(short, k.Flag)
+	}
+	return short
 }
 
 // shown is text that comes from a file, safe for a terminal and not too long.

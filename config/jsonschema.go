@@ -160,7 +160,7 @@ func (k Key) bounds(p map[string]any) {
 		return
 	}
 	if low := k.Least; low != -math.MaxFloat64 {
-		if k.Zero {
+		if k.zero() {
 			low = 0
 		}
 		p[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[k.Above]] = low

@@ -28,9 +28,13 @@ type Key struct {
 	Above       bool     // Least itself is too little
 	Below       bool     // Most itself is too much
 	Zero        bool     // 0 stands for Unset, whatever the bounds
+	// ZeroInFiles is Zero for files alone: they write 0 where nothing is said, and a person who gives 0 means the number,
+	// which is out of range.
+	ZeroInFiles bool
 
 	Place  bool // it says where, not what: no part of what makes two experiments the same
 	Engine bool // it says how the arithmetic is done
+	Anew   bool // a run with a parent may have another value than the parent; it keeps the others
 	ReadBy string
 	// Historic is the value of files that were written before the key was; nil is the default.
 	Historic any
@@ -44,63 +48,63 @@ type Key struct {
 
 // table holds every key that is a field, in the order in which files have them. A new key is a field and an entry here.
 var table = []Key{
-	{Name: "data.name", Flag: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them",
+	{Name: "data.name", Anew: true, Flag: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them",
 		field: func(c *Config) any { return &c.Data.Name }},
-	{Name: "data.dir", Flag: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
+	{Name: "data.dir", Anew: true, Flag: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
 		Help:  "folder, archive or file of the data set, or a folder that contains it under its published name",
 		field: func(c *Config) any { return &c.Data.Dir }},
-	{Name: "data.size", Flag: "size", Group: GroupData, Value: "PIXELS", Zero: true, Unset: "the data set's own", Most: 100_000,
+	{Name: "data.size", Anew: true, Flag: "size", Group: GroupData, Value: "PIXELS", Zero: true, Unset: "the data set's own", Most: 100_000,
 		Help: "side of the images, for data sets that are drawn, scaled or padded", field: func(c *Config) any { return &c.Data.Size }},
-	{Name: "data.channels", Flag: "channels", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
+	{Name: "data.channels", Anew: true, Flag: "channels", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
 		Help: "3 makes three equal channels of grey images", field: func(c *Config) any { return &c.Data.Channels }},
-	{Name: "data.train_per_class", Flag: "train-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.train_per_class", Anew: true, Flag: "train-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
 		Help: "training images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TrainPerClass }},
-	{Name: "data.test_per_class", Flag: "test-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.test_per_class", Anew: true, Flag: "test-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
 		Help: "test images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TestPerClass }},
-	{Name: "data.domains", Flag: "domains", Group: GroupData, Value: "WHAT", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
+	{Name: "data.domains", Anew: true, Flag: "domains", Group: GroupData, Value: "WHAT", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
 		Help: "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation", field: func(c *Config) any { return &c.Data.Domains }},
-	{Name: "data.seed", Flag: "data-seed", Group: GroupData, Value: "S",
+	{Name: "data.seed", Anew: true, Flag: "data-seed", Group: GroupData, Value: "S",
 		Help:  "seed of what belongs to the data, the same for all runs: a split into training and test images, a part of the images",
 		field: func(c *Config) any { return &c.Data.Seed }},
-	{Name: "data.unreadable", Flag: "unreadable", Group: GroupData, Value: "WHAT", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
+	{Name: "data.unreadable", Anew: true, Flag: "unreadable", Group: GroupData, Value: "WHAT", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
 		Help: "what an image does that cannot be read: fail (an error) or skip (it is left out, and the result says so)", field: func(c *Config) any { return &c.Data.Unreadable }},
-	{Name: "stream.kind", Flag: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes", Historic: KindClasses,
+	{Name: "stream.kind", Anew: true, Flag: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes", Historic: KindClasses,
 		Help:  "kind of stream, which is how its tasks differ; `ocl data streams` lists them",
 		field: func(c *Config) any { return &c.Stream.Kind }},
-	{Name: "stream.tasks", Flag: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000, Historic: 10,
+	{Name: "stream.tasks", Anew: true, Flag: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000, Historic: 10,
 		Help: "number of tasks; the classes (or domains, or images) are divided equally among them", field: func(c *Config) any { return &c.Stream.Tasks }},
-	{Name: "stream.batch", Flag: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
+	{Name: "stream.batch", Anew: true, Flag: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
 		Help: "samples in an incoming batch", field: func(c *Config) any { return &c.Stream.Batch }},
-	{Name: "stream.class_order", Flag: "class-order", Group: GroupData, Value: "ORDER", Unset: "official if the data set has published orders, otherwise random",
+	{Name: "stream.class_order", Anew: true, Flag: "class-order", Group: GroupData, Value: "ORDER", Unset: "official if the data set has published orders, otherwise random",
 		Historic: Order{Name: OrderRandom},
 		Help:     "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)",
 		field:    func(c *Config) any { return &c.Stream.ClassOrder }},
-	{Name: "stream.task_classes", Flag: "task-classes", Group: GroupData, Value: "N,...", Unset: "equally many in each task, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
+	{Name: "stream.task_classes", Anew: true, Flag: "task-classes", Group: GroupData, Value: "N,...", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
 		Help: "number of classes of each task, such as 10,5,5", field: func(c *Config) any { return &c.Stream.TaskClasses }},
-	{Name: "stream.task_signals", Flag: "task-signals", Group: GroupData,
+	{Name: "stream.task_signals", Anew: true, Flag: "task-signals", Group: GroupData,
 		Help: "tell learners where a task begins and ends; false makes a task-free stream", field: func(c *Config) any { return &c.Stream.TaskSignals }},
-	{Name: "stream.blurry", Flag: "blurry", Group: GroupData, Value: "SHARE", Most: 1, Below: true,
+	{Name: "stream.blurry", Anew: true, Flag: "blurry", Group: GroupData, Value: "SHARE", Most: 1, Below: true,
 		Help: "share of the training images of each task that come in the task before or after it (blurry boundaries)", field: func(c *Config) any { return &c.Stream.Blurry }},
-	{Name: "stream.long_tail", Flag: "long-tail", Group: GroupData, Value: "RATIO", Zero: true, Unset: "all images", Most: 1,
-		Help: "long-tailed classes: training images of the rarest class divided by those of the most frequent one; 0 leaves all images", field: func(c *Config) any { return &c.Stream.LongTail }},
-	{Name: "stream.class_counts", Flag: "class-counts", Group: GroupData, Value: "N,...", Unset: "all images", Least: 1, Most: 100_000_000,
+	{Name: "stream.long_tail", Anew: true, Flag: "long-tail", Group: GroupData, Value: "RATIO", ZeroInFiles: true, Unset: "all images", Most: 1,
+		Help: "long-tailed classes: training images of the rarest class divided by those of the most frequent one, above 0 and up to 1", field: func(c *Config) any { return &c.Stream.LongTail }},
+	{Name: "stream.class_counts", Anew: true, Flag: "class-counts", Group: GroupData, Value: "N,...", Unset: "all images", Least: 1, Most: 100_000_000,
 		Help: "training images of each class, a number for each", field: func(c *Config) any { return &c.Stream.ClassCounts }},
-	{Name: "stream.shift.kind", Flag: "shift", Group: GroupData, Value: "KIND", Unset: "none",
+	{Name: "stream.shift.kind", Anew: true, Flag: "shift", Group: GroupData, Value: "KIND", Unset: "none",
 		Help:  "disturb the images of each task more strongly: noise, occlusion or blur, or some of them such as blur+noise",
 		field: func(c *Config) any { return &c.Stream.Shift.Kind }},
-	{Name: "stream.shift.noise_strengths", Flag: "noise-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
+	{Name: "stream.shift.noise_strengths", Anew: true, Flag: "noise-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
 		Help: "strength of the noise in each task, in tenths of the range of a pixel", field: func(c *Config) any { return &c.Stream.Shift.NoiseStrengths }},
-	{Name: "stream.shift.occlusion_strengths", Flag: "occlusion-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 1,
+	{Name: "stream.shift.occlusion_strengths", Anew: true, Flag: "occlusion-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 1,
 		Help: "side of the white square in each task, as a share of the image's side", field: func(c *Config) any { return &c.Stream.Shift.OcclusionStrengths }},
-	{Name: "stream.shift.blur_strengths", Flag: "blur-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
+	{Name: "stream.shift.blur_strengths", Anew: true, Flag: "blur-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
 		Help: "standard deviation of the blur in each task, in pixels", field: func(c *Config) any { return &c.Stream.Shift.BlurStrengths }},
-	{Name: "stream.shift.occlusion", Flag: "occlusion", Group: GroupData, Value: "PLACE", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
+	{Name: "stream.shift.occlusion", Anew: true, Flag: "occlusion", Group: GroupData, Value: "PLACE", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
 		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image", field: func(c *Config) any { return &c.Stream.Shift.Occlusion }},
-	{Name: "stream.shift.blur", Flag: "blur", Group: GroupData, Value: "HOW", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
+	{Name: "stream.shift.blur", Anew: true, Flag: "blur", Group: GroupData, Value: "HOW", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
 		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)", field: func(c *Config) any { return &c.Stream.Shift.Blur }},
-	{Name: "stream.shift.pixels", Flag: "shift-pixels", Group: GroupData, Value: "TYPE", Unset: PixelsUint8, Choices: []string{PixelsUint8, PixelsFloat},
+	{Name: "stream.shift.pixels", Anew: true, Flag: "shift-pixels", Group: GroupData, Value: "TYPE", Unset: PixelsUint8, Choices: []string{PixelsUint8, PixelsFloat},
 		Help: "pixels of disturbed images: uint8 (rounded once) or float", field: func(c *Config) any { return &c.Stream.Shift.Pixels }},
-	{Name: "stream.drop_last", Flag: "drop-last", Group: GroupData, Unset: "depends on the protocol: false for standard, otherwise true",
+	{Name: "stream.drop_last", Anew: true, Flag: "drop-last", Group: GroupData, Unset: "depends on the protocol: false for standard, otherwise true",
 		Help: "skip the last batch of a task if it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
 	{Name: "stream.augment", Flag: "augment",
 		Instead: "replay.augment", Retired: "Use replay.augment (--replay-augment): it crops and flips images anew each time they are used",
@@ -116,7 +120,7 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Tricks }},
 	{Name: "memory", Flag: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
 		Help: "size of the memory in samples; methods without memory ignore it", field: func(c *Config) any { return &c.Memory }},
-	{Name: "classifiers", Flag: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
+	{Name: "classifiers", Anew: true, Flag: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
 		Help:  "classifiers to evaluate: head (the method's own rule), ncm (nearest class mean of the memory); the first one gives the run's accuracy",
 		field: func(c *Config) any { return &c.Classifiers }},
 	{Name: "replay.batch", Flag: "replay-batch", Group: GroupMethod, Value: "N", Least: 1, Most: 100_000,
@@ -141,25 +145,31 @@ var table = []Key{
 		Help: "feature maps in the first stage of resnet18", field: func(c *Config) any { return &c.Network.Width }},
 	{Name: "network.hidden", Flag: "hidden", Group: GroupTraining, Value: "N,...", Least: 1, Most: 1_000_000, ReadBy: "mlp",
 		Help: "units in each hidden layer of mlp", field: func(c *Config) any { return &c.Network.Hidden }},
+	{Name: "network.init", Flag: "init", Group: GroupTraining, Value: "FILE", Place: true, Unset: "drawn weights",
+		Help:  "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch",
+		field: func(c *Config) any { return &c.Network.Init }},
+	{Name: "network.init_digest", Anew: true, Unset: "that of the file",
+		Help:  "SHA-256 that the file of network.init must have, as sha256:…; the program fills it in",
+		field: func(c *Config) any { return &c.Network.InitDigest }},
 	{Name: "optimizer.name", Flag: "optimizer", Group: GroupTraining, Value: "NAME", Choices: []string{"sgd", "adam"},
 		Help: "sgd or adam", field: func(c *Config) any { return &c.Optimizer.Name }},
-	{Name: "optimizer.lr", Flag: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
+	{Name: "optimizer.lr", Anew: true, Flag: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
 		Help: "learning rate", field: func(c *Config) any { return &c.Optimizer.LR }},
-	{Name: "optimizer.weight_decay", Flag: "weight-decay", Group: GroupTraining, Value: "RATE", Most: math.MaxFloat64,
+	{Name: "optimizer.weight_decay", Anew: true, Flag: "weight-decay", Group: GroupTraining, Value: "RATE", Most: math.MaxFloat64,
 		Help: "weight decay", field: func(c *Config) any { return &c.Optimizer.WeightDecay }},
 	{Name: "optimizer.momentum", Flag: "momentum", Group: GroupTraining, Value: "SHARE", Most: 1, Below: true, ReadBy: "sgd",
 		Help: "momentum, for sgd", field: func(c *Config) any { return &c.Optimizer.Momentum }},
-	{Name: "protocol", Flag: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
+	{Name: "protocol", Anew: true, Flag: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
 		Help:  "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)",
 		field: func(c *Config) any { return &c.Protocol }},
-	{Name: "eval", Flag: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
+	{Name: "eval", Anew: true, Flag: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
 		Choices: []string{EvalSeen, EvalAll, EvalFinal},
 		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)", field: func(c *Config) any { return &c.Eval }},
-	{Name: "eval_every", Flag: "eval-every", Group: GroupData, Value: "N", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
+	{Name: "eval_every", Anew: true, Flag: "eval-every", Group: GroupData, Value: "N", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
 		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training", field: func(c *Config) any { return &c.EvalEvery }},
 	{Name: "seed", Flag: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
 		field: func(c *Config) any { return &c.Seed }},
-	{Name: "seeds.order", Unset: "the run's seed", Help: "separate seed for the order of classes and samples",
+	{Name: "seeds.order", Anew: true, Unset: "the run's seed", Help: "separate seed for the order of classes and samples",
 		field: func(c *Config) any { return &c.Seeds.Order }},
 	{Name: "seeds.init", Unset: "the run's seed", Help: "separate seed for the initial parameters of networks",
 		field: func(c *Config) any { return &c.Seeds.Init }},
@@ -167,11 +177,15 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Seeds.Memory }},
 	{Name: "runs", Flag: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …",
 		field: func(c *Config) any { return &c.Runs }},
-	{Name: "engine.kernel", Flag: "kernel", Group: GroupTraining, Value: "SET", Engine: true, Unset: "the fastest on this machine",
+	{Name: "engine.kernel", Anew: true, Flag: "kernel", Group: GroupTraining, Value: "SET", Engine: true, Unset: "the fastest on this machine",
 		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set; OCL_KERNEL overrides it", field: func(c *Config) any { return &c.Engine.Kernel }},
-	{Name: "engine.convolution", Flag: "convolution", Group: GroupTraining, Value: "NAME", Engine: true, Unset: "the faster one for each layer",
+	{Name: "engine.convolution", Anew: true, Flag: "convolution", Group: GroupTraining, Value: "NAME", Engine: true, Unset: "the faster one for each layer",
 		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions; OCL_CONV overrides it",
 		field: func(c *Config) any { return &c.Engine.Convolution }},
+	{Name: "parent.run", Anew: true, Place: true, Unset: "no parent",
+		Help: "folder of the run whose learner is continued; `ocl learn` sets it", field: func(c *Config) any { return &c.Parent.Run }},
+	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
+		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued", field: func(c *Config) any { return &c.Parent.Checkpoint }},
 }
 
 // AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that
@@ -266,6 +280,10 @@ func (k Key) Wanted() string {
 		text += ", at least " + low
 	case k.Below:
 		text += fmt.Sprintf(", at least %s and below %s", low, high)
+	case k.ZeroInFiles:
+		text += fmt.Sprintf(" above %s and up to %s", low, high)
+	case k.Least == k.Most:
+		text = low
 	default:
 		text += fmt.Sprintf(" from %s to %s", low, high)
 	}
@@ -288,10 +306,13 @@ func (k Key) network() string {
 
 func (k Key) bounded() bool { return k.Least != 0 || k.Most != 0 }
 
+// zero says whether a file may have 0 for Unset.
+func (k Key) zero() bool { return k.Zero || k.ZeroInFiles }
+
 // holds says whether a number is in range.
 func (k Key) holds(v float64) bool {
 	switch {
-	case k.Zero && v == 0:
+	case k.zero() && v == 0:
 		return true
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return false

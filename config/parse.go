@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ocl/internal/nearest"
 )
 
 // Version is the version of the files that the program writes. A file with a version has all keys of the program that wrote
@@ -24,18 +27,27 @@ const MaxBytes = 1 << 20
 // Parse reads a config in YAML or JSON. Keys that a person's file lacks get their defaults; keys that a file with a version
 // lacks get their historical values. Errors name the file as name. Everything that is wrong with keys and types is reported
 // at once, with its line; [Schema.Validate] checks the ranges.
-func (s *Schema) Parse(name string, text []byte) (Config, error) { return s.parse(name, text, false) }
+func (s *Schema) Parse(name string, text []byte) (Config, error) {
+	c, _, err := s.ParseAt(name, text)
+	return c, err
+}
+
+// ParseAt is Parse, and says which lines gave the keys, for [Schema.ValidateAt].
+func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
+	return s.parse(name, text, false)
+}
 
 // ParseRecord reads a config that a program wrote in a result or beside a run, this program or an older one whose files had
 // no version. Keys and options of methods that it lacks get their historical values ([Schema.Recorded]).
 func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
-	return s.parse(name, text, true)
+	c, _, err := s.parse(name, text, true)
+	return c, err
 }
 
-func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
-	c := Default()
+func (s *Schema) parse(name string, text []byte, record bool) (Config, Places, error) {
+	c, from := Default(), Places{File: name, Lines: map[string]int{}}
 	if len(text) > MaxBytes {
-		return c, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
+		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -44,19 +56,19 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 		if record {
 			c = Historic()
 		}
-		return c, nil
+		return c, from, nil
 	case err != nil:
-		return c, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+		return c, from, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	var more yaml.Node
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return c, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
+		return c, from, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
 	}
-	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, written: record}
+	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, lines: from.Lines, written: record}
 	root := resolve(document.Content[0])
 	v := r.version(root)
 	if v > Version {
-		return c, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads up to version %d). Use the newer ocl", name, v, Version)
+		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads up to version %d). Use the newer ocl", name, v, Version)
 	}
 	if r.written = v > 0 || record; r.written {
 		c = Historic()
@@ -65,7 +77,7 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, error) {
 	if r.written {
 		c = s.Recorded(c)
 	}
-	return c, r.err()
+	return c, from, r.err()
 }
 
 // reader walks one document.
@@ -75,7 +87,8 @@ type reader struct {
 	name    string
 	c       *Config
 	seen    map[string]bool
-	written bool // by a program
+	lines   map[string]int // of the keys that were set
+	written bool           // by a program
 }
 
 // resolve follows an alias to what it stands for.
@@ -135,8 +148,11 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 			}
 		case r.isSection(key):
 			r.section(key+".", value)
+		case r.unknownSection(key, value):
+			r.add(where, "%w", unknown("unknown key %s. %s", shownLater(key), sectionMeant(key)))
 		default:
 			r.leaf(where, key, resolve(value))
+			r.lines[key] = name.Line
 		}
 		r.seen[key] = true
 	}
@@ -163,6 +179,28 @@ func (r *reader) isSection(key string) bool {
 		}
 	}
 	return false
+}
+
+// unknownSection says whether a key that is not known has keys below it.
+func (r *reader) unknownSection(key string, value *yaml.Node) bool {
+	_, known := find(key) // also one that is retired
+	return resolve(value).Kind == yaml.MappingNode && !strings.HasPrefix(key, "method.") && !known && !r.known(key)
+}
+
+// sectionMeant is the hint for a section that is not known.
+func sectionMeant(key string) lazy {
+	return func() string {
+		var sections []string
+		for _, k := range table {
+			if i := strings.LastIndex(k.Name, "."); i >= 0 && !slices.Contains(sections, k.Name[:i]) {
+				sections = append(sections, k.Name[:i])
+			}
+		}
+		if near := nearest.Word(key, append(sections, "method")); near != "" {
+			return "Did you mean the section " + near + "? " + allKeys
+		}
+		return allKeys
+	}
 }
 
 // leaf sets a key from its node.
@@ -322,7 +360,7 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	if option == nil && text == "" && (k.optional() || k.Zero) {
+	if option == nil && text == "" && (k.optional() || k.zero()) {
 		k.set(c, nil)
 		return nil
 	}
@@ -343,6 +381,9 @@ func (s *Schema) Set(c *Config, key, text string) error {
 	if option != nil {
 		c.setOption(key, v)
 		return nil
+	}
+	if k.ZeroInFiles && v == 0.0 {
+		return fmt.Errorf("config: %s: 0 is out of range. Use %s, or leave it out for %s", key, k.Wanted(), k.Unset)
 	}
 	k.set(c, v)
 	return nil

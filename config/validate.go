@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,8 +15,11 @@ const maxNames = 1000
 
 // Validate reports everything that is wrong with a config at once, one fault a line; nil if an experiment can start. What
 // only the data can show (that tasks divide the classes, that files are whole) is checked when they are opened.
-func (s *Schema) Validate(c Config) error {
-	var f faults
+func (s *Schema) Validate(c Config) error { return s.ValidateAt(c, Places{}) }
+
+// ValidateAt is Validate for a config that a file gave, in part or whole: faults name the lines there ([Schema.ParseAt]).
+func (s *Schema) ValidateAt(c Config, from Places) error {
+	f := faults{places: from}
 	for _, k := range table {
 		if names, ok := k.value(&c).([]string); ok && len(names) > maxNames {
 			f.add(k.Name, "the list has %d names, but at most %d are allowed. Shorten the list", len(names), maxNames)
@@ -43,6 +47,9 @@ func (s *Schema) Validate(c Config) error {
 	s.checkTricks(&f, c)
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
 		f.add("seed", "%d is too large for %d runs, as the largest seed is 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
+	}
+	if c.Parent.Checkpoint != "" && c.Parent.Run == "" {
+		f.add("parent.checkpoint", "a checkpoint is given, but not its run. Set parent.run to the folder of the run, or remove parent.checkpoint")
 	}
 	if own := c.Seeds; c.Runs > 1 && own.Order != nil && own.Init != nil && own.Memory != nil {
 		f.add("runs", "all %d runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove one of these seeds", c.Runs)
@@ -77,16 +84,16 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 			f.add(k.Name, "unknown value %q. %s", v, meant(v, k.Choices, ""))
 		}
 	case int:
-		k.checkNumber(f, float64(v), k.Name)
+		k.checkNumber(f, float64(v), 0)
 	case float64:
-		k.checkNumber(f, v, k.Name)
+		k.checkNumber(f, v, 0)
 	case []int:
 		for i, x := range v {
-			k.checkNumber(f, float64(x), lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
+			k.checkNumber(f, float64(x), i+1)
 		}
 	case []float64:
 		for i, x := range v {
-			k.checkNumber(f, x, lazy(func() string { return fmt.Sprintf("%s: value %d", k.Name, i+1) }))
+			k.checkNumber(f, x, i+1)
 		}
 	case []string:
 		if len(v) == 0 {
@@ -103,13 +110,18 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 	}
 }
 
-func (k Key) checkNumber(f *faults, v float64, where any) {
+// checkNumber holds a number against the range of the key; nth is its place in a list, from 1, or 0.
+func (k Key) checkNumber(f *faults, v float64, nth int) {
 	if !k.holds(v) {
+		value := ""
+		if nth > 0 {
+			value = fmt.Sprintf("value %d: ", nth)
+		}
 		remedy := lazy(k.Wanted)
 		if k.Flag != "" {
 			remedy = func() string { return k.Wanted() + " (--" + k.Flag + ")" }
 		}
-		f.add(where, "%s is out of range. Use %s", lazy(func() string { return number(v) }), remedy)
+		f.add(k.Name, "%s%s is out of range. Use %s", value, lazy(func() string { return number(v) }), remedy)
 	}
 }
 
@@ -144,6 +156,9 @@ func (s *Schema) checkData(f *faults, c Config) {
 	}
 	if d.Domains != "" && len(set.Domains) == 0 {
 		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains (--domains)", d.Domains, d.Name)
+	}
+	if d.Unreadable == UnreadableSkip && !set.Files {
+		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable (--unreadable)", d.Unreadable, d.Name)
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
 		remedy := "Use a larger --size, or --network mlp"
@@ -181,7 +196,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use --tasks %d or more, or --protocol standard", tasks, c.Protocol, least, least)
 	case len(c.Stream.TaskClasses) > 0:
 		if n := len(c.Stream.TaskClasses); n != tasks {
-			f.add("stream.task_classes", "the list has %d entries for %d tasks. Give one entry for each task, or remove --tasks", n, tasks)
+			f.add("stream.task_classes", "the list has %d entries, but stream.tasks (--tasks) is %d. Give one entry for each task, or use --task-classes= for tasks of equal size", n, tasks)
 		}
 	case set.Ordered && (order.official() || order.IsUnset()):
 	case set.Classes > 0 && kind.CheckTasks != nil:
@@ -201,6 +216,9 @@ func (s *Schema) checkStream(f *faults, c Config) {
 	}
 	if c.Stream.LongTail > 0 && len(c.Stream.ClassCounts) > 0 {
 		f.add("stream.class_counts", "a list of counts and a long tail are both given. Remove stream.class_counts (--class-counts) or stream.long_tail (--long-tail)")
+	}
+	if c.Stream.Blurry > 0 && c.Stream.Tasks == 1 {
+		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry (--blurry)", number(c.Stream.Blurry))
 	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
 		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both", m, d)
@@ -265,6 +283,9 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 // be nil. Options for a method that is not in the list are allowed: a config may serve several lists.
 func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
 	var found faults
+	if f != nil {
+		found.places = f.places
+	}
 	for _, name := range sortedKeys(c.Method[m.Name]) {
 		key, v := optionKey(m.Name, name), c.Method[m.Name][name]
 		o, known := lookup(m.Options, name)
@@ -329,9 +350,29 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 }
 
+// digests is what network.init_digest looks like.
+var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
 func (s *Schema) checkTraining(f *faults, c Config) {
 	if c.Network.Name == "mlp" && len(c.Network.Hidden) == 0 {
 		f.add("network.hidden", "the list is empty, but mlp needs at least one hidden layer. Use 256 or 256,256")
+	}
+	if n := c.Network; n.InitDigest != "" {
+		const key = "network.init_digest"
+		switch {
+		case !digests.MatchString(n.InitDigest):
+			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(n.InitDigest))
+		case n.Init == "":
+			f.add(key, "a digest is given, but no file of weights. Set network.init (--init), or remove the digest")
+		}
+	}
+	if c.Network.Init != "" && c.Parent.Run != "" {
+		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init (--init) or parent.run")
+	}
+	for _, name := range c.Methods {
+		if m, known := lookup(s.Methods, name); known && m.Scratch && c.Network.Init != "" {
+			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove --init, or %s from --method", name, name)
+		}
 	}
 	if c.Optimizer.Name == "adam" && c.Optimizer.Momentum != 0 {
 		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use --optimizer sgd", number(c.Optimizer.Momentum))

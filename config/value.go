@@ -140,7 +140,7 @@ func (k Key) optional() bool {
 
 // IsUnset says whether a value, as a flag takes it, is none: it then stands for Unset.
 func (k Key) IsUnset(text string) bool {
-	return k.Unset != "" && (text == "" || k.Zero && text == "0")
+	return k.Unset != "" && (text == "" || k.zero() && text == "0")
 }
 
 // text is the key's value as a flag takes it, "" where it is not set.

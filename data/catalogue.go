@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ocl/data/internal/picture"
 )
 
 // Info describes a data set of the catalogue.
@@ -41,6 +43,9 @@ type Info struct {
 
 	// KnownDigests are the digests (see Set.Digest) of the official files; empty where none is known.
 	KnownDigests []string
+
+	// fit is how image files become images; the zero value crops.
+	fit picture.Fit
 
 	// Of these two, a data set has one: list for image files, which are decoded into a cache, open for all others.
 	list func(context.Context, Spec) (*listing, error)
@@ -121,6 +126,9 @@ func (i Info) Text() string {
 		images = "as in the file, " + i.Shape
 	}
 	field("images", images)
+	if i.MaxSize > 0 {
+		field("size", fmt.Sprintf("%d pixels a side; with --size, %d to %d", i.Size, i.MinSize, i.MaxSize))
+	}
 	field("layout", i.Layout)
 	field("source", i.Source)
 	field("licence", i.Licence)

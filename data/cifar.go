@@ -239,12 +239,3 @@ func shown(name string) string {
 	}
 	return strconv.Quote(name)
 }
-
-// thousands prints n with separators, for people: 153,700,000.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

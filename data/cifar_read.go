@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/pickle"
+	"ocl/internal/count"
 )
 
 // cifarReader reads the files of one layout into a set, in any order.
@@ -106,7 +107,7 @@ func (r *cifarReader) checkSize(name string, size int64, n int) error {
 	want := int64(n) * int64(r.record())
 	if r.python {
 		if most := 3*want + 1<<20; size > most {
-			return fmt.Errorf("%s is too long: it has %s bytes, and %d images take less than %s. %s", name, thousands(size), n, thousands(most), r.again())
+			return fmt.Errorf("%s is too long: it has %s, and %s take less than %s. %s", name, count.Of(size, "byte"), count.Of(n, "image"), count.Number(most), r.again())
 		}
 		return nil
 	}
@@ -117,7 +118,7 @@ func (r *cifarReader) checkSize(name string, size int64, n int) error {
 	if size > want {
 		what = "too long"
 	}
-	return fmt.Errorf("%s is %s: it has %s bytes instead of %s. %s", name, what, thousands(size), thousands(want), r.again())
+	return fmt.Errorf("%s is %s: it has %s instead of %s. %s", name, what, count.Of(size, "byte"), count.Number(want), r.again())
 }
 
 // readRecords reads n records from image first on.
@@ -132,7 +133,7 @@ func (r *cifarReader) readRecords(name string, file io.Reader, half *cifarHalf, 
 			got += more
 		}
 		if err != nil {
-			return fmt.Errorf("%s: record %d has %d bytes instead of %d (%w). %s", name, i, got, r.record(), err, r.again())
+			return fmt.Errorf("%s: record %d has %s instead of %d (%w). %s", name, i, count.Of(got, "byte"), r.record(), err, r.again())
 		}
 		fine, coarse := int(labels[len(labels)-1]), 0
 		if r.coarse > 0 {
@@ -165,7 +166,7 @@ func (r *cifarReader) readPickle(name string, file io.Reader, size int64, half *
 		return fmt.Errorf("%s: %w. %s", name, err, r.again())
 	}
 	if len(c.Labels) != n {
-		return fmt.Errorf("%s has %d images instead of %d. %s", name, len(c.Labels), n, r.again())
+		return fmt.Errorf("%s has %s instead of %d. %s", name, count.Of(len(c.Labels), "image"), n, r.again())
 	}
 	if (c.Coarse != nil) != (r.coarse > 0) {
 		return fmt.Errorf("%s has the labels of the other CIFAR. %s", name, r.again())
@@ -187,7 +188,7 @@ const maxNameBytes = 1 << 16
 // readNames reads the names of classes: lines of a text, or a pickle.
 func (r *cifarReader) readNames(name string, in io.Reader, size int64) (err error) {
 	if size > maxNameBytes {
-		return fmt.Errorf("the file has %s bytes, and names take less than %s. %s", thousands(size), thousands(maxNameBytes), r.again())
+		return fmt.Errorf("the file has %s, and names take less than %s. %s", count.Of(size, "byte"), count.Number(maxNameBytes), r.again())
 	}
 	if r.python {
 		n, err := pickle.ReadCIFARNames(in, size)
@@ -215,7 +216,7 @@ func (r *cifarReader) readNames(name string, in io.Reader, size int64) (err erro
 // checkNames refuses names that are too many, too few or not printable.
 func (r *cifarReader) checkNames(names []string, want int) ([]string, error) {
 	if len(names) != want {
-		return nil, fmt.Errorf("the file has %d class names instead of %d. %s", len(names), want, r.again())
+		return nil, fmt.Errorf("the file has %s instead of %d. %s", count.Of(len(names), "class name"), want, r.again())
 	}
 	for i, name := range names {
 		if shown(name) != name {
@@ -239,7 +240,7 @@ func (r *cifarReader) finish() (*Set, error) {
 		}
 		for k, n := range counts {
 			if n != half.perFine {
-				return nil, fmt.Errorf("%s: there are %d images of class %d instead of %d. %s", span(half.files), n, k, half.perFine, r.again())
+				return nil, fmt.Errorf("%s: class %d has %s instead of %d. %s", span(half.files), k, count.Of(n, "image"), half.perFine, r.again())
 			}
 		}
 	}

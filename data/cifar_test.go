@@ -242,7 +242,7 @@ func TestCIFARPicklesFaults(t *testing.T) {
 		{"empty", "test: byte 0: the file is cut off", single100, func(f map[string][]byte) { f["test"] = nil }},
 		{"oversized", "test_batch is too long: it has 2,000,000 bytes", single10, func(f map[string][]byte) { f["test_batch"] = make([]byte, 2e6) }},
 		{"too few", "data_batch_1 has 3 images instead of 4", single10, func(f map[string][]byte) { f["data_batch_1"] = single10.pickled(0, 3) }},
-		{"other counts", "data_batch_1 to data_batch_5: there are 3 images of class 0 instead of 2", single10,
+		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10,
 			func(f map[string][]byte) { f["data_batch_5"] = single10.pickled(0, 4) }},
 		{"the other CIFAR", "train has the labels of the other CIFAR", single100, func(f map[string][]byte) { f["train"] = single10.pickled(0, 100) }},
 		{"a call", "train: byte 0: the pickle calls os.system", single100, func(f map[string][]byte) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
@@ -333,7 +333,7 @@ func TestCIFARFaults(t *testing.T) {
 		{"fine label", []string{"train.bin: record 2 has coarse label 0 and fine label 3", "below 2 and 3"},
 			func(f map[string][]byte) { f["train.bin"][2*14+1] = 3 }},
 		{"coarse label", []string{"record 0 has coarse label 2"}, func(f map[string][]byte) { f["test.bin"][0] = 2 }},
-		{"counts", []string{"train.bin: there are 3 images of class 0 instead of 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
+		{"counts", []string{"train.bin: class 0 has 3 images instead of 2"}, func(f map[string][]byte) { f["train.bin"][14+1] = 0 }},
 		{"names", []string{"fine_label_names.txt: the file has 2 class names instead of 3"},
 			func(f map[string][]byte) { f["fine_label_names.txt"] = []byte("apple bear") }},
 	} {

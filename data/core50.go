@@ -11,6 +11,7 @@ import (
 
 	"ocl/data/internal/core50"
 	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
 
 var core50Info = Info{
@@ -227,25 +228,27 @@ func (n *core50Census) others(c core50.Cell, names map[string]bool) {
 func (n *core50Census) notes() []string {
 	var notes []string
 	if n.frames < core50.Total {
-		text := fmt.Sprintf("core50: %s of %s frames are present", thousands(int64(n.frames)), thousands(core50.Total))
-		without := func(counts []int, format string) {
+		text := fmt.Sprintf("core50: the folder holds %s of %s frames", count.Number(n.frames), count.Number(core50.Total))
+		tell := func(what string, of int, things string, holds func(i int) bool) {
 			var list []string
-			for i, c := range counts[1:] {
-				if c == 0 {
-					list = append(list, fmt.Sprint(i+1))
+			for i := 1; i <= of; i++ {
+				if holds(i) {
+					list = append(list, fmt.Sprint(i))
 				}
 			}
 			if len(list) > 0 {
-				text += fmt.Sprintf("; "+format, len(list), len(counts)-1) + " (" + strings.Join(list, ", ") + ")"
+				text += fmt.Sprintf("; %s of %d of %d %s (%s)", what, len(list), of, things, strings.Join(list, ", "))
 			}
 		}
-		without(n.sessions[:], "%d of %d sessions have no frame")
-		without(n.train[:], "%d of %d objects have no frame for training")
-		without(n.test[:], "%d of %d objects have no frame for testing")
+		// An object is in one list at most, so that the numbers are those of the notes on classes.
+		tell("no frame", core50.Sessions, "sessions", func(i int) bool { return n.sessions[i] == 0 })
+		tell("no frame", core50.Objects, "objects", func(i int) bool { return n.train[i]+n.test[i] == 0 })
+		tell("only training frames", core50.Objects, "objects", func(i int) bool { return n.train[i] > 0 && n.test[i] == 0 })
+		tell("only test frames", core50.Objects, "objects", func(i int) bool { return n.train[i] == 0 && n.test[i] > 0 })
 		notes = append(notes, text)
 	}
 	if n.strays > 0 {
-		notes = append(notes, fmt.Sprintf("core50: %s images that are no frames of the published set are left out, such as %s", thousands(int64(n.strays)), shown(n.stray)))
+		notes = append(notes, fmt.Sprintf("core50: %s left out, besides the published frames, such as %s", count.Of(n.strays, "image"), shown(n.stray)))
 	}
 	return notes
 }

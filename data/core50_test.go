@@ -87,9 +87,23 @@ func TestCORe50Subset(t *testing.T) {
 		t.Fatalf("notes %q", set.Notes)
 	}
 	for _, want := range []string{
-		"core50: 7 of 164,866 frames are present; 6 of 11 sessions have no frame (4, 5, 6, 7, 8, 9); ",
-		"47 of 50 objects have no frame for training (1, 3, ", "48 of 50 objects have no frame for testing (1, 2, 3, ",
+		"core50: the folder holds 7 of 164,866 frames; no frame of 6 of 11 sessions (4, 5, 6, 7, 8, 9); ",
+		"; no frame of 47 of 50 objects (1, 3, ", "; only training frames of 1 of 50 objects (2)",
 	} {
+		if !strings.Contains(set.Notes[0], want) {
+			t.Errorf("note %q, want it to say %q", set.Notes[0], want)
+		}
+	}
+}
+
+// TestCORe50HalfAnObject: an object is told of once, with what it lacks, so that the numbers are those of the notes on classes.
+func TestCORe50HalfAnObject(t *testing.T) {
+	dir := core50Tree(t, t.TempDir(), "s1/o2/C_01_02_004.png", "s3/o2/C_03_02_000.png", "s1/o4/C_01_04_004.png", "s3/o5/C_03_05_000.png")
+	set, err := Open(t.Context(), Spec{Name: "core50", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"; no frame of 47 of 50 objects (1, 3, 6, ", "; only training frames of 1 of 50 objects (4)", "; only test frames of 1 of 50 objects (5)"} {
 		if !strings.Contains(set.Notes[0], want) {
 			t.Errorf("note %q, want it to say %q", set.Notes[0], want)
 		}
@@ -154,7 +168,7 @@ func TestCORe50Strays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "core50: 2 images that are no frames of the published set are left out, such as s1/o2/C_01_02_003.png"
+	const want = "core50: 2 images left out, besides the published frames, such as s1/o2/C_01_02_003.png"
 	if set.Train.Len() != 5 || len(set.Notes) != 2 || set.Notes[1] != want {
 		t.Errorf("%d images for training, notes %q, want %q", set.Train.Len(), set.Notes, want)
 	}
@@ -215,7 +229,7 @@ func TestCORe50BadFrames(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		set, err := Open(t.Context(), Spec{Name: "core50", Dir: dir, SkipUnreadable: true})
-		if err != nil || set.Train.Len() != 5 || !strings.Contains(strings.Join(set.Notes, " "), "1 images that cannot be read are left out: s1/o2/C_01_02_005.png: ") {
+		if err != nil || set.Train.Len() != 5 || !strings.Contains(strings.Join(set.Notes, " "), "1 unreadable image left out: s1/o2/C_01_02_005.png: ") {
 			t.Errorf("%s, skipped: %+v, %v", name, set, err)
 		}
 	}

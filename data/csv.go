@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ocl/internal/count"
 )
 
 var csvInfo = Info{
@@ -53,7 +55,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s: this is a folder. %s; for class folders use --data folder", shown(spec.Dir), use)
 	case info.Size() > maxCSVBytes:
-		return nil, fmt.Errorf("%s: the file has %s bytes, but at most %s are read. Check that it is a list of images", shown(spec.Dir), thousands(info.Size()), thousands(maxCSVBytes))
+		return nil, fmt.Errorf("%s: the file has %s, but at most %s are read. Check that it is a list of images", shown(spec.Dir), count.Of(info.Size(), "byte"), count.Number(maxCSVBytes))
 	}
 	file, err := os.Open(spec.Dir)
 	if err != nil {
@@ -65,7 +67,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
 	l := newListing("csv", spec)
-	l.pictures.root = filepath.Dir(spec.Dir)
+	l.pictures.root, l.pictures.list = filepath.Dir(spec.Dir), spec.Dir
 	if err := rows.fill(l, spec.Seed); err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
@@ -124,7 +126,7 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 		row.line, _ = lines.FieldPos(0)
 		for i, field := range fields {
 			if len(field) > maxCSVField {
-				return nil, fmt.Errorf("line %d: a field has %s bytes, but at most %s are read. Check the quotes", row.line, thousands(int64(len(field))), thousands(maxCSVField))
+				return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", row.line, count.Of(len(field), "byte"), count.Number(maxCSVField))
 			}
 			*columns[i](&row) = strings.TrimSpace(field)
 		}
@@ -190,8 +192,10 @@ func (r *csvRow) check() error {
 			return fmt.Errorf("line %d: the %s is empty. Fill it in, or remove the row", r.line, f.column)
 		}
 	}
-	if shown(r.label) != r.label || utf8.RuneCountInString(r.label) > 200 {
-		return fmt.Errorf("line %d: the label %.40q is too long or cannot be printed. Use a name of at most 200 letters", r.line, r.label)
+	for _, f := range []struct{ column, text string }{{"label", r.label}, {"task", r.task}} {
+		if shown(f.text) != f.text || utf8.RuneCountInString(f.text) > 200 {
+			return fmt.Errorf("line %d: the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", r.line, f.column, f.text)
+		}
 	}
 	switch split := strings.ToLower(r.split); split {
 	case "", "train", "test", "val":
@@ -260,7 +264,7 @@ func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 		kept = append(kept, r)
 	}
 	if n["val"] > 0 && n["test"] > 0 {
-		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%d rows of the split val are not used, as there are rows of test", n["val"]))
+		l.set.Notes = append(l.set.Notes, fmt.Sprintf("%s of the split val left out, as there are rows of test", count.Of(n["val"], "row")))
 	}
 	if n["test"]+n["val"] == 0 {
 		return nil, false, errors.New("every row has the split train. Add rows with test, or remove the column split, so that a fifth of each class is for testing")
@@ -325,7 +329,7 @@ func (rows csvRows) tasks(l *listing) ([]int32, error) {
 	if first.line == 0 {
 		return nil, nil
 	}
-	index, err := rows.taskOrder()
+	index, names, err := rows.taskOrder()
 	if err != nil {
 		return nil, err
 	}
@@ -350,14 +354,13 @@ func (rows csvRows) tasks(l *listing) ([]int32, error) {
 		}
 		tasks[i] = k
 	}
-	l.set.Tasks = len(slices.Compact(slices.Sorted(maps.Values(index))))
+	l.set.Tasks, l.set.TaskNames = len(slices.Compact(slices.Sorted(maps.Values(index)))), names
 	return tasks, nil
 }
 
-// taskOrder numbers the tasks that training rows have.
-func (rows csvRows) taskOrder() (map[string]int32, error) {
-	var names []string // in the order of their first rows
-	index := map[string]int32{}
+// taskOrder numbers the tasks that training rows have, from 0. names are those of tasks that are no numbers, in their order.
+func (rows csvRows) taskOrder() (index map[string]int32, names []string, err error) {
+	index = map[string]int32{} // in the order of their first rows, as names are
 	numbers, whole := []int64{}, true
 	for _, r := range rows {
 		if _, known := index[r.task]; known || r.task == "" || r.split == "test" {
@@ -369,19 +372,19 @@ func (rows csvRows) taskOrder() (map[string]int32, error) {
 		numbers, whole = append(numbers, v), whole && err == nil
 	}
 	if !whole || len(names) == 0 {
-		return index, nil
+		return index, names, nil
 	}
 	sorted := slices.Compact(slices.Sorted(slices.Values(numbers)))
 	if sorted[0] != 0 && sorted[0] != 1 {
-		return nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names", sorted[0])
+		return nil, nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names", sorted[0])
 	}
 	for i, v := range sorted {
 		if want := sorted[0] + int64(i); v != want {
-			return nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names", want, v)
+			return nil, nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names", want, v)
 		}
 	}
 	for i, name := range names {
 		index[name] = int32(numbers[i] - sorted[0])
 	}
-	return index, nil
+	return index, nil, nil
 }

@@ -114,6 +114,52 @@ func TestCSVTasks(t *testing.T) {
 	}
 }
 
+// TestCSVTaskNames: tasks keep their names, in their order; numbers are no names.
+func TestCSVTaskNames(t *testing.T) {
+	for _, c := range []struct {
+		tasks [3]string
+		want  []string
+	}{
+		{[3]string{"spring", "autumn", "spring"}, []string{"spring", "autumn"}},
+		{[3]string{"2", "b", "1"}, []string{"2", "b", "1"}},
+		{[3]string{"2", "1", "1"}, nil}, {[3]string{"", "", ""}, nil},
+	} {
+		set, err := openCSV(t, fmt.Sprintf("path,label,task,split\n1.png,a,%s,train\n2.png,b,%s,train\n3.png,a,%s,train\n4.png,a,,test\n", c.tasks[0], c.tasks[1], c.tasks[2]))
+		if err != nil || !slices.Equal(set.TaskNames, c.want) || (set.TaskNames == nil) != (c.want == nil) {
+			t.Errorf("%q: names %q (%v), want %q", c.tasks, set.TaskNames, err, c.want)
+		}
+	}
+	_, err := openCSV(t, "path,label,task\n1.png,a,\"a\x1bb\"\n")
+	if err == nil || !strings.Contains(err.Error(), `line 2: the task "a\x1bb" is too long or cannot be printed`) {
+		t.Errorf("a name that cannot be printed: %v", err)
+	}
+}
+
+// TestCSVInThisFolder: a fault of a list that is given without its folder names the list, and the list of caches says where
+// the list is whatever folder a person looks from.
+func TestCSVInThisFolder(t *testing.T) {
+	file := listed(t, "path,label,split\n1.png,cat,train\n2.png,dog,train\nnone.png,cat,test\n")
+	t.Chdir(filepath.Dir(file))
+	_, err := Open(t.Context(), Spec{Name: "csv", Dir: "list.csv", Size: 8})
+	const want = "data: csv: list.csv: cannot read 1 file: line 4: none.png: no such file or directory. Get what is missing again, or correct the list"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := os.WriteFile(file, []byte("path,label,split\n1.png,cat,train\n2.png,dog,train\n3.png,cat,test\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Spec{Name: "csv", Dir: "list.csv", Size: 8}); err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs("list.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := Caches(); err != nil || len(list) != 1 || list[0].Source != here {
+		t.Errorf("caches %+v (%v), want one of %s", list, err, here)
+	}
+}
+
 // TestCSVSplit: without a split a fifth of each class of each task is for testing.
 func TestCSVSplit(t *testing.T) {
 	text := "path,label,task\n"
@@ -156,8 +202,8 @@ func TestCSVFaults(t *testing.T) {
 		{good + strings.Repeat("x", 5000) + ",a\n", "line 6: a field has 5,000 bytes, but at most 4,096"},
 		{good + "3.png,b\n", "line 6: 3.png is listed on line 4 already. List each image once"},
 		{good + "./3.png,a\n", "line 6: ./3.png is listed on line 4 already"},
-		{good + "5.png,a\nno.png,b\nx/no.png,b\n", "2 files cannot be read: line 7: no.png: no such file or directory; line 8: x/no.png"},
-		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n", "7 files cannot be read: line 6: n1: no such file or directory; line 7: n2: no such file or directory; line 8: n3: " +
+		{good + "5.png,a\nno.png,b\nx/no.png,b\n", "cannot read 2 files: line 7: no.png: no such file or directory; line 8: x/no.png"},
+		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n", "cannot read 7 files: line 6: n1: no such file or directory; line 7: n2: no such file or directory; line 8: n3: " +
 			"no such file or directory; line 9: n4: no such file or directory; line 10: n5: no such file or directory, and 2 more"},
 		{good + "list.csv,b\n", "line 6: list.csv: "},
 		{"path,label\n1.png,a\n2.png,a\n3.png,a\n", "there is one class, a, but at least two are needed"},
@@ -199,7 +245,7 @@ func TestCSVFaults(t *testing.T) {
 // TestCSVVal: rows of val are left out where there are rows of test, and said.
 func TestCSVVal(t *testing.T) {
 	set, err := openCSV(t, "path,label,split\n1.png,a,train\n2.png,b,train\n3.png,a,val\n4.png,b,test\n5.png,a,test\n")
-	if err != nil || set.Test.Len() != 2 || !slices.Contains(set.Notes, "1 rows of the split val are not used, as there are rows of test") {
+	if err != nil || set.Test.Len() != 2 || !slices.Contains(set.Notes, "1 row of the split val left out, as there are rows of test") {
 		t.Errorf("%v: %+v", err, set)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -52,6 +55,7 @@ type Set struct {
 	CoarseNames []string // names of the coarse classes that Split.Coarse counts (CIFAR-100), or nil
 	Domains     []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil
 	Tasks       int      // how many tasks Split.Task counts; 0 where the files give none
+	TaskNames   []string // of these, or nil where the files number them
 	Train       Split
 	Test        Split
 	Digest      string // "sha256:…", see digest
@@ -87,6 +91,8 @@ type Split struct {
 	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task is
 	// nil too where all tasks share the test images.
 	Task []int32
+	// Unreadable [K] is how many images of each class are left out because they cannot be read; nil where none is.
+	Unreadable []int
 }
 
 // Len is the number N of images.
@@ -119,7 +125,7 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := info.opened(ctx, spec)
+	set, err := info.opened(ctx, spec.located())
 	if err == nil {
 		set.DefaultTasks = info.Tasks
 		set.Digest, err = digest(set)
@@ -128,6 +134,20 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 		return nil, fmt.Errorf("data: %s: %w", spec.Name, err)
 	}
 	return set, nil
+}
+
+// located is the spec with the whole path of a folder or file that is not there: a message then says where it was looked
+// for. A config that was written in another folder may have a path that leads from there.
+func (s Spec) located() Spec {
+	if s.Dir == "" {
+		return s
+	}
+	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
+		if path, err := filepath.Abs(s.Dir); err == nil {
+			s.Dir = path
+		}
+	}
+	return s
 }
 
 // opened is the set, or the part of it that spec asks for.
@@ -174,6 +194,9 @@ func (i Info) check(spec Spec) error {
 			return errors.New("data.domains: the images have no domains to choose from. Leave data.domains empty")
 		}
 		return fmt.Errorf("data.domains: %.40q is unknown. Use one of %s", spec.Domains, strings.Join(i.Domains, ", "))
+	}
+	if spec.SkipUnreadable && i.list == nil {
+		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove --unreadable", i.Name)
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
 		if n < 0 {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
 
 var folderInfo = Info{
@@ -60,7 +60,7 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 		return nil, err
 	}
 	if len(train) < 2 {
-		return nil, fmt.Errorf("%s: %d folders of images are here, but at least two classes are needed. %s", shown(spec.Dir), len(train), use)
+		return nil, fmt.Errorf("%s: found %s with images, but at least two classes are needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), use)
 	}
 	l := newListing("folder", spec)
 	for k, class := range train {
@@ -290,7 +290,7 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 	}
 	for _, e := range entries {
 		at, kind := path.Join(name, e.Name()), e.Type()
-		picture := slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(e.Name())))
+		picture := IsPicture(e.Name())
 		if kind&os.ModeSymlink != 0 {
 			info, err := os.Stat(t.path(at))
 			switch {
@@ -328,10 +328,10 @@ func (t *tree) fault(name string, err error) error {
 // notes say what was left out.
 func (t *tree) notes() []string {
 	if t.ignored > 0 {
-		t.said = append(t.said, fmt.Sprintf("%d hidden or other files that are no images are ignored, such as %s", t.ignored, shown(t.such)))
+		t.said = append(t.said, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.such)))
 	}
 	if t.outside > 0 {
-		t.said = append(t.said, fmt.Sprintf("%d images that lie in no class folder are not used", t.outside))
+		t.said = append(t.said, fmt.Sprintf("%s outside the class folders left out", count.Of(t.outside, "image")))
 	}
 	return t.said
 }

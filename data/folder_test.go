@@ -151,8 +151,8 @@ func TestFolderNotes(t *testing.T) {
 		"folders beside train are not used: other",
 		"folders without images are no classes: train/eel",
 		"the folder val is not used, as there is test",
-		"4 hidden or other files that are no images are ignored, such as list.txt",
-		"1 images that lie in no class folder are not used",
+		"4 hidden or non-image files left out, such as list.txt",
+		"1 image outside the class folders left out",
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(slices.Values(set.Notes)); !slices.Equal(got, want) {
@@ -169,8 +169,8 @@ func TestFolderFaults(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{nil, "0 folders of images are here, but at least two classes are needed. Use --data-dir"},
-		{[]string{"cat/a.png", "dog/"}, "1 folders of images are here"},
+		{nil, "found 0 folders with images, but at least two classes are needed. Use --data-dir"},
+		{[]string{"cat/a.png", "dog/"}, "found 1 folder with images"},
 		{[]string{"a.png", "b.png"}, "the images lie in the folder itself. Move those of each class into a folder"},
 		{[]string{"train/a/1.png", "train/b/1.png", "test/a/1.png", "test/c/1.png", "test/d/1.png"},
 			"classes of the test half have no training images: c, d. Add training images"},
@@ -236,11 +236,41 @@ func TestFolderUnreadable(t *testing.T) {
 			t.Errorf("%s, skipped: %d images, incomplete %v", name, n, set.Incomplete)
 		}
 		if !slices.ContainsFunc(set.Notes, func(s string) bool {
-			return strings.HasPrefix(s, "1 images that cannot be read are left out: a/"+name)
+			return strings.HasPrefix(s, "1 unreadable image left out: a/"+name)
 		}) {
 			t.Errorf("%s, skipped: notes %q", name, set.Notes)
 		}
 		os.Remove(at)
+	}
+}
+
+// TestFolderUnreadableClass: what a note says of the halves counts the images that are there, each half knows which classes
+// lost images, and a half without any readable image says so.
+func TestFolderUnreadableClass(t *testing.T) {
+	root := photos(t, "train/a/1.png", "train/a/2.png", "train/b/1.png", "train/b/2.png", "test/a/1.png", "test/b/1.png", "test/b/2.png")
+	harm := func(names ...string) {
+		for _, name := range names {
+			putFile(t, filepath.Join(root, filepath.FromSlash(name)), []byte("no image"))
+		}
+	}
+	spec := Spec{Name: "folder", Dir: root, Size: 8, SkipUnreadable: true}
+	harm("train/b/1.png", "train/b/2.png", "test/b/2.png")
+	set, err := Open(t.Context(), spec)
+	if err != nil || !slices.Equal(set.Train.Unreadable, []int{0, 2}) || !slices.Equal(set.Test.Unreadable, []int{0, 1}) {
+		t.Errorf("%v: %v and %v unreadable", err, set.Train.Unreadable, set.Test.Unreadable)
+	}
+	harm("test/a/1.png", "test/b/1.png")
+	const want = ": there is no readable image for testing. `ocl data verify` lists what is wrong with each"
+	if _, err := Open(t.Context(), spec); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+
+	root = photos(t, "a/1.png", "a/2.png", "a/3.png", "b/1.png", "b/2.png", "b/3.png")
+	spec.Dir = root
+	harm("a/1.png", "a/2.png", "a/3.png")
+	note := "a fifth of each class is for testing, 1 of 3 images, drawn with data.seed 0 before unreadable images were left out"
+	if set, err = Open(t.Context(), spec); err != nil || !slices.Contains(set.Notes, note) {
+		t.Errorf("%v: notes %q, want %q", err, set.Notes, note)
 	}
 }
 

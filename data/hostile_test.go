@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"ocl/internal/count"
 )
 
 // zeros is a deflate stream of n MiB of zeros that stand after head. A block of a MiB is compressed once and repeated:
@@ -79,15 +81,15 @@ func TestNPZBomb(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	want := fmt.Sprintf("x_train: shape [%d 32 32] needs 16,842,752,000 bytes of memory, but at most %s are allowed", mib<<10, thousands(32*int64(len(b))))
+	want := fmt.Sprintf("x_train: shape [%d 32 32] needs 16,842,752,000 bytes of memory, but at most %s are allowed", mib<<10, count.Number(32*int64(len(b))))
 	if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "without compression, with numpy.savez") {
 		t.Errorf("got %v, want it to say %q and what to do", err, want)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
-		t.Errorf("%s bytes were allocated, want at most 4 MiB", thousands(int64(grown)))
+		t.Errorf("%s bytes were allocated, want at most 4 MiB", count.Number(grown))
 	}
 	if in.read > 1<<20 {
-		t.Errorf("%s bytes of it were read, want at most 1 MiB: the directory and a header", thousands(int64(in.read)))
+		t.Errorf("%s bytes of it were read, want at most 1 MiB: the directory and a header", count.Number(in.read))
 	}
 }
 
@@ -104,7 +106,7 @@ func TestNPZShapeBomb(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
-		t.Errorf("%s bytes were allocated, want at most 4 MiB", thousands(int64(grown)))
+		t.Errorf("%s bytes were allocated, want at most 4 MiB", count.Number(grown))
 	}
 }
 

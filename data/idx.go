@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
+
+	"ocl/internal/count"
 )
 
 // idxSide is the side of the images of MNIST and of all sets in its format.
@@ -67,7 +69,7 @@ func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
 			return nil, err
 		}
 		if n := len(pixels) / (idxSide * idxSide); len(labels) != n {
-			return nil, fmt.Errorf("%s has %d labels for the %d images of %s. %s", shown(half.labels), len(labels), n, shown(half.images), f.again)
+			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(half.labels), count.Of(len(labels), "label"), count.Of(n, "image"), shown(half.images), f.again)
 		}
 		if f.transposed {
 			transpose(pixels)
@@ -150,7 +152,7 @@ func readIDX(r io.Reader, length int64, magic uint32, size int) ([]uint8, error)
 	case n == 0:
 		return nil, errors.New("the file has no record")
 	case bytes > holds:
-		return nil, fmt.Errorf("the header says %s records, more than a file of %s bytes can have", thousands(n), thousands(length))
+		return nil, fmt.Errorf("the header says %s, more than a file of %s can have", count.Of(n, "record"), count.Of(length, "byte"))
 	}
 	records := make([]uint8, bytes)
 	if got, err := io.ReadFull(in, records); err != nil {
@@ -158,7 +160,7 @@ func readIDX(r io.Reader, length int64, magic uint32, size int) ([]uint8, error)
 	}
 	switch _, err := in.ReadByte(); {
 	case err == nil:
-		return nil, fmt.Errorf("the file has bytes after its %d records", n)
+		return nil, fmt.Errorf("the file has bytes after its %s", count.Of(n, "record"))
 	case !errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("the file is damaged (%w)", err)
 	}

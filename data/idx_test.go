@@ -209,7 +209,7 @@ func TestIDXFaults(t *testing.T) {
 		want string
 		harm func(files)
 	}{
-		"missing":      {"t10k-images-idx3-ubyte.gz is missing in the folder .", func(f files) { delete(f, "t10k-images-idx3-ubyte") }},
+		"missing":      {"t10k-images-idx3-ubyte.gz is missing. Get", func(f files) { delete(f, "t10k-images-idx3-ubyte") }},
 		"none":         {"train-images-idx3-ubyte.gz is not here. The folder holds nothing", func(f files) { clear(f) }},
 		"zero-byte":    {images + ": the file is empty", func(f files) { f[images] = nil }},
 		"header":       {"the header cannot be read", func(f files) { f[images] = f[images][:15] }},
@@ -277,6 +277,14 @@ func TestIDXForbidden(t *testing.T) {
 	}
 }
 
+// TestIDXHasNoFiles: no image can be left out where none is a file.
+func TestIDXHasNoFiles(t *testing.T) {
+	_, err := Open(t.Context(), Spec{Name: "mnist", Dir: t.TempDir(), SkipUnreadable: true})
+	if err == nil || !strings.Contains(err.Error(), "data.unreadable: mnist is not made of image files") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestRealMNIST reads the official files, whose first labels and numbers of images are known.
 func TestRealMNIST(t *testing.T) {
 	dir := os.Getenv("OCL_DATA")
@@ -287,6 +295,9 @@ func TestRealMNIST(t *testing.T) {
 	if set.Train.Len() != 60000 || set.Test.Len() != 10000 || !slices.Equal(set.Train.Y[:10], []int32{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}) ||
 		!slices.Equal(set.Test.Y[:5], []int32{7, 2, 1, 0, 4}) {
 		t.Errorf("%d and %d images, labels %v and %v", set.Train.Len(), set.Test.Len(), set.Train.Y[:10], set.Test.Y[:5])
+	}
+	if !slices.Contains(mnistInfo.KnownDigests, set.Digest) {
+		t.Errorf("digest %s, want that of the official files", set.Digest)
 	}
 	sum := 0
 	for _, v := range pixelsOf(set.Train) {

@@ -7,6 +7,7 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
 
 // listing is a data set of image files before any of them is decoded.
@@ -14,6 +15,8 @@ type listing struct {
 	set      *Set // all but the two halves and the digest
 	pictures pictures
 	entries  []entry // one for each file of pictures
+	divided  bool    // the test half is a fifth of each class, drawn with seed
+	seed     uint64
 }
 
 // entry says of an image file what it shows and where it belongs.
@@ -47,7 +50,8 @@ func (l *listing) add(files []string, e entry) {
 // testShare is the share of the images that are for testing where the files have no test half.
 const testShare = 0.2
 
-// divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed.
+// divide makes a test half: a fifth of each class, or of each class in each task, drawn with the data seed. It is drawn of
+// all files, so that a file that becomes unreadable changes the place of no other.
 func (l *listing) divide(seed uint64) error {
 	type group struct{ task, label int32 }
 	number := map[group]int32{}
@@ -67,7 +71,7 @@ func (l *listing) divide(seed uint64) error {
 	for _, i := range test {
 		l.entries[i].test = true
 	}
-	l.set.Notes = append(l.set.Notes, fmt.Sprintf("a fifth of each class is for testing, %d of %d images, drawn with data.seed %d", len(test), len(groups), seed))
+	l.divided, l.seed = true, seed
 	return nil
 }
 
@@ -95,31 +99,58 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 	}
 	train, test := half{}, half{}
 	for i, e := range l.entries {
-		if without[i] {
-			continue
-		}
 		into := &train
 		if e.test {
 			into = &test
 		}
+		if without[i] {
+			into.leaveOut(e, set.Classes)
+			continue
+		}
 		into.add(int32(i), e)
 	}
 	set.Train, set.Test = train.split(images, set), test.split(images, set)
-	switch {
-	case set.Train.Len() == 0:
-		return nil, fmt.Errorf("%s: there is no image for training. %s", shown(l.pictures.root), wantImages)
-	case set.Test.Len() == 0:
-		return nil, fmt.Errorf("%s: there is no image for testing. %s", shown(l.pictures.root), wantImages)
+	if l.divided {
+		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))
+	}
+	for _, half := range []struct {
+		of   *Split
+		what string
+	}{{&set.Train, "training"}, {&set.Test, "testing"}} {
+		switch {
+		case half.of.Len() > 0:
+		case half.of.Unreadable != nil:
+			return nil, fmt.Errorf("%s: there is no readable image for %s. `ocl data verify` lists what is wrong with each", shown(l.pictures.root), half.what)
+		default:
+			return nil, fmt.Errorf("%s: there is no image for %s. Check --data-dir; `ocl data info NAME` describes the files", shown(l.pictures.root), half.what)
+		}
 	}
 	return set, nil
 }
 
-const wantImages = "Check --data-dir; `ocl data info NAME` describes the files"
+// divisionNote says how the test half was drawn, and how many images there really are.
+func (l *listing) divisionNote(dropped int) string {
+	test := l.set.Test.Len()
+	text := fmt.Sprintf("a fifth of each class is for testing, %d of %s, drawn with data.seed %d", test, count.Of(l.set.Train.Len()+test, "image"), l.seed)
+	if dropped > 0 {
+		text += " before unreadable images were left out"
+	}
+	return text
+}
 
 // half is what a half of a set is made of.
 type half struct {
 	at                   []int32
 	label, domain, tasks []int32
+	unreadable           []int // of each class; nil is none
+}
+
+// leaveOut counts an image that cannot be read.
+func (h *half) leaveOut(e entry, classes int) {
+	if h.unreadable == nil {
+		h.unreadable = make([]int, classes)
+	}
+	h.unreadable[e.label]++
 }
 
 func (h *half) add(i int32, e entry) {
@@ -129,7 +160,7 @@ func (h *half) add(i int32, e entry) {
 
 // split is the half with those of its columns that the set has.
 func (h *half) split(images Images, set *Set) Split {
-	s := Split{Images: taken(images, h.at), Y: h.label}
+	s := Split{Images: taken(images, h.at), Y: h.label, Unreadable: h.unreadable}
 	if len(set.Domains) > 0 {
 		s.Domain = h.domain
 	}

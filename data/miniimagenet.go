@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
 
 var miniImageNetInfo = Info{
@@ -28,11 +29,13 @@ var miniImageNetInfo = Info{
 	Citation: "Oriol Vinyals, Charles Blundell, Timothy Lillicrap, Koray Kavukcuoglu, Daan Wierstra. Matching Networks for One " +
 		"Shot Learning. NeurIPS 2016. Lists: Sachin Ravi, Hugo Larochelle. Optimization as a Model for Few-Shot Learning. ICLR 2017.",
 	Example: "ocl run --data mini-imagenet --data-dir mini-imagenet --tasks 20 --memory 5000",
+	fit:     miniFit,
 	list:    listMiniImageNet,
 }
 
 const (
 	miniSide   = 84
+	miniFit    = picture.Stretch
 	miniFolder = "mini-imagenet" // also the name of the data set
 	miniImages = "images"
 	miniNames  = "class_names.tsv"
@@ -156,7 +159,7 @@ func (f miniFormat) listing(root string, c classed, seed uint64) (*listing, erro
 		return nil, err
 	}
 	if perClass < f.perClass {
-		set.Notes = append(set.Notes, fmt.Sprintf("a part: %d of %d images of each class", perClass, f.perClass))
+		set.Notes = append(set.Notes, fmt.Sprintf("a part: %d of %s of each class", perClass, count.Of(f.perClass, "image")))
 	}
 	_, test := divide(c.labels, set.Classes, float64(f.test)/float64(f.perClass), seed)
 	entries := make([]entry, len(c.labels))
@@ -168,7 +171,7 @@ func (f miniFormat) listing(root string, c classed, seed uint64) (*listing, erro
 	}
 	return &listing{
 		set:      set,
-		pictures: pictures{set: set.Name, root: root, files: c.files, side: miniSide, fit: picture.Stretch},
+		pictures: pictures{set: set.Name, root: root, files: c.files, side: miniSide, fit: miniFit},
 		entries:  entries,
 	}, nil
 }
@@ -181,7 +184,7 @@ func (f miniFormat) count(c classed) (int, error) {
 		counts[y]++
 	}
 	if len(counts) != f.classes() {
-		return 0, fmt.Errorf("there are images of %d classes instead of %d. Get the missing images, or remove those that are too many", len(counts), f.classes())
+		return 0, fmt.Errorf("there are images of %s instead of %d. Get the missing images, or remove those that are too many", count.Of(len(counts), "class"), f.classes())
 	}
 	fewest := (f.perClass + 2*f.test - 1) / (2 * f.test)
 	want := slices.Max(counts)
@@ -190,8 +193,8 @@ func (f miniFormat) count(c classed) (int, error) {
 	}
 	for k, n := range counts {
 		if n != want {
-			return 0, fmt.Errorf("class %s has %d images instead of %d. Get its images again; a part of the data set has equally many of each class, %d or more",
-				shown(c.ids[k]), n, want, fewest)
+			return 0, fmt.Errorf("class %s has %s instead of %d. Get its images again; a part of the data set has equally many of each class, %d or more",
+				shown(c.ids[k]), count.Of(n, "image"), want, fewest)
 		}
 	}
 	return want, nil

@@ -15,7 +15,7 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/pickle"
-	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
 
 // maxListBytes is the largest list that is read; the longest of the published ones has 1.2 MB.
@@ -98,7 +98,7 @@ func (c *classed) add(files, ids []string, classes int) error {
 	}
 	c.files = append(c.files, files...)
 	if n := len(c.ids) - earlier; n != classes {
-		return fmt.Errorf("it has %d classes instead of %d. Get it again", n, classes)
+		return fmt.Errorf("it has %s instead of %d. Get it again", count.Of(n, "class"), classes)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 			return classed{}, fmt.Errorf("%s: %w. Make it a folder of images", e.Name(), cause(err))
 		}
 		for _, file := range inside {
-			if slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(file.Name()))) {
+			if IsPicture(file.Name()) {
 				c.files = append(c.files, path.Join(e.Name(), file.Name()))
 				c.labels = append(c.labels, int32(len(c.ids)))
 			}
@@ -241,7 +241,7 @@ func readSmall(name string, most int64) ([]byte, error) {
 		return nil, cause(err)
 	}
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("the file has more than %s bytes", thousands(most))
+		return nil, fmt.Errorf("the file has more than %s", count.Of(most, "byte"))
 	}
 	return text, nil
 }

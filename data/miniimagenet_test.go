@@ -305,7 +305,7 @@ func TestMiniImageNetFaults(t *testing.T) {
 		{"a class too large", miniLists, func(f map[string][]byte) {
 			f["test.csv"] = append(f["test.csv"], "x.jpg,n00000002\n"...)
 		}, "class n00000002 has 4 images instead of 3"},
-		{"images are missing", miniLists, func(f map[string][]byte) { delete(f, "images/"+miniFile(2)) }, "1 files cannot be read: images/" + miniFile(2)},
+		{"images are missing", miniLists, func(f map[string][]byte) { delete(f, "images/"+miniFile(2)) }, "cannot read 1 file: images/" + miniFile(2)},
 		{"an empty image", miniLists, func(f map[string][]byte) { f["images/"+miniFile(2)] = nil }, "the file is empty"},
 		{"an image cut off", miniLists, func(f map[string][]byte) { f["images/"+miniFile(2)] = f["images/"+miniFile(2)][:120] }, "images/" + miniFile(2) + ": the PNG image is damaged"},
 		{"a pickle is missing", pickled, func(f map[string][]byte) { delete(f, smallMini.pickle(2)) }, "mini-imagenet-cache-test.pkl: no such file"},
@@ -324,7 +324,7 @@ func TestMiniImageNetFaults(t *testing.T) {
 					delete(f, miniIDs[i/3]+"/"+miniFile(i))
 				}
 			}
-		}, "class n00000001 has 1 images instead of 3"},
+		}, "class n00000001 has 1 image instead of 3"},
 		{"a file in place of a folder", miniFolders, func(f map[string][]byte) { f["n00000009"] = []byte("x") }, "n00000009: "},
 		{"names", pickled, func(f map[string][]byte) { f[miniNames] = []byte("x\n") }, "class_names.tsv: line 1 is"},
 	} {

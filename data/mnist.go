@@ -34,6 +34,7 @@ var mnistInfo = Info{
 		"Recognition. Proceedings of the IEEE, 1998.",
 	Example: "ocl run --data mnist --data-dir mnist --network mlp",
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
+	KnownDigests: []string{"sha256:2b0e15a43c595fc4f53a27c471776c465aa7ce6a03b75d696f8ad35f5caca830"},
 	open: func(_ context.Context, spec Spec) (*Set, error) {
 		return openIDX(spec, "mnist", "MNIST", digits("0123456789"))
 	},
@@ -112,7 +113,11 @@ func (f idxFormat) openFirst(fsys fs.FS, folders []string, most int64) (*Set, er
 			return f.read(fsys, files, most)
 		case 4:
 		default:
-			return nil, fmt.Errorf("%s is missing in the folder %s. %s", strings.Join(missing, ", "), folder, f.again)
+			in := ""
+			if folder != "." {
+				in = " in the folder " + folder
+			}
+			return nil, fmt.Errorf("%s is missing%s. %s", strings.Join(missing, ", "), in, f.again)
 		}
 	}
 	return nil, errNotHere

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ocl/internal/count"
 )
 
 var npzInfo = Info{
@@ -129,9 +131,9 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 	// Images are a byte each pixel, labels four bytes; the other half that was read counts too.
 	need := int64(n)*int64(c*h*w) + 4*int64(n) + int64(set.Train.Len())*int64(c*h*w+4)
 	if limit := npzLimit(size); need > limit {
-		return fmt.Errorf("%s: shape %v needs %s bytes of memory, but at most %s are allowed for a file of %s bytes. If the images are right, "+
+		return fmt.Errorf("%s: shape %v needs %s of memory, but at most %s are allowed for a file of %s. If the images are right, "+
 			"write the file without compression, with numpy.savez",
-			x.name, x.shape, thousands(need), thousands(limit), thousands(size))
+			x.name, x.shape, count.Of(need, "byte"), count.Number(limit), count.Of(size, "byte"))
 	}
 	images := newBlock(n, c*h*w)
 	split.Images = images
@@ -147,7 +149,7 @@ func readNPZSplit(set *Set, split *Split, archive *zip.Reader, half string, size
 		return fmt.Errorf("%s has shape %v. Use [N], one label per image", y.name, y.shape)
 	}
 	if y.shape[0] != n {
-		return fmt.Errorf("%s has %d labels for %d images. Use one label per image", y.name, y.shape[0], n)
+		return fmt.Errorf("%s has %s for %s. Use one label per image", y.name, count.Of(y.shape[0], "label"), count.Of(n, "image"))
 	}
 	split.Y = make([]int32, n)
 	return y.integers(split.Y)
@@ -212,8 +214,8 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
 	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
 	if packed > uint64(size) || whole > 1032*packed+1032 || whole > maxNPZBytes {
-		return nil, fmt.Errorf("%s: an entry of %d bytes in a file of %d cannot hold %d bytes, as it states. The file is damaged; "+
-			"write it again", name, packed, size, whole)
+		return nil, fmt.Errorf("%s: an entry of %s in a file of %d cannot hold %s, as it states. The file is damaged; "+
+			"write it again", name, count.Of(packed, "byte"), size, count.Of(whole, "byte"))
 	}
 	r, err := entry.Open()
 	if err != nil {

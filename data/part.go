@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ocl/internal/count"
 	"ocl/internal/rng"
 )
 
@@ -24,7 +25,7 @@ func (s *Set) reduce(spec Spec) {
 			continue
 		}
 		*half.split = half.split.take(at)
-		s.Notes = append(s.Notes, fmt.Sprintf("a part: %d of %d images of the %s half, at most %d of each class", len(at), before, half.name, half.perClass))
+		s.Notes = append(s.Notes, fmt.Sprintf("a part: %d of %s of the %s half, at most %d of each class", len(at), count.Of(before, "image"), half.name, half.perClass))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,17 +14,16 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
+	"ocl/internal/count"
 )
-
-// maxPictureBytes is the largest image file that is read. A photograph of 100 megapixels has about 50 MB.
-const maxPictureBytes = 256 << 20
 
 // pictures are the image files of a data set, which are decoded once into a cache file.
 type pictures struct {
 	set    string // the data set's name
 	root   string // folder of the files
 	files  []string
-	lines  []int // line of each file in the list that names them; nil where there is no list
+	list   string // the file that names the files; "" where there is none
+	lines  []int  // line of each file in list; nil where there is none
 	side   int
 	fit    picture.Fit
 	packed *packed // nil where each file is one image
@@ -83,9 +81,21 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 // cached describes the cache file of a key.
 func (p pictures) cached(key string, spec Spec) cache.Spec {
 	return cache.Spec{
-		Name: p.set, Source: p.root, Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
+		Name: p.set, Source: p.source(), Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
 		Skip: spec.SkipUnreadable, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
 	}
+}
+
+// source is where the pictures are found from any folder: their list, or their root.
+func (p pictures) source() string {
+	from := p.root
+	if p.list != "" {
+		from = p.list
+	}
+	if full, err := filepath.Abs(from); err == nil {
+		return full
+	}
+	return from
 }
 
 // place is where file i lies: below the root, or anywhere if a list has an absolute path.
@@ -95,6 +105,12 @@ func (p pictures) place(i int) string {
 		return name
 	}
 	return filepath.Join(p.root, name)
+}
+
+// there says whether the file of image i exists, readable or not.
+func (p pictures) there(i int) bool {
+	_, err := os.Stat(p.place(i))
+	return err == nil
 }
 
 // decode writes image i into dst.
@@ -108,12 +124,9 @@ func (p pictures) decode(i int, dst []uint8) error {
 		return fmt.Errorf("%s: %w", p.name(i), cause(err))
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxPictureBytes+1))
+	text, err := ReadPicture(file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.name(i), cause(err))
-	}
-	if len(text) > maxPictureBytes {
-		return fmt.Errorf("%s: the file has more than %s bytes. Make the image smaller", p.name(i), thousands(maxPictureBytes))
+		return fmt.Errorf("%s: %w", p.name(i), err)
 	}
 	if err := picture.Decode(text, dst, p.side, p.fit); err != nil {
 		return fmt.Errorf("%s: %w", p.name(i), err)
@@ -145,14 +158,14 @@ func (p pictures) key() (string, error) {
 		})
 	}
 	wg.Wait()
-	if err := firstOf(errs, p.root); err != nil {
+	if err := p.firstOf(errs); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s %d %d %s\n", p.set, p.side, p.fit, picture.Version) + strings.Join(lines, ""), nil
 }
 
 // firstOf names the first five files that are missing, and how many more.
-func firstOf(errs []error, root string) error {
+func (p pictures) firstOf(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
 		return nil
@@ -165,7 +178,11 @@ func firstOf(errs []error, root string) error {
 	if n := len(errs) - 5; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return fmt.Errorf("%s: %d files cannot be read: %s%s. Get these files again, or correct the list that names them", shown(root), len(errs), strings.Join(words, "; "), more)
+	where, remedy := p.root, "Get what is missing again"
+	if p.list != "" {
+		where, remedy = p.list, remedy+", or correct the list"
+	}
+	return fmt.Errorf("%s: cannot read %s: %s%s. %s", shown(where), count.Of(len(errs), "file"), strings.Join(words, "; "), more, remedy)
 }
 
 // droppedNote says which images were left out.
@@ -178,5 +195,5 @@ func droppedNote(dropped []cache.Fault) string {
 	if n := len(dropped) - 3; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
-	return fmt.Sprintf("%d images that cannot be read are left out: %s%s", len(dropped), strings.Join(words, "; "), more)
+	return fmt.Sprintf("%s left out: %s%s", count.Of(len(dropped), "unreadable image"), strings.Join(words, "; "), more)
 }

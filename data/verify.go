@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/cache"
+	"ocl/internal/count"
 )
 
 // Report is what [Verify] has found.
@@ -22,7 +23,8 @@ type Report struct {
 
 // Verify checks all files and images of the data set that spec names, whatever part of it spec asks for, and reports all
 // faults that it can find and not only the first. Image files are decoded anew, without their cache; a cache that exists
-// is then held against them. Other data sets are read as [Open] does, which checks all of them.
+// is then held against them. Other data sets are read as [Open] does, which checks all of them. With SkipUnreadable a file
+// that is there and cannot be read is a note, and the digest is that of the others.
 //
 // Counts and images decide: a digest that is not known is a note. The error is not about the data: spec names no data set,
 // or ctx has ended.
@@ -31,6 +33,7 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	spec = spec.located()
 	spec.TrainPerClass, spec.TestPerClass, spec.Channels = 0, 0, 0
 	if err := info.check(spec); err != nil {
 		return Report{}, fmt.Errorf("data: %s: %w", spec.Name, err)
@@ -78,7 +81,7 @@ func (r *Report) hold(info Info, set *Set) {
 		has, want int
 	}{{"training", set.Train.Len(), info.Train}, {"test", set.Test.Len(), info.Test}} {
 		if half.want > 0 && half.has != half.want && !set.Incomplete {
-			r.fault(fmt.Errorf("the %s half has %s images instead of %s. Get the files again", half.name, thousands(int64(half.has)), thousands(int64(half.want))))
+			r.fault(fmt.Errorf("the %s half has %s instead of %s. Get the files again", half.name, count.Of(half.has, "image"), count.Number(half.want)))
 		}
 	}
 	var err error
@@ -89,7 +92,12 @@ func (r *Report) hold(info Info, set *Set) {
 	switch {
 	case slices.Contains(info.KnownDigests, r.Digest):
 		r.note("the digest is that of the official files")
-	case len(info.KnownDigests) > 0:
+	case len(info.KnownDigests) == 0 && (info.Classes == 0 || info.Draws): // no official files, or several sets of them
+	case len(info.KnownDigests) == 0:
+		r.note("the program knows no digest of the official files, so only counts and images were checked")
+	case info.Size > 0 && set.H != info.Size:
+		r.note("the digest of the official files is known for images of %d pixels only. Leave --size out to compare it", info.Size)
+	default:
 		r.note("the digest is not that of the official files: the images may be theirs in another order, or encoded anew. Streams of them differ from those of the official files")
 	}
 }
@@ -121,13 +129,18 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 		return // ctx has ended
 	}
 	r.Images = n
-	for _, err := range d.errs {
-		if err != nil {
+	var dropped []cache.Fault
+	for i, err := range d.errs {
+		switch {
+		case err == nil:
+		case spec.SkipUnreadable && p.there(i):
+			dropped = append(dropped, cache.Fault{Image: i, Message: err.Error()})
+		default:
 			r.fault(err)
 		}
 	}
 	if len(r.Faults) == 0 {
-		if set, err := l.halved(d, nil); err != nil {
+		if set, err := l.halved(d, dropped); err != nil {
 			r.fault(err)
 		} else {
 			r.hold(info, set)

@@ -122,6 +122,47 @@ func TestVerifyNamesEveryBadPicture(t *testing.T) {
 	}
 }
 
+// With SkipUnreadable a file that cannot be read is a note, and the digest is that of the set without it. A file that is not
+// there stays a fault.
+func TestVerifyLeavesOutBadPictures(t *testing.T) {
+	spec := Spec{Name: "pictures", Dir: withPictures(t), SkipUnreadable: true}
+	bad := filepath.Join(spec.Dir, "1.bmp")
+	if err := os.WriteFile(bad, []byte("GIF89a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Open(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, spec); r.Digest != set.Digest || r.Images != 6 || !r.hasNote("1 unreadable image left out: 1.bmp") {
+		t.Errorf("%d images, digest %s, want 6 and %s; notes %q", r.Images, r.Digest, set.Digest, r.Notes)
+	}
+	if err := os.Remove(bad); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, spec, "1.bmp: ")
+}
+
+// A note says of published files whether their digest is the official one, as far as this can be known.
+func TestVerifyTellsOfTheDigest(t *testing.T) {
+	set := tinySet()
+	for _, c := range []struct {
+		info Info
+		want string
+	}{
+		{Info{Classes: 2}, "the program knows no digest of the official files"},
+		{Info{Classes: 2, KnownDigests: []string{digestOf(t, set)}}, "the digest is that of the official files"},
+		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}}, "the digest is not that of the official files"},
+		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}, Size: 99}, "known for images of 99 pixels only. Leave --size out"},
+		{Info{}, ""}, {Info{Classes: 2, Draws: true}, ""},
+	} {
+		r := &Report{}
+		if r.hold(c.info, set); c.want == "" && len(r.Notes) > 0 || c.want != "" && !r.hasNote(c.want) {
+			t.Errorf("notes %q, want %q", r.Notes, c.want)
+		}
+	}
+}
+
 // A cache with a changed pixel is a fault; so is one whose file shows another image than before, with the size and the time
 // that it had. A cache whose header is damaged is a note, as it is made again without asking.
 func TestVerifyHoldsTheCacheAgainstTheFiles(t *testing.T) {

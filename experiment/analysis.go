@@ -22,7 +22,7 @@ func (c *classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 		}
 		all[i].confusion = metric.NewConfusion(info.Classes)
 		if c.byLogits(i) {
-			all[i].logits = metric.NewLogits(metric.Groups(classesOf(info), t, info.Classes))
+			all[i].logits = metric.NewLogits(c.groups(info, t))
 		}
 	}
 	return all
@@ -40,7 +40,7 @@ func (m *measured) take(t int, e *evaluation, info ocl.StreamInfo, c *classifier
 // taskErrors is what an evaluation says of the errors after task t.
 func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *classifiers) result.TaskErrors {
 	tasks := classesOf(info)
-	groups := metric.Groups(tasks, task, len(e.confusion))
+	groups := c.groups(info, task)
 	errors := e.confusion.Errors(groups)
 	t := result.TaskErrors{
 		Task: task, New: errors.New, Old: errors.Old,
@@ -59,6 +59,17 @@ func taskErrors(task int, e *evaluation, info ocl.StreamInfo, c *classifiers) re
 		t.Head = headOf(c.open.Parts().Net, groups)
 	}
 	return t
+}
+
+// groups are those of all classes after task t. Classes that were learned before the stream are old.
+func (c *classifiers) groups(info ocl.StreamInfo, t int) []metric.Group {
+	groups := metric.Groups(classesOf(info), t, info.Classes)
+	for _, k := range c.before {
+		if groups[k] == metric.Unseen {
+			groups[k] = metric.Old
+		}
+	}
+	return groups
 }
 
 // headOf is the mean weight and bias of the head's rows by the group of their class.

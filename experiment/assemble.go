@@ -15,7 +15,7 @@ import (
 type assembly struct {
 	x       *Experiment
 	job     Job
-	on      machinery
+	workers int
 	plan    Plan
 	stream  view
 	learner ocl.Learner
@@ -23,7 +23,8 @@ type assembly struct {
 }
 
 func (r *run) assembly() assembly {
-	return assembly{r.x, r.job, r.on, r.plan, r.stream, r.learner, &r.found}
+	r.countTogether()
+	return assembly{r.x, r.job, r.on.workers, r.plan, r.stream, r.learner, &r.found}
 }
 
 // result assembles what a run leaves, from what was measured so far.
@@ -50,6 +51,9 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 		Evaluations: r.found.evaluations,
 		Outcome:     outcome,
 	}
+	if p := r.x.parent; p != nil {
+		res.Parent = &p.Parent
+	}
 	if res.Method.Options == nil {
 		res.Method.Options = map[string]any{}
 	}
@@ -72,7 +76,7 @@ func (r assembly) provenance() result.Provenance {
 	id := r.job.id
 	return result.Provenance{
 		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution,
-		Workers: r.on.workers, Concurrency: r.on.concurrency, Go: runtime.Version(), Processor: processor(),
+		Workers: r.workers, Concurrency: r.found.together, Go: runtime.Version(), Processor: processor(),
 		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.x.opts.Command, DataDigest: id.data,
 	}
 }
@@ -81,14 +85,16 @@ func (r assembly) streamResult() result.Stream {
 	info := r.stream.Info()
 	s := result.Stream{
 		Name: info.Name, Scenario: string(info.Scenario), Protocol: r.job.Config.Protocol, CommonTest: info.CommonTest,
-		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.x.set.ClassNames,
+		Shape: [3]int{info.Channels, info.Height, info.Width}, Classes: info.Classes, ClassNames: r.x.classNames(),
 		Notes: slices.Clone(r.x.set.Notes),
 	}
-	if text := skippedText(r.stream); text != "" {
-		s.Notes = append(s.Notes, text)
+	for _, text := range []string{r.x.classes.note, skippedText(r.stream)} {
+		if text != "" {
+			s.Notes = append(s.Notes, text)
+		}
 	}
 	for i, t := range info.Tasks {
-		task := result.Task{Index: r.stream.Original(i), Train: t.Train, Test: t.Test}
+		task := result.Task{Index: r.stream.Original(i), Name: r.stream.TaskName(r.stream.Original(i)), Train: t.Train, Test: t.Test}
 		for _, k := range t.Classes {
 			task.Classes = append(task.Classes, int(k))
 		}

@@ -498,6 +498,50 @@ func TestTaskBeginsOnce(t *testing.T) {
 	}
 }
 
+// TestResumedEvaluationIsTold: a run that was stopped in its last evaluation says, when it goes on, which task's it is, what
+// was tested before, and how far it is.
+func TestResumedEvaluationIsTold(t *testing.T) {
+	t.Parallel()
+	c := one("finetune")
+	c.EvalEvery = 50 // one evaluation in the middle of the last task
+	out := filepath.Join(t.TempDir(), "x")
+	ctx, cancel := context.WithCancel(context.Background())
+	at := 0
+	if _, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
+		return Events{StepEnd: func(step int, _ ocl.StepStats) { at = step }, Tested: func(done, _ int) {
+			if at == 60 && done > 100 {
+				cancel()
+			}
+		}}
+	}}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	var plan Plan
+	var tasks, steps []int
+	var tested [][2]int
+	if _, err := Resume(context.Background(), out, Options{Events: func(Job) Events {
+		return Events{
+			Begin:     func(_ Job, _ ocl.StreamInfo, p Plan) { plan = p },
+			TaskBegin: func(task ocl.TaskInfo) { tasks = append(tasks, task.Index) },
+			StepEnd:   func(step int, _ ocl.StepStats) { steps = append(steps, step) },
+			Tested:    func(done, total int) { tested = append(tested, [2]int{done, total}) },
+		}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if !plan.Evaluating || plan.Kept || plan.StepsDone != 60 || plan.TestsDone+200 != plan.TestSamples || plan.TestsDone != 40+80+120+160+200 {
+		t.Errorf("%+v, want a run that tests 200 of its samples", plan)
+	}
+	if want := [][2]int{{0, 200}, {40, 200}, {80, 200}, {120, 200}, {160, 200}, {200, 200}}; !slices.Equal(tested, want) || !slices.Equal(tasks, []int{4}) || steps != nil {
+		t.Errorf("tasks %v, steps %v, tested %v", tasks, steps, tested)
+	}
+	if _, err := Resume(context.Background(), out, Options{Events: func(Job) Events {
+		return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { plan = p }}
+	}}); err != nil || !plan.Kept || plan.Evaluating {
+		t.Errorf("%+v, %v, want a run that is kept", plan, err)
+	}
+}
+
 // What an observer does with what it is shown changes no result.
 func TestObserversChangeNothing(t *testing.T) {
 	t.Parallel()

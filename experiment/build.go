@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"fmt"
+
 	"ocl"
 	"ocl/config"
 	"ocl/data"
@@ -18,8 +20,9 @@ type view interface {
 	ocl.Seeker
 	Start() int            // the first task that is learned
 	Original(task int) int // its place in the whole stream
-	Batches(task int) int  // that Train delivers
-	Skipped() []int        // tasks of the whole stream that are left out
+	TaskName(original int) string
+	Batches(task int) int // that Train delivers
+	Skipped() []int       // tasks of the whole stream that are left out
 }
 
 // newStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
@@ -94,18 +97,26 @@ func settleStream(set *data.Set, c *config.Config) {
 	}
 }
 
-// newNetwork draws the parameters from the source "network/init" of the seed of initial parameters.
-func newNetwork(info ocl.StreamInfo, c config.Config) (*nn.Network, error) {
+// newNetwork draws the parameters from the source "network/init" of the seed of initial parameters. With a parent of K
+// classes the network is its heir: outputs from K on are drawn from the source "network/grow/K", and the parent has the
+// rest.
+func newNetwork(info ocl.StreamInfo, c config.Config, p *parent) (net *nn.Network, err error) {
 	size := arch.Config{
 		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
 		NF: c.Network.Width, Hidden: c.Network.Hidden,
 		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
 	}
-	src := rng.New(c.InitSeed(), "network/init")
-	if c.Network.Name == networkMLP {
-		return arch.MLP(size, src)
+	source, build := "network/init", arch.ResNet18
+	if p != nil {
+		source = fmt.Sprintf("network/grow/%d", p.Classes)
 	}
-	return arch.ResNet18(size, src)
+	if c.Network.Name == networkMLP {
+		build = arch.MLP
+	}
+	if net, err = build(size, rng.New(c.InitSeed(), source)); err == nil && p != nil {
+		net.Inherit(p.Classes)
+	}
+	return net, err
 }
 
 func newLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config.Config) (ocl.Learner, error) {

@@ -20,6 +20,7 @@ type classifiers struct {
 	open   learner.Open  // nil where the learner shows nothing but its predictions
 	ncm    *learner.NCM  // nil where it is not wanted
 	plain  bool          // without error analysis
+	before []int         // classes learned before the stream, rising
 }
 
 // newClassifiers refuses class means for a learner without a memory.

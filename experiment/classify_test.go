@@ -106,9 +106,9 @@ func TestClassifierFaults(t *testing.T) {
 		want                 string
 	}{
 		{[]string{"head", "ncm"}, []string{"er", "finetune", "lwf"}, "config: classifiers: ncm needs stored samples, but there are none with finetune, lwf"},
-		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers: unknown value "nmc". Did you mean ncm?`},
-		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers: ncm is listed twice"},
-		{nil, []string{"er"}, "config: classifiers: the list is empty"},
+		{[]string{"head", "nmc"}, []string{"er"}, `config: classifiers (--classifiers): unknown value "nmc". Did you mean ncm?`},
+		{[]string{"ncm", "ncm"}, []string{"er"}, "config: classifiers (--classifiers): ncm is listed twice"},
+		{nil, []string{"er"}, "config: classifiers (--classifiers): the list is empty"},
 	} {
 		c := tiny()
 		c.Classifiers, c.Methods = tt.classifiers, tt.methods

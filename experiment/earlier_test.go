@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -79,9 +78,6 @@ func TestEarlierCheckpointsAreContinued(t *testing.T) {
 				copyFile(t, filepath.Join(folder, fmt.Sprintf("step-%d.ckpt", e.step)), file)
 			}
 			checkWrittenAgain(t, c, file)
-			if runtime.GOARCH != "amd64" {
-				return // plain Go fuses products and sums on other processors
-			}
 			if err := os.RemoveAll(folder); err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +145,7 @@ func checkWrittenAgain(t *testing.T, c config.Config, file string) {
 		t.Fatal(err)
 	}
 	x := mustOpen(t, c, Options{})
-	r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, concurrency: 1}}
+	r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
 	if err := r.build(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +159,11 @@ func checkWrittenAgain(t *testing.T, c config.Config, file string) {
 	if err := r.encode(again.Encoder()); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(read.Names(), again.Names()); d != "" {
+	want := read.Names()
+	if !slices.Contains(want, shownSection) { // the first files lack what the numbers do not depend on
+		want = append(want, shownSection)
+	}
+	if d := cmp.Diff(want, again.Names()); d != "" {
 		t.Errorf("sections differ: %s", d)
 	}
 	for _, name := range read.Names() {

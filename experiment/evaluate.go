@@ -31,14 +31,17 @@ type evaluator struct {
 	stream      ocl.Stream
 	learner     ocl.Learner
 	classifiers classifiers
-	between     classifiers // of evaluations in the middle of a task: the first classifier alone
+	between     classifiers           // of evaluations in the middle of a task: the first classifier alone
+	tested      func(done, total int) // hears of the samples of the evaluation under way; nil is nobody
 }
 
-func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner) (e evaluator, err error) {
+// newEvaluator measures a learner that had learned the classes before.
+func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
 	e.stream, e.learner = st, l
 	if e.classifiers, err = newClassifiers(c.Classifiers, l); err != nil {
 		return e, err
 	}
+	e.classifiers.before = before
 	e.between, err = newClassifiers(c.Classifiers[:1], l)
 	e.between.plain = true
 	return e, err
@@ -54,17 +57,28 @@ func (e *evaluator) prepare(ctx context.Context) error {
 
 // measure tests the classifiers on some test sets, after task t. There is an evaluation for each classifier.
 func (e *evaluator) measure(ctx context.Context, c *classifiers, t int, sets []int) ([]evaluation, error) {
-	found := c.newEvaluations(e.stream.Info(), t)
+	info := e.stream.Info()
+	found, done, total := c.newEvaluations(info, t), 0, 0
 	for _, set := range sets {
-		if err := e.test(ctx, c, set, found); err != nil {
+		total += info.Tasks[set].Test
+	}
+	told := func(n int) {
+		done += n
+		if e.tested != nil {
+			e.tested(done, total)
+		}
+	}
+	told(0)
+	for _, set := range sets {
+		if err := e.test(ctx, c, set, found, told); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// test adds a test set to the evaluations.
-func (e *evaluator) test(ctx context.Context, c *classifiers, set int, found []evaluation) error {
+// test adds a test set to the evaluations. told hears of each batch.
+func (e *evaluator) test(ctx context.Context, c *classifiers, set int, found []evaluation, told func(n int)) error {
 	right, all := make([]int, len(found)), 0
 	for b, err := range e.stream.Test(set) {
 		if err != nil {
@@ -81,6 +95,7 @@ func (e *evaluator) test(ctx context.Context, c *classifiers, set int, found []e
 			right[i] += found[i].add(b.Y, c.labels[i], logits)
 		}
 		all += len(b.Y)
+		told(len(b.Y))
 	}
 	if all == 0 {
 		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
@@ -163,7 +178,7 @@ func nullable(row []float64) []*float64 {
 // evaluate fills a row of the accuracy matrix after the task, if the config wants one.
 func (r *run) evaluate(ctx context.Context) error {
 	info := r.stream.Info()
-	if r.job.Config.Eval == config.EvalFinal && r.at.task < len(info.Tasks)-1 {
+	if !evaluatedAfter(r.job.Config.Eval, r.at.task, len(info.Tasks)) {
 		return nil
 	}
 	if err := r.desk.journal.flush(); err != nil { // the next line may come late

@@ -49,5 +49,5 @@ func ExampleSchema() {
 	// Output:
 	// config: unknown key optimizer.lrate. Did you mean optimizer.lr? `ocl config keys` lists all keys
 	// config: stream.batch: 0 is out of range. Use a whole number from 1 to 100000 (--batch)
-	// config: protocol: unknown value "surveys". Did you mean survey?
+	// config: protocol (--protocol): unknown value "surveys". Did you mean survey?
 }

@@ -13,6 +13,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/result"
 	"ocl/nn"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	CheckpointEvery int    // seconds; 0 is 60, negative only at task ends
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
+	Init            string // where the first weights lie on this machine; "" is Config.Network.Init
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
@@ -37,7 +39,8 @@ type Options struct {
 	// Progress hears of long work before the first run begins, such as decoding images into a cache; nil is nobody.
 	Progress func(what string, done, total int)
 
-	hooks hooks
+	resumed bool // runs that have a checkpoint do not need their first weights
+	hooks   hooks
 }
 
 // hooks are for tests.
@@ -55,10 +58,11 @@ type Events struct {
 	TaskBegin    func(ocl.TaskInfo)
 	StepEnd      func(step int, s ocl.StepStats)
 	Working      func(done, total int) // long work in one piece; only of learners that tell
+	Tested       func(done, total int) // samples of the evaluation under way, 0 of them when it begins
 	Evaluated    func(Evaluated)
-	Checkpointed func(path string) // the file is safe on the disk
-	End          func(Job, error)
-	Note         func(text string) // something worth saying aloud: a damaged checkpoint was skipped, …
+	Checkpointed func(path string)                // the file is safe on the disk
+	End          func(Job, *result.Result, error) // the result is nil if there is none
+	Note         func(text string)                // something worth saying aloud: a damaged checkpoint was skipped, …
 }
 
 // Evaluated is what an evaluation found.
@@ -78,7 +82,11 @@ type Experiment struct {
 	jobs    []Job
 	chosen  []Job // what Run runs
 	network facts
+	start   start
+	parent  *parent // nil without
+	classes union   // of the parent and the data; without a parent nobody asks
 	notes   []string
+	crowd   crowd
 
 	setup sync.Mutex
 	ready bool // the folder is set up
@@ -91,54 +99,77 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	if o.DataDir != "" {
 		c.Data.Dir = o.DataDir
 	}
-	if err := check(c, o); err != nil {
+	if o.Init != "" {
+		c.Network.Init = o.Init
+	}
+	c, p, err := check(c, o)
+	if err != nil {
 		return nil, err
 	}
 	set, err := OpenData(ctx, c, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	return plan(c, o, set)
+	return plan(c, o, set, p)
 }
 
 // OpenData opens the data of a config.
 func OpenData(ctx context.Context, c config.Config, progress func(what string, done, total int)) (*data.Set, error) {
-	return data.Open(ctx, data.Spec{
+	spec := DataSpec(c)
+	spec.Progress = progress
+	return data.Open(ctx, spec)
+}
+
+// DataSpec is what a config says of its data, as package data takes it.
+func DataSpec(c config.Config) data.Spec {
+	return data.Spec{
 		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
 		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
-		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, Progress: progress,
-	})
+		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip,
+	}
 }
 
 // With is another experiment over the data that x has opened. Its config has the same keys of data.
 func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
+	c, p, err := check(c, o)
+	if err != nil {
+		return nil, err
+	}
 	if c.Data != x.config.Data {
 		return nil, errors.New("experiment: the config names other data than those that are open. Use Open for it")
 	}
-	if err := check(c, o); err != nil {
-		return nil, err
-	}
-	return plan(c, o, x.set)
+	return plan(c, o, x.set, p)
 }
 
-func check(c config.Config, o Options) error {
+// check checks a config by itself and opens the parent that it names, whose choices it fills in.
+func check(c config.Config, o Options) (config.Config, *parent, error) {
 	if err := Schema().Validate(c); err != nil {
-		return err
+		return c, nil, err
 	}
 	if o.Workers < 0 || o.Concurrency < 0 {
-		return fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice", o.Workers, o.Concurrency)
+		return c, nil, fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice", o.Workers, o.Concurrency)
 	}
-	return nil
+	p, err := openParent(c.Parent)
+	if err != nil {
+		return c, nil, fmt.Errorf("experiment: %w", err)
+	}
+	if p != nil {
+		c = p.settle(c)
+	}
+	return c, p, nil
 }
 
 // plan lists the jobs of a config that is valid by itself.
-func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, notes: slices.Clone(set.Notes)}
+func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, error) {
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes)}
 	settleStream(set, &x.config)
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
 	x.notes = append(x.notes, gaps(set)...)
+	if err := x.unite(); err != nil {
+		return nil, unfit{fmt.Errorf("experiment: %w", err)}
+	}
 	examined := map[string]bool{} // methods with their tricks; the seed makes no difference
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
@@ -150,14 +181,48 @@ func plan(c config.Config, o Options, set *data.Set) (*Experiment, error) {
 				return nil, unfit{err}
 			}
 		}
-		j.Config.Eval, j.Config.Engine = x.config.Eval, x.network.engine
+		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network.engine, x.config.Network.InitDigest
 		j.id = x.identify(j)
 		j.Key = j.id.key()
 		x.jobs = append(x.jobs, j)
 	}
+	if p != nil {
+		if err := p.fits(x.jobs, set); err != nil {
+			return nil, unfit{fmt.Errorf("experiment: %w", err)}
+		}
+	}
 	nameFolders(x.jobs)
 	x.chosen = x.jobs
 	return x, nil
+}
+
+// unite finds the classes of the data among those of the parent, if there is one.
+func (x *Experiment) unite() (err error) {
+	if x.parent == nil {
+		return nil
+	}
+	x.notes = append(x.notes, x.parent.notes...)
+	if x.classes, err = unite(x.parent.known, x.set); err == nil && x.classes.note != "" {
+		x.notes = append(x.notes, x.classes.note)
+	}
+	return err
+}
+
+// classNames are the names of all labels; nil is none.
+func (x *Experiment) classNames() []string {
+	if x.parent != nil {
+		return x.classes.names
+	}
+	return x.set.ClassNames
+}
+
+// newStream is the stream of a run, with the labels that its learner knows.
+func (x *Experiment) newStream(c config.Config) (view, error) {
+	v, err := newStream(x.set, c)
+	if err == nil && x.parent != nil {
+		v = x.classes.join(v)
+	}
+	return v, err
 }
 
 // chooseEngine chooses the engine: that of the environment, else that of the config, else the fastest of this machine.
@@ -210,7 +275,7 @@ func (unfit) Is(target error) bool { return target == ErrUnfit }
 // examine builds the stream of a job and drops it, to find what does not fit together. The first call also sets what to
 // evaluate and the facts of the network.
 func (x *Experiment) examine(j Job) error {
-	st, err := newStream(x.set, j.Config)
+	st, err := x.newStream(j.Config)
 	if err != nil {
 		return err
 	}
@@ -227,7 +292,7 @@ func (x *Experiment) examine(j Job) error {
 	if x.network.params > 0 {
 		return nil
 	}
-	net, err := newNetwork(info, j.Config)
+	net, err := newNetwork(info, j.Config, x.parent)
 	if err != nil {
 		return err
 	}
@@ -235,10 +300,10 @@ func (x *Experiment) examine(j Job) error {
 		engine: config.Engine{Kernel: net.KernelName(), Convolution: net.ConvolutionName()},
 		flops:  net.FLOPs(), params: len(net.Params()),
 	}
-	return nil
+	return x.readStart(net)
 }
 
-// skippedText names the tasks that are left out because images are absent; "" is none.
+// skippedText names the tasks that are left out because images are absent or cannot be read; "" is none.
 func skippedText(st view) string {
 	skipped := st.Skipped()
 	if len(skipped) == 0 {
@@ -247,8 +312,11 @@ func skippedText(st view) string {
 	words := make([]string, len(skipped))
 	for i, t := range skipped {
 		words[i] = fmt.Sprintf("task %d", t+1)
+		if name := st.TaskName(t); name != "" {
+			words[i] += " (" + name + ")"
+		}
 	}
-	return fmt.Sprintf("left out, as their images are absent: %s", strings.Join(words, ", "))
+	return fmt.Sprintf("left out, as images are absent or cannot be read: %s; the other tasks keep their numbers", strings.Join(words, ", "))
 }
 
 // defaultEval is what is tested after each task if the config does not say.

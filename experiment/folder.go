@@ -99,6 +99,9 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
+	if err := x.sparesParent(); err != nil {
+		return false, err
+	}
 	if x.opts.Force {
 		return false, nil
 	}
@@ -220,6 +223,21 @@ func madeIn(folder string) (t trace) {
 		}
 	}
 	return t
+}
+
+// sparesParent refuses a folder that is that of the parent or has it below: the run needs it when it is resumed.
+func (x *Experiment) sparesParent() error {
+	if x.parent == nil {
+		return nil
+	}
+	out, err := filepath.Abs(x.opts.Out)
+	if err != nil {
+		return fmt.Errorf("experiment: %w. Choose another --out", err)
+	}
+	if below, err := filepath.Rel(out, x.parent.folder); err == nil && filepath.IsLocal(below) {
+		return fmt.Errorf("experiment: %s: the folder has the run that is learned on, %s. Choose another --out", x.opts.Out, x.parent.folder)
+	}
+	return nil
 }
 
 // onlyOurs tells whether a folder without config may be used: it has only lock files and a config that a crash left

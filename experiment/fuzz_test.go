@@ -106,3 +106,28 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 	})
 }
+
+// FuzzShown changes what a checkpoint says of its images and classes. Whatever it says, no learner of impossible size is
+// made, and classes lie where their names do.
+func FuzzShown(f *testing.F) {
+	good := []byte(`{"shape":[3,8,8],"classes":3,"class_names":["a","b","c"],"task_classes":[[2,0],[1]]}`)
+	for _, changes := range [][]byte{{}, {0, 1, 2}, {3, 0, 9, 4}, {7, 7, 7}, {1, 200, 3, 90}} {
+		f.Add(changes)
+	}
+	f.Fuzz(func(t *testing.T, changes []byte) {
+		c := checkpoint.NewContainer()
+		c.Encoder().Bytes(shownSection, fuzztest.JSON(good, fuzztest.Of(changes)))
+		s, err := readShown(t.TempDir(), c.Decoder())
+		if err != nil {
+			return
+		}
+		if n := len(s.ClassNames); n != 0 && n != s.Classes || min(s.Shape[0], s.Shape[1], s.Shape[2], s.Classes) < 1 {
+			t.Fatalf("%+v is accepted", s)
+		}
+		for _, k := range s.Learned {
+			if k < 0 || k >= s.Classes {
+				t.Fatalf("class %d of %d is accepted", k, s.Classes)
+			}
+		}
+	})
+}

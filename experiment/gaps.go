@@ -12,39 +12,60 @@ import (
 const mostNamed = 5
 
 // gaps says which classes lack test images, whose accuracy is in no mean, and which lack training images, whose test
-// images are always wrong. A person may expect neither.
+// images are always wrong. A person may expect neither. It tells classes whose files are there and cannot be read from
+// those that have none.
 func gaps(set *data.Set) (notes []string) {
 	trained, tested := occurring(set.Train.Y, set.Classes), occurring(set.Test.Y, set.Classes)
-	var untested, untrained, absent []string
-	for k := range set.Classes {
-		name := set.ClassName(k)
-		if set.ClassNames != nil {
-			name = fmt.Sprintf("%.40q", name)
-		}
-		switch {
-		case !trained[k] && !tested[k]:
-			absent = append(absent, name)
-		case !tested[k]:
-			untested = append(untested, name)
-		case !trained[k]:
-			untrained = append(untrained, name)
-		}
-	}
+	untrained, untested := unreadable(set.Train, set.Classes), unreadable(set.Test, set.Classes)
 	for _, g := range []struct {
-		names     []string
-		one, many string
+		lacks      func(k int) bool
+		what       string
+		unread     func(k int) bool // the files are there
+		one, those string           // what follows for one class and for more
 	}{
-		{absent, "has no images", "have no images"},
-		{untested, "has no test images, so its accuracy is unknown", "have no test images, so their accuracy is unknown"},
-		{untrained, "has no training images, so its test images are always wrong", "have no training images, so their test images are always wrong"},
+		{func(k int) bool { return !trained[k] && !tested[k] }, "image", func(k int) bool { return untrained[k] || untested[k] }, "", ""},
+		{func(k int) bool { return trained[k] && !tested[k] }, "test image", func(k int) bool { return untested[k] },
+			", so its accuracy is unknown", ", so their accuracy is unknown"},
+		{func(k int) bool { return !trained[k] && tested[k] }, "training image", func(k int) bool { return untrained[k] },
+			", so its test images are always wrong", ", so their test images are always wrong"},
 	} {
-		if n := len(g.names); n == 1 {
-			notes = append(notes, g.names[0]+" "+g.one)
-		} else if n > 1 {
-			notes = append(notes, fmt.Sprintf("%d classes %s: %s", n, g.many, some(g.names)))
+		for _, unread := range []bool{false, true} {
+			var names []string
+			for k := range set.Classes {
+				if g.lacks(k) && g.unread(k) == unread {
+					names = append(names, named(set, k))
+				}
+			}
+			what := g.what + "s"
+			if unread {
+				what = "readable " + g.what
+			}
+			switch n := len(names); {
+			case n == 1:
+				notes = append(notes, fmt.Sprintf("%s has no %s%s", names[0], what, g.one))
+			case n > 1:
+				notes = append(notes, fmt.Sprintf("%d classes have no %s%s: %s", n, what, g.those, some(names)))
+			}
 		}
 	}
 	return notes
+}
+
+// named is class k in a note.
+func named(set *data.Set, k int) string {
+	if set.ClassNames == nil {
+		return set.ClassName(k)
+	}
+	return fmt.Sprintf("%.40q", set.ClassName(k))
+}
+
+// unreadable says of each class whether images of a half are left out because they cannot be read.
+func unreadable(half data.Split, classes int) []bool {
+	found := make([]bool, classes)
+	for k, n := range half.Unreadable {
+		found[k] = n > 0
+	}
+	return found
 }
 
 // occurring says of each class whether it has a label.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ocl/config"
 	"ocl/data"
 )
 
@@ -45,12 +46,56 @@ func TestUntestedClassesAreNoted(t *testing.T) {
 		if !c.named {
 			set.ClassNames = nil
 		}
-		x, err := plan(tiny(), Options{}, set)
+		x, err := plan(tiny(), Options{}, set, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := x.Notes(); !slices.Equal(got, c.want) {
 			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
+// TestTasksLeftOutAreNoted: a note, the plan and the result give a task the number that it has in the whole stream.
+func TestTasksLeftOutAreNoted(t *testing.T) {
+	c := one("finetune")
+	c.Stream.ClassOrder.Name, c.Stream.Tasks = config.OrderGiven, 10
+	set, err := OpenData(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, kept := data.Block{Size: set.ImageLen()}, data.Split{}
+	for i, k := range set.Train.Y {
+		if k/10 == 0 || k/10 == 4 {
+			continue
+		}
+		pixels, err := set.Train.Images.Image(i, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images.Pixels, kept.Y = append(images.Pixels, pixels...), append(kept.Y, k)
+	}
+	kept.Images = images
+	set.Train, set.Incomplete = kept, true
+	x, err := plan(c, Options{}, set, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "left out, as images are absent or cannot be read: task 1, task 5; the other tasks keep their numbers"
+	if notes := x.Notes(); !slices.Contains(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	p, err := x.Plan(x.Jobs()[0])
+	if err != nil || !slices.Equal(p.Tasks, []int{2, 3, 4, 6, 7, 8, 9, 10}) {
+		t.Errorf("tasks %v (%v)", p.Tasks, err)
+	}
+	results, err := x.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, task := range results[0].Stream.Tasks {
+		if task.Index+1 != p.Tasks[i] {
+			t.Errorf("task %d of the result has the index %d, want %d", i, task.Index, p.Tasks[i]-1)
 		}
 	}
 }
@@ -61,6 +106,23 @@ func TestUntrainedClassesAreNoted(t *testing.T) {
 	want := []string{
 		"class 2 has no images", "class 3 has no test images, so its accuracy is unknown",
 		"class 1 has no training images, so its test images are always wrong",
+	}
+	if got := gaps(set); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestUnreadableClassesAreNoted: of a class whose files are there and cannot be read, no note says that it has none.
+func TestUnreadableClassesAreNoted(t *testing.T) {
+	set := &data.Set{
+		Classes: 5,
+		Train:   data.Split{Y: []int32{0, 3}, Unreadable: []int{1, 2, 0, 0, 1}},
+		Test:    data.Split{Y: []int32{0, 1, 2}, Unreadable: []int{0, 0, 0, 4, 0}},
+	}
+	want := []string{
+		"class 4 has no readable image", "class 3 has no readable test image, so its accuracy is unknown",
+		"class 2 has no training images, so its test images are always wrong",
+		"class 1 has no readable training image, so its test images are always wrong",
 	}
 	if got := gaps(set); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

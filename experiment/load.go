@@ -14,27 +14,28 @@ import (
 )
 
 // Load reads a config file: YAML, JSON, or the result.json of a run, compressed by gzip or not, which gives the config
-// of that same run with its engine. With an error, c is what could be read. notes are for the person: that another
-// numbers version made the result, so that the same run may end in other numbers.
-func Load(path string) (c config.Config, notes []string, err error) {
+// of that same run with its engine. With an error, c is what could be read. from are the lines of a config file, for the
+// faults that [config.Schema.ValidateAt] finds. notes are for the person: that another numbers version made the result, so
+// that the same run may end in other numbers.
+func Load(path string) (c config.Config, from config.Places, notes []string, err error) {
 	c = config.Default()
 	text, err := readSome(path)
 	if errors.Is(err, result.ErrDamaged) {
-		return c, nil, fmt.Errorf("config: %s: %w", path, err)
+		return c, from, nil, fmt.Errorf("config: %s: %w", path, err)
 	}
 	if err != nil {
-		return c, nil, fmt.Errorf("config: %w. Give the path of a config file or of a result.json", err)
+		return c, from, nil, fmt.Errorf("config: %w. Give the path of a config file or of a result.json", err)
 	}
 	var head struct {
 		Format string `json:"format"`
 	}
 	if trimmed := bytes.TrimSpace(text); !bytes.HasPrefix(trimmed, []byte("{")) || json.Unmarshal(trimmed, &head) != nil || head.Format != result.Format {
-		c, err = Schema().Parse(filepath.Base(path), text)
-		return c, nil, err
+		c, from, err = Schema().ParseAt(filepath.Base(path), text)
+		return c, from, nil, err
 	}
 	r, err := result.Parse(text)
 	if err != nil {
-		return c, nil, fmt.Errorf("result: %s: %w", path, err)
+		return c, from, nil, fmt.Errorf("result: %s: %w", path, err)
 	}
 	c = Schema().Recorded(r.Config)
 	if c.Engine.Kernel == "" {
@@ -46,7 +47,7 @@ func Load(path string) (c config.Config, notes []string, err error) {
 	if n := r.Provenance.Numbers; n != result.Numbers {
 		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ", path, n, result.Numbers))
 	}
-	return c, notes, nil
+	return c, from, notes, nil
 }
 
 // maxResult is the most that is read of a JSON file: what package result reads, and a byte that shows that there is more.

@@ -24,7 +24,7 @@ func TestLoadReadsNoDisk(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, _, err := Load(path)
+		_, _, _, err := Load(path)
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), "the file has more than 1048576 bytes") {
 			t.Errorf("%q: %v", begin, err)
@@ -39,7 +39,7 @@ func TestLoadReadsNoDisk(t *testing.T) {
 // is cut off is an error that names the file.
 func TestLoadUnpacks(t *testing.T) {
 	const committed = "../results/cifar100/methods/mir-m5000-s1.json.gz"
-	c, _, err := Load(committed)
+	c, _, _, err := Load(committed)
 	if err != nil || c.Memory != 5000 || c.Engine.Kernel != "avx2" || c.Data.Dir != "" {
 		t.Errorf("read as %+v (%v)", c, err)
 	}
@@ -51,7 +51,7 @@ func TestLoadUnpacks(t *testing.T) {
 	if err := os.WriteFile(path, file[:len(file)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(path); !errors.Is(err, result.ErrDamaged) || !strings.Contains(err.Error(), "cut.json.gz: damaged: it cannot be decompressed") {
+	if _, _, _, err := Load(path); !errors.Is(err, result.ErrDamaged) || !strings.Contains(err.Error(), "cut.json.gz: damaged: it cannot be decompressed") {
 		t.Errorf("cut off: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestEarlierAugmentation(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "result.json")
 	switchedOn(filepath.Join(version1, "expected.json"), path)
-	c, _, err := Load(path)
+	c, _, _, err := Load(path)
 	if err != nil || !c.Stream.Augment {
 		t.Fatalf("read as %v (%v)", c.Stream.Augment, err)
 	}

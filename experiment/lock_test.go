@@ -84,7 +84,7 @@ func TestOthersRunsAreLeftToThem(t *testing.T) {
 	}()
 	<-taken
 	x.opts.Events = func(j Job) Events {
-		return Events{End: func(Job, error) {
+		return Events{End: func(Job, *result.Result, error) {
 			if j.Seed == 2 { // ours is over; the other goes on
 				close(release)
 				if err := <-done; err != nil {

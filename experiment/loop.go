@@ -65,11 +65,11 @@ func interruptedBy(ctx context.Context, err error) error {
 
 // learn observes the batches of the current task that are left.
 func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
-	if r.at.phase > between {
-		return nil
-	}
 	if r.ev.TaskBegin != nil {
 		r.ev.TaskBegin(task)
+	}
+	if r.at.phase > between { // of a resumed run
+		return nil
 	}
 	switch r.at.phase {
 	case waiting:
@@ -101,7 +101,7 @@ func (r *run) beginTask(task ocl.TaskInfo) error {
 		return err
 	}
 	if aware, ok := r.learner.(ocl.TaskAware); ok {
-		if err := clock(&r.found.seconds.Train, func() error { return aware.BeginTask(task) }); err != nil {
+		if err := clock(&r.found.seconds.Train, func() error { return aware.BeginTask(r.told(task)) }); err != nil {
 			return err
 		}
 	}
@@ -229,7 +229,7 @@ func (r *run) conclude(err error) (*result.Result, error) {
 		outcome.State = result.Interrupted
 	case errors.Is(err, ocl.ErrDiverged):
 		outcome.State = result.Diverged
-		outcome.Reason = fmt.Sprintf("task %d, step %d: %v", r.at.task+1, r.at.step, err)
+		outcome.Reason = fmt.Sprintf("task %d, step %d: %v", r.taskNumber(), r.at.step, err)
 	case err != nil:
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // countMemory counts what is in memory at the end of the last of the tasks, by class and by task. A learner does not
 // know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose they are. A count
-// by task is kept only if there is one after every task.
+// by task is kept only if there is one after every task. It leaves out the samples that the learner had before the run.
 func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
 	byClass := map[int]int{}
 	for label, n := range m.MemoryCounts() {
@@ -24,7 +24,7 @@ func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
 		r.taskCounts = nil
 		return nil
 	}
-	byTask, err := countByTask(places, tasks)
+	byTask, err := countByTask(places, r.inherited, tasks)
 	if err != nil {
 		return err
 	}
@@ -32,14 +32,19 @@ func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
 	return nil
 }
 
-// countByTask counts samples at places in a stream by the task that brought them.
-func countByTask(places []int64, tasks []ocl.TaskInfo) (map[int]int, error) {
+// countByTask counts samples by the task that brought them, given how many samples were offered before theirs. The first
+// of them came before the stream.
+func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]int, error) {
 	counts, ends, delivered := map[int]int{}, make([]int64, len(tasks)), int64(0)
 	for i, t := range tasks {
 		delivered += int64(t.Train)
 		ends[i] = delivered
 	}
 	for _, place := range places {
+		if 0 <= place && place < before {
+			continue
+		}
+		place -= before
 		if place < 0 || place >= delivered {
 			return nil, fmt.Errorf("the memory holds sample %d of the stream, but samples 0 to %d were delivered. The learner must offer each sample to its memory once", place, delivered-1)
 		}

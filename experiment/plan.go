@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"path/filepath"
 	"slices"
 
 	"ocl/config"
-	"ocl/experiment/result"
 )
 
 // Plan is what a run is going to do, for progress and --dry-run.
@@ -13,12 +11,22 @@ type Plan struct {
 	Steps         int // learner steps in all
 	StepsDone     int // when resumed
 	TestSamples   int // samples predicted in all evaluations
+	TestsDone     int // of them when resumed
 	FLOPsPerStep  int64
 	FLOPsPerImage int64   // of a prediction
 	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
 	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
 	Between       int     // evaluations in the middle of tasks
 	MemoryBytes   int64   // estimated peak
+	// Tasks are the numbers of the tasks that are learned, in the whole stream and from 1: a protocol or absent images may
+	// leave out others, which keep theirs.
+	Tasks []int
+	// TaskNames are their names, "" for one without.
+	TaskNames []string
+
+	Kept bool // the run has ended before, and its result is kept
+	// Evaluating says that a resumed run goes on at the evaluation after a task, whose steps are done.
+	Evaluating bool
 }
 
 // FLOPs is the work of the whole run, preparations and tests included.
@@ -33,9 +41,18 @@ func (p Plan) FLOPs() float64 {
 	return all
 }
 
+// Left is the work of the run that what is found of it leaves to do.
+func (p Plan) Left(f Found) float64 {
+	if f.Ended() {
+		return 0
+	}
+	left := p.FLOPs() * (1 - min(1, float64(f.Step)/float64(max(p.Steps, 1))))
+	return max(left, float64(p.TestSamples)/float64(max(len(p.PrepareFLOPs), 1))*float64(p.FLOPsPerImage)) // the last evaluation
+}
+
 // Plan says what a job is going to do, without learning or writing anything.
 func (x *Experiment) Plan(j Job) (Plan, error) {
-	st, err := newStream(x.set, j.Config)
+	st, err := x.newStream(j.Config)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -52,6 +69,7 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 	p.PrepareFLOPs, p.BetweenFLOPs = make([]int64, n), make([]int64, n)
 	seen, tested := 0, 0 // samples of the tasks so far
 	for t, task := range of.Tasks {
+		p.Tasks, p.TaskNames = append(p.Tasks, st.Original(t)+1), append(p.TaskNames, st.TaskName(st.Original(t)))
 		from := p.Steps
 		p.Steps += st.Batches(t)
 		seen += task.Train
@@ -70,7 +88,7 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 			p.TestSamples += n * tested
 			p.BetweenFLOPs[t] = prepare
 		}
-		if c.Eval != config.EvalFinal || t == n-1 {
+		if evaluatedAfter(c.Eval, t, n) {
 			p.TestSamples += evaluatedSamples(st, c.Eval, t)
 			p.PrepareFLOPs[t] = prepare
 			if slices.Contains(c.Classifiers, config.ClassifierNCM) {
@@ -89,6 +107,9 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 	p.MemoryBytes = x.memoryBytes(known, c, of.Batch)
 	return p
 }
+
+// evaluatedAfter says whether there is an evaluation after task t of so many.
+func evaluatedAfter(eval string, t, tasks int) bool { return eval != config.EvalFinal || t == tasks-1 }
 
 // evaluatedSamples is the number of test samples of the evaluation after task t.
 func evaluatedSamples(st view, eval string, t int) int {
@@ -119,7 +140,7 @@ func activationBytes(flops int64, rows int) int64 {
 }
 
 // costs estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
-// what comes after the result for an interrupted run. A checkpoint without a result is not read for this. With another
+// what comes after the last step that is known for one that was interrupted. With another
 // seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
 // same.
 func (x *Experiment) costs(jobs []Job) ([]float64, error) {
@@ -138,13 +159,8 @@ func (x *Experiment) costs(jobs []Job) ([]float64, error) {
 		if x.opts.Out == "" {
 			continue
 		}
-		r, err := result.Read(filepath.Join(x.opts.Out, j.Folder, ResultFile))
-		switch {
-		case err != nil: // whatever is wrong with it is told when the run begins
-		case r.Outcome.State == result.Interrupted:
-			costs[i] *= 1 - min(1, float64(r.Outcome.Step)/float64(max(p.Steps, 1)))
-		default:
-			costs[i] = 0
+		if f, err := x.Found(j); err == nil { // whatever is wrong with it is told when the run begins
+			costs[i] = p.Left(f)
 		}
 	}
 	return costs, nil

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -30,12 +31,26 @@ type position struct {
 	samples     int
 }
 
+// within tells whether a part of the current task was learned, and not all of it.
+func (p position) within() bool { return p.phase > waiting && p.phase <= learned }
+
+// ended is the number of the stream's tasks that are over, those before its start too.
+func (p position) ended() int {
+	if p.phase > learned {
+		return p.task + 1
+	}
+	return p.task
+}
+
 func (p *position) parts() checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Values("position", &p.task, &p.batch, (*int)(&p.phase), &p.step, &p.correct, &p.samples),
 		checkpoint.Then(func() error {
 			if p.phase < waiting || p.phase > prepared {
 				return fmt.Errorf("checkpoint: section position has the unknown phase %d. Another version of ocl made the file", p.phase)
+			}
+			if min(p.task, p.batch, p.step, p.correct, p.samples) < 0 {
+				return fmt.Errorf("checkpoint: section position has a negative number: %+v. Another program made the file", *p)
 			}
 			return nil
 		}),
@@ -50,7 +65,9 @@ type record struct {
 	taskCounts  []map[int]int       // and by the task that samples came with; empty if origins are unknown
 	seconds     result.Seconds
 	peak        int64  // bytes
+	together    int    // the most runs at work at once while it was, itself included
 	started     string // when the run began, as result.Provenance has it
+	inherited   int64  // samples that the memory was offered before the run
 }
 
 // upTo returns an error if a record has more tasks than a run at this position has ended.
@@ -62,10 +79,7 @@ func (r *record) upTo(at position) error {
 			}
 		}
 	}
-	over := at.task
-	if at.phase > learned {
-		over++
-	}
+	over := at.ended()
 	if len(r.counts) > over {
 		return fmt.Errorf("the memory was counted after %d tasks, and %d have ended", len(r.counts), over)
 	}
@@ -96,6 +110,26 @@ func newRecord(classifiers int, info ocl.StreamInfo) record {
 	return r
 }
 
+// tested is how many samples were predicted so far, in all evaluations.
+func (r *record) tested(info ocl.StreamInfo) int {
+	n := 0
+	for _, row := range r.measured[0].accuracy {
+		for set, a := range row {
+			if !math.IsNaN(a) {
+				n += info.Tasks[set].Test
+			}
+		}
+	}
+	for _, e := range r.evaluations {
+		for set, a := range e.Accuracy {
+			if a != nil {
+				n += info.Tasks[set].Test
+			}
+		}
+	}
+	return n
+}
+
 // parts are the parts of a record of the right size.
 func (r *record) parts() checkpoint.Parts {
 	var parts checkpoint.Parts
@@ -109,9 +143,14 @@ func (r *record) parts() checkpoint.Parts {
 		Peak        *int64               `json:"peak"`
 		Started     *string              `json:"started"`
 		TaskCounts  []map[int]int        `json:"task_counts,omitempty"` // no pointer, so that it is absent where it is empty
-	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started, r.taskCounts}
+		Together    int                  `json:"together,omitempty"`    // likewise where the run was always alone
+		Inherited   int64                `json:"inherited,omitempty"`
+	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started, r.taskCounts, 0, r.inherited}
+	if r.together > 1 {
+		others.Together = r.together
+	}
 	return append(parts, checkpoint.JSON("others", others), checkpoint.Then(func() error {
-		r.taskCounts = others.TaskCounts
+		r.taskCounts, r.together, r.inherited = others.TaskCounts, others.Together, others.Inherited
 		return nil
 	}))
 }

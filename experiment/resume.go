@@ -33,7 +33,7 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		return nil, fmt.Errorf("experiment: resume: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
-		o.Out = filepath.Clean(dir)
+		o.Out, o.resumed = filepath.Clean(dir), true
 		c, err := readConfig(filepath.Join(dir, ConfigFile))
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		return nil, fmt.Errorf("experiment: resume: %s: the folder has neither the %s of an experiment nor the %s of a run. "+
 			"Give the folder of an experiment or of one of its runs", dir, ConfigFile, RunConfigFile)
 	}
-	o.Out = filepath.Dir(full)
+	o.Out, o.resumed = filepath.Dir(full), true
 	whole, err := readConfig(filepath.Join(o.Out, ConfigFile))
 	if err != nil { // the folder of the run was moved out of its experiment
 		return nil, fmt.Errorf("experiment: resume: %s: the folder above it has no readable %s: %w. Put the run back into its experiment, "+

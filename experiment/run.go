@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,8 +80,8 @@ func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) 
 	}
 	defer lock.unlock()
 	concurrency := max(1, x.opts.Concurrency)
-	workers, _ := share(runtime.GOMAXPROCS(0), []float64{1}, x.opts.Workers, concurrency)
-	return x.runJob(ctx, j, workers, concurrency)
+	workers, _ := share(runtime.GOMAXPROCS(0), slices.Repeat([]float64{1}, concurrency), x.opts.Workers, concurrency)
+	return x.runJob(ctx, j, machinery{workers, concurrency})
 }
 
 // party is some jobs at work together.
@@ -99,7 +100,7 @@ func (p *party) run(ctx context.Context, jobs []Job, indices []int) {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() == nil { // a run that was not begun leaves nothing
-					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], p.workers, p.concurrency)
+					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], machinery{workers: p.workers, together: 1})
 				}
 			}
 		})
@@ -166,11 +167,20 @@ type run struct {
 }
 
 // machinery is what a run may use of the machine.
-type machinery struct{ workers, concurrency int }
+type machinery struct {
+	workers int
+	// together is how many runs, this one included, the caller says are at work at once; 1 where it leaves the count to us.
+	together int
+}
+
+// taskNumber is the number in the whole stream, from 1, of the task under way, or of the last one at the end.
+func (r *run) taskNumber() int {
+	return r.stream.Original(min(r.at.task, len(r.stream.Info().Tasks)-1)) + 1
+}
 
 // runJob runs a job in its folder. It adds method and seed to errors and panics, and task and step once the run has begun.
-func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int) (res *result.Result, err error) {
-	r := &run{x: x, job: j, on: machinery{workers, concurrency}}
+func (x *Experiment) runJob(ctx context.Context, j Job, on machinery) (res *result.Result, err error) {
+	r := &run{x: x, job: j, on: on}
 	err = caught(func() (err error) {
 		if x.opts.Events != nil {
 			r.ev = x.opts.Events(j)
@@ -185,12 +195,12 @@ func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrency int
 	if err != nil {
 		at := ""
 		if r.begun {
-			at = fmt.Sprintf(" task %d, step %d:", r.at.task+1, r.at.step)
+			at = fmt.Sprintf(" task %d, step %d:", r.taskNumber(), r.at.step)
 		}
 		err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
 	}
 	if r.ev.End != nil {
-		err = errors.Join(err, caught(func() error { r.ev.End(j, err); return nil }))
+		err = errors.Join(err, caught(func() error { r.ev.End(j, res, err); return nil }))
 	}
 	return res, err
 }
@@ -220,13 +230,17 @@ func (r *run) whole(ctx context.Context) (*result.Result, error) {
 			return nil, err
 		}
 		if kept != nil {
-			r.at.step = r.plan.Steps
+			r.at.step, r.plan.Kept = r.plan.Steps, true
 			r.begin()
 			r.note(fmt.Sprintf("%s is already %s; its result is kept", r.job.Folder, kept.Outcome.State))
 			return kept, nil
 		}
+	} else if err := r.inherit(); err != nil {
+		return nil, err
 	}
 	r.begin()
+	r.x.crowd.join(r)
+	defer r.x.crowd.leave(r)
 	return r.conclude(r.loop(ctx))
 }
 
@@ -234,16 +248,17 @@ func (r *run) whole(ctx context.Context) (*result.Result, error) {
 func (r *run) build() error {
 	c := r.job.Config
 	var err error
-	if r.stream, err = newStream(r.x.set, c); err != nil {
+	if r.stream, err = r.x.newStream(c); err != nil {
 		return err
 	}
 	if f := r.x.opts.hooks.stream; f != nil {
 		r.stream = f(r.stream)
 	}
 	info := r.stream.Info()
-	if r.net, err = newNetwork(info, c); err != nil {
+	if r.net, err = newNetwork(info, c, r.x.parent); err != nil {
 		return err
 	}
+	r.x.start.into(r.net, r.job.Method)
 	r.ws = r.net.NewWorkspace(r.on.workers)
 	if r.learner, err = newLearner(r.net, r.ws, info, c); err != nil {
 		return err
@@ -251,10 +266,12 @@ func (r *run) build() error {
 	if f := r.x.opts.hooks.learner; f != nil {
 		r.learner = f(r.learner, r.net)
 	}
-	if r.tests, err = newEvaluator(c, r.stream, r.learner); err != nil {
+	if r.tests, err = newEvaluator(c, r.stream, r.learner, r.x.before().Learned); err != nil {
 		return err
 	}
+	r.tests.tested = r.ev.Tested
 	r.found = newRecord(len(c.Classifiers), info)
+	r.found.together = r.on.together
 	r.found.started = time.Now().UTC().Format(time.RFC3339)
 	r.at.task = r.stream.Start()
 	r.plan = r.x.newPlan(r.stream, r.job)
@@ -267,6 +284,11 @@ func (r *run) build() error {
 	return nil
 }
 
+// countTogether notes how many runs were at work with this one so far, in this process and in earlier ones.
+func (r *run) countTogether() {
+	r.found.together = max(r.found.together, r.on.together, r.x.crowd.of(r))
+}
+
 func (r *run) close() {
 	if r.ws != nil {
 		defer r.ws.Close()
@@ -276,9 +298,11 @@ func (r *run) close() {
 
 func (r *run) begin() {
 	r.begun = true
-	r.plan.StepsDone = r.at.step
+	c, info := r.job.Config, r.stream.Info()
+	r.plan.StepsDone, r.plan.TestsDone = r.at.step, r.found.tested(info)
+	r.plan.Evaluating = r.at.phase > between && evaluatedAfter(c.Eval, r.at.task, len(info.Tasks))
 	if r.ev.Begin != nil {
-		r.ev.Begin(r.job, r.stream.Info(), r.plan)
+		r.ev.Begin(r.job, info, r.plan)
 	}
 }
 
@@ -300,7 +324,10 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	d.store.told, d.store.note, d.store.patient = r.ev.Checkpointed, r.note, r.x.opts.hooks.checkpointSteps > 0
-	length, err := r.load()
+	length, found, err := r.load()
+	if err == nil && !found {
+		err = r.x.start.absent
+	}
 	if err != nil {
 		return nil, err
 	}

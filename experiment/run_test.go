@@ -101,7 +101,8 @@ func TestShare(t *testing.T) {
 		{1, many, 0, 0, 1, 1}, {4, one, 0, 0, 4, 1}, {4, equal, 0, 0, 2, 2},
 		{4, slices.Repeat(equal, 2), 0, 0, 1, 4}, {4, slices.Repeat(equal, 3), 0, 0, 2, 2},
 		{64, unequal, 0, 0, 32, 2}, // 64 workers are hardly faster than 32
-		{4, many, 2, 0, 2, 2}, {4, many, 0, 3, 1, 3}, {4, many, 8, 0, 8, 1}, {4, equal, 5, 7, 5, 2}, {4, one, 0, 2, 2, 1},
+		{4, many, 2, 0, 2, 2}, {4, many, 0, 3, 1, 3}, {4, many, 8, 0, 8, 1}, {4, equal, 5, 7, 5, 2}, {4, one, 0, 2, 4, 1},
+		{2, []float64{0, 5}, 1, 0, 1, 1}, {4, []float64{0, 5, 0}, 0, 2, 4, 1}, {4, []float64{0, 5, 0, 5}, 0, 4, 2, 2}, // what is done shares nothing
 	} {
 		if w, c := share(tt.cores, tt.costs, tt.workers, tt.concurrency); w != tt.wantW || c != tt.wantC {
 			t.Errorf("share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c, tt.wantW, tt.wantC)
@@ -136,6 +137,24 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	want := []float64{0, er * 3 / 4, finetune, er}
 	if got, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
 		t.Errorf("costs %v (%v), want %v", got, err, want)
+	}
+	for i, want := range []Found{{result.Finished, 60}, {result.Interrupted, 15}, {}, {}} {
+		if got, err := x.Found(x.jobs[i]); err != nil || got != want {
+			t.Errorf("run %d: %+v (%v), want %+v", i, got, err, want)
+		}
+	}
+	if err := os.Remove(filepath.Join(out, x.jobs[1].Folder, ResultFile)); err != nil { // as after a kill
+		t.Fatal(err)
+	}
+	if got, err := x.Found(x.jobs[1]); err != nil || got != (Found{Begun, 15}) {
+		t.Errorf("without its result: %+v (%v)", got, err)
+	}
+	if left := plans[0].Left(Found{result.Interrupted, 60}); !(left > 0) { // its last evaluation
+		t.Errorf("%v is left of a run that made all its steps", left)
+	}
+	forced := mustOpen(t, tiny(), Options{Out: out, Force: true})
+	if got, err := forced.Found(forced.jobs[0]); err != nil || got != (Found{}) {
+		t.Errorf("with force: %+v (%v), want nothing", got, err)
 	}
 }
 
@@ -235,7 +254,7 @@ func TestPanic(t *testing.T) {
 					panic("boom")
 				}
 			},
-			End: func(_ Job, err error) { ended = append(ended, err) },
+			End: func(_ Job, _ *result.Result, err error) { ended = append(ended, err) },
 		}
 	}})
 	var p *PanicError
@@ -259,7 +278,7 @@ func TestBadFit(t *testing.T) {
 	}{
 		{func(c *config.Config) { c.Stream.Tasks = 7 }, "7 tasks cannot share 100 classes"},
 		{func(c *config.Config) { c.Stream.ClassOrder = config.Order{Classes: []int{1, 0}} }, "class_order: the list has 2 classes"},
-		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "stream.mean has 1 values, but the images have 3 channels"},
+		{func(c *config.Config) { c.Stream.Mean, c.Stream.Std = []float64{0}, []float64{1} }, "stream.mean has 1 value, but the images have 3 channels"},
 		{func(c *config.Config) { c.Network.Name = "resnet18" }, "data.size: 8 is too small for resnet18, which needs images of at least 25"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "cifar100", Dir: "nowhere"} }, "nowhere"},
 		{func(c *config.Config) { c.Data = config.Data{Name: "npz", Dir: "nowhere.npz"} }, "nowhere.npz"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ocl/checkpoint"
@@ -131,6 +132,7 @@ func (r *run) save() error {
 		return err
 	}
 	r.found.peak = max(r.found.peak, peakResident())
+	r.countTogether()
 	c := checkpoint.NewContainer()
 	if err := r.encode(c.Encoder()); err != nil {
 		return err
@@ -153,30 +155,49 @@ func (r *run) parts(made *identity, length *int64) checkpoint.Parts {
 
 func (r *run) encode(e *checkpoint.Encoder) error {
 	made, length := r.job.id, r.desk.journal.length
-	return r.parts(&made, &length).SaveState(e)
+	known := r.known()
+	return append(r.parts(&made, &length), checkpoint.JSON(shownSection, &known)).SaveState(e)
+}
+
+// known is what the learner knows now.
+func (r *run) known() shown {
+	info := r.stream.Info()
+	s := r.x.before()
+	s.Shape, s.Classes, s.ClassNames = [3]int{info.Channels, info.Height, info.Width}, info.Classes, r.x.classNames()
+	s.Learned, s.Steps = slices.Clone(s.Learned), s.Steps+r.at.step
+	over := r.at.ended()
+	if over <= r.stream.Start() { // nothing was learned of the tasks before the start
+		over = 0
+	}
+	for _, t := range classesOf(info)[:over] {
+		s.learned(t...)
+		s.Tasks++
+	}
+	return s
 }
 
 // load continues from the newest checkpoint of the folder that is not damaged, and returns the length of events.jsonl
-// at that step. Without a checkpoint the run starts at step 0. Damaged files are skipped, with a note. A checkpoint of
+// at that step. Without a checkpoint, found is false and the run starts at step 0, with the learner of its parent if it
+// has one. Damaged files are skipped, with a note. A checkpoint of
 // another run, or of other data, numbers, kernels or convolutions, is refused.
-func (r *run) load() (eventsLength int64, err error) {
+func (r *run) load() (eventsLength int64, found bool, err error) {
 	got, err := r.desk.store.dir.Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, nil
+		return 0, false, r.inherit()
 	case errors.Is(err, checkpoint.ErrCorrupt):
 		r.note(err.Error())
-		return 0, r.desk.store.dir.Clear()
+		return 0, false, errors.Join(r.desk.store.dir.Clear(), r.inherit())
 	case err != nil:
-		return 0, err
+		return 0, false, err
 	}
 	for _, skipped := range got.Skipped {
 		r.note(fmt.Sprintf("%v. Continuing from the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
 	}
 	if err := r.decode(got.Decoder(), &eventsLength); err != nil {
-		return 0, fmt.Errorf("%s: %w", got.Path, err)
+		return 0, false, fmt.Errorf("%s: %w", got.Path, err)
 	}
-	return eventsLength, nil
+	return eventsLength, true, nil
 }
 
 func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {

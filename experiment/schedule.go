@@ -7,11 +7,17 @@ import "slices"
 // the longest may leave cores idle at the end. costs are the costs of the runs in the order in which they start; a run
 // with cost 0 is done.
 func share(cores int, costs []float64, workers, concurrency int) (w, c int) {
-	n := len(costs)
+	n := 0 // runs that are not done
+	for _, cost := range costs {
+		if cost > 0 {
+			n++
+		}
+	}
+	n = max(n, 1)
 	switch {
 	case workers > 0 && concurrency > 0:
 	case concurrency > 0:
-		workers = max(1, cores/concurrency)
+		workers = max(1, cores/min(concurrency, n))
 	case workers > 0:
 		concurrency = max(1, min(n, cores/workers))
 	default:

@@ -20,14 +20,14 @@ func Schema() *config.Schema {
 		CheckShift:  checkShift,
 	}}
 	for _, info := range data.Catalogue() {
-		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Size: info.Size,
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
 			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
 	}
 	for _, k := range stream.Kinds() {
 		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
-		s.Methods = append(s.Methods, config.Method{Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory,
+		s.Methods = append(s.Methods, config.Method{Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }})
 	}

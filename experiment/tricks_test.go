@@ -52,16 +52,16 @@ func TestRefusedGrids(t *testing.T) {
 		{"gdumb", "lb+ncm+rv", []string{"gdumb with rv: ", "gdumb with lb: "}},
 		{"er", "lb+ss+kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
 		{"er", "lb+ss, kdc+kdc*", []string{"er with lb and ss: ", "er with kdc and kdc*: "}},
-		{"er", "lb, kcd", []string{`config: tricks: unknown trick "kcd"`, "Did you mean kdc?"}},
+		{"er", "lb, kcd", []string{`config: tricks (--trick): unknown trick "kcd"`, "Did you mean kdc?"}},
 		{"er", "rv+lb, lb+rv", []string{"rv+lb and lb+rv are the same tricks"}},
-		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks: none and mi are the same run when replay.iterations 3 is set"}},
+		{"er, 3 iterations", "none, lb, mi", []string{"config: tricks (--trick): none and mi are the same run when replay.iterations 3 is set"}},
 		{"er, 3 iterations", "lb, mi", nil},
-		{"er, head and means", "none, lb, ncm", []string{"config: tricks: none and ncm are the same run when classifiers head,ncm is set"}},
+		{"er, head and means", "none, lb, ncm", []string{"config: tricks (--trick): none and ncm are the same run when classifiers head,ncm is set"}},
 		{"er, head and means", "lb, lb+ncm", []string{"lb and lb+ncm are the same run when classifiers head,ncm is set"}},
 		{"er, head and means", "ncm, lb", nil},
 		{"er, head and means", "none, mi", nil},
 		{"er", "none, none", []string{"none is listed twice"}},
-		{"er", "", []string{"config: tricks: the list is empty"}},
+		{"er", "", []string{"config: tricks (--trick): the list is empty"}},
 	} {
 		c := tiny()
 		methods, several := strings.CutSuffix(tt.methods, ", 3 iterations")
@@ -119,7 +119,7 @@ func TestTricksInResults(t *testing.T) {
 		if err := os.WriteFile(path, mustEncode(t, r), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c, notes, err := Load(path)
+		c, _, notes, err := Load(path)
 		if err != nil || len(notes) > 0 {
 			t.Fatal(err, notes)
 		}

@@ -96,7 +96,7 @@ func TestVersion1IsContinued(t *testing.T) {
 // writeVersion1 makes the experiment and what its stopped run must end in. data.npz holds four classes of 6×6 noise
 // around a brightness that is the class's own, 40 and 10 images each.
 func writeVersion1(t *testing.T) {
-	c, _, err := Load(filepath.Join(version1, "exp.yaml"))
+	c, _, _, err := Load(filepath.Join(version1, "exp.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,7 +27,8 @@ func (st *study) recipes() []recipe {
 				continue
 			}
 			parent := filepath.Dir(filepath.Clean(r.folder))
-			if file := filepath.Join(parent, "experiment.yaml"); exists(file) && !done[parent] {
+			file := filepath.Join(parent, "experiment.yaml")
+			if _, err := os.Stat(file); err == nil && !done[parent] {
 				done[parent] = true
 				out = append(out, recipe{
 					What:    "The experiment " + filepath.ToSlash(parent),

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -40,7 +41,7 @@ func (g *row) taskConfusion() *figure {
 		Missing: "not measured", Whose: g.full(),
 	}}
 	f.Title = g.confusionTitle(v)
-	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task had yet. %s", g.Label, upper(g.of()))
+	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s", g.Label, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as. %s.", len(names), len(cols), f.Title)
 	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
 	return f
@@ -82,10 +83,7 @@ func (g *row) confusionTitle(v [][]float64) string {
 // is none.
 func (g *row) classConfusion() *figure {
 	st := g.setting.stream
-	var order []int // of one run; runs with other seeds may have another
-	for _, t := range st.Tasks {
-		order = append(order, t.Classes...)
-	}
+	order := st.Order()
 	n := len(order)
 	if n == 0 || n > maxHeatClasses {
 		return nil
@@ -107,18 +105,26 @@ func (g *row) classConfusion() *figure {
 	if !found {
 		return nil
 	}
-	names := make([]string, n)
-	for i := range names {
-		names[i] = strconv.Itoa(i + 1)
+	// Runs with other seeds may have another order: only places have a mean then.
+	same := !slices.ContainsFunc(g.counted(), func(r *run) bool { return !slices.Equal(r.Stream.Order(), order) })
+	what, how, names := "class", "counted from 0, in the order in which the stream brings them", make([]string, n)
+	if !same {
+		what, how = "place", "by their place in the stream, counted from 0, as each run has its own order of classes"
+	}
+	for i, k := range order {
+		names[i] = strconv.Itoa(i)
+		if same {
+			names[i] = strconv.Itoa(k)
+		}
 	}
 	f := &figure{ID: "class-confusion-" + g.slug, Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "true class", ColLabel: "predicted class", Rows: names, Cols: names, V: v},
+		Heat:    chart.Heat{RowLabel: "true " + what, ColLabel: "predicted " + what, Rows: names, Cols: names, V: v},
 		Missing: "not learned yet", Whose: g.full(), Image: n > maxTableClasses,
 	}}
-	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count(n, "class"), "classes", "classes are", 1))
-	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are in the order of the stream, so the newest are at the right and at the bottom. %s", g.Label, upper(g.of()))
+	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count.Of(n, "class"), "classes", "classes are", 1))
+	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s", g.Label, how, upper(g.of()))
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream. %s.", n, n, f.Title)
-	f.Data = g.longTable(f, "of_class", "taken_for_class", "share")
+	f.Data = g.longTable(f, "of_"+what, "taken_for_"+what, "share")
 	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
 	return f
 }
@@ -129,10 +135,7 @@ func (r *run) confusionInOrder() [][]*float64 {
 	if r.ErrorAnalysis == nil {
 		return nil
 	}
-	var order []int
-	for _, t := range r.Stream.Tasks {
-		order = append(order, t.Classes...)
-	}
+	order := r.Stream.Order()
 	shares := rowShares(r.ErrorAnalysis.Confusion)
 	out := make([][]*float64, len(order))
 	for i, y := range order {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -118,7 +119,7 @@ func meanCount(e estimate) string {
 	if e.n == 0 {
 		return "not measured"
 	}
-	return thousands(int64(math.Round(e.mean)))
+	return count.Number(int64(math.Round(e.mean)))
 }
 
 // errorsLead explains the words of the errors' section and gives its table; nothing where no run has an error analysis.
@@ -287,7 +288,7 @@ func csvHas(more int) string {
 	if more == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" The CSV file has %s more.", count(more, "row"))
+	return fmt.Sprintf(" The CSV file has %s more.", count.Of(more, "row"))
 }
 
 // ratioTitle says whose errors on old classes are predictions of new ones most, and whose least.
@@ -360,8 +361,7 @@ func gapTitle(what string) func(panel, []*row) string {
 // predictionsFigure shows how many predictions of the last evaluation are classes of each task; nil if there are
 // none.
 func (s *setting) predictionsFigure() *figure {
-	n := s.tasks()
-	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "predictions", n, s.firstTask()-1, func(r *run, i int) float64 {
+	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "predictions", s.taskNumbers(), func(r *run, i int) float64 {
 		return share(r.lastErrors(), i)
 	})
 	if len(f.Lines.Series) == 0 {

@@ -3,6 +3,8 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -92,6 +94,46 @@ func TestSignificant(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 5.371: "5.37", 0.008137: "0.00814", -0.5: "-0.500", 12345.6: "12346", 123.4: "123"} {
 		if got := significant(v); got != want {
 			t.Errorf("%v is printed %s, want %s", v, got, want)
+		}
+	}
+}
+
+// TestClassesAreCountedFrom0: every figure by class names a class by its index from 0, as configs and results do, and says so.
+// Where runs have their own orders, the confusion has places in the stream instead, from 0 too.
+func TestClassesAreCountedFrom0(t *testing.T) {
+	base := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 2, perTask: 3, level: 0.5, decay: 0.5, errors: true}
+	other := base
+	other.seed = 2
+	one, two := base.make(), other.make()
+	order := one.Stream.Order()
+	if slices.Equal(order, two.Stream.Order()) || slices.IsSorted(order) {
+		t.Fatalf("the orders %v and %v tell nothing apart", order, two.Stream.Order())
+	}
+	text := func(list []int) (words []string) {
+		for _, v := range list {
+			words = append(words, strconv.Itoa(v))
+		}
+		return words
+	}
+	for _, tt := range []struct {
+		runs        []*result.Result
+		label, says string
+		rows        []string
+	}{
+		{[]*result.Result{one}, "true class", "classes are counted from 0, in the order in which the stream brings them", text(order)},
+		{[]*result.Result{one, two}, "true place", "by their place in the stream, counted from 0", text([]int{0, 1, 2, 3, 4, 5})},
+	} {
+		var runs []*run
+		for _, r := range tt.runs {
+			runs = append(runs, &run{Result: r, seed: r.Config.Seed})
+		}
+		row := studyOf(runs, nil).rows[0]
+		f := row.classConfusion()
+		if !slices.Equal(f.Heat.Rows, tt.rows) || f.Heat.RowLabel != tt.label || !strings.Contains(f.Caption, tt.says) {
+			t.Errorf("%d runs: %q of %q, %s", len(runs), f.Heat.RowLabel, f.Heat.Rows, f.Caption)
+		}
+		if f := row.classFigure(); f.Heat.Cols[0] != "0" || !strings.Contains(f.Caption, "classes are counted from 0, as in the config") {
+			t.Errorf("accuracy by class: %q, %s", f.Heat.Cols, f.Caption)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -56,7 +57,7 @@ func (s *setting) scope() (text string, low, high int) {
 	if len(s.memories) > 0 {
 		var m []string
 		for _, v := range s.memories {
-			m = append(m, thousands(int64(v)))
+			m = append(m, count.Number(v))
 		}
 		text += "; memory " + andList(m)
 	}
@@ -83,19 +84,20 @@ func (g *row) of() string {
 // tasks is the number of tasks of the setting.
 func (s *setting) tasks() int { return len(s.stream.Tasks) }
 
-// firstTask is the 1-based number of the setting's first task in its whole stream.
-func (s *setting) firstTask() int {
-	if len(s.stream.Tasks) == 0 {
-		return 1
+// taskNumbers are the 1-based numbers of the tasks in their whole stream.
+func (s *setting) taskNumbers() []int {
+	var v []int
+	for _, t := range s.stream.Tasks {
+		v = append(v, t.Index+1)
 	}
-	return s.stream.Tasks[0].Index + 1
+	return v
 }
 
-// taskNames are the 1-based numbers of the tasks in their whole stream.
+// taskNames are taskNumbers as text.
 func (s *setting) taskNames() []string {
 	var v []string
-	for _, t := range s.stream.Tasks {
-		v = append(v, strconv.Itoa(t.Index+1))
+	for _, n := range s.taskNumbers() {
+		v = append(v, strconv.Itoa(n))
 	}
 	return v
 }
@@ -110,7 +112,7 @@ func headed(columns ...column) []column { return append(append([]column{}, rowHe
 func (g *row) head() []cell {
 	m := cell{Text: "none"}
 	if g.memory >= 0 {
-		m = cell{Text: thousands(int64(g.memory)), Raw: strconv.Itoa(g.memory)}
+		m = cell{Text: count.Number(g.memory), Raw: strconv.Itoa(g.memory)}
 	}
 	raw := strings.Join(append([]string{g.method.Name}, tricksOf(g.method)...), "+")
 	if g.classifier != ownRule {
@@ -137,12 +139,17 @@ func (st *study) head(g *row) []cell {
 	return append([]cell{textCell(g.setting.Name)}, g.head()...)
 }
 
-// lineFigure builds a line chart over n tasks from a value of each run and task, a fraction, and its CSV.
-func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, value func(*run, int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1 + offset, XMax: max(n, 1) + offset, Say: percentText}}
+// lineFigure builds a line chart over tasks from a value of each run and task, a fraction, and its CSV. numbers are those of
+// the tasks on the axis; absent images may leave gaps in them.
+func (s *setting) lineFigure(kind, xlabel, ylabel, name string, numbers []int, value func(*run, int) float64) *figure {
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1, XMax: 1, Say: percentText}}
+	n := len(numbers)
+	if n > 0 {
+		f.Lines.XMin, f.Lines.XMax = numbers[0], numbers[n-1]
+	}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
-		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width}
+		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: numbers}
 		for i := range n {
 			e := g.over(func(r *run) float64 { return value(r, i) })
 			se.Y = append(se.Y, 100*e.mean)
@@ -151,7 +158,7 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 			if e.n > 0 {
 				text = percent(e.mean)
 			}
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(i + 1 + offset), Raw: strconv.Itoa(i + 1 + offset)}, numCell(text, e.mean), numCell(halfText(e), e.half), cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(numbers[i]), Raw: strconv.Itoa(numbers[i])}, numCell(text, e.mean), numCell(halfText(e), e.half), cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
 		}
 		if len(g.counted()) > 1 {
 			for _, r := range g.counted() {
@@ -169,6 +176,15 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, n, offset int, v
 	return f
 }
 
+// upTo are the numbers 1 to n.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i + 1
+	}
+	return list
+}
+
 // halfText is the half width of an interval in a table.
 func halfText(e estimate) string {
 	if math.IsNaN(e.half) {
@@ -183,7 +199,7 @@ const intervalsCut = " Intervals that reach beyond the figure are cut at its edg
 
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
-	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "average_accuracy", s.tasks(), 0, (*run).afterTask)
+	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "average_accuracy", upTo(s.tasks()), (*run).afterTask)
 	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured())
 	if f.scale(0) {
 		f.Caption += intervalsCut
@@ -195,8 +211,7 @@ func (s *setting) accuracyFigure() *figure {
 
 // forgettingFigure is what was forgotten of each task at the end.
 func (s *setting) forgettingFigure() *figure {
-	n := s.tasks() - 1
-	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", max(n, 0), s.firstTask()-1, (*run).forgotten)
+	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", s.taskNumbers()[:max(s.tasks()-1, 0)], (*run).forgotten)
 	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured())
 	if f.scale(-100) {
 		f.Caption += intervalsCut
@@ -234,7 +249,7 @@ func (g *row) matrixFigure() *figure {
 	}
 	names := s.taskNames()
 	cols := names
-	common := len(g.counted()) > 0 && g.counted()[0].common()
+	common := len(g.counted()) > 0 && g.counted()[0].OneTestSet()
 	if common {
 		cols = []string{"all"}
 	}
@@ -297,8 +312,8 @@ func (g *row) classFigure() *figure {
 		h.V = append(h.V, vals[i:min(i+cols, k)])
 	}
 	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.classTitle(vals)}
-	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes in the order of their index, %d in each line. %s", g.Label, cols, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count(k, "class"), f.Title)
+	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0, as in the config, %d in each line: each cell is the class of its row plus that of its column. %s", g.Label, cols, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count.Of(k, "class"), f.Title)
 	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
 		if !math.IsNaN(v) {

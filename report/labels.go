@@ -9,6 +9,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // name gives every row a label that no other row of its setting has, and every file name a unique slug.
@@ -27,7 +28,7 @@ func (st *study) name() {
 			}
 			g.Label, g.Short = g.title(), g.title()
 			if g.memory >= 0 {
-				g.Label += ", memory " + thousands(int64(g.memory))
+				g.Label += ", memory " + count.Number(g.memory)
 				if len(sizes) > 1 {
 					g.Short += " " + kilo(g.memory)
 				}
@@ -99,7 +100,7 @@ func (g *row) prose() string {
 	if g.memory < 0 {
 		return g.name()
 	}
-	return g.name() + " with " + count(g.memory, "stored sample")
+	return g.name() + " with " + count.Of(g.memory, "stored sample")
 }
 
 // full is the label, with the setting where the study has several.

@@ -5,11 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
 // memoryFigure is the share of the memory that each task holds after each task: the samples that came with it, or in
-// older results the samples of its classes. It is nil where neither is known.
+// older results the samples of its classes. With a parent, a first column has the samples from before the run. It is nil
+// where neither is known.
 func (g *row) memoryFigure() *figure {
 	s := g.setting
 	n := s.tasks()
@@ -34,15 +36,52 @@ func (g *row) memoryFigure() *figure {
 		return nil
 	}
 	names := s.taskNames()
-	f := &figure{ID: "memory-" + g.slug, Title: g.memoryTitle(v), Heat: &heat{
-		Heat:    chart.Heat{RowLabel: "after task", ColLabel: label, Rows: names, Cols: names, V: v},
+	title, cols := g.memoryTitle(v), names
+	if s.first.Parent != nil {
+		title, cols, v = g.inheritedTitle(v), append([]string{beforeRun}, names...), withRest(v)
+		whose += ", or before the run"
+	}
+	f := &figure{ID: "memory-" + g.slug, Title: title, Heat: &heat{
+		Heat:    chart.Heat{RowLabel: "after task", ColLabel: label, Rows: names, Cols: cols, V: v},
 		Missing: "not learned yet", Whose: g.full(),
-		Say: func(i, j int) string { return "after " + names[i] + ", task " + names[j] },
+		Say: func(i, j int) string {
+			if cols[j] == beforeRun {
+				return "after " + names[i] + ", from before the run"
+			}
+			return "after " + names[i] + ", task " + cols[j]
+		},
 	}}
-	f.Caption = fmt.Sprintf("Share of the %s stored by %s %s, after each task, in per cent. %s", count(g.memory, "sample"), g.Label, whose, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, n, f.Title)
+	f.Caption = fmt.Sprintf("Share of the %s stored by %s %s, after each task, in per cent. %s", count.Of(g.memory, "sample"), g.Label, whose, upper(g.of()))
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, len(cols), f.Title)
 	f.Data = g.longTable(f, "after_task", column, "share")
 	return f
+}
+
+// beforeRun is the column of the samples that a parent brought.
+const beforeRun = "before"
+
+// withRest has one column more in front: what the shares of a row lack to 1.
+func withRest(v [][]float64) [][]float64 {
+	all := make([][]float64, len(v))
+	for i, row := range v {
+		all[i] = append([]float64{rest(row)}, row...)
+	}
+	return all
+}
+
+// rest is what some shares lack to 1, NaN where none is known.
+func rest(shares []float64) float64 {
+	left := math.NaN()
+	for _, v := range shares {
+		switch {
+		case math.IsNaN(v):
+		case math.IsNaN(left):
+			left = 1 - v
+		default:
+			left -= v
+		}
+	}
+	return left
 }
 
 // knowsSources says whether all runs of the row count their memory by task. The two kinds of shares differ where classes
@@ -56,7 +95,7 @@ func (r *run) sourceShare(i, j int) float64 {
 	if r.Memory == nil || i >= len(r.Memory.TaskCounts) || j > i {
 		return math.NaN()
 	}
-	return shareOf(r.Memory.TaskCounts[i], j)
+	return shareOf(r.Memory.ClassCounts[i], r.Memory.TaskCounts[i], j)
 }
 
 // classShare is the share of the stored samples after task i whose class belongs to task j, NaN before task j. It says
@@ -65,13 +104,13 @@ func (r *run) classShare(i, j int) float64 {
 	if r.Memory == nil || i >= len(r.Memory.ClassCounts) || j > i || j >= len(r.Stream.Tasks) || r.Stream.Scenario == "domain-incremental" {
 		return math.NaN()
 	}
-	return shareOf(r.Memory.ClassCounts[i], r.Stream.Tasks[j].Classes...)
+	return shareOf(r.Memory.ClassCounts[i], r.Memory.ClassCounts[i], r.Stream.Tasks[j].Classes...)
 }
 
-// shareOf is the share of some keys in all counts, NaN where nothing is counted.
-func shareOf(counts map[int]int, keys ...int) float64 {
+// shareOf is the share that some keys of counts have of all stored samples, NaN where none is stored.
+func shareOf(stored, counts map[int]int, keys ...int) float64 {
 	all, mine := 0, 0
-	for _, n := range counts {
+	for _, n := range stored {
 		all += n
 	}
 	for _, k := range keys {

@@ -29,6 +29,7 @@ func TestMemoryFigureBySource(t *testing.T) {
 			for i := range r.Stream.Tasks {
 				r.Stream.Tasks[i].Classes = []int{0, 1, 2, 3, 4, 5}
 			}
+			r.Memory.ClassCounts = []map[int]int{{0: 100}, {0: 100}, {0: 100}}
 			r.Memory.TaskCounts = []map[int]int{{0: 100}, {0: 50, 1: 50}, {1: 25, 2: 75}}
 			if r.Config.Seed == 2 {
 				r.Memory.TaskCounts[1] = map[int]int{0: 100}
@@ -46,6 +47,26 @@ func TestMemoryFigureBySource(t *testing.T) {
 			f.Title != "ER: at the end task 1 holds 0.0 % of the memory, task 3 75.0 %" {
 			t.Errorf("%s: caption %q, title %q", scenario, f.Caption, f.Title)
 		}
+	}
+}
+
+// TestMemoryFigureOfAParent: samples from before the run have a column of their own, and shares are of all that is stored.
+func TestMemoryFigureOfAParent(t *testing.T) {
+	f := remembered(func(r *result.Result) {
+		r.Parent = &result.Parent{Run: "er", Tasks: 5}
+		r.Memory.ClassCounts = []map[int]int{{0: 100}, {0: 100}}
+		r.Memory.TaskCounts = []map[int]int{{0: 25}, {0: 20, 1: 30}}
+	}, fake{method: "er", title: "ER", memory: 100, seed: 1, tasks: 2, perTask: 2, level: 0.5, decay: 0.5})
+	if f == nil {
+		t.Fatal("no figure")
+	}
+	want := "er,100,standard,1,before,0.75\ner,100,standard,1,1,0.25\ner,100,standard,2,before,0.5\ner,100,standard,2,1,0.2\ner,100,standard,2,2,0.3\n"
+	if got := string(f.Data.csvBytes()); got != "method,memory,protocol,after_task,from_task,share\n"+want {
+		t.Error(got)
+	}
+	if f.Title != "ER: at the end samples from before the run hold 50.0 % of the memory, task 2 30.0 %" ||
+		f.Heat.Say(1, 0) != "after 2, from before the run" || f.Heat.Say(1, 2) != "after 2, task 2" {
+		t.Errorf("title %q, cells %q and %q", f.Title, f.Heat.Say(1, 0), f.Heat.Say(1, 2))
 	}
 }
 

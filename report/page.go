@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -98,7 +99,7 @@ func (st *study) title() string {
 		}
 	}
 	if len(methods) > 5 {
-		methods = append(methods[:4], count(len(methods)-4, "other method"))
+		methods = append(methods[:4], count.Of(len(methods)-4, "other method"))
 	}
 	var where []string
 	for _, s := range st.settings {
@@ -107,7 +108,7 @@ func (st *study) title() string {
 		}
 	}
 	if len(where) > 2 {
-		where = append(where[:1], count(len(where)-1, "other setting"))
+		where = append(where[:1], count.Of(len(where)-1, "other setting"))
 	}
 	return andList(methods) + " on " + andList(where)
 }

@@ -3,13 +3,10 @@ package report
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/metric"
 )
 
@@ -64,27 +61,27 @@ func readAll(dirs []string) (*reading, error) {
 	var faults []error
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		found, pending, err := resultsIn(dir)
+		found, pending, err := result.Find(dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
-			key, err := filepath.Abs(f.path)
+			key, err := filepath.Abs(f.Path)
 			if err != nil {
-				key = f.path
+				key = f.Path
 			}
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
-			res, err := result.Read(f.path)
+			res, err := result.Read(f.Path)
 			if err != nil {
-				r.left = append(r.left, LeftOut{Path: f.path, Reason: err.Error(), err: err})
+				r.left = append(r.left, LeftOut{Path: f.Path, Reason: err.Error(), err: err})
 				faults = append(faults, err)
 				continue
 			}
-			read := newRun(res, f.folder)
-			read.file = f.path
+			read := newRun(res, f.Folder)
+			read.file = f.Path
 			r.runs = append(r.runs, read)
 		}
 		for _, f := range pending {
@@ -103,74 +100,9 @@ func (r *reading) err() error {
 		return nil
 	}
 	faults := []error{fmt.Errorf("report: %w: %d of %s cannot be read",
-		ErrLeftOut, len(r.left), count(len(r.left)+len(r.runs), "result"))}
+		ErrLeftOut, len(r.left), count.Of(len(r.left)+len(r.runs), "result"))}
 	for _, l := range r.left {
 		faults = append(faults, l.err)
 	}
 	return errors.Join(faults...)
-}
-
-// source is a file that should hold a result, and the run folder that it lies in. A file of another name, such as
-// results/er-m5000-s1.json.gz, is in no run folder and stands for itself.
-type source struct{ path, folder string }
-
-// inRunFolder is the result of a run folder, also compressed; ok is false where there is none.
-func inRunFolder(folder string) (s source, ok bool) {
-	for _, name := range []string{"result.json", "result" + result.Packed} {
-		if path := filepath.Join(folder, name); exists(path) {
-			return source{path, folder}, true
-		}
-	}
-	return source{}, false
-}
-
-// resultsIn lists the results at a path, by name: the file that it is, that of the run folder that it is, or those of
-// the run folders and the compressed ones in the folder that it is. pending are the run folders that have begun but
-// hold no result.
-func resultsIn(path string) (found []source, pending []string, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause(err))
-	}
-	if !info.IsDir() {
-		return []source{{path, path}}, nil, nil
-	}
-	if s, ok := inRunFolder(path); ok {
-		return []source{s}, nil, nil
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("report: %s: %w. Give a folder that can be read", path, cause(err))
-	}
-	var experiments []string    // folders of folders of runs
-	for _, e := range entries { // sorted
-		sub := filepath.Join(path, e.Name())
-		if s, ok := inRunFolder(sub); ok {
-			found = append(found, s)
-		} else if strings.HasSuffix(e.Name(), result.Packed) && !e.IsDir() {
-			found = append(found, source{sub, sub})
-		} else if exists(filepath.Join(sub, "events.jsonl")) || exists(filepath.Join(sub, "steps.csv")) || exists(filepath.Join(sub, "checkpoint")) {
-			pending = append(pending, sub)
-		} else if exists(filepath.Join(sub, "experiment.yaml")) {
-			experiments = append(experiments, sub)
-		}
-	}
-	switch {
-	case len(found) == 0 && len(experiments) > 0:
-		return nil, nil, fmt.Errorf("report: %s: it has no result.json, but its folders are experiments. Give them instead, such as \"ocl report %s\"",
-			path, strings.Join(experiments[:min(3, len(experiments))], " "))
-	case len(found) == 0 && len(pending) > 0:
-		return nil, nil, fmt.Errorf("report: %s: %s begun, but none has a result.json yet. "+
-			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count(len(pending), "run"), path)
-	case len(found) == 0:
-		return nil, nil, fmt.Errorf("report: %s: there is no result.json in it or in its folders. Give the folder of an experiment or a run; "+
-			"\"ocl run --out %s\" makes one", path, path)
-	}
-	return found, pending, nil
-}
-
-// exists says whether something is at path; what cannot be looked at counts as there, so that reading it says why not.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }

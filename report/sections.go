@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"ocl/internal/count"
+)
 
 // section is a part of the page that shows figures of each setting.
 type section struct {
@@ -33,7 +37,7 @@ var sections = []section{
 	{"matrix", "Matrices", "Accuracy matrices",
 		galleries(fmt.Sprintf("nothing was evaluated, or there are more than %d tasks", maxHeatTasks), (*row).matrixFigure), nil},
 	{"classes", "Classes", "Accuracy per class",
-		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", thousands(maxHeatClasses)), (*row).classFigure), nil},
+		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure), nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
 	{"time", "Time", "Run time", figures((*setting).timeFigure), nil},

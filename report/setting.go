@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // setting is what rows must share to be compared: the data, how they become a stream, and the protocol.
@@ -34,7 +35,7 @@ func settingName(s result.Stream) string {
 	if name == "" {
 		name = "an unnamed stream"
 	}
-	name += fmt.Sprintf(" in %s", count(len(s.Tasks), "task"))
+	name += fmt.Sprintf(" in %s", count.Of(len(s.Tasks), "task"))
 	if s.Protocol != "" {
 		name += ", " + s.Protocol + " protocol"
 	}
@@ -46,10 +47,10 @@ var aspects = []func(*run) (text, slug string){
 	func(r *run) (string, string) { return orUnknown(r.Stream.Scenario), r.Stream.Scenario },
 	func(r *run) (string, string) {
 		s := r.Stream.Shape
-		return fmt.Sprintf("%d × %d pixels in %s", s[1], s[2], count(s[0], "channel")), fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2])
+		return fmt.Sprintf("%d × %d pixels in %s", s[1], s[2], count.Of(s[0], "channel")), fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2])
 	},
 	func(r *run) (string, string) {
-		return count(r.Stream.Classes, "class"), fmt.Sprintf("%d-classes", r.Stream.Classes)
+		return count.Of(r.Stream.Classes, "class"), fmt.Sprintf("%d-classes", r.Stream.Classes)
 	},
 	func(r *run) (string, string) {
 		text := streamText(r)
@@ -84,9 +85,9 @@ func imagesAspect(r *run) (text, slug string) {
 		}
 	}
 	if n := len(classes); n > 0 && train%n == 0 && test%n == 0 {
-		return fmt.Sprintf("%s training and %s test images per class", thousands(int64(train/n)), thousands(int64(test/n))), fmt.Sprintf("train%d-test%d", train/n, test/n)
+		return fmt.Sprintf("%s training and %s test images per class", count.Number(train/n), count.Number(test/n)), fmt.Sprintf("train%d-test%d", train/n, test/n)
 	}
-	return fmt.Sprintf("%s training and %s test images", thousands(int64(train)), thousands(int64(test))), fmt.Sprintf("train%d-test%d-in-all", train, test)
+	return fmt.Sprintf("%s training and %s test images", count.Number(train), count.Number(test)), fmt.Sprintf("train%d-test%d-in-all", train, test)
 }
 
 // images counts the training and test images of a stream.

@@ -79,7 +79,7 @@ func at(m [][]*float64, i, j int) float64 {
 
 // fullMatrix is the accuracy matrix as package metric wants it; rows are as long as the result has them.
 func (r *run) fullMatrix() metric.Matrix {
-	m := metric.Matrix{Rows: make([][]float64, len(r.Accuracy)), Common: r.common()}
+	m := metric.Matrix{Rows: make([][]float64, len(r.Accuracy)), Common: r.OneTestSet()}
 	for i, row := range r.Accuracy {
 		m.Rows[i] = make([]float64, len(row))
 		for j, v := range row {
@@ -87,16 +87,6 @@ func (r *run) fullMatrix() metric.Matrix {
 		}
 	}
 	return m
-}
-
-// common says that all tasks share one test set, so that the matrix has one column. Files from before
-// stream.common_test say it by the shape of their matrix.
-func (r *run) common() bool {
-	longest := 0
-	for _, row := range r.Accuracy {
-		longest = max(longest, len(row))
-	}
-	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
 }
 
 // afterTask is the average accuracy of a run after task i (0-based), NaN where a task it covers was not evaluated.
@@ -124,7 +114,7 @@ func (r *run) lastRow() int {
 // cannot be forgotten yet, if an accuracy since the task was learned was not evaluated, and with one common test set.
 func (r *run) forgotten(j int) float64 {
 	last := r.lastRow()
-	if j >= last || r.common() {
+	if j >= last || r.OneTestSet() {
 		return math.NaN()
 	}
 	best := math.Inf(-1)

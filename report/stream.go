@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/count"
 )
 
-// streamText says what makes a stream special besides data, tasks and protocol: how its images are disturbed, whose
-// boundaries are hidden or blurred, and which classes are rare. It is "" for a plain stream.
+// streamText says what makes a stream special besides data, tasks and protocol: how its images are disturbed, what the
+// learner has learned before, whose boundaries are hidden or blurred, and which classes are rare. It is "" for a plain stream.
 func streamText(r *run) string {
 	s := r.Config.Stream
 	var parts []string
@@ -29,6 +30,9 @@ func streamText(r *run) string {
 			text += ", pixels not rounded"
 		}
 		parts = append(parts, text)
+	}
+	if p := r.Parent; p != nil {
+		parts = append(parts, fmt.Sprintf("learned after %s", count.Of(p.Tasks, "earlier task")))
 	}
 	if !s.TaskSignals {
 		parts = append(parts, "no task signals")

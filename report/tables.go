@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // resultsTable is the main table.
@@ -123,9 +124,9 @@ func (st *study) runsTable() *table {
 			t.Rows = append(t.Rows, []cell{
 				folderCell(r.folder), {Text: g.full(), Raw: g.full(), Mark: g.style.Class},
 				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
-				{Text: thousands(int64(r.Outcome.Step)), Raw: strconv.Itoa(r.Outcome.Step)},
+				{Text: count.Number(r.Outcome.Step), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
-				sizeCell(r.Resources.PeakResidentBytes), {Text: thousands(int64(r.Resources.Parameters)), Raw: strconv.Itoa(r.Resources.Parameters)},
+				sizeCell(r.Resources.PeakResidentBytes), {Text: count.Number(r.Resources.Parameters), Raw: strconv.Itoa(r.Resources.Parameters)},
 				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
 			})
 		}
@@ -192,10 +193,13 @@ func (s *setting) facts() []fact {
 	st := s.stream
 	train, test := images(st)
 	f := []fact{
-		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count(st.Shape[0], "channel"))},
-		{"Tasks", fmt.Sprintf("%s with %s in all, %s training images and %s test images", count(len(st.Tasks), "task"), count(st.Classes, "class"), thousands(int64(train)), thousands(int64(test)))},
-		{"Protocol", orUnknown(st.Protocol)},
+		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count.Of(st.Shape[0], "channel"))},
+		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), count.Of(st.Classes, "class"), count.Number(train), count.Number(test))},
 	}
+	if names := s.namesText(); names != "" {
+		f = append(f, fact{"Names of tasks", names})
+	}
+	f = append(f, fact{"Protocol", orUnknown(st.Protocol)})
 	values := func(of func(*run) string) string {
 		var out []string
 		for _, g := range s.rows {
@@ -213,6 +217,7 @@ func (s *setting) facts() []fact {
 		}
 	}
 	add("Special", streamText(s.first))
+	add("Parent", values(parentText))
 	add("Data", strings.Join(st.Notes, "; "))
 	add("Evaluation", values(evaluationText))
 	add("Network", values(networkText))
@@ -235,6 +240,44 @@ func (s *setting) facts() []fact {
 	return append(f, fact{"Methods", strings.Join(methods, "; ")})
 }
 
+// parentText says which run a run has continued.
+func parentText(r *run) string {
+	p := r.Parent
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s and %s steps, %s, checkpoint %s", p.Run, count.Of(p.Tasks, "task"), count.Number(p.Steps), count.Of(p.Classes, "class"), shorten(p.Checkpoint, 19))
+}
+
+// numbersText says which tasks of the whole stream these are, where they are not its first ones: " (2, 4 to 8 of the stream)".
+func (s *setting) numbersText() string {
+	numbers := s.taskNumbers()
+	if n := len(numbers); n == 0 || numbers[n-1] == n {
+		return ""
+	}
+	var parts []string
+	for from := 0; from < len(numbers); {
+		to := from
+		for to+1 < len(numbers) && numbers[to+1] == numbers[to]+1 {
+			to++
+		}
+		parts = append(parts, count.Range(numbers[from], numbers[to]))
+		from = to + 1
+	}
+	return " (" + strings.Join(parts, ", ") + " of the stream)"
+}
+
+// namesText lists the names of the tasks with their numbers: "1 spring, 2 autumn"; "" where no task has a name.
+func (s *setting) namesText() string {
+	var words []string
+	for _, t := range s.stream.Tasks {
+		if t.Name != "" {
+			words = append(words, fmt.Sprintf("%d %s", t.Index+1, t.Name))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // evaluationText says when a run was evaluated.
 func evaluationText(r *run) string {
 	text := map[string]string{
@@ -242,7 +285,7 @@ func evaluationText(r *run) string {
 		config.EvalFinal: "after the last task only",
 	}[r.Config.Eval]
 	if n := r.Config.EvalEvery; n > 0 && text != "" {
-		text += fmt.Sprintf(", and every %s on the tasks seen", count(n, "step"))
+		text += fmt.Sprintf(", and every %s on the tasks seen", count.Of(n, "step"))
 	}
 	return text
 }
@@ -257,7 +300,7 @@ func networkText(r *run) string {
 		}
 	}
 	if v != "" && r.Resources.Parameters > 0 {
-		v += ", " + thousands(int64(r.Resources.Parameters)) + " parameters"
+		v += ", " + count.Number(r.Resources.Parameters) + " parameters"
 	}
 	return v
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // TableOptions are how [Table] prints.
@@ -182,7 +183,7 @@ func (g *row) outcomes() []string {
 		}
 		text := o.State
 		if !strings.Contains(o.Reason, fmt.Sprintf(", step %d: ", o.Step)) { // the reason of a run of ours says it
-			text += " at step " + thousands(int64(o.Step))
+			text += " at step " + count.Number(o.Step)
 		}
 		if o.Reason != "" {
 			text += " (" + o.Reason + ")"
@@ -193,7 +194,7 @@ func (g *row) outcomes() []string {
 		case r.lastRow() < 0:
 			text += "; nothing was evaluated before that"
 		default:
-			text += fmt.Sprintf("; the numbers are those after %s", count(r.lastRow()+1, "task"))
+			text += fmt.Sprintf("; the numbers are those after %s", count.Of(r.lastRow()+1, "task"))
 		}
 		if seeds[text] == nil {
 			order = append(order, text)

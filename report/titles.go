@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // finalAccuracy is the estimate that the answer is about.
@@ -53,7 +54,7 @@ func (s *setting) other(best *row) *row {
 // answer is the sentence the report opens with.
 func (s *setting) answer() string {
 	best := s.best()
-	where := fmt.Sprintf("%s of %s", count(s.tasks(), "task"), orUnknown(s.stream.Name))
+	where := fmt.Sprintf("%s of %s", count.Of(s.tasks(), "task"), orUnknown(s.stream.Name))
 	var what []string
 	if s.stream.Protocol != "" {
 		what = append(what, s.stream.Protocol+" protocol")
@@ -70,7 +71,7 @@ func (s *setting) answer() string {
 	e := best.finalAccuracy()
 	if len(best.finished) == 0 {
 		r := best.runs[0]
-		return fmt.Sprintf("No run on the %s has finished. %s was %s after %s, at %s %%.", where, best.prose(), r.Outcome.State, count(r.lastRow()+1, "task"), e.text(""))
+		return fmt.Sprintf("No run on the %s has finished. %s was %s after %s, at %s %%.", where, best.prose(), r.Outcome.State, count.Of(r.lastRow()+1, "task"), e.text(""))
 	}
 	text := fmt.Sprintf("After %s, %s classifies %s %% of the test images of all tasks correctly", where, best.prose(), e.text(""))
 	if e.n > 1 {
@@ -254,7 +255,7 @@ func (g *row) classTitle(v []float64) string {
 			best = c
 		}
 	}
-	return fmt.Sprintf("%s: %s of %d below 1 %%; the best is %s with %s %%", g.Short, count(low, "class"), known, g.className(best), percent(v[best]))
+	return fmt.Sprintf("%s: %s of %d below 1 %%; the best is %s with %s %%", g.Short, count.Of(low, "class"), known, g.className(best), percent(v[best]))
 }
 
 func (g *row) memoryTitle(v [][]float64) string {
@@ -272,6 +273,21 @@ func (g *row) memoryTitle(v [][]float64) string {
 		return fmt.Sprintf("%s stores task %s only", g.Short, names[0])
 	}
 	return fmt.Sprintf("%s: at the end task %s holds %s %% of the memory, task %s %s %%", g.Short, names[0], percent(v[last][0]), names[last], percent(v[last][last]))
+}
+
+// inheritedTitle is memoryTitle for a row whose runs have a parent.
+func (g *row) inheritedTitle(v [][]float64) string {
+	last := -1
+	for i := range v {
+		if !math.IsNaN(rest(v[i])) {
+			last = i
+		}
+	}
+	if last < 0 {
+		return g.Short + ": the memory's contents by task"
+	}
+	return fmt.Sprintf("%s: at the end samples from before the run hold %s %% of the memory, task %s %s %%", g.Short,
+		percent(rest(v[last])), g.setting.taskNames()[last], percent(v[last][last]))
 }
 
 func (s *setting) timeTitle() string {

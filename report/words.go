@@ -5,40 +5,16 @@ import (
 	"math"
 	"strconv"
 	"strings"
-)
 
-// thousands prints n with separators: 5000 is "5,000".
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+	"ocl/internal/count"
+)
 
 // kilo prints a number of samples shortly: 5000 is "5k", 500 is "500".
 func kilo(n int) string {
 	if n >= 1000 && n%100 == 0 {
 		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + "k"
 	}
-	return thousands(int64(n))
-}
-
-// count prints a number and its noun: "1 task", "20 tasks".
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "class"):
-		noun += "es"
-	default:
-		noun += "s"
-	}
-	return thousands(int64(n)) + " " + noun
+	return count.Number(n)
 }
 
 // unmeasured stands for a number that is none: a result may lack any of its values, and a sentence may need it.

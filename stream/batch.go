@@ -104,19 +104,20 @@ func (s *Tasks) fill(buf *buffer, h *half, list, from, to int) (ocl.Batch, error
 	return buf.batch(to - from), nil
 }
 
-// pixelValues is the table from a byte to a network input, for each channel: v/255, or (v/255 - mean)/std.
-func pixelValues(channels int, opts Options) [][256]float32 {
+// PixelValues is the table from a byte v to a network input, for each channel: v/255, or (v/255 - mean)/std. mean and std
+// have a value for each channel, or none.
+func PixelValues(channels int, mean, std []float64) [][256]float32 {
 	table := make([][256]float32, channels)
 	for c := range table {
-		mean, std := 0.0, 1.0
-		if len(opts.Mean) > 0 {
-			mean = opts.Mean[c]
+		m, d := 0.0, 1.0
+		if len(mean) > 0 {
+			m = mean[c]
 		}
-		if len(opts.Std) > 0 {
-			std = opts.Std[c]
+		if len(std) > 0 {
+			d = std[c]
 		}
 		for v := range table[c] {
-			table[c][v] = float32((float64(v)/255 - mean) / std)
+			table[c][v] = float32((float64(v)/255 - m) / d)
 		}
 	}
 	return table

@@ -7,6 +7,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 )
 
@@ -37,7 +38,7 @@ var domains = Kind{
 			return checkOfficial(o, len(set.Orders.Domains), tasks, set.Name)
 		}
 		if n := len(trainDomains(set)); o.Tasks < 1 || o.Tasks > n || n%o.Tasks != 0 {
-			return fmt.Errorf("kind domains: %d tasks cannot share the %d domains of %s equally. Use --tasks with a divisor of %d", o.Tasks, n, set.Name, n)
+			return fmt.Errorf("kind domains: %s cannot share the %s of %s equally. Use --tasks with a divisor of %d", count.Of(o.Tasks, "task"), count.Of(n, "domain"), set.Name, n)
 		}
 		return nil
 	},

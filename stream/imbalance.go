@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ocl/data"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 )
 
@@ -46,17 +47,17 @@ func (o Options) pool(set *data.Set) []int32 {
 // checkPool holds the counts against the data.
 func (o Options) checkPool(set *data.Set) error {
 	if o.LongTail < 0 || o.LongTail > 1 || math.IsNaN(o.LongTail) {
-		return fmt.Errorf("stream.long_tail: %v is out of range. Use a number above 0 and up to 1, or 0 for all images", o.LongTail)
+		return fmt.Errorf("stream.long_tail (--long-tail): %v is out of range. Use a number above 0 and up to 1, or leave it out for all images", o.LongTail)
 	}
 	if n := len(o.ClassCounts); n > 0 && n != set.Classes {
-		return fmt.Errorf("stream.class_counts: the list has %d numbers for %d classes. Give one for each class", n, set.Classes)
+		return fmt.Errorf("stream.class_counts (--class-counts): the list has %s for %s. Give one for each class", count.Of(n, "number"), count.Of(set.Classes, "class"))
 	}
 	if len(o.ClassCounts) == 0 {
 		return nil
 	}
 	for class, of := range byClass(set.Classes, set.Train.Y, all(set.Train)) {
-		if n := o.ClassCounts[class]; n < 1 || n > len(of) {
-			return fmt.Errorf("stream.class_counts: %d images of class %d are asked for, but it has %d. Use 1 to %d", n, class, len(of), len(of))
+		if n := o.ClassCounts[class]; len(of) > 0 && (n < 1 || n > len(of)) { // a class without images has none, whatever the list says
+			return fmt.Errorf("stream.class_counts (--class-counts): class %d has %s, but %d are asked for. Use %s", class, count.Of(len(of), "image"), n, count.Range(1, len(of)))
 		}
 	}
 	return nil

@@ -132,6 +132,23 @@ func TestGivenTasks(t *testing.T) {
 	if info.Scenario != ocl.ClassIncremental || len(info.Tasks) != 2 || !slices.Equal(info.Tasks[1].Classes, []ocl.Label{2, 3}) || info.Tasks[0].Test != 4 || info.CommonTest {
 		t.Errorf("%+v", info)
 	}
+	set.TaskNames, set.ClassNames = []string{"spring", "autumn"}, []string{"wren", "robin", "goose", "swan"}
+	if s, err = Split(set, Options{Batch: 2, Keep: Range{1, 2}}); err != nil || s.TaskName(1) != "autumn" {
+		t.Errorf("%v: task 2 is called %q", err, s.TaskName(1))
+	}
+	if rows := previewed(t, s, PreviewOptions{Samples: 1}); rows[0].Label != "task 2 (autumn): goose, swan" {
+		t.Errorf("the sheet says %q", rows[0].Label)
+	}
+	if s, err = Split(set, Options{Batch: 2, Kind: "classes", Tasks: 2}); err != nil || s.TaskName(1) != "" {
+		t.Errorf("%v: a task of other classes is called %q", err, s.TaskName(1))
+	}
+	all := set.Test.Task
+	set.Test.Task = make([]int32, len(all))
+	const want = "stream: task 2 (autumn) has no test images; its classes are goose, swan. Add test images of this task, " +
+		"give no test image a task so that all tasks share them, or use --stream classes"
+	if _, err := Split(set, Options{Batch: 2}); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 	set.Train.Task[0] = 1 // class 0 in both tasks
 	set.Test.Task = nil
 	if s, err = Split(set, Options{Batch: 2}); err != nil || s.Info().Scenario != ocl.DomainIncremental || !s.Info().CommonTest || s.Info().Tasks[0].Test != 8 {
@@ -224,7 +241,12 @@ func TestShift(t *testing.T) {
 		want string
 	}{
 		{Options{Kind: "shift"}, "nobody says how the images are disturbed"},
-		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}}, "noise has 10 strengths for 5 tasks"},
+		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}}, "noise has the survey's 10 strengths for 5 tasks. Give one"},
+		{Options{Shift: Shift{Kinds: []string{"blur", "noise"}, Strengths: [][]float64{{0, 1}, {0, 1, 2}}}},
+			"stream.shift: blur has 2 strengths, but noise has 3 strengths. Give both one strength for each task, with --blur-strengths and --noise-strengths"},
+		{Options{Tasks: 3, Shift: Shift{Kinds: []string{"noise", "blur"}, Strengths: [][]float64{nil, {0, 1, 2}}}},
+			"noise has the survey's 10 strengths, but blur has 3 strengths"},
+		{Options{Tasks: 3, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0}}}}, "noise has 1 strength for 3 tasks"},
 		{Options{Tasks: 2, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0, -1}}}}, "-1"},
 		{Options{Tasks: 2, Shift: Shift{Kinds: []string{"noise"}, Strengths: [][]float64{{0, math.NaN()}}}}, "NaN"},
 	} {
@@ -235,6 +257,11 @@ func TestShift(t *testing.T) {
 	}
 	if _, err := ParseShift("noise+fog"); err == nil || !strings.Contains(err.Error(), `unknown kind "fog"`) {
 		t.Error(err)
+	}
+	for _, text := range []string{"noise+", "+noise", "noise++blur"} {
+		if _, err := ParseShift(text); err == nil || !strings.Contains(err.Error(), `"`+text+`" has a plus sign without a kind beside it`) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 	if _, err := ParseShift("noise+noise"); err == nil || !strings.Contains(err.Error(), "listed twice") {
 		t.Error(err)
@@ -294,8 +321,12 @@ func TestBlurry(t *testing.T) {
 	if !slices.Equal(s.train.lists[1], again.train.lists[1]) {
 		t.Error("the seed does not fix what is moved")
 	}
-	o.Blurry = 1
-	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "stream.blurry: 1 is out of range") {
+	o.Tasks = 1
+	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "but there is one task. Use more --tasks, or remove it") {
+		t.Error(err)
+	}
+	o.Tasks, o.Blurry = 3, 1
+	if _, err := Split(set, o); err == nil || !strings.Contains(err.Error(), "stream.blurry (--blurry): 1 is out of range") {
 		t.Error(err)
 	}
 }
@@ -326,14 +357,25 @@ func TestLongTail(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{LongTail: -0.1}, "stream.long_tail: -0.1 is out of range"},
-		{Options{ClassCounts: []int{1}}, "the list has 1 numbers for 5 classes"},
-		{Options{ClassCounts: []int{1, 1, 101, 1, 1}}, "101 images of class 2 are asked for, but it has 100"},
+		{Options{LongTail: -0.1}, "stream.long_tail (--long-tail): -0.1 is out of range"},
+		{Options{ClassCounts: []int{1}}, "the list has 1 number for 5 classes"},
+		{Options{ClassCounts: []int{1, 1, 101, 1, 1}}, "class 2 has 100 images, but 101 are asked for"},
 	} {
 		c.o.Tasks, c.o.Batch = 1, 1
 		if _, err := Split(set, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
+	}
+}
+
+// TestClassCountsOfAnEmptyClass: a class without training images, such as one whose files cannot be read, has none whatever the
+// list says, and is no fault of the list.
+func TestClassCountsOfAnEmptyClass(t *testing.T) {
+	set := *tiny(2, 4, 2)
+	set.Classes = 3
+	st := mustSplit(t, &set, Options{TaskClasses: []int{3}, Tasks: 1, Batch: 1, Order: Given, ClassCounts: []int{2, 3, 4}})
+	if n := st.Info().Tasks[0].Train; n != 5 {
+		t.Errorf("%d training images, want 5", n)
 	}
 }
 

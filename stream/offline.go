@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ocl"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 )
 
@@ -46,8 +47,8 @@ func (s *Tasks) Offline(epochs, batch int, dropLast bool) (*Offline, error) {
 	slices.SortFunc(o.all, func(a, b sample) int { return cmp.Compare(image(a), image(b)) })
 	o.order = make([]sample, len(o.all))
 	if epochs < 1 || batch < 1 || dropLast && batch > len(o.all) {
-		return nil, fmt.Errorf("stream: offline: %d epochs in batches of %d are out of range. Use at least 1 of each, and batches of at most %d, "+
-			"the number of training images, if incomplete batches are dropped", epochs, batch, len(o.all))
+		return nil, fmt.Errorf("stream: offline: %s in batches of %d are out of range. Use at least 1 of each, and batches of at most %d, "+
+			"the number of training images, if incomplete batches are dropped", count.Of(epochs, "epoch"), batch, len(o.all))
 	}
 	o.buf = newBuffer(min(batch, len(o.all)), s.set)
 	return o, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 // Protocols lists the names that Protocol knows.
@@ -62,24 +63,24 @@ func CheckTasks(tasks, classes int) error {
 	if list := shared(classes, tasks); len(list) > 0 && len(list) <= mostTasks {
 		unequal = ", or give each task its classes with --task-classes " + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 	}
-	return fmt.Errorf("%d tasks cannot share %d classes equally. Use --tasks %s%s", tasks, classes, near, unequal)
+	return fmt.Errorf("%s cannot share %s equally. Use --tasks %s%s", count.Of(tasks, "task"), count.Of(classes, "class"), near, unequal)
 }
 
 // CheckTaskClasses returns an error unless list has the number of classes of each task: one entry for each of the tasks,
 // each at least 1, and all classes together.
 func CheckTaskClasses(list []int, tasks, classes int) error {
 	if len(list) != tasks {
-		return fmt.Errorf("the list of task sizes has %d entries for %d tasks. Give one entry for each task", len(list), tasks)
+		return fmt.Errorf("the list of task sizes has %s for %s. Give one entry for each task", count.Of(len(list), "entry"), count.Of(tasks, "task"))
 	}
 	sum := 0
 	for i, n := range list {
 		if n < 1 || n > classes {
-			return fmt.Errorf("task %d has %d classes, which is out of range. Use 1 to %d in the list of task sizes", i+1, n, classes)
+			return fmt.Errorf("task %d has %s, which is out of range. Use %s in the list of task sizes", i+1, count.Of(n, "class"), count.Range(1, classes))
 		}
 		sum += n
 	}
 	if sum != classes {
-		return fmt.Errorf("the tasks have %d classes together, but the data have %d. Correct the list of task sizes", sum, classes)
+		return fmt.Errorf("the tasks have %s together, but the data have %d. Correct the list of task sizes", count.Of(sum, "class"), classes)
 	}
 	return nil
 }
@@ -90,14 +91,6 @@ func (o Options) checkTasks(classes int) error {
 		return CheckTaskClasses(o.TaskClasses, o.Tasks, classes)
 	}
 	return CheckTasks(o.Tasks, classes)
-}
-
-// plural is a number of channels in words.
-func plural(channels int) string {
-	if channels == 1 {
-		return "1 channel"
-	}
-	return fmt.Sprintf("%d channels", channels)
 }
 
 // check reports all faults of the options at once.
@@ -111,7 +104,10 @@ func (o Options) check(set *data.Set) error {
 		add("stream.batch: %d is out of range. Use --batch from 1 to %d, the number of training images", o.Batch, n)
 	}
 	if !(o.Blurry >= 0 && o.Blurry < 1) {
-		add("stream.blurry: %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
+		add("stream.blurry (--blurry): %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
+	}
+	if o.Blurry > 0 && o.Tasks == 1 {
+		add("stream.blurry (--blurry): %v of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove it", o.Blurry)
 	}
 	if o.TestBatch < 1 {
 		add("the test batch of %d is too small. Use at least 1", o.TestBatch)
@@ -125,7 +121,7 @@ func (o Options) check(set *data.Set) error {
 		lowest float64
 	}{{"mean", o.Mean, math.Inf(-1)}, {"std", o.Std, 0}} {
 		if n := len(v.values); n != 0 && n != set.C {
-			add("stream.%s has %d values, but the images have %s. Give one value for each channel", v.key, n, plural(set.C))
+			add("stream.%s has %s, but the images have %s. Give one value for each channel", v.key, count.Of(n, "value"), count.Of(set.C, "channel"))
 		}
 		for _, x := range v.values {
 			if !(x > v.lowest) || math.IsInf(x, 0) {
@@ -141,27 +137,27 @@ func (o Options) checkOrder(classes int) error {
 	switch o.Order {
 	case "", Random, Given, List, Official:
 	default:
-		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given, official or a list of all classes", o.Order)
+		return fmt.Errorf("stream.class_order (--class-order): unknown order %q. Use random, given, official or a list of all classes", o.Order)
 	}
 	if len(o.ClassOrder) == 0 {
 		if o.Order == List {
-			return fmt.Errorf("stream.class_order: the list is empty. List each class from 0 to %d once", classes-1)
+			return fmt.Errorf("stream.class_order (--class-order): the list is empty. List each class from 0 to %d once", classes-1)
 		}
 		return nil
 	}
 	if o.Order != List {
-		return fmt.Errorf("stream.class_order: both %s and a list of %d classes are given. Remove one of them", o.Order, len(o.ClassOrder))
+		return fmt.Errorf("stream.class_order (--class-order): both %s and a list of %s are given. Remove one of them", o.Order, count.Of(len(o.ClassOrder), "class"))
 	}
 	seen := make([]bool, classes)
 	for i, k := range o.ClassOrder {
 		if k < 0 || k >= classes || seen[k] {
-			return fmt.Errorf("stream.class_order: entry %d is class %d, which is out of range or listed twice. List each class from 0 to %d once", i, k, classes-1)
+			return fmt.Errorf("stream.class_order (--class-order): entry %d is class %d, which is out of range or listed twice. List each class from 0 to %d once", i, k, classes-1)
 		}
 		seen[k] = true
 	}
 	if len(o.ClassOrder) != classes {
-		return fmt.Errorf("stream.class_order: the list has %d classes. List each class from 0 to %d once",
-			len(o.ClassOrder), classes-1)
+		return fmt.Errorf("stream.class_order (--class-order): the list has %s. List each class from 0 to %d once",
+			count.Of(len(o.ClassOrder), "class"), classes-1)
 	}
 	return nil
 }

@@ -64,7 +64,8 @@ func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 // labelWords is how many domains or classes a label has.
 const labelWords = 3
 
-// label names a task with what makes it what it is: its strengths, its domains, or the first of its classes.
+// label names a task, by its name too where it has one, with what makes it what it is: its strengths, its domains, or the first
+// of its classes.
 func (s *Tasks) label(task int) string {
 	original := s.original[task]
 	var words []string
@@ -80,12 +81,14 @@ func (s *Tasks) label(task int) string {
 			}
 		}
 	default:
+		var classes []int
 		for _, k := range s.info.Tasks[task].Classes {
-			words = append(words, s.set.ClassName(int(k)))
+			classes = append(classes, int(k))
 		}
+		words = append(words, s.classNames(classes))
 	}
 	if len(words) > labelWords {
 		words = append(words[:labelWords], "…")
 	}
-	return fmt.Sprintf("task %d: %s", original+1, strings.Join(words, ", "))
+	return s.words(original) + ": " + strings.Join(words, ", ")
 }

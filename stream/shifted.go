@@ -8,6 +8,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 	"ocl/stream/shift"
 )
@@ -29,6 +30,9 @@ func ParseShift(text string) ([]string, error) {
 	}
 	names := strings.Split(text, "+")
 	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("%q has a plus sign without a kind beside it. Use noise, occlusion, blur, or some of them joined by plus signs", text)
+		}
 		if shift.Strengths(name) == nil {
 			return nil, fmt.Errorf("unknown kind %q. Use noise, occlusion, blur, or some of them joined by plus signs", name)
 		}
@@ -49,19 +53,33 @@ func (s Shift) strengths(i int) []float64 {
 	return shift.Strengths(s.Kinds[i])
 }
 
-// check holds the strengths against the number of tasks.
+// check holds the strengths against each other and against the number of tasks. Where two lists differ in length, neither is
+// taken to be the right one.
 func (s Shift) check(tasks int) error {
 	for i, kind := range s.Kinds {
 		list := s.strengths(i)
 		if err := shift.Check(kind, list); err != nil {
 			return err
 		}
-		if len(list) != tasks {
-			return fmt.Errorf("stream.shift: %s has %d strengths for %d tasks. Give one strength for each task with stream.shift.%s_strengths (--%s-strengths)",
-				kind, len(list), tasks, kind, kind)
+		if i > 0 && len(list) != len(s.strengths(0)) {
+			return fmt.Errorf("stream.shift: %s, but %s. Give both one strength for each task, with --%s-strengths and --%s-strengths",
+				s.has(0), s.has(i), s.Kinds[0], kind)
 		}
 	}
+	if len(s.Kinds) > 0 && len(s.strengths(0)) != tasks {
+		return fmt.Errorf("stream.shift: %s for %s. Give one strength for each task with stream.shift.%s_strengths (--%s-strengths)",
+			s.has(0), count.Of(tasks, "task"), s.Kinds[0], s.Kinds[0])
+	}
 	return nil
+}
+
+// has says how many strengths kind i has, and whose.
+func (s Shift) has(i int) string {
+	whose := ""
+	if i >= len(s.Strengths) || len(s.Strengths[i]) == 0 {
+		whose = "the survey's "
+	}
+	return fmt.Sprintf("%s has %s%s", s.Kinds[i], whose, count.Of(len(s.strengths(i)), "strength"))
 }
 
 // steps are the transforms of a task of the whole stream.
@@ -90,7 +108,7 @@ var shifted = Kind{
 		case len(o.Shift.Kinds) == 0:
 			return errors.New("kind shift: nobody says how the images are disturbed. Use --shift noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
-			return fmt.Errorf("stream.tasks: %d is out of range. Use 1 to %d, the number of images", o.Tasks, n)
+			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
 			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use --class-order random")
 		}

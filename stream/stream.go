@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"ocl"
 	"ocl/data"
+	"ocl/internal/count"
 	"ocl/internal/rng"
 	"ocl/stream/shift"
 )
@@ -109,7 +111,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Pixels: pixelValues(set.C, opts), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
+		Pixels: PixelValues(set.C, opts.Mean, opts.Std), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
 	}
 	if kind.scenario != nil {
 		s.info.Scenario = kind.scenario(set)
@@ -158,11 +160,11 @@ func (s *Tasks) add(t int, of share) error {
 		task.Classes = append(task.Classes, ocl.Label(k))
 	}
 	if len(tr) == 0 {
-		return fmt.Errorf("stream: task %d has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
-			"Use a smaller --batch, or --drop-last=false", t+1, s.opts.Batch)
+		return fmt.Errorf("stream: %s has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
+			"Use a smaller --batch, or --drop-last=false", s.words(t), s.opts.Batch)
 	}
 	if len(te) == 0 && !s.opts.CommonTest {
-		return fmt.Errorf("stream: task %d: classes %v have no test images. Use fewer tasks or more test data", t+1, of.classes)
+		return s.untested(t, of.classes)
 	}
 	s.info.Tasks, s.original = append(s.info.Tasks, task), append(s.original, t)
 	s.train.lists, s.test.lists = append(s.train.lists, tr), append(s.test.lists, te)
@@ -173,8 +175,8 @@ func (s *Tasks) add(t int, of share) error {
 func (s *Tasks) shareTest() error {
 	n := len(s.test.lists[0])
 	if n == 0 {
-		return fmt.Errorf("stream: the classes of tasks %d to %d have no test images. Use more test data",
-			s.original[0]+1, s.original[len(s.original)-1]+1)
+		return fmt.Errorf("stream: the classes of the tasks %s have no test images. Use more test data",
+			count.Range(s.original[0]+1, s.original[len(s.original)-1]+1))
 	}
 	for i := range s.info.Tasks {
 		s.info.Tasks[i].Test = n
@@ -187,6 +189,44 @@ func (s *Tasks) Info() ocl.StreamInfo { return s.info }
 
 // Original is the 0-based index of a task in the whole stream, before Keep left out tasks.
 func (s *Tasks) Original(task int) int { return s.original[task] }
+
+// TaskName is the name that the data set gives to a task of the whole stream, 0-based; "" where it gives none.
+func (s *Tasks) TaskName(original int) string {
+	if s.opts.Kind != tasks.Name || original >= len(s.set.TaskNames) {
+		return ""
+	}
+	return s.set.TaskNames[original]
+}
+
+// words is a task of the whole stream in messages: "task 2", or "task 2 (autumn)".
+func (s *Tasks) words(original int) string {
+	text := fmt.Sprintf("task %d", original+1)
+	if name := s.TaskName(original); name != "" {
+		text += " (" + name + ")"
+	}
+	return text
+}
+
+// untested says that a task has no test images, and what a person can do about it.
+func (s *Tasks) untested(original int, classes []int) error {
+	remedy := "Use fewer --tasks, or add test images"
+	if s.opts.Kind == tasks.Name {
+		remedy = "Add test images of this task, give no test image a task so that all tasks share them, or use --stream classes"
+	}
+	return fmt.Errorf("stream: %s has no test images; its classes are %s. %s", s.words(original), s.classNames(classes), remedy)
+}
+
+// classNames are the first of some classes.
+func (s *Tasks) classNames(classes []int) string {
+	var words []string
+	for _, k := range classes {
+		words = append(words, s.set.ClassName(k))
+	}
+	if len(words) > labelWords {
+		words = append(words[:labelWords], "…")
+	}
+	return strings.Join(words, ", ")
+}
 
 // Skipped are the 0-based indices of tasks in the whole stream that are left out, as images of the data set are absent.
 func (s *Tasks) Skipped() []int { return s.skipped }

@@ -7,6 +7,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 // tasks takes the tasks that the data set comes with, such as the column "task" of a CSV file, in their order.
@@ -19,7 +20,7 @@ var tasks = Kind{
 		case set.Train.Task == nil:
 			return fmt.Errorf("kind tasks: the data set %s gives no tasks. Use --stream classes", set.Name)
 		case o.Tasks != set.Tasks:
-			return fmt.Errorf("kind tasks: %s has %d tasks, but %d are asked for. Remove stream.tasks (--tasks)", set.Name, set.Tasks, o.Tasks)
+			return fmt.Errorf("kind tasks: %s has %s, but %d are asked for. Remove stream.tasks (--tasks)", set.Name, count.Of(set.Tasks, "task"), o.Tasks)
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
 			return errors.New("kind tasks: a list of classes is given, but the data set says what is in each task. Remove the list, or use --stream classes")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,18 +10,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/bench"
+	"ocl/internal/count"
 	"ocl/method"
 )
 
 func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the speed of training on this machine.",
+		Short: "Measure the speed of training and of predicting on this machine.",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
-  ocl bench methods --method er,mir`,
+  ocl bench methods --method er,mir
+  ocl bench predict`,
 	}
-	return group(cmd, newBenchEngine(), newBenchMethods())
+	return group(cmd, newBenchEngine(), newBenchMethods(), newBenchPredict())
 }
 
 func newBenchEngine() *cobra.Command {
@@ -44,29 +47,13 @@ func newBenchEngine() *cobra.Command {
 			"them, the fastest are used.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkBench(opts, seconds); err != nil {
-				return err
-			}
-			opts.Budget = time.Duration(seconds * float64(time.Second))
-			show := &benchProgress{w: cmd.ErrOrStderr()}
-			if !quiet && isTerminal(show.w) {
-				opts.Round = show.round
-			}
-			rep, err := bench.Engine(cmd.Context(), opts)
-			show.clear()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), rep)
-			}
-			return printBench(cmd.OutOrStdout(), rep)
+			return measure(cmd, opts, seconds, quiet, asJSON, bench.Engine, printBench)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntSliceVar(&opts.Sizes, "size", []int{32, 84, 128}, "sides of the images, each at least 25")
-	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads that measure the peak (default: one per processor)")
+	addWorkers(flags, &opts.Workers, "goroutines, and threads that measure the peak (default: one per processor)")
 	flags.Float64Var(&seconds, "seconds", 30, "total time to measure; at least three rounds are made")
 	flags.IntVar(&opts.Rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
 	flags.IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
@@ -134,7 +121,7 @@ func newBenchMethods() *cobra.Command {
 	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
 	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each compared with the method without it; + combines tricks")
 	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
-	flags.IntVar(&opts.Workers, "workers", 0, "goroutines, and threads that measure the peak (default: one per processor)")
+	addWorkers(flags, &opts.Workers, "goroutines, and threads that measure the peak (default: one per processor)")
 	flags.Float64Var(&seconds, "seconds", 10, "time to measure each method; at least three rounds are made; not used with --trick")
 	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds for each method, instead of a time (default: as many as --seconds allows; 9 with --trick)")
 	flags.IntVar(&steps, "steps", 250, "with --trick: steps with the trick, and without it, before the two alternate")
@@ -152,7 +139,6 @@ func checkBenchMethods(o bench.MethodOptions, seconds float64) error {
 	}{
 		{"method", len(o.Methods) > 0, "at least one method, such as er"},
 		{"memory", o.Memory >= 50, "at least 50"},
-		{"workers", o.Workers >= 0, "at least 1, or 0 for one per processor"},
 		{"seconds", seconds > 0, "more than 0"},
 		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
 	} {
@@ -175,7 +161,6 @@ func checkBench(o bench.Options, seconds float64) error {
 		want string
 	}{
 		{"size", len(o.Sizes) > 0, "at least one size, such as 32"},
-		{"workers", o.Workers >= 0, "at least 1, or 0 for one per processor"},
 		{"seconds", seconds > 0, "more than 0"},
 		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
 		{"at-once", o.AtOnce == 0 || o.AtOnce >= 2, "at least 2, or 0 for no comparison"},
@@ -205,7 +190,7 @@ func (p *benchProgress) round(round int, left time.Duration) {
 
 func (p *benchProgress) method(m bench.MethodProgress) {
 	if m.Filled >= 0 {
-		fmt.Fprintf(p.w, "\r%s: %s samples in memory\x1b[K", m.Method, thousands(int64(m.Filled)))
+		fmt.Fprintf(p.w, "\r%s: %s samples in memory\x1b[K", m.Method, count.Number(m.Filled))
 	} else {
 		fmt.Fprintf(p.w, "\r%s: round %d  %s left\x1b[K", m.Method, m.Round, duration(m.Left))
 	}
@@ -220,13 +205,13 @@ func (p *benchProgress) clear() {
 
 func printBench(w io.Writer, rep *bench.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution, plural(rep.Workers, "worker", "workers"), rep.PeakGFLOPS)
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"), rep.PeakGFLOPS)
 	t := table{head: []string{"size", "step, ms", "GFLOP/s", "of peak", "evaluation, img/s", "of peak"},
 		right: []bool{true, true, true, true, true, true}}
 	for i, s := range rep.Steps {
 		e := rep.Evaluation[i]
 		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", s.Size, s.Size), fmt.Sprintf("%.1f", s.MS), fmt.Sprintf("%.1f", s.GFLOPS),
-			percent(s.PeakShare), thousands(int64(e.ImagesPerSecond + 0.5)), percent(e.PeakShare)})
+			percent(s.PeakShare), count.Number(int64(e.ImagesPerSecond + 0.5)), percent(e.PeakShare)})
 	}
 	if err := t.write(&b); err != nil {
 		return err
@@ -255,7 +240,7 @@ func printBench(w io.Writer, rep *bench.Report) error {
 func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, FMA peak %.1f GFLOP/s, memory %s\n\n", rep.Kernel, rep.Convolution,
-		plural(rep.Workers, "worker", "workers"), rep.PeakGFLOPS, thousands(int64(rep.Memory)))
+		count.Of(rep.Workers, "worker"), rep.PeakGFLOPS, count.Number(rep.Memory))
 	t := table{head: []string{"method", "step, ms", "passes alone, ms", "overhead", "passes"}, right: []bool{false, true, true, true, false}}
 	var notes []string
 	for _, m := range rep.Methods {
@@ -272,4 +257,26 @@ func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// measure runs a benchmark of the engine with its progress on the terminal, and prints what it found.
+func measure[R any](cmd *cobra.Command, opts bench.Options, seconds float64, quiet, asJSON bool,
+	run func(context.Context, bench.Options) (*R, error), show func(io.Writer, *R) error) error {
+	if err := checkBench(opts, seconds); err != nil {
+		return err
+	}
+	opts.Budget = time.Duration(seconds * float64(time.Second))
+	progress := &benchProgress{w: cmd.ErrOrStderr()}
+	if !quiet && isTerminal(progress.w) {
+		opts.Round = progress.round
+	}
+	rep, err := run(cmd.Context(), opts)
+	progress.clear()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), rep)
+	}
+	return show(cmd.OutOrStdout(), rep)
 }

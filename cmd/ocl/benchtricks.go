@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/bench"
+	"ocl/internal/count"
 	"ocl/method"
 )
 
@@ -53,7 +54,7 @@ func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, step
 func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel %s, convolution %s, %s, memory %s; medians of %s of %s each\n\n", rep.Kernel, rep.Convolution,
-		plural(rep.Workers, "worker", "workers"), thousands(int64(rep.Memory)), plural(rep.Rounds, "turn", "turns"), plural(rep.Steps, "step", "steps"))
+		count.Of(rep.Workers, "worker"), count.Number(rep.Memory), count.Of(rep.Rounds, "turn"), count.Of(rep.Steps, "step"))
 	t := table{head: []string{"method", "step, ms", "task's end, ms", "ratio", "by passes"}, right: []bool{false, true, true, true, true}}
 	end := func(ms float64) string {
 		if ms == 0 {

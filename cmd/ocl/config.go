@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/internal/count"
 )
 
 func newConfig() *cobra.Command {
@@ -73,8 +74,8 @@ func newConfigValidate() *cobra.Command {
   ocl config validate --json runs/er5k/experiment.yaml`,
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, notes, err := experiment.Load(args[0])
-			err = errors.Join(err, experiment.Schema().Validate(cfg)) // of what could be read
+			cfg, from, notes, err := experiment.Load(args[0])
+			err = errors.Join(err, experiment.Schema().ValidateAt(cfg, from)) // of what could be read
 			v := validation{File: args[0], Valid: err == nil, Faults: []string{}}
 			if err == nil {
 				v.Runs = len(experiment.Schema().Runs(cfg))
@@ -93,7 +94,7 @@ func newConfigValidate() *cobra.Command {
 			for _, note := range notes {
 				fmt.Fprintln(cmd.ErrOrStderr(), note)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", args[0], plural(v.Runs, "run", "runs"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %s\n", args[0], count.Of(v.Runs, "run"))
 			return err
 		},
 	}

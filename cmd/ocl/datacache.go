@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 func newDataCache() *cobra.Command {
@@ -126,19 +127,19 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	for _, f := range list {
 		row := []string{"?", "?", "?", byteCount(f.Bytes), f.Made.Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
 		if f.Fault == "" {
-			row[0], row[1] = f.Name, thousands(int64(f.Images))
+			row[0], row[1] = f.Name, count.Number(f.Images)
 			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])
 			row[5], row[6] = "good", printable(f.Source)
 		}
 		if f.Faults > 0 {
-			row[5] = thousands(int64(f.Faults)) + " left out"
+			row[5] = count.Number(f.Faults) + " left out"
 		}
 		t.rows = append(t.rows, row)
 	}
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", plural(len(list), "file", "files"), byteCount(room(list)), dir)
+	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", count.Of(len(list), "file"), byteCount(room(list)), dir)
 	return err
 }
 
@@ -146,13 +147,13 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 func writeCleaned(w io.Writer, gone []data.CacheFile) error {
 	var b strings.Builder
 	for _, f := range gone {
-		what := fmt.Sprintf("%s, %s", f.Name, plural(f.Images, "image", "images"))
+		what := fmt.Sprintf("%s, %s", f.Name, count.Of(f.Images, "image"))
 		if f.Fault != "" {
 			what = printable(f.Fault)
 		}
 		fmt.Fprintf(&b, "removed %s (%s, %s)\n", f.Path, what, byteCount(f.Bytes))
 	}
-	fmt.Fprintf(&b, "%s removed, %s freed\n", plural(len(gone), "file", "files"), byteCount(room(gone)))
+	fmt.Fprintf(&b, "%s removed, %s freed\n", count.Of(len(gone), "file"), byteCount(room(gone)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"ocl/data"
 	"ocl/data/fetch"
+	"ocl/internal/count"
 )
 
 // filesOf returns the addresses of a data set. Tests put files of their own server there.
@@ -66,11 +67,16 @@ func byHand(cmd *cobra.Command, info data.Info) error {
 // fetchFiles downloads files to dir and says where they are and what to do next.
 func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", plural(len(files), "file", "files"), sizeOf(files), dir)
+	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", count.Of(len(files), "file"), sizeOf(files), dir)
 	show := newOpening(stderr)
 	show.words = byteCount
 	err := fetch.Get(cmd.Context(), files, fetch.Options{
 		Dir: dir, Progress: func(f fetch.File, done, total int64) { show.tell(f.Name, done, total) },
+		Retrying: func(f fetch.File, r fetch.Retry) {
+			show.end()
+			fmt.Fprintf(stderr, "%s: %s; trying again in %s, attempt %d of %d, from byte %s\n",
+				f.Name, printable(r.Why.Error()), duration(r.Wait), r.Attempt, r.Of, count.Number(r.From))
+		},
 	})
 	show.end()
 	if err != nil {

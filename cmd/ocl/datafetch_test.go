@@ -102,6 +102,33 @@ func TestFetchContinues(t *testing.T) {
 	}
 }
 
+// TestFetchTriesAgainAloud: a connection that broke is no silence of some seconds.
+func TestFetchTriesAgainAloud(t *testing.T) {
+	text := bytes.Repeat([]byte("ocl"), 1000)
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		if asked++; asked > 1 {
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		w.Write(text[:1234])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	before := filesOf
+	t.Cleanup(func() { filesOf = before })
+	filesOf = func(string) ([]fetch.File, bool) {
+		return []fetch.File{{URL: server.URL, Name: "a.gz", Bytes: int64(len(text))}}, true
+	}
+	code, _, stderr := called(context.Background(), "data", "fetch", "cifar100", "--data-dir", t.TempDir())
+	if want := "a.gz: the connection broke: unexpected EOF; trying again in 1s, attempt 2 of 6, from byte 1,234\n"; code != exitDone || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, standard error\n%swant in it\n%s", code, stderr, want)
+	}
+}
+
 // What cannot be downloaded says what to do instead.
 func TestFetchOfOtherData(t *testing.T) {
 	served(t)

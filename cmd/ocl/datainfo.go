@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 func newDataInfo() *cobra.Command {
@@ -19,11 +21,12 @@ func newDataInfo() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "info NAME",
-		Short: "Describe a data set: what it holds, where to get it and how it must lie on disk.",
+		Short: "Describe a data set: what it holds, where to get it and how it must lie on disk; with --data-dir, what is there.",
 		Example: `  ocl data info cifar100
-  ocl data info npz
+  ocl data info csv --data-dir photos.csv
   ocl data info cifar100 --stats --data-dir DIR > exp.yaml`,
-		Long: "--stats reads the training images instead, and prints mean and standard deviation of each channel as keys of a " +
+		Long: "--data-dir opens the files that are there, and prints how many images, classes, tasks and domains they have, with the names, " +
+			"the digest and notes. --stats reads the training images, and prints mean and standard deviation of each channel as keys of a " +
 			"config: a run with them has inputs of mean 0 and deviation 1.",
 		Args:              exactly("NAME"),
 		ValidArgsFunction: completeFirst(data.Names),
@@ -32,16 +35,17 @@ func newDataInfo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if stats {
+			reads := stats || slices.ContainsFunc([]string{"data-dir", "size", "unreadable"}, cmd.Flags().Changed)
+			if reads {
 				if spec.Name, err = needsDir(cmd, args[0], spec.Dir); err != nil {
 					return err
 				}
-				return printStats(cmd, spec, asJSON)
 			}
-			for _, name := range []string{"data-dir", "size"} {
-				if cmd.Flags().Changed(name) {
-					return usage(fmt.Errorf("%s: --%s is given, but no file is read. Add --stats, or remove --%s", pathOf(cmd), name, name))
-				}
+			switch {
+			case stats:
+				return printStats(cmd, spec, asJSON)
+			case reads:
+				return printContents(cmd, spec, asJSON)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), newDataJSON(info))
@@ -83,8 +87,7 @@ func printStats(cmd *cobra.Command, spec data.Spec, asJSON bool) error {
 }
 
 func statistics(ctx context.Context, spec data.Spec, show *opening) (*data.Set, data.Stats, error) {
-	spec.Progress = show.work
-	set, err := data.Open(ctx, spec)
+	set, err := opened(ctx, spec, show)
 	if err != nil {
 		return nil, data.Stats{}, err
 	}
@@ -95,7 +98,7 @@ func statistics(ctx context.Context, spec data.Spec, show *opening) (*data.Set, 
 // writeStats prints statistics as YAML. A deviation of 0 is no value of stream.std, so 1 stands in its place.
 func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s, pixels from 0 to 1\n", set.Name, plural(st.Images, "training image", "training images"))
+	fmt.Fprintf(&b, "# %s: %s, pixels from 0 to 1\n", set.Name, count.Of(st.Images, "training image"))
 	mean, std := make([]string, set.C), make([]string, set.C)
 	for c := range mean {
 		mean[c], std[c] = fourDigits(st.Mean[c]), fourDigits(st.Std[c])

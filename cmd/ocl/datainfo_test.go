@@ -19,3 +19,22 @@ func TestStatsOfAConstantChannel(t *testing.T) {
 		t.Errorf("%s\nwant %s", b.String(), want)
 	}
 }
+
+// What is in a data set is said with the names of its classes, tasks and domains, as far as they can be printed and are not too
+// many.
+func TestContentsNameTheTasks(t *testing.T) {
+	set := &data.Set{Name: "csv", C: 3, H: 8, W: 9, Classes: 2, ClassNames: []string{"wren", "a\x1bb"}, Tasks: 2, TaskNames: []string{"spring", "autumn"},
+		Digest: "sha256:5", Notes: []string{"a part"}, Train: data.Split{Y: make([]int32, 1200)}, Test: data.Split{Y: []int32{0}}}
+	for k := range 42 {
+		set.Domains = append(set.Domains, strings.Repeat("d", k%2+1))
+	}
+	var b strings.Builder
+	if err := writeContents(&b, set); err != nil {
+		t.Fatal(err)
+	}
+	want := "data set csv images 1,200 for training, 1 for testing, 3×8×9 classes 2: wren, a\\x1bb tasks 2: spring, autumn domains 42: " +
+		strings.Repeat("d, dd, ", 19) + "d, dd, and 2 more digest sha256:5 note a part."
+	if got := strings.Join(strings.Fields(b.String()), " "); got != want {
+		t.Errorf("printed\n%s\nwant\n%s", got, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 func newDataList() *cobra.Command {
@@ -27,7 +28,7 @@ func newDataList() *cobra.Command {
 			for _, info := range data.Catalogue() {
 				classes, images := "any", "any"
 				if info.Classes > 0 {
-					classes, images = fmt.Sprint(info.Classes), thousands(int64(info.Train+info.Test))
+					classes, images = fmt.Sprint(info.Classes), count.Number(info.Train+info.Test)
 				}
 				size, _, _ := strings.Cut(strings.ReplaceAll(info.Shape, " (", ", "), ", ")
 				licence, _, _ := strings.Cut(info.Licence, "; ")

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/config"
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 // shownFaults is how many faults of a data set are printed; the others are counted, and --json has them.
@@ -48,8 +50,8 @@ func newDataVerify() *cobra.Command {
 				err = writeReport(cmd.OutOrStdout(), spec.Name, r)
 			}
 			if n := len(r.Faults); n > 0 {
-				err = errors.Join(err, fmt.Errorf("%s: %s has %s. Each of them says what to do",
-					pathOf(cmd), spec.Name, plural(n, "fault", "faults")))
+				err = errors.Join(err, fmt.Errorf("%s: %s has %s. Each fault says what to do",
+					pathOf(cmd), spec.Name, count.Of(n, "fault")))
 			}
 			return err
 		},
@@ -65,7 +67,28 @@ func addDataDir(cmd *cobra.Command, spec *data.Spec) {
 	flags.SortFlags = false
 	flags.StringVar(&spec.Dir, "data-dir", "", "folder, archive or file of the data set")
 	flags.IntVar(&spec.Size, "size", 0, "side of the images, for data sets that are drawn, scaled or padded (default: the data set's own)")
-	annotate(flags, "Flags", map[string]string{"data-dir": "PATH", "size": "PIXELS"})
+	flags.Var((*unreadableValue)(&spec.SkipUnreadable), "unreadable", "what an image does that cannot be read: fail (a fault) or skip (it is left out, with a note)")
+	annotate(flags, "Flags", map[string]string{"data-dir": "PATH", "size": "PIXELS", "unreadable": "WHAT"})
+}
+
+// unreadableValue is the value of --unreadable: whether images are left out that cannot be read.
+type unreadableValue bool
+
+func (v *unreadableValue) String() string {
+	if *v {
+		return config.UnreadableSkip
+	}
+	return config.UnreadableFail
+}
+
+func (v *unreadableValue) Type() string { return "fail or skip" }
+
+func (v *unreadableValue) Set(word string) error {
+	if word != config.UnreadableFail && word != config.UnreadableSkip {
+		return errors.New("neither fail nor skip") // flagError says what is wanted
+	}
+	*v = word == config.UnreadableSkip
+	return nil
 }
 
 // needsDir is the name of a data set of the catalogue. It is wrong usage if the set needs files and no folder is given.
@@ -95,14 +118,14 @@ func writeReport(w io.Writer, name string, r data.Report) error {
 	var b strings.Builder
 	state := "no fault"
 	if n := len(r.Faults); n > 0 {
-		state = plural(n, "fault", "faults")
+		state = count.Of(n, "fault")
 	}
-	fmt.Fprintf(&b, "%s: %s checked, %s\n", name, plural(r.Images, "image", "images"), state)
+	fmt.Fprintf(&b, "%s: %s checked, %s\n", name, count.Of(r.Images, "image"), state)
 	for _, f := range r.Faults[:min(shownFaults, len(r.Faults))] {
 		fmt.Fprintln(&b, "fault: "+ended(printable(f.Error())))
 	}
 	if more := len(r.Faults) - shownFaults; more > 0 {
-		fmt.Fprintf(&b, "and %s more, which --json lists\n", plural(more, "fault", "faults"))
+		fmt.Fprintf(&b, "and %s more, which --json lists\n", count.Of(more, "fault"))
 	}
 	if r.Digest != "" {
 		fmt.Fprintln(&b, "digest: "+r.Digest)

@@ -31,7 +31,7 @@ var refusedLines = []string{"ocl run optimizer.lr=0.1"}
 // stays.
 var placeholders = map[string]string{
 	"METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2",
-	"DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
+	"RUN": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
 }
 
 // TestLinesOfDocs holds every command line `ocl …` in the documents, the help and the messages to the commands: command
@@ -100,7 +100,7 @@ func checkLine(args []string, whole bool) string {
 	switch path := strings.TrimPrefix(cmd.CommandPath(), "ocl "); {
 	case cmd.HasSubCommands() && len(given) > 0:
 		return "there is no such command"
-	case help, !whole && (path == "run" || len(given) == 0):
+	case help, !whole && (path == "run" || path == "learn" || len(given) == 0):
 		return ""
 	case path == "run", path == "data preview": // the config that it would have
 		again = []string{"config", "show"}
@@ -127,9 +127,21 @@ func checkLine(args []string, whole bool) string {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
 		stop()
-	case path == "data info" && cmd.Flags().Changed("stats"):
+	case path == "data info" && (cmd.Flags().Changed("stats") || cmd.Flags().Changed("data-dir")):
 		return "" // it reads files
-	case path == "report", path == "bench engine", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
+	case path == "learn": // it reads a run
+		if !cmd.Flags().Changed("data") {
+			return "--data is missing"
+		}
+		return ""
+	case path == "export": // it reads a run
+		if _, err := formatOf(cmd, cmd.Flags().Lookup("to").Value.String()); err != nil {
+			return err.Error()
+		}
+		return ""
+	case path == "predict", path == "eval":
+		return "" // it needs a trained learner; testdata/script/predict.txtar runs it
+	case path == "report", path == "bench engine", path == "bench predict", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):
 		return "" // it writes, or takes its time
 	}
 	if code := execute(ctx, again, &out, &errs); code != exitDone && code != exitInterrupted {

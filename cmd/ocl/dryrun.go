@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/internal/count"
 	"ocl/method"
 )
 
@@ -27,16 +28,21 @@ type planned struct {
 	TestSamples  int     `json:"test_samples"`
 	FLOPsPerStep int64   `json:"flops_per_step"`
 	MemoryBytes  int64   `json:"memory_bytes"` // estimated peak
-	Seconds      float64 `json:"seconds"`      // estimated, with the machine to itself
+	Seconds      float64 `json:"seconds"`      // estimated for what is left, with the machine to itself
+	State        string  `json:"state"`        // of the run in --out; "" where nothing is there
+	StepsDone    int     `json:"steps_done"`   // of the run in --out
 }
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work})
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work})
 	if errors.Is(err, experiment.ErrUnfit) {
 		return usage(err)
 	}
 	if err != nil {
+		return err
+	}
+	if err := x.CheckFolder(); err != nil {
 		return err
 	}
 	for _, note := range x.Notes() {
@@ -52,17 +58,24 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 		if err != nil {
 			return err
 		}
+		found, err := x.Found(job)
+		if err != nil {
+			return err
+		}
 		timed, err := trialMethod(job.Method)
 		if err != nil {
 			return err
 		}
-		if _, known := speeds[timed]; !known {
+		if _, known := speeds[timed]; !known && !found.Ended() {
 			if speeds[timed], err = f.speed(ctx, x, timed); err != nil {
 				return err
 			}
 		}
-		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes,
-			p.FLOPs() / speeds[timed]})
+		left := 0.0
+		if !found.Ended() {
+			left = p.Left(found) / speeds[timed]
+		}
+		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes, left, found.State, found.Step})
 	}
 	if err := stopped(ctx); err != nil {
 		return err
@@ -70,7 +83,7 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 	if f.json {
 		return printJSON(w, runs)
 	}
-	return printPlan(w, runs)
+	return printPlan(w, runs, f.opts.Out)
 }
 
 // stopped is an error where the person has interrupted the command.
@@ -81,21 +94,49 @@ func stopped(ctx context.Context) error {
 	return nil
 }
 
-func printPlan(w io.Writer, runs []planned) error {
+// printPlan prints the runs, and where out is a folder also what it has of each.
+func printPlan(w io.Writer, runs []planned, out string) error {
 	t := table{head: []string{"run", "steps", "images tested", "GFLOP per step", "memory", "time"},
-		right: []bool{false, true, true, true, true, true}}
-	total := 0.0
+		right: []bool{false, true, true, true, true, true, false}}
+	if out != "" {
+		t.head = append(t.head[:5], "time left", "so far")
+	}
+	total, left := 0.0, 0
 	for _, r := range runs {
 		total += r.Seconds
-		t.rows = append(t.rows, []string{r.Run, thousands(int64(r.Steps)), thousands(int64(r.TestSamples)),
-			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), byteCount(r.MemoryBytes), duration(seconds(r.Seconds))})
+		row := []string{r.Run, count.Number(r.Steps), count.Number(r.TestSamples),
+			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), byteCount(r.MemoryBytes), duration(seconds(r.Seconds))}
+		if out != "" {
+			row = append(row, r.soFar())
+		}
+		t.rows = append(t.rows, row)
+		if !r.ended() {
+			left++
+		}
 	}
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
-		duration(seconds(total)), plural(len(runs), "run", "runs"))
+	have := ""
+	if kept := len(runs) - left; kept > 0 {
+		have = fmt.Sprintf("%s has the results of %d of %s, which are kept.\n", out, kept, count.Of(len(runs), "run"))
+	}
+	_, err := fmt.Fprintf(w, "\n%sAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
+		have, duration(seconds(total)), count.Of(left, "run"))
 	return err
+}
+
+func (p planned) ended() bool { return experiment.Found{State: p.State}.Ended() }
+
+// soFar says how far a run is.
+func (p planned) soFar() string {
+	switch {
+	case p.State == "":
+		return "not begun"
+	case p.ended():
+		return p.State
+	}
+	return fmt.Sprintf("%s, step %s", p.State, count.Number(p.StepsDone))
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -121,6 +162,7 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 	cfg := x.Config()
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
 	cfg.Tricks = []string{config.NoTrick}
+	cfg.Parent = config.Parent{} // what a learner knows takes no time
 	cfg.Eval, cfg.EvalEvery = config.EvalFinal, 0
 	if cfg.Memory == 0 {
 		cfg.Memory = config.DefaultMemory

@@ -7,19 +7,6 @@ import (
 	"time"
 )
 
-// thousands prints n with separators: 5000 is "5,000".
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
 // percent prints a fraction: 0.2136 is "21.4 %".
 func percent(v float64) string {
 	s := strconv.FormatFloat(100*v, 'f', 1, 64)
@@ -54,12 +41,4 @@ func byteCount(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", v, units[unit])
-}
-
-// plural prints a number with its noun: "1 run", "6 runs", "20 classes".
-func plural(n int, noun, many string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(int64(n)) + " " + many
 }

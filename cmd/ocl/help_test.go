@@ -67,8 +67,8 @@ func TestFlagsGrouped(t *testing.T) {
 			if f.Name == "help" {
 				return
 			}
-			if cmd.Name() == "run" && annotation(f, groupKey) == "" {
-				t.Errorf("run: --%s has no group", f.Name)
+			if (cmd.Name() == "run" || cmd.Name() == learnName) && annotation(f, groupKey) == "" {
+				t.Errorf("%s: --%s has no group", cmd.Name(), f.Name)
 			}
 			if isSwitch := f.Value.Type() == "bool"; isSwitch != (annotation(f, valueKey) == "") {
 				t.Errorf("%s: --%s has value name %q and type %s", cmd.CommandPath(), f.Name, annotation(f, valueKey), f.Value.Type())
@@ -90,18 +90,21 @@ func TestShownIsRunAgain(t *testing.T) {
 		"stream.shift.blur": "cross-image", "stream.shift.pixels": "float",
 		"stream.std": "1,2,3", "methods": "er,gss", "tricks": "none,rv", "memory": "70", "classifiers": "head,ncm", "replay.batch": "7",
 		"replay.iterations": "3", "replay.joint": "true", "replay.augment": "true", "replay.teacher": "training", "replay.kdc_star": "authors", "network.name": "mlp", "network.width": "3",
-		"network.hidden": "9", "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
+		"network.hidden": "9", "network.init": "w.safetensors", "network.init_digest": "sha256:" + strings.Repeat("5", 64), "optimizer.name": "adam", "optimizer.lr": "1e-7", "optimizer.weight_decay": "0.5", "optimizer.momentum": "0.9",
 		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
+		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",
 	}
 	beside := map[string][]string{
-		"data.name": {"--data-dir", "x.npz"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
+		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
 		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"},
 		"stream.task_classes": {"--tasks", "3"}, "stream.task_signals": {"--method", "er"},
 		"stream.shift.noise_strengths": {"--shift", "noise"}, "stream.shift.occlusion_strengths": {"--shift", "occlusion"},
 		"stream.shift.blur_strengths": {"--shift", "blur"}, "stream.shift.occlusion": {"--shift", "occlusion"}, "stream.shift.blur": {"--shift", "blur"},
 		"stream.shift.pixels": {"--shift", "noise"},
 		"methods":             {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
+		"parent.checkpoint":   {"--set", "parent.run=runs/er1k"},
+		"network.init_digest": {"--init", "w.safetensors"},
 	}
 	show := func(args ...string) string {
 		t.Helper()

@@ -27,13 +27,13 @@ func TestHints(t *testing.T) {
 		"run --method er here":           "run takes flags only, but \"here\" is given. `ocl run --help` lists all flags",
 		"run +":                          "run takes flags only, but \"+\" is given. `ocl run --help` lists all flags",
 		"run ,":                          "run takes flags only, but \",\" is given. `ocl run --help` lists all flags",
-		"run --trick lb_+_rv":            `config: tricks: "lb + rv" has spaces. Write lb+rv`,
-		"run --trick none,lb_rv":         `config: tricks: "lb rv" has spaces. Write lb+rv`,
-		"run --trick lb_+_rw":            `config: tricks: unknown trick "lb ". Did you mean lb?`,
+		"run --trick lb_+_rv":            `config: tricks (--trick): "lb + rv" has spaces. Write lb+rv`,
+		"run --trick none,lb_rv":         `config: tricks (--trick): "lb rv" has spaces. Write lb+rv`,
+		"run --trick lb_+_rw":            `config: tricks (--trick): unknown trick "lb ". Did you mean lb?`,
 		"run --data mine.npz":            `--data: "mine.npz" is a path, not a data set. Write --data npz --data-dir mine.npz`,
 		"run --data x/cifar-100-binary/": `--data: "x/cifar-100-binary/" is a path, not a data set. Write --data cifar100 --data-dir x/cifar-100-binary/`,
 		"run --data " + folder:           `--data: "` + folder + `" is a path, not a data set. Write --data NAME --data-dir ` + folder + "; `ocl data list` lists the names",
-		"run --data cifr100":             "config: data.name: unknown data set \"cifr100\". Did you mean cifar100? `ocl data list` lists all data sets",
+		"run --data cifr100":             "config: data.name (--data): unknown data set \"cifr100\". Did you mean cifar100? `ocl data list` lists all data sets",
 	} {
 		root := newRoot(io.Discard, io.Discard)
 		var args []string

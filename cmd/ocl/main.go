@@ -58,6 +58,9 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 		if err := errors.Join(kernel.CheckEnvironment(), nn.CheckEnvironment()); err != nil {
 			return usage(err)
 		}
+		if err := checkTruths(root, args); err != nil {
+			return err
+		}
 		return root.ExecuteContext(ctx)
 	})
 	if err != nil {

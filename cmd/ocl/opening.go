@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"ocl/internal/count"
 )
 
 // opening shows how far long work is outside of runs, such as decoding images into a cache, or a download. On a terminal it
@@ -25,7 +27,7 @@ type opening struct {
 }
 
 func newOpening(w io.Writer) *opening {
-	return &opening{out: w, live: isTerminal(w), words: thousands, now: time.Now}
+	return &opening{out: w, live: isTerminal(w), words: count.Number[int64], now: time.Now}
 }
 
 // work is what data.Spec and experiment.Options call.

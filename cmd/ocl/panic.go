@@ -71,7 +71,7 @@ func tellPanics(w io.Writer, args []string, list []*experiment.PanicError) {
 func panicText(args []string, list []*experiment.PanicError) string {
 	v := readVersion()
 	var b strings.Builder
-	fmt.Fprintf(&b, "ocl %s, revision %s, numbers %d, kernel %s, %s %s\ntime     %s\ncommand  ocl", v.Version, v.Revision, v.Numbers, v.Kernel,
+	fmt.Fprintf(&b, "ocl %s, revision %s, numbers %d, kernel %s, %s %s\ntime     %s\ncommand  ocl", v.Version, v.source(), v.Numbers, v.Kernel,
 		v.Go, v.Platform, time.Now().UTC().Format(time.RFC3339))
 	for _, a := range args {
 		fmt.Fprintf(&b, " %s", quoteWord(a))

@@ -9,6 +9,8 @@ import (
 
 	"ocl"
 	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 const (
@@ -210,7 +212,7 @@ func rateText(active []*runState) string {
 	if rate == 0 {
 		return ""
 	}
-	return thousands(int64(rate+0.5)) + " img/s"
+	return count.Number(int64(rate+0.5)) + " img/s"
 }
 
 // events are the observers of one run.
@@ -230,21 +232,26 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 				p.total = max(p.total, job.Total)
 				p.runs = append(p.runs, r)
 				r.begin(p.now(), info, plan)
-				if plan.StepsDone > 0 && !r.kept {
-					p.say(p.out, fmt.Sprintf("%s  continues at step %s/%s", r.name, thousands(int64(plan.StepsDone)), thousands(int64(plan.Steps))))
+				if plan.StepsDone > 0 && !plan.Kept && !plan.Evaluating {
+					p.say(p.out, r.continues())
 				}
 			})
 		},
 		TaskBegin: func(t ocl.TaskInfo) {
 			locked(func() {
 				p.taskEnd(r)
+				first := r.task == 0
 				r.taskBegin(t)
+				if first && r.plan.Evaluating { // the task is known now
+					p.say(p.out, r.continues()+", with the evaluation after "+r.place())
+				}
 			})
 		},
 		StepEnd: func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(p.now(), step, s) }) },
 		Working: func(done, total int) {
 			locked(func() { r.working = float64(done) / float64(total) })
 		},
+		Tested: func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
 		Evaluated: func(e experiment.Evaluated) {
 			locked(func() {
 				r.evaluated(e)
@@ -253,17 +260,17 @@ func (p *progress) events(job experiment.Job) experiment.Events {
 				}
 			})
 		},
-		End: func(_ experiment.Job, err error) {
+		End: func(_ experiment.Job, res *result.Result, err error) {
 			locked(func() {
-				if !r.ended && !(r.kept && r.task == 0) && !r.began.IsZero() {
-					p.say(p.out, r.last(p.now(), err))
+				if !r.ended && !r.plan.Kept && !r.began.IsZero() {
+					p.say(p.out, r.last(p.now(), res, err))
 				}
 				r.ended = true
 			})
 		},
 		Note: func(text string) {
 			locked(func() {
-				if !r.kept || p.out != nil { // that a run is kept is nothing unexpected
+				if !r.plan.Kept || p.out != nil { // that a run is kept is nothing unexpected
 					p.say(p.notes, r.name+"  "+text)
 				}
 			})
@@ -278,8 +285,12 @@ func (p *progress) taskEnd(r *runState) {
 	}
 	r.open = false
 	if p.out != nil && !p.live {
+		place := r.place()
+		if name := r.taskName(); name != "" {
+			place += " (" + name + ")"
+		}
 		fmt.Fprintln(p.out, fit([]part{
-			{r.name, 0}, {fmt.Sprintf("task %d/%d learned", r.task, r.tasks), 0}, {r.seenText(), 0},
+			{r.name, 0}, {place + " learned", 0}, {r.seenText(), 0},
 			{"after " + duration(p.now().Sub(r.began)), 0},
 		}, plainWidth))
 	}

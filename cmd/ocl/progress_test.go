@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"ocl"
 	"ocl/experiment"
+	"ocl/experiment/result"
 )
 
 // watch is a progress with a clock of its own that draws only when a test says so.
@@ -32,8 +34,17 @@ func streamOf(tasks int) ocl.StreamInfo {
 func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
 	job := experiment.Job{Index: len(p.runs), Total: total, Method: method, Seed: seed}
 	ev := p.events(job)
-	ev.Begin(job, streamOf(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000})
+	ev.Begin(job, streamOf(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000, Tasks: numbered(1, tasks)})
 	return ev
+}
+
+// numbered are the numbers of so many tasks, from the first on.
+func numbered(first, tasks int) []int {
+	var list []int
+	for i := range tasks {
+		list = append(list, first+i)
+	}
+	return list
 }
 
 func accuracies(v ...float64) []*float64 {
@@ -76,6 +87,44 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
+// TestMean: the first values count nearly alike, and the last fifty or so after many.
+func TestMean(t *testing.T) {
+	var m mean
+	for i := range 20 {
+		m.add(float64(i % 2)) // 0 first
+	}
+	if !(math.Abs(m.value-0.5) <= 0.01) {
+		t.Errorf("after 20 values with the mean 0.5: %v", m.value)
+	}
+	for range 500 {
+		m.add(1)
+	}
+	for range 50 {
+		m.add(0)
+	}
+	if want := math.Pow(1-smoothing, 50); !(math.Abs(m.value-want) <= 1e-4) {
+		t.Errorf("50 zeros after many ones: %v, want %v", m.value, want)
+	}
+}
+
+// TestProgressCountsTasksAsNotesDo: a task has the number that it has in the whole stream, where some are left out, and its name.
+func TestProgressCountsTasksAsNotesDo(t *testing.T) {
+	var out bytes.Buffer
+	p, _ := watch(&out, false, 121)
+	job := experiment.Job{Total: 1, Method: "er", Seed: 3}
+	ev := p.events(job)
+	ev.Begin(job, streamOf(3), experiment.Plan{Steps: 30, FLOPsPerStep: 1000, Tasks: []int{2, 4, 5}, TaskNames: []string{"spring", "", "a season of more than 24 letters"}})
+	for i, want := range []string{"task 2/5  spring  step", "task 4/5  step", "task 5/5  a season of more than 2…  step"} {
+		ev.TaskBegin(ocl.TaskInfo{Index: i})
+		if got := p.line(p.runs, 120); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+	if !strings.Contains(out.String(), "task 2/5 (spring) learned") {
+		t.Errorf("printed %q", out.String())
+	}
+}
+
 // TestProgressSeveral checks the combined line and that the time left counts runs that have not begun.
 func TestProgressSeveral(t *testing.T) {
 	p, now := watch(&bytes.Buffer{}, true, 121)
@@ -91,7 +140,7 @@ func TestProgressSeveral(t *testing.T) {
 	if got := p.line(p.runs, 120); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	finetune.End(experiment.Job{}, nil)
+	finetune.End(experiment.Job{}, nil, nil)
 	if got, want := p.line(p.runs[:1], 120), "1/6  er s1  task 1/10  step 400/1,000  loss 0.00  running 0.0 %  46s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -112,7 +161,7 @@ func TestProgressPlain(t *testing.T) {
 		ev.Evaluated(experiment.Evaluated{Task: task, Accuracy: accuracies(0.5, 0.25)[:task+1]})
 	}
 	ev.Note("step 20: a checkpoint was damaged")
-	ev.End(experiment.Job{}, nil)
+	ev.End(experiment.Job{}, nil, nil)
 	p.draw()
 	want := strings.TrimPrefix(`
 er s1  task 1/2  step 10/20  loss 1.50  running 50.0 %  10 img/s  10s left
@@ -146,7 +195,7 @@ func TestProgressReviews(t *testing.T) {
 		var out bytes.Buffer
 		p, now := watch(&out, true, 100)
 		ev := p.events(experiment.Job{Total: 1, Method: "er"})
-		ev.Begin(experiment.Job{Total: 1}, streamOf(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}, Tasks: numbered(1, 3)})
 		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
 			ev.TaskBegin(ocl.TaskInfo{Index: task})
 			for step := 10*task + 1; step <= 10*task+10; step++ {
@@ -189,7 +238,7 @@ func TestProgressQuiet(t *testing.T) {
 	ev.StepEnd(1, ocl.StepStats{})
 	ev.Evaluated(experiment.Evaluated{Accuracy: accuracies(1)})
 	ev.Note("look here")
-	ev.End(experiment.Job{}, nil)
+	ev.End(experiment.Job{}, nil, nil)
 	p.stop()
 	if got, want := out.String(), "er s1  look here\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -199,13 +248,15 @@ func TestProgressQuiet(t *testing.T) {
 // TestProgressEnds checks the line that stays for each way a run can end.
 func TestProgressEnds(t *testing.T) {
 	for _, c := range []struct {
-		step int
-		err  error
-		want string
+		step  int
+		state string
+		err   error
+		want  string
 	}{
-		{20, nil, "er s1  finished after 0s"},
-		{7, nil, "er s1  stopped at step 7/20 after 0s"},
-		{7, errors.New("no space left"), "er s1  failed: no space left"},
+		{20, result.Finished, nil, "er s1  finished after 0s"},
+		{7, result.Interrupted, nil, "er s1  stopped at step 7/20 after 0s"},
+		{7, result.Diverged, nil, "er s1  diverged after 0s"}, {20, result.Diverged, nil, "er s1  diverged after 0s"},
+		{7, "", errors.New("no space left"), "er s1  failed: no space left"},
 	} {
 		var out bytes.Buffer
 		p, _ := watch(&out, true, 100)
@@ -213,10 +264,39 @@ func TestProgressEnds(t *testing.T) {
 		ev.StepEnd(c.step, ocl.StepStats{})
 		p.draw()
 		out.Reset()
-		ev.End(experiment.Job{}, c.err)
+		ev.End(experiment.Job{}, &result.Result{Outcome: result.Outcome{State: c.state}}, c.err)
 		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != c.want+"\n" {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+// TestProgressOfTheLastEvaluation: a resumed run that lacks nothing else says which task's evaluation goes on, how far it
+// is and what it found; what an earlier process tested is no work of this one.
+func TestProgressOfTheLastEvaluation(t *testing.T) {
+	var out bytes.Buffer
+	p, now := watch(&out, false, 100)
+	ev := p.events(experiment.Job{Total: 1, Method: "er", Seed: 3})
+	ev.Begin(experiment.Job{Total: 1}, streamOf(2), experiment.Plan{Steps: 20, StepsDone: 20, TestSamples: 1500, TestsDone: 500, Tasks: numbered(1, 2), FLOPsPerStep: 1000,
+		FLOPsPerImage: 100, Evaluating: true})
+	ev.TaskBegin(ocl.TaskInfo{Index: 1})
+	ev.Tested(0, 1000)
+	p.draw()
+	*now = now.Add(4 * time.Second)
+	ev.Tested(400, 1000)
+	p.draw()
+	*now = now.Add(6 * time.Second)
+	ev.Evaluated(experiment.Evaluated{Task: 1, Accuracy: accuracies(0.5, 0.25)})
+	ev.End(experiment.Job{}, nil, nil)
+	want := strings.TrimPrefix(`
+er s3  continues at step 20/20, with the evaluation after task 2/2
+er s3  task 2/2  step 20/20  testing 0.0 %
+er s3  task 2/2  step 20/20  testing 40.0 %  6s left
+er s3  task 2/2 learned  seen 37.5 %  after 10s
+er s3  finished after 10s  seen 37.5 %
+`, "\n")
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -237,10 +317,10 @@ func TestProgressOfResumedRuns(t *testing.T) {
 		}
 		job := experiment.Job{Total: 1, Method: "er", Seed: 3}
 		ev := p.events(job)
-		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1})
+		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1, Kept: tt.done == 1000, Tasks: numbered(1, 2)})
 		if tt.done == 1000 {
 			ev.Note("its result is kept")
-			ev.End(job, nil)
+			ev.End(job, nil, nil)
 		}
 		if out.String() != tt.want {
 			t.Errorf("%d steps done, quiet %v: %q, want %q", tt.done, tt.quiet, out.String(), tt.want)

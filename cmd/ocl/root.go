@@ -37,7 +37,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newMethods(), newData(), newBench(), newReport(), newConfig(), newVersion())
+	root.AddCommand(newRun(), newLearn(), newMethods(), newData(), newBench(), newReport(), newExport(), newPredict(), newEval(), newConfig(), newVersion())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
 	completion.Short = "Print a script that completes commands, flags and names in your shell."
@@ -146,6 +146,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if word == "version" {
 		return usage(errors.New("--version is not a flag. Use `ocl version`"))
 	}
+	if isKept(cmd, word) {
+		return usage(fmt.Errorf("%s: --%s is not possible, because the learner keeps this setting of RUN. Remove it, or start anew with `ocl run`", pathOf(cmd), word))
+	}
 	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil {
 		return usage(fmt.Errorf("--%s is no longer a flag. %s", word, instead))
 	}
@@ -161,6 +164,8 @@ func valueWords(f *pflag.Flag) string {
 		return "a whole number"
 	case "float64":
 		return "a number"
+	case "fail or skip", workersType:
+		return f.Value.Type()
 	case "intSlice":
 		return "whole numbers, such as 32,84"
 	}

@@ -18,6 +18,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/internal/nearest"
 	"ocl/report"
 	"ocl/report/known"
@@ -51,24 +52,32 @@ func newRun() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.config = addConfigFlags(cmd)
+	f.addOutput(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir if the data have moved, or --init if the first weights have")
+	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at the same time; results do not depend on it (default: chosen)")
+	annotate(flags, groupOutput, map[string]string{"resume": "DIR", "concurrency": "N"})
+	_ = cmd.MarkFlagDirname("resume")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+	_ = cmd.MarkFlagFilename("init", "safetensors")
+	return cmd
+}
+
+// addOutput defines the flags on which no number depends.
+func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the experiment: configs, results, report and checkpoints (default runs/<data>-<UTC time>)")
-	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir if the data have moved")
 	flags.BoolVar(&f.opts.Force, "force", false, "delete the experiment in --out and start again; other files in the folder are kept")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, the estimated time and the memory, but run nothing")
-	flags.IntVar(&f.opts.Workers, "workers", 0, "goroutines of each run; results do not depend on it (default: chosen)")
-	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at the same time; results do not depend on it (default: chosen)")
+	addWorkers(flags, &f.opts.Workers, "goroutines of each run; results do not depend on it (default: chosen)")
 	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
 	flags.BoolVar(&f.json, "json", false, "print a JSON array of the results instead of a table, or of the plans with --dry-run")
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "resume": "DIR", "force": "", "dry-run": "", "workers": "N",
-		"concurrency": "N", "checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": "", "json": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "workers": "N",
+		"checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
-	_ = cmd.MarkFlagDirname("resume")
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
-	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
@@ -84,7 +93,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return f.plan(ctx, cmd.OutOrStdout(), stderr, cfg)
 	}
 	v := readVersion()
-	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.Revision, append([]string{"ocl"}, os.Args[1:]...)
+	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
 	f.opts.Events = show.events
@@ -123,6 +132,7 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, err)
 		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
+		f.opts.Init = f.config.flags.Lookup("init").Value.String()
 		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
 	cfg, err := f.config.config(stderr)
@@ -198,9 +208,6 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if f.opts.Workers < 0 {
-		fault("--workers: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Workers)
-	}
 	if f.opts.Concurrency < 0 {
 		fault("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency)
 	}
@@ -272,8 +279,8 @@ func divergence(results []*result.Result) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	return divergedError{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr; each result.json says at which step",
-		plural(len(runs), "run", "runs"), len(results), strings.Join(runs, ", "))}
+	return divergedError{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
+		count.Of(len(runs), "run"), len(results), strings.Join(runs, ", "))}
 }
 
 // printJSON writes v as indented JSON and a newline.

@@ -6,10 +6,15 @@ import (
 
 	"ocl"
 	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // smoothing is the weight of the newest step in the shown loss, running accuracy and speed: about fifty steps count.
 const smoothing = 0.02
+
+// longestName is how many characters of the name of a task are shown.
+const longestName = 24
 
 // runState is what the progress line shows of one run.
 type runState struct {
@@ -21,12 +26,13 @@ type runState struct {
 	before float64 // work done before this process, for resumed runs
 	total  float64 // work of the whole run, floating-point operations
 	ended  bool
-	kept   bool // it was over before
 
 	task, tasks int  // 1-based
 	open        bool // the task's end has not been told
 	step        int
-	tested      int     // samples predicted so far
+	tested      int // samples predicted in the evaluations that are over
+	testing     int // in the one under way, of toTest samples; 0 where there is none
+	toTest      int
 	prepared    float64 // floating-point operations of the preparations that are done
 	between     float64 // of those before evaluations in the middle of tasks
 	working     float64 // share of the long work under way that is done; 0 where there is none
@@ -39,32 +45,30 @@ type runState struct {
 	seen        *float64 // mean accuracy over the tasks learned, at the last evaluation
 }
 
-// mean is an exponential mean that starts at its first value.
+// mean is an exponential mean. Its weights are those of the values that there are, divided by their sum, so that the first
+// ones count alike: a mean that starts at its first value, or at 0, stays near it for a hundred steps.
 type mean struct {
-	value float64
-	any   bool
+	value  float64
+	weight float64 // of all values so far: 0 without any, 1 after many
 }
 
 func (m *mean) add(v float64) {
-	if !m.any {
-		m.value, m.any = v, true
-		return
-	}
-	m.value += smoothing * (v - m.value)
+	m.weight += smoothing * (1 - m.weight)
+	m.value += smoothing / m.weight * (v - m.value)
 }
 
 func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Plan) {
 	r.info, r.plan, r.began = info, plan, now
 	r.tasks = len(info.Tasks)
 	r.step = plan.StepsDone
-	r.kept = plan.StepsDone == plan.Steps
+	r.tested = plan.TestsDone
 	r.total = plan.FLOPs()
 	r.before = r.work()
 }
 
-// work is what was done of the run so far. Predictions before this process are not known and count as still to do.
+// work is what was done of the run so far.
 func (r *runState) work() float64 {
-	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested)*float64(r.plan.FLOPsPerImage) +
+	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested+r.testing)*float64(r.plan.FLOPsPerImage) +
 		r.prepared + r.between + r.working*r.prepareFLOPs()
 }
 
@@ -118,6 +122,7 @@ func (r *runState) evaluated(e experiment.Evaluated) {
 	case e.Task < len(r.plan.BetweenFLOPs):
 		r.between += float64(r.plan.BetweenFLOPs[e.Task])
 	}
+	r.testing, r.toTest = 0, 0
 	r.working, r.lastStep = 0, time.Time{} // the next step does not begin where the last one ended
 	sum, n := 0.0, 0
 	for j, a := range e.Accuracy {
@@ -138,20 +143,28 @@ func (r *runState) evaluated(e experiment.Evaluated) {
 	}
 }
 
+// continues says where a resumed run goes on.
+func (r *runState) continues() string {
+	return fmt.Sprintf("%s  continues at step %s/%s", r.name, count.Number(r.plan.StepsDone), count.Number(r.plan.Steps))
+}
+
 // parts are the pieces of the line of one run.
 func (r *runState) parts(rate string) []part {
 	parts := []part{{r.name, 0}}
 	if r.task > 0 {
-		parts = append(parts, part{fmt.Sprintf("task %d/%d", r.task, r.tasks), 0})
+		parts = append(parts, part{r.place(), 0}, part{r.taskName(), 4})
 	}
-	parts = append(parts, part{fmt.Sprintf("step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps))), 2})
-	if r.working > 0 {
+	parts = append(parts, part{fmt.Sprintf("step %s/%s", count.Number(r.step), count.Number(r.plan.Steps)), 2})
+	switch {
+	case r.toTest > 0:
+		parts = append(parts, part{"testing " + percent(float64(r.testing)/float64(r.toTest)), 1})
+	case r.working > 0:
 		parts = append(parts, part{"working " + percent(r.working), 1})
 	}
-	if r.loss.any {
+	if r.loss.weight > 0 {
 		parts = append(parts, part{fmt.Sprintf("loss %.2f", r.loss.value), 4})
 	}
-	if r.running.any {
+	if r.running.weight > 0 {
 		parts = append(parts, part{"running " + percent(r.running.value), 5})
 	}
 	return append(parts, part{r.seenText(), 1}, part{rate, 3})
@@ -164,24 +177,47 @@ func (r *runState) seenText() string {
 	return "seen " + percent(*r.seen)
 }
 
+// place is the task under way, with the number that it has in the whole stream, and the number of the last one: notes and the
+// report count so too. Before the first task it is the number of tasks.
+func (r *runState) place() string {
+	if r.task < 1 {
+		return fmt.Sprintf("task 0/%d", r.tasks)
+	}
+	return fmt.Sprintf("task %d/%d", r.plan.Tasks[r.task-1], r.plan.Tasks[r.tasks-1])
+}
+
+// taskName is the name of the task under way, cut to what a line can take; "" where it has none.
+func (r *runState) taskName() string {
+	if r.task < 1 || len(r.plan.TaskNames) < r.task {
+		return ""
+	}
+	name := []rune(r.plan.TaskNames[r.task-1])
+	if len(name) > longestName {
+		name = append(name[:longestName-1], '…')
+	}
+	return string(name)
+}
+
 // short is the text of a run that shares its line with others.
 func (r *runState) short() string {
-	s := fmt.Sprintf("%s task %d/%d", r.name, r.task, r.tasks)
+	s := r.name + " " + r.place()
 	if r.seen != nil {
 		s += " " + percent(*r.seen)
 	}
 	return s
 }
 
-// last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error,
-// and has not made all its steps.
-func (r *runState) last(now time.Time, err error) string {
+// last is the line that stays when the run has ended. A run that was interrupted or diverged has a result and no error, and
+// has not made all its steps; the table after it says at which step a run diverged.
+func (r *runState) last(now time.Time, res *result.Result, err error) string {
 	how := "finished"
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s  failed: %v", r.name, err)
+	case res != nil && res.Outcome.State == result.Diverged:
+		how = "diverged"
 	case r.step < r.plan.Steps:
-		how = fmt.Sprintf("stopped at step %s/%s", thousands(int64(r.step)), thousands(int64(r.plan.Steps)))
+		how = fmt.Sprintf("stopped at step %s/%s", count.Number(r.step), count.Number(r.plan.Steps))
 	}
 	return fit([]part{{r.name, 0}, {how + " after " + duration(now.Sub(r.began)), 0}, {r.seenText(), 0}}, plainWidth)
 }

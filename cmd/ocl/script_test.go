@@ -50,7 +50,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": npz, "resize": resize, "poke": poke,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
@@ -108,7 +108,7 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func npz(ts *testscript.TestScript, neg bool, args []string) {
+func imagesNPZ(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: npz FILE [KIND]")
 	}

@@ -39,10 +39,17 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 // addSomeConfigFlags defines the flags of some keys. --config and --set take all keys.
 func addSomeConfigFlags(cmd *cobra.Command, wanted func(config.Key) bool) *configFlags {
 	c := &configFlags{flags: cmd.Flags()}
-	c.flags.SortFlags = false
 	c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; flags override it")
+	annotate(c.flags, groupConfig, map[string]string{"config": "FILE"})
+	c.addKeys(cmd, wanted)
+	return c
+}
+
+// addKeys defines --set and the flags of some keys.
+func (c *configFlags) addKeys(cmd *cobra.Command, wanted func(config.Key) bool) {
+	c.flags.SortFlags = false
 	c.flags.StringArrayVar(&c.set, "set", nil, "set a key of the config; may be repeated; `ocl config keys` lists all keys")
-	annotate(c.flags, groupConfig, map[string]string{"config": "FILE", "set": "KEY=VALUE"})
+	annotate(c.flags, groupConfig, map[string]string{"set": "KEY=VALUE"})
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
 		for _, k := range config.Keys() {
 			if k.Flag != "" && k.Group == group && wanted(k) {
@@ -50,7 +57,6 @@ func addSomeConfigFlags(cmd *cobra.Command, wanted func(config.Key) bool) *confi
 			}
 		}
 	}
-	return c
 }
 
 // addKey defines the flag of a key.
@@ -110,10 +116,11 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	}
 	cfg, schema := config.Default(), experiment.Schema()
 	var told []string
+	var from config.Places
 	var faults []error
 	if c.file != "" {
 		var err error
-		if cfg, told, err = experiment.Load(c.file); err != nil {
+		if cfg, from, told, err = experiment.Load(c.file); err != nil {
 			faults = append(faults, err) // and those of what could be read, below
 		}
 	}
@@ -126,6 +133,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 			faults = append(faults, fmt.Errorf("--%s: %s", flag, strings.TrimPrefix(err.Error(), "config: ")))
 			return
 		}
+		from.Forget(key)
 		given = append(given, struct{ flag, key string }{flag, key})
 	}
 	for _, k := range config.Keys() {
@@ -146,7 +154,7 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 			faults = append(faults, fmt.Errorf("--%s: %w", g.flag, err))
 		}
 	}
-	if err := schema.Validate(cfg); err != nil {
+	if err := schema.ValidateAt(cfg, from); err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) == 0 {
@@ -157,12 +165,12 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	return cfg, usage(errors.Join(faults...))
 }
 
-// given lists the flags of the config on the command line, which a resumed experiment does not take. The place of the data
-// is not among them, as the data may have moved.
+// given lists the flags of the config on the command line, which a resumed experiment does not take. The places of the data
+// and of the first weights are not among them, as these may have moved.
 func (c *configFlags) given() []string {
 	var names []string
 	c.flags.Visit(func(f *pflag.Flag) {
-		if group := annotation(f, groupKey); group != "" && group != groupOutput && f.Name != "data-dir" {
+		if group := annotation(f, groupKey); group != "" && group != groupOutput && f.Name != "data-dir" && f.Name != "init" {
 			names = append(names, "--"+f.Name)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/kernel"
 	"ocl/nn"
@@ -15,16 +17,29 @@ import (
 // release is the version of ocl. It is the only place that says it.
 const release = "0.1.0"
 
+// revision is that of the source. internal/dist sets it when it links; elsewhere Go's stamp of the build says it.
+var revision string
+
 // version is what `ocl version --json` prints.
 type version struct {
 	Version     string   `json:"version"`     // release
 	Revision    string   `json:"revision"`    // of the source, or "unknown"
+	Modified    bool     `json:"modified"`    // the source had changes that were not committed
 	Numbers     int      `json:"numbers"`     // rises with every change of a benchmark figure
+	Formats     formats  `json:"formats"`     // of files
 	Kernel      string   `json:"kernel"`      // kernel set in use
 	Kernels     []string `json:"kernels"`     // kernel sets this machine can run, fastest first
 	Convolution string   `json:"convolution"` // algorithm of convolutions in use
 	Go          string   `json:"go"`
-	Platform    string   `json:"platform"`
+	Platform    string   `json:"platform"` // operating system and processor
+}
+
+// formats are the versions of the files that this program writes (docs/format). It reads the earlier ones of configs.
+type formats struct {
+	Config     int `json:"config"`
+	Result     int `json:"result"`
+	Events     int `json:"events"`
+	Checkpoint int `json:"checkpoint"`
 }
 
 func newVersion() *cobra.Command {
@@ -41,7 +56,7 @@ func newVersion() *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), v)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
-				v.Version, v.Revision, v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
+				v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
 			return err
 		},
 	}
@@ -50,30 +65,43 @@ func newVersion() *cobra.Command {
 }
 
 func readVersion() version {
+	info, _ := debug.ReadBuildInfo()
 	v := version{Version: release, Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
-		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version},
+		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v.Revision, v.Modified = origin(revision, info)
 	for _, s := range kernel.Available() {
 		v.Kernels = append(v.Kernels, s.Name)
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		v.Revision = "unknown"
-		return v
+	return v
+}
+
+// origin is the revision that was linked, or else the one in the stamp of the build, which may be nil, and whether its
+// source was modified.
+func origin(linked string, info *debug.BuildInfo) (revision string, modified bool) {
+	if linked != "" {
+		return linked, false
 	}
-	dirty := false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Revision = s.Value
-		case "vcs.modified":
-			dirty = s.Value == "true"
+	if info != nil {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value
+			case "vcs.modified":
+				modified = s.Value == "true"
+			}
 		}
 	}
-	switch {
-	case v.Revision == "":
-		v.Revision = "unknown"
-	case dirty:
-		v.Revision += "+dirty"
+	if revision == "" {
+		return "unknown", false
 	}
-	return v
+	return revision, modified
+}
+
+// source is the revision, marked if the source was modified.
+func (v version) source() string {
+	if v.Modified {
+		return v.Revision + "+dirty"
+	}
+	return v.Revision
 }

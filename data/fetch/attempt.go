@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ocl/internal/count"
 )
 
 // attempt asks once for the bytes that the part lacks. It returns nil if the part is whole then, a [temporary] error if
@@ -88,7 +90,7 @@ func (g *getter) sized(f File, resp *http.Response, size int64) error {
 		return nil
 	}
 	return f.errorf("the server offers %s of type %q, and the file has %s. Get the file from elsewhere and save it as %s",
-		count(size), resp.Header.Get("Content-Type"), count(f.Bytes), g.path(f))
+		count.Of(size, "byte"), resp.Header.Get("Content-Type"), count.Of(f.Bytes, "byte"), g.path(f))
 }
 
 // anew empties the part, so that the next attempt asks for the whole file.
@@ -116,7 +118,7 @@ func (g *getter) receive(ctx context.Context, f File, p *part, body io.Reader, c
 		}
 		if longer {
 			err := f.errorf("the server sends more than the %s of the file. The bytes were removed: get the file from elsewhere and save it as %s",
-				count(total), g.path(f))
+				count.Of(total, "byte"), g.path(f))
 			return errors.Join(err, p.discard())
 		}
 		if n > 0 {

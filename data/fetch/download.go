@@ -44,7 +44,9 @@ func (g *getter) download(ctx context.Context, f File, p *part) error {
 				again.error, failures+1, p.soFar(f))
 		}
 		failures++
-		if !sleep(ctx, max(wait, again.wait)) {
+		pause := max(wait, again.wait)
+		g.Retrying(f, Retry{Why: again.error, Attempt: failures + 1, Of: g.Retries + 1, From: p.size, Wait: pause})
+		if !sleep(ctx, pause) {
 			return g.stopped(ctx, f, p)
 		}
 		wait = min(2*wait, longestBackoff)

@@ -37,9 +37,22 @@ type Options struct {
 	// is 0 while it is unknown. Done falls where a file is started anew. It is called on the goroutine of Get.
 	Progress func(file File, done, total int64)
 
+	// Retrying is told of each attempt that failed and will be made again, before the wait; nil is nobody. It is called on
+	// the goroutine of Get.
+	Retrying func(file File, r Retry)
+
 	Stall   time.Duration // no byte for so long is a stall, which ends an attempt; 0: 30 s
 	Retries int           // attempts after one another that may bring nothing new; 0: 5, negative: none
 	Backoff time.Duration // wait before the first retry, doubled for each further one up to 30 s; 0: 1 s
+}
+
+// Retry is another attempt to download a file.
+type Retry struct {
+	Why     error         // what ended the attempt before
+	Attempt int           // of those in a row that brought nothing new, from 2
+	Of      int           // as many attempts in a row are made
+	From    int64         // bytes of the file that are there; the server may begin anew all the same
+	Wait    time.Duration // until it is made
 }
 
 // Get downloads files, one after the other, to o.Dir. It leaves a file alone that is there with the right size and
@@ -87,6 +100,9 @@ func (o Options) filled() Options {
 	}
 	if o.Progress == nil {
 		o.Progress = func(File, int64, int64) {}
+	}
+	if o.Retrying == nil {
+		o.Retrying = func(File, Retry) {}
 	}
 	return o
 }

@@ -457,13 +457,27 @@ func TestProgressRenewsTheRetries(t *testing.T) {
 		w.Write(b[from:min(from+1000, 20_000)])
 	})
 	dir := t.TempDir()
-	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(dir)); err != nil {
+	var told []string
+	o := quick(dir)
+	o.Retrying = func(f File, r Retry) {
+		told = append(told, fmt.Sprintf("%s %d of %d from %d after %v", f.Name, r.Attempt, r.Of, r.From, r.Wait))
+		if r.Why == nil {
+			t.Error("a retry without a reason")
+		}
+	}
+	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, filepath.Join(dir, "a"), b)
+	if len(told) != 19 || told[0] != "a 2 of 3 from 1000 after 1ms" || told[18] != "a 2 of 3 from 19000 after 1ms" {
+		t.Errorf("retries are told as %q", told)
+	}
 
-	s = serve(t, cut(b, 7000, `"1"`))
-	wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "b"}}, quick(dir)), "attempts in a row: 3", "7,000 of 20,000 bytes")
+	s, told = serve(t, cut(b, 7000, `"1"`)), nil
+	wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "b"}}, o), "attempts in a row: 3", "7,000 of 20,000 bytes")
+	if want := []string{"b 2 of 3 from 7000 after 1ms", "b 3 of 3 from 7000 after 2ms"}; !slices.Equal(told, want) {
+		t.Errorf("retries are told as %q, want %q", told, want)
+	}
 	if n := len(s.requests()); n != 3 {
 		t.Errorf("%d requests, want 3: one that brings bytes, and two retries that bring nothing new", n)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"ocl/internal/count"
 )
 
 // errorf is an error of this file at its address.
@@ -65,23 +67,7 @@ func bare(err error) error {
 // soFar says how much of a file is there: "1,000 of 168,513,733 bytes", or "1,000 bytes" if the whole is unknown.
 func (p *part) soFar(f File) string {
 	if total := p.total(f); total > 0 {
-		return grouped(p.size) + " of " + count(total)
+		return count.Number(p.size) + " of " + count.Of(total, "byte")
 	}
-	return count(p.size)
-}
-
-// count is a number of bytes for people.
-func count(n int64) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return grouped(n) + " bytes"
-}
-
-func grouped(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return count.Of(p.size, "byte")
 }

@@ -30,7 +30,7 @@ func Check(r *Result) error {
 
 // check checks the shapes and ranges.
 func check(r *Result) error {
-	for _, f := range []func(*Result) error{checkKey, checkMethod, checkProvenance, checkStream, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
+	for _, f := range []func(*Result) error{checkKey, checkMethod, checkProvenance, checkStream, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
 		if err := f(r); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func checkMethod(r *Result) error {
 
 func checkProvenance(r *Result) error {
 	p := &r.Provenance
-	if err := checkCounts("provenance", []count{{"numbers", int64(p.Numbers)}, {"workers", int64(p.Workers)}, {"concurrency", int64(p.Concurrency)}}); err != nil {
+	if err := checkCounts("provenance", []amount{{"numbers", int64(p.Numbers)}, {"workers", int64(p.Workers)}, {"concurrency", int64(p.Concurrency)}}); err != nil {
 		return err
 	}
 	for _, t := range []struct{ name, v string }{{"started", p.Started}, {"ended", p.Ended}} {
@@ -65,6 +65,25 @@ func checkProvenance(r *Result) error {
 		}
 	}
 	return nil
+}
+
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func checkParent(r *Result) error {
+	p := r.Parent
+	switch {
+	case p == nil:
+		return nil
+	case p.Run == "":
+		return errors.New("parent.run is empty, but must be the name of a folder")
+	case !keyPattern.MatchString(p.Key):
+		return fmt.Errorf("parent.key is %s, but must be 64 digits of 0-9 and a-f", cut(p.Key))
+	case !digestPattern.MatchString(p.Checkpoint):
+		return fmt.Errorf("parent.checkpoint is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(p.Checkpoint))
+	case p.Classes > r.Stream.Classes:
+		return fmt.Errorf("parent.classes is %d, but must be at most stream.classes, which is %d", p.Classes, r.Stream.Classes)
+	}
+	return checkCounts("parent", []amount{{"tasks", int64(p.Tasks)}, {"steps", int64(p.Steps)}, {"classes", int64(p.Classes)}})
 }
 
 func checkStream(r *Result) error {
@@ -90,7 +109,7 @@ func checkStream(r *Result) error {
 				return fmt.Errorf("%s has class %d, but classes must be 0 to %d", at, c, s.Classes-1)
 			}
 		}
-		if err := checkCounts(at, []count{{"train", int64(t.Train)}, {"test", int64(t.Test)}}); err != nil {
+		if err := checkCounts(at, []amount{{"train", int64(t.Train)}, {"test", int64(t.Test)}}); err != nil {
 			return err
 		}
 	}
@@ -169,7 +188,7 @@ func checkCosts(r *Result) error {
 		}
 	}
 	x := &r.Resources
-	for _, c := range []count{
+	for _, c := range []amount{
 		{"peak_resident_bytes", x.PeakResidentBytes}, {"parameters", int64(x.Parameters)}, {"memory_bytes", x.MemoryBytes},
 		{"state_bytes", x.StateBytes}, {"flops_per_step", x.FLOPsPerStep},
 	} {
@@ -185,7 +204,7 @@ func checkMemory(r *Result) error {
 	if m == nil {
 		return nil
 	}
-	if err := checkCounts("memory", []count{{"capacity", int64(m.Capacity)}}); err != nil {
+	if err := checkCounts("memory", []amount{{"capacity", int64(m.Capacity)}}); err != nil {
 		return err
 	}
 	if n, tasks := len(m.ClassCounts), len(r.Stream.Tasks); n > tasks {
@@ -198,11 +217,12 @@ func checkMemory(r *Result) error {
 			}
 		}
 	}
-	return checkTaskCounts(m)
+	return checkTaskCounts(m, r.Parent != nil)
 }
 
-// checkTaskCounts holds the counts by task to those by class: the same samples are counted twice.
-func checkTaskCounts(m *Memory) error {
+// checkTaskCounts holds the counts by task to those by class: the same samples are counted twice, but for those of a
+// parent, which came with no task.
+func checkTaskCounts(m *Memory, inherited bool) error {
 	if n := len(m.TaskCounts); n > 0 && n != len(m.ClassCounts) {
 		return fmt.Errorf("memory.task_counts has %d rows, but must have %d, as memory.class_counts has", n, len(m.ClassCounts))
 	}
@@ -217,7 +237,7 @@ func checkTaskCounts(m *Memory) error {
 		for _, n := range m.ClassCounts[i] {
 			byClass += n
 		}
-		if byTask != byClass {
+		if byTask > byClass || byTask < byClass && !inherited {
 			return fmt.Errorf("memory.task_counts[%d] counts %d samples, but must count %d, as memory.class_counts[%d] does", i, byTask, byClass, i)
 		}
 	}
@@ -230,16 +250,16 @@ func checkOutcome(r *Result) error {
 	default:
 		return fmt.Errorf("outcome.state is %s, but must be %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
 	}
-	return checkCounts("outcome", []count{{"step", int64(r.Outcome.Step)}})
+	return checkCounts("outcome", []amount{{"step", int64(r.Outcome.Step)}})
 }
 
-// count is a number of things and its key.
-type count struct {
+// amount is a number of things and its key.
+type amount struct {
 	name string
 	n    int64
 }
 
-func checkCounts(at string, counts []count) error {
+func checkCounts(at string, counts []amount) error {
 	for _, c := range counts {
 		if c.n < 0 || c.n > maxCount {
 			return fmt.Errorf("%s.%s is %d, but must be 0 to %d", at, c.name, c.n, maxCount)
@@ -279,7 +299,7 @@ func checkErrors(at string, a *ErrorAnalysis, tasks, classes int) error {
 }
 
 func checkTaskErrors(at string, t *TaskErrors) error {
-	if err := checkCounts(at, []count{
+	if err := checkCounts(at, []amount{
 		{"new", int64(t.New)}, {"old", int64(t.Old)}, {"new_as_old", int64(t.NewAsOld)}, {"new_as_new", int64(t.NewAsNew)},
 		{"new_as_unseen", int64(t.NewAsUnseen)}, {"old_as_old", int64(t.OldAsOld)}, {"old_as_new", int64(t.OldAsNew)},
 		{"old_as_unseen", int64(t.OldAsUnseen)},

@@ -45,6 +45,7 @@ func example() *Result {
 		Classifiers:   map[string]Classifier{"ncm": {Accuracy: [][]*float64{{&half}}, ErrorAnalysis: analysis}},
 		ErrorAnalysis: analysis,
 		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
+		Parent:        &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
 		Memory:        &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
 		Outcome:       Outcome{State: Finished, Step: 4},
 	}
@@ -177,6 +178,11 @@ func TestShapes(t *testing.T) {
 		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values, but must have 3"}},
 		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes, but must have at most 1048576"}},
 
+		{change(`"run": "er-m3-s1"`, `"run": ""`), ErrDamaged, []string{"parent.run is empty"}},
+		{change(`"key": "0c`, `"key": "0C`), ErrDamaged, []string{`parent.key is "0C0c`, "must be 64 digits"}},
+		{change(`"sha256:0d`, `"sha256:0D`), ErrDamaged, []string{`parent.checkpoint is "sha256:0D0d`, "must be sha256: and 64 digits"}},
+		{change(`"steps": 8`, `"steps": -8`), ErrDamaged, []string{"parent.steps is -8"}},
+		{change(`"classes": 6`, `"classes": 12`), ErrDamaged, []string{"parent.classes is 12, but must be at most stream.classes, which is 11"}},
 		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "must be 64 digits"}},
 		{change(`"name": "er"`, `"name": ""`), ErrDamaged, []string{"method.name is empty"}},
 		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2, but must be 0 to"}},
@@ -440,4 +446,17 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSamplesOfAParent: the counts by task leave out the samples that a parent brought, and no others.
+func TestSamplesOfAParent(t *testing.T) {
+	r := example()
+	r.Memory.TaskCounts[1] = map[int]int{1: 2}
+	if err := Check(r); err != nil {
+		t.Error(err)
+	}
+	r.Parent = nil
+	if err := Check(r); err == nil || !strings.Contains(err.Error(), "memory.task_counts[1] counts 2 samples, but must count 3") {
+		t.Errorf("a sample of no task, without a parent: %v", err)
+	}
 }

@@ -66,6 +66,16 @@ func (d Metric) Of(m Metrics) *float64 { return *d.field(&m) }
 // AllMetrics are the metrics in the order of the schema.
 func AllMetrics() []Metric { return slices.Clone(metrics) }
 
+// OneTestSet says that all tasks share one test set, so that matrices of accuracies have one column. Files from before
+// stream.common_test say it by the shape of their matrix.
+func (r *Result) OneTestSet() bool {
+	longest := 0
+	for _, row := range r.Accuracy {
+		longest = max(longest, len(row))
+	}
+	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
+}
+
 // measured is what metrics are computed from. What was not evaluated is NaN.
 type measured struct {
 	matrix  metric.Matrix // rows up to the last that was evaluated

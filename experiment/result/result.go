@@ -28,6 +28,7 @@ type Result struct {
 	Config     config.Config `json:"config"`        // the resolved config of this one run
 	Method     Method        `json:"method"`
 	Provenance Provenance    `json:"provenance"`
+	Parent     *Parent       `json:"parent,omitempty"` // nil for a run that began with a new learner
 	Stream     Stream        `json:"stream"`
 	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
 	PerClass   [][]*float64  `json:"accuracy_per_class,omitempty"` // [after task i][class], nil where not evaluated
@@ -70,6 +71,17 @@ type Provenance struct {
 	DataDigest  string   `json:"data_digest"`
 }
 
+// Parent is the run whose learner a run has continued. Tasks, steps and classes are those of the learner then, with those
+// of the parent's own parent.
+type Parent struct {
+	Run        string `json:"run"` // name of its folder
+	Key        string `json:"key"`
+	Checkpoint string `json:"checkpoint"` // "sha256:…" of the file
+	Tasks      int    `json:"tasks"`      // learned to their end
+	Steps      int    `json:"steps"`
+	Classes    int    `json:"classes"` // outputs of its network
+}
+
 // Stream is the stream of a run.
 type Stream struct {
 	Name     string `json:"name"`
@@ -87,12 +99,23 @@ type Stream struct {
 	Tasks []Task   `json:"tasks"`
 }
 
-// Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away.
+// Order are the classes, counted from 0, in the order in which the tasks bring them.
+func (s Stream) Order() []int {
+	var order []int
+	for _, t := range s.Tasks {
+		order = append(order, t.Classes...)
+	}
+	return order
+}
+
+// Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away. Name is
+// that of the data set, if it has names for its tasks.
 type Task struct {
-	Index   int   `json:"index"`
-	Classes []int `json:"classes"`
-	Train   int   `json:"train"`
-	Test    int   `json:"test"`
+	Index   int    `json:"index"`
+	Name    string `json:"name,omitempty"`
+	Classes []int  `json:"classes"`
+	Train   int    `json:"train"`
+	Test    int    `json:"test"`
 }
 
 // Evaluation is one in the middle of a task.

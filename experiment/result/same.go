@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // whereAndWhen are the keys that say where and when a result was made. They and everything below them are not compared.
 // docs/format/result.md has the same list.
 var whereAndWhen = []string{
-	"config.data.dir",
+	"config.data.dir", "config.network.init", "config.parent.run", "parent.run",
 	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.go",
 	"provenance.processor", "provenance.started", "provenance.ended", "provenance.command",
 	"seconds",
@@ -22,8 +23,8 @@ var whereAndWhen = []string{
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
 // that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
-// by the kernel and the convolution that were used. A result without a key, or without counts of the memory by task,
-// counts as having the other's.
+// by the kernel and the convolution that were used. A result without a key, without counts of the memory by task, or
+// without names of tasks counts as having the other's.
 func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false
@@ -42,10 +43,19 @@ func Same(a, b *Result) (difference string, same bool) {
 	}
 	skip := func(at string) bool {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
-			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask())
+			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
+			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
 	}
 	difference = differ("", trees[0], trees[1], skip)
 	return difference, difference == ""
+}
+
+// taskName is the key of the name of a task.
+var taskName = regexp.MustCompile(`^stream\.tasks\[\d+\]\.name$`)
+
+// namesTasks says whether a result has names of tasks, which older ones do not have.
+func (r *Result) namesTasks() bool {
+	return slices.ContainsFunc(r.Stream.Tasks, func(t Task) bool { return t.Name != "" })
 }
 
 // countsByTask says whether a result has counts of the memory by task, which older ones do not have.

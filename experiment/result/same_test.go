@@ -24,6 +24,21 @@ func TestSame(t *testing.T) {
 			t.Errorf("where and when count: %s", d)
 		}
 	}
+	named := func() *Result {
+		r := example()
+		r.Stream.Tasks[0].Name = "spring"
+		return r
+	}
+	for _, pair := range [][2]*Result{{example(), named()}, {named(), example()}} { // from before tasks had names
+		if d, same := Same(pair[0], pair[1]); !same {
+			t.Errorf("names count where there are none: %s", d)
+		}
+	}
+	other := named()
+	other.Stream.Tasks[0].Name = "autumn"
+	if d, same := Same(named(), other); same || d != `stream.tasks[0].name is "spring" and "autumn"` {
+		t.Errorf("other names: %q", d)
+	}
 	quarter := 0.25
 	for _, c := range []struct {
 		change func(*Result)

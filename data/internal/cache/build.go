@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"ocl/checkpoint"
+	"ocl/internal/count"
 )
 
 // syncEvery is how many bytes are written between two calls of fsync: a single one at the end would take long on a slow
@@ -115,5 +116,5 @@ func (e *refusedError) Error() string {
 	if more := len(e.faults) - shown; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%d of %d images cannot be decoded: %s. Mend or replace these files, or leave them out with --unreadable skip", len(e.faults), e.images, strings.Join(parts, "; "))
+	return fmt.Sprintf("%d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with --unreadable skip", len(e.faults), count.Of(e.images, "image"), strings.Join(parts, "; "))
 }

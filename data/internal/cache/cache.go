@@ -15,6 +15,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ocl/internal/count"
 )
 
 // Folder is the environment variable that names the folder of the caches.
@@ -151,9 +153,9 @@ func (s Spec) open(path string) (*Images, error) {
 	}
 	switch h := m.header; {
 	case h.Shape != s.Shape || h.Images != s.N:
-		err = fmt.Errorf("it has %d images of %v, but %d of %v are wanted", h.Images, h.Shape, s.N, s.Shape)
+		err = fmt.Errorf("it has %s of %v, but %d of %v are wanted", count.Of(h.Images, "image"), h.Shape, s.N, s.Shape)
 	case !s.Skip && len(h.Faults) > 0:
-		err = fmt.Errorf("%d of its %d images were left out", len(h.Faults), h.Images)
+		err = fmt.Errorf("it lacks %d of %s", len(h.Faults), count.Of(h.Images, "image"))
 	default:
 		return m, nil
 	}

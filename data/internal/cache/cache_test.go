@@ -151,7 +151,7 @@ func TestUnfitFileIsBuiltAgain(t *testing.T) {
 		"empty":          {func([]byte) []byte { return nil }, "it has 0 bytes"},
 		"magic":          {func(b []byte) []byte { b[3] = 'x'; return b }, `it starts with "OCLxMGS\n"`},
 		"version":        {func(b []byte) []byte { b[8]++; return b }, "it has format version 2, but this ocl reads 1"},
-		"header length":  {func(b []byte) []byte { b[15] = 0xff; return b }, "its header has 42"},
+		"header length":  {func(b []byte) []byte { b[15] = 0xff; return b }, "its header has 4,2"},
 		"length by one":  {func(b []byte) []byte { b[12]++; return b }, "the header is not the JSON"},
 		"sum":            {func(b []byte) []byte { b[20]++; return b }, "the SHA-256 of its header and index"},
 		"index":          {func(b []byte) []byte { b[pixelsAt+50*30+3]++; return b }, "the SHA-256 of its header and index"},
@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 		m.Close()
 	}
 	s.Skip, s.Decode = false, decode // who wants all images does not get a file without some
-	if m := mustOpen(t, s); len(m.Faults()) != 0 || !strings.Contains(m.Note(), "10 of its 30 images were left out") {
+	if m := mustOpen(t, s); len(m.Faults()) != 0 || !strings.Contains(m.Note(), "it lacks 10 of 30 images") {
 		t.Errorf("faults %v, note %q", m.Faults(), m.Note())
 	}
 	s.Skip, s.Key = true, "none"

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ocl/internal/count"
 )
 
 // A file has four parts. Numbers are little-endian.
@@ -115,7 +117,7 @@ func (h header) tail(index []byte) (prefix, text []byte, err error) {
 		return nil, nil, err
 	}
 	if len(text) > maxHeader {
-		return nil, nil, fmt.Errorf("the header takes %d bytes, and at most %d are allowed", len(text), maxHeader)
+		return nil, nil, fmt.Errorf("the header takes %s, and at most %s are allowed", count.Of(len(text), "byte"), count.Number(maxHeader))
 	}
 	prefix = binary.LittleEndian.AppendUint32([]byte(magic), version)
 	prefix = binary.LittleEndian.AppendUint32(prefix, uint32(len(text)))
@@ -136,7 +138,7 @@ func sumOf(parts ...[]byte) (sum [sha256.Size]byte) {
 // to the size. Errors wrap [ErrDamaged], except for a file of another version.
 func read(r io.ReaderAt, size int64) (header, []byte, error) {
 	if size < pixelsAt {
-		return header{}, nil, fmt.Errorf("%w: it has %d bytes, but a cache has more than %d", ErrDamaged, size, pixelsAt)
+		return header{}, nil, fmt.Errorf("%w: it has %s, but a cache has more than %s", ErrDamaged, count.Of(size, "byte"), count.Number(pixelsAt))
 	}
 	prefix := make([]byte, prefixSize)
 	if err := readAt(r, prefix, 0); err != nil {
@@ -150,7 +152,7 @@ func read(r io.ReaderAt, size int64) (header, []byte, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(prefix[len(magic)+4:]))
 	if n > min(maxHeader, size-pixelsAt) {
-		return header{}, nil, fmt.Errorf("%w: its header has %d bytes, but it has %d", ErrDamaged, n, size)
+		return header{}, nil, fmt.Errorf("%w: its header has %s, but it has %s", ErrDamaged, count.Of(n, "byte"), count.Number(size))
 	}
 	text := make([]byte, n)
 	if err := readAt(r, text, size-n); err != nil {
@@ -161,7 +163,7 @@ func read(r io.ReaderAt, size int64) (header, []byte, error) {
 		return header{}, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if l.size() != size {
-		return header{}, nil, fmt.Errorf("%w: it has %d bytes, but %d images of %v take %d", ErrDamaged, size, h.Images, h.Shape, l.size())
+		return header{}, nil, fmt.Errorf("%w: it has %s, but %s of %v take %s", ErrDamaged, count.Of(size, "byte"), count.Of(h.Images, "image"), h.Shape, count.Number(l.size()))
 	}
 	index := make([]byte, h.Images*sha256.Size)
 	if err := readAt(r, index, l.indexAt()); err != nil {
@@ -192,7 +194,7 @@ func parse(text []byte) (header, layout, error) {
 
 func readAt(r io.ReaderAt, b []byte, at int64) error {
 	if n, err := r.ReadAt(b, at); n < len(b) {
-		return fmt.Errorf("%w: %d bytes at byte %d cannot be read: %w", ErrDamaged, len(b), at, err)
+		return fmt.Errorf("%w: %s at byte %d cannot be read: %w", ErrDamaged, count.Of(len(b), "byte"), at, err)
 	}
 	return nil
 }

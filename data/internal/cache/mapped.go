@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"ocl/internal/count"
 )
 
 // Mapped is a whole file for reading. Its pages belong to the system and not to the process, except on a system that maps
@@ -27,7 +29,7 @@ func Mapped(name string) (b []byte, release func() error, err error) {
 	case size == 0:
 		return nil, nil, errors.New("the file is empty")
 	case int64(int(size)) != size:
-		return nil, nil, fmt.Errorf("its %d bytes are more than this machine can address", size)
+		return nil, nil, fmt.Errorf("its %s are more than this machine can address", count.Of(size, "byte"))
 	}
 	if b, release, err = mapFile(f, int(size)); err == nil {
 		return b, release, nil

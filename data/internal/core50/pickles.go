@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/pickle"
+	"ocl/internal/count"
 )
 
 // The pickles that say the same as the lists: paths.pkl has all frames, LUP.pkl the places in it that each list names, and
@@ -62,7 +63,7 @@ func checkPaths(r io.Reader, size int64) error {
 			want := c.Folder() + "/" + c.Name(f)
 			switch {
 			case at >= len(paths):
-				return fmt.Errorf("the list ends after %d paths, wanted %d", at, Total)
+				return fmt.Errorf("the list ends after %s, wanted %s", count.Of(at, "path"), count.Number(Total))
 			case paths[at] != want:
 				return fmt.Errorf("path %d is %.60q, wanted %q", at, paths[at], want)
 			}
@@ -92,7 +93,7 @@ func checkRuns(ctx context.Context, r io.Reader, size int64, wanted func(List) [
 				return err
 			}
 			if n := tasksOf(scenario) + 1; len(batches) != n {
-				return fmt.Errorf("%s, run %d has %d batches, wanted %d", key, run, len(batches), n)
+				return fmt.Errorf("%s, run %d has %s, wanted %d", key, run, count.Of(len(batches), "batch"), n)
 			}
 			for task, got := range batches {
 				l := List{scenario, run, task}
@@ -116,7 +117,7 @@ func same(got, want []int64) error {
 		}
 	}
 	if len(got) != len(want) {
-		return fmt.Errorf("it has %d entries, wanted %d", len(got), len(want))
+		return fmt.Errorf("it has %s, wanted %s", count.Of(len(got), "entry"), count.Number(len(want)))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestPickles(t *testing.T) {
 	if err := paths(func(p []string) []string { return p }); err != nil {
 		t.Error(err)
 	}
-	wantError(t, "a path less", paths(func(p []string) []string { return p[:len(p)-1] }), "the list ends after 164865 paths, wanted 164866")
+	wantError(t, "a path less", paths(func(p []string) []string { return p[:len(p)-1] }), "the list ends after 164,865 paths, wanted 164,866")
 	wantError(t, "a path more", paths(func(p []string) []string { return append(p, "x") }), `path 164866 is "x", wanted the end`)
 	wantError(t, "another path", paths(func(p []string) []string { p[3] = "../x"; return p }), `path 3 is "../x", wanted "s1/o1/C_01_01_003.png"`)
 
@@ -86,7 +86,7 @@ func TestPickles(t *testing.T) {
 		}
 	}
 	first := List{NC, 0, 0}
-	wantError(t, "a value less", runs(1, List.places, in(first, func(v []int64) []int64 { return v[:len(v)-1] })), "nc, run 0, batch 0: it has 23979 entries, wanted 23980")
+	wantError(t, "a value less", runs(1, List.places, in(first, func(v []int64) []int64 { return v[:len(v)-1] })), "nc, run 0, batch 0: it has 23,979 entries, wanted 23,980")
 	wantError(t, "another label", runs(1, List.labelsOfPlaces, in(first, func(v []int64) []int64 { v[7] = 9; return v })), "nc, run 0, batch 0: entry 7 is 9, wanted 0")
 	wantError(t, "out of range", runs(1, List.places, in(first, func(v []int64) []int64 { v[7] = Total; return v })), "found 164866, wanted 0 to 164865")
 	wantError(t, "one run", runs(1, List.places, asPublished), "['nc']: found a list of 1, wanted number 1 in it")

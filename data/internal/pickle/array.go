@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"ocl/internal/count"
 )
 
 // Array is an array of NumPy.
@@ -86,7 +88,7 @@ type dtype struct {
 // newDType makes a type of its name: numpy.dtype('u1', False, True).
 func (m *machine) newDType(args *list) error {
 	if args.len() != 3 {
-		return fmt.Errorf("numpy.dtype is called with %d arguments, wanted 3", args.len())
+		return fmt.Errorf("numpy.dtype is called with %s, wanted 3", count.Of(args.len(), "argument"))
 	}
 	name, _ := args.at(0).characters()
 	switch string(name) {
@@ -99,7 +101,7 @@ func (m *machine) newDType(args *list) error {
 // setState sets the state of a type; of its parts only the byte order says something about plain numbers.
 func (t *dtype) setState(s *list) error {
 	if s.len() < 5 || !s.at(0).isInt() {
-		return fmt.Errorf("a type of NumPy has a state of %d parts, wanted 8", s.len())
+		return fmt.Errorf("a type of NumPy has a state of %s, wanted 8", count.Of(s.len(), "part"))
 	}
 	for i := 2; i < 5; i++ { // a type within the type, names of fields, fields
 		if s.at(i).ref != (none{}) {

@@ -3,6 +3,8 @@ package pickle
 import (
 	"fmt"
 	"io"
+
+	"ocl/internal/count"
 )
 
 // CIFAR is a file of CIFAR-10 or CIFAR-100 in the Python layout: train, test, data_batch_1 to 5 or test_batch.
@@ -71,8 +73,8 @@ func ReadCIFARNames(r io.Reader, size int64) (*CIFARNames, error) {
 	return n, err
 }
 
-// labels are count labels under a key, each in [0, classes).
-func (v Value) labels(name string, count, classes int) ([]int64, error) {
+// labels are n labels under a key, each in [0, classes).
+func (v Value) labels(name string, n, classes int) ([]int64, error) {
 	at, err := v.Key(name)
 	if err != nil {
 		return nil, err
@@ -81,8 +83,8 @@ func (v Value) labels(name string, count, classes int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(labels) != count {
-		return nil, at.errorf("found %d labels, wanted %d, one for each image", len(labels), count)
+	if len(labels) != n {
+		return nil, at.errorf("found %s, wanted %s, one for each image", count.Of(len(labels), "label"), count.Number(n))
 	}
 	return labels, at.within(labels, int64(classes))
 }
@@ -97,15 +99,15 @@ func (v Value) within(ints []int64, end int64) error {
 	return nil
 }
 
-// texts are count texts under a key.
-func (v Value) texts(name string, count int) ([]string, error) {
+// texts are n texts under a key.
+func (v Value) texts(name string, n int) ([]string, error) {
 	at, err := v.Key(name)
 	if err != nil {
 		return nil, err
 	}
 	texts, err := at.Texts()
-	if err == nil && len(texts) != count {
-		err = at.errorf("found %d texts, wanted %d", len(texts), count)
+	if err == nil && len(texts) != n {
+		err = at.errorf("found %s, wanted %s", count.Of(len(texts), "text"), count.Number(n))
 	}
 	return texts, err
 }

@@ -92,7 +92,7 @@ func TestCIFARNames(t *testing.T) {
 		"too few":     {dictionary("label_names", "]("+str("a")+str("b")+"e"), "['label_names']: found 2 texts, wanted 10"},
 		"numbers":     {dictionary("label_names", ints(1)), "['label_names'][0]: found the integer 1, wanted a text"},
 		"no coarse":   {dictionary("fine_label_names", "]("+strings.Repeat(str("a"), 100)+"e"), "wanted 'coarse_label_names' in it"},
-		"one text":    {dictionary("label_names", str("a")), "['label_names']: found a string of 1 bytes, wanted a list of texts"},
+		"one text":    {dictionary("label_names", str("a")), "['label_names']: found a string of 1 byte, wanted a list of texts"},
 	} {
 		_, err := ReadCIFARNames(source([]byte(c.pickle + ".")))
 		wantError(t, name, err, c.want)
@@ -113,15 +113,15 @@ func TestCIFARThatIsNone(t *testing.T) {
 		"Fortran order":     {dictionary("data", strings.Replace(data, "\x89T", "\x88T", 1)), "['data']: found an array of uint8 in Fortran order [2,3072], wanted"},
 		"int8":              {dictionary("data", strings.Replace(data, "u1", "i1", 1)), "['data']: found an array of int8 [2,3072], wanted"},
 		"no labels":         {dictionary("data", data), "found a dictionary of 'data', wanted 'labels' in it"},
-		"labels of texts":   {dictionary("data", data, "labels", "]("+le(1)+str("a")+"e"), "['labels'][1]: found a string of 1 bytes, wanted an integer"},
-		"labels in a text":  {dictionary("data", data, "labels", str("a")), "['labels']: found a string of 1 bytes, wanted a list or an array of integers"},
-		"a label too few":   {dictionary("data", data, "labels", ints(1)), "['labels']: found 1 labels, wanted 2, one for each image"},
+		"labels of texts":   {dictionary("data", data, "labels", "]("+le(1)+str("a")+"e"), "['labels'][1]: found a string of 1 byte, wanted an integer"},
+		"labels in a text":  {dictionary("data", data, "labels", str("a")), "['labels']: found a string of 1 byte, wanted a list or an array of integers"},
+		"a label too few":   {dictionary("data", data, "labels", ints(1)), "['labels']: found 1 label, wanted 2, one for each image"},
 		"label 10":          {dictionary("data", data, "labels", ints(1, 10)), "['labels'][1]: found 10, wanted 0 to 9"},
 		"label -1":          {dictionary("data", data, "labels", ints(-1, 0)), "['labels'][0]: found -1, wanted 0 to 9"},
 		"fine label 100":    {dictionary("data", data, "fine_labels", ints(99, 100)), "['fine_labels'][1]: found 100, wanted 0 to 99"},
 		"no coarse labels":  {dictionary("data", data, "fine_labels", ints(99, 0)), "wanted 'coarse_labels' in it"},
 		"coarse label 20":   {dictionary("data", data, "fine_labels", ints(99, 0), "coarse_labels", ints(20, 0)), "['coarse_labels'][0]: found 20, wanted 0 to 19"},
-		"a file too few":    {dictionary("data", data, "labels", ints(1, 2), "filenames", "]"+str("a")+"a"), "['filenames']: found 1 texts, wanted 2"},
+		"a file too few":    {dictionary("data", data, "labels", ints(1, 2), "filenames", "]"+str("a")+"a"), "['filenames']: found 1 text, wanted 2"},
 		"a set":             {"\x8f", "byte 0: the pickle has a set (EMPTY_SET), which is not read"},
 	} {
 		_, err := ReadCIFAR(source([]byte(c.pickle + ".")))

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"ocl/internal/count"
 )
 
 // input is a file of a known size. No length that the file states is allocated before it is held against what is left.
@@ -61,7 +63,7 @@ func (in *input) number(width int) (uint64, error) {
 // take reads n bytes, into memory of their own or as a view of the file in memory.
 func (in *input) take(n uint64) ([]byte, error) {
 	if left := in.size - in.at; n > uint64(left) {
-		return nil, fmt.Errorf("a value has %d bytes, but %d are left; the file is cut off", n, left)
+		return nil, fmt.Errorf("a value has %s, but %d are left; the file is cut off", count.Of(n, "byte"), left)
 	}
 	if in.r == nil {
 		in.at += int64(n)

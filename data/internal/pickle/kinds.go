@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"ocl/internal/count"
 )
 
 // value is what the machine computes with. ref is none, integer, bool, text, data, *list, *dict, *Array, *dtype or global;
@@ -34,7 +36,7 @@ func (v value) String() string {
 	case text:
 		return "a text"
 	case data:
-		return fmt.Sprintf("a string of %d bytes", len(r))
+		return fmt.Sprintf("a string of %s", count.Of(len(r), "byte"))
 	case *list:
 		if r.tuple {
 			return fmt.Sprintf("a tuple of %d", r.len())
@@ -147,7 +149,7 @@ func keyOf(v value) (key, error) {
 	case !isText:
 		return key{}, fmt.Errorf("the key of a dictionary is %s, wanted a text or an integer", v)
 	case len(b) > maxKey:
-		return key{}, fmt.Errorf("the key of a dictionary has %d bytes, wanted at most %d", len(b), maxKey)
+		return key{}, fmt.Errorf("the key of a dictionary has %s, wanted at most %d", count.Of(len(b), "byte"), maxKey)
 	}
 	return key{text: utf8Of(b), isText: true}, nil
 }

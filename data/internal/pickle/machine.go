@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"ocl/internal/count"
 )
 
 // Limits far above what the files of data sets need. Below them memory is in proportion to the file's size; with them it
@@ -71,10 +73,10 @@ func (m *machine) run() (value, error) {
 // result is the one value on the stack when the file ends.
 func (m *machine) result() (value, error) {
 	if m.at != m.size {
-		return value{}, fmt.Errorf("the pickle ends after byte %d, but the file has %d bytes", m.at, m.size)
+		return value{}, fmt.Errorf("the pickle ends after byte %d, but the file has %s", m.at, count.Of(m.size, "byte"))
 	}
 	if len(m.stack) != 1 || len(m.marks) != 0 {
-		return value{}, fmt.Errorf("the pickle leaves %d values and %d open marks, wanted one value", len(m.stack), len(m.marks))
+		return value{}, fmt.Errorf("the pickle leaves %s and %d open marks, wanted one value", count.Of(len(m.stack), "value"), len(m.marks))
 	}
 	return m.stack[0], nil
 }
@@ -109,7 +111,7 @@ func (m *machine) top(n int) ([]value, error) {
 		floor = m.marks[len(m.marks)-1]
 	}
 	if have := len(m.stack) - floor; have < n {
-		return nil, fmt.Errorf("%d values are needed and %d are there; the pickle is damaged", n, have)
+		return nil, fmt.Errorf("found %d of %s; the pickle is damaged", have, count.Of(n, "value"))
 	}
 	return m.stack[len(m.stack)-n:], nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"slices"
+
+	"ocl/internal/count"
 )
 
 // MiniImageNet is one of the files mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl.
@@ -56,12 +58,12 @@ func (root Value) miniImageNet(side int) (*MiniImageNet, error) {
 	return &MiniImageNet{Count: count, Images: pixels, Classes: names, Labels: labels}, nil
 }
 
-// partition reads a dictionary of names with the numbers of their images. Each of count images must have one name.
-func (v Value) partition(count int) (names []string, labels []int32, err error) {
+// partition reads a dictionary of names with the numbers of their images. Each of n images must have one name.
+func (v Value) partition(n int) (names []string, labels []int32, err error) {
 	if names, err = v.Keys(); err != nil {
 		return nil, nil, err
 	}
-	class := slices.Repeat([]int32{-1}, count) // for each image the index in names
+	class := slices.Repeat([]int32{-1}, n) // for each image the index in names
 	first := make([]int64, len(names))
 	for c, name := range names {
 		at, err := v.Key(name)
@@ -75,7 +77,7 @@ func (v Value) partition(count int) (names []string, labels []int32, err error) 
 		if len(images) == 0 {
 			return nil, nil, at.errorf("found no images, wanted at least 1")
 		}
-		if err := at.within(images, int64(count)); err != nil {
+		if err := at.within(images, int64(n)); err != nil {
 			return nil, nil, err
 		}
 		first[c] = slices.Min(images)
@@ -87,7 +89,7 @@ func (v Value) partition(count int) (names []string, labels []int32, err error) 
 		}
 	}
 	if i := slices.Index(class, -1); i >= 0 {
-		return nil, nil, v.errorf("image %d is in no class; wanted one class for each of %d images", i, count)
+		return nil, nil, v.errorf("image %d is in no class; wanted one class for each of %s", i, count.Of(n, "image"))
 	}
 	order := make([]int, len(names))
 	for c := range order {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ocl/internal/count"
 )
 
 // global is a function or class that a pickle may name, by the name that messages show.
@@ -132,7 +134,7 @@ func reduce(m *machine) error {
 // encoded once by Python, so a file that encodes more bytes than it has is refused.
 func (m *machine) encode(args *list) error {
 	if args.len() != 2 {
-		return fmt.Errorf("_codecs.encode is called with %d arguments, wanted 2", args.len())
+		return fmt.Errorf("_codecs.encode is called with %s, wanted 2", count.Of(args.len(), "argument"))
 	}
 	t, is := args.at(0).ref.(text)
 	codec, _ := args.at(1).characters()
@@ -173,7 +175,7 @@ func build(m *machine) error {
 // setState sets the state (version, shape, type, Fortran order, bytes) of an array.
 func (a *Array) setState(s *list) error {
 	if s.len() != 5 || !s.at(0).isInt() || s.at(0).n != 1 {
-		return fmt.Errorf("an array has a state of %d parts, wanted version 1 of 5 parts", s.len())
+		return fmt.Errorf("an array has a state of %s, wanted version 1 of 5 parts", count.Of(s.len(), "part"))
 	}
 	fortran, ok := s.at(3).truth()
 	if !ok {
@@ -185,7 +187,7 @@ func (a *Array) setState(s *list) error {
 // fromBuffer makes an array of its bytes, type, shape and order: how NumPy writes protocol 5.
 func (m *machine) fromBuffer(args *list) error {
 	if args.len() < 4 {
-		return fmt.Errorf("numpy.core.numeric._frombuffer is called with %d arguments, wanted 4", args.len())
+		return fmt.Errorf("numpy.core.numeric._frombuffer is called with %s, wanted 4", count.Of(args.len(), "argument"))
 	}
 	order, _ := args.at(3).characters()
 	if o := string(order); args.len() > 4 || o != "C" && o != "F" {
@@ -202,7 +204,7 @@ func (m *machine) fromBuffer(args *list) error {
 func (m *machine) scalar(args *list) error {
 	var a Array
 	if args.len() != 2 {
-		return fmt.Errorf("numpy.core.multiarray.scalar is called with %d arguments, wanted 2", args.len())
+		return fmt.Errorf("numpy.core.multiarray.scalar is called with %s, wanted 2", count.Of(args.len(), "argument"))
 	}
 	if err := a.set(value{ref: &list{tuple: true}}, args.at(0), args.at(1), false); err != nil {
 		return err
@@ -259,7 +261,7 @@ func (a *Array) set(shape, typ, contents value, fortran bool) error {
 		}
 	}
 	if !fits || need != int64(len(b)) {
-		return fmt.Errorf("an array of %s has %d bytes, which do not fit its shape", (&Array{DType: name, Shape: extents}).String(), len(b))
+		return fmt.Errorf("an array of %s has %s, which do not fit its shape", (&Array{DType: name, Shape: extents}).String(), count.Of(len(b), "byte"))
 	}
 	*a = Array{Shape: extents, DType: name, Fortran: fortran && len(extents) > 1, Data: b}
 	return nil

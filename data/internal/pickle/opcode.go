@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"ocl/internal/count"
 )
 
 // opcode is an instruction: its name in Python's pickletools, and what it does, or how messages call what is refused.
@@ -107,7 +109,7 @@ func proto(m *machine) error {
 func frame(m *machine) error {
 	n, err := m.number(8)
 	if left := uint64(m.size - m.at); err == nil && n > left {
-		err = fmt.Errorf("a frame has %d bytes, but %d are left; the file is cut off", n, left)
+		err = fmt.Errorf("a frame has %s, but %d are left; the file is cut off", count.Of(n, "byte"), left)
 	}
 	return err
 }
@@ -173,7 +175,7 @@ func long(width int) func(*machine) error {
 			return err
 		}
 		if size > 8 {
-			return fmt.Errorf("an integer has %d bytes, and 8 is the limit", size)
+			return fmt.Errorf("an integer has %s, and 8 is the limit", count.Of(size, "byte"))
 		}
 		n, err := m.number(int(size))
 		if err != nil {

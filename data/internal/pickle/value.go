@@ -3,6 +3,8 @@ package pickle
 import (
 	"fmt"
 	"strings"
+
+	"ocl/internal/count"
 )
 
 // Value is what stands at one place of a pickle. Its methods say of anything else than they want where it is, what it is
@@ -157,7 +159,7 @@ func (v Value) Texts() ([]string, error) {
 			return nil, v.below(fmt.Sprint(i), l.at(i)).wrong("a text")
 		}
 		if total += int64(len(b)); total > v.size {
-			return nil, v.errorf("found texts that are longer than the file (%d bytes)", v.size)
+			return nil, v.errorf("found texts that are longer than the file (%s)", count.Of(v.size, "byte"))
 		}
 		out[i] = utf8Of(b)
 	}

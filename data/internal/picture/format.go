@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
+
+	"ocl/internal/count"
 )
 
 // Bounds of an image. Its pixels are allocated before the decoder knows whether the file has them, so a small file must not
@@ -71,8 +73,8 @@ func header(file []byte) (f *format, w, h int, err error) {
 		err = fmt.Errorf("the %s image is %d×%d pixels; at most %d megapixels, and %d on a side, are read. Make it smaller",
 			f.name, w, h, int(maxPixels/1e6), maxSide)
 	case pixels > max(freePixels, pixelsOfByte*int64(len(file))):
-		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %d bytes. Remove the file, or make the image smaller",
-			f.name, w, h, len(file))
+		err = fmt.Errorf("the %s image is %d×%d pixels, but its file has %s. Remove the file, or make the image smaller",
+			f.name, w, h, count.Of(len(file), "byte"))
 	}
 	return f, w, h, err
 }
@@ -99,7 +101,7 @@ func (f *format) problem(file []byte, err error) error {
 	case animated(file):
 		return fmt.Errorf("the %s image is animated, which is not read. Save its first frame as PNG", f.name)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return fmt.Errorf("the %s image is cut off: its file ends after %d bytes. Copy the file again", f.name, len(file))
+		return fmt.Errorf("the %s image is cut off: its file ends after %s. Copy the file again", f.name, count.Of(len(file), "byte"))
 	case errors.As(err, &unsupportedJPEG) || errors.As(err, &unsupportedPNG) || errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("the %s image is of a kind that is not read (%w). Convert it to PNG with 8 bits per channel", f.name, err)
 	}

@@ -1,4 +1,4 @@
-// Package picture decodes one image file into a square of a wanted size: uint8 planes, as the data sets of package data
+// Package picture decodes one image file into an image of a wanted size: uint8 planes, as the data sets of package data
 // have them.
 //
 // Shapes and rounding follow Pillow and torchvision, so that numbers can be compared with those of PyTorch programs: the
@@ -7,7 +7,7 @@
 // black, as are those of its canvas that the first frame does not cover. JPEG and WebP leave rounding and the
 // interpolation of colours to the decoder, so their pixels lie near those of Pillow.
 //
-// Start at [Decode].
+// Start at [DecodeTo].
 package picture
 
 import (
@@ -19,11 +19,12 @@ import (
 	"sync"
 )
 
-// Fit says how an image of another size or form becomes a square.
+// Fit says how an image of another size or form becomes one of the wanted size.
 type Fit int
 
 const (
-	// Crop makes the shorter side as long as wanted and cuts out the middle, as torchvision's Resize and CenterCrop do.
+	// Crop makes the image just large enough to cover the wanted size and cuts out the middle. For squares this is what
+	// torchvision's Resize and CenterCrop do.
 	Crop Fit = iota
 	// Stretch makes both sides as long as wanted, whatever that does to the form.
 	Stretch
@@ -36,8 +37,8 @@ const Version = "picture/1"
 type scratch struct {
 	planes []uint8 // [3,h,w] as the file stores them
 	turned []uint8 // one plane [h,w] as EXIF turns it
-	rows   []uint8 // one plane [rows,side], resized across
-	sums   []int32 // [side]
+	rows   []uint8 // one plane [rows,w], resized across
+	sums   []int32 // [w]
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
@@ -48,16 +49,21 @@ func grown[T any](b *[]T, n int) []T {
 	return *b
 }
 
-// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,side,side] in planes red, green,
+// Decode is [DecodeTo] for a square: dst is uint8 [3,side,side].
+func Decode(file []byte, dst []uint8, side int, fit Fit) error {
+	return DecodeTo(file, dst, side, side, fit)
+}
+
+// DecodeTo decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
 // size are not changed. Large images are refused, as [Size] does, before memory is allocated for them.
 //
-// An error does not name the file, which the caller knows. A dst of another length than 3·side·side panics.
-func Decode(file []byte, dst []uint8, side int, fit Fit) error {
-	if side < 1 || len(dst) != 3*side*side || fit != Crop && fit != Stretch {
-		panic(fmt.Sprintf("picture: dst has %d elements for side %d and fit %d", len(dst), side, fit))
+// An error does not name the file, which the caller knows. A dst of another length than 3·h·w panics.
+func DecodeTo(file []byte, dst []uint8, w, h int, fit Fit) error {
+	if w < 1 || h < 1 || len(dst) != 3*w*h || fit != Crop && fit != Stretch {
+		panic(fmt.Sprintf("picture: dst has %d elements for %d×%d pixels and fit %d", len(dst), w, h, fit))
 	}
-	f, w, h, err := header(file)
+	f, fromW, fromH, err := header(file)
 	if err != nil {
 		return err
 	}
@@ -66,20 +72,21 @@ func Decode(file []byte, dst []uint8, side int, fit Fit) error {
 		return f.problem(file, err)
 	}
 	turn := orientation(f.exif(file))
-	if w == side && h == side && turn == upright {
+	if fromW == w && fromH == h && turn == upright {
 		f.convert(dst, img, w, h)
 		return nil
 	}
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
-	planes := grown(&s.planes, 3*w*h)
-	f.convert(planes, img, w, h)
-	across, down := squares(turn, w, h, side, fit)
+	size := fromW * fromH
+	planes := grown(&s.planes, 3*size)
+	f.convert(planes, img, fromW, fromH)
+	across, down := axes(turn, fromW, fromH, w, h, fit)
 	for c := range 3 {
-		plane, to := planes[c*w*h:(c+1)*w*h], dst[c*side*side:(c+1)*side*side]
+		plane, to := planes[c*size:(c+1)*size], dst[c*w*h:(c+1)*w*h]
 		if turn != upright {
-			turned := grown(&s.turned, w*h)
-			turn.apply(turned, plane, w, h)
+			turned := grown(&s.turned, size)
+			turn.apply(turned, plane, fromW, fromH)
 			plane = turned
 		}
 		resize(to, plane, across, down, s)
@@ -87,14 +94,16 @@ func Decode(file []byte, dst []uint8, side int, fit Fit) error {
 	return nil
 }
 
-// squares are the weights that make an image, w×h before turn, a square: for its columns and for its rows.
-func squares(turn turn, w, h, side int, fit Fit) (across, down axis) {
-	w, h = turn.size(w, h)
-	if fit == Stretch {
-		return newAxis(w, side, side), newAxis(h, side, side)
+// axes are the weights that make an image, fromW×fromH before turn, w×h pixels: for its columns and for its rows.
+func axes(turn turn, fromW, fromH, w, h int, fit Fit) (across, down axis) {
+	fromW, fromH = turn.size(fromW, fromH)
+	switch {
+	case fit == Stretch:
+		return newAxis(fromW, w, w), newAxis(fromH, h, h)
+	case fromW*h >= fromH*w: // too wide: what is left and right is cut off
+		return newAxis(fromW, h*fromW/fromH, w), newAxis(fromH, h, h)
 	}
-	short := min(w, h)
-	return newAxis(w, side*w/short, side), newAxis(h, side*h/short, side)
+	return newAxis(fromW, w, w), newAxis(fromH, w*fromH/fromW, h)
 }
 
 // Size is the width and height of an image as [Decode] sees it, after EXIF orientation, from the header alone, with the

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"ocl/experiment"
+	"ocl/interop/output"
+)
+
+// exportTrained writes a file of what a run learned. run is the folder of a run, or of an experiment with one run. out is
+// the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
+// prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
+// else a person should know, a line each.
+func exportTrained(ctx context.Context, run, out, ending string, prepare func(*experiment.Trained) (func(io.Writer) error, error)) (string, error) {
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
+	}
+	t, err := experiment.OpenTrained(ctx, run, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	write, err := prepare(t)
+	if err != nil {
+		return "", err
+	}
+	if out == "" {
+		folder, err := filepath.Abs(t.Folder) // it may be "."
+		if err != nil {
+			return "", fmt.Errorf("export: %s: %w. Give its whole path", t.Folder, err)
+		}
+		out = folder + ending
+	}
+	if err := output.Write(out, write); err != nil {
+		return "", err
+	}
+	return strings.Join(append([]string{out}, t.Notes...), "\n"), nil
+}

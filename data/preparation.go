@@ -1,0 +1,122 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"ocl/data/internal/picture"
+	"ocl/internal/count"
+)
+
+// maxPictureBytes is the largest image file that is read. A photograph of 100 megapixels has about 50 MB.
+const maxPictureBytes = 256 << 20
+
+// IsPicture says whether a file has the name of an image that can be read. Its content may still be another.
+func IsPicture(name string) bool {
+	return slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(name)))
+}
+
+// ReadPicture reads an image file as a whole. It refuses one of more than 256 MB, and does not name it.
+func ReadPicture(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPictureBytes+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if len(text) > maxPictureBytes {
+		return nil, fmt.Errorf("the file has more than %s bytes. Make the image smaller", count.Number(maxPictureBytes))
+	}
+	return text, nil
+}
+
+// Preparation makes of any image file the image that a data set would have made of it: uint8 [C,H,W]. The filter and
+// what is cut off are those of the set. Where a set has grey images, colours become grey by Pillow's formula. Where it
+// pads its images, as MNIST does, the image is made as large as the set's own and then padded. Sets that were published as
+// pixels crop. Any number of goroutines may use it.
+type Preparation struct {
+	c, h, w int
+	side    int // of the image before it is padded; 0 is none
+	fit     picture.Fit
+	grey    bool // also where there are three equal channels
+}
+
+// NewPreparation is the preparation of the images [c,h,w] of the data set that spec names. Its files need not be there.
+func NewPreparation(spec Spec, c, h, w int) (Preparation, error) {
+	info, err := Lookup(spec.Name)
+	if err != nil {
+		return Preparation{}, err
+	}
+	if c != 1 && c != 3 || h < 1 || w < 1 {
+		return Preparation{}, fmt.Errorf("data: %s: images of %d channels and %d×%d pixels cannot be made. Use 1 or 3 channels and at least one pixel", spec.Name, c, w, h)
+	}
+	p := Preparation{c: c, h: h, w: w, fit: info.fit, grey: c == 1}
+	if spec.Channels == 3 && !strings.HasPrefix(info.Shape, "3") {
+		p.grey = true
+	}
+	_, p.side = info.Fit(h, w)
+	return p, nil
+}
+
+// Len is C·H·W, the bytes of an image.
+func (p Preparation) Len() int { return p.c * p.h * p.w }
+
+// Decode decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file of any size, into dst, uint8 [C,H,W]. It turns the
+// image as its EXIF data say. An error does not name the file, which the caller knows. A fault of a decoder is an error
+// too. A dst of another length than Len panics.
+func (p Preparation) Decode(file []byte, dst []uint8) error {
+	if len(dst) != p.Len() {
+		panic(fmt.Sprintf("data: room for %d bytes of an image instead of %d", len(dst), p.Len()))
+	}
+	if p.side == 0 && !p.grey {
+		return guarded(func() error { return picture.DecodeTo(file, dst, p.w, p.h, p.fit) })
+	}
+	w, h := p.w, p.h
+	if p.side > 0 {
+		w, h = p.side, p.side
+	}
+	rgb := make([]uint8, 3*w*h)
+	if err := guarded(func() error { return picture.DecodeTo(file, rgb, w, h, p.fit) }); err != nil {
+		return err
+	}
+	if p.grey {
+		rgb = rgb[:grey(rgb)]
+	}
+	p.place(dst, rgb, w, h)
+	return nil
+}
+
+// guarded turns a panic of a decoder, which is a fault of that decoder, into an error.
+func guarded(decode func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the image made its decoder fail. Convert it to PNG, and report the fault with the file")
+		}
+	}()
+	return decode()
+}
+
+// grey makes the first plane of [3,h,w] the luma of all three, as Pillow's convert("L") does, and returns the number of
+// its pixels. Grey stays what it is.
+func grey(rgb []uint8) int {
+	n := len(rgb) / 3
+	for i := range n {
+		rgb[i] = uint8((19595*uint32(rgb[i]) + 38470*uint32(rgb[n+i]) + 7471*uint32(rgb[2*n+i]) + 1<<15) >> 16)
+	}
+	return n
+}
+
+// place puts planes, each h×w, into the middle of those of dst, whose rest becomes 0. One plane fills all of dst.
+func (p Preparation) place(dst, planes []uint8, w, h int) {
+	clear(dst)
+	top, left := (p.h-h)/2, (p.w-w)/2
+	for c := range p.c {
+		from := planes[c*w*h%len(planes):]
+		to := dst[c*p.h*p.w:]
+		for y := range h {
+			copy(to[(top+y)*p.w+left:][:w], from[y*w:])
+		}
+	}
+}

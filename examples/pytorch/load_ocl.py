@@ -1,0 +1,130 @@
+"""Load a network that `ocl export RUN --to safetensors` wrote, and predict with it in PyTorch.
+
+    python3 load_ocl.py er.safetensors image.png...
+
+prints the class of each image, which must have the size that the network learned. Needs torch, safetensors, numpy and pillow.
+"""
+
+import json
+import sys
+
+import torch
+import torch.nn.functional as F
+from safetensors import safe_open
+from torch import nn
+
+
+class Block(nn.Module):
+    """A basic residual block: two 3x3 convolutions, and a 1x1 one beside them where the shape changes."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Sequential()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)))
+        return F.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
+
+
+class ReducedResNet18(nn.Module):
+    """The survey's network: `width` channels in the first stage, no pooling before the last 4x4 average."""
+
+    def __init__(self, shape, classes, width=20):
+        super().__init__()
+        channels, height, width_px = shape
+        self.conv1 = nn.Conv2d(channels, width, 3, 1, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        inputs = width
+        for stage in range(4):
+            outputs = width << stage
+            first = Block(inputs, outputs, 1 if stage == 0 else 2)
+            setattr(self, f"layer{stage + 1}", nn.Sequential(first, Block(outputs, outputs, 1)))
+            inputs = outputs
+            if stage > 0:
+                height, width_px = (height + 1) // 2, (width_px + 1) // 2
+        self.linear = nn.Linear(inputs * (height // 4) * (width_px // 4), classes)
+
+    def features(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return F.avg_pool2d(x, 4).flatten(1)
+
+    def forward(self, x):
+        return self.linear(self.features(x))
+
+
+class MLP(nn.Module):
+    """Hidden layers with ReLU on the image as one row: channel by channel, each row by row."""
+
+    def __init__(self, shape, classes, hidden):
+        super().__init__()
+        sizes = [shape[0] * shape[1] * shape[2], *hidden]
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
+        self.linear = nn.Linear(sizes[-1], classes)
+
+    def features(self, x):
+        x = x.flatten(1)
+        for layer in self.hidden:
+            x = F.relu(layer(x))
+        return x
+
+    def forward(self, x):
+        return self.linear(self.features(x))
+
+
+class Predictor:
+    """A network of ocl with what its file says about images and classes."""
+
+    def __init__(self, path):
+        with safe_open(path, "pt") as f:
+            self.about = dict(f.metadata())
+            tensors = {name: f.get_tensor(name) for name in f.keys()}
+        shape, classes = json.loads(self.about["shape"]), int(self.about["classes"])
+        if self.about["architecture"] == "mlp":
+            self.net = MLP(shape, classes, json.loads(self.about["hidden"]))
+        else:
+            self.net = ReducedResNet18(shape, classes, int(self.about["width"]))
+        self.means, self.mean_classes = tensors.pop("ncm.means", None), tensors.pop("ncm.classes", None)
+        # strict: nothing is missing and nothing is left over. Batch norm's num_batches_tracked, which no prediction
+        # needs, may be absent.
+        self.net.load_state_dict(tensors, strict=True)
+        self.net.eval()
+        self.mean = torch.tensor(json.loads(self.about["mean"])).view(-1, 1, 1)
+        self.std = torch.tensor(json.loads(self.about["std"])).view(-1, 1, 1)
+        self.names = json.loads(self.about["class_names"]) if "class_names" in self.about else [str(k) for k in range(classes)]
+
+    def normalise(self, pixels):
+        """Images [N,C,H,W] of uint8 as the network takes them."""
+        return (pixels.float() / 255 - self.mean) / self.std
+
+    @torch.no_grad()
+    def predict(self, x):
+        """The class of each normalised image."""
+        if self.about["classifier"] == "head":
+            return self.net(x).argmax(1)
+        nearest = torch.cdist(F.normalize(self.net.features(x)), self.means).argmin(1)
+        return self.mean_classes[nearest]
+
+
+def main(path, *images):
+    import numpy
+    from PIL import Image
+
+    p = Predictor(path)
+    mode = "L" if json.loads(p.about["shape"])[0] == 1 else "RGB"
+    for name in images:
+        pixels = torch.from_numpy(numpy.array(Image.open(name).convert(mode)))
+        pixels = pixels[None] if mode == "L" else pixels.permute(2, 0, 1)
+        print(name, p.names[p.predict(p.normalise(pixels[None]))])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

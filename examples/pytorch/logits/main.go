@@ -1,0 +1,120 @@
+// Logits loads weights from a safetensors file with the metadata of `ocl export`, and writes what the network of ocl
+// computes of images:
+//
+//	go run ./examples/pytorch/logits weights.safetensors images.safetensors logits.safetensors
+//
+// The images are a tensor "images" [N,C,H,W] as the network takes them, already normalised. The outputs are "logits"
+// [N,K] and "features" [N,D]. check.py compares them with those of PyTorch.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime"
+	"strconv"
+
+	"ocl/checkpoint"
+	"ocl/internal/rng"
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/tensor"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		log.Fatal("Write: go run ./examples/pytorch/logits WEIGHTS IMAGES LOGITS")
+	}
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(from, images, to string) error {
+	var net *nn.Network
+	if err := read(from, func(f *safetensors.Reader) (err error) {
+		net, err = load(f)
+		return err
+	}); err != nil {
+		return err
+	}
+	x := &tensor.Tensor{}
+	if err := read(images, func(f *safetensors.Reader) (err error) {
+		info, _ := f.Find("images")
+		if c, h, w := net.Input(); len(info.Shape) != 4 || info.Shape[1] != c || info.Shape[2] != h || info.Shape[3] != w {
+			return fmt.Errorf("images are %v instead of [N,%d,%d,%d]", info.Shape, c, h, w)
+		}
+		x.Shape = info.Shape
+		x.Data, err = f.Floats(info)
+		return err
+	}); err != nil {
+		return err
+	}
+	ws := net.NewWorkspace(runtime.GOMAXPROCS(0))
+	defer ws.Close()
+	out := net.PredictOutputs(ws, x)
+	return checkpoint.WriteFileAtomic(to, func(w io.Writer) error {
+		return safetensors.Write(w, []safetensors.Tensor{
+			{Name: "logits", Shape: out.Logits.Shape, Floats: out.Logits.Data},
+			{Name: "features", Shape: out.Features.Shape, Floats: out.Features.Data},
+		}, nil)
+	})
+}
+
+// read opens a file for f.
+func read(path string, f func(*safetensors.Reader) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := safetensors.NewReader(file, info.Size())
+	if err == nil {
+		err = f(r)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// load makes the network that the metadata describe, with the weights of the file.
+func load(f *safetensors.Reader) (*nn.Network, error) {
+	var shape [3]int
+	if err := json.Unmarshal([]byte(f.Metadata["shape"]), &shape); err != nil {
+		return nil, fmt.Errorf("metadata shape: %w", err)
+	}
+	classes, err := strconv.Atoi(f.Metadata["classes"])
+	if err != nil {
+		return nil, fmt.Errorf("metadata classes: %w", err)
+	}
+	c := arch.Config{Channels: shape[0], Height: shape[1], Width: shape[2], Classes: classes}
+	build := arch.ResNet18
+	if f.Metadata["architecture"] == "mlp" {
+		build = arch.MLP
+		err = json.Unmarshal([]byte(f.Metadata["hidden"]), &c.Hidden)
+	} else {
+		c.NF, err = strconv.Atoi(f.Metadata["width"])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metadata of the layers: %w", err)
+	}
+	net, err := build(c, rng.New(1, "network/init"))
+	if err != nil {
+		return nil, err
+	}
+	start, err := weights.Match(net, f)
+	if err != nil {
+		return nil, err
+	}
+	start.Into(net, true)
+	return net, nil
+}

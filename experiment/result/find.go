@@ -1,0 +1,95 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ocl/internal/count"
+)
+
+// Source is a file that should hold a result, and the run folder that it lies in. A file of another name, such as
+// results/er-m5000-s1.json.gz, is in no run folder and stands for itself: Folder is then the file.
+type Source struct{ Path, Folder string }
+
+// Find lists the results at a path, by name: the file that it is, that of the run folder that it is, or those of the
+// run folders and the compressed ones in the folder that it is. pending are the run folders that have begun but hold no
+// result. No result at all is an error. Find looks at names only; [Read] reads what it finds.
+func Find(path string) (found []Source, pending []string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("result: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause(err))
+	}
+	if !info.IsDir() {
+		return []Source{{path, path}}, nil, nil
+	}
+	if s, ok := inRunFolder(path); ok {
+		return []Source{s}, nil, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("result: %s: %w. Give a folder that can be read", path, cause(err))
+	}
+	if begun(path) {
+		pending = append(pending, path)
+	}
+	var experiments []string    // folders of folders of runs
+	for _, e := range entries { // sorted
+		sub := filepath.Join(path, e.Name())
+		if s, ok := inRunFolder(sub); ok {
+			found = append(found, s)
+		} else if strings.HasSuffix(e.Name(), Packed) && !e.IsDir() {
+			found = append(found, Source{sub, sub})
+		} else if begun(sub) {
+			pending = append(pending, sub)
+		} else if exists(filepath.Join(sub, "experiment.yaml")) {
+			experiments = append(experiments, sub)
+		}
+	}
+	switch {
+	case len(found) == 0 && len(experiments) > 0:
+		return nil, nil, fmt.Errorf("result: %s: it has no result.json, but its folders are experiments. Give them instead, such as %s",
+			path, strings.Join(experiments[:min(3, len(experiments))], " "))
+	case len(found) == 0 && len(pending) > 0:
+		have := "have"
+		if len(pending) == 1 {
+			have = "has"
+		}
+		return nil, nil, fmt.Errorf("result: %s: %s %s begun, but none has a result.json yet. "+
+			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count.Of(len(pending), "run"), have, path)
+	case len(found) == 0:
+		return nil, nil, fmt.Errorf("result: %s: there is no result.json in it or in its folders. Give the folder of an experiment or a run; "+
+			"\"ocl run --out %s\" makes one", path, path)
+	}
+	return found, pending, nil
+}
+
+// inRunFolder is the result of a run folder, also compressed; ok is false where there is none.
+func inRunFolder(folder string) (s Source, ok bool) {
+	for _, name := range []string{"result.json", "result" + Packed} {
+		if path := filepath.Join(folder, name); exists(path) {
+			return Source{path, folder}, true
+		}
+	}
+	return Source{}, false
+}
+
+// begun says whether a folder has what a run writes before its result.
+func begun(folder string) bool {
+	for _, name := range []string{"events.jsonl", "steps.csv", "checkpoint"} {
+		if exists(filepath.Join(folder, name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// exists says whether something is at path; what cannot be looked at counts as there, so that reading it says why not.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}

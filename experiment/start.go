@@ -1,0 +1,95 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
+	"ocl/nn"
+)
+
+// start is what the networks of an experiment start from besides drawn weights. The zero value is nothing.
+type start struct {
+	weights *weights.Start // nil: nothing, or absent
+	absent  error          // of a resumed experiment, why its file cannot be used; only runs without a checkpoint need it
+}
+
+// into puts the weights into the network of a run, which was drawn before.
+func (s start) into(net *nn.Network, method string) {
+	if s.weights != nil {
+		s.weights.Into(net, !infoOf(method).OwnOutputs)
+	}
+}
+
+// readStart reads the file of network.init for networks such as net, and sets network.init_digest.
+func (x *Experiment) readStart(net *nn.Network) error {
+	n := &x.config.Network
+	if n.Init == "" {
+		return nil
+	}
+	s, digest, err := readWeights(n.Init, net)
+	if err == nil && n.InitDigest != "" && n.InitDigest != digest {
+		err = fmt.Errorf("its digest is %s, but network.init_digest is %s. Give the same file, or start another experiment without the digest (--set network.init_digest=)", digest, n.InitDigest)
+	}
+	if err != nil {
+		err = fmt.Errorf("network.init: %s: %w", n.Init, err)
+		if x.opts.resumed && n.InitDigest != "" {
+			x.start.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add --init FILE to --resume", err)
+			return nil
+		}
+		return err
+	}
+	x.start.weights, n.InitDigest = s, digest
+	if s.OtherHead != "" {
+		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: %s", n.Init, s.OtherHead))
+		return nil
+	}
+	for _, name := range x.config.Methods {
+		if infoOf(name).OwnOutputs {
+			x.notes = append(x.notes, fmt.Sprintf("network.init: %s gives its outputs to classes in the order in which they appear. Its head starts from drawn weights", name))
+		}
+	}
+	return nil
+}
+
+// readWeights reads a file of weights for networks such as net, and its digest.
+func readWeights(path string, net *nn.Network) (s *weights.Start, digest string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w. Give the path of a safetensors file, such as `ocl export` writes", withoutPath(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", errors.New("this is not a file. Give the path of a safetensors file, such as `ocl export` writes")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w. Give the path of a file that can be read", withoutPath(err))
+	}
+	defer f.Close()
+	r, err := safetensors.NewReader(f, info.Size())
+	if err != nil {
+		return nil, "", err
+	}
+	if s, err = weights.Match(net, r); err != nil {
+		return nil, "", err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
+		return nil, "", err
+	}
+	return s, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// withoutPath is the cause of an error of a file, for a message that has the path already.
+func withoutPath(err error) error {
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

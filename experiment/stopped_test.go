@@ -1,0 +1,158 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/config"
+)
+
+// stoppedRun stops a run of a config after n steps, or before the first one if n is 0, and returns its folder.
+func stoppedRun(t *testing.T, c config.Config, n int) string {
+	t.Helper()
+	ctx, o := stopAfter(n, Options{Out: filepath.Join(t.TempDir(), "x"), KeepCheckpoint: true})
+	if n == 0 {
+		stopped, cancel := context.WithCancel(ctx)
+		ctx = stopped
+		o.Events = func(Job) Events { return Events{Begin: func(Job, ocl.StreamInfo, Plan) { cancel() }} }
+	}
+	if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped after %d steps: %v", n, err)
+	}
+	return mustRunFolder(t, o.Out)
+}
+
+// saveWithout saves the newest checkpoint of a run again, without the sections that are named.
+func saveWithout(t *testing.T, folder string, names ...string) {
+	t.Helper()
+	resave(t, folder, func(name string, b []byte) []byte {
+		for _, n := range names {
+			if n == name {
+				return nil
+			}
+		}
+		return b
+	})
+}
+
+// resave saves the newest checkpoint of a run again with sections changed; nil leaves one out.
+func resave(t *testing.T, folder string, change func(name string, b []byte) []byte) {
+	t.Helper()
+	got, err := newest(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := checkpoint.NewContainer()
+	for _, name := range got.Names() {
+		b, err := got.Decoder().Bytes(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b = change(name, append([]byte{}, b...)); b != nil {
+			state.Encoder().Bytes(name, b)
+		}
+	}
+	store, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Save(1<<20, state); err != nil { // newer than all others
+		t.Fatal(err)
+	}
+}
+
+// Offline begins with the last task. Until that is learned to its end, the run has learned nothing: neither can its learner
+// be used nor can another run continue it, also when an older ocl made the checkpoint.
+func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []int{0, 1, 5} {
+		for _, older := range []bool{false, true} {
+			folder := stoppedRun(t, one("offline"), steps)
+			if older {
+				saveWithout(t, folder, shownSection)
+			}
+			trained, err := OpenTrained(t.Context(), folder, 1)
+			if err == nil || !strings.Contains(err.Error(), "the run has not learned a task to its end. Continue it with `ocl run --resume ") {
+				t.Errorf("%d steps, older %v: used: %+v, %v", steps, older, trained, err)
+			}
+			want := "the run was stopped within task 5. Continue it with `ocl run --resume "
+			if steps == 0 {
+				want = "the run has not learned a task to its end. Continue it with `ocl run --resume "
+			}
+			if _, err := LearnOn(folder); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d steps, older %v: continued:\ngot  %v\nwant %s", steps, older, err, want)
+			}
+		}
+	}
+}
+
+// A learner of a run that was stopped within a task can be used, with a note; between two tasks there is nothing to note.
+func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
+	t.Parallel()
+	folder := stoppedRun(t, one("er"), 15)
+	trained, err := OpenTrained(t.Context(), folder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trained.Close()
+	want := "the run was stopped within task 2, so its learner has learned a part of that task. Continue it with `ocl run --resume " + folder + "`"
+	if len(trained.Notes) != 1 || trained.Notes[0] != want || trained.Tasks != 1 || trained.Steps != 15 {
+		t.Errorf("%d tasks, %d steps, notes %q; want 1, 15 and %q", trained.Tasks, trained.Steps, trained.Notes, want)
+	}
+	if _, err := Resume(t.Context(), folder, Options{KeepCheckpoint: true}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := OpenTrained(t.Context(), folder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	if len(whole.Notes) > 0 {
+		t.Errorf("notes of a whole run: %q", whole.Notes)
+	}
+}
+
+// A run that was killed has no result. If an older ocl made its checkpoint too, the message says what writes both.
+func TestTrainedOfKilledOlderRun(t *testing.T) {
+	t.Parallel()
+	folder := stoppedRun(t, one("er"), 15)
+	resave(t, folder, func(name string, b []byte) []byte {
+		if name == shownSection {
+			return []byte(`{"shape":[3,8,8],"classes":100}`)
+		}
+		return b
+	})
+	if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenTrained(t.Context(), folder, 1)
+	if want := "Continue the run with `ocl run --resume " + folder + "`, which writes both anew"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// A run does not take the place of its parent, also with Force: it needs the parent when it is resumed.
+func TestLearnOnSparesItsParent(t *testing.T) {
+	t.Parallel()
+	c := one("er")
+	c.Protocol = config.ProtocolTuning
+	folder, _ := trainedRun(t, c)
+	next := learnOn(t, folder, c.Data)
+	next.Stream.Tasks = 2
+	for _, out := range []string{folder, filepath.Dir(folder)} {
+		before := listed(t, filepath.Dir(folder))
+		_, err := Run(t.Context(), next, Options{Out: out, Force: true})
+		if want := "the folder has the run that is learned on, " + folder; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if after := listed(t, filepath.Dir(folder)); len(after) != len(before) {
+			t.Errorf("%d files are left of %d", len(after), len(before))
+		}
+	}
+}

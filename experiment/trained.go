@@ -1,0 +1,371 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment/result"
+	"ocl/learner"
+	"ocl/nn"
+	"ocl/stream"
+	"ocl/tensor"
+)
+
+// shown is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used
+// without its data.
+type shown struct {
+	Shape      [3]int   `json:"shape"` // C, H, W
+	Classes    int      `json:"classes"`
+	ClassNames []string `json:"class_names,omitempty"`
+
+	// What the learner has learned to its end, also in the runs before that it continues. Older files do not say it: Tasks
+	// is then unsaid until saved.fill.
+	Tasks   int   `json:"tasks"`
+	Steps   int   `json:"steps,omitempty"`
+	Learned []int `json:"learned,omitempty"` // classes, rising
+}
+
+// Bounds of what a learner is made for: far beyond what data sets have, and near enough that a file can claim no impossible
+// memory.
+const (
+	mostChannels = 16
+	mostValues   = 1 << 22 // of an image
+	mostClasses  = 1 << 16
+)
+
+// unsaid are the tasks of a file that does not say how many were learned.
+const unsaid = -1
+
+// learned adds classes to those that were learned.
+func (s *shown) learned(classes ...int) {
+	s.Learned = append(s.Learned, classes...)
+	slices.Sort(s.Learned)
+	s.Learned = slices.Compact(s.Learned)
+}
+
+// saved is what a checkpoint says of its run.
+type saved struct {
+	made  identity
+	at    position
+	known shown
+}
+
+// readSaved reads all of a checkpoint but the measurements and the learner. folder is that of the run.
+func readSaved(folder string, d *checkpoint.Decoder) (s saved, err error) {
+	if s.made, err = loadIdentity(d.Sub("identity")); err != nil {
+		return s, err
+	}
+	if err := s.at.parts().LoadState(d); err != nil {
+		return s, err
+	}
+	if err := Schema().Validate(s.made.config); err != nil {
+		return s, err
+	}
+	if s.known, err = readShown(folder, d); err != nil {
+		return s, err
+	}
+	return s, s.fill(folder)
+}
+
+// fill adds what checkpoints of an older ocl do not say, and the result of their run does: what was learned.
+func (s *saved) fill(folder string) error {
+	if s.known.Tasks != unsaid {
+		return nil
+	}
+	s.known.Tasks, s.known.Steps = 0, s.at.step
+	if s.at.ended() == 0 {
+		return nil
+	}
+	res, err := result.Read(filepath.Join(folder, ResultFile))
+	if err != nil {
+		return fmt.Errorf("an older ocl made the checkpoint, and the result of the run cannot be read: %w. "+
+			"Continue the run with `ocl run --resume %s`, which writes both anew", err, folder)
+	}
+	tasks := res.Stream.Tasks
+	ended := min(s.at.ended(), len(tasks))
+	if infoOf(s.made.config.Methods[0]).Offline && ended < len(tasks) {
+		return nil // it begins with the last task, which has the images of all
+	}
+	s.known.Tasks = ended
+	for _, t := range tasks[:ended] {
+		s.known.learned(t.Classes...)
+	}
+	return nil
+}
+
+// shownSection is the name of its section. Files of an older ocl do not have it; their run's result says the same.
+const shownSection = "stream"
+
+// Trained is the learner of a run as its newest checkpoint has it. One goroutine uses it at a time, and Close ends it.
+type Trained struct {
+	Folder     string         // of the run
+	Checkpoint string         // the file that was read
+	Digest     string         // "sha256:…" of that file
+	Config     config.Config  // of the run
+	Tasks      int            // that the learner has learned to their end, those before its run too
+	Steps      int            // of the learner, those before its run too
+	Info       ocl.StreamInfo // Name, shape of the images, Classes and Pixels; nothing of the tasks
+	ClassNames []string       // nil where the data have none
+	Learned    []ocl.Label    // classes of the tasks that were learned, rising; nil where no file says them
+	Learner    ocl.Learner
+	Net        *nn.Network
+	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
+
+	ws          *nn.Workspace
+	classifiers classifiers
+}
+
+// OpenTrained restores the learner of a run from its newest checkpoint that is not damaged. folder is that of a run, or of
+// an experiment that has one run. The learner is ready to predict: it has prepared for it, which trains for a while if
+// nothing was measured since it last learned. With its recorded engine the learner predicts with the same bits as in the
+// run; a machine that lacks those kernels uses its own, with a note. The data are not needed. A run that has not ended a
+// task is an error.
+func OpenTrained(ctx context.Context, folder string, workers int) (*Trained, error) {
+	t, err := restore(folder, workers)
+	if err == nil {
+		err = t.prepare(ctx)
+	}
+	if err != nil {
+		if t != nil {
+			t.Close()
+		}
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	return t, nil
+}
+
+// Predict writes the class of each image of x [B,C,H,W] to dst, by the first classifier of the run. It changes nothing.
+func (t *Trained) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	if _, err := t.classifiers.predict(t.Learner, x); err != nil {
+		return err
+	}
+	copy(dst, t.classifiers.labels[0])
+	return nil
+}
+
+// Means are the class means that the first classifier of the run predicts by; nil where it is the class of the largest
+// logit. They do not change any more.
+func (t *Trained) Means() *learner.NCM {
+	if t.classifiers.ncm != nil {
+		return t.classifiers.ncm
+	}
+	return t.classifiers.open.Parts().Means
+}
+
+// Close ends the workers of the learner.
+func (t *Trained) Close() {
+	if t.ws != nil {
+		t.ws.Close()
+	}
+}
+
+// prepare lets the learner and the first classifier of its run prepare for predictions.
+func (t *Trained) prepare(ctx context.Context) error {
+	if t.Tasks == 0 {
+		return fmt.Errorf("%s: the run has not learned a task to its end. Continue it with `ocl run --resume %s`", t.Folder, t.Folder)
+	}
+	if p, ok := t.Learner.(ocl.Preparer); ok {
+		if err := p.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return t.classifiers.fit(ctx)
+}
+
+// restore reads a run's newest checkpoint.
+func restore(folder string, workers int) (*Trained, error) {
+	folder, err := runFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	got, err := newest(folder)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trained{Folder: folder, Checkpoint: got.Path}
+	for _, skipped := range got.Skipped {
+		t.Notes = append(t.Notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
+	}
+	if err := t.decode(got.Decoder(), workers); err != nil {
+		t.Close()
+		return nil, fmt.Errorf("%s: %w", got.Path, err)
+	}
+	if t.Digest, err = fileDigest(got.Path); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// decode makes the learner of a checkpoint.
+func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
+	read, err := readSaved(t.Folder, d)
+	if err != nil {
+		return err
+	}
+	made, images := read.made, read.known
+	t.Config, t.ClassNames = made.config, images.ClassNames
+	t.Tasks, t.Steps = images.Tasks, images.Steps
+	if read.at.within() {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
+			"Continue it with `ocl run --resume %s`", read.at.task+1, t.Folder))
+	}
+	for _, k := range images.Learned {
+		t.Learned = append(t.Learned, ocl.Label(k))
+	}
+	s := made.config.Stream
+	if err := checkSize(made.config, images, d.Len("learner/net/params")); err != nil {
+		return err
+	}
+	t.Info = ocl.StreamInfo{Name: made.config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
+		Classes: images.Classes, Pixels: stream.PixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
+	c := made.config
+	c.Engine = t.engine(made)
+	if t.Net, err = newNetwork(t.Info, c, nil); err != nil {
+		return err
+	}
+	t.ws = t.Net.NewWorkspace(max(1, workers))
+	if t.Learner, err = newLearner(t.Net, t.ws, t.Info, c); err != nil {
+		return err
+	}
+	if t.classifiers, err = newClassifiers(made.config.Classifiers[:1], t.Learner); err != nil {
+		return err
+	}
+	if t.classifiers.open == nil {
+		return fmt.Errorf("the method %s does not show what it predicts with. Use another run", made.config.Methods[0])
+	}
+	return t.Learner.LoadState(d.Sub("learner"))
+}
+
+// checkSize refuses images that do not fit the config of a checkpoint, before a network for them claims memory. params is
+// the length in bytes of the network's section, negative where there is none: GDumb has a network only while it is asked.
+func checkSize(c config.Config, images shown, params int) error {
+	channels := images.Shape[0]
+	if n := len(c.Stream.Mean); n != 0 && n != channels {
+		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Another program made the file", n, channels)
+	}
+	values := channels * images.Shape[1] * images.Shape[2]
+	if channels > mostChannels || values > mostValues || images.Classes > mostClasses {
+		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
+			shownSection, images.Shape, images.Classes)
+	}
+	least := images.Classes // parameters of the head alone: each class has a bias and at least one weight
+	if c.Network.Name == networkMLP {
+		least = values*c.Network.Hidden[0] + images.Classes*c.Network.Hidden[len(c.Network.Hidden)-1]
+	}
+	if params >= 0 && params/4 < least {
+		return fmt.Errorf("checkpoint: the network has %d parameters, but images of %v and %d classes need %d or more. Another program made the file",
+			params/4, images.Shape, images.Classes, least)
+	}
+	return nil
+}
+
+// engine is the one of the run, or this machine's where it cannot have that.
+func (t *Trained) engine(made identity) config.Engine {
+	want := nn.Engine{Kernel: made.kernel, Convolution: made.convolution}
+	if want.Check() != nil {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", quoted(made.kernel)))
+		want = nn.DefaultEngine()
+	}
+	return config.Engine{Kernel: want.Kernel, Convolution: want.Convolution}
+}
+
+// readShown is what the learner knows, from its checkpoint or else from the result of its run.
+func readShown(folder string, d *checkpoint.Decoder) (s shown, err error) {
+	s.Tasks = unsaid
+	if d.Len(shownSection) >= 0 {
+		err = checkpoint.Parts{checkpoint.JSON(shownSection, &s)}.LoadState(d)
+	} else {
+		var res *result.Result
+		if res, err = result.Read(filepath.Join(folder, ResultFile)); err == nil {
+			s.Shape, s.Classes, s.ClassNames = res.Stream.Shape, res.Stream.Classes, res.Stream.ClassNames
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	const most = 1 << 20 // of a side and of classes: far beyond any data set, and their products fit into an int
+	for _, n := range append(s.Shape[:], s.Classes) {
+		if n < 1 || n > most {
+			return s, fmt.Errorf("checkpoint: section %s says images of %v and %d classes. Another program made the file", shownSection, s.Shape, s.Classes)
+		}
+	}
+	if n := len(s.ClassNames); n != 0 && n != s.Classes {
+		return s, fmt.Errorf("checkpoint: section %s has %d names for %d classes. Another program made the file", shownSection, n, s.Classes)
+	}
+	for i, k := range s.Learned {
+		if k < 0 || k >= s.Classes || i > 0 && k <= s.Learned[i-1] {
+			return s, fmt.Errorf("checkpoint: section %s says that class %d of %d was learned. Another program made the file", shownSection, k, s.Classes)
+		}
+	}
+	if s.Tasks < unsaid || s.Steps < 0 {
+		return s, fmt.Errorf("checkpoint: section %s says %d tasks and %d steps. Another program made the file", shownSection, s.Tasks, s.Steps)
+	}
+	return s, nil
+}
+
+// runFolder is the folder of the run that folder names: itself, or the only run of an experiment.
+func runFolder(folder string) (string, error) {
+	if exists(filepath.Join(folder, RunConfigFile)) {
+		return folder, nil
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", fmt.Errorf("%w. Give the folder of a run", err)
+	}
+	var runs []string
+	for _, e := range entries {
+		run := filepath.Join(folder, e.Name())
+		if exists(filepath.Join(run, RunConfigFile)) {
+			runs = append(runs, run)
+		}
+	}
+	switch len(runs) {
+	case 0:
+		return "", fmt.Errorf("%s: there is no run here. Give the folder of a run that `ocl run --out` made", folder)
+	case 1:
+		return runs[0], nil
+	}
+	return "", fmt.Errorf("%s: the experiment has %d runs. Give one of them: %s", folder, len(runs), strings.Join(runs, ", "))
+}
+
+// exists tells whether a file can be found.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// newest is the newest checkpoint of a run that is not damaged.
+func newest(folder string) (got checkpoint.Loaded, err error) {
+	dir := filepath.Join(folder, CheckpointDir)
+	if _, err = os.Stat(dir); err == nil { // OpenDir would make it
+		var store *checkpoint.Dir
+		if store, err = checkpoint.OpenDir(dir); err == nil {
+			got, err = store.Load()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return got, fmt.Errorf("%s: the run has no checkpoint. Run it again, without --keep-checkpoint=false", folder)
+	}
+	return got, err
+}
+
+func fileDigest(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}

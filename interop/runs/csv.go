@@ -1,0 +1,112 @@
+package runs
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ocl/experiment/result"
+	"ocl/interop/output"
+)
+
+// columns are those of the table that [CSV] writes. docs/interop.md says what they hold.
+var columns = []string{"run", "method", "tricks", "memory", "seed", "classifier", "quantity", "step", "task", "test_set", "class", "predicted", "value"}
+
+// CSV writes every number of the runs at a path into one table in long format: a line for each number (RFC 4180, with
+// the columns of docs/interop.md). path is what [result.Find] takes. out is the file, whose name ends in .csv, or a
+// folder that is there; "" puts measurements.csv into the folder of the runs, or NAME.csv beside a file. The file
+// appears whole or not at all, and the same runs give the same bytes. CSV returns its path.
+func CSV(ctx context.Context, path, out string) (string, error) {
+	found, _, err := result.Find(path)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case out == "":
+		out = beside(path, "measurements.csv", ".csv")
+	case isFolder(out):
+		out = filepath.Join(out, "measurements.csv")
+	}
+	if !strings.EqualFold(filepath.Ext(out), ".csv") {
+		return "", fmt.Errorf("export: %s: the name of the table does not end in .csv, and it is no folder. Use -o %s.csv", out, out)
+	}
+	return out, output.Write(out, func(w io.Writer) error {
+		table := csv.NewWriter(w)
+		if err := table.Write(columns); err != nil {
+			return err
+		}
+		for _, s := range found {
+			r, err := Open(s)
+			if err != nil {
+				return err
+			}
+			if err := r.lines(ctx, table); err != nil {
+				return err
+			}
+		}
+		table.Flush()
+		return table.Error()
+	})
+}
+
+// lines writes those of one run.
+func (r *Run) lines(ctx context.Context, table *csv.Writer) error {
+	res := r.Result
+	memory := ""
+	if res.Memory != nil {
+		memory = strconv.Itoa(res.Memory.Capacity)
+	}
+	same := []string{r.Name, res.Method.Name, strings.Join(res.Method.Tricks, "+"), memory, strconv.FormatUint(res.Config.Seed, 10)}
+	line := make([]string, 0, len(columns))
+	for v, err := range r.Values() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		line = append(append(line[:0], same...), v.Classifier, v.Quantity)
+		for _, index := range []int{v.Step, v.Task, v.TestSet, v.Class, v.Predicted} {
+			text := ""
+			if index != None {
+				text = strconv.Itoa(index)
+			}
+			line = append(line, text)
+		}
+		if err := table.Write(append(line, number(v.Value))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is the shortest text that gives the same 64 bits; whole numbers are without an exponent.
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// beside is where something goes by default: under a name into a folder, or beside a file, with the end of its name
+// replaced.
+func beside(path, name, end string) string {
+	switch base := filepath.Base(path); {
+	case isFolder(path):
+		return filepath.Join(path, name)
+	case base == "result.json" || base == "result"+result.Packed:
+		return filepath.Join(filepath.Dir(path), name)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".json") + end
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

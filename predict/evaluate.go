@@ -1,0 +1,190 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"ocl/data"
+	"ocl/internal/count"
+	"ocl/metric"
+)
+
+// Halves of a data set that [Predictor.Evaluate] can measure on.
+const (
+	Test  = "test"
+	Train = "train"
+	All   = "all"
+)
+
+// EvaluateOptions say what is measured. The zero value is the test images of the classes that were learned.
+type EvaluateOptions struct {
+	Half     string                // Test, Train or All; "" is Test
+	Unseen   bool                  // also the images of classes that the learner has not learned yet
+	Progress func(done, total int) // images; nil is nobody
+}
+
+// Evaluation is what [Predictor.Evaluate] found. Classes are those of the learner, in its order.
+type Evaluation struct {
+	Data, Digest, Half string
+	Images, Correct    int
+	LeftOut            int              // images of classes that were not learned yet
+	Confusion          metric.Confusion // [class][predicted]
+	Notes              []string
+}
+
+// Accuracy is the share of the images that were predicted right, NaN without images.
+func (e *Evaluation) Accuracy() float64 { return share(e.Correct, e.Images) }
+
+// Class is the number of images of class k, how many of them were predicted right, and their share, NaN without images.
+func (e *Evaluation) Class(k int) (images, correct int, accuracy float64) {
+	for _, n := range e.Confusion[k] {
+		images += n
+	}
+	correct = e.Confusion[k][k]
+	return images, correct, share(correct, images)
+}
+
+func share(part, all int) float64 {
+	if all == 0 {
+		return math.NaN()
+	}
+	return float64(part) / float64(all)
+}
+
+// Evaluate measures the learner on a data set whose images have its shape. Classes are matched by name where the run and
+// the set have names, else by number with a note. Data that do not fit are an error that wraps [ErrUnfit]. It ends when
+// ctx does.
+func (p *Predictor) Evaluate(ctx context.Context, set *data.Set, o EvaluateOptions) (*Evaluation, error) {
+	to, notes, err := p.info.match(set)
+	if err != nil {
+		return nil, err
+	}
+	e := &Evaluation{Data: set.Name, Digest: set.Digest, Half: o.Half, Confusion: metric.NewConfusion(p.info.Classes), Notes: notes}
+	if e.Half == "" {
+		e.Half = Test
+	}
+	samples, err := e.choose(set, to, p.info, o.Unseen)
+	if err != nil {
+		return nil, err
+	}
+	if kinds := p.info.Config.Stream.Shift.Kind; kinds != "" {
+		e.Notes = append(e.Notes, fmt.Sprintf("the run disturbed its images (%s), and these are not disturbed", kinds))
+	}
+	if p.info.Config.Data.Name == set.Name && e.Half != Test {
+		e.Notes = append(e.Notes, "the learner may have been trained on some of these images")
+	}
+	return e, p.count(ctx, e, samples, set.ImageLen(), o.Progress)
+}
+
+// sample is an image of a half and its class of the learner.
+type sample struct {
+	from  data.Images
+	at    int
+	class int
+}
+
+// choose lists the images to measure on.
+func (e *Evaluation) choose(set *data.Set, to []int, i Info, unseen bool) ([]sample, error) {
+	halves := map[string][]data.Split{Test: {set.Test}, Train: {set.Train}, All: {set.Train, set.Test}}[e.Half]
+	if halves == nil {
+		return nil, fmt.Errorf("predict: %.40q is no half of a data set. Use test, train or all", e.Half)
+	}
+	learned := make([]bool, i.Classes)
+	for k := range learned {
+		learned[k] = unseen || i.Learned == nil
+	}
+	for _, k := range i.Learned {
+		learned[k] = true
+	}
+	var samples []sample
+	out := map[int]bool{}
+	for _, half := range halves {
+		for at, y := range half.Y {
+			class := to[y]
+			if !learned[class] {
+				out[class] = true
+				e.LeftOut++
+				continue
+			}
+			samples = append(samples, sample{half.Images, at, class})
+		}
+	}
+	if e.LeftOut > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s of %s that the learner has not learned are left out", count.Of(e.LeftOut, "image"), count.Of(len(out), "class")))
+	}
+	if len(samples) == 0 {
+		return nil, unfit{fmt.Errorf("predict: %s has no image of a class that the learner has learned. Use other data, or another half", set.Name)}
+	}
+	return samples, nil
+}
+
+// count predicts the samples, in parts that the slots share, and counts what they are predicted as.
+func (p *Predictor) count(ctx context.Context, e *Evaluation, samples []sample, size int, progress func(done, total int)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu   sync.Mutex
+		next int
+		errs error
+		wg   sync.WaitGroup
+	)
+	step := part * max(1, p.slots[0].ws.Workers())
+	take := func() []sample {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
+		from := next
+		next = min(next+step, len(samples))
+		return samples[from:next]
+	}
+	keep := func(these []sample, guesses []Guess, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			errs = errors.Join(errs, err)
+			cancel()
+			return
+		}
+		for i, s := range these {
+			e.Confusion.Add(s.class, guesses[i].Class)
+			if guesses[i].Class == s.class {
+				e.Correct++
+			}
+		}
+		e.Images += len(these)
+		if progress != nil {
+			progress(e.Images, len(samples))
+		}
+	}
+	for range p.slots {
+		wg.Go(func() {
+			buf, guesses := make([]uint8, step*size), make([]Guess, step)
+			for these := take(); len(these) > 0; these = take() {
+				keep(these, guesses, p.predictSamples(guesses[:len(these)], buf, these, size))
+			}
+		})
+	}
+	wg.Wait()
+	if errs == nil && e.Images < len(samples) {
+		errs = fmt.Errorf("predict: stopped after %s of %s: %w. Evaluate again for the whole result", count.Number(e.Images), count.Of(len(samples), "image"), context.Cause(ctx))
+	}
+	return errs
+}
+
+// predictSamples reads images and predicts them.
+func (p *Predictor) predictSamples(dst []Guess, buf []uint8, these []sample, size int) error {
+	for i, s := range these {
+		to := buf[i*size : (i+1)*size]
+		image, err := s.from.Image(s.at, to)
+		if err != nil {
+			return fmt.Errorf("predict: %w", err)
+		}
+		copy(to, image)
+	}
+	return p.PredictBatch(dst, buf[:len(these)*size], 1)
+}

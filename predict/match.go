@@ -1,0 +1,97 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ocl/data"
+	"ocl/internal/count"
+)
+
+// ErrUnfit is wrapped by errors about data that the learner cannot be measured on: images of another shape, or classes
+// that it does not know.
+var ErrUnfit = errors.New("the data do not fit the learner")
+
+// unfit marks an error without changing its text.
+type unfit struct{ error }
+
+func (e unfit) Unwrap() error      { return e.error }
+func (unfit) Is(target error) bool { return target == ErrUnfit }
+
+// match gives each class of a data set the class of the learner that it is: by name if both have names, and otherwise by
+// number. Notes say what is not as in the run.
+func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
+	if set.C != i.C || set.H != i.H || set.W != i.W {
+		return nil, nil, unfit{fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. Use data of that shape, or --size", set.Name, set.C, set.H, set.W, i.C, i.H, i.W)}
+	}
+	to = make([]int, set.Classes)
+	if why := i.unnamed(set); why != "" {
+		if set.Classes > i.Classes {
+			return nil, nil, unfit{fmt.Errorf("predict: %s has %d classes, and the learner knows %d. Use data with the same classes", set.Name, set.Classes, i.Classes)}
+		}
+		for k := range to {
+			to[k] = k
+		}
+		notes = append(notes, "classes are matched by their numbers, because "+why)
+	} else {
+		var unknown []string
+		for k, name := range set.ClassNames {
+			if to[k] = slices.Index(i.ClassNames, name); to[k] < 0 {
+				unknown = append(unknown, fmt.Sprintf("%.40q", name))
+			}
+		}
+		if len(unknown) > 0 {
+			return nil, nil, unfit{fmt.Errorf("predict: the learner does not know %s of %s: %s. Use data with the same classes",
+				count.Of(len(unknown), "class"), set.Name, some(unknown))}
+		}
+	}
+	var absent []string
+	for k := range i.Classes {
+		if !slices.Contains(to, k) {
+			absent = append(absent, i.className(k))
+		}
+	}
+	if len(absent) > 0 {
+		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name, count.Of(len(absent), "class"), some(absent)))
+	}
+	return to, notes, nil
+}
+
+// unnamed says why classes cannot be matched by name; "" where they can.
+func (i Info) unnamed(set *data.Set) string {
+	switch {
+	case i.ClassNames == nil:
+		return "the run has no names of classes"
+	case set.ClassNames == nil:
+		return set.Name + " has no names of classes"
+	case repeated(i.ClassNames):
+		return "several classes of the run have one name"
+	case repeated(set.ClassNames):
+		return "several classes of " + set.Name + " have one name"
+	}
+	return ""
+}
+
+func repeated(names []string) bool {
+	sorted := slices.Sorted(slices.Values(names))
+	return len(slices.Compact(sorted)) < len(names)
+}
+
+// className is the name of a class, quoted, or its number.
+func (i Info) className(k int) string {
+	if i.ClassNames == nil {
+		return fmt.Sprint(k)
+	}
+	return fmt.Sprintf("%.40q", i.ClassNames[k])
+}
+
+// some lists the first five of many.
+func some(words []string) string {
+	const most = 5
+	if more := len(words) - most; more > 0 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(words[:most], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}

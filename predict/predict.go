@@ -1,0 +1,218 @@
+// Package predict uses a trained learner without its data: it labels images, and measures the learner on any data set with
+// the same classes. It knows nothing of training; package experiment restores the learner from the checkpoint of its run.
+// Start at [Open].
+//
+// Before version 1.0 of ocl, names and fields of this package may change, with a line in the changelog. What an image is
+// predicted as does not change: it is what the run predicted, bit for bit where the machine has the kernels of the run.
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment"
+	"ocl/learner"
+	"ocl/nn"
+)
+
+// Options say how much may work at the same time. No prediction depends on them.
+type Options struct {
+	Workers int // goroutines that share the work of one call; 0 is 1
+	AtOnce  int // calls that work at the same time, further ones wait; 0 is as many as processors have room for
+}
+
+// Measure is what a [Guess] says of a class.
+type Measure string
+
+const (
+	// Probability is the softmax over the logits of all classes, in [0,1]. More is better.
+	Probability Measure = "probability"
+	// Distance is that of the features, scaled to length 1, from the mean of the class, in [0,2]. Less is better. It is what
+	// iCaRL and the classifier ncm predict by.
+	Distance Measure = "distance"
+)
+
+// Guess is a class that an image may have.
+type Guess struct {
+	Class int
+	Name  string  // "" where the data of the run have no names
+	Value float64 // see Info.Measure
+}
+
+// Info describes a trained learner. Its lists are not changed.
+type Info struct {
+	Folder     string // of the run
+	Checkpoint string // the file that was read
+	Digest     string // "sha256:…" of that file
+	Config     config.Config
+	Tasks      int // that the learner has learned
+	C, H, W    int // shape of an image: channels and pixels
+	Classes    int // K
+	ClassNames []string
+	Learned    []ocl.Label // the classes of its tasks, rising; nil where no file says them
+	Measure    Measure
+	Guesses    int      // the most that there are for an image: K, or the classes that have a mean
+	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
+}
+
+// Predictor predicts by one network that does not change. Any number of goroutines may use it. A call allocates nothing
+// once the buffers exist, but for what decoding an image file takes.
+type Predictor struct {
+	info        Info
+	net         *nn.Network
+	means       *learner.NCM
+	preparation data.Preparation
+	pixels      [][256]float32 // of each channel: from a byte to an input
+
+	mu     sync.Mutex
+	freed  *sync.Cond
+	free   []*slot // the one that was used last is the last
+	slots  []*slot
+	closed bool
+}
+
+// ErrClosed is what a call after [Predictor.Close] returns.
+var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
+
+// Open restores the learner of a run from its newest checkpoint that is not damaged. run is the folder of a run, or of an
+// experiment that has one run. Some learners train for a while before they can predict; that ends when ctx does. A folder
+// without a task that was learned to its end is an error.
+func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
+	workers := max(1, o.Workers)
+	atOnce := o.AtOnce
+	if atOnce < 1 {
+		atOnce = max(1, runtime.GOMAXPROCS(0)/workers)
+	}
+	t, err := experiment.OpenTrained(ctx, run, max(workers, atOnce))
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	spec := experiment.DataSpec(t.Config)
+	preparation, err := data.NewPreparation(spec, t.Info.Channels, t.Info.Height, t.Info.Width)
+	if err != nil {
+		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
+	}
+	p := &Predictor{net: t.Net, means: t.Means(), preparation: preparation, pixels: t.Info.Pixels, info: Info{
+		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Config: t.Config, Tasks: t.Tasks,
+		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Classes: t.Info.Classes, ClassNames: t.ClassNames,
+		Learned: t.Learned, Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+	}}
+	if p.means != nil {
+		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())
+	}
+	p.freed = sync.NewCond(&p.mu)
+	for _, ws := range p.net.Readers(atOnce, workers) {
+		p.slots = append(p.slots, newSlot(ws, p.info))
+	}
+	p.free = slices.Clone(p.slots)
+	return p, nil
+}
+
+// Info describes the learner.
+func (p *Predictor) Info() Info { return p.info }
+
+// Prepare makes of an image file of any size the image that the learner knows, uint8 [C,H,W], exactly as its data set
+// does: see [data.Preparation].
+func (p *Predictor) Prepare(dst []uint8, file []byte) error {
+	if err := p.checkImages(1, len(dst)); err != nil {
+		return err
+	}
+	if err := p.preparation.Decode(file, dst); err != nil {
+		return fmt.Errorf("predict: %w", err)
+	}
+	return nil
+}
+
+// Predict fills dst with the len(dst) best guesses for one image, uint8 [C,H,W], the best first.
+func (p *Predictor) Predict(dst []Guess, image []uint8) error {
+	return p.PredictBatch(dst, image, len(dst))
+}
+
+// PredictBatch fills dst [N,top] with the top best guesses for each of the images, uint8 [N,C,H,W], the best first. They
+// do not depend on the other images.
+func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
+	if top < 1 || top > p.info.Guesses || len(dst)%top != 0 {
+		return fmt.Errorf("predict: room for %d guesses, %d of each image. Ask for 1 to %d of each, and give room for all", len(dst), top, p.info.Guesses)
+	}
+	if err := p.checkImages(len(dst)/top, len(images)); err != nil {
+		return err
+	}
+	s, err := p.take()
+	if err != nil {
+		return err
+	}
+	defer p.give(s)
+	return p.predict(s, dst, images, top)
+}
+
+// PredictFile is [Predictor.Prepare] and [Predictor.Predict] for the bytes of an image file.
+func (p *Predictor) PredictFile(dst []Guess, file []byte) error {
+	if len(dst) < 1 || len(dst) > p.info.Guesses {
+		return p.PredictBatch(dst, nil, len(dst)) // which says so
+	}
+	s, err := p.take()
+	if err != nil {
+		return err
+	}
+	defer p.give(s)
+	if err := p.Prepare(s.image, file); err != nil {
+		return err
+	}
+	return p.predict(s, dst, s.image, len(dst))
+}
+
+func (p *Predictor) checkImages(n, bytes int) error {
+	if size := p.preparation.Len(); bytes != n*size {
+		return fmt.Errorf("predict: %d bytes for %d images of %d×%d×%d. Give %d bytes for each image", bytes, n, p.info.C, p.info.H, p.info.W, size)
+	}
+	return nil
+}
+
+// Close ends the predictor when the calls that are at work have ended. Calls that wait for them return [ErrClosed].
+// Closing twice is harmless.
+func (p *Predictor) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.closed = true
+	p.freed.Broadcast() // calls that wait end now
+	for len(p.free) < len(p.slots) {
+		p.freed.Wait()
+	}
+	for _, s := range p.slots {
+		s.ws.Close()
+	}
+}
+
+// take waits for a free slot.
+func (p *Predictor) take() (*slot, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.free) == 0 && !p.closed {
+		p.freed.Wait()
+	}
+	if p.closed {
+		return nil, ErrClosed
+	}
+	last := len(p.free) - 1
+	s := p.free[last]
+	p.free = p.free[:last]
+	return s, nil
+}
+
+func (p *Predictor) give(s *slot) {
+	p.mu.Lock()
+	p.free = append(p.free, s)
+	p.mu.Unlock()
+	p.freed.Broadcast()
+}

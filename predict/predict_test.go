@@ -1,0 +1,387 @@
+package predict
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/tensor"
+)
+
+// small is an experiment of one run on glyphs of 8×8 pixels in five tasks.
+func small(method string) config.Config {
+	c := config.Default()
+	c.Data = config.Data{Name: "glyphs", Size: 8, TrainPerClass: 6, TestPerClass: 2}
+	c.Stream.Tasks, c.Memory, c.Methods = 5, 30, []string{method}
+	c.Network = config.Network{Name: "mlp", Width: 20, Hidden: []int{16}}
+	return c
+}
+
+// ncm is small with class means in place of the head.
+func ncm() config.Config {
+	c := small("er")
+	c.Classifiers = []string{config.ClassifierNCM}
+	return c
+}
+
+// residual has a residual network of images of 32×32 pixels.
+func residual() config.Config {
+	c := small("er")
+	c.Data = config.Data{Name: "glyphs", Size: 32, TrainPerClass: 1, TestPerClass: 1}
+	c.Stream.Tasks = 2
+	c.Network = config.Network{Name: "resnet18", Width: 4, Hidden: []int{16}}
+	return c
+}
+
+// trained runs a config.
+func trained(t testing.TB, c config.Config) (folder string, res *result.Result) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "x")
+	results, err := experiment.Run(context.Background(), c, experiment.Options{Out: folder, KeepCheckpoint: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder, results[0]
+}
+
+func opened(t testing.TB, c config.Config, o Options) (*Predictor, *result.Result) {
+	t.Helper()
+	folder, res := trained(t, c)
+	p, err := Open(context.Background(), folder, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p, res
+}
+
+func dataOf(t testing.TB, c config.Config) *data.Set {
+	t.Helper()
+	set, err := experiment.OpenData(context.Background(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// pixels are the test images of a set, one after the other.
+func pixels(t testing.TB, set *data.Set) []uint8 {
+	t.Helper()
+	var all []uint8
+	for i := range set.Test.Len() {
+		image, err := set.Test.Images.Image(i, make([]uint8, set.ImageLen()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, image...)
+	}
+	return all
+}
+
+// The best guess is what the run predicts, for every kind of learner, alone and in batches, with any number of workers.
+func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
+	t.Parallel()
+	normal := small("er")
+	normal.Stream.Mean, normal.Stream.Std = []float64{0.1, 0.5, 0.9}, []float64{0.2, 0.3, 0.4}
+	for name, c := range map[string]config.Config{"er": small("er"), "normal": normal, "icarl": small("icarl"), "gdumb": small("gdumb"), "ncm": ncm(), "resnet": residual()} {
+		p, _ := opened(t, c, Options{Workers: 2, AtOnce: 1})
+		set := dataOf(t, c)
+		images := pixels(t, set)
+		n, size := set.Test.Len(), set.ImageLen()
+		x := tensor.New(n, set.C, set.H, set.W)
+		for i, v := range images {
+			x.Data[i] = p.pixels[i/(set.H*set.W)%set.C][v]
+		}
+		run, err := experiment.OpenTrained(t.Context(), p.Info().Folder, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		want := make([]ocl.Label, n)
+		if err := run.Predict(want, x); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]Guess, 2*n)
+		if err := p.PredictBatch(got, images, 2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			var alone [2]Guess
+			if err := p.Predict(alone[:], images[i*size:(i+1)*size]); err != nil {
+				t.Fatal(err)
+			}
+			if ocl.Label(got[2*i].Class) != want[i] || !slices.Equal(alone[:], got[2*i:2*i+2]) {
+				t.Fatalf("%s: image %d: in a batch %v, alone %v, in the run class %d", name, i, got[2*i:2*i+2], alone, want[i])
+			}
+		}
+	}
+}
+
+// Probabilities of all classes add up to 1 and fall; distances rise and lie between 0 and 2.
+func TestGuessesAreOrdered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config.Config{small("er"), ncm()} {
+		p, _ := opened(t, c, Options{})
+		info := p.Info()
+		all := make([]Guess, info.Guesses)
+		image := pixels(t, dataOf(t, c))[:192]
+		if err := p.Predict(all, image); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for i, g := range all {
+			sum += g.Value
+			if g.Name != info.ClassNames[g.Class] {
+				t.Errorf("%+v has another name", g)
+			}
+			if i > 0 && (info.Measure == Probability) != (g.Value <= all[i-1].Value) && g.Value != all[i-1].Value {
+				t.Errorf("%s %d is %v after %v", info.Measure, i, g.Value, all[i-1].Value)
+			}
+			if info.Measure == Distance && !(g.Value >= 0 && g.Value <= 2) {
+				t.Errorf("distance %v", g.Value)
+			}
+		}
+		if info.Measure == Distance {
+			ws, x, squares := p.net.NewWorkspace(1), tensor.New(1, 3, 8, 8), make([]float64, info.Classes)
+			defer ws.Close()
+			for i := range x.Data {
+				x.Data[i] = float32(float64(image[i]) / 255)
+			}
+			if err := p.means.Squares(squares, p.net.PredictFeatures(ws, x).Row(0)); err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range all {
+				if !(math.Abs(g.Value*g.Value-squares[g.Class]) <= 1e-12) {
+					t.Errorf("class %d: distance %v, its square is %v", g.Class, g.Value, squares[g.Class])
+				}
+			}
+		}
+		if info.Measure == Probability && !(math.Abs(sum-1) <= 1e-9) {
+			t.Errorf("the probabilities add up to %v", sum)
+		}
+	}
+}
+
+// Of equal scores the lowest class comes first, as learners decide.
+func TestEqualScores(t *testing.T) {
+	p := &Predictor{}
+	got := make([]Guess, 3)
+	p.best(got, []float64{1, 3, 2, 3, 2, 0})
+	if want := []Guess{{Class: 1, Value: 3}, {Class: 3, Value: 3}, {Class: 2, Value: 2}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Many goroutines share a predictor, more than there are slots, and get what one alone gets.
+func TestGoroutinesShareAPredictor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config.Config{residual(), ncm()} {
+		p, _ := opened(t, c, Options{AtOnce: 2})
+		set := dataOf(t, c)
+		images := pixels(t, set)
+		n, size := set.Test.Len(), set.ImageLen()
+		want := make([]Guess, 3*n)
+		if err := p.PredictBatch(want, images, 3); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for g := range 6 {
+			wg.Go(func() {
+				got := make([]Guess, 3*n)
+				for i := g; i < n; i += 6 {
+					if err := p.Predict(got[:3], images[i*size:(i+1)*size]); err != nil || !slices.Equal(got[:3], want[3*i:3*i+3]) {
+						t.Errorf("image %d: %v, %v", i, got[:3], err)
+					}
+				}
+				if err := p.PredictBatch(got, images, 3); err != nil || !slices.Equal(got, want) {
+					t.Errorf("the batch: %v, or other guesses", err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// A prediction allocates nothing once the buffers exist.
+func TestPredictingAllocatesNothing(t *testing.T) {
+	for _, c := range []config.Config{residual(), ncm()} {
+		for _, workers := range []int{1, 2} {
+			p, _ := opened(t, c, Options{Workers: workers, AtOnce: 1})
+			images := pixels(t, dataOf(t, c))
+			size := p.preparation.Len()
+			guesses := make([]Guess, 5*45)
+			if n := testing.AllocsPerRun(5, func() {
+				if err := p.Predict(guesses[:3], images[:size]); err != nil {
+					t.Fatal(err)
+				}
+				if workers > 1 { // which of them takes which part of a batch is chance
+					return
+				}
+				if err := p.PredictBatch(guesses, images[:45*size], 5); err != nil {
+					t.Fatal(err)
+				}
+			}); n > 0 {
+				t.Errorf("%s, %d workers: %v allocations", p.info.Measure, workers, n)
+			}
+		}
+	}
+}
+
+// An image file is predicted as the image that it becomes.
+func TestPredictFile(t *testing.T) {
+	t.Parallel()
+	p, _ := opened(t, small("er"), Options{})
+	m := image.NewNRGBA(image.Rect(0, 0, 60, 40))
+	for i := range 60 * 40 {
+		m.SetNRGBA(i%60, i/60, color.NRGBA{uint8(i), uint8(i / 9), 99, 255})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	got, want, prepared := make([]Guess, 3), make([]Guess, 3), make([]uint8, 3*8*8)
+	if err := errors.Join(p.PredictFile(got, b.Bytes()), p.Prepare(prepared, b.Bytes()), p.Predict(want, prepared)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) || slices.Max(prepared) == slices.Min(prepared) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if err := p.PredictFile(got, []byte("no image")); err == nil || !strings.Contains(err.Error(), "this is no JPEG") {
+		t.Error(err)
+	}
+}
+
+// Wrong lengths are errors that say what is right, and so is a call after Close.
+func TestWrongCalls(t *testing.T) {
+	t.Parallel()
+	p, _ := opened(t, ncm(), Options{AtOnce: 1})
+	info := p.Info()
+	image := make([]uint8, info.C*info.H*info.W)
+	many := make([]Guess, info.Guesses+1)
+	for what, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no guess":            {p.Predict(nil, image), "Ask for 1 to"},
+		"too many guesses":    {p.Predict(many, image), "Ask for 1 to"},
+		"too many of a file":  {p.PredictFile(many, nil), "Ask for 1 to"},
+		"no guess of a file":  {p.PredictFile(nil, nil), "Ask for 1 to"},
+		"a guess too few":     {p.PredictBatch(many[:3], image, 2), "give room for all"},
+		"a byte too few":      {p.Predict(many[:1], image[1:]), "192 bytes for each image"},
+		"an image too many":   {p.PredictBatch(many[:2], append(image, image...), 2), "192 bytes for each image"},
+		"preparing elsewhere": {p.Prepare(image[1:], nil), "192 bytes for each image"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v", what, c.err)
+		}
+	}
+	p.Close()
+	p.Close()
+	for what, err := range map[string]error{"Predict": p.Predict(many[:1], image), "PredictFile": p.PredictFile(many[:1], nil)} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s after Close: %v", what, err)
+		}
+	}
+}
+
+// Close waits for calls at work, wakes those that wait, and leaves no goroutine.
+func TestCloseWaits(t *testing.T) {
+	before := runtime.NumGoroutine()
+	folder, _ := trained(t, small("er"))
+	p, err := Open(t.Context(), folder, Options{Workers: 3, AtOnce: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, waited := make(chan bool), make(chan error)
+	go func() { _, err := p.take(); waited <- err }()
+	time.Sleep(10 * time.Millisecond) // so that it mostly waits when Close comes; it gets the same either way
+	go func() { p.Close(); close(closed) }()
+	if err := <-waited; !errors.Is(err, ErrClosed) {
+		t.Errorf("a call that waits gets %v", err)
+	}
+	select {
+	case <-closed:
+		t.Error("Close did not wait for the call at work")
+	default:
+	}
+	p.give(s)
+	<-closed
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines are left, there were %d before", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+// A network whose logits are no numbers is refused, whichever way it predicts.
+func TestBrokenNetwork(t *testing.T) {
+	for _, c := range []config.Config{small("er"), ncm()} {
+		p, _ := opened(t, c, Options{AtOnce: 1})
+		p.net.Params()[0] = float32(math.NaN())
+		for i := range p.net.Params() {
+			p.net.Params()[i] = float32(math.NaN())
+		}
+		p.net.Changed()
+		p.slots[0].ws.Close()
+		p.slots[0].ws = p.net.NewWorkspace(1)
+		if err := p.Predict(make([]Guess, 1), make([]uint8, 192)); !errors.Is(err, ocl.ErrDiverged) {
+			t.Errorf("%s: %v", p.info.Measure, err)
+		}
+	}
+}
+
+// A checkpoint that cannot be read is an error that names the file; an older one is used, with a note.
+func TestDamagedCheckpoints(t *testing.T) {
+	t.Parallel()
+	folder, _ := trained(t, small("er"))
+	files, err := filepath.Glob(filepath.Join(folder, "*", "checkpoint", "*.ckpt"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	slices.Sort(files)
+	for i, file := range []string{files[1], files[0]} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Open(t.Context(), folder, Options{})
+		switch {
+		case i == 1:
+			if err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
+				t.Errorf("both are damaged: %v", err)
+			}
+		case err != nil:
+			t.Fatal(err)
+		default:
+			if notes := p.Info().Notes; len(notes) != 1 || !strings.Contains(notes[0], "Using the checkpoint before it") {
+				t.Errorf("one is damaged: notes %q", notes)
+			}
+			p.Close()
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+
+	"ocl"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// part is the number of images that each worker gets at once: as many as a network of small images takes in one go.
+const part = 20
+
+// slot is what one call works with: a workspace and its buffers.
+type slot struct {
+	ws     *nn.Workspace
+	x      tensor.Tensor // inputs [n,C,H,W], with room for those of all workers
+	image  []uint8       // [C,H,W], of an image file
+	scores []float64     // [K]: what the guesses of an image are ordered by, more is better
+}
+
+func newSlot(ws *nn.Workspace, info Info) *slot {
+	size := info.C * info.H * info.W
+	return &slot{
+		ws: ws, image: make([]uint8, size), scores: make([]float64, info.Classes),
+		x: tensor.Tensor{Shape: []int{0, info.C, info.H, info.W}, Data: make([]float32, 0, part*ws.Workers()*size)},
+	}
+}
+
+// load makes inputs of the images, uint8 [n,C,H,W].
+func (s *slot) load(images []uint8, pixels [][256]float32) {
+	plane := s.x.Shape[2] * s.x.Shape[3]
+	s.x.Shape[0], s.x.Data = len(images)/len(s.image), s.x.Data[:len(images)]
+	for at := 0; at < len(images); at += plane {
+		table := &pixels[at/plane%len(pixels)]
+		to := s.x.Data[at : at+plane]
+		for i, v := range images[at : at+plane] {
+			to[i] = table[v]
+		}
+	}
+}
+
+// predict fills dst [N,top] with guesses for the images.
+func (p *Predictor) predict(s *slot, dst []Guess, images []uint8, top int) error {
+	size := len(s.image)
+	most := cap(s.x.Data) / size
+	for len(dst) > 0 {
+		n := min(most, len(dst)/top)
+		s.load(images[:n*size], p.pixels)
+		if err := p.judge(s, dst[:n*top], top); err != nil {
+			return err
+		}
+		dst, images = dst[n*top:], images[n*size:]
+	}
+	return nil
+}
+
+// judge sends the inputs of a slot through the network and orders what comes of it.
+func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
+	if p.means != nil {
+		features := p.net.PredictFeatures(s.ws, &s.x)
+		for i := range features.Dim(0) {
+			if err := p.means.Squares(s.scores, features.Row(i)); err != nil {
+				return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
+			}
+			for k, v := range s.scores {
+				s.scores[k] = -v
+			}
+			guesses := dst[i*top : (i+1)*top]
+			p.best(guesses, s.scores)
+			for g := range guesses {
+				guesses[g].Value = math.Sqrt(-guesses[g].Value)
+			}
+		}
+		return nil
+	}
+	logits := p.net.Predict(s.ws, &s.x)
+	for i := range logits.Dim(0) {
+		for k, v := range logits.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("predict: %s: %w: the network gives class %d a logit of %v. Use another run", p.info.Folder, ocl.ErrDiverged, k, v)
+			}
+			s.scores[k] = float64(v)
+		}
+		guesses := dst[i*top : (i+1)*top]
+		p.best(guesses, s.scores)
+		sum := 0.0
+		for _, v := range s.scores {
+			sum += math.Exp(v - guesses[0].Value)
+		}
+		for g, first := 0, guesses[0].Value; g < top; g++ {
+			guesses[g].Value = math.Exp(guesses[g].Value-first) / sum
+		}
+	}
+	return nil
+}
+
+// best fills dst with the classes of the highest scores, the lowest class first where scores are equal, as learners
+// decide.
+func (p *Predictor) best(dst []Guess, scores []float64) {
+	found := 0
+	for k, v := range scores {
+		if found == len(dst) && !(v > dst[found-1].Value) {
+			continue
+		}
+		found = min(found+1, len(dst))
+		at := found - 1
+		for ; at > 0 && v > dst[at-1].Value; at-- {
+			dst[at] = dst[at-1]
+		}
+		dst[at] = Guess{Class: k, Value: v}
+	}
+	if p.info.ClassNames != nil {
+		for g := range dst {
+			dst[g].Name = p.info.ClassNames[dst[g].Class]
+		}
+	}
+}
