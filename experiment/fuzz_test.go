@@ -83,6 +83,9 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 		again := encode(t, r, length)
 		for _, name := range again.Names() {
+			if name == shownSection && state.Decoder().Len(name) < 0 {
+				continue // a file of an older ocl does not have it
+			}
 			want, err := state.Decoder().Bytes(name)
 			got, _ := again.Decoder().Bytes(name)
 			json := len(want) > 0 && want[0] == '{' // which may be written in many ways

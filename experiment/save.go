@@ -207,7 +207,30 @@ func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 	if err := r.stream.Seek(r.at.task, r.at.batch); err != nil {
 		return err
 	}
+	if err := r.checkShown(d); err != nil {
+		return err
+	}
 	return r.checkFound()
+}
+
+// checkShown checks that a checkpoint says of its learner what this run knows of it. Class names may differ: no number
+// depends on them. Files of an older ocl say less or nothing.
+func (r *run) checkShown(d *checkpoint.Decoder) error {
+	if d.Len(shownSection) < 0 {
+		return nil
+	}
+	said, err := readShown(r.desk.folder, d)
+	if err != nil || said.Tasks == unsaid {
+		return err
+	}
+	known := r.known()
+	if said.Shape != known.Shape || said.Classes != known.Classes || said.Tasks != known.Tasks || said.Steps != known.Steps ||
+		!slices.Equal(said.Learned, known.Learned) {
+		return fmt.Errorf("checkpoint: section %s says %d tasks of %d classes in %d steps, but at this place the run has %d of %d in %d. "+
+			"Another program made the file. Remove it, %s",
+			shownSection, said.Tasks, said.Classes, said.Steps, known.Tasks, known.Classes, known.Steps, startAnew)
+	}
+	return nil
 }
 
 // checkFound checks that what was loaded can be written into a result. Otherwise the run would end in one that cannot
