@@ -19,6 +19,7 @@ import (
 	"ocl/data"
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/interop/output"
 	"ocl/predict"
 	"ocl/report/chart"
 )
@@ -94,7 +95,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	e.Notes = slices.Concat(info.Notes, set.Notes, e.Notes)
 	if f.out != "" {
 		if err := writeEvaluation(f.out, info, e); err != nil {
-			return fmt.Errorf("%s: %w. Use -o to choose a folder that can be written", pathOf(cmd), err)
+			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
 		}
 	}
 	if f.asJSON {
