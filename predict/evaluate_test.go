@@ -101,6 +101,8 @@ func TestDataThatDoNotFit(t *testing.T) {
 	unknown[3], unknown[8] = "zebra", "\x1b[2J"
 	large := *set
 	large.H = 9
+	grey := *set
+	grey.C = 1
 	nothing := *set
 	nothing.Test = data.Split{Images: data.Block{Size: set.ImageLen()}}
 	for what, c := range map[string]struct {
@@ -109,7 +111,8 @@ func TestDataThatDoNotFit(t *testing.T) {
 	}{
 		"unknown":      {renamed(set, unknown, same), `does not know 2 classes of glyphs: "zebra", "\x1b[2J". Use data with the same classes`},
 		"more classes": {&data.Set{Name: "x", C: 3, H: 8, W: 8, Classes: set.Classes + 1}, "the learner knows 100"},
-		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8"},
+		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use --size 8"},
+		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use --channels 3, which makes"},
 		"no image":     {&nothing, "no image of a class that the learner has learned"},
 	} {
 		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want) {
