@@ -10,6 +10,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/metric"
 )
 
 // The measured accuracy is that of the run's last evaluation, and each class and the confusion add up to it.
@@ -42,6 +43,21 @@ func TestEvaluationIsThatOfTheRun(t *testing.T) {
 		if images != e.Images || correct != e.Correct || len(e.Notes) > 0 || e.Half != Test || e.Digest != set.Digest {
 			t.Errorf("%s: %d images, %d correct; %+v", name, images, correct, e)
 		}
+	}
+}
+
+// The accuracy of images counts a large class for more, that of classes does not, and classes without images count for
+// neither.
+func TestAccuracies(t *testing.T) {
+	e := &Evaluation{Images: 12, Correct: 10, Confusion: metric.Confusion{{9, 1, 0}, {1, 1, 0}, {0, 0, 0}}}
+	if got := e.Accuracy(); !(math.Abs(got-10.0/12) <= 1e-15) {
+		t.Errorf("over images %v", got)
+	}
+	if got := e.ClassAccuracy(); !(math.Abs(got-0.7) <= 1e-15) {
+		t.Errorf("over classes %v", got)
+	}
+	if got := (&Evaluation{Confusion: metric.NewConfusion(2)}).ClassAccuracy(); !math.IsNaN(got) {
+		t.Errorf("without images %v", got)
 	}
 }
 
