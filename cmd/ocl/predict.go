@@ -147,7 +147,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 					return filepath.SkipDir
 				}
 			case e.IsDir():
-			case data.IsPicture(path):
+			case data.IsPicture(path) && e.Type()&^fs.ModeSymlink == 0: // reading a pipe may never end
 				files = append(files, labelled{file: path})
 			default:
 				others.add(path)
@@ -160,7 +160,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 		}
 	}
 	hidden.note(notes, "hidden path")
-	others.note(notes, "file without the ending of an image")
+	others.note(notes, "non-image file")
 	return files, ctx.Err()
 }
 
