@@ -15,7 +15,10 @@ import (
 // maxPictureBytes is the largest image file that is read. A photograph of 100 megapixels has about 50 MB.
 const maxPictureBytes = 256 << 20
 
-// IsPicture says whether a file has the name of an image that can be read. Its content may still be another.
+// PictureEndings are the endings of the names of images that can be read, in lower case with the dot.
+func PictureEndings() []string { return picture.Extensions() }
+
+// IsPicture says whether a file has such an ending, in any case. Its content may still be another.
 func IsPicture(name string) bool {
 	return slices.Contains(picture.Extensions(), strings.ToLower(path.Ext(name)))
 }

@@ -139,11 +139,7 @@ func (p *parent) fits(jobs []Job, set *data.Set) error {
 			"or start without a parent", d)
 	}
 	if have, want := [3]int{set.C, set.H, set.W}, p.known.Shape; have != want {
-		remedy := "Use images of that size (--size, where the data set can)"
-		if set.C != want[0] {
-			remedy = "Use --channels 3 for grey images, or other data"
-		}
-		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0], want[1], want[2], set.Name, have[0], have[1], have[2], remedy)
+		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0], want[1], want[2], set.Name, have[0], have[1], have[2], set.Remedy(want[0], want[1], want[2]))
 	}
 	return nil
 }

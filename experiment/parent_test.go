@@ -322,10 +322,10 @@ func TestParentRefuses(t *testing.T) {
 		"stream.mean is not set there and 0.5,0.5,0.5": func(c *config.Config) {
 			c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.5}, []float64{1, 1, 1}
 		},
-		"network.hidden is 16 there and 17 here":                                                  func(c *config.Config) { c.Network.Hidden = []int{17} },
-		"one run continues a parent, but the config ha":                                           func(c *config.Config) { c.Runs = 2 },
-		"learned images of 3×8×8, but those of folder are 3×9×9. Use images of that size (--size": func(c *config.Config) { c.Data.Size = 9 },
-		"parent.checkpoint is sha256:0. Give the run that has this checkpoint":                    func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
+		"network.hidden is 16 there and 17 here":                               func(c *config.Config) { c.Network.Hidden = []int{17} },
+		"one run continues a parent, but the config ha":                        func(c *config.Config) { c.Runs = 2 },
+		"learned images of 3×8×8, but those of folder are 3×9×9. Use --size 8": func(c *config.Config) { c.Data.Size = 9 },
+		"parent.checkpoint is sha256:0. Give the run that has this checkpoint": func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
 		"there is no run here": func(c *config.Config) { c.Parent.Run = dir },
 		"network.init: the run has the network of its parent, so it cannot start from a file too": func(c *config.Config) { c.Network.Init = "w.safetensors" },
 	} {
@@ -338,7 +338,10 @@ func TestParentRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(p.fits([]Job{{Config: p.config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use --channels 3 for grey images")
+	fails(p.fits([]Job{{Config: p.config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use --channels 3, which makes three equal channels")
+	p.known.Shape[0] = 1
+	fails(p.fits([]Job{{Config: p.config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}), "No option makes the colours of a data set grey")
+	p.known.Shape[0] = 3
 	for name, change := range map[string]func(*config.Config){
 		"lr": func(c *config.Config) { c.Optimizer.LR = 0.01 }, "order": func(c *config.Config) { c.Seeds.Order = new(uint64) },
 		"batch": func(c *config.Config) { c.Stream.Batch = 4 }, "classifiers": func(c *config.Config) { c.Classifiers = config.Classifiers() },

@@ -16,7 +16,7 @@ type Rule struct {
 	Means      []float32   // [len(Classes),D], each of length 1 or 0
 }
 
-// Rules are those of the run's classifiers, the first that of Predict. If there are several, class means of the memory
+// Rules are those of the run's classifiers, in the order of its config. If there are several, class means of the memory
 // are computed, which takes a while and ends with ctx. A learner that shows only its predictions is an error.
 func (t *Trained) Rules(ctx context.Context) ([]Rule, error) {
 	all := t.classifiers

@@ -145,7 +145,8 @@ func OpenTrained(ctx context.Context, folder string, workers int) (*Trained, err
 	return t, nil
 }
 
-// Predict writes the class of each image of x [B,C,H,W] to dst, by the first classifier of the run. It changes nothing.
+// Predict writes the class of each image of x [B,C,H,W] to dst, by the first classifier of the run if Choose chose no
+// other. It changes nothing.
 func (t *Trained) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	if _, err := t.classifiers.predict(t.Learner, x); err != nil {
 		return err
@@ -154,7 +155,40 @@ func (t *Trained) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 	return nil
 }
 
-// Means are the class means that the first classifier of the run predicts by; nil where it is the class of the largest
+// ErrClassifier is wrapped by errors about a classifier that a run does not have.
+var ErrClassifier = errors.New("the run has no such classifier")
+
+// noClassifier marks an error without changing its text.
+type noClassifier struct{ error }
+
+func (e noClassifier) Unwrap() error      { return e.error }
+func (noClassifier) Is(target error) bool { return target == ErrClassifier }
+
+// Choose makes Predict and Means those of another classifier of the run. Class means are computed, which takes a while
+// and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
+func (t *Trained) Choose(ctx context.Context, name string) error {
+	all := t.Config.Classifiers
+	if !slices.Contains(all, name) {
+		return noClassifier{fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or "))}
+	}
+	if name == t.classifiers.names[0] {
+		return nil
+	}
+	chosen, err := newClassifiers([]string{name}, t.Learner)
+	if err == nil {
+		err = chosen.fit(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: %s: %w", t.Folder, err)
+	}
+	t.classifiers = chosen
+	return nil
+}
+
+// Classifier is the one that Predict uses.
+func (t *Trained) Classifier() string { return t.classifiers.names[0] }
+
+// Means are the class means that the classifier of Predict goes by; nil where it predicts the class of the largest
 // logit. They do not change any more.
 func (t *Trained) Means() *learner.NCM {
 	if t.classifiers.ncm != nil {

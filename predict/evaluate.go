@@ -35,8 +35,24 @@ type Evaluation struct {
 	Notes              []string
 }
 
-// Accuracy is the share of the images that were predicted right, NaN without images.
+// Accuracy is the share of the images that were predicted right, NaN without images. A class with more images counts for
+// more.
 func (e *Evaluation) Accuracy() float64 { return share(e.Correct, e.Images) }
+
+// ClassAccuracy is the mean of the accuracies of the classes that have images, each of which counts the same. It is NaN
+// without images.
+func (e *Evaluation) ClassAccuracy() float64 {
+	sum, classes := 0.0, 0
+	for k := range e.Confusion {
+		if images, _, accuracy := e.Class(k); images > 0 {
+			sum, classes = sum+accuracy, classes+1
+		}
+	}
+	if classes == 0 {
+		return math.NaN()
+	}
+	return sum / float64(classes)
+}
 
 // Class is the number of images of class k, how many of them were predicted right, and their share, NaN without images.
 func (e *Evaluation) Class(k int) (images, correct int, accuracy float64) {

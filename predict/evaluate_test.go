@@ -10,6 +10,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/metric"
 )
 
 // The measured accuracy is that of the run's last evaluation, and each class and the confusion add up to it.
@@ -42,6 +43,21 @@ func TestEvaluationIsThatOfTheRun(t *testing.T) {
 		if images != e.Images || correct != e.Correct || len(e.Notes) > 0 || e.Half != Test || e.Digest != set.Digest {
 			t.Errorf("%s: %d images, %d correct; %+v", name, images, correct, e)
 		}
+	}
+}
+
+// The accuracy of images counts a large class for more, that of classes does not, and classes without images count for
+// neither.
+func TestAccuracies(t *testing.T) {
+	e := &Evaluation{Images: 12, Correct: 10, Confusion: metric.Confusion{{9, 1, 0}, {1, 1, 0}, {0, 0, 0}}}
+	if got := e.Accuracy(); !(math.Abs(got-10.0/12) <= 1e-15) {
+		t.Errorf("over images %v", got)
+	}
+	if got := e.ClassAccuracy(); !(math.Abs(got-0.7) <= 1e-15) {
+		t.Errorf("over classes %v", got)
+	}
+	if got := (&Evaluation{Confusion: metric.NewConfusion(2)}).ClassAccuracy(); !math.IsNaN(got) {
+		t.Errorf("without images %v", got)
 	}
 }
 
@@ -101,6 +117,8 @@ func TestDataThatDoNotFit(t *testing.T) {
 	unknown[3], unknown[8] = "zebra", "\x1b[2J"
 	large := *set
 	large.H = 9
+	grey := *set
+	grey.C = 1
 	nothing := *set
 	nothing.Test = data.Split{Images: data.Block{Size: set.ImageLen()}}
 	for what, c := range map[string]struct {
@@ -109,7 +127,8 @@ func TestDataThatDoNotFit(t *testing.T) {
 	}{
 		"unknown":      {renamed(set, unknown, same), `does not know 2 classes of glyphs: "zebra", "\x1b[2J". Use data with the same classes`},
 		"more classes": {&data.Set{Name: "x", C: 3, H: 8, W: 8, Classes: set.Classes + 1}, "the learner knows 100"},
-		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8"},
+		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use --size 8"},
+		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use --channels 3, which makes"},
 		"no image":     {&nothing, "no image of a class that the learner has learned"},
 	} {
 		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want) {

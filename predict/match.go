@@ -24,7 +24,7 @@ func (unfit) Is(target error) bool { return target == ErrUnfit }
 // number. Notes say what is not as in the run.
 func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 	if set.C != i.C || set.H != i.H || set.W != i.W {
-		return nil, nil, unfit{fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. Use data of that shape, or --size", set.Name, set.C, set.H, set.W, i.C, i.H, i.W)}
+		return nil, nil, unfit{fmt.Errorf("predict: the images of %s are %d×%d×%d, and the learner takes %d×%d×%d. %s", set.Name, set.C, set.H, set.W, i.C, i.H, i.W, set.Remedy(i.C, i.H, i.W))}
 	}
 	to = make([]int, set.Classes)
 	if why := i.unnamed(set); why != "" {

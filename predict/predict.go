@@ -22,10 +22,11 @@ import (
 	"ocl/nn"
 )
 
-// Options say how much may work at the same time. No prediction depends on them.
+// Options say what predicts, and how much may work at the same time. No prediction depends on the latter.
 type Options struct {
-	Workers int // goroutines that share the work of one call; 0 is 1
-	AtOnce  int // calls that work at the same time, further ones wait; 0 is as many as processors have room for
+	Classifier string // one of those of the run, "head" or "ncm"; "" is the first of them
+	Workers    int    // goroutines that share the work of one call; 0 is 1
+	AtOnce     int    // calls that work at the same time, further ones wait; 0 is as many as processors have room for
 }
 
 // Measure is what a [Guess] says of a class.
@@ -57,6 +58,7 @@ type Info struct {
 	Classes    int // K
 	ClassNames []string
 	Learned    []ocl.Label // the classes of its tasks, rising; nil where no file says them
+	Classifier string      // that predicts, one of Config.Classifiers
 	Measure    Measure
 	Guesses    int      // the most that there are for an image: K, or the classes that have a mean
 	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
@@ -78,6 +80,9 @@ type Predictor struct {
 	closed bool
 }
 
+// ErrClassifier is wrapped by the error of [Open] about a classifier that the run does not have.
+var ErrClassifier = experiment.ErrClassifier
+
 // ErrClosed is what a call after [Predictor.Close] returns.
 var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
 
@@ -95,6 +100,11 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		return nil, err
 	}
 	defer t.Close()
+	if o.Classifier != "" {
+		if err := t.Choose(ctx, o.Classifier); err != nil {
+			return nil, err
+		}
+	}
 	spec := experiment.DataSpec(t.Config)
 	preparation, err := data.NewPreparation(spec, t.Info.Channels, t.Info.Height, t.Info.Width)
 	if err != nil {
@@ -103,7 +113,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	p := &Predictor{net: t.Net, means: t.Means(), preparation: preparation, pixels: t.Info.Pixels, info: Info{
 		Folder: t.Folder, Checkpoint: t.Checkpoint, Digest: t.Digest, Config: t.Config, Tasks: t.Tasks,
 		C: t.Info.Channels, H: t.Info.Height, W: t.Info.Width, Classes: t.Info.Classes, ClassNames: t.ClassNames,
-		Learned: t.Learned, Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
+		Learned: t.Learned, Classifier: t.Classifier(), Measure: Probability, Guesses: t.Info.Classes, Notes: t.Notes,
 	}}
 	if p.means != nil {
 		p.info.Measure, p.info.Guesses = Distance, len(p.means.Classes())

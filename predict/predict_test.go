@@ -179,6 +179,48 @@ func TestGuessesAreOrdered(t *testing.T) {
 	}
 }
 
+// Each classifier of a run can be chosen, and predicts what a run predicts that has it as its first one.
+func TestClassifierIsChosen(t *testing.T) {
+	t.Parallel()
+	both := func(names ...string) config.Config {
+		c := small("er")
+		c.Classifiers = names
+		return c
+	}
+	folder, _ := trained(t, both("head", "ncm"))
+	images := pixels(t, dataOf(t, small("er")))
+	for _, name := range []string{"", "head", "ncm"} {
+		p, err := Open(t.Context(), folder, Options{Classifier: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		first, measure := "head", Probability
+		if name == "ncm" {
+			first, measure = name, Distance
+		}
+		other, _ := opened(t, both(first), Options{})
+		n := 20
+		got, want := make([]Guess, n), make([]Guess, n)
+		size := p.preparation.Len()
+		if err := errors.Join(p.PredictBatch(got, images[:n*size], 1), other.PredictBatch(want, images[:n*size], 1)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) || p.Info().Classifier != first || p.Info().Measure != measure {
+			t.Errorf("%q: %s by %s: %v, want %v", name, p.Info().Measure, p.Info().Classifier, got, want)
+		}
+	}
+	head, _ := trained(t, both("head"))
+	for name, c := range map[string]struct{ folder, want string }{
+		"nearest": {folder, `the run has no classifier "nearest". Use head or ncm`},
+		"ncm":     {head, `the run has no classifier "ncm". Use head`},
+	} {
+		if _, err := Open(t.Context(), c.folder, Options{Classifier: name}); !errors.Is(err, ErrClassifier) || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Of equal scores the lowest class comes first, as learners decide.
 func TestEqualScores(t *testing.T) {
 	p := &Predictor{}

@@ -19,6 +19,7 @@ import (
 	"ocl/data"
 	"ocl/experiment"
 	"ocl/internal/count"
+	"ocl/interop/output"
 	"ocl/predict"
 	"ocl/report/chart"
 )
@@ -28,6 +29,7 @@ type evalFlags struct {
 	config  *configFlags
 	half    string
 	unseen  bool
+	by      string // the classifier
 	out     string
 	workers int
 	asJSON  bool
@@ -43,7 +45,8 @@ func newEval() *cobra.Command {
   ocl eval runs/photos --data folder --data-dir new-photos --half all -o measured`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
 			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
-			"of classes that the learner has not learned are left out. -o writes the confusion matrix as SVG, PNG, PDF and CSV.",
+			"of classes that the learner has not learned are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
+			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV.",
 		Args: exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.eval(cmd, args[0]) },
 	}
@@ -51,10 +54,11 @@ func newEval() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&f.half, "half", predict.Test, "images to measure on: test, train or all")
 	flags.BoolVar(&f.unseen, "unseen", false, "also images of classes that the learner has not learned")
+	addClassifier(cmd, &f.by)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "workers": "N", "out": "DIR", "json": ""})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "workers": "N", "out": "DIR", "json": ""})
 	f.config = addSomeConfigFlags(cmd, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") })
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	return cmd
@@ -66,7 +70,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
-	p, err := predict.Open(ctx, run, predict.Options{AtOnce: f.workers})
+	p, err := openPredictor(ctx, run, predict.Options{Classifier: f.by, AtOnce: f.workers})
 	if err != nil {
 		return err
 	}
@@ -94,7 +98,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	e.Notes = slices.Concat(info.Notes, set.Notes, e.Notes)
 	if f.out != "" {
 		if err := writeEvaluation(f.out, info, e); err != nil {
-			return fmt.Errorf("%s: %w. Use -o to choose a folder that can be written", pathOf(cmd), err)
+			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
 		}
 	}
 	if f.asJSON {
@@ -137,10 +141,12 @@ type evalJSON struct {
 	Data       string          `json:"data"`
 	DataDigest string          `json:"data_digest"`
 	Half       string          `json:"half"`
+	Classifier string          `json:"classifier"`
 	Images     int             `json:"images"`
 	Correct    int             `json:"correct"`
 	LeftOut    int             `json:"left_out"`
-	Accuracy   float64         `json:"accuracy"`
+	Accuracy   float64         `json:"accuracy"`            // over images
+	ClassMean  float64         `json:"mean_class_accuracy"` // each class counts the same
 	Classes    []evalClassJSON `json:"classes"`
 	Confusion  [][]int         `json:"confusion"` // [class][predicted]
 	Notes      []string        `json:"notes"`
@@ -156,8 +162,8 @@ type evalClassJSON struct {
 }
 
 func newEvalJSON(info predict.Info, e *predict.Evaluation) evalJSON {
-	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Data: e.Data, DataDigest: e.Digest, Half: e.Half,
-		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), Confusion: e.Confusion, Notes: notNil(e.Notes)}
+	out := evalJSON{Run: info.Folder, Checkpoint: info.Checkpoint, Digest: info.Digest, Data: e.Data, DataDigest: e.Digest, Half: e.Half, Classifier: info.Classifier,
+		Images: e.Images, Correct: e.Correct, LeftOut: e.LeftOut, Accuracy: e.Accuracy(), ClassMean: e.ClassAccuracy(), Confusion: e.Confusion, Notes: notNil(e.Notes)}
 	for k := range e.Confusion {
 		images, correct, accuracy := e.Class(k)
 		c := evalClassJSON{Class: k, Images: images, Correct: correct}
@@ -183,7 +189,8 @@ func nameOf(info predict.Info, k int) string {
 // printEvaluation prints the accuracy, and each class with what it is mistaken for most.
 func printEvaluation(w io.Writer, info predict.Info, e *predict.Evaluation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s images: accuracy %s (%s of %s)\n\n", e.Data, e.Half, percent(e.Accuracy()), count.Number(e.Correct), count.Of(e.Images, "image"))
+	fmt.Fprintf(&b, "%s, %s images: accuracy %s (%s of %s); mean over classes %s\n\n", e.Data, e.Half, percent(e.Accuracy()),
+		count.Number(e.Correct), count.Of(e.Images, "image"), percent(e.ClassAccuracy()))
 	t := table{head: []string{"class", "images", "correct", "accuracy", "mistaken most for"}, right: []bool{false, true, true, true, false}}
 	for k, row := range e.Confusion {
 		images, correct, accuracy := e.Class(k)

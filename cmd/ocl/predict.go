@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"ocl/config"
 	"ocl/data"
 	"ocl/internal/count"
 	"ocl/predict"
@@ -25,10 +27,11 @@ const standardInput = "-"
 
 // predictFlags are the flags of `ocl predict`.
 type predictFlags struct {
-	top     int
-	workers int
-	asJSON  bool
-	asCSV   bool
+	top        int
+	classifier string
+	workers    int
+	asJSON     bool
+	asCSV      bool
 }
 
 func newPredict() *cobra.Command {
@@ -40,9 +43,10 @@ func newPredict() *cobra.Command {
   ocl predict runs/er5k photos --top 5 --json
   ocl predict runs/er5k - < cat.jpg`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
-			"prepared exactly as the data of the run were. IMAGE is a file, a folder or -. A folder stands for all images below it, in the order of their names, and - " +
-			"for one image on standard input. Files in folders that are no images are skipped. An image that cannot be read is named, " +
-			"and the others are labelled; the exit code is then 1.",
+			"prepared exactly as the data of the run were; a learner of grey images gets colours as grey. IMAGE is a file, a folder or -, which is one image on " +
+			"standard input. A folder stands for the files below it that end in " + strings.Join(data.PictureEndings(), ", ") + ", in the order of their names; " +
+			"hidden files and folders and all others are skipped, and counted on standard error. What cannot be read is named there too, and is an error in the output of " +
+			"--json and --csv; all other images are labelled, and the exit code is then 1.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(fmt.Errorf("%s: a run and at least one image are needed. Write `ocl predict RUN IMAGE`", pathOf(cmd)))
@@ -54,10 +58,11 @@ func newPredict() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
+	addClassifier(cmd, &f.classifier)
 	addWorkers(flags, &f.workers, "images that are worked on at the same time (default: one per processor)")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object for each image")
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
-	annotate(flags, "Flags", map[string]string{"top": "N", "workers": "N"})
+	annotate(flags, "Flags", map[string]string{"top": "N", "classifier": "NAME", "workers": "N"})
 	return cmd
 }
 
@@ -73,7 +78,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
-	p, err := predict.Open(ctx, run, predict.Options{AtOnce: f.workers})
+	p, err := openPredictor(ctx, run, predict.Options{Classifier: f.classifier, AtOnce: f.workers})
 	if err != nil {
 		return err
 	}
@@ -96,51 +101,90 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	return err
 }
 
-// listImages lists the files to label: those that are named, and the images below folders, in the order of their names. A
-// note counts files in folders that are no images.
-func listImages(ctx context.Context, places []string, notes io.Writer) (files []string, err error) {
-	skipped, such, stdin := 0, "", 0
+// addClassifier defines --classifier.
+func addClassifier(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "classifier", "", "what predicts, if the run has several: "+strings.Join(config.Classifiers(), ", ")+" (default: the first of the run's --classifiers)")
+	_ = cmd.RegisterFlagCompletionFunc("classifier", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// openPredictor is predict.Open; a classifier that the run does not have is wrong usage.
+func openPredictor(ctx context.Context, run string, o predict.Options) (*predict.Predictor, error) {
+	p, err := predict.Open(ctx, run, o)
+	if errors.Is(err, predict.ErrClassifier) {
+		err = usage(err)
+	}
+	return p, err
+}
+
+// listImages lists what to label: files that are named, and the images below folders, in the order of their names. A
+// place that cannot be read has its error, so that the others are labelled. A note counts the files that are skipped.
+func listImages(ctx context.Context, places []string, notes io.Writer) (files []labelled, err error) {
+	var hidden, others skippedFiles
+	stdin := 0
 	for _, place := range places {
 		if place == standardInput {
 			if stdin++; stdin > 1 {
 				return nil, usage(errors.New("- is given twice, but standard input has one image. Write it once"))
 			}
-			files = append(files, place)
-			continue
 		}
-		info, err := os.Stat(place)
-		if err != nil {
-			return nil, fmt.Errorf("%w. Give image files, folders, or - for standard input", err)
-		}
-		if !info.IsDir() {
-			files = append(files, place)
+		if info, err := os.Stat(place); place == standardInput || err != nil || !info.IsDir() {
+			files = append(files, labelled{file: place}) // reading it tells what is wrong with it
 			continue
 		}
 		before := len(files)
-		err = filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
-			if err == nil {
-				err = ctx.Err()
-			}
+		_ = filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
+			secret := path != place && strings.HasPrefix(filepath.Base(path), ".")
 			switch {
-			case err != nil || e.IsDir():
-			case data.IsPicture(path):
-				files = append(files, path)
+			case ctx.Err() != nil:
+				return filepath.SkipAll
+			case err != nil:
+				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path, cause(err))})
+			case secret:
+				hidden.add(path)
+				if e.IsDir() {
+					return filepath.SkipDir
+				}
+			case e.IsDir():
+			case data.IsPicture(path) && e.Type()&^fs.ModeSymlink == 0: // reading a pipe may never end
+				files = append(files, labelled{file: path})
 			default:
-				skipped, such = skipped+1, path
+				others.add(path)
 			}
-			return err
+			return nil
 		})
-		if err != nil {
-			return nil, fmt.Errorf("%w. Give folders that can be read", err)
-		}
 		if len(files) == before {
-			return nil, fmt.Errorf("%s: there is no image below this folder. Give a folder of JPEG, PNG, GIF, WebP or BMP files", place)
+			files = append(files, labelled{file: place, err: fmt.Errorf("%s: there is no image below this folder. Give a folder of files that end in %s",
+				place, strings.Join(data.PictureEndings(), ", "))})
 		}
 	}
-	if skipped > 0 {
-		fmt.Fprintf(notes, "%s skipped that %s no image, such as %s\n", count.Of(skipped, "file"), map[bool]string{true: "is", false: "are"}[skipped == 1], printable(such))
+	hidden.note(notes, "hidden path")
+	others.note(notes, "non-image file")
+	return files, ctx.Err()
+}
+
+// skippedFiles are files of folders that are not labelled.
+type skippedFiles struct {
+	n    int
+	such string
+}
+
+func (s *skippedFiles) add(path string) { s.n, s.such = s.n+1, path }
+
+func (s *skippedFiles) note(w io.Writer, what string) {
+	if s.n > 0 {
+		fmt.Fprintf(w, "%s skipped, such as %s\n", count.Of(s.n, what), printable(s.such))
 	}
-	return files, nil
+}
+
+// cause is an error of a file without its name, which stands in front.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // labelling labels files, several at the same time, and prints them in their order.
@@ -164,12 +208,14 @@ type labelled struct {
 	err     error
 }
 
-func (l *labelling) all(ctx context.Context, files []string) error {
+func (l *labelling) all(ctx context.Context, files []labelled) error {
 	for from := 0; from < len(files); from += atOnce {
-		results := make([]labelled, min(atOnce, len(files)-from))
+		results := files[from:min(from+atOnce, len(files))]
 		var wg sync.WaitGroup
 		for i := range results {
-			results[i].file = files[from+i]
+			if results[i].err != nil {
+				continue // its folder could not be read
+			}
 			wg.Go(func() {
 				if results[i].err = ctx.Err(); results[i].err == nil {
 					results[i].guesses, results[i].err = l.one(results[i].file)
@@ -189,6 +235,7 @@ func (l *labelling) all(ctx context.Context, files []string) error {
 				return err
 			}
 		}
+		clear(results) // there may be very many files
 		l.progress(from + len(results))
 	}
 	return nil
@@ -213,11 +260,7 @@ func (l *labelling) read(name string) ([]byte, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the name stands in front
-		}
-		return nil, err
+		return nil, fmt.Errorf("%w. Give image files, folders, or - for standard input", cause(err))
 	}
 	defer file.Close()
 	return data.ReadPicture(file)
@@ -235,7 +278,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 		return &labelJSON{json.NewEncoder(w), info.Measure}
 	case f.asCSV:
 		c := &labelCSV{csv.NewWriter(w)}
-		_ = c.w.Write([]string{"image", "rank", "class", "name", string(info.Measure)}) // end tells of errors
+		_ = c.w.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
 		return c
 	}
 	return &labelTable{w: w, info: info, t: table{head: []string{"image", "rank", "class", string(info.Measure)}, right: []bool{false, true, false, true}}}
@@ -281,12 +324,15 @@ func (l *labelJSON) print(r labelled) error {
 
 func (l *labelJSON) end() error { return nil }
 
-// labelCSV prints a line for each guess. Files without guesses have none.
+// labelCSV prints a line for each guess, and one with the error for a file without guesses.
 type labelCSV struct{ w *csv.Writer }
 
 func (l *labelCSV) print(r labelled) error {
+	if r.err != nil {
+		return l.w.Write([]string{r.file, "", "", "", "", r.err.Error()})
+	}
 	for i, g := range r.guesses {
-		if err := l.w.Write([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64)}); err != nil {
+		if err := l.w.Write([]string{r.file, strconv.Itoa(i + 1), strconv.Itoa(g.Class), g.Name, strconv.FormatFloat(g.Value, 'g', 6, 64), ""}); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main})
 //	same RESULT RESULT            two results are the same but for the keys that say where and when
 //	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
 //	                              is then the file that was written last
+//	names FOLDER FILE             a copy of the file, with a name of bytes that a terminal would obey
 //
 // The condition [simd] is true where there are other kernels than plain Go.
 func TestScript(t *testing.T) {
@@ -50,7 +51,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "names": names,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
@@ -221,4 +222,13 @@ func newest(ts *testscript.TestScript, pattern string) string {
 		ts.Fatalf("no file matches %s", pattern)
 	}
 	return best
+}
+
+func names(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: names FOLDER FILE")
+	}
+	b, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "esc\x1b[31mred\nline.png"), b, 0o644))
 }

@@ -2,29 +2,59 @@
 package output
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"ocl/checkpoint"
 )
 
 // Write writes a file that appears whole or not at all, and makes its folder. An error of write, which is about the
-// content, is returned as it is; any other says that the path cannot be written.
+// content, is returned as it is; any other, also one that write has of its writer, says that the path cannot be written
+// and what to do.
 func Write(path string, write func(io.Writer) error) error {
 	var content error
+	to := &sink{}
 	err := checkpoint.MakeFolder(filepath.Dir(path))
 	if err == nil {
 		err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
-			content = write(w)
+			to.w = w
+			content = write(to)
 			return content
 		})
 	}
 	switch {
-	case content != nil:
+	case err == nil:
+		return nil
+	case content != nil && to.err == nil:
 		return content
-	case err != nil:
-		return fmt.Errorf("export: %s cannot be written: %w. Make room on the disk, or choose another path with -o", path, err)
 	}
-	return nil
+	return fmt.Errorf("export: %s cannot be written: %w. %s", path, err, Remedy(err))
+}
+
+// Remedy says what to do about an error of writing to the path that was chosen with -o.
+func Remedy(err error) string {
+	for _, closed := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR} {
+		if errors.Is(err, closed) {
+			return "Choose another path with -o"
+		}
+	}
+	return "Make room on the disk, or choose another path with -o"
+}
+
+// sink remembers the error of its writer: a full disk is no fault of the content, though write sees it first.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
 }

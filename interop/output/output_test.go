@@ -3,9 +3,11 @@ package output_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ocl/interop/output"
@@ -30,10 +32,25 @@ func TestWrite(t *testing.T) {
 	}
 	below := filepath.Join(file, "other")
 	want := "export: " + below + " cannot be written: "
-	if err := output.Write(below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "choose another path with -o") {
+	if err := output.Write(below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ". Choose another path with -o") {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
 		t.Errorf("there are %v, %v; want one file", entries, err)
+	}
+}
+
+// Nobody is told to make room where room would not help.
+func TestRemedy(t *testing.T) {
+	for err, want := range map[error]string{
+		syscall.ENOSPC: "Make room on the disk, or choose another path with -o",
+		syscall.EDQUOT: "Make room on the disk, or choose another path with -o",
+		syscall.EACCES: "Choose another path with -o",
+		syscall.EROFS:  "Choose another path with -o",
+		syscall.ENOENT: "Choose another path with -o",
+	} {
+		if got := output.Remedy(&fs.PathError{Op: "write", Path: "x", Err: err}); got != want {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 }
