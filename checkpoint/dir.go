@@ -34,6 +34,7 @@ type Dir struct {
 type Loaded struct {
 	*Container
 	Path    string
+	File    []byte // all of the file at Path as it was read, which the container has views of; it must not be changed
 	Skipped []error
 }
 
@@ -74,10 +75,10 @@ func (d *Dir) Load() (Loaded, error) {
 	var skipped []error
 	for _, name := range names {
 		path := filepath.Join(d.folder, name)
-		c, err := d.read(path)
+		c, file, err := d.read(path)
 		if err == nil {
 			d.good = name
-			return Loaded{c, path, skipped}, nil
+			return Loaded{c, path, file, skipped}, nil
 		}
 		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
 			return Loaded{}, err
@@ -97,16 +98,16 @@ func (d *Dir) Clear() error {
 	return errors.Join(d.removeExcept()...)
 }
 
-func (d *Dir) read(path string) (*Container, error) {
+func (d *Dir) read(path string) (*Container, []byte, error) {
 	b, err := d.fs.read(path)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
+		return nil, nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	c, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+		return nil, nil, fmt.Errorf("checkpoint: %s: %w", path, err)
 	}
-	return c, nil
+	return c, b, nil
 }
 
 // prune keeps name, which was just written, and the good one before it. It also removes files of later steps: they are

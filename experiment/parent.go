@@ -57,9 +57,11 @@ func openParent(c config.Parent) (*parent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parent.run: %w", err)
 	}
-	if err := idle(folder); err != nil {
+	lock, err := idle(folder)
+	if err != nil {
 		return nil, err
 	}
+	defer lock.unlock() // once its checkpoint and its result are read
 	p := &parent{}
 	if p.state, err = newest(folder); err != nil {
 		return nil, err
@@ -70,9 +72,7 @@ func openParent(c config.Parent) (*parent, error) {
 	for _, skipped := range p.state.Skipped {
 		p.notes = append(p.notes, fmt.Sprintf("%v. Learning on from the checkpoint before it, %s", skipped, filepath.Base(p.state.Path)))
 	}
-	if p.Checkpoint, err = fileDigest(p.state.Path); err != nil {
-		return nil, err
-	}
+	p.Checkpoint = digestOf(p.state.File)
 	if c.Checkpoint != "" && c.Checkpoint != p.Checkpoint {
 		return nil, fmt.Errorf("%s has the digest %s, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
 			p.state.Path, p.Checkpoint, quoted(c.Checkpoint))
@@ -83,17 +83,17 @@ func openParent(c config.Parent) (*parent, error) {
 	return p, nil
 }
 
-// idle refuses a run that is at work.
-func idle(folder string) error {
+// idle refuses a run that is at work. Until its lock is released the run cannot begin to work, and others may learn on from
+// it too.
+func idle(folder string) (*folderLock, error) {
 	if !exists(filepath.Join(folder, LockFile)) {
-		return nil // locking would make the file
+		return nil, nil // locking would make the file
 	}
-	lock, err := lockFolder(folder, LockFile, alone)
+	lock, err := lockFolder(folder, LockFile, together)
 	if errors.Is(err, ErrBusy) {
-		return fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, ErrBusy)
+		return nil, fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, ErrBusy)
 	}
-	lock.unlock() // a folder that may not be written is nobody's
-	return nil
+	return lock, nil // none on a folder that may not be written, which is nobody's
 }
 
 // read takes from the checkpoint what the run and its learner are.
