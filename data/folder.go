@@ -59,8 +59,8 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(train) < 2 {
-		return nil, fmt.Errorf("%s: found %s with images, but at least two classes are needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), use)
+	if least, needed := spec.leastClasses(); len(train) < least {
+		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, use)
 	}
 	l := newListing("folder", spec)
 	for k, class := range train {

@@ -10,6 +10,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
 )
@@ -144,6 +145,41 @@ func (p *parent) fits(jobs []Job, set *data.Set) error {
 	return nil
 }
 
+// noteNew says how many new classes the stream has, and in how many tasks, because a person who adds some classes may not
+// expect several tasks. asked is the config before the data chose what it leaves open.
+func (x *Experiment) noteNew(asked config.Config) error {
+	st, err := x.newStream(x.jobs[0].Config)
+	if err != nil {
+		return err
+	}
+	classes, tasks := map[ocl.Label]bool{}, 0
+	for _, t := range st.Info().Tasks {
+		before := len(classes)
+		for _, k := range t.Classes {
+			if int(k) >= x.parent.Classes {
+				classes[k] = true
+			}
+		}
+		if len(classes) > before {
+			tasks++
+		}
+	}
+	if len(classes) == 0 {
+		return nil
+	}
+	note := count.Of(len(classes), "new class")
+	s := x.config.Stream
+	chosen := asked.Stream.Tasks == 0 && len(asked.Stream.TaskClasses) == 0 && s.Kind == config.KindClasses && s.ClassOrder.Name != config.OrderOfficial
+	if !infoOf(x.jobs[0].Method).Offline { // which is shown all tasks at once
+		note += " in " + count.Of(tasks, "task")
+		if chosen && tasks > 1 && x.config.Protocol == config.ProtocolStandard {
+			note += "; --tasks 1 learns them together"
+		}
+	}
+	x.notes = append(x.notes, note)
+	return nil
+}
+
 // inherit gives the learner of a new run the state of its parent's.
 func (r *run) inherit() error {
 	p := r.x.parent
@@ -165,6 +201,14 @@ func (x *Experiment) before() shown {
 		return shown{}
 	}
 	return x.parent.known
+}
+
+// seenBefore estimates how many samples the memory was offered before this run.
+func (x *Experiment) seenBefore() int {
+	if x.parent == nil {
+		return 0
+	}
+	return x.parent.Steps * x.parent.config.Stream.Batch
 }
 
 // told is a task as its learner is told of it, whose tasks are counted from the first of all parents.
