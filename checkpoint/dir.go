@@ -154,7 +154,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 	}
 	var faults []error
 	for _, n := range all {
-		if _, ok := stepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
+		if _, ok := StepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
 			continue
 		}
 		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 // isLeftOver tells whether a crash left a file of this name while a checkpoint was written.
 func isLeftOver(name string) bool {
 	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), fileSuffix)
-	_, isStep := stepOf(target + fileSuffix)
+	_, isStep := StepOf(target + fileSuffix)
 	return ok && isStep && IsTemporary(name, target+fileSuffix)
 }
 
@@ -177,17 +177,17 @@ func (d *Dir) names() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	names := slices.DeleteFunc(all, func(n string) bool { _, ok := stepOf(n); return !ok })
+	names := slices.DeleteFunc(all, func(n string) bool { _, ok := StepOf(n); return !ok })
 	slices.SortFunc(names, func(a, b string) int {
-		x, _ := stepOf(a)
-		y, _ := stepOf(b)
+		x, _ := StepOf(a)
+		y, _ := StepOf(b)
 		return y - x
 	})
 	return names, nil
 }
 
-// stepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
-func stepOf(name string) (int, bool) {
+// StepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
+func StepOf(name string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, filePrefix)
 	digits, ok2 := strings.CutSuffix(digits, fileSuffix)
 	step, err := strconv.Atoi(digits)
