@@ -34,6 +34,7 @@ type Dir struct {
 type Loaded struct {
 	*Container
 	Path    string
+	File    []byte // all of the file at Path as it was read, which the container has views of; it must not be changed
 	Skipped []error
 }
 
@@ -74,10 +75,10 @@ func (d *Dir) Load() (Loaded, error) {
 	var skipped []error
 	for _, name := range names {
 		path := filepath.Join(d.folder, name)
-		c, err := d.read(path)
+		c, file, err := d.read(path)
 		if err == nil {
 			d.good = name
-			return Loaded{c, path, skipped}, nil
+			return Loaded{c, path, file, skipped}, nil
 		}
 		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
 			return Loaded{}, err
@@ -97,16 +98,16 @@ func (d *Dir) Clear() error {
 	return errors.Join(d.removeExcept()...)
 }
 
-func (d *Dir) read(path string) (*Container, error) {
+func (d *Dir) read(path string) (*Container, []byte, error) {
 	b, err := d.fs.read(path)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
+		return nil, nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	c, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+		return nil, nil, fmt.Errorf("checkpoint: %s: %w", path, err)
 	}
-	return c, nil
+	return c, b, nil
 }
 
 // prune keeps name, which was just written, and the good one before it. It also removes files of later steps: they are
@@ -153,7 +154,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 	}
 	var faults []error
 	for _, n := range all {
-		if _, ok := stepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
+		if _, ok := StepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
 			continue
 		}
 		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 // isLeftOver tells whether a crash left a file of this name while a checkpoint was written.
 func isLeftOver(name string) bool {
 	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), fileSuffix)
-	_, isStep := stepOf(target + fileSuffix)
+	_, isStep := StepOf(target + fileSuffix)
 	return ok && isStep && IsTemporary(name, target+fileSuffix)
 }
 
@@ -176,17 +177,17 @@ func (d *Dir) names() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	names := slices.DeleteFunc(all, func(n string) bool { _, ok := stepOf(n); return !ok })
+	names := slices.DeleteFunc(all, func(n string) bool { _, ok := StepOf(n); return !ok })
 	slices.SortFunc(names, func(a, b string) int {
-		x, _ := stepOf(a)
-		y, _ := stepOf(b)
+		x, _ := StepOf(a)
+		y, _ := StepOf(b)
 		return y - x
 	})
 	return names, nil
 }
 
-// stepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
-func stepOf(name string) (int, bool) {
+// StepOf reads the step from a file name, and tells whether it is the name of a checkpoint.
+func StepOf(name string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, filePrefix)
 	digits, ok2 := strings.CutSuffix(digits, fileSuffix)
 	step, err := strconv.Atoi(digits)

@@ -68,7 +68,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	l := newListing("csv", spec)
 	l.pictures.root, l.pictures.list = filepath.Dir(spec.Dir), spec.Dir
-	if err := rows.fill(l, spec.Seed); err != nil {
+	if err := rows.fill(l, spec); err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
 	}
 	return l, nil
@@ -207,7 +207,7 @@ func (r *csvRow) check() error {
 }
 
 // fill puts the rows into a listing: classes, halves and tasks.
-func (rows csvRows) fill(l *listing, seed uint64) error {
+func (rows csvRows) fill(l *listing, spec Spec) error {
 	rows, drawn, err := rows.halves(l)
 	if err != nil {
 		return err
@@ -233,11 +233,11 @@ func (rows csvRows) fill(l *listing, seed uint64) error {
 			return fmt.Errorf("line %d: the class %s has no image for training. Add some, or remove its rows", r.line, r.label)
 		}
 	}
-	if len(names) < 2 {
+	if least, _ := spec.leastClasses(); len(names) < least {
 		return fmt.Errorf("there is one class, %s, but at least two are needed. Add rows of other classes", names[0])
 	}
 	if drawn {
-		return l.divide(seed)
+		return l.divide(spec.Seed)
 	}
 	return nil
 }

@@ -272,7 +272,7 @@ func FuzzCSV(f *testing.F) {
 			l = newListing("csv", Spec{Dir: "list.csv"})
 			var rows csvRows
 			if rows, err = readCSV(t.Context(), strings.NewReader(string(text))); err == nil {
-				err = rows.fill(l, 1)
+				err = rows.fill(l, Spec{Seed: 1})
 			}
 		}); n > most {
 			t.Fatalf("%d bytes were allocated for a list of %d", n, len(text))

@@ -33,8 +33,19 @@ type Spec struct {
 	Seed uint64
 	// SkipUnreadable leaves out images that cannot be read and says so in Set.Notes; otherwise the first of them is an error.
 	SkipUnreadable bool
+	// OneClass lets a person's own images be of one class only, for a learner that knows other classes. Otherwise that is an
+	// error, as one class has nothing to be told apart from.
+	OneClass bool
 	// Progress, if not nil, hears of long work, such as decoding images into a cache: what is done, and how much of it.
 	Progress func(what string, done, total int)
+}
+
+// leastClasses is how many classes a person's own images must have, and the word for it.
+func (s Spec) leastClasses() (n int, word string) {
+	if s.OneClass {
+		return 1, "one class is"
+	}
+	return 2, "two classes are"
 }
 
 // progress tells of work of one kind; it does nothing if nobody listens.

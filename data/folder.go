@@ -59,8 +59,8 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(train) < 2 {
-		return nil, fmt.Errorf("%s: found %s with images, but at least two classes are needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), use)
+	if least, needed := spec.leastClasses(); len(train) < least {
+		return nil, fmt.Errorf("%s: found %s with images, but at least %s needed. %s", shown(spec.Dir), count.Of(len(train), "folder"), needed, use)
 	}
 	l := newListing("folder", spec)
 	for k, class := range train {
@@ -93,7 +93,7 @@ func (l *listing) addTest(folders []classFolder) error {
 	}
 	if len(unknown) > 0 {
 		return fmt.Errorf("%s: classes of the test half have no training images: %s. Add training images, or remove these folders",
-			shown(l.pictures.root), someOf(unknown))
+			shown(l.pictures.root), count.Some(unknown))
 	}
 	return nil
 }
@@ -151,10 +151,10 @@ func (f topFolder) halves(t *tree) (train, test []classFolder, err error) {
 	}
 	if len(rest) > 0 && half["test"] == "" && half["val"] == "" {
 		return nil, nil, fmt.Errorf("%s: %s has folders like a training half, but beside it are no test and no val, but %s. Add a folder test, or remove the folders beside %s",
-			shown(t.root), half["train"], someOf(rest), half["train"])
+			shown(t.root), half["train"], count.Some(rest), half["train"])
 	}
 	if len(rest) > 0 {
-		t.said = append(t.said, fmt.Sprintf("folders beside %s are not used: %s", half["train"], someOf(rest)))
+		t.said = append(t.said, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
 	if train, err = t.half(half["train"], f.info); err != nil {
 		return nil, nil, err
@@ -249,7 +249,7 @@ func (t *tree) classes(below string, folders []string, above ...os.FileInfo) ([]
 		list = append(list, classFolder{name, files})
 	}
 	if len(empty) > 0 {
-		t.said = append(t.said, "folders without images are no classes: "+someOf(empty))
+		t.said = append(t.said, "folders without images are no classes: "+count.Some(empty))
 	}
 	return list, nil
 }
@@ -334,12 +334,4 @@ func (t *tree) notes() []string {
 		t.said = append(t.said, fmt.Sprintf("%s outside the class folders left out", count.Of(t.outside, "image")))
 	}
 	return t.said
-}
-
-// someOf names the first five of a list, and how many more.
-func someOf(names []string) string {
-	if n := len(names) - 5; n > 0 {
-		return fmt.Sprintf("%s, and %d more", strings.Join(names[:5], ", "), n)
-	}
-	return strings.Join(names, ", ")
 }

@@ -163,6 +163,29 @@ func TestFolderNotes(t *testing.T) {
 	}
 }
 
+// TestOneClass: a person's own images may be of one class where the spec says so, in a folder and in a list.
+func TestOneClass(t *testing.T) {
+	root := photos(t, "cat/1.png", "cat/2.png", "cat/3.png")
+	list := filepath.Join(root, "list.csv")
+	if err := os.WriteFile(list, []byte("path,label\ncat/1.png,cat\ncat/2.png,cat\ncat/3.png,cat\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []Spec{{Name: "folder", Dir: root, Size: 8}, {Name: "csv", Dir: list, Size: 8}} {
+		if _, err := Open(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "at least two") {
+			t.Errorf("%s of one class: %v", spec.Name, err)
+		}
+		spec.OneClass = true
+		set, err := Open(t.Context(), spec)
+		if err != nil || set.Classes != 1 || set.Train.Len() != 2 || set.Test.Len() != 1 {
+			t.Errorf("%s of one class: %+v, %v", spec.Name, set, err)
+		}
+	}
+	_, err := Open(t.Context(), Spec{Name: "folder", Dir: photos(t), OneClass: true})
+	if err == nil || !strings.Contains(err.Error(), "found 0 folders with images, but at least one class is needed") {
+		t.Errorf("no class: %v", err)
+	}
+}
+
 // TestFolderFaults: each error says what is wrong and what to do.
 func TestFolderFaults(t *testing.T) {
 	for _, c := range []struct {

@@ -125,7 +125,7 @@ func DataSpec(c config.Config) data.Spec {
 	return data.Spec{
 		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
 		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
-		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip,
+		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, OneClass: c.Parent.Run != "",
 	}
 }
 
@@ -189,6 +189,9 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 	if p != nil {
 		if err := p.fits(x.jobs, set); err != nil {
 			return nil, unfit{fmt.Errorf("experiment: %w", err)}
+		}
+		if err := x.noteNew(c); err != nil {
+			return nil, unfit{err}
 		}
 	}
 	nameFolders(x.jobs)

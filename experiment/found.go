@@ -5,9 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
+	"ocl/checkpoint"
 	"ocl/experiment/result"
 )
 
@@ -55,8 +54,7 @@ func (x *Experiment) Found(j Job) (Found, error) {
 	f := Found{State: Begun}
 	files, _ := os.ReadDir(filepath.Join(folder, CheckpointDir)) // that are not there are none
 	for _, file := range files {
-		number, isStep := strings.CutPrefix(strings.TrimSuffix(file.Name(), ".ckpt"), "step-")
-		if step, err := strconv.Atoi(number); isStep && err == nil {
+		if step, is := checkpoint.StepOf(file.Name()); is {
 			f.Step = max(f.Step, step)
 		}
 	}

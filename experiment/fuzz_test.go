@@ -10,9 +10,11 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/fuzztest"
 	"ocl/learner/learnertest"
+	"ocl/tensor"
 )
 
 // FuzzCheckpoint loads checkpoints of a run with sections changed, at a few instants of it. A checkpoint is refused, or
@@ -110,10 +112,69 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
+// FuzzTrained restores the learner of a finished run from checkpoints with sections changed, without the data. A checkpoint
+// is refused, or its learner labels an image.
+func FuzzTrained(f *testing.F) {
+	var states []*checkpoint.Container
+	for _, classifier := range config.Classifiers() {
+		c := one("er")
+		c.Data.TrainPerClass, c.Data.TestPerClass = 1, 1
+		c.Stream.Tasks, c.Memory, c.Replay.Batch, c.Network.Hidden = 2, 10, 5, []int{4}
+		c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.5}, []float64{0.2, 0.2, 0.2}
+		c.Classifiers = []string{classifier}
+		out := f.TempDir()
+		if _, err := Run(f.Context(), c, Options{Out: out, KeepCheckpoint: true}); err != nil {
+			f.Fatal(err)
+		}
+		folder, err := runFolder(out)
+		if err != nil {
+			f.Fatal(err)
+		}
+		got, err := newest(folder)
+		if err != nil {
+			f.Fatal(err)
+		}
+		states = append(states, got.Container)
+	}
+	for i := range states {
+		f.Add([]byte{byte(i)})
+		f.Add([]byte{byte(i), byte(9 * i), 3, 8, 1, 4})
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		choices := fuzztest.Of(b)
+		state := learnertest.Changed(states[choices.Below(len(states))], choices)
+		folder := t.TempDir() // without a result
+		var trained *Trained
+		var err error
+		most := uint64(4000*state.Size() + 1<<20)
+		if n := fuzztest.Allocated(most, func() {
+			trained = &Trained{Folder: folder}
+			err = trained.decode(state.Decoder(), 1)
+			t.Cleanup(trained.Close)
+		}); n > most {
+			t.Fatalf("%d bytes were allocated for a checkpoint of %d", n, state.Size())
+		}
+		if err == nil {
+			err = trained.prepare(t.Context())
+		}
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+				t.Errorf("a message with a control character: %q", err)
+			}
+			return
+		}
+		label := []ocl.Label{-1}
+		info := trained.Info
+		if err := trained.Predict(label, tensor.New(1, info.Channels, info.Height, info.Width)); err != nil || label[0] < 0 || int(label[0]) >= info.Classes {
+			t.Fatalf("an image is labelled %d of %d classes: %v", label[0], info.Classes, err)
+		}
+	})
+}
+
 // FuzzShown changes what a checkpoint says of its images and classes. Whatever it says, no learner of impossible size is
 // made, and classes lie where their names do.
 func FuzzShown(f *testing.F) {
-	good := []byte(`{"shape":[3,8,8],"classes":3,"class_names":["a","b","c"],"task_classes":[[2,0],[1]]}`)
+	good := []byte(`{"shape":[3,8,8],"classes":3,"class_names":["a","b","c"],"tasks":2,"steps":9,"learned":[0,2]}`)
 	for _, changes := range [][]byte{{}, {0, 1, 2}, {3, 0, 9, 4}, {7, 7, 7}, {1, 200, 3, 90}} {
 		f.Add(changes)
 	}

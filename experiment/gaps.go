@@ -2,14 +2,10 @@ package experiment
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"ocl/data"
+	"ocl/internal/count"
 )
-
-// mostNamed is the largest number of classes that a note names.
-const mostNamed = 5
 
 // gaps says which classes lack test images, whose accuracy is in no mean, and which lack training images, whose test
 // images are always wrong. A person may expect neither. It tells classes whose files are there and cannot be read from
@@ -44,7 +40,7 @@ func gaps(set *data.Set) (notes []string) {
 			case n == 1:
 				notes = append(notes, fmt.Sprintf("%s has no %s%s", names[0], what, g.one))
 			case n > 1:
-				notes = append(notes, fmt.Sprintf("%d classes have no %s%s: %s", n, what, g.those, some(names)))
+				notes = append(notes, fmt.Sprintf("%d classes have no %s%s: %s", n, what, g.those, count.Some(names)))
 			}
 		}
 	}
@@ -75,12 +71,4 @@ func occurring(labels []int32, classes int) []bool {
 		found[k] = true
 	}
 	return found
-}
-
-// some are the first names of a list, and how many more there are.
-func some(names []string) string {
-	if n := len(names); n > mostNamed {
-		names = append(slices.Clone(names[:mostNamed-1]), fmt.Sprintf("%s and %d more", names[mostNamed-1], n-mostNamed))
-	}
-	return strings.Join(names, ", ")
 }

@@ -40,7 +40,7 @@ func TestUntestedClassesAreNoted(t *testing.T) {
 		{[]int32{3, 9}, false, []string{"2 classes have no test images, so their accuracy is unknown: class 3, class 9"}},
 		{[]int32{10, 11}, true, []string{`2 classes have no test images, so their accuracy is unknown: "A", "B"`}},
 		{[]int32{0, 1, 2, 3, 4, 5, 6}, false,
-			[]string{"7 classes have no test images, so their accuracy is unknown: class 0, class 1, class 2, class 3, class 4 and 2 more"}},
+			[]string{"7 classes have no test images, so their accuracy is unknown: class 0, class 1, class 2, class 3, class 4, and 2 more"}},
 	} {
 		set := glyphs(c.classes...)
 		if !c.named {

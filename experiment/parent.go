@@ -10,6 +10,7 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
 )
@@ -57,9 +58,11 @@ func openParent(c config.Parent) (*parent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parent.run: %w", err)
 	}
-	if err := idle(folder); err != nil {
+	lock, err := idle(folder)
+	if err != nil {
 		return nil, err
 	}
+	defer lock.unlock() // once its checkpoint and its result are read
 	p := &parent{}
 	if p.state, err = newest(folder); err != nil {
 		return nil, err
@@ -70,9 +73,7 @@ func openParent(c config.Parent) (*parent, error) {
 	for _, skipped := range p.state.Skipped {
 		p.notes = append(p.notes, fmt.Sprintf("%v. Learning on from the checkpoint before it, %s", skipped, filepath.Base(p.state.Path)))
 	}
-	if p.Checkpoint, err = fileDigest(p.state.Path); err != nil {
-		return nil, err
-	}
+	p.Checkpoint = digestOf(p.state.File)
 	if c.Checkpoint != "" && c.Checkpoint != p.Checkpoint {
 		return nil, fmt.Errorf("%s has the digest %s, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
 			p.state.Path, p.Checkpoint, quoted(c.Checkpoint))
@@ -83,17 +84,17 @@ func openParent(c config.Parent) (*parent, error) {
 	return p, nil
 }
 
-// idle refuses a run that is at work.
-func idle(folder string) error {
+// idle refuses a run that is at work. Until its lock is released the run cannot begin to work, and others may learn on from
+// it too.
+func idle(folder string) (*folderLock, error) {
 	if !exists(filepath.Join(folder, LockFile)) {
-		return nil // locking would make the file
+		return nil, nil // locking would make the file
 	}
-	lock, err := lockFolder(folder, LockFile, alone)
+	lock, err := lockFolder(folder, LockFile, together)
 	if errors.Is(err, ErrBusy) {
-		return fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, ErrBusy)
+		return nil, fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, ErrBusy)
 	}
-	lock.unlock() // a folder that may not be written is nobody's
-	return nil
+	return lock, nil // none on a folder that may not be written, which is nobody's
 }
 
 // read takes from the checkpoint what the run and its learner are.
@@ -144,6 +145,41 @@ func (p *parent) fits(jobs []Job, set *data.Set) error {
 	return nil
 }
 
+// noteNew says how many new classes the stream has, and in how many tasks, because a person who adds some classes may not
+// expect several tasks. asked is the config before the data chose what it leaves open.
+func (x *Experiment) noteNew(asked config.Config) error {
+	st, err := x.newStream(x.jobs[0].Config)
+	if err != nil {
+		return err
+	}
+	classes, tasks := map[ocl.Label]bool{}, 0
+	for _, t := range st.Info().Tasks {
+		before := len(classes)
+		for _, k := range t.Classes {
+			if int(k) >= x.parent.Classes {
+				classes[k] = true
+			}
+		}
+		if len(classes) > before {
+			tasks++
+		}
+	}
+	if len(classes) == 0 {
+		return nil
+	}
+	note := count.Of(len(classes), "new class")
+	s := x.config.Stream
+	chosen := asked.Stream.Tasks == 0 && len(asked.Stream.TaskClasses) == 0 && s.Kind == config.KindClasses && s.ClassOrder.Name != config.OrderOfficial
+	if !infoOf(x.jobs[0].Method).Offline { // which is shown all tasks at once
+		note += " in " + count.Of(tasks, "task")
+		if chosen && tasks > 1 && x.config.Protocol == config.ProtocolStandard {
+			note += "; --tasks 1 learns them together"
+		}
+	}
+	x.notes = append(x.notes, note)
+	return nil
+}
+
 // inherit gives the learner of a new run the state of its parent's.
 func (r *run) inherit() error {
 	p := r.x.parent
@@ -165,6 +201,14 @@ func (x *Experiment) before() shown {
 		return shown{}
 	}
 	return x.parent.known
+}
+
+// seenBefore estimates how many samples the memory was offered before this run.
+func (x *Experiment) seenBefore() int {
+	if x.parent == nil {
+		return 0
+	}
+	return x.parent.Steps * x.parent.config.Stream.Batch
 }
 
 // told is a task as its learner is told of it, whose tasks are counted from the first of all parents.

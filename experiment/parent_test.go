@@ -188,7 +188,9 @@ func TestLearnOnNewClasses(t *testing.T) {
 			c := learnOn(t, out("parent").Out, pictures(t, 20, "b", "c", "x", "y"))
 			c.Stream.ClassOrder.Name = config.OrderGiven
 			x := mustOpen(t, c, Options{})
-			if size := x.Config().Data.Size; size != 8 || !slices.Contains(x.Notes(), "1 of the 4 classes of folder are the parent's, by their names") {
+			if size := x.Config().Data.Size; size != 8 || !slices.Contains(x.Notes(), "1 of the 4 classes of folder are the parent's, by their names") ||
+				info.Offline != slices.Contains(x.Notes(), "3 new classes") ||
+				info.Offline == slices.Contains(x.Notes(), "3 new classes in 2 tasks; --tasks 1 learns them together") {
 				t.Errorf("images of %d pixels, notes %q", size, x.Notes())
 			}
 			child := mustRun(t, c, out("child"))[0]
@@ -385,5 +387,88 @@ func TestParentRefuses(t *testing.T) {
 	fails(err, "the run is still at work. Learn on when it has ended")
 	if !errors.Is(err, ErrBusy) {
 		t.Error("a run at work is no ErrBusy")
+	}
+}
+
+// TestLearnOnOneClass: every method learns one new class on top of those that it knows, in a stream of one task.
+func TestLearnOnOneClass(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	for _, info := range method.Catalogue() {
+		t.Run(info.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			out := func(name string) Options { return Options{Out: filepath.Join(dir, name), KeepCheckpoint: true} }
+			mustRun(t, ofPictures(t, info.Name, "a", "b"), out("parent"))
+			one := learnOn(t, out("parent").Out, pictures(t, 20, "c"))
+			child := mustRun(t, one, out("child"))[0]
+			if tasks := child.Stream.Tasks; len(tasks) != 1 || !slices.Equal(tasks[0].Classes, []int{2}) || child.Stream.Classes != 3 || child.Accuracy[0][0] == nil {
+				t.Errorf("tasks %+v of %d classes, accuracy %v", tasks, child.Stream.Classes, child.Accuracy)
+			}
+			if info.UsesMemory && child.Memory.ClassCounts[0][2] == 0 {
+				t.Errorf("no image of the new class is stored: %v", child.Memory.ClassCounts)
+			}
+			trained, err := OpenTrained(t.Context(), out("child").Out, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trained.Close()
+			if !slices.Equal(trained.Learned, []ocl.Label{0, 1, 2}) {
+				t.Errorf("the classes %v are learned", trained.Learned)
+			}
+		})
+	}
+	c := one("er")
+	c.Data = pictures(t, 20, "c")
+	if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "found 1 folder with images, but at least two classes are needed") {
+		t.Errorf("one class without a parent: %v", err)
+	}
+}
+
+// TestNewClassesAreTold: a person learns in how many tasks new classes come, and how to learn them together unless somebody
+// chose the tasks.
+func TestNewClassesAreTold(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	out := Options{Out: filepath.Join(t.TempDir(), "parent"), KeepCheckpoint: true}
+	mustRun(t, ofPictures(t, "er", "a", "b"), out)
+	four := pictures(t, 20, "c", "d", "e", "f")
+	for want, change := range map[string]func(*config.Config){
+		"4 new classes in 2 tasks; --tasks 1 learns them together": func(c *config.Config) {},
+		"4 new classes in 4 tasks":                                 func(c *config.Config) { c.Stream.Tasks = 4 },
+		"4 new classes in 3 tasks":                                 func(c *config.Config) { c.Stream.TaskClasses = []int{1, 1, 2} },
+		"4 new classes in 1 task":                                  func(c *config.Config) { c.Stream.Tasks = 1 },
+		"2 new classes in 1 task": func(c *config.Config) {
+			c.Data = pictures(t, 20, "a", "b", "c", "d")
+			c.Stream.ClassOrder.Name = config.OrderGiven
+		},
+		"": func(c *config.Config) { c.Data = pictures(t, 20, "a", "b") },
+	} {
+		c := learnOn(t, out.Out, four)
+		change(&c)
+		x := mustOpen(t, c, Options{})
+		told := slices.DeleteFunc(x.Notes(), func(note string) bool { return !strings.Contains(note, "new class") })
+		if got := strings.Join(told, "\n"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLearnOnPlan: the plan of a run with a parent counts the steps and tests of the new stream alone, and the work of
+// preparing on a memory that is full from the beginning.
+func TestLearnOnPlan(t *testing.T) {
+	t.Setenv("OCL_CACHE", t.TempDir())
+	for _, name := range []string{"er", "gdumb"} {
+		out := Options{Out: filepath.Join(t.TempDir(), "parent"), KeepCheckpoint: true}
+		mustRun(t, ofPictures(t, name, "a", "b"), out) // 32 images, of which 12 are stored
+		x := mustOpen(t, learnOn(t, out.Out, pictures(t, 7, "c")), Options{})
+		p, err := x.Plan(x.Jobs()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Steps != 2 || p.TestSamples != 1 || p.StepsDone != 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+		prepared := infoOf(name).Prepared(12, setup(x.Jobs()[0].Config))
+		if want := 3 * p.FLOPsPerImage * int64(prepared); p.PrepareFLOPs[0] != want || (want > 0) != (name == "gdumb") {
+			t.Errorf("%s: %d operations to prepare, want %d", name, p.PrepareFLOPs[0], want)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 	of := st.Info()
 	n := len(of.Tasks)
 	p.PrepareFLOPs, p.BetweenFLOPs = make([]int64, n), make([]int64, n)
-	seen, tested := 0, 0 // samples of the tasks so far
+	seen, tested := x.seenBefore(), 0 // samples of the tasks so far
 	for t, task := range of.Tasks {
 		p.Tasks, p.TaskNames = append(p.Tasks, st.Original(t)+1), append(p.TaskNames, st.TaskName(st.Original(t)))
 		from := p.Steps

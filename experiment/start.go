@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -74,6 +75,9 @@ func readWeights(path string, net *nn.Network) (s *weights.Start, digest string,
 	defer f.Close()
 	r, err := safetensors.NewReader(f, info.Size())
 	if err != nil {
+		if other := otherFormat(f); other != "" {
+			err = errors.New(other)
+		}
 		return nil, "", err
 	}
 	if s, err = weights.Match(net, r); err != nil {
@@ -84,6 +88,24 @@ func readWeights(path string, net *nn.Network) (s *weights.Start, digest string,
 		return nil, "", err
 	}
 	return s, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// otherFormat says what a file of weights is that is no safetensors file, and what to give instead; "" is not known.
+func otherFormat(f io.ReaderAt) string {
+	head := make([]byte, 256)
+	n, _ := f.ReadAt(head, 0) // a short file has zeros behind
+	const instead = "Give a safetensors file, such as `ocl export RUN --to safetensors` writes"
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && bytes.Contains(head[:n], []byte(".npy")):
+		return "this is an archive of NumPy (.npz). " + instead + ", or save the arrays with save_file of safetensors.numpy"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && bytes.Contains(head[:n], []byte("data.pkl")):
+		return "this is a file of torch.save. Save the state_dict with save_file of safetensors.torch, and give that file"
+	case bytes.HasPrefix(head, []byte("OCLCKPT\n")):
+		return "this is a checkpoint of a run. " + instead
+	case n > 2 && head[0] == 0x08 && head[1] < 0x20 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x3a): // ir_version, then a name or the graph
+		return "this looks like an ONNX model, whose weights ocl does not read. " + instead
+	}
+	return ""
 }
 
 // withoutPath is the cause of an error of a file, for a message that has the path already.

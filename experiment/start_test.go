@@ -74,7 +74,8 @@ func TestRunStartsWithWeights(t *testing.T) {
 		t.Error("the run did not start with the weights of the file")
 	}
 	res := mustRun(t, c, Options{})[0]
-	digest, err := fileDigest(path)
+	text, err := os.ReadFile(path)
+	digest := digestOf(text)
 	if err != nil || res.Config.Network.InitDigest != digest || Key(res) != res.Key {
 		t.Errorf("the result has the digest %s and the key %s, want %s and %s (%v)", res.Config.Network.InitDigest, res.Key, digest, Key(res), err)
 	}
@@ -186,13 +187,24 @@ func TestUnusableWeights(t *testing.T) {
 	other := one("er")
 	other.Network.Hidden = []int{17}
 	firstWeights(t, filepath.Join(dir, "other"), other)
-	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("not weights"), 0o644); err != nil {
-		t.Fatal(err)
+	for name, begin := range map[string]string{
+		"text": "not weights", "short": "\x08", "onnx": "\x08\x08\x12\x03ocl", "numpy": "PK\x03\x04\x14\x00\x08hidden.0.weight.npy\x93NUMPY",
+		"torch": "PK\x03\x04\x00\x00model/data.pkl", "zip": "PK\x03\x04\x00\x00notes.txt", "ckpt": "OCLCKPT\n\x01\x00\x00\x00",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(begin), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, want := range map[string]string{
 		"absent": "absent: no such file or directory. Give the path of a safetensors file",
 		"":       ": this is not a file. Give the path of a safetensors file",
 		"text":   "text: not a valid safetensors file: the file says that its header has",
+		"short":  "short: not a valid safetensors file",
+		"onnx":   "onnx: this looks like an ONNX model, whose weights ocl does not read. Give a safetensors file, such as `ocl export RUN --to safetensors` writes",
+		"numpy":  "numpy: this is an archive of NumPy (.npz). Give a safetensors file",
+		"torch":  "torch: this is a file of torch.save. Save the state_dict with save_file of safetensors.torch",
+		"zip":    "zip: not a valid safetensors file",
+		"ckpt":   "ckpt: this is a checkpoint of a run. Give a safetensors file",
 		"other": "other: 3 tensors do not fit the network (of another shape: hidden.0.weight is [17 192] instead of [16 192], " +
 			"hidden.0.bias is [17] instead of [16], linear.weight is [100 17] instead of [100 16]). Rename",
 	} {

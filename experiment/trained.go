@@ -75,6 +75,9 @@ func readSaved(folder string, d *checkpoint.Decoder) (s saved, err error) {
 	if s.known, err = readShown(folder, d); err != nil {
 		return s, err
 	}
+	if err := checkSize(s.made.config, s.known, d.Len("learner/net/params")); err != nil {
+		return s, err
+	}
 	return s, s.fill(folder)
 }
 
@@ -227,17 +230,13 @@ func restore(folder string, workers int) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trained{Folder: folder, Checkpoint: got.Path}
+	t := &Trained{Folder: folder, Checkpoint: got.Path, Digest: digestOf(got.File)}
 	for _, skipped := range got.Skipped {
 		t.Notes = append(t.Notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
 	}
 	if err := t.decode(got.Decoder(), workers); err != nil {
 		t.Close()
 		return nil, fmt.Errorf("%s: %w", got.Path, err)
-	}
-	if t.Digest, err = fileDigest(got.Path); err != nil {
-		t.Close()
-		return nil, err
 	}
 	return t, nil
 }
@@ -259,9 +258,6 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 		t.Learned = append(t.Learned, ocl.Label(k))
 	}
 	s := made.config.Stream
-	if err := checkSize(made.config, images, d.Len("learner/net/params")); err != nil {
-		return err
-	}
 	t.Info = ocl.StreamInfo{Name: made.config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
 		Classes: images.Classes, Pixels: stream.PixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
 	c := made.config
@@ -282,8 +278,13 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 	return t.Learner.LoadState(d.Sub("learner"))
 }
 
-// checkSize refuses images that do not fit the config of a checkpoint, before a network for them claims memory. params is
-// the length in bytes of the network's section, negative where there is none: GDumb has a network only while it is asked.
+// mostUnsaved is the largest number of parameters of a network of which the checkpoint has none, that of GDumb: 60 times
+// the survey's network.
+const mostUnsaved = 1 << 26
+
+// checkSize refuses images that do not fit the config of a checkpoint, and sizes of networks that do not fit the file,
+// before a network claims memory. params is the length in bytes of the network's section, negative where there is none:
+// GDumb trains a network anew when it is asked.
 func checkSize(c config.Config, images shown, params int) error {
 	channels := images.Shape[0]
 	if n := len(c.Stream.Mean); n != 0 && n != channels {
@@ -294,15 +295,30 @@ func checkSize(c config.Config, images shown, params int) error {
 		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
 			shownSection, images.Shape, images.Classes)
 	}
-	least := images.Classes // parameters of the head alone: each class has a bias and at least one weight
-	if c.Network.Name == networkMLP {
-		least = values*c.Network.Hidden[0] + images.Classes*c.Network.Hidden[len(c.Network.Hidden)-1]
-	}
-	if params >= 0 && params/4 < least {
-		return fmt.Errorf("checkpoint: the network has %d parameters, but images of %v and %d classes need %d or more. Another program made the file",
+	least := leastParameters(c.Network, values, images.Classes)
+	switch {
+	case params < 0 && least > mostUnsaved:
+		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
+			least, mostUnsaved)
+	case params >= 0 && params/4 < least:
+		return fmt.Errorf("checkpoint: the network has %d parameters, but this config with images of %v and %d classes needs %d or more. Another program made the file",
 			params/4, images.Shape, images.Classes, least)
 	}
 	return nil
+}
+
+// leastParameters is a number of parameters that a network for images of so many values and for so many classes has at
+// least: its weights without its biases and without those for the channels of the image. It allocates nothing.
+func leastParameters(n config.Network, values, classes int) int {
+	if n.Name != networkMLP {
+		return 2724*n.Width*n.Width + 8*n.Width*classes // 36+128+512+2048 for the blocks of the four stages, and the head
+	}
+	least, inputs := 0, values
+	for _, units := range n.Hidden {
+		least += inputs * units
+		inputs = units
+	}
+	return least + inputs*classes
 }
 
 // engine is the one of the run, or this machine's where it cannot have that.
@@ -395,11 +411,8 @@ func newest(folder string) (got checkpoint.Loaded, err error) {
 	return got, err
 }
 
-func fileDigest(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+// digestOf is the digest of a file that was read. The file itself may be another one by now.
+func digestOf(file []byte) string {
+	sum := sha256.Sum256(file)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

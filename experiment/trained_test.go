@@ -161,3 +161,47 @@ func TestTrainedRefusesImpossibleImages(t *testing.T) {
 		}
 	}
 }
+
+// A file claims no more memory for its network than it holds, or than a network of an ordinary size needs.
+func TestTrainedRefusesImpossibleNetworks(t *testing.T) {
+	t.Parallel()
+	wide, images := one("gdumb"), shown{Shape: [3]int{3, 8, 8}, Classes: 100}
+	wide.Network.Hidden = []int{1_000_000, 1_000_000}
+	broad := one("gdumb")
+	broad.Network = config.Network{Name: "resnet18", Width: 4096, Hidden: []int{16}}
+	few := one("er")
+	few.Stream.Mean, few.Stream.Std = []float64{0.5}, []float64{0.5}
+	for name, k := range map[string]struct {
+		c      config.Config
+		params int // bytes
+		want   string
+	}{
+		"no parameters, a wide perceptron": {wide, -1, "parameters or more, and the file has none of them. Use a run with a network of at most 67108864"},
+		"no parameters, a wide ResNet":     {broad, -1, "parameters or more, and the file has none of them"},
+		"few parameters, a wide ResNet":    {broad, 4 << 20, "Another program made the file"},
+		"a mean for grey images":           {few, 4 << 20, "stream.mean has 1 values for images of 3 channels"},
+		"what there is":                    {one("gdumb"), -1, ""},
+	} {
+		err := checkSize(k.c, images, k.params)
+		if (err == nil) != (k.want == "") || err != nil && !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%s: got %v, want %q", name, err, k.want)
+		}
+	}
+}
+
+// The number of parameters that a file must hold is that of the network, but for biases and the channels of the image.
+func TestLeastParameters(t *testing.T) {
+	t.Parallel()
+	for _, n := range []config.Network{{Name: "resnet18", Width: 20}, {Name: "resnet18", Width: 1}, {Name: networkMLP, Hidden: []int{30, 7}}, {Name: networkMLP, Hidden: []int{5}}} {
+		c := tiny()
+		c.Network = n
+		net, err := newNetwork(ocl.StreamInfo{Channels: 3, Height: 32, Width: 32, Classes: 10}, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, all := leastParameters(n, 3*32*32, 10), len(net.Params())
+		if least > all || least < all*8/10 {
+			t.Errorf("%+v: %d parameters, of which %d are counted", n, all, least)
+		}
+	}
+}

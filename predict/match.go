@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ocl/data"
 	"ocl/internal/count"
@@ -44,7 +43,7 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 		}
 		if len(unknown) > 0 {
 			return nil, nil, unfit{fmt.Errorf("predict: the learner does not know %s of %s: %s. Use data with the same classes",
-				count.Of(len(unknown), "class"), set.Name, some(unknown))}
+				count.Of(len(unknown), "class"), set.Name, count.Some(unknown))}
 		}
 	}
 	var absent []string
@@ -54,7 +53,7 @@ func (i Info) match(set *data.Set) (to []int, notes []string, err error) {
 		}
 	}
 	if len(absent) > 0 {
-		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name, count.Of(len(absent), "class"), some(absent)))
+		notes = append(notes, fmt.Sprintf("%s has no images of %s that the learner knows: %s", set.Name, count.Of(len(absent), "class"), count.Some(absent)))
 	}
 	return to, notes, nil
 }
@@ -85,13 +84,4 @@ func (i Info) className(k int) string {
 		return fmt.Sprint(k)
 	}
 	return fmt.Sprintf("%.40q", i.ClassNames[k])
-}
-
-// some lists the first five of many.
-func some(words []string) string {
-	const most = 5
-	if more := len(words) - most; more > 0 {
-		return fmt.Sprintf("%s, and %d more", strings.Join(words[:most], ", "), more)
-	}
-	return strings.Join(words, ", ")
 }

@@ -178,12 +178,15 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
 	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
-	steps, begun, last := 0, time.Time{}, time.Time{}
+	steps, first, begun, last := 0, time.Time{}, time.Time{}, time.Time{}
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
 	opts.Events = func(experiment.Job) experiment.Events {
 		return experiment.Events{Begin: func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p }, StepEnd: func(int, ocl.StepStats) {
 			steps++
 			last = time.Now()
+			if steps == 1 {
+				first = last
+			}
 			if steps == trialSkipped {
 				begun = last
 			}
@@ -203,8 +206,11 @@ func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg conf
 	if err := stopped(ctx); err != nil { // and not by the clock of the trial
 		return 0, plan, err
 	}
-	if steps <= trialSkipped {
-		return last.Sub(began) / time.Duration(max(steps, 1)), plan, nil
+	switch {
+	case steps <= 1:
+		return last.Sub(began), plan, nil
+	case steps <= trialSkipped: // of a short stream, such as one that adds a class: what comes before the first step is no step
+		return last.Sub(first) / time.Duration(steps-1), plan, nil
 	}
 	return last.Sub(begun) / time.Duration(steps-trialSkipped), plan, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,6 +32,9 @@ func newLearn() *cobra.Command {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.config.checkKept(cmd); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("data") {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
@@ -44,6 +48,13 @@ func newLearn() *cobra.Command {
 	}
 	f.config = &configFlags{flags: cmd.Flags()}
 	f.config.addKeys(cmd, func(k config.Key) bool { return k.Anew })
+	// The other keys have hidden flags, so that all of them that are given can be named in one message.
+	for _, k := range config.Keys() {
+		if k.Flag != "" && !k.Anew {
+			addKey(cmd, k)
+			cmd.Flags().Lookup(k.Flag).Hidden = true
+		}
+	}
 	for _, name := range []string{"batch", "classifiers", "lr", "weight-decay", "kernel", "convolution"} {
 		flag := cmd.Flags().Lookup(name)
 		usage, _, _ := strings.Cut(flag.Usage, " (default")
@@ -54,7 +65,34 @@ func newLearn() *cobra.Command {
 	return cmd
 }
 
-// isKept says whether an unknown flag of a command is a setting that its run keeps from the parent.
-func isKept(cmd *cobra.Command, flag string) bool {
-	return cmd.Name() == learnName && slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Flag == flag })
+// checkKept refuses flags and keys of settings that a run keeps from its parent. It names them all, before their values are
+// checked: advice about a value would be of no use.
+func (c *configFlags) checkKept(cmd *cobra.Command) error {
+	kept, given := map[string]bool{}, []string{}
+	for _, k := range config.Keys() {
+		kept[k.Name] = !k.Anew
+		if k.Flag != "" && !k.Anew && cmd.Flags().Changed(k.Flag) {
+			given = append(given, "--"+k.Flag)
+		}
+	}
+	for _, pair := range c.set {
+		key, _, _ := strings.Cut(pair, "=")
+		if key = strings.TrimSpace(key); kept[key] || slices.Contains(experiment.Schema().Names(), key) && strings.HasPrefix(key, "method.") {
+			given = append(given, "--set "+key)
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	return usage(keptError(cmd, given))
+}
+
+// keptError names the flags, one or more, of settings that are kept.
+func keptError(cmd *cobra.Command, given []string) error {
+	last := len(given) - 1
+	if last == 0 {
+		return fmt.Errorf("%s: %s is not possible, because the learner keeps this setting of RUN. Remove it, or start anew with `ocl run`", pathOf(cmd), given[0])
+	}
+	return fmt.Errorf("%s: %s and %s are not possible, because the learner keeps these settings of RUN. Remove them, or start anew with `ocl run`",
+		pathOf(cmd), strings.Join(given[:last], ", "), given[last])
 }

@@ -126,6 +126,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &invalid):
 		return usage(fmt.Errorf("--%s cannot be %q. Use %s", invalid.GetFlag().Name, invalid.GetValue(), valueWords(invalid.GetFlag())))
+	case errors.As(err, &missing) && cmd.Name() == learnName && missing.GetFlag().Hidden:
+		return usage(keptError(cmd, []string{"--" + missing.GetFlag().Name}))
 	case errors.As(err, &missing):
 		return usage(fmt.Errorf("--%s has no value. Use %s", missing.GetFlag().Name, valueWords(missing.GetFlag())))
 	case !errors.As(err, &unknown):
@@ -146,10 +148,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if word == "version" {
 		return usage(errors.New("--version is not a flag. Use `ocl version`"))
 	}
-	if isKept(cmd, word) {
-		return usage(fmt.Errorf("%s: --%s is not possible, because the learner keeps this setting of RUN. Remove it, or start anew with `ocl run`", pathOf(cmd), word))
-	}
-	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil {
+	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil && cmd.Name() != learnName { // which keeps what is there instead
 		return usage(fmt.Errorf("--%s is no longer a flag. %s", word, instead))
 	}
 	return usage(fmt.Errorf("unknown flag --%s. %s", word, flags.Hint("--"+word)))

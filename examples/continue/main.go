@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"ocl/config"
 	"ocl/experiment"
@@ -15,6 +16,10 @@ import (
 )
 
 func main() {
+	log.SetFlags(0)
+	if len(os.Args) > 1 {
+		log.Fatal("this example takes no arguments: it makes both of its runs. Write `go run ./examples/continue`; `ocl learn RUN` continues a run of yours")
+	}
 	ctx := context.Background()
 	c := config.Default() // the built-in glyphs, 100 classes in 10 tasks
 	c.Methods = []string{"er"}

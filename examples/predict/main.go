@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ocl/predict"
 )
@@ -19,16 +20,15 @@ func main() {
 	if len(os.Args) != 3 {
 		log.Fatal("a run and a folder of JPEG files are needed. Write `go run ./examples/predict RUN DIR`")
 	}
+	files, err := images(os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
 	p, err := predict.Open(context.Background(), os.Args[1], predict.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer p.Close()
-	files, err := filepath.Glob(filepath.Join(os.Args[2], "*.jpg"))
-	if err != nil {
-		log.Print(err)
-		return
-	}
 	best := make([]predict.Guess, min(3, p.Info().Guesses)) // the three best guesses
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -44,4 +44,21 @@ func main() {
 			fmt.Printf("  or %s (%.3f)\n", g.Name, g.Value)
 		}
 	}
+}
+
+// images are the JPEG files of a folder.
+func images(folder string) (files []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("%w. Give a folder of JPEG files", err)
+	}
+	for _, e := range entries {
+		if ext := strings.ToLower(filepath.Ext(e.Name())); ext == ".jpg" || ext == ".jpeg" {
+			files = append(files, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no JPEG file here. Give a folder of them; `ocl predict` also reads other formats and folders within", folder)
+	}
+	return files, nil
 }

@@ -10,7 +10,7 @@ import sys
 
 import torch
 import torch.nn.functional as F
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import nn
 
 
@@ -82,9 +82,15 @@ class Predictor:
     """A network of ocl with what its file says about images and classes."""
 
     def __init__(self, path):
-        with safe_open(path, "pt") as f:
-            self.about = dict(f.metadata())
-            tensors = {name: f.get_tensor(name) for name in f.keys()}
+        want = "Give a file that `ocl export RUN --to safetensors` wrote"
+        try:
+            with safe_open(path, "pt") as f:
+                self.about = dict(f.metadata() or {})
+                tensors = {name: f.get_tensor(name) for name in f.keys()}
+        except (OSError, SafetensorError) as error:
+            raise ValueError(f"{path}: this cannot be read as a safetensors file ({error}). {want}") from error
+        if "architecture" not in self.about:
+            raise ValueError(f"{path}: the file does not say which network it holds. {want}")
         shape, classes = json.loads(self.about["shape"]), int(self.about["classes"])
         if self.about["architecture"] == "mlp":
             self.net = MLP(shape, classes, json.loads(self.about["hidden"]))
@@ -116,11 +122,21 @@ def main(path, *images):
     import numpy
     from PIL import Image
 
-    p = Predictor(path)
-    mode = "L" if json.loads(p.about["shape"])[0] == 1 else "RGB"
+    try:
+        p = Predictor(path)
+    except ValueError as error:
+        sys.exit(str(error))
+    channels, height, width = json.loads(p.about["shape"])
     for name in images:
-        pixels = torch.from_numpy(numpy.array(Image.open(name).convert(mode)))
-        pixels = pixels[None] if mode == "L" else pixels.permute(2, 0, 1)
+        try:
+            image = Image.open(name).convert("L" if channels == 1 else "RGB")
+        except (OSError, Image.DecompressionBombError) as error:
+            sys.exit(f"{name}: this cannot be read as an image ({error}). Give an image file, such as a PNG")
+        if image.size != (width, height):
+            sys.exit(f"{name}: the image has {image.width}x{image.height} pixels, but the network learned {width}x{height}. "
+                     "Resize it first, or use `ocl predict`, which resizes as the run did")
+        pixels = torch.from_numpy(numpy.array(image))
+        pixels = pixels[None] if channels == 1 else pixels.permute(2, 0, 1)
         print(name, p.names[p.predict(p.normalise(pixels[None]))])
 
 

@@ -1,5 +1,5 @@
 // Package count writes numbers of things as people read them, for messages, notes and pages. It knows no other words than
-// the noun that it is given.
+// the nouns and names that it is given.
 package count
 
 import (
@@ -38,6 +38,15 @@ func Range[N whole](low, high N) string {
 		return fmt.Sprint(low)
 	}
 	return fmt.Sprintf("%d to %d", low, high)
+}
+
+// Some lists the first five of many names, and says how many more there are.
+func Some(names []string) string {
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s, and %s more", strings.Join(names[:most], ", "), Number(more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // many is the regular plural of a noun.
