@@ -25,7 +25,7 @@ func (s *Set) reduce(spec Spec) {
 			continue
 		}
 		*half.split = half.split.take(at)
-		s.Notes = append(s.Notes, fmt.Sprintf("a part: %d of %s of the %s half, at most %d of each class", len(at), count.Of(before, "image"), half.name, half.perClass))
+		s.Notes = append(s.Notes, fmt.Sprintf("a part: %s of %s of the %s half, at most %d of each class", count.Number(len(at)), count.Of(before, "image"), half.name, half.perClass))
 	}
 }
 

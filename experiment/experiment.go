@@ -163,6 +163,9 @@ func check(c config.Config, o Options) (config.Config, *parent, error) {
 func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, error) {
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes)}
 	settleStream(set, &x.config)
+	if p != nil {
+		fewClasses(set, c.Stream, &x.config.Stream)
+	}
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
@@ -190,7 +193,7 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 		if err := p.fits(x.jobs, set); err != nil {
 			return nil, unfit{fmt.Errorf("experiment: %w", err)}
 		}
-		if err := x.noteNew(c); err != nil {
+		if err := errors.Join(x.noteNew(c), x.noteOld()); err != nil {
 			return nil, unfit{err}
 		}
 	}

@@ -56,7 +56,7 @@ func openParent(c config.Parent) (*parent, error) {
 	}
 	folder, err := runFolder(c.Run)
 	if err != nil {
-		return nil, fmt.Errorf("parent.run: %w", err)
+		return nil, fmt.Errorf("the run to learn on from (parent.run): %w", err)
 	}
 	lock, err := idle(folder)
 	if err != nil {
@@ -130,6 +130,15 @@ func (p *parent) settle(c config.Config) config.Config {
 	return c
 }
 
+// fewClasses makes one task of two or three classes that are learned on, if nobody says how many tasks. A stream of its own
+// has at least two tasks; here the parent has learned the first ones, and a task of one class teaches only that class.
+func fewClasses(set *data.Set, asked config.Stream, s *config.Stream) {
+	open := asked.Tasks == 0 && len(asked.TaskClasses) == 0 && set.DefaultTasks == 0
+	if open && set.Classes < 4 && s.Kind == config.KindClasses && s.ClassOrder.Name != config.OrderOfficial {
+		s.Tasks, s.TaskClasses = 1, nil
+	}
+}
+
 // fits refuses a run that would not continue the learner of its parent, but another one.
 func (p *parent) fits(jobs []Job, set *data.Set) error {
 	if len(jobs) != 1 {
@@ -177,6 +186,29 @@ func (x *Experiment) noteNew(asked config.Config) error {
 		}
 	}
 	x.notes = append(x.notes, note)
+	return nil
+}
+
+// noteOld says that the run does not measure what the parent's other classes lose, because its accuracy says nothing of them.
+func (x *Experiment) noteOld() error {
+	st, err := x.newStream(x.jobs[0].Config)
+	if err != nil {
+		return err
+	}
+	old := map[int]bool{}
+	for _, k := range x.parent.known.Learned {
+		old[k] = true
+	}
+	for _, t := range st.Info().Tasks {
+		for _, k := range t.Classes {
+			delete(old, int(k))
+		}
+	}
+	if len(old) > 0 {
+		x.notes = append(x.notes, fmt.Sprintf("%s of the parent %s not in this stream, and its accuracy says nothing of them. "+
+			"Afterwards, measure what is forgotten with `ocl eval RUN --data %s`", count.Of(len(old), "class"),
+			map[bool]string{true: "is", false: "are"}[len(old) == 1], x.parent.config.Data.Name))
+	}
 	return nil
 }
 

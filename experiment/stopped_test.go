@@ -92,7 +92,7 @@ func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 	}
 }
 
-// A learner of a run that was stopped within a task can be used, with a note; between two tasks there is nothing to note.
+// A learner of a run that has not ended can be used, with a note of what it has learned so far.
 func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	t.Parallel()
 	folder := stoppedRun(t, one("er"), 15)
@@ -115,6 +115,19 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	defer whole.Close()
 	if len(whole.Notes) > 0 {
 		t.Errorf("notes of a whole run: %q", whole.Notes)
+	}
+
+	// Killed at the end of the last task, or still at work: there is no result yet.
+	if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := OpenTrained(t.Context(), folder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer begun.Close()
+	if len(begun.Notes) != 1 || !strings.HasPrefix(begun.Notes[0], "the run has not ended, and its learner has learned 5 tasks so far. ") {
+		t.Errorf("notes of a run without a result: %q", begun.Notes)
 	}
 }
 

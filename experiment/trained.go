@@ -16,6 +16,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
 	"ocl/stream"
@@ -253,6 +254,9 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 	if read.at.within() {
 		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
 			"Continue it with `ocl run --resume %s`", read.at.task+1, t.Folder))
+	} else if res, err := result.Read(filepath.Join(t.Folder, ResultFile)); err != nil || res.Outcome.State == result.Interrupted {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
+			"continue it with `ocl run --resume %s`", count.Of(t.Tasks, "task"), t.Folder))
 	}
 	for _, k := range images.Learned {
 		t.Learned = append(t.Learned, ocl.Label(k))

@@ -7,6 +7,7 @@ import (
 
 	"ocl"
 	"ocl/data"
+	"ocl/internal/count"
 )
 
 // union are the classes that a learner knows and those of new data, together.
@@ -58,7 +59,7 @@ func unite(known shown, set *data.Set) (u union, err error) {
 	}
 	u.classes = len(u.names)
 	if n := u.classes - known.Classes; n < set.Classes {
-		u.note = fmt.Sprintf("%d of the %d classes of %s are the parent's, by their names", set.Classes-n, set.Classes, set.Name)
+		u.note = fmt.Sprintf("%d of %s of %s known to the parent by name", set.Classes-n, count.Of(set.Classes, "class"), set.Name)
 	}
 	return u, nil
 }

@@ -30,6 +30,9 @@ var sections = []section{
 	{"anytime", "Anytime", "Accuracy during training", figures((*setting).anytimeFigure), nil},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
 		if s.tasks() < 2 {
+			if s.first.Parent != nil {
+				return []block{{Note: upper(s.Name) + ": there is only one task. What it makes the learner forget of the classes of its parent is not measured here; `ocl eval` measures it."}}
+			}
 			return []block{{Note: upper(s.Name) + ": there is only one task, so nothing can be forgotten."}}
 		}
 		return []block{{Figure: s.forgettingFigure()}}

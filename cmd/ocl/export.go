@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,13 +41,16 @@ func newExport() *cobra.Command {
   ocl export runs/study --to csv`,
 		Long: "RUN is the folder of a run or of an experiment. safetensors, npz and onnx take the newest checkpoint of one run, which " +
 			"`ocl run` keeps; tensorboard and csv take the results of all runs there. The data are not needed. The path of what was " +
-			"written is printed. The forms are\n" + formatList(),
+			"written is printed. The formats are\n" + formatList(),
 		Args:              exactly("RUN"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := formatOf(cmd, to)
 			if err != nil {
 				return err
+			}
+			if other := filepath.Ext(out); format.ending != other && slices.ContainsFunc(exportFormats, func(f exportFormat) bool { return other != "" && f.ending == other }) {
+				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
 			}
 			text, err := format.write(cmd.Context(), args[0], out)
 			if err != nil {
@@ -61,7 +66,7 @@ func newExport() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&to, "to", "", "form to write: "+strings.Join(formatNames(), ", "))
+	flags.StringVar(&to, "to", "", "format to write: "+strings.Join(formatNames(), ", "))
 	flags.StringVarP(&out, "out", "o", "", "file or folder to write (default: beside the run or its results)")
 	annotate(flags, groupOutput, map[string]string{"to": "FORMAT", "out": "PATH"})
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -102,7 +107,7 @@ func formatList() string {
 	return b.String()
 }
 
-// formatOf is the form called name.
+// formatOf is the format called name.
 func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
 	for _, f := range exportFormats {
 		if f.name == name {
@@ -110,8 +115,8 @@ func formatOf(cmd *cobra.Command, name string) (exportFormat, error) {
 		}
 	}
 	if name == "" {
-		return exportFormat{}, usage(errors.New("export: no form is given. Add --to " + nearest.Or(formatNames())))
+		return exportFormat{}, usage(errors.New("export: no format is given. Add --to " + nearest.Or(formatNames())))
 	}
-	names := nearest.Names{List: formatNames(), All: fmt.Sprintf("`%s --help` lists all forms", cmd.CommandPath())}
-	return exportFormat{}, usage(fmt.Errorf("--to: unknown form %q. %s", name, names.Hint(name)))
+	names := nearest.Names{List: formatNames(), All: fmt.Sprintf("`%s --help` lists all formats", cmd.CommandPath())}
+	return exportFormat{}, usage(fmt.Errorf("--to: unknown format %q. %s", name, names.Hint(name)))
 }

@@ -9,7 +9,7 @@ import (
 
 // percent prints a fraction: 0.2136 is "21.4 %".
 func percent(v float64) string {
-	s := strconv.FormatFloat(100*v, 'f', 1, 64)
+	s := strconv.FormatFloat(math.Round(1e9*100*v)/1e9, 'f', 1, 64) // so that equal shares, computed in two ways, are printed alike
 	if s == "-0.0" {
 		s = "0.0"
 	}
