@@ -96,7 +96,7 @@ func (m Made) encode(text []byte) ([]byte, error) {
 func (m Made) check() error {
 	switch {
 	case m.IsZero():
-		return nil
+		return nil // not made yet
 	case m.Numbers != result.Numbers:
 		return fmt.Errorf("study: it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, or make the study anew in another folder", m.Numbers, result.Numbers)
 	case m.Processor != "" && m.Processor != runtime.GOARCH:

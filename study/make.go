@@ -3,6 +3,7 @@ package study
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,22 +19,32 @@ import (
 
 // Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
 func Load(dir, dataDir string) (*Study, error) {
-	path := filepath.Join(dir, StudyFile)
-	text, err := readFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it: %w", dir, StudyFile, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("study: %w", err)
-	}
-	s, err := Parse(path, text, dataDir, true)
+	made, text, err := ReadMade(dir)
 	if err != nil {
 		return nil, err
 	}
-	if dataDir == "" && s.Made.DataDir != "" {
-		return Parse(path, text, s.Made.DataDir, true)
+	return Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
+}
+
+// ReadMade reads what was fixed when the study of a folder was made, and the text of the study. The error wraps
+// fs.ErrNotExist if there is none.
+func ReadMade(dir string) (made Made, text []byte, err error) {
+	path := filepath.Join(dir, StudyFile)
+	text, err = readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return made, nil, fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it: %w", dir, StudyFile, fs.ErrNotExist)
 	}
-	return s, nil
+	if err != nil {
+		return made, nil, fmt.Errorf("study: %w", err)
+	}
+	sheet, err := experiment.Schema().ParseSheet(path, text)
+	if err == nil {
+		err = made.read(sheet.Made)
+	}
+	if err == nil && made.IsZero() {
+		err = fmt.Errorf("study: %s: it does not say what was made of it. Give `ocl sweep` the study's file again", path)
+	}
+	return made, text, err
 }
 
 // readFile reads a file that is at most as long as a study can be, and a byte more where it is longer.

@@ -29,7 +29,12 @@ type Entry struct {
 }
 
 // String names the job for people.
-func (e Entry) String() string { return fmt.Sprintf("%s s%d", e.Name, e.Seed) }
+func (e Entry) String() string {
+	if e.Memory == 0 {
+		return fmt.Sprintf("%s s%d", e.Name, e.Seed)
+	}
+	return fmt.Sprintf("%s m%d s%d", e.Name, e.Memory, e.Seed)
+}
 
 // Job is an entry with what is needed to do it. The last three are absent in simulations.
 type Job struct {
