@@ -32,7 +32,7 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	path := filepath.Join(dir, StudyFile)
 	text, err = readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return made, nil, fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it: %w", dir, StudyFile, fs.ErrNotExist)
+		return made, nil, absent{fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile)}
 	}
 	if err != nil {
 		return made, nil, fmt.Errorf("study: %w", err)
@@ -46,6 +46,11 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	}
 	return made, text, err
 }
+
+// absent is the error about a folder without a study.
+type absent struct{ error }
+
+func (absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 // readFile reads a file that is at most as long as a study can be, and a byte more where it is longer.
 func readFile(path string) ([]byte, error) {
