@@ -23,15 +23,23 @@ var (
 	seed  = flag.Uint64("killseed", 0, "seed of the times of the kills; 0 draws one")
 )
 
-// childVariable names the folder of a study that this test binary is to join as a worker.
-const childVariable = "OCL_TEST_STUDY"
+// childVariable names the folder of a study that this test binary is to join as a worker. loadVariable says that it is that of
+// the scale test.
+const (
+	childVariable = "OCL_TEST_STUDY"
+	loadVariable  = "OCL_TEST_LOAD"
+)
 
 func TestMain(m *testing.M) {
 	switch dir := os.Getenv(childVariable); {
 	case dir == "":
 		os.Exit(m.Run())
 	default:
-		if err := worker(dir); err != nil {
+		do := worker
+		if os.Getenv(loadVariable) != "" {
+			do = simulate
+		}
+		if err := do(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
