@@ -12,7 +12,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ocl/experiment"
 	"ocl/experiment/result"
 )
 
@@ -101,15 +100,6 @@ func (m Made) check() error {
 		return fmt.Errorf("study: it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, or make the study anew in another folder", m.Numbers, result.Numbers)
 	case m.Processor != "" && m.Processor != runtime.GOARCH:
 		return fmt.Errorf("study: it was made with the generic kernels on %s, but this machine is %s. Use a machine like the first", m.Processor, runtime.GOARCH)
-	}
-	return nil
-}
-
-// checkEngine refuses an experiment with another engine, which an environment variable may have chosen.
-func (m Made) checkEngine(x *experiment.Experiment, want, got [2]string) error {
-	if want != got {
-		return fmt.Errorf("study: its runs use %s kernels and %s convolutions, but here they would use %s and %s (%s). Unset OCL_KERNEL and OCL_CONV",
-			want[0], want[1], got[0], got[1], strings.Join(x.Notes(), "; "))
 	}
 	return nil
 }

@@ -58,15 +58,14 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	for _, g := range groups(s.Runs) {
 		c, want := g.config, g.config.Engine
 		c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
-		asked := c.Engine
 		x, err := s.experiment(ctx, open, c, o)
 		if err != nil {
 			return nil, Made{}, err
 		}
 		got := x.Config().Engine
-		asked.Kernel, asked.Convolution = cmp.Or(asked.Kernel, got.Kernel), cmp.Or(asked.Convolution, got.Convolution)
-		if err := made.checkEngine(x, [2]string{asked.Kernel, asked.Convolution}, [2]string{got.Kernel, got.Convolution}); err != nil && !s.Made.IsZero() {
-			return nil, Made{}, err
+		if !s.Made.IsZero() && c.Engine != got { // an environment variable has chosen another one
+			return nil, Made{}, fmt.Errorf("study: its runs use %s kernels and %s convolutions, but here they would use %s and %s. Unset OCL_KERNEL and OCL_CONV",
+				c.Engine.Kernel, c.Engine.Convolution, got.Kernel, got.Convolution)
 		}
 		if want.Kernel == "" {
 			made.Kernel = got.Kernel
