@@ -49,23 +49,17 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, Places, e
 	if len(text) > MaxBytes {
 		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var document yaml.Node
-	switch err := d.Decode(&document); {
-	case errors.Is(err, io.EOF): // no keys at all
+	root, err := document(name, text)
+	switch {
+	case err != nil:
+		return c, from, err
+	case root == nil:
 		if record {
 			c = Historic()
 		}
 		return c, from, nil
-	case err != nil:
-		return c, from, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
-	}
-	var more yaml.Node
-	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return c, from, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
 	}
 	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, lines: from.Lines, written: record}
-	root := resolve(document.Content[0])
 	v := r.version(root)
 	if v > Version {
 		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads up to version %d). Use the newer ocl", name, v, Version)
@@ -80,9 +74,26 @@ func (s *Schema) parse(name string, text []byte, record bool) (Config, Places, e
 	return c, from, r.err()
 }
 
+// document is the one YAML document of a file, nil if it has no keys at all.
+func document(name string, text []byte) (*yaml.Node, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var document, more yaml.Node
+	switch err := d.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("config: %s: the file is not YAML: %s. `ocl config show` prints a correct one", name, shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+	}
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("config: %s: the file holds several YAML documents. Keep one of them", name)
+	}
+	return resolve(document.Content[0]), nil
+}
+
 // reader walks one document.
 type reader struct {
 	faults
+	grid    *Grid // of a study, whose keys may have several values; nil for a config
 	schema  *Schema
 	name    string
 	c       *Config
@@ -215,21 +226,28 @@ func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	}
 	optional := option == nil && k.optional()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
-		if !optional {
+		switch {
+		case !optional:
 			r.add(where, "%s has no value. Use %s, or remove the key", key, r.schema.wanted(key))
-			return
+		case r.grid != nil:
+			r.grid.Settings = append(r.grid.Settings, Setting{Key: key, Line: n.Line, Values: []any{nil}})
+		default:
+			k.set(r.c, nil)
 		}
-		k.set(r.c, nil)
 		return
 	}
-	var v any
-	switch {
-	case option == nil:
-		v, err = k.kind().fromNode(n)
-	case option.Default == nil: // of a method that is in no catalogue
-		v, err = anyFrom(n)
-	default:
-		v, err = option.kind().fromNode(n)
+	read := func(n *yaml.Node) (any, error) {
+		switch {
+		case option == nil:
+			return k.kind().fromNode(n)
+		case option.Default == nil: // of a method that is in no catalogue
+			return anyFrom(n)
+		}
+		return option.kind().fromNode(n)
+	}
+	v, err := read(n)
+	if r.grid != nil && r.several(where, key, n, v, err, read) {
+		return
 	}
 	if err != nil {
 		remedy := ""

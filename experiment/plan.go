@@ -18,6 +18,9 @@ type Plan struct {
 	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
 	Between       int     // evaluations in the middle of tasks
 	MemoryBytes   int64   // estimated peak
+	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
+	// ended, unless it keeps them.
+	CheckpointBytes int64
 	// Tasks are the numbers of the tasks that are learned, in the whole stream and from 1: a protocol or absent images may
 	// leave out others, which keep theirs.
 	Tasks []int
@@ -105,6 +108,7 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 		}
 	}
 	p.MemoryBytes = x.memoryBytes(known, c, of.Batch)
+	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(x.set.ImageLen()) + int64(known.params)*4*savedCopies
 	return p
 }
 
@@ -124,6 +128,7 @@ const (
 	baseBytes       = 30 << 20 // the program and the Go runtime
 	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
 	testBatch       = 200      // rows of an evaluation's batch
+	savedCopies     = 2        // vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix
 )
 
 // memoryBytes estimates the peak of a run by itself.

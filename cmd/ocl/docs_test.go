@@ -30,7 +30,7 @@ var refusedLines = []string{"ocl run optimizer.lr=0.1"}
 // placeholders are the words in capitals that stand for something, and what the test puts there; a word behind a slash
 // stays.
 var placeholders = map[string]string{
-	"METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2",
+	"STUDY": "exp.yaml", "METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2",
 	"RUN": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
 }
 
@@ -98,6 +98,18 @@ func checkLine(args []string, whole bool) string {
 	}
 	ctx, again := context.Background(), args
 	switch path := strings.TrimPrefix(cmd.CommandPath(), "ocl "); {
+	case path == "sweep": // it reads a study and writes a folder; testdata/script/sweep.txtar runs it
+		if whole && !strings.HasSuffix(given[0], ".yaml") {
+			return "STUDY is not the name of a study file"
+		}
+		return ""
+	case strings.HasPrefix(path, "sweep "):
+		return "" // it reads the folder of a study
+	case path == "worker":
+		if whole && !cmd.Flags().Changed("join") {
+			return "--join is missing"
+		}
+		return ""
 	case cmd.HasSubCommands() && len(given) > 0:
 		return "there is no such command"
 	case help, !whole && (path == "run" || path == "learn" || len(given) == 0):

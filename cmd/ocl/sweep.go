@@ -1,0 +1,322 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/internal/nearest"
+	"ocl/report"
+	"ocl/report/known"
+	"ocl/study"
+)
+
+// sweepFlags are the flags of `ocl sweep` and `ocl worker`. No number depends on them.
+type sweepFlags struct {
+	opts     experiment.Options
+	maxTime  time.Duration
+	yes      bool
+	dryRun   bool
+	quiet    bool
+	json     bool
+	noReport bool
+}
+
+func newSweep() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep STUDY",
+		Short: "Do all runs of a study: methods, tricks, memories, data sets and seeds in one file.",
+		Example: `  ocl sweep studies/quick.yaml
+  ocl sweep study.yaml --dry-run --data-dir DIR
+  ocl sweep study.yaml --out runs/study --data-dir DIR
+  ocl sweep status runs/study`,
+		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
+			"The same command continues a study that was stopped at any moment, and `ocl worker --join DIR` adds hands, here or on another machine. " +
+			"After Ctrl-C the jobs at work come to their end; after a second one they save their state and stop at once.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := exactly("STUDY")(cmd, args); err != nil {
+				return err
+			}
+			_, err := os.Stat(args[0])
+			if near := nearest.Word(args[0], commandNames(cmd)); err != nil && near != "" && !strings.ContainsAny(args[0], "./") {
+				return usage(fmt.Errorf("sweep: there is no file %q. Did you mean `ocl sweep %s`?", args[0], near))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.sweep(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
+	f.addWorker(cmd)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
+	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
+	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
+	flags.BoolVar(&f.json, "json", false, "print JSON: the state of the study, or the plan with --dry-run")
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "yes": "", "no-report": "", "json": ""})
+	_ = cmd.MarkFlagDirname("out")
+	cmd.AddCommand(newSweepStatus(), newSweepRetry(), newSweepCancel(), newSweepExport())
+	return cmd
+}
+
+func newWorker() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Join a study: do its jobs until none is left to take.",
+		Example: `  ocl worker --join runs/study
+  ocl worker --join /shared/study --max-time 3h45m --data-dir DIR`,
+		Long: "Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
+			"A worker ends when all jobs are done or at work elsewhere. SIGTERM and the end of --max-time save the jobs at work and give them back; " +
+			"after Ctrl-C they first come to their end.",
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.join(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.opts.Out, "join", "", "folder of the study")
+	f.addWorker(cmd)
+	annotate(flags, groupOutput, map[string]string{"join": "DIR"})
+	_ = cmd.MarkFlagDirname("join")
+	return cmd
+}
+
+// addWorker defines the flags of whoever does jobs.
+func (f *sweepFlags) addWorker(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for the data sets that are read from files (default: as the study says)")
+	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "jobs at the same time; results do not depend on it (default: chosen, usually one for each core)")
+	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "time after which jobs at work are saved and given back, such as 3h45m (default: none)")
+	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
+	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", false, "keep the last checkpoint of a finished job")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "concurrency": "N", "workers": "N", "max-time": "TIME", "checkpoint-every": "SECONDS",
+		"keep-checkpoint": "", "quiet": ""})
+	_ = cmd.MarkFlagDirname("data-dir")
+}
+
+// check refuses flags that are out of range.
+func (f *sweepFlags) check() error {
+	switch {
+	case f.opts.Concurrency < 0:
+		return usage(fmt.Errorf("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency))
+	case f.maxTime < 0:
+		return usage(fmt.Errorf("--max-time: %s is out of range. Use a time such as 3h45m, or 0 for no limit", f.maxTime))
+	}
+	return nil
+}
+
+// sweep makes the folder of a study and does its jobs.
+func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("sweep: %w. Give the path of a study file", err)
+	}
+	if f.opts.Out == "" {
+		f.opts.Out = filepath.Join("runs", strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	}
+	there, _, err := study.ReadMade(f.opts.Out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if f.opts.DataDir != "" { // workers may be started in other folders
+		if f.opts.DataDir, err = filepath.Abs(f.opts.DataDir); err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+	}
+	there.DataDir = cmp.Or(f.opts.DataDir, there.DataDir)
+	s, err := study.Parse(file, text, there.DataDir, f.yes)
+	if err != nil {
+		return usage(err)
+	}
+	s.Made = there // its engine; data and numbers must be the same
+	jobs, made, err := f.open(cmd, s)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return f.plan(cmd, jobs)
+	}
+	if err := study.Make(f.opts.Out, s, jobs, made); err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C ends the study after the jobs at work, the same command continues it,\n"+
+			"and `ocl worker --join %s` adds hands\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
+	}
+	return f.work(cmd, jobs, true)
+}
+
+// join does jobs of a study that exists.
+func (f *sweepFlags) join(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.opts.Out == "" {
+		return usage(errors.New("worker: --join is missing. Give the folder of a study, such as --join runs/study"))
+	}
+	s, err := study.Load(f.opts.Out, f.opts.DataDir)
+	if err != nil {
+		return err
+	}
+	jobs, _, err := f.open(cmd, s)
+	if err == nil {
+		err = study.Join(f.opts.Out, s, jobs)
+	}
+	if err != nil {
+		return err
+	}
+	return f.work(cmd, jobs, false)
+}
+
+// open opens the data and lists the jobs.
+func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, study.Made, error) {
+	v := readVersion()
+	o := f.opts
+	o.Out, o.DataDir = "", "" // the configs have the place of the data
+	o.Program, o.Revision, o.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
+	o.Progress = newOpening(cmd.ErrOrStderr()).work
+	jobs, made, err := s.Open(cmd.Context(), o)
+	if errors.Is(err, experiment.ErrUnfit) {
+		err = usage(err)
+	}
+	if err == nil {
+		told := map[string]bool{}
+		for _, j := range jobs {
+			for _, note := range j.Experiment.Notes() {
+				if !told[note] {
+					told[note] = true
+					fmt.Fprintln(cmd.ErrOrStderr(), note)
+				}
+			}
+		}
+	}
+	return jobs, made, err
+}
+
+// work does jobs and shows how far they are.
+func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error {
+	store := study.OpenFolder(f.opts.Out, readVersion().Version)
+	defer store.Close()
+	if store.Cancelled() {
+		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted before the first job: %w", err)
+	}
+	show := newSweepView(cmd.ErrOrStderr(), f.quiet, store, jobs)
+	defer show.stop()
+	ctx, drain, ended := sweepSignals(show.note)
+	defer ended()
+	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
+		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
+	sum, err := w.Run(ctx, drain)
+	show.stop()
+	for _, text := range store.Aside() {
+		fmt.Fprintln(cmd.ErrOrStderr(), text)
+	}
+	return f.finish(cmd, store, jobs, sum, err, isDone(ctx.Done()) || isDone(drain))
+}
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// sweepSignals says when a person wants an end: after a first Ctrl-C drain is closed, and after a second one, or SIGTERM, ctx
+// ends. A third one ends the process, as it would have without this.
+func sweepSignals(note func(string)) (ctx context.Context, drain <-chan struct{}, ended func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	gently := make(chan struct{})
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		pressed := 0
+		for s := range signals {
+			if pressed++; s == os.Interrupt && pressed == 1 {
+				note("no further job is begun; those at work come to their end. Press Ctrl-C again to save them and stop at once")
+				close(gently)
+				continue
+			}
+			note("jobs at work save their state and are given back")
+			cancel()
+			signal.Stop(signals)
+			return
+		}
+	}()
+	return ctx, gently, func() { signal.Stop(signals); cancel() }
+}
+
+// finish tells what came of the jobs. err is that of the worker.
+func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped bool) error {
+	stdout := cmd.OutOrStdout()
+	entries := study.Entries(jobs)
+	if f.json {
+		err = errors.Join(err, printJSON(stdout, statusOf(f.opts.Out, store, entries)))
+	} else if _, e := fmt.Fprintln(stdout, phases(store, entries).line()); e != nil {
+		err = errors.Join(err, e)
+	}
+	switch {
+	case stopped && sum.Left > 0:
+		return errors.Join(err, fmt.Errorf("interrupted: %s are left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
+	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
+		return err // the next worker goes on
+	case sum.AllFailed > 0 && err == nil:
+		err = fmt.Errorf("sweep: %s failed. `ocl sweep status %s` says why, and `ocl sweep retry %s` tries them again",
+			count.Of(sum.AllFailed, "job"), quoteWord(f.opts.Out), quoteWord(f.opts.Out))
+	}
+	if sum.Left == 0 && cmd.Name() == "sweep" && !f.noReport {
+		err = errors.Join(err, f.report(cmd))
+	}
+	if n := phases(store, entries).Diverged; err == nil && n > 0 && cmd.Name() == "sweep" {
+		err = divergedError{fmt.Errorf("%s of %d diverged. Use a smaller learning rate for them, or take it as what was found", count.Of(n, "job"), len(jobs))}
+	}
+	return err
+}
+
+// report prints the main table and writes the report of a study.
+func (f *sweepFlags) report(cmd *cobra.Command) error {
+	found, _, err := result.Find(f.opts.Out)
+	if err != nil {
+		return err
+	}
+	var results []*result.Result
+	for _, s := range found {
+		if r, err := result.Read(s.Path); err == nil { // others are named by the report
+			results = append(results, r)
+		}
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		out = cmd.ErrOrStderr()
+	} else if err := report.Table(out, results, report.TableOptions{Known: known.Methods(), Width: terminalWidth(out)}); err != nil {
+		return err
+	}
+	written, err := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: known.Methods()})
+	if written != nil {
+		fmt.Fprintf(out, "\nreport: %s\n", written.Page)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/internal/count"
+	"ocl/study"
+)
+
+// plannedCell is what `ocl sweep --dry-run` prints about the jobs that differ in their seeds alone.
+type plannedCell struct {
+	Method          string   `json:"method"` // with its tricks
+	Data            string   `json:"data"`
+	Memory          int      `json:"memory"`
+	Seeds           []uint64 `json:"seeds"`
+	Folders         []string `json:"folders"`
+	Timing          bool     `json:"timing"`
+	Steps           int      `json:"steps"` // of a job
+	FLOPs           float64  `json:"flops"`
+	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a job
+	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a job at work has two
+	Seconds         float64  `json:"seconds"`          // estimated for a job on one core
+	Done            int      `json:"done"`             // jobs that --out has the results of
+
+	job study.Job
+}
+
+// resultBytes is about what a finished job leaves: its result and, for each step, a line of events.jsonl. They were measured
+// on runs of Split CIFAR-100.
+const (
+	resultBytes = 40_000
+	eventBytes  = 110
+)
+
+// plan prints the jobs of a study with the time and the space that they take. A short trial of each method on each data set
+// gives the speed; it writes nothing.
+func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
+	store := study.OpenFolder(f.opts.Out, "")
+	defer store.Close()
+	var cells []*plannedCell
+	for _, j := range jobs {
+		same := func(c *plannedCell) bool {
+			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing
+		}
+		i := slices.IndexFunc(cells, same)
+		if i < 0 {
+			i = len(cells)
+			cells = append(cells, &plannedCell{Method: j.Name, Data: j.Data, Memory: j.Memory, Timing: j.Timing, Steps: j.Steps, FLOPs: j.FLOPs,
+				MemoryBytes: j.Plan.MemoryBytes, CheckpointBytes: j.Plan.CheckpointBytes, job: j})
+		}
+		c := cells[i]
+		c.Seeds, c.Folders = append(c.Seeds, j.Seed), append(c.Folders, j.Folder)
+		if store.State(j.Entry).Phase == study.Done {
+			c.Done++
+		}
+	}
+	if err := f.time(cmd, cells); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), cells)
+	}
+	return f.printPlan(cmd, jobs, cells)
+}
+
+// time estimates the seconds of a job of each cell on one core, by trials.
+func (f *sweepFlags) time(cmd *cobra.Command, cells []*plannedCell) error {
+	speeds := map[string]float64{}
+	trial := runFlags{opts: experiment.Options{Workers: 1}}
+	for _, c := range cells {
+		if c.Done == len(c.Seeds) {
+			continue
+		}
+		timed, err := trialMethod(c.job.Run.Method)
+		if err != nil {
+			return err
+		}
+		cfg := c.job.Experiment.Config()
+		like := fmt.Sprint(timed, cfg.Data, cfg.Network, cfg.Stream.Batch, cfg.Replay.Batch, cfg.Engine)
+		if _, known := speeds[like]; !known {
+			if speeds[like], err = trial.speed(cmd.Context(), c.job.Experiment, timed); err != nil {
+				return err
+			}
+		}
+		c.Seconds = c.FLOPs / speeds[like]
+	}
+	return stopped(cmd.Context())
+}
+
+func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*plannedCell) error {
+	w := cmd.OutOrStdout()
+	t := table{head: []string{"method", "data", "memory", "runs", "steps", "RAM", "time each"}, right: []bool{false, false, true, true, true, true, true}}
+	var costs []float64
+	total, kept, disk, peak := 0.0, 0, int64(0), int64(0)
+	for _, c := range cells {
+		memory := "–"
+		if c.Memory > 0 {
+			memory = count.Number(c.Memory)
+		}
+		name := c.Method
+		if c.Timing {
+			name += " (timed)"
+		}
+		each := duration(seconds(c.Seconds))
+		left := len(c.Seeds) - c.Done
+		if left == 0 {
+			each = "done"
+		}
+		t.rows = append(t.rows, []string{name, c.Data, memory, count.Number(len(c.Seeds)), count.Number(c.Steps), byteCount(c.MemoryBytes), each})
+		total += float64(left) * c.Seconds
+		kept += c.Done
+		disk += int64(len(c.Seeds)) * (resultBytes + int64(c.Steps)*eventBytes)
+		peak = max(peak, 2*c.CheckpointBytes)
+		if f.opts.KeepCheckpoint {
+			disk += int64(len(c.Seeds)) * 2 * c.CheckpointBytes
+		}
+		for range left {
+			costs = append(costs, c.FLOPs)
+		}
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, places := experiment.Share(runtime.GOMAXPROCS(0), costs, f.opts.Workers, f.opts.Concurrency)
+	have := ""
+	if kept > 0 {
+		have = fmt.Sprintf("%s has the results of %d of them. ", f.opts.Out, kept)
+	}
+	_, err := fmt.Fprintf(w, "\n%s. %sAbout %s on one core of this machine, and %s with %s at once.\nAbout %s of disk space, and up to %s more for each job at work. Nothing was written.\n",
+		count.Of(len(jobs), "job"), have, duration(seconds(total)), duration(seconds(total/float64(max(places, 1)))), count.Of(places, "job"),
+		byteCount(disk), byteCount(peak))
+	return err
+}

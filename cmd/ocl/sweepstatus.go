@@ -1,0 +1,322 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/study"
+)
+
+// phaseCounts are how many jobs of a study are in which phase.
+type phaseCounts struct {
+	Jobs     int `json:"jobs"`
+	Done     int `json:"done"`
+	Diverged int `json:"diverged"` // of those that are done
+	Running  int `json:"running"`
+	Begun    int `json:"begun"` // and nobody is at work on them
+	Failed   int `json:"failed"`
+	Waiting  int `json:"waiting"`
+}
+
+func (p *phaseCounts) add(st study.State) {
+	p.Jobs++
+	switch st.Phase {
+	case study.Done:
+		p.Done++
+		if st.Outcome == result.Diverged {
+			p.Diverged++
+		}
+	case study.Running:
+		p.Running++
+	case study.Begun:
+		p.Begun++
+	case study.Failed:
+		p.Failed++
+	default:
+		p.Waiting++
+	}
+}
+
+// line says it in words; what there is none of is left out.
+func (p phaseCounts) line() string {
+	text := fmt.Sprintf("%s of %s done", count.Number(p.Done), count.Of(p.Jobs, "job"))
+	if p.Diverged > 0 {
+		text += fmt.Sprintf(" (%s diverged)", count.Number(p.Diverged))
+	}
+	for _, v := range []struct {
+		n    int
+		word string
+	}{{p.Running, "running"}, {p.Begun, "begun and stopped"}, {p.Failed, "failed"}, {p.Waiting, "waiting"}} {
+		if v.n > 0 {
+			text += fmt.Sprintf(", %s %s", count.Number(v.n), v.word)
+		}
+	}
+	return text
+}
+
+func phases(store study.Store, entries []study.Entry) (p phaseCounts) {
+	for _, e := range entries {
+		p.add(store.State(e))
+	}
+	return p
+}
+
+// jobStatus is what `ocl sweep status --json` prints of a job.
+type jobStatus struct {
+	Folder   string   `json:"folder"`
+	Method   string   `json:"method"` // with its tricks
+	Memory   int      `json:"memory"`
+	Data     string   `json:"data"`
+	Seed     uint64   `json:"seed"`
+	Timing   bool     `json:"timing"`
+	Phase    string   `json:"phase"`
+	Outcome  string   `json:"outcome"`
+	Step     int      `json:"step"`
+	Steps    int      `json:"steps"`
+	Task     int      `json:"task"`
+	Tasks    int      `json:"tasks"`
+	Seen     *float64 `json:"seen"`
+	Host     string   `json:"host"`
+	Attempt  int      `json:"attempt"`
+	Error    string   `json:"error"`
+	Accuracy *float64 `json:"accuracy"`
+}
+
+// studyStatus is what `ocl sweep status --json` prints.
+type studyStatus struct {
+	Folder    string `json:"folder"`
+	Cancelled bool   `json:"cancelled"`
+	phaseCounts
+	Attempts int         `json:"attempts"`  // that the logs know
+	Takeover int         `json:"takeovers"` // of jobs whose process died
+	Damaged  int         `json:"damaged_log_lines"`
+	Hours    float64     `json:"hours"` // of all attempts that ended
+	List     []jobStatus `json:"list"`
+}
+
+func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus {
+	s := studyStatus{Folder: dir, Cancelled: store.Cancelled(), List: []jobStatus{}}
+	for _, e := range entries {
+		st := store.State(e)
+		s.add(st)
+		p := st.Progress
+		s.List = append(s.List, jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks,
+			p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy})
+	}
+	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
+	s.Damaged = damaged
+	for _, e := range events {
+		s.Hours += e.Seconds / 3600
+		switch e.Event {
+		case study.EventClaim:
+			s.Attempts++
+		case study.EventTakeover:
+			s.Takeover++
+		}
+	}
+	return s
+}
+
+// studyFolder opens the list of jobs and the store of a study, without its data.
+func studyFolder(dir string) ([]study.Entry, *study.Folder, error) {
+	if _, err := filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	if _, err := study.Load(dir, "."); err != nil { // such as one of a newer ocl
+		return nil, nil, err
+	}
+	entries, err := study.ReadJobs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return entries, study.OpenFolder(dir, readVersion().Version), nil
+}
+
+func newSweepStatus() *cobra.Command {
+	var raw bool
+	cmd := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Say how far a study is: jobs that are done, at work, failed or waiting.",
+		Example: `  ocl sweep status runs/study
+  ocl sweep status --json runs/study`,
+		Long:              "DIR is the folder of a study. The data are not needed, and nothing is changed.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, store, err := studyFolder(args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			s := statusOf(args[0], store, entries)
+			if raw {
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			return s.write(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&raw, "json", false, "print JSON")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
+	return cmd
+}
+
+func (s studyStatus) write(w io.Writer) error {
+	text := s.line()
+	if s.Cancelled {
+		text += ". The study is cancelled; `ocl sweep retry " + quoteWord(s.Folder) + "` lets it go on"
+	}
+	if _, err := fmt.Fprintln(w, text); err != nil {
+		return err
+	}
+	running := table{head: []string{"running", "task", "step", "seen", "machine"}, right: []bool{false, true, true, true, false}}
+	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
+	for _, j := range s.List {
+		switch j.Phase {
+		case study.Running:
+			seen, task := "", ""
+			if j.Seen != nil {
+				seen = percent(*j.Seen)
+			}
+			if j.Tasks > 0 {
+				task = fmt.Sprintf("%d/%d", j.Task, j.Tasks)
+			}
+			running.rows = append(running.rows, []string{j.Folder, task, count.Number(j.Step) + "/" + count.Number(j.Steps), seen, j.Host})
+		case study.Failed:
+			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), printable(study.Problem(j.Error))})
+		}
+	}
+	for _, t := range []table{running, failed} {
+		if len(t.rows) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	if s.Takeover+s.Damaged == 0 {
+		return nil
+	}
+	var notes []string
+	if s.Takeover > 0 {
+		notes = append(notes, fmt.Sprintf("%s taken over from processes that died", count.Of(s.Takeover, "job")))
+	}
+	if s.Damaged > 0 {
+		notes = append(notes, fmt.Sprintf("%s of the logs damaged, which harms nothing", count.Of(s.Damaged, "line")))
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "; "))
+	return err
+}
+
+func newSweepRetry() *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry DIR [RUN...]",
+		Short: "Let failed jobs of a study be tried again, and a cancelled study go on.",
+		Example: `  ocl sweep retry runs/study
+  ocl sweep retry runs/study er-m5000-s3-1f2e3d4c`,
+		Long: "DIR is the folder of a study, and RUN the names of folders in it; without them, all failed jobs are meant. " +
+			"Workers that are at work find them; otherwise start one with `ocl worker --join DIR`.",
+		Args: atLeastOneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entries, store, err := studyFolder(args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			wanted := map[string]bool{}
+			for _, name := range args[1:] {
+				wanted[filepath.Base(name)] = true
+			}
+			n := 0
+			for _, e := range entries {
+				if len(args) > 1 && !wanted[e.Folder] {
+					continue
+				}
+				delete(wanted, e.Folder)
+				again, err := store.Retry(e)
+				if err != nil {
+					return err
+				}
+				if again {
+					n++
+				}
+			}
+			for name := range wanted {
+				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status --json %s` lists them", name, args[0], quoteWord(args[0])))
+			}
+			if err := store.Resume(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again\n", count.Of(n, "job"))
+			return err
+		},
+	}
+}
+
+func newSweepCancel() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel DIR",
+		Short: "Stop all workers of a study, on all machines.",
+		Example: `  ocl sweep cancel runs/study
+  ocl sweep retry runs/study`,
+		Long: "DIR is the folder of a study. Within 15 seconds its workers save the jobs at work and end, and none begins again until `ocl sweep retry DIR`. " +
+			"Nothing is lost.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, store, err := studyFolder(args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			if err := store.Cancel(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the study in %s is cancelled; `ocl sweep retry %s` lets it go on\n", args[0], quoteWord(args[0]))
+			return err
+		},
+	}
+}
+
+func newSweepExport() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write every number of a study's results in one CSV table.",
+		Example: `  ocl sweep export runs/study
+  ocl sweep export runs/study -o study.csv`,
+		Long:              "DIR is the folder of a study. `ocl export DIR --to csv` writes the same table. The path of the file is printed.",
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, err := studyFolder(args[0]); err != nil {
+				return err
+			}
+			text, err := exportCSV(cmd.Context(), args[0], out)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(text))
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default: beside the study)")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "FILE"})
+	return cmd
+}
+
+func atLeastOneFolder(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(errors.New(pathOf(cmd) + ": DIR is missing. Give the folder of a study, such as runs/study"))
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/study"
+)
+
+// lookEvery is the least time between two looks at what others have done.
+const lookEvery = 10 * time.Second
+
+// mostRunning is how many jobs at work are shown.
+const mostRunning = 12
+
+// sweepView shows how far a study is. On a terminal it redraws some lines; elsewhere it prints one every ten seconds and when
+// a job ends.
+type sweepView struct {
+	out   io.Writer // nil prints notes only
+	notes io.Writer
+	live  bool
+	width func() int
+	now   func() time.Time
+	store *study.Folder
+
+	mu     sync.Mutex
+	jobs   []study.Job
+	states []study.State
+	place  map[string]int       // of a job, by folder
+	own    map[string]*runState // at work in this process
+	begun  time.Time
+	first  float64 // work that was done when it began
+	drawn  int     // lines on the screen
+	quit   chan struct{}
+	done   chan struct{}
+
+	stopped sync.Once
+}
+
+func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job) *sweepView {
+	v := &sweepView{out: w, notes: w, live: isTerminal(w), now: time.Now, store: store, jobs: jobs, states: make([]study.State, len(jobs)),
+		place: map[string]int{}, own: map[string]*runState{}, quit: make(chan struct{}), done: make(chan struct{})}
+	v.width = func() int { return terminalWidth(w) }
+	if quiet {
+		v.out, v.live = nil, false
+	}
+	for i, j := range jobs {
+		v.place[j.Folder] = i
+	}
+	v.look()
+	v.begun, v.first = v.now(), v.worked()
+	go v.tick()
+	return v
+}
+
+func (v *sweepView) tick() {
+	defer close(v.done)
+	every := plainEvery
+	if v.live {
+		every = redrawEvery
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	pause, next := lookEvery, v.now().Add(lookEvery)
+	for {
+		select {
+		case <-ticker.C:
+		case <-v.quit:
+			return
+		}
+		if began := v.now(); v.out != nil && began.After(next) {
+			v.look()
+			pause = max(lookEvery, 20*v.now().Sub(began)) // of a large study at most a twentieth of the time
+			next = v.now().Add(pause)
+		}
+		v.mu.Lock()
+		v.draw()
+		v.mu.Unlock()
+	}
+}
+
+// look asks the store how far the jobs are that are not done.
+func (v *sweepView) look() {
+	v.mu.Lock()
+	var open []int
+	for i, st := range v.states {
+		if st.Phase != study.Done && v.own[v.jobs[i].Folder] == nil {
+			open = append(open, i)
+		}
+	}
+	v.mu.Unlock()
+	for _, i := range open {
+		st := v.store.State(v.jobs[i].Entry)
+		v.mu.Lock()
+		if v.own[v.jobs[i].Folder] == nil && v.states[i].Phase != study.Done {
+			v.states[i] = st
+		}
+		v.mu.Unlock()
+	}
+}
+
+// stop ends the display and takes the live lines away. It may be called again.
+func (v *sweepView) stop() {
+	v.stopped.Do(func() { close(v.quit) })
+	<-v.done
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	v.out = nil
+}
+
+func (v *sweepView) clear() {
+	if v.drawn > 0 {
+		fmt.Fprintf(v.notes, "\x1b[%dA\r\x1b[J", v.drawn)
+		v.drawn = 0
+	}
+}
+
+// say prints a line for good, above the live ones.
+func (v *sweepView) say(w io.Writer, text string) {
+	if w != nil {
+		v.clear()
+		fmt.Fprintln(w, printable(text))
+	}
+}
+
+func (v *sweepView) note(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.say(v.notes, text)
+}
+
+func (v *sweepView) draw() {
+	if v.out == nil {
+		return
+	}
+	lines := v.lines(v.width() - 1)
+	if !v.live {
+		fmt.Fprintln(v.out, fit([]part{{lines[0], 0}, {strings.Join(trimmed(lines[1:]), "; "), 1}}, plainWidth*2))
+		return
+	}
+	var b strings.Builder
+	if v.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", v.drawn)
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\x1b[K\n")
+	}
+	b.WriteString("\x1b[J")
+	fmt.Fprint(v.out, b.String())
+	v.drawn = len(lines)
+}
+
+func trimmed(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return out
+}
+
+// lines are how far the study is, then the jobs at work, first those of this process.
+func (v *sweepView) lines(width int) []string {
+	var n phaseCounts
+	var here, elsewhere []string
+	for i, st := range v.states {
+		j := v.jobs[i]
+		if r := v.own[j.Folder]; r != nil {
+			n.add(study.State{Phase: study.Running})
+			here = append(here, "  "+fit(r.parts(""), width-2))
+			continue
+		}
+		n.add(st)
+		if st.Phase == study.Running {
+			parts := []part{{j.String(), 0}}
+			if st.Progress.Task > 0 {
+				parts = append(parts, part{fmt.Sprintf("task %d/%d", st.Progress.Task, st.Progress.Tasks), 0})
+			}
+			parts = append(parts, part{"step " + count.Number(st.Progress.Step) + "/" + count.Number(j.Steps), 2})
+			if st.Progress.Seen != nil {
+				parts = append(parts, part{"seen " + percent(*st.Progress.Seen), 1})
+			}
+			machine := st.Progress.Host
+			if machine == v.store.Host() {
+				machine = fmt.Sprintf("process %d", st.Progress.PID)
+			}
+			elsewhere = append(elsewhere, "  "+fit(append(parts, part{machine, 1}), width-2))
+		}
+	}
+	parts := []part{{fmt.Sprintf("%s of %s done", count.Number(n.Done), count.Of(n.Jobs, "job")), 0}, {fmt.Sprintf("%d running", n.Running), 1}}
+	if n.Failed > 0 {
+		parts = append(parts, part{fmt.Sprintf("%d failed", n.Failed), 0})
+	}
+	if n.Diverged > 0 {
+		parts = append(parts, part{fmt.Sprintf("%d diverged", n.Diverged), 2})
+	}
+	if left, ok := v.left(); ok {
+		parts = append(parts, part{duration(left) + " left", 0})
+	}
+	all := append(here, elsewhere...)
+	if len(all) > mostRunning {
+		all = append(all[:mostRunning-1], fmt.Sprintf("  and %d more", len(all)-mostRunning+1))
+	}
+	return append([]string{fit(parts, width)}, all...)
+}
+
+// worked is the work of the study that is done, in floating-point operations.
+func (v *sweepView) worked() (sum float64) {
+	for i, st := range v.states {
+		j := v.jobs[i]
+		switch r := v.own[j.Folder]; {
+		case r != nil && r.total > 0:
+			sum += j.FLOPs * r.work() / r.total
+		case st.Phase == study.Done:
+			sum += j.FLOPs
+		default:
+			sum += j.FLOPs * float64(st.Progress.Step) / float64(max(j.Steps, 1))
+		}
+	}
+	return sum
+}
+
+// left estimates the time until the last job is done, by the speed since the view began.
+func (v *sweepView) left() (time.Duration, bool) {
+	all := 0.0
+	for i, j := range v.jobs {
+		if v.states[i].Phase != study.Failed {
+			all += j.FLOPs
+		}
+	}
+	worked, spent := v.worked(), v.now().Sub(v.begun).Seconds()
+	if spent < 2 || worked <= v.first || all <= worked {
+		return 0, false
+	}
+	return time.Duration((all - worked) / (worked - v.first) * spent * float64(time.Second)), true
+}
+
+// watch are the observers of a job that this process does.
+func (v *sweepView) watch(j study.Job) experiment.Events {
+	r := &runState{name: j.String()}
+	locked := func(f func()) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		f()
+	}
+	return experiment.Events{
+		Begin: func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+			locked(func() {
+				r.begin(v.now(), info, plan)
+				v.own[j.Folder] = r
+				if plan.StepsDone > 0 && !plan.Kept {
+					v.say(v.out, r.continues())
+				}
+			})
+		},
+		TaskBegin: func(t ocl.TaskInfo) { locked(func() { r.taskBegin(t) }) },
+		StepEnd:   func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(v.now(), step, s) }) },
+		Working:   func(done, total int) { locked(func() { r.working = float64(done) / float64(total) }) },
+		Tested:    func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
+		Evaluated: func(e experiment.Evaluated) { locked(func() { r.evaluated(e) }) },
+		Note:      func(text string) { locked(func() { v.say(v.notes, r.name+"  "+text) }) },
+		End: func(experiment.Job, *result.Result, error) {
+			locked(func() {
+				delete(v.own, j.Folder)
+				v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.step}}
+			})
+		},
+	}
+}
+
+// changed is told of a job that has ended, here or elsewhere.
+func (v *sweepView) changed(j study.Job, st study.State) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.place[j.Folder]
+	before := v.states[i].Phase
+	v.states[i] = st
+	if before == st.Phase {
+		return
+	}
+	switch {
+	case st.Phase == study.Failed:
+		v.say(v.notes, fmt.Sprintf("%s  failed: %s", j, study.Problem(st.Error)))
+	case st.Accuracy != nil:
+		v.say(v.out, fmt.Sprintf("%s  %s  average accuracy %s", j, st.Outcome, percent(*st.Accuracy)))
+	default:
+		v.say(v.out, fmt.Sprintf("%s  %s", j, st.Outcome))
+	}
+}

@@ -1,0 +1,324 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"ocl/checkpoint"
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// Names in the folder of a study.
+const (
+	StudyFile     = "study.yaml"
+	jobsFile      = "jobs.jsonl"
+	cancelledFile = "cancelled"
+)
+
+// Folder is the store in plain files, also on a network file system where databases break. Every job has a folder with
+// the files of its run; that is done when its result.json says so.
+//
+// A process locks the folder of the run and makes the file .claim there, which it writes anew every [BeatEvery]. On one
+// machine the lock decides: the jobs of a killed process are free at once. The claim of another machine, or one without a
+// lock, holds until it has stood still for [StaleAfter] by the clock of whoever looks. Then it is renamed away, which one
+// process alone can do. So machines may share a folder whether or not it has locks, and whether or not they share them.
+type Folder struct {
+	dir     string
+	machine string
+	host    string
+	log     logFile
+	lock    func(folder string) (unlock func(), err error) // experiment.LockRun, but in tests of other file systems
+
+	mu      sync.Mutex
+	known   map[string]State    // of jobs that are done, by folder: a result does not change
+	watched map[string]sighting // claims of others, by folder
+	mine    map[string]*claim   // of this process, by token
+	aside   []string            // what to tell about results that could not be used
+}
+
+// sighting is a claim as it was last seen.
+type sighting struct {
+	text  string
+	since time.Time // it has not changed since
+	moved bool      // it has changed while we looked
+}
+
+// OpenFolder opens the store in a folder. program is the version of ocl, for the log.
+func OpenFolder(dir, program string) *Folder {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	return &Folder{dir: dir, machine: machineID(host), host: host, log: logFile{dir: dir, host: host, program: program},
+		lock: experiment.LockRun, known: map[string]State{}, watched: map[string]sighting{}, mine: map[string]*claim{}}
+}
+
+// machineID tells machines apart on which a lock says whether a process lives: the boot id of Linux, which containers of
+// one machine share, or the host's name.
+func machineID(host string) string {
+	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil && len(id) > 8 {
+		return "boot " + strings.TrimSpace(string(id))
+	}
+	return "host " + host
+}
+
+// Host is the name of this machine.
+func (s *Folder) Host() string { return s.host }
+
+// Note implements [Store].
+func (s *Folder) Note(e Event) { s.log.add(e) }
+
+// Close implements [Store].
+func (s *Folder) Close() error { return s.log.close() }
+
+// Claim implements [Store].
+func (s *Folder) Claim(e Entry) (Claim, State, error) {
+	if st, done := s.done(e); done {
+		return nil, st, nil
+	}
+	folder := folderOf(s.dir, e)
+	if f, failed := readFailure(folder); failed {
+		return nil, failedState(f), nil
+	}
+	unlock, err := s.lock(folder)
+	locked := err == nil
+	switch {
+	case errors.Is(err, experiment.ErrBusy):
+		return nil, s.running(folder, true), nil
+	case err != nil:
+		if _, there := os.Stat(filepath.Join(folder, experiment.LockFile)); there != nil {
+			return nil, State{}, fmt.Errorf("study: %w", err)
+		}
+		unlock = func() {} // the file system has no locks
+	}
+	c, st, err := s.take(e, folder, locked, unlock)
+	if c == nil {
+		unlock()
+		return nil, st, err
+	}
+	return c, st, nil
+}
+
+// take makes the claim in a folder that is locked, or has no locks. The claim is nil if the job is not free.
+func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*claim, State, error) {
+	path := filepath.Join(folder, claimFile)
+	there, text, whole, err := readClaim(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, State{}, fmt.Errorf("study: %w", err)
+	case whole && s.isMine(there.Token):
+		return nil, s.running(folder, true), nil
+	case locked && whole && there.Locked && there.Machine == s.machine: // its lock would be there if the process were
+		if !bury(folder, there, text) {
+			return nil, s.running(folder, false), nil
+		}
+		s.Note(Event{Event: EventTakeover, Job: e.Folder, Attempt: there.Attempt, Step: there.Step})
+	case !s.stale(e.Folder, string(text)):
+		return nil, s.running(folder, false), nil
+	default:
+		if !bury(folder, there, text) {
+			return nil, s.running(folder, false), nil
+		}
+		s.Note(Event{Event: EventTakeover, Job: e.Folder, Attempt: there.Attempt, Step: there.Step})
+	}
+	dead, paths, err := graves(folder)
+	if err != nil {
+		return nil, State{}, fmt.Errorf("study: %w", err)
+	}
+	if st, done := s.done(e); done { // meanwhile
+		removeAll(paths)
+		return nil, st, nil
+	}
+	if f, failed := readFailure(folder); failed {
+		return nil, failedState(f), nil
+	}
+	found, _ := experiment.FoundIn(folder) // a result that cannot be read is put aside below
+	mine := record{Token: fmt.Sprintf("%016x", rand.Uint64()), Machine: s.machine, Locked: locked, Attempt: 1, Start: found.Step,
+		Since: time.Now().UTC().Format(time.RFC3339Nano), Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
+	for _, d := range dead {
+		if d.Attempt < mine.Attempt {
+			continue // an earlier one, which the later one has counted
+		}
+		mine.Attempt, mine.Deaths = d.Attempt+1, 1
+		if d.Start == found.Step {
+			mine.Deaths = d.Deaths + 1
+		}
+	}
+	if mine.Deaths >= MostDeaths {
+		f := failure{Error: fmt.Sprintf("%d attempts died at step %d", mine.Deaths, found.Step), Attempt: mine.Attempt - 1, Step: found.Step, Deaths: mine.Deaths}
+		if err := s.fail(folder, f, nil); err != nil {
+			return nil, State{}, err
+		}
+		s.Note(Event{Event: EventFail, Job: e.Folder, Attempt: f.Attempt, Step: f.Step, Error: f.Error})
+		removeAll(paths)
+		return nil, failedState(f), nil
+	}
+	c := &claim{store: s, entry: e, folder: folder, unlock: unlock, mine: mine}
+	s.own(c)
+	made, err := putClaim(folder, mine)
+	if err != nil || !made {
+		s.forget(mine.Token)
+		if err != nil {
+			return nil, State{}, fmt.Errorf("study: %s: the job cannot be claimed: %w", folder, err)
+		}
+		return nil, s.running(folder, false), nil
+	}
+	removeAll(paths)
+	if err := s.putAside(e, folder); err != nil {
+		c.unlock = func() {} // the caller does
+		return nil, State{}, errors.Join(err, c.end())
+	}
+	s.Note(Event{Event: EventClaim, Job: e.Folder, Attempt: mine.Attempt, Step: mine.Start})
+	return c, State{Phase: Running, Sure: true, Attempt: mine.Attempt, Progress: mine.Progress}, nil
+}
+
+func removeAll(paths []string) {
+	for _, p := range paths {
+		_ = os.Remove(p) // one that stays is counted again at worst
+	}
+}
+
+func (s *Folder) own(c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mine[c.mine.Token] = c
+}
+
+func (s *Folder) forget(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mine, token)
+}
+
+func (s *Folder) isMine(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mine[token] != nil
+}
+
+// stale says whether a claim has stood still for long enough. It remembers what it saw.
+func (s *Folder) stale(name, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, there := s.watched[name]
+	if !there || seen.text != text {
+		s.watched[name] = sighting{text: text, since: time.Now(), moved: there}
+		return false
+	}
+	return time.Since(seen.since) >= StaleAfter
+}
+
+// moved says whether the claim of a job was seen to change.
+func (s *Folder) moved(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := s.watched[name]
+	return seen.moved && time.Since(seen.since) < StaleAfter
+}
+
+// running is the state of a job that somebody is at work on.
+func (s *Folder) running(folder string, sure bool) State {
+	r, _, _, _ := readClaim(filepath.Join(folder, claimFile)) // one that is not there yet says nothing
+	return State{Phase: Running, Sure: sure || s.moved(filepath.Base(folder)), Attempt: r.Attempt, Progress: r.Progress}
+}
+
+func failedState(f failure) State {
+	return State{Phase: Failed, Error: f.Error, Attempt: f.Attempt, Progress: Progress{Host: f.Host, Step: f.Step}}
+}
+
+// done says whether a job has its result.
+func (s *Folder) done(e Entry) (State, bool) {
+	s.mu.Lock()
+	st, known := s.known[e.Folder]
+	s.mu.Unlock()
+	if known {
+		return st, true
+	}
+	r, err := verified(filepath.Join(folderOf(s.dir, e), experiment.ResultFile), e)
+	if err != nil || r == nil || r.Outcome.State == result.Interrupted {
+		return State{}, false
+	}
+	st = State{Phase: Done, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy, Progress: Progress{Step: r.Outcome.Step}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[e.Folder] = st
+	return st, true
+}
+
+// State implements [Store].
+func (s *Folder) State(e Entry) State {
+	if st, done := s.done(e); done {
+		return st
+	}
+	folder := folderOf(s.dir, e)
+	if f, failed := readFailure(folder); failed {
+		return failedState(f)
+	}
+	if r, text, whole, err := readClaim(filepath.Join(folder, claimFile)); err == nil {
+		dead := s.stale(e.Folder, string(text)) || whole && r.Locked && r.Machine == s.machine && !s.isMine(r.Token) && s.isFree(folder)
+		if !dead {
+			return s.running(folder, whole && r.Machine == s.machine)
+		}
+	}
+	found, err := experiment.FoundIn(folder)
+	switch {
+	case err != nil:
+		return State{Phase: Begun, Error: err.Error()}
+	case found.State == "":
+		return State{Phase: Waiting}
+	}
+	return State{Phase: Begun, Progress: Progress{Step: found.Step}}
+}
+
+// isFree says whether nobody on this machine has a folder locked.
+func (s *Folder) isFree(folder string) bool {
+	unlock, err := s.lock(folder)
+	if err == nil {
+		unlock()
+	}
+	return err == nil
+}
+
+// Retry implements [Store].
+func (s *Folder) Retry(e Entry) (bool, error) {
+	err := os.Remove(filepath.Join(folderOf(s.dir, e), failedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("study: %w", err)
+	}
+	return true, nil
+}
+
+// Cancel implements [Store].
+func (s *Folder) Cancel() error {
+	text := fmt.Sprintf("cancelled %s on %s\n", time.Now().UTC().Format(time.RFC3339), s.host)
+	if err := checkpoint.WriteBytesAtomic(filepath.Join(s.dir, cancelledFile), []byte(text)); err != nil {
+		return fmt.Errorf("study: %w", err)
+	}
+	return nil
+}
+
+// Cancelled implements [Store].
+func (s *Folder) Cancelled() bool {
+	_, err := os.Stat(filepath.Join(s.dir, cancelledFile))
+	return err == nil
+}
+
+// Resume implements [Store].
+func (s *Folder) Resume() error {
+	if err := os.Remove(filepath.Join(s.dir, cancelledFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("study: %w", err)
+	}
+	return nil
+}

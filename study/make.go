@@ -1,0 +1,224 @@
+package study
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment"
+)
+
+// Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
+func Load(dir, dataDir string) (*Study, error) {
+	made, text, err := ReadMade(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
+}
+
+// ReadMade reads what was fixed when the study of a folder was made, and the text of the study. The error wraps
+// fs.ErrNotExist if there is none.
+func ReadMade(dir string) (made Made, text []byte, err error) {
+	path := filepath.Join(dir, StudyFile)
+	text, err = readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return made, nil, absent{fmt.Errorf("study: %s has no %s. Give the folder of a study, as `ocl sweep` makes it", dir, StudyFile)}
+	}
+	if err != nil {
+		return made, nil, fmt.Errorf("study: %w", err)
+	}
+	sheet, err := experiment.Schema().ParseSheet(path, text)
+	if err == nil {
+		err = made.read(sheet.Made)
+	}
+	if err == nil && made.IsZero() {
+		err = fmt.Errorf("study: %s: it does not say what was made of it. Give `ocl sweep` the study's file again", path)
+	}
+	return made, text, err
+}
+
+// absent is the error about a folder without a study.
+type absent struct{ error }
+
+func (absent) Is(target error) bool { return target == fs.ErrNotExist }
+
+// readFile reads a file that is at most as long as a study can be, and a byte more where it is longer.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
+}
+
+// Make makes a folder that of a study, or adds what is new to the study that it has. That must have the same engine and
+// data, and all its jobs must be among the given ones: nothing that was computed may fall out of a study by accident.
+func Make(dir string, s *Study, jobs []Job, made Made) error {
+	if err := checkpoint.MakeFolder(dir); err != nil {
+		return fmt.Errorf("study: %w. Use --out to choose a folder that can be written", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("study: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, StudyFile)); errors.Is(err, fs.ErrNotExist) {
+		for _, e := range entries {
+			if !checkpoint.IsTemporary(e.Name(), StudyFile) && !checkpoint.IsTemporary(e.Name(), jobsFile) && e.Name() != jobsFile {
+				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir, e.Name(), StudyFile)
+			}
+		}
+	} else if old, err := ReadJobs(dir); err == nil {
+		here := map[string]bool{}
+		for _, j := range jobs {
+			here[j.Key] = true
+		}
+		var gone []string
+		for _, e := range old {
+			if !here[e.Key] {
+				gone = append(gone, e.Folder)
+			}
+		}
+		if len(gone) > 0 {
+			return fmt.Errorf("study: %s: the study there has %d jobs that are not in the file, such as %s. Add them to the file, or choose another --out", dir, len(gone), gone[0])
+		}
+	}
+	text := s.Text
+	if is, err := config.IsSheet(s.Name, text); err == nil && !is {
+		if text, err = asSheet(s.Runs, text); err != nil {
+			return err
+		}
+	}
+	whole, err := made.encode(text)
+	if err != nil {
+		return err
+	}
+	if there, err := os.ReadFile(filepath.Join(dir, StudyFile)); err != nil || !bytes.Equal(there, whole) {
+		if err := checkpoint.WriteBytesAtomic(filepath.Join(dir, StudyFile), whole); err != nil {
+			return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
+		}
+	}
+	return WriteJobs(dir, Entries(jobs))
+}
+
+// asSheet is the study of a config: its keys as they are, with the line that makes it a study.
+func asSheet(runs []Run, text []byte) ([]byte, error) {
+	c, err := experiment.Schema().Parse("config", text)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) > 0 {
+		c.Data.Dir = runs[0].Config.Data.Dir
+	}
+	text, err = c.YAML()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "study: %d\n", config.SheetVersion)
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "version:") {
+			b.WriteString(line)
+		}
+	}
+	return []byte(b.String()), nil
+}
+
+// jobsHead is the first line of the list of jobs.
+type jobsHead struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Jobs    int    `json:"jobs"`
+}
+
+const jobsFormat = "ocl-jobs"
+
+// WriteJobs writes the list of a study's jobs, from which `ocl sweep status` knows them without the data.
+func WriteJobs(dir string, entries []Entry) error {
+	var b bytes.Buffer
+	line, err := checkedLine(jobsHead{jobsFormat, 1, len(entries)})
+	b.Write(line)
+	for _, e := range entries {
+		if err == nil {
+			line, err = checkedLine(e)
+			b.Write(line)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, jobsFile)
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, b.Bytes()) {
+		return nil
+	}
+	if err := checkpoint.WriteBytesAtomic(path, b.Bytes()); err != nil {
+		return fmt.Errorf("study: %w. Make room on the disk", err)
+	}
+	return nil
+}
+
+// ReadJobs reads the list of a study's jobs. A damaged one is an error; `ocl worker` writes it anew.
+func ReadJobs(dir string) ([]Entry, error) {
+	path := filepath.Join(dir, jobsFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("study: %w. `ocl worker --join` writes it anew", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, mostLine)
+	var head jobsHead
+	bad := func(n int) error {
+		return fmt.Errorf("study: %s:%d: the line is damaged. Remove the file; `ocl worker --join` writes it anew", path, n)
+	}
+	if !lines.Scan() || !parseLine(lines.Bytes(), &head) || head.Format != jobsFormat {
+		return nil, bad(1)
+	}
+	if head.Version > 1 {
+		return nil, fmt.Errorf("study: %s: a newer ocl wrote it (version %d). Use the newer ocl", path, head.Version)
+	}
+	var entries []Entry
+	for lines.Scan() {
+		var e Entry
+		if !parseLine(lines.Bytes(), &e) || e.Key == "" || e.Folder == "" || !filepath.IsLocal(e.Folder) || filepath.Base(e.Folder) != e.Folder {
+			return nil, bad(len(entries) + 2)
+		}
+		entries = append(entries, e)
+	}
+	if lines.Err() != nil || len(entries) != head.Jobs {
+		return nil, bad(len(entries) + 1)
+	}
+	return entries, nil
+}
+
+// Join opens the jobs of a folder's study for a worker. It is an error if the runs of this machine could not be compared
+// with those of the study.
+func Join(dir string, s *Study, jobs []Job) error {
+	entries, err := ReadJobs(dir)
+	if err != nil {
+		return WriteJobs(dir, Entries(jobs)) // it follows from the study
+	}
+	here := map[string]bool{}
+	for _, j := range jobs {
+		here[j.Key] = true
+	}
+	for _, e := range entries {
+		if !here[e.Key] {
+			return fmt.Errorf("study: %s: this ocl has another key for %s, so its data, first weights or program are not those of the study. Use the same ones; `ocl sweep` with the study's file makes another list", dir, e.Folder)
+		}
+	}
+	if len(entries) != len(jobs) {
+		return WriteJobs(dir, Entries(jobs))
+	}
+	return nil
+}

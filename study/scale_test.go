@@ -1,0 +1,256 @@
+package study_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ocl/checkpoint"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+	"ocl/study/studytest"
+)
+
+var (
+	scale     = flag.Bool("scale", false, "TestScale with 100,000 jobs of 2 s, ten processes and 200 workers, which takes an hour")
+	scaleDir  = flag.String("scaledir", "", "folder of TestScale, on the file system to be measured; it is made and kept")
+	scaleJobs = flag.Int("scalejobs", 0, "jobs of TestScale; 0 is 2,000, or 100,000 with -scale")
+	scaleWait = flag.Duration("scalewait", 0, "time of a job of TestScale; 0 is 100 ms, or 2 s with -scale")
+)
+
+// load is how a process of the scale test is to do jobs: learning is replaced by waiting, and the files are real.
+type load struct {
+	Wait    time.Duration
+	Workers int
+}
+
+const loadFile = "load.json"
+
+// simulated are the jobs of the scale test: entries of one result that differ in their seeds.
+func simulated(dir string) (jobs []study.Job, r *result.Result, l load, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, loadFile))
+	if err == nil {
+		err = json.Unmarshal(text, &l)
+	}
+	if err == nil {
+		r, err = result.Read(filepath.Join(dir, "of-all.json"))
+	}
+	var entries []study.Entry
+	if err == nil {
+		entries, err = study.ReadJobs(dir)
+	}
+	for _, e := range entries {
+		jobs = append(jobs, study.Job{Entry: e})
+	}
+	return jobs, r, l, err
+}
+
+// simulate does jobs of the scale test until none is left, as a process of many workers does. It prints what it did: jobs
+// accepted, and the seconds from its start until nothing was left to take.
+func simulate(dir string) error {
+	jobs, r, l, err := simulated(dir)
+	if err != nil {
+		return err
+	}
+	store := study.OpenFolder(dir, "test")
+	defer store.Close()
+	began, last := time.Now(), atomic.Int64{}
+	state := make([]byte, 100_000)
+	whole, err := result.Encode(r)
+	if err != nil {
+		return err
+	}
+	w := study.Worker{Store: store, Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: time.Second,
+		Do: func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+			last.Store(int64(time.Since(began)))
+			dir, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))
+			if err != nil {
+				return nil, err
+			}
+			dir.Permit = at.Permit
+			if err := os.WriteFile(filepath.Join(at.Folder, experiment.RunConfigFile), []byte("x"), 0o644); err != nil {
+				return nil, err
+			}
+			for step := range 2 {
+				time.Sleep(l.Wait / 2)
+				c := checkpoint.NewContainer()
+				c.Encoder().Bytes("state", state)
+				if _, err := dir.Save(step+1, c); err != nil {
+					return nil, err
+				}
+			}
+			mine := *r
+			mine.Config = r.Config.Clone()
+			mine.Config.Seed, mine.Key = j.Seed, j.Key
+			text := bytes.Replace(whole, []byte(r.Key), []byte(j.Key), 1) // as Encode(&mine), which takes as long as ten claims
+			text = bytes.Replace(text, []byte(`"seed": 1,`), fmt.Appendf(nil, `"seed": %d,`, j.Seed), 1)
+			if err == nil {
+				err = checkpoint.WriteBytesIf(filepath.Join(at.Folder, experiment.ResultFile), text, at.Permit)
+			}
+			if err == nil {
+				err = dir.Clear()
+			}
+			return &mine, err
+		}}
+	sum, err := w.Run(context.Background(), nil)
+	fmt.Printf("%d %g\n", sum.Done, time.Duration(last.Load()).Seconds())
+	return err
+}
+
+// TestScale: many workers in ten processes do many jobs, and again and again a process is killed and replaced. Each job has
+// exactly one accepted result.
+func TestScale(t *testing.T) {
+	n, wait, processes, workers, killEvery := 2000, 100*time.Millisecond, 10, 20, 10*time.Second
+	if *scale {
+		n, wait, killEvery = 100_000, 2*time.Second, time.Minute
+	} else if testing.Short() {
+		n, wait, processes, killEvery = 200, 50*time.Millisecond, 3, 3*time.Second
+	}
+	if *scaleJobs > 0 {
+		n = *scaleJobs
+	}
+	if *scaleWait > 0 {
+		wait = *scaleWait
+	}
+	dir := *scaleDir
+	if dir == "" {
+		dir = t.TempDir()
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := studytest.Results(t, 1)[0]
+	text, err := result.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := json.Marshal(load{wait, workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"of-all.json": text, loadFile: l} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries := make([]study.Entry, n)
+	for i := range entries {
+		one := *r
+		one.Config = r.Config.Clone()
+		one.Config.Seed = uint64(i + 1)
+		one.Key = experiment.Key(&one)
+		entries[i] = studytest.Entry(&one)
+		entries[i].Folder = fmt.Sprintf("finetune-s%d-%s", i+1, one.Key[:8])
+	}
+	if err := study.WriteJobs(dir, entries); err != nil {
+		t.Fatal(err)
+	}
+
+	began := time.Now()
+	var mu sync.Mutex
+	accepted, killed, busy := 0, 0, 0.0
+	start := func() *exec.Cmd {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), childVariable+"="+dir, loadVariable+"=1")
+		c.Stderr = os.Stderr
+		return c
+	}
+	running := make([]*exec.Cmd, processes)
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	keep := func(i int) { // a process that ends by itself is done; one that was killed is replaced
+		defer wg.Done()
+		for {
+			c := start()
+			out, err := c.StdoutPipe()
+			if err == nil {
+				err = c.Start()
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			running[i] = c
+			mu.Unlock()
+			var done int
+			var seconds float64
+			told, _ := fmt.Fscan(out, &done, &seconds)
+			err = c.Wait()
+			mu.Lock()
+			running[i] = nil
+			accepted += done
+			busy = max(busy, time.Since(began).Seconds())
+			mu.Unlock()
+			if told == 2 {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		}
+	}
+	for i := range processes {
+		wg.Add(1)
+		go keep(i)
+	}
+	go func() {
+		ticker := time.NewTicker(killEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+			mu.Lock()
+			if c := running[rand.IntN(processes)]; c != nil {
+				_ = c.Process.Kill()
+				killed++
+			}
+			mu.Unlock()
+		}
+	}()
+	wg.Wait()
+	close(over)
+
+	store := study.OpenFolder(dir, "test")
+	defer store.Close()
+	for _, e := range entries {
+		if st := store.State(e); st.Phase != study.Done {
+			t.Fatalf("%s is %+v", e.Folder, st)
+		}
+	}
+	events, skipped, err := study.ReadLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished := map[string]int{}
+	for _, e := range events {
+		if e.Event == study.EventDone {
+			finished[e.Job]++
+		}
+	}
+	twice := 0
+	for _, times := range finished {
+		if times > 1 {
+			twice++
+		}
+	}
+	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d accepted by processes that lived, %d jobs accepted twice, %.1f s, efficiency %s, %d lines of the log skipped",
+		n, wait, processes, workers, killed, accepted, twice, busy, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64), skipped)
+	if twice > 0 {
+		t.Errorf("%d jobs were accepted twice", twice)
+	}
+}

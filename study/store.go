@@ -1,0 +1,120 @@
+package study
+
+import (
+	"errors"
+	"time"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// Store keeps what is known of the jobs of one study: who is at work on which, which have failed, and the results. Several
+// processes use the same store at once; one Store value belongs to one process, and its methods may be called from several
+// goroutines. studytest.Run has the tests that every store must pass.
+//
+// Claims save work and guard no number: runs are deterministic, so two that work on one job at once end in the same
+// result. A store must make sure only that what it calls done has the right result.
+type Store interface {
+	// Claim takes a job for the caller, if it is free. Otherwise the claim is nil, and the state says why. An error says
+	// that the store cannot be used; the job has nothing to do with it.
+	Claim(Entry) (Claim, State, error)
+	// State says how far a job is. It changes nothing.
+	State(Entry) State
+	// Retry lets a job be tried again that has failed; it is false if the job has not.
+	Retry(Entry) (bool, error)
+	// Cancel lets all workers stop, until Resume. Cancelled says whether they should.
+	Cancel() error
+	Cancelled() bool
+	Resume() error
+	// Note tells the log of the study, which is dispensable.
+	Note(Event)
+	// Close ends the log.
+	Close() error
+}
+
+// Claim is a job that this process has taken. One goroutine uses it at a time, but for Permit. It ends with one of Done,
+// Fail and Release; what comes after ErrLost needs none.
+type Claim interface {
+	// Place is where the run is to write. Its Permit says whether the claim is still ours.
+	Place() experiment.Place
+	// Attempt is the number of this attempt, from 1, and the step at which it begins.
+	Attempt() (number, step int)
+	// Beat says that the process is alive and how far it is, every [BeatEvery]. The error wraps ErrLost if another one has
+	// the job by now; another error may pass.
+	Beat(Progress) error
+	// Done says that the result is in its place.
+	Done(*result.Result) error
+	// Fail says why the job cannot be done. Nobody takes it until Retry.
+	Fail(error) error
+	// Release gives the job back, to be continued by whoever takes it next.
+	Release() error
+}
+
+// ErrLost is wrapped by errors about a job that another process has taken over, because this one was not heard of for long.
+var ErrLost = errors.New("another process has taken over the job")
+
+const (
+	// BeatEvery is how often a process says that it is still at work on a job.
+	BeatEvery = 15 * time.Second
+	// StaleAfter is how long the claim of another machine must have stood still, by the reader's clock, to be dead.
+	StaleAfter = 3 * time.Minute
+	// MostDeaths is how many attempts may die at the same step before the job has failed.
+	MostDeaths = 3
+)
+
+// Phases of a job.
+const (
+	Waiting = "waiting" // nobody has begun it
+	Begun   = "begun"   // it was stopped or killed, and nobody is at work on it
+	Running = "running"
+	Failed  = "failed"
+	Done    = "done" // its result says finished or diverged
+)
+
+// State is how far a job is.
+type State struct {
+	Phase   string
+	Outcome string // result.Finished or result.Diverged, of one that is done
+	// Sure says of a running job that its process is known to be alive, and not only not known to be dead.
+	Sure     bool
+	Progress Progress // of the last beat; Step alone if nobody is at work
+	Attempt  int      // the number of the last attempt, as far as is known
+	Error    string   // why it failed
+	Accuracy *float64 // average accuracy of the result
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Host  string   `json:"host,omitempty"` // of the process
+	PID   int      `json:"pid,omitempty"`
+	Step  int      `json:"step,omitempty"`
+	Task  int      `json:"task,omitempty"` // under way, from 1; 0 is none yet
+	Tasks int      `json:"tasks,omitempty"`
+	Seen  *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
+}
+
+// Event is a line of the log.
+type Event struct {
+	Time    string  `json:"time"`
+	Event   string  `json:"event"` // one of those below
+	Job     string  `json:"job,omitempty"`
+	Attempt int     `json:"attempt,omitempty"`
+	Step    int     `json:"step,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // of the attempt
+	Outcome string  `json:"outcome,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	Host    string  `json:"host,omitempty"`
+	Program string  `json:"program,omitempty"`
+}
+
+// Values of Event.Event.
+const (
+	EventWorker   = "worker" // the first line of a file
+	EventClaim    = "claim"
+	EventDone     = "done"
+	EventFail     = "fail"
+	EventRelease  = "release"
+	EventLost     = "lost"
+	EventTakeover = "takeover" // of a job whose process died
+	EventAside    = "aside"    // a result that could not be used was renamed
+)

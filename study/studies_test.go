@@ -1,0 +1,112 @@
+package study_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+)
+
+// shipped opens a study of the folder studies, with data that are said to lie somewhere.
+func shipped(t *testing.T, name string) *study.Study {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "studies", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := study.Parse(name, text, t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestShippedStudies expands every study of the folder and counts its runs, and how many of a cell of the survey.
+func TestShippedStudies(t *testing.T) {
+	want := map[string]int{ // runs
+		"quick.yaml": 34, "oci.yaml": 880, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 760, "trick_time.yaml": 24,
+		"error_analysis.yaml": 45, "examined.yaml": 39,
+	}
+	files, err := filepath.Glob("../studies/*.yaml")
+	if err != nil || len(files) != len(want) {
+		t.Fatalf("%q, %v; want %d studies", files, err, len(want))
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		s := shipped(t, name)
+		if len(s.Runs) != want[name] {
+			t.Errorf("%s: %d runs, want %d", name, len(s.Runs), want[name])
+		}
+		seeds := map[string][]uint64{}
+		for _, r := range s.Runs {
+			c := r.Config
+			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method)
+			seeds[cell] = append(seeds[cell], c.Seed)
+			if name != "quick.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
+				t.Errorf("%s: %s has the engine %v", name, cell, c.Engine)
+			}
+			if r.Timing != (name == "trick_time.yaml") {
+				t.Errorf("%s: timing is %v", name, r.Timing)
+			}
+		}
+		for cell, got := range seeds {
+			runs := 15
+			switch {
+			case name == "quick.yaml":
+				runs = 2
+			case name == "trick_time.yaml":
+				runs = 1
+			case strings.HasPrefix(cell, "core50"), name == "odi.yaml":
+				runs = 10
+			case name == "examined.yaml":
+				runs = len(got)
+			}
+			slices.Sort(got)
+			if len(got) != runs || got[0] != 1 || got[len(got)-1] != uint64(runs) {
+				t.Errorf("%s: %s has the seeds %v, want 1 to %d", name, cell, got, runs)
+			}
+		}
+	}
+}
+
+// TestStudiesHaveTheCommittedRuns: the committed results of CIFAR-100 are runs of the studies, but for what is evaluated and for
+// what the data settle.
+func TestStudiesHaveTheCommittedRuns(t *testing.T) {
+	schema := experiment.Schema()
+	text := func(c config.Config) string {
+		c.Data.Dir, c.Eval, c.Classifiers, c.Engine = "", config.EvalFinal, []string{config.ClassifierHead}, config.Engine{}
+		c.Stream.Kind, c.Stream.ClassOrder = config.KindClasses, config.Order{Name: config.OrderRandom}
+		if c.Replay.Teacher == "" { // of files from before the key
+			c.Replay.Teacher = config.TeacherEvaluation
+		}
+		return schema.Canonical(c)
+	}
+	for _, tt := range []struct{ folder, name string }{
+		{"methods", "oci.yaml"}, {"tricks", "tricks_cifar.yaml"}, {"errors", "error_analysis.yaml"}, {"examined", "examined.yaml"},
+	} {
+		runs := map[string]bool{}
+		for _, r := range shipped(t, tt.name).Runs {
+			runs[text(r.Config)] = true
+		}
+		files, err := filepath.Glob("../results/cifar100/" + tt.folder + "/*.json.gz")
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, file := range files {
+			r, err := result.Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text(schema.Recorded(r.Config)); !runs[got] {
+				t.Errorf("%s has no run of %s:\n%s", tt.name, file, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,280 @@
+// Package study makes a list of jobs of one file, the study, and has them done by any number of processes and machines
+// that share a folder. A study is data: where a config takes one value, it may have a list. A job is one run; it is done
+// when the folder has its result, whoever made it.
+//
+// The package does not know how a run learns (package experiment does), and how a job is done is a function that can be
+// replaced ([Work]). Where jobs, claims and results are kept is a [Store]; [Folder] keeps them in plain files. Start at
+// [Parse], [Study.Open] and [Worker.Run].
+package study
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/internal/count"
+)
+
+// Most is how many runs a study may have without the word of a person, and Limit how many it may have at all.
+const (
+	Most  = 10_000
+	Limit = 1_000_000
+)
+
+// Study is a file with the runs that it describes.
+type Study struct {
+	Name string // of the file, for messages
+	Runs []Run
+	// Made is what was fixed when the study was made; the zero value if it was not made yet.
+	Made Made
+	Text []byte // of the file, without what was made
+}
+
+// Run is one run of a study, before its data are open.
+type Run struct {
+	Config config.Config // one method with its tricks, one seed
+	Timing bool          // its run time is wanted, so it is to run alone on its machine
+}
+
+// Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
+// it is reported at once, with its line. yes allows more than [Most] runs. dataDir is where the data lie that are read from
+// files; "" leaves what the file says.
+func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
+	schema := experiment.Schema()
+	is, err := config.IsSheet(name, text)
+	if err != nil {
+		return nil, err
+	}
+	var sheet config.Sheet
+	x := expansion{schema: schema, name: name, dataDir: dataDir, yes: yes}
+	if !is {
+		c, places, err := schema.ParseAt(name, text)
+		if err != nil {
+			return nil, fmt.Errorf("%w\nconfig: %s: if this is a study, in which keys may have lists of values, begin it with `study: %d`", err, name, config.SheetVersion)
+		}
+		x.plain(c, places)
+		sheet.Text = text
+	} else {
+		if sheet, err = schema.ParseSheet(name, text); err != nil {
+			return nil, err
+		}
+		x.sheet(sheet)
+	}
+	if err := x.err(); err != nil {
+		return nil, err
+	}
+	s := &Study{Name: name, Runs: x.runs, Text: sheet.Text}
+	return s, s.Made.read(sheet.Made)
+}
+
+// ErrTooMany is wrapped by the error about a study of more than [Most] runs, which a person may allow.
+var ErrTooMany = errors.New("too many runs")
+
+// expansion turns grids into runs.
+type expansion struct {
+	schema  *config.Schema
+	name    string
+	dataDir string
+	yes     bool
+
+	runs   []Run
+	place  map[string]int // of each run by its canonical text, so that none is there twice
+	faults []error
+	told   map[string]bool
+}
+
+func (x *expansion) fault(line int, format string, a ...any) {
+	where := x.name
+	if line > 0 {
+		where = fmt.Sprintf("%s:%d", x.name, line)
+	}
+	x.add(fmt.Errorf("study: %s: "+format, append([]any{where}, a...)...))
+}
+
+// add notes an error once: many runs have the same.
+func (x *expansion) add(err error) {
+	if x.told == nil {
+		x.told = map[string]bool{}
+	}
+	if text := err.Error(); !x.told[text] {
+		x.told[text] = true
+		x.faults = append(x.faults, err)
+	}
+}
+
+// mostFaults is how many errors of a study are told.
+const mostFaults = 20
+
+func (x *expansion) err() error {
+	if n := len(x.faults); n > mostFaults {
+		x.faults = append(x.faults[:mostFaults:mostFaults], fmt.Errorf("study: there are %d more errors. Fix these first", n-mostFaults))
+	}
+	return errors.Join(x.faults...)
+}
+
+// plain adds the runs of a config.
+func (x *expansion) plain(c config.Config, places config.Places) {
+	x.settle(&c)
+	if err := x.schema.ValidateAt(c, places); err != nil {
+		x.add(err)
+		return
+	}
+	if x.fits(float64(c.Runs)*float64(len(c.Methods))*float64(len(c.Tricks)), 0) {
+		for _, one := range x.schema.Runs(c) {
+			x.include(one, false)
+		}
+	}
+}
+
+// sheet adds the runs of a study file.
+func (x *expansion) sheet(s config.Sheet) {
+	if _, names := s.Top.Find("methods"); names || len(s.Include) == 0 {
+		x.grid(s.Top, s.Exclude)
+	} else if len(s.Exclude) > 0 {
+		x.fault(s.Exclude[0].Line, "exclude removes runs of the methods at the top, but none are given there. Add methods at the top, or remove exclude")
+	}
+	for _, g := range s.Include {
+		whole := g.Over(s.Top)
+		if _, names := whole.Find("methods"); !names {
+			x.fault(g.Line, "this entry of include names no methods. Add them, such as `methods: [er]`")
+			continue
+		}
+		before, faults := len(x.runs), len(x.faults)
+		if x.grid(whole, nil); len(x.runs) == before && len(x.faults) == faults {
+			x.fault(g.Line, "this entry of include adds no run, because the study has all of its runs already. Remove it")
+		}
+	}
+	if len(x.runs) == 0 && len(x.faults) == 0 {
+		x.fault(s.Top.Line, "the study has no runs, because exclude removes all of them. Remove an entry of exclude")
+	}
+}
+
+// grid adds the runs of a grid but for those that exclude removes.
+func (x *expansion) grid(g config.Grid, exclude []config.Grid) {
+	combinations := 1.0
+	var many []config.Setting
+	base := config.Default()
+	for _, s := range g.Settings {
+		if len(s.Values) == 1 {
+			s.Apply(&base, s.Values[0])
+			continue
+		}
+		many = append(many, s)
+		combinations *= float64(len(s.Values))
+	}
+	if _, given := g.Find("methods"); !given {
+		combinations *= float64(len(base.Methods))
+	}
+	if !x.fits(combinations*float64(max(1, base.Runs)), g.Line) {
+		return
+	}
+	used := make([]bool, len(exclude))
+	places := g.Places(x.name)
+	timing := g.Timing != nil && *g.Timing
+	product(base, many, func(c config.Config) {
+		x.settle(&c)
+		for _, name := range c.Methods { // several if the file names none
+			for _, tricks := range c.Tricks {
+				one := c.Clone()
+				one.Methods, one.Tricks = []string{name}, []string{tricks}
+				x.combination(one, places, timing, exclude, used)
+			}
+		}
+	})
+	for i, e := range exclude {
+		if !used[i] && len(x.faults) == 0 {
+			x.fault(e.Line, "this entry of exclude removes nothing, because no run has these values. Correct or remove it")
+		}
+	}
+}
+
+// combination adds the runs of one method with its tricks, a run for each seed.
+func (x *expansion) combination(c config.Config, places config.Places, timing bool, exclude []config.Grid, used []bool) {
+	var kept []config.Config
+	for i := range c.Runs {
+		one := c
+		one.Seed, one.Runs = c.Seed+uint64(i), 1
+		out := false
+		for e, g := range exclude {
+			if matches(g, one) {
+				out, used[e] = true, true
+			}
+		}
+		if !out {
+			kept = append(kept, one)
+		}
+	}
+	if len(kept) == 0 && c.Runs > 0 {
+		return // what is wrong with it does not matter
+	}
+	if err := x.schema.ValidateAt(c, places); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			x.add(errors.New(line))
+		}
+		return
+	}
+	for _, one := range kept {
+		x.include(x.schema.Runs(one)[0], timing)
+	}
+}
+
+// matches says whether a run has one of the values of every key of an entry of exclude.
+func matches(g config.Grid, c config.Config) bool {
+	return !slices.ContainsFunc(g.Settings, func(s config.Setting) bool { return !s.Matches(c) })
+}
+
+// product calls f with every combination of the values.
+func product(c config.Config, many []config.Setting, f func(config.Config)) {
+	if len(many) == 0 {
+		f(c)
+		return
+	}
+	for _, v := range many[0].Values {
+		one := c.Clone()
+		many[0].Apply(&one, v)
+		product(one, many[1:], f)
+	}
+}
+
+// fits is false, with a fault, if a grid has more runs than are allowed.
+func (x *expansion) fits(runs float64, line int) bool {
+	all := runs + float64(len(x.runs))
+	switch {
+	case all > Limit:
+		x.fault(line, "the study has about %s, but at most %s are possible. Divide it into several studies", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(Limit))
+		return false
+	case all > Most && !x.yes:
+		x.add(fmt.Errorf("study: %s: the study has about %s, which is more than %s: %w. Make it smaller, or add --yes",
+			x.name, count.Of(int64(all), "run"), count.Number(Most), ErrTooMany))
+		return false
+	}
+	return true
+}
+
+// settle sets what does not depend on the file.
+func (x *expansion) settle(c *config.Config) {
+	if x.dataDir == "" {
+		return
+	}
+	if i := slices.IndexFunc(x.schema.Data, func(d config.DataSet) bool { return d.Name == c.Data.Name }); i >= 0 && x.schema.Data[i].NeedsDir {
+		c.Data.Dir = x.dataDir
+	}
+}
+
+// include adds a run, unless it is there. A run that is timed anywhere is timed.
+func (x *expansion) include(c config.Config, timing bool) {
+	if x.place == nil {
+		x.place = map[string]int{}
+	}
+	text := x.schema.Canonical(c) + "engine " + c.Engine.Kernel + " " + c.Engine.Convolution
+	if i, there := x.place[text]; there {
+		x.runs[i].Timing = x.runs[i].Timing || timing
+		return
+	}
+	x.place[text] = len(x.runs)
+	x.runs = append(x.runs, Run{Config: c, Timing: timing})
+}

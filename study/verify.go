@@ -1,0 +1,64 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// verified reads the result of a job, and refuses one that is not what its run wrote: damaged, edited, or that of another
+// run. It is nil, without an error, if there is none.
+func verified(path string, e Entry) (*result.Result, error) {
+	r, err := result.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case r.Key != e.Key:
+		return nil, fmt.Errorf("%s: it is the result of the run %.8s, but this job is %.8s", path, r.Key, e.Key)
+	case experiment.Key(r) != e.Key:
+		return nil, fmt.Errorf("%s: its config does not have the key that it says; somebody has changed it", path)
+	case !reflect.DeepEqual(result.MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations), r.Metrics):
+		return nil, fmt.Errorf("%s: its metrics do not follow from its accuracies; somebody has changed them", path)
+	}
+	return r, nil
+}
+
+// putAside renames a result that cannot be used, so that the job can be done again. The caller has the claim.
+func (s *Folder) putAside(e Entry, folder string) error {
+	path := filepath.Join(folder, experiment.ResultFile)
+	_, fault := verified(path, e)
+	if fault == nil {
+		return nil
+	}
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.aside-%d", path, n)
+		if _, err := os.Lstat(aside); err == nil {
+			continue
+		}
+		if err := os.Rename(path, aside); err != nil {
+			return fmt.Errorf("study: %w. It cannot be put aside: %w", fault, err)
+		}
+		s.Note(Event{Event: EventAside, Job: e.Folder, Error: fault.Error()})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.aside = append(s.aside, fmt.Sprintf("%v. It was renamed to %s, and the job is done again", fault, filepath.Base(aside)))
+		return nil
+	}
+}
+
+// Aside takes what there is to tell about results that could not be used.
+func (s *Folder) Aside() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	texts := s.aside
+	s.aside = nil
+	return texts
+}

@@ -1,0 +1,502 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"ocl"
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// Worker does jobs of a study until none is left to take. Several workers, in one process or in many, do the same study.
+type Worker struct {
+	Store Store
+	Jobs  []Job // in the order in which they are taken
+	Do    Work  // nil is Learn
+	// Concurrency is the jobs at once and Workers the goroutines of each; 0 chooses both so that the last job ends first.
+	Concurrency, Workers int
+	// MaxTime is how long jobs are done; 0 is as long as there are any. Those at work then save their state and are given
+	// back, to be continued by another worker.
+	MaxTime time.Duration
+	// Stay waits for the jobs of other workers, and takes those that they give back. Otherwise the worker ends when all
+	// others are at work on what is left.
+	Stay bool
+	// Quiet is a folder for the locks by which the workers of one machine let a timed job run alone; "" has none.
+	Quiet string
+	// Watch returns the observers of a job beside the worker's own; nil is none.
+	Watch func(Job) experiment.Events
+	// Changed is told of jobs that others have done or that have failed, and of those that are done here; nil is nobody. The
+	// calls come one after the other.
+	Changed func(Job, State)
+	Note    func(text string)
+	// Poll is the time between two looks for jobs when there is none to take; 0 is 5 seconds.
+	Poll time.Duration
+}
+
+// usual time between two looks for jobs.
+const usualPoll = 5 * time.Second
+
+// Sum is what a worker has done.
+type Sum struct {
+	Done, Diverged, Failed, Released int // by this worker
+	Left                             int // jobs of the study that are neither done nor failed when it ends
+	AllFailed                        int // jobs of the study that have failed
+}
+
+// Run does jobs until none is left, ctx ends, or the time is over. After the end of ctx, jobs at work save their state and
+// are given back. After drain is closed, no further job is begun, and those at work come to their end. The error joins
+// those of jobs that failed here; one about the store or a full disk ends the worker.
+func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
+	r := &shift{Worker: w, phases: make([]string, len(w.Jobs)), drain: drain}
+	if w.MaxTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.MaxTime)
+		defer cancel()
+	}
+	r.ctx, r.stop = context.WithCancel(ctx)
+	defer r.stop()
+	return r.run()
+}
+
+// shift is one call of Run.
+type shift struct {
+	*Worker
+	ctx   context.Context
+	stop  context.CancelFunc
+	drain <-chan struct{}
+
+	mu      sync.Mutex
+	phases  []string // of each job as this worker knows it: Done, Failed, Running (here), or "" to be looked at
+	next    int      // jobs before it were looked at in this round
+	working int      // jobs at work here
+	timed   bool     // one of them runs alone
+	quiet   *flock.Flock
+	sum     Sum
+	errs    []error
+	fatal   bool
+	wake    chan struct{}
+	settled int // rounds in a row in which all that is left was at work elsewhere for sure
+}
+
+func (r *shift) run() (Sum, error) {
+	workers, places := r.share()
+	r.wake = make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	for {
+		i, c, over := r.take(places)
+		if over {
+			break
+		}
+		if c != nil {
+			wg.Go(func() { r.work(i, c, workers, places) })
+			continue
+		}
+		r.rest()
+	}
+	wg.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, p := range r.phases {
+		if p != Done && p != Failed {
+			st := r.Store.State(r.Jobs[i].Entry)
+			p = st.Phase
+		}
+		switch p {
+		case Done:
+		case Failed:
+			r.sum.AllFailed++
+		default:
+			r.sum.Left++
+		}
+	}
+	return r.sum, errors.Join(r.errs...)
+}
+
+// share is how many goroutines each job gets, and how many jobs run at once.
+func (r *shift) share() (workers, places int) {
+	var costs []float64
+	for _, j := range r.Jobs {
+		if !j.Timing {
+			costs = append(costs, max(1, j.FLOPs))
+		}
+	}
+	if len(costs) == 0 {
+		return max(r.Workers, 1), max(r.Concurrency, 1)
+	}
+	const enough = 4096 // of so many jobs, the rest does not change the choice
+	workers, places = experiment.Share(runtime.GOMAXPROCS(0), costs[:min(len(costs), enough)], r.Workers, r.Concurrency)
+	return workers, places
+}
+
+// rest waits until something may have changed.
+func (r *shift) rest() {
+	poll := r.Poll
+	if poll == 0 {
+		poll = usualPoll
+	}
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.wake:
+	case <-r.ctx.Done():
+	case <-r.drain:
+		// What is at work goes on: there is nothing to do but to wait for it.
+		select {
+		case <-timer.C:
+		case <-r.wake:
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+func (r *shift) draining() bool {
+	select {
+	case <-r.drain:
+		return true
+	default:
+		return r.ctx.Err() != nil
+	}
+}
+
+// take claims a job, the first one that is free. Without one, over says that the worker ends: nothing is at work here, and
+// there will be nothing to take.
+func (r *shift) take(places int) (index int, c Claim, over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fatal || r.draining() {
+		return 0, nil, r.working == 0
+	}
+	if r.working >= places || r.timed {
+		return 0, nil, false
+	}
+	if r.Store.Cancelled() {
+		r.cancel()
+		return 0, nil, r.working == 0
+	}
+	left, sure := 0, true // in this round, of what is not at work here
+	for ; r.next < len(r.Jobs); r.next++ {
+		i := r.next
+		j := r.Jobs[i]
+		if r.phases[i] != "" {
+			continue
+		}
+		if j.Timing && r.working > 0 || !r.hush(j.Timing) {
+			left, sure = left+1, false
+			continue
+		}
+		c, st, err := r.Store.Claim(j.Entry)
+		if err != nil {
+			r.end(err)
+			return 0, nil, r.working == 0
+		}
+		if c != nil {
+			r.phases[i], r.timed = Running, j.Timing
+			r.working++
+			r.next++
+			r.settled = 0
+			return i, c, false
+		}
+		switch st.Phase {
+		case Done, Failed:
+			r.phases[i] = st.Phase
+			r.changed(j, st)
+		default:
+			left++
+			sure = sure && st.Sure
+		}
+	}
+	r.next = 0
+	if r.working == 0 {
+		r.unhush()
+	}
+	if !sure || left == 0 {
+		r.settled = 0
+	} else {
+		r.settled++
+	}
+	// One look may meet somebody who only looks too.
+	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && r.settled > 1)
+}
+
+// cancel gives back what is at work, and ends the worker.
+func (r *shift) cancel() {
+	if r.ctx.Err() == nil {
+		r.tell("the study was cancelled; jobs at work save their state. `ocl sweep retry` lets it go on")
+		r.stop()
+	}
+}
+
+// end ends the worker with an error that is not the job's.
+func (r *shift) end(err error) {
+	r.errs = append(r.errs, err)
+	r.fatal = true
+	r.stop()
+}
+
+func (r *shift) tell(text string) {
+	if r.Note != nil {
+		r.Note(text)
+	}
+}
+
+func (r *shift) changed(j Job, st State) {
+	if r.Changed != nil {
+		r.Changed(j, st)
+	}
+}
+
+// hush makes sure that a timed job has the machine to itself, and that no other one starts meanwhile: ordinary jobs share a
+// lock, and a timed one has it alone. It is false if that is not possible now. Where there are no locks, only the jobs of
+// this worker count.
+func (r *shift) hush(alone bool) bool {
+	if r.Quiet == "" || !r.anyTimed() {
+		return true
+	}
+	if r.quiet != nil {
+		if r.quiet.Locked() == alone && r.quiet.RLocked() == !alone {
+			return true
+		}
+		if r.working > 0 {
+			return false
+		}
+		r.unhush()
+	}
+	f := flock.New(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID(hostName()))), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	try := f.TryRLock
+	if alone {
+		try = f.TryLock
+	}
+	got, err := try()
+	if err != nil {
+		r.Quiet = ""
+		return true
+	}
+	if !got {
+		_ = f.Close()
+		return false
+	}
+	r.quiet = f
+	return true
+}
+
+func (r *shift) unhush() {
+	if r.quiet != nil {
+		_ = r.quiet.Close()
+		r.quiet = nil
+	}
+}
+
+func (r *shift) anyTimed() bool {
+	return len(r.Jobs) > 0 && r.Jobs[len(r.Jobs)-1].Timing // they are last
+}
+
+func hostName() string {
+	host, _ := os.Hostname()
+	return host
+}
+
+// work does a job and ends its claim.
+func (r *shift) work(i int, c Claim, workers, places int) {
+	j := r.Jobs[i]
+	at := c.Place()
+	at.Workers, at.Together = workers, places
+	if j.Timing {
+		at.Workers, at.Together = r.Workers, 1
+		if at.Workers == 0 {
+			at.Workers = runtime.GOMAXPROCS(0)
+		}
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	p := &pulse{claim: c, cancel: cancel, note: r.tell, job: j}
+	var watch experiment.Events
+	if r.Watch != nil {
+		watch = r.Watch(j)
+	}
+	at.Events = p.events(watch)
+	stopped := make(chan struct{})
+	var beats sync.WaitGroup
+	beats.Go(func() { p.beat(stopped, r.Store.Cancelled, r.cancelled) })
+	do := r.Do
+	if do == nil {
+		do = Learn
+	}
+	res, err := guarded(ctx, do, j, at)
+	close(stopped)
+	beats.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle(i, j, c, res, err)
+	r.working--
+	r.timed = false
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *shift) cancelled() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cancel()
+}
+
+// guarded turns a panic of do into an error: it fails the job and not the worker.
+func guarded(ctx context.Context, do Work, j Job, at experiment.Place) (res *result.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			res, err = nil, fmt.Errorf("study: %s: panic: %v. This is a bug in ocl; please report it with the study", j, v)
+		}
+	}()
+	return do(ctx, j, at)
+}
+
+// settle ends the claim of a job as what came of it says.
+func (r *shift) settle(i int, j Job, c Claim, res *result.Result, err error) {
+	r.phases[i] = ""
+	var ended error
+	switch {
+	case errors.Is(err, ErrLost):
+		r.tell(fmt.Sprintf("%s  another process has taken over the job, as this one was not heard of for long; it stops here", j))
+		ended = c.Release()
+	case isFull(err):
+		ended = c.Release()
+		r.end(fmt.Errorf("study: %s: %w", j, err))
+	case errors.Is(err, experiment.ErrBusy):
+		ended = c.Release()
+	case err != nil && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()), err == nil && (res == nil || res.Outcome.State == result.Interrupted):
+		r.sum.Released++
+		ended = c.Release()
+	case err != nil:
+		r.sum.Failed++
+		r.phases[i] = Failed
+		r.errs = append(r.errs, fmt.Errorf("study: %s: %w", j.Folder, err))
+		ended = c.Fail(err)
+		r.changed(j, State{Phase: Failed, Error: err.Error()})
+	default:
+		r.sum.Done++
+		if res.Outcome.State == result.Diverged {
+			r.sum.Diverged++
+		}
+		r.phases[i] = Done
+		ended = c.Done(res)
+		r.changed(j, State{Phase: Done, Outcome: res.Outcome.State, Accuracy: res.Metrics.AverageAccuracy, Progress: Progress{Step: res.Outcome.Step}})
+	}
+	if ended != nil && !errors.Is(ended, ErrLost) {
+		r.end(ended)
+	}
+}
+
+// isFull says whether an error is of the disk and not of the job: it has no room, or takes no files.
+func isFull(err error) bool {
+	const diskFull = syscall.Errno(112) // of Windows
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EFBIG) ||
+		runtime.GOOS == "windows" && errors.Is(err, diskFull)
+}
+
+// pulse follows a run and tells the store that it lives.
+type pulse struct {
+	claim  Claim
+	cancel context.CancelFunc
+	note   func(string)
+	job    Job
+
+	mu sync.Mutex
+	at Progress
+}
+
+// beat tells the store until stopped is closed. A lost claim ends the run; so does the end of the study.
+func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
+	tick := time.NewTicker(BeatEvery)
+	defer tick.Stop()
+	quiet := ""
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-tick.C:
+		}
+		if cancelled() {
+			end()
+		}
+		p.mu.Lock()
+		at := p.at
+		p.mu.Unlock()
+		switch err := p.claim.Beat(at); {
+		case errors.Is(err, ErrLost):
+			p.cancel() // it saves nothing more, and says why
+			return
+		case err != nil && err.Error() != quiet:
+			quiet = err.Error()
+			p.note(fmt.Sprintf("%s  %v. The job goes on; if this lasts for %s, another machine may take it over", p.job, err, StaleAfter))
+		}
+	}
+}
+
+// events are the observers of a run: those of the caller, and the worker's own.
+func (p *pulse) events(ev experiment.Events) experiment.Events {
+	begin, task, step, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Evaluated
+	var first int
+	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		p.set(func(at *Progress) { at.Tasks, at.Step = len(info.Tasks), plan.StepsDone })
+		if len(info.Tasks) > 0 {
+			first = info.Tasks[0].Index
+		}
+		if begin != nil {
+			begin(j, info, plan)
+		}
+	}
+	ev.TaskBegin = func(t ocl.TaskInfo) {
+		p.set(func(at *Progress) { at.Task = t.Index - first + 1 })
+		if task != nil {
+			task(t)
+		}
+	}
+	ev.StepEnd = func(n int, s ocl.StepStats) {
+		p.set(func(at *Progress) { at.Step = n })
+		if step != nil {
+			step(n, s)
+		}
+	}
+	ev.Evaluated = func(e experiment.Evaluated) {
+		sum, n := 0.0, 0
+		for j, a := range e.Accuracy {
+			if a != nil && j <= e.Task {
+				sum += *a
+				n++
+			}
+		}
+		if n > 0 {
+			seen := sum / float64(n)
+			p.set(func(at *Progress) { at.Seen = &seen })
+		}
+		if evaluated != nil {
+			evaluated(e)
+		}
+	}
+	return ev
+}
+
+func (p *pulse) set(f func(*Progress)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.at)
+}
+
+// Problem shortens an error for a line of a list.
+func Problem(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}

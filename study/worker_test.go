@@ -1,0 +1,332 @@
+package study_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+	"ocl/study/studytest"
+)
+
+// bench is a study whose learning is replaced by waiting.
+type bench struct {
+	dir     string
+	jobs    []study.Job
+	results map[string]*result.Result // by key
+
+	mu     sync.Mutex
+	begun  map[string]int
+	order  []string
+	most   int // at work at once
+	now    int
+	alone  bool // whether a timed job ever had company
+	failed map[string]error
+}
+
+// took is how long a job waits.
+const took = 2 * time.Second
+
+func newBench(t *testing.T, n int) *bench {
+	b := &bench{dir: t.TempDir(), results: map[string]*result.Result{}, begun: map[string]int{}, alone: true, failed: map[string]error{}}
+	for _, r := range studytest.Results(t, n) {
+		e := studytest.Entry(r)
+		b.jobs = append(b.jobs, study.Job{Entry: e})
+		b.results[r.Key] = r
+	}
+	return b
+}
+
+// do waits, writes the result if the claim is still there, and stops where ctx ends.
+func (b *bench) do(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+	b.mu.Lock()
+	b.begun[j.Key]++
+	b.order = append(b.order, j.Folder)
+	b.now++
+	b.most = max(b.most, b.now)
+	if j.Timing && b.now > 1 {
+		b.alone = false
+	}
+	fault := b.failed[j.Key]
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.now--
+	}()
+	select {
+	case <-time.After(took):
+	case <-ctx.Done():
+		r := *b.results[j.Key]
+		r.Outcome.State = result.Interrupted
+		return &r, at.Permit()
+	}
+	if fault != nil {
+		return nil, fault
+	}
+	if err := at.Permit(); err != nil {
+		return nil, err
+	}
+	text, err := result.Encode(b.results[j.Key])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(at.Folder, experiment.ResultFile), text, 0o644)
+	}
+	return b.results[j.Key], err
+}
+
+func (b *bench) worker(s study.Store) *study.Worker {
+	return &study.Worker{Store: s, Jobs: b.jobs, Do: b.do, Concurrency: 2, Workers: 1}
+}
+
+func (b *bench) open(t *testing.T) *study.Folder {
+	s := study.OpenFolder(b.dir, "test")
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// check wants each job done, begun once but for those that were interrupted.
+func (b *bench) check(t *testing.T, again int) {
+	t.Helper()
+	s, more := study.OpenFolder(b.dir, "test"), 0
+	defer s.Close()
+	for _, j := range b.jobs {
+		if st := s.State(j.Entry); st.Phase != study.Done {
+			t.Errorf("%s is %+v", j.Folder, st)
+		}
+		more += b.begun[j.Key] - 1
+	}
+	if more != again {
+		t.Errorf("%d jobs were begun again, want %d", more, again)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.dir, "*", ".claim*")); len(left) > 0 {
+		t.Errorf("claims are left: %q", left)
+	}
+}
+
+func TestWorkersShareAStudy(t *testing.T) {
+	b := newBench(t, 12)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				s := b.open(t)
+				sum, err := b.worker(s).Run(t.Context(), nil)
+				if err != nil || sum.Failed+sum.AllFailed > 0 {
+					t.Errorf("%+v, %v", sum, err)
+				}
+			})
+		}
+		wg.Wait()
+		if d := time.Since(began); d > 20*time.Second {
+			t.Errorf("12 jobs of %v with 6 places took %v", took, d)
+		}
+	})
+	if b.most != 6 {
+		t.Errorf("%d jobs at once, want 6", b.most)
+	}
+	b.check(t, 0)
+}
+
+// TestLongestFirst: jobs are begun in the order of the list, and a second call computes nothing.
+func TestLongestFirst(t *testing.T) {
+	b := newBench(t, 5)
+	synctest.Test(t, func(t *testing.T) {
+		w := b.worker(b.open(t))
+		w.Concurrency = 1
+		sum, err := w.Run(t.Context(), nil)
+		if err != nil || sum.Done != 5 || sum.Left != 0 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if sum, err := b.worker(b.open(t)).Run(t.Context(), nil); err != nil || sum.Done != 0 {
+			t.Errorf("the second call: %+v, %v", sum, err)
+		}
+	})
+	var want []string
+	for _, j := range b.jobs {
+		want = append(want, j.Folder)
+	}
+	if !slices.Equal(b.order, want) {
+		t.Errorf("begun in the order %v, want %v", b.order, want)
+	}
+	b.check(t, 0)
+}
+
+// TestDrainAndStop: after drain, what is at work comes to its end and nothing more begins; after the end of ctx and at the
+// end of the time it is given back.
+func TestDrainAndStop(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(w *study.Worker, drain chan struct{}, cancel func())
+		want study.Sum
+	}{
+		"drain": {func(_ *study.Worker, drain chan struct{}, _ func()) { close(drain) }, study.Sum{Done: 2, Left: 4}},
+		"stop":  {func(_ *study.Worker, _ chan struct{}, cancel func()) { cancel() }, study.Sum{Released: 2, Left: 6}},
+		"both":  {func(_ *study.Worker, drain chan struct{}, cancel func()) { close(drain); cancel() }, study.Sum{Released: 2, Left: 6}},
+		"time":  {nil, study.Sum{Released: 2, Left: 6}},
+		"study": {func(w *study.Worker, _ chan struct{}, _ func()) { w.Store.Cancel() }, study.Sum{Done: 2, Left: 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 6)
+			synctest.Test(t, func(t *testing.T) {
+				drain := make(chan struct{})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				w := b.worker(b.open(t))
+				if tt.end == nil {
+					w.MaxTime = took / 2
+				} else {
+					time.AfterFunc(took/2, func() { tt.end(w, drain, cancel) })
+				}
+				if sum, err := w.Run(ctx, drain); err != nil || sum != tt.want {
+					t.Errorf("%+v, %v; want %+v", sum, err, tt.want)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s := b.open(t)
+				s.Resume()
+				if sum, err := b.worker(s).Run(t.Context(), nil); err != nil || sum.Left > 0 {
+					t.Errorf("%+v, %v", sum, err)
+				}
+			})
+			b.check(t, tt.want.Released)
+		})
+	}
+}
+
+// TestFailures: an error or a panic fails its job and no other; a full disk ends the worker, and the job is given back.
+func TestFailures(t *testing.T) {
+	b := newBench(t, 4)
+	b.failed[b.jobs[1].Key] = errors.New("something odd")
+	synctest.Test(t, func(t *testing.T) {
+		w := b.worker(b.open(t))
+		do := w.Do
+		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+			if j.Key == b.jobs[2].Key {
+				panic("a bug")
+			}
+			return do(ctx, j, at)
+		}
+		sum, err := w.Run(t.Context(), nil)
+		if sum != (study.Sum{Done: 2, Failed: 2, AllFailed: 2}) || err == nil || !strings.Contains(err.Error(), "something odd") || !strings.Contains(err.Error(), "panic: a bug") {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		for _, j := range b.jobs {
+			if _, err := w.Store.Retry(j.Entry); err != nil {
+				t.Error(err)
+			}
+		}
+		b.failed[b.jobs[1].Key] = fmt.Errorf("writing: %w", syscall.ENOSPC)
+		sum, err = b.worker(b.open(t)).Run(t.Context(), nil)
+		if sum.Failed != 0 || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		clear(b.failed)
+		if sum, err = b.worker(b.open(t)).Run(t.Context(), nil); err != nil || sum.Left+sum.AllFailed > 0 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+	})
+}
+
+// TestTimedJobsRunAlone: on one machine, in this process and beside others.
+func TestTimedJobsRunAlone(t *testing.T) {
+	b := newBench(t, 8)
+	for i := range b.jobs[5:] {
+		b.jobs[5+i].Timing = true
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				w := b.worker(b.open(t))
+				w.Quiet, w.Stay = b.dir, true
+				if _, err := w.Run(t.Context(), nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	if !b.alone || b.most < 3 {
+		t.Errorf("timed jobs were alone: %v; %d at once, want at least 3", b.alone, b.most)
+	}
+	b.check(t, 0)
+}
+
+// TestWorkerWaitsForTheDead: the job of a machine that has died is done by a worker that finds its claim, and one whose jobs
+// are all at work elsewhere ends soon, unless it is to stay.
+func TestWorkerWaitsForTheDead(t *testing.T) {
+	b := newBench(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		far := b.open(t)
+		elsewhere := t.TempDir()
+		far.OnMachine("far", func(folder string) (func(), error) {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return nil, err
+			}
+			return experiment.LockRun(filepath.Join(elsewhere, filepath.Base(folder)))
+		})
+		c, _, err := far.Claim(b.jobs[0].Entry)
+		if c == nil || err != nil {
+			t.Fatal(err)
+		}
+		beating := make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-time.After(study.BeatEvery):
+					c.Beat(study.Progress{})
+				case <-beating:
+					return
+				}
+			}
+		}()
+		began := time.Now()
+		sum, err := b.worker(b.open(t)).Run(t.Context(), nil)
+		if d := time.Since(began); err != nil || sum.Left != 1 || d > 2*study.BeatEvery {
+			t.Errorf("%+v, %v after %v; want it left to the other machine", sum, err, d)
+		}
+		close(beating) // it dies
+		w := b.worker(b.open(t))
+		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 1 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if d := time.Since(began); d > study.StaleAfter+time.Minute {
+			t.Errorf("done after %v", d)
+		}
+	})
+}
+
+// TestLostClaimStops: a worker that slept for long finds its job taken over; it writes no result and fails nothing.
+func TestLostClaimStops(t *testing.T) {
+	b := newBench(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := b.open(t)
+		w := b.worker(s)
+		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+			path := filepath.Join(at.Folder, ".claim")
+			if err := os.Rename(path, path+"-gone"); err != nil { // as another machine does
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, at.Permit()
+		}
+		time.AfterFunc(time.Minute, func() { s.Cancel() })
+		var notes []string
+		w.Note = func(text string) { notes = append(notes, text) }
+		sum, err := w.Run(t.Context(), nil)
+		if err != nil || sum.Failed+sum.Done > 0 || len(notes) == 0 || !strings.Contains(notes[0], "another process has taken over the job") {
+			t.Errorf("%+v, %v, notes %q", sum, err, notes)
+		}
+	})
+}
