@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,41 +25,45 @@ func IsTemporary(name, target string) bool {
 	return ok && ok2 && (middle == "" || temporaryMiddle.MatchString(middle))
 }
 
-var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+-[0-9]+$`)
+var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+(-[0-9]+){1,2}$`)
 
 // WriteFileAtomic writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same
 // folder, which is fsynced and renamed to path, and the folder is fsynced. A reader never sees half a file, even if the
 // process or the machine stops. The folder must exist. Two writers of one path, in one process or in two, do not
 // disturb each other: path has what one of them wrote.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
-	return writeAtomic(disk{}, path, write)
+	return writeAtomic(disk{}, path, write, nil)
 }
 
 // WriteBytesAtomic is [WriteFileAtomic] for bytes at hand.
-func WriteBytesAtomic(path string, b []byte) error {
-	return WriteFileAtomic(path, func(w io.Writer) error {
+func WriteBytesAtomic(path string, b []byte) error { return WriteBytesIf(path, b, nil) }
+
+// WriteBytesIf is [WriteBytesAtomic] if permit, which is called when the bytes are safe on the disk and before they get
+// the name path, returns no error. Its error is that of the write, and path stays as it was. A nil permit allows it.
+func WriteBytesIf(path string, b []byte, permit func() error) error {
+	return writeAtomic(disk{}, path, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
-	})
+	}, permit)
 }
 
 // BuildFileAtomic is [WriteFileAtomic] for a file whose parts are written in any order, by several goroutines: build
 // calls WriteAt, and does not close the file.
 func BuildFileAtomic(path string, build func(*os.File) error) error {
-	return fillAtomic(disk{}, path, func(f file) error { return build(f.(*os.File)) })
+	return fillAtomic(disk{}, path, func(f file) error { return build(f.(*os.File)) }, nil)
 }
 
-func writeAtomic(fs fileSystem, path string, write func(io.Writer) error) error {
+func writeAtomic(fs fileSystem, path string, write func(io.Writer) error, permit func() error) error {
 	return fillAtomic(fs, path, func(f file) error {
 		buffered := bufio.NewWriterSize(f, 1<<16)
 		if err := write(buffered); err != nil {
 			return err
 		}
 		return buffered.Flush()
-	})
+	}, permit)
 }
 
-func fillAtomic(fs fileSystem, path string, fill func(file) error) error {
+func fillAtomic(fs fileSystem, path string, fill func(file) error, permit func() error) error {
 	temp, f, err := createTemporary(fs, path)
 	if err != nil {
 		return fmt.Errorf("checkpoint: writing %s: %w", path, err)
@@ -67,6 +72,9 @@ func fillAtomic(fs fileSystem, path string, fill func(file) error) error {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
+	if err == nil && permit != nil {
+		err = permit()
+	}
 	if err == nil {
 		err = fs.rename(temp, path)
 	}
@@ -84,13 +92,18 @@ func fillAtomic(fs fileSystem, path string, fill func(file) error) error {
 // temporaries counts the temporary names of this process.
 var temporaries atomic.Int64
 
-// createTemporary creates a file that nobody else writes, such as .result.json.4711-12.tmp for result.json. It is
-// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process and a counter; a name
-// that exists already is skipped.
+// drawn tells this process from others with its number: those of other machines that share the folder. Without it, the
+// file of a process that was removed as a left-over could be followed by one of the same name, which the first process
+// would then take for its own. No number of a run depends on it.
+var drawn = rand.Uint32()
+
+// createTemporary creates a file that nobody else writes, such as .result.json.4711-812034-12.tmp for result.json. It is
+// hidden, and in the same folder, so that the rename stays on one disk. Its name has the process, what it has drawn and a
+// counter; a name that exists already is skipped.
 func createTemporary(fs fileSystem, path string) (string, file, error) {
 	folder, name := filepath.Split(path)
 	for range 10000 {
-		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), temporaries.Add(1), tempSuffix))
+		temp := filepath.Join(folder, fmt.Sprintf(".%s.%d-%d-%d%s", name, os.Getpid(), drawn, temporaries.Add(1), tempSuffix))
 		f, err := fs.createNew(temp)
 		if !errors.Is(err, iofs.ErrExist) {
 			return temp, f, err

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,7 +64,7 @@ func TestTemporaryNameTaken(t *testing.T) {
 	dir := t.TempDir()
 	var others []string
 	for i := range int64(3) {
-		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d.tmp", os.Getpid(), temporaries.Load()+1+i)))
+		others = append(others, filepath.Join(dir, fmt.Sprintf(".f.%d-%d-%d.tmp", os.Getpid(), drawn, temporaries.Load()+1+i)))
 	}
 	for _, o := range others {
 		if err := os.WriteFile(o, []byte("of another"), 0o644); err != nil {
@@ -83,9 +84,41 @@ func TestTemporaryNameTaken(t *testing.T) {
 	}
 }
 
+// TestPermit: without permission nothing appears, a file and a checkpoint that are there stay, and no temporary file is left.
+func TestPermit(t *testing.T) {
+	folder := t.TempDir()
+	path, lost := filepath.Join(folder, "f"), errors.New("lost")
+	if err := WriteBytesAtomic(path, []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	refuse := func() error {
+		asked++
+		if files, _ := filepath.Glob(filepath.Join(folder, ".*.tmp")); len(files) != 1 {
+			t.Errorf("asked when %q are there, want the whole temporary file", files)
+		}
+		return lost
+	}
+	if err := WriteBytesIf(path, []byte("two"), refuse); !errors.Is(err, lost) {
+		t.Errorf("error %v, want that of permit", err)
+	}
+	dir, err := OpenDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir.Permit = refuse
+	if _, err := dir.Save(1, NewContainer()); !errors.Is(err, lost) {
+		t.Errorf("error %v, want that of permit", err)
+	}
+	text, _ := os.ReadFile(path)
+	if files, _ := os.ReadDir(folder); asked != 2 || len(files) != 1 || string(text) != "one" {
+		t.Errorf("asked %d times, the folder has %v, and f holds %q", asked, files, text)
+	}
+}
+
 func TestIsTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
-		".f.12-3.tmp": true, ".f.tmp": true, "f": false, ".f": false, "f.12-3.tmp": false, ".f.12-.tmp": false,
+		".f.12-3.tmp": true, ".f.12-812034-3.tmp": true, ".f.12-1-2-3.tmp": false, ".f.tmp": true, "f": false, ".f": false, "f.12-3.tmp": false, ".f.12-.tmp": false,
 		".f.x.tmp": false, ".g.12-3.tmp": false, ".f.12-3.tmp2": false, ".f.old.12-3.tmp": false,
 	} {
 		if got := IsTemporary(name, "f"); got != want {

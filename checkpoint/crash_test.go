@@ -182,7 +182,7 @@ func TestWriteFailsInTheMiddle(t *testing.T) {
 		return writeAtomic(disk, filepath.Join("ck", "f"), func(w io.Writer) error {
 			_, werr := io.WriteString(w, text)
 			return errors.Join(werr, err)
-		})
+		}, nil)
 	}
 	broken := errors.New("broken")
 	if err := errors.Join(write("one", nil)); err != nil {

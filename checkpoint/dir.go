@@ -22,6 +22,9 @@ type Dir struct {
 	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
 	// checkpoint is lost. It may be nil.
 	Warn func(error)
+	// Permit is asked when a file is safe on the disk and before it gets its name. Its error is that of the save. It may be
+	// nil.
+	Permit func() error
 
 	folder string
 	fs     fileSystem
@@ -57,7 +60,7 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	err := writeAtomic(d.fs, path, func(w io.Writer) error {
 		_, err := c.WriteTo(w)
 		return err
-	})
+	}, d.Permit)
 	if err != nil {
 		return "", err
 	}

@@ -178,7 +178,7 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "x")
 	o := sleeping(Options{Out: out}, 25, 2_000) // two works of some tenths of a second
 	x := mustOpen(t, c, o)
-	r := &run{x: x, job: x.jobs[0], on: machinery{1, 1}}
+	r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
 	worked, saves := 0, 0
 	r.ev.Checkpointed = func(string) { saves++ }
 	if err := r.build(); err != nil {
@@ -315,7 +315,7 @@ func TestSeedsVaryApart(t *testing.T) {
 		c := one("er")
 		change(&c)
 		x := mustOpen(t, c, Options{})
-		r := &run{x: x, job: x.jobs[0], on: machinery{1, 1}}
+		r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
 		if err := r.build(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 // desk is where a run writes: its folder and the files in it. The zero value writes nothing.
 type desk struct {
 	folder  string // "" writes nothing
+	held    bool   // the caller has locked the folder
+	permit  func() error
 	lock    *folderLock
 	journal *journal
 	store   *snapshots
@@ -26,8 +28,10 @@ func (d *desk) claim(j Job) (kept *result.Result, err error) {
 	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // whoever holds the lock, it is over
 		return kept, err
 	}
-	if d.lock, err = lockFolder(d.folder, LockFile, alone); err != nil {
-		return nil, err
+	if !d.held {
+		if d.lock, err = lockFolder(d.folder, LockFile, alone); err != nil {
+			return nil, err
+		}
 	}
 	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // it may have ended meanwhile
 		return kept, err
@@ -82,7 +86,7 @@ func (d *desk) finish(res *result.Result, keep bool, note func(string)) error {
 	if err := d.journal.sync(); err != nil {
 		return err
 	}
-	if err := checkpoint.WriteBytesAtomic(filepath.Join(d.folder, ResultFile), text); err != nil {
+	if err := checkpoint.WriteBytesIf(filepath.Join(d.folder, ResultFile), text, d.permit); err != nil {
 		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
 	if keep {

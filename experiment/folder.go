@@ -338,7 +338,7 @@ func removeTemporaries(folder string) error {
 		return err
 	}
 	for _, e := range entries {
-		for _, name := range []string{ResultFile, RunConfigFile} {
+		for _, name := range []string{ResultFile, RunConfigFile, EventsFile} {
 			if checkpoint.IsTemporary(e.Name(), name) {
 				if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
 					return err

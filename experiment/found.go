@@ -40,7 +40,11 @@ func (x *Experiment) Found(j Job) (Found, error) {
 	if x.opts.Out == "" || x.opts.Force {
 		return Found{}, nil
 	}
-	folder := filepath.Join(x.opts.Out, j.Folder)
+	return FoundIn(filepath.Join(x.opts.Out, j.Folder))
+}
+
+// FoundIn says how far the run in a folder is, as [Experiment.Found] does.
+func FoundIn(folder string) (Found, error) {
 	r, err := result.Read(filepath.Join(folder, ResultFile))
 	switch {
 	case err == nil:

@@ -25,7 +25,18 @@ func fill(out, moment string) error {
 		}
 	}
 	var ev Events
+	learned := 0
+	ev.StepEnd = stepCounter(&learned)
 	switch moment {
+	case "start":
+		x, err := Open(context.Background(), oneER(), Options{Out: out})
+		if err == nil {
+			err = x.SetUp()
+		}
+		if err != nil {
+			return err
+		}
+		limit(8192)
 	case "checkpoint": // events.jsonl still fits
 		ev.StepEnd = func(step int, _ ocl.StepStats) {
 			if step == 30 {
@@ -52,6 +63,9 @@ func fill(out, moment string) error {
 		return fmt.Errorf("unknown moment %q", moment)
 	}
 	results, err := Run(context.Background(), oneER(), Options{Out: out, Events: func(Job) Events { return ev }}.savingEvery(12))
+	if moment == "start" && learned > 0 {
+		return fmt.Errorf("%d steps, error %w", learned, err)
+	}
 	if measured := len(results) == 1; measured != (moment == "result") {
 		return fmt.Errorf("%d results, error %w", len(results), err)
 	}
@@ -108,7 +122,17 @@ func TestDiskFullInTheMiddle(t *testing.T) {
 	}
 }
 
+// A disk that is full from the start is told before anything is learned.
+func TestDiskFullAtTheStart(t *testing.T) {
+	t.Parallel()
+	text, err := child(filepath.Join(t.TempDir(), "x"), "full start").CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(text), "experiment: er, seed 1: checkpoint: ") || !strings.Contains(string(text), "file too large. Make room") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 func init() {
+	childWork["full start"] = func(out string) error { return fill(out, "start") }
 	childWork["full checkpoint"] = func(out string) error { return fill(out, "checkpoint") }
 	childWork["full steps"] = func(out string) error { return fill(out, "steps") }
 	childWork["full result"] = func(out string) error { return fill(out, "result") }

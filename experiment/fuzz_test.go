@@ -30,7 +30,7 @@ func FuzzCheckpoint(f *testing.F) {
 		f.Fatal(err)
 	}
 	build := func(t testing.TB) *run {
-		r := &run{x: x, job: x.Jobs()[0], on: machinery{1, 1}}
+		r := &run{x: x, job: x.Jobs()[0], on: machinery{workers: 1, together: 1}}
 		if err := r.build(); err != nil {
 			t.Fatal(err)
 		}

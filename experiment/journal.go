@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/experiment/result"
 )
 
@@ -28,25 +31,22 @@ type journal struct {
 	flushed time.Time
 }
 
-// openJournal opens the file and cuts it to length bytes; 0 starts a new file. found is false if the file is shorter,
-// so that earlier events are missing.
+// openJournal makes the file anew with the first length bytes that there are; 0 starts a new file. found is false if the
+// file is shorter, so that earlier events are missing. It is a copy because another process may still write into the
+// earlier file, if it has lost its claim on the run and does not know that yet ([Place]).
 func openJournal(path string, length int64, id identity, key string) (j *journal, found bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	found, err = copyStart(path, length)
 	if err != nil {
 		return nil, false, err
 	}
-	found = true
-	at, err := f.Seek(0, io.SeekEnd)
-	if err == nil && at < length {
-		found, length = false, 0
+	if !found {
+		length = 0
 	}
-	if err == nil && at > length {
-		err = f.Truncate(length)
-	}
-	if err == nil {
-		_, err = f.Seek(length, io.SeekStart)
-	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
+		return nil, false, err
+	}
+	if _, err = f.Seek(length, io.SeekStart); err != nil {
 		return nil, false, errors.Join(err, f.Close())
 	}
 	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
@@ -58,6 +58,29 @@ func openJournal(path string, length int64, id identity, key string) (j *journal
 		}
 	}
 	return j, found, err
+}
+
+// copyStart replaces a file by one of its first length bytes. If it is shorter or absent, the new one is empty, and whole
+// is false unless length is 0.
+func copyStart(path string, length int64) (whole bool, err error) {
+	var from io.Reader = strings.NewReader("")
+	if length > 0 {
+		old, err := os.Open(path)
+		if err == nil {
+			defer old.Close()
+			info, err := old.Stat()
+			if whole = err == nil && info.Size() >= length; whole {
+				from = io.LimitReader(old, length)
+			}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+	return whole || length == 0, err
 }
 
 // add writes an event with the time.

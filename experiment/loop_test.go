@@ -52,7 +52,7 @@ func TestBoundaries(t *testing.T) {
 			return d
 		}
 		x := mustOpen(t, c, o)
-		r := &run{x: x, job: x.jobs[0], on: machinery{1, 1}}
+		r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
 		if err := r.build(); err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) 
 	defer lock.unlock()
 	concurrency := max(1, x.opts.Concurrency)
 	workers, _ := share(runtime.GOMAXPROCS(0), slices.Repeat([]float64{1}, concurrency), x.opts.Workers, concurrency)
-	return x.runJob(ctx, j, machinery{workers, concurrency})
+	return x.runJob(ctx, j, machinery{workers: workers, together: concurrency})
 }
 
 // party is some jobs at work together.
@@ -171,6 +171,7 @@ type machinery struct {
 	workers int
 	// together is how many runs, this one included, the caller says are at work at once; 1 where it leaves the count to us.
 	together int
+	place    *Place // nil is the folder of the experiment
 }
 
 // taskNumber is the number in the whole stream, from 1, of the task under way, or of the last one at the end.
@@ -182,7 +183,10 @@ func (r *run) taskNumber() int {
 func (x *Experiment) runJob(ctx context.Context, j Job, on machinery) (res *result.Result, err error) {
 	r := &run{x: x, job: j, on: on}
 	err = caught(func() (err error) {
-		if x.opts.Events != nil {
+		switch {
+		case on.place != nil:
+			r.ev = on.place.Events
+		case x.opts.Events != nil:
 			r.ev = x.opts.Events(j)
 		}
 		res, err = r.whole(ctx)
@@ -278,7 +282,10 @@ func (r *run) build() error {
 	if w, ok := r.learner.(ocl.Watched); ok {
 		w.Watch(r.ev.Working)
 	}
-	if r.x.opts.Out != "" {
+	switch p := r.on.place; {
+	case p != nil:
+		r.desk.folder, r.desk.held, r.desk.permit = p.Folder, p.Locked, p.Permit
+	case r.x.opts.Out != "":
 		r.desk.folder = filepath.Join(r.x.opts.Out, r.job.Folder)
 	}
 	return nil
@@ -320,7 +327,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if kept, err = d.claim(r.job); kept != nil || err != nil {
 		return kept, err
 	}
-	if d.store, err = openSnapshots(filepath.Join(d.folder, CheckpointDir), r.x.opts.interval()); err != nil {
+	if d.store, err = openSnapshots(filepath.Join(d.folder, CheckpointDir), r.x.opts.interval(), d.permit); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	d.store.told, d.store.note, d.store.patient = r.ev.Checkpointed, r.note, r.x.opts.hooks.checkpointSteps > 0

@@ -31,11 +31,12 @@ type snapshots struct {
 	warned  chan error
 }
 
-func openSnapshots(folder string, every time.Duration) (*snapshots, error) {
+func openSnapshots(folder string, every time.Duration, permit func() error) (*snapshots, error) {
 	dir, err := checkpoint.OpenDir(folder)
 	if err != nil {
 		return nil, err
 	}
+	dir.Permit = permit
 	s := &snapshots{dir: dir, writer: checkpoint.NewWriter(dir), every: every, taken: time.Now(),
 		written: make(chan string, 4), warned: make(chan error, 16)}
 	dir.Warn = func(err error) {
