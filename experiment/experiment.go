@@ -339,3 +339,6 @@ func (x *Experiment) Jobs() []Job { return slices.Clone(x.jobs) }
 // Notes are for the person, before the experiment runs: an environment variable overrides the config, images of the data
 // set are absent, classes have no test images.
 func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }
+
+// DataDigest is the digest of the data that are open.
+func (x *Experiment) DataDigest() string { return x.set.Digest }
