@@ -79,6 +79,7 @@ func TestParseRefuses(t *testing.T) {
 
 // TestDamagedRecordIsWrittenAgain: a record that was edited does not decide anything.
 func TestDamagedRecordIsWrittenAgain(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	spec := Spec{File: gridOf(t, "optimizer.lr: [0.01, 0.1]"), Repeats: 1}
 	mustTune(t, tiny("er"), spec, Options{Out: out})

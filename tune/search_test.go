@@ -51,6 +51,7 @@ func TestRandomPoints(t *testing.T) {
 
 // TestRandomSearch: the record has the drawn points, and its search.
 func TestRandomSearch(t *testing.T) {
+	t.Parallel()
 	s := Search{SearchRandom, 3, 5}
 	r := mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, Options{Out: t.TempDir()})[0]
 	if r.Search != s || len(r.Points) != 3 || r.Chosen == nil {
@@ -64,6 +65,7 @@ func TestRandomSearch(t *testing.T) {
 // TestHalving: nine points with a quarter of the images, the best three with half of them, the best of these with all. A diverged point is not
 // among the best, and the last round is the run that a full grid makes.
 func TestHalving(t *testing.T) {
+	t.Parallel()
 	c := tiny("er")
 	c.Data.TrainPerClass = 8
 	grid := gridOf(t, "optimizer.lr: [1e38, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]")

@@ -508,18 +508,17 @@ func (t *Tuner) runEach(ctx context.Context, trials []*trial, workers, concurren
 	return errs
 }
 
-// folderOf is the folder of the experiment of a trial.
+// folderOf is the run folder of a trial.
 func (t *Tuner) folderOf(one *trial) string {
 	return filepath.Join(t.opts.Out, "trials", one.job.Folder)
 }
 
 // found says how far a trial is in the folder.
 func (t *Tuner) found(one *trial) experiment.Found {
-	y, err := t.open[one.share].With(one.config, experiment.Options{Out: t.folderOf(one)})
-	if err != nil {
+	if t.opts.Out == "" {
 		return experiment.Found{}
 	}
-	f, err := y.Found(one.job)
+	f, err := experiment.FoundIn(t.folderOf(one))
 	if err != nil {
 		return experiment.Found{} // whatever is wrong with it is told when it runs
 	}
@@ -527,20 +526,19 @@ func (t *Tuner) found(one *trial) experiment.Found {
 }
 
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
-	o := experiment.Options{Out: t.folderOf(one), Workers: workers, Concurrency: concurrency, CheckpointEvery: t.opts.CheckpointEvery,
-		Program: t.opts.Program, Revision: t.opts.Revision, Command: t.opts.Command}
-	if t.opts.Events != nil {
-		index, total := slices.Index(t.order, one), len(t.order)
-		o.Events = func(j experiment.Job) experiment.Events { return t.opts.Events(Running{one.name, index, total, j}) }
-	}
-	if err := checkpoint.MakeFolder(filepath.Dir(o.Out)); err != nil {
-		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
-	}
-	y, err := t.open[one.share].With(one.config, o)
+	y, err := t.open[one.share].With(one.config, experiment.Options{CheckpointEvery: t.opts.CheckpointEvery,
+		Program: t.opts.Program, Revision: t.opts.Revision, Command: t.opts.Command})
 	if err != nil {
 		return err
 	}
-	r, err := y.RunJob(ctx, y.Jobs()[0])
+	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency}
+	if t.opts.Events != nil {
+		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
+	}
+	if err := checkpoint.MakeFolder(filepath.Dir(place.Folder)); err != nil {
+		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
+	}
+	r, err := y.RunJobAt(ctx, one.job, place)
 	if err != nil {
 		return fmt.Errorf("tune: %s: %w", one.name, err)
 	}

@@ -70,6 +70,7 @@ func recordFiles(t *testing.T, out string) map[string][]byte {
 // TestRecord: every point has its trials, the score is the mean over them, the best one is chosen, and the file is read back. Trials of a point
 // have the same stream and other networks; the first one is the plain run of the protocol tuning.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	out, c := t.TempDir(), tiny("er")
 	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]\nreplay.batch: [5, 10]"), Repeats: 2}, Options{Out: out})[0]
 	if len(r.Points) != 4 || r.Steps != 4*2*12 || r.GridSteps != r.Steps {
@@ -107,6 +108,7 @@ func TestRecord(t *testing.T) {
 // TestSameBytesAfterInterruption: a tuning that is stopped again and again, and one that two processes' worth of calls share, leaves the same
 // record; trials that have ended are not made again.
 func TestSameBytesAfterInterruption(t *testing.T) {
+	t.Parallel()
 	spec := Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.01, 0.1]"), Repeats: 2}
 	whole, parts := t.TempDir(), t.TempDir()
 	mustTune(t, tiny("er"), spec, Options{Out: whole})
@@ -173,6 +175,7 @@ func mapValues(m map[string][]byte) (all [][]byte) {
 
 // TestSharedTrials: a larger grid in the same folder makes only the new points.
 func TestSharedTrials(t *testing.T) {
+	t.Parallel()
 	out, steps := t.TempDir(), 0
 	o := Options{Out: out, Concurrency: 1, Events: func(Running) experiment.Events {
 		return experiment.Events{StepEnd: func(int, ocl.StepStats) { steps++ }}
@@ -190,6 +193,7 @@ func TestSharedTrials(t *testing.T) {
 
 // TestDivergence: a diverged point is recorded and never chosen; a tuning whose points all diverged has no choice.
 func TestDivergence(t *testing.T) {
+	t.Parallel()
 	r := mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [1e38, 0.001]"), Repeats: 1}, Options{Out: t.TempDir()})[0]
 	if p := r.Points[0]; p.Outcome != result.Diverged || p.Score != nil || p.Trials[0].Outcome != result.Diverged {
 		t.Errorf("the first point is %+v, want a diverged one", p)
@@ -216,6 +220,7 @@ func TestTies(t *testing.T) {
 
 // TestSeedsAndMethods: each seed of each method is tuned by itself.
 func TestSeedsAndMethods(t *testing.T) {
+	t.Parallel()
 	c := tiny("er")
 	c.Methods, c.Runs = []string{"finetune", "er"}, 2
 	records := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.1]\nreplay.batch: [5, 10]"), Repeats: 1}, Options{Out: t.TempDir()})
