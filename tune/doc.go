@@ -3,6 +3,6 @@
 // experiment with the protocol "tuning", in a folder of its own: it is locked, continues after an interruption with the same bits, and is
 // never made twice. Package experiment knows nothing of tuning.
 //
-// Start at [Open] and [Tuner.Run]. A [Grid] comes from the catalogue of methods ([Named]) or from a file ([ParseGrid]); what was tried and
+// Start at [Open] and [Tuner.Run], or at [OpenTuned] to run an experiment with the chosen values afterwards. A [Grid] comes from the catalogue of methods ([Named]) or from a file ([ParseGrid]); what was tried and
 // chosen is a [Record].
 package tune

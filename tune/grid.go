@@ -258,6 +258,15 @@ func (g Grid) Points() [][]string {
 	return points
 }
 
+// first is the values of the first point.
+func (g Grid) first() []string {
+	var values []string
+	for _, a := range g.Axes {
+		values = append(values, a.Values[0])
+	}
+	return values
+}
+
 // Digest is a hash of keys and values, "sha256:…". The name is no part of it.
 func (g Grid) Digest() string {
 	h := sha256.New()

@@ -254,6 +254,9 @@ func uniqueKeys(text []byte) error {
 			continue
 		}
 		key := token.(string)
+		if key != strings.ToLower(key) { // encoding/json takes keys in any case
+			return fmt.Errorf("the key %s has capital letters", shown(key))
+		}
 		if open[top].keys[key] {
 			return fmt.Errorf("the key %s is there twice", shown(key))
 		}

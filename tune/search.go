@@ -12,9 +12,9 @@ import (
 
 // Searches, the values of Search.Name.
 const (
-	SearchGrid    = "grid"    // every point
-	SearchRandom  = "random"  // points that are drawn within the bounds of the grid
-	SearchHalving = "halving" // every point with a part of the images, and only the best of them with more
+	SearchGrid    = config.SearchGrid
+	SearchRandom  = config.SearchRandom
+	SearchHalving = config.SearchHalving
 )
 
 // Search says which points are tried, and with how many images.

@@ -217,11 +217,7 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 func (t *Tuner) settle(u *tuning) error {
 	x := t.open[1]
 	c := u.config.Clone()
-	var first []string
-	for _, a := range u.grid.Axes {
-		first = append(first, a.Values[0])
-	}
-	if err := u.grid.set(&c, first); err != nil {
+	if err := u.grid.set(&c, u.grid.first()); err != nil {
 		return err
 	}
 	c.Data, c.Network.Init = x.Config().Data, t.base.Network.Init

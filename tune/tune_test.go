@@ -268,3 +268,10 @@ func TestUsualRepeats(t *testing.T) {
 		}
 	}
 }
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

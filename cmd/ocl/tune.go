@@ -78,10 +78,13 @@ func newTune() *cobra.Command {
 }
 
 // decidedByTuning are the keys that a tuning sets itself.
-var decidedByTuning = []string{"protocol", "eval", "eval_every"}
+var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid"}
 
 func (f *tuneFlags) run(cmd *cobra.Command) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	f.config.settle = func(c *config.Config) { // a file may be that of a run with tuning
+		c.Tune, c.Protocol = config.Tune{}, config.ProtocolTuning
+	}
 	cfg, err := f.config.config(stderr)
 	if err = errors.Join(err, f.check(), usage(f.readGrid())); err != nil {
 		return err
@@ -155,26 +158,10 @@ func (f *tuneFlags) check() error {
 	return usage(errors.Join(faults...))
 }
 
-// mostGrid bounds what is read of a grid file; tune.ParseGrid refuses less.
-const mostGrid = 1 << 20
-
-// readGrid reads the file that --grid names, if it is not a name of the catalogue.
+// readGrid finds the grid that --grid names, in the catalogue or in a file.
 func (f *tuneFlags) readGrid() error {
-	if f.grid == tune.Paper || f.grid == tune.Authors {
-		f.spec.Grid = f.grid
-		return nil
-	}
-	file, err := os.Open(f.grid)
-	if err != nil {
-		return fmt.Errorf("--grid: %q is neither %s nor %s, and no file of that name can be read. Give one of them", f.grid, tune.Paper, tune.Authors)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostGrid))
-	if err != nil {
-		return fmt.Errorf("--grid: %w. Give a YAML file of keys and values", err)
-	}
-	g, err := tune.ParseGrid(filepath.Base(f.grid), text)
-	f.spec.File = &g
+	spec, err := tune.SpecOf(config.Tune{Grid: f.grid})
+	f.spec.Grid, f.spec.File = spec.Grid, spec.File
 	return err
 }
 
@@ -186,6 +173,11 @@ func noChoice(records []*tune.Record) error {
 			names = append(names, tunedName(r))
 		}
 	}
+	return nothingChosen(names)
+}
+
+// nothingChosen is an error about runs whose points all diverged; no names are no error.
+func nothingChosen(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
