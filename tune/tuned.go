@@ -23,7 +23,7 @@ import (
 )
 
 // Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
-// network learns the other tasks with the chosen values (the whole of alg:tune).
+// network learns the other tasks with the chosen values.
 type Tuned struct {
 	tuner *Tuner
 	opts  Options
