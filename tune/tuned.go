@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"ocl/checkpoint"
 	"ocl/config"
@@ -245,28 +244,14 @@ func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun) []error {
 	}
 	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), costs, d.opts.Workers, d.opts.Concurrency)
 	errs := make([]error, len(runs))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range concurrency {
-		wg.Go(func() {
-			for i := range next {
-				if ctx.Err() != nil {
-					continue
-				}
-				one := runs[i]
-				place := experiment.Place{Folder: one.folder, Workers: workers, Together: concurrency}
-				if d.opts.Events != nil {
-					trials := len(d.tuner.order)
-					place.Events = d.opts.Events(Running{one.name, trials + i, trials + len(runs), one.job})
-				}
-				one.result, errs[i] = one.x.RunJobAt(ctx, one.job, place)
-			}
-		})
-	}
-	for i := range runs {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+	each(ctx, len(runs), concurrency, func(i int) {
+		one := runs[i]
+		place := experiment.Place{Folder: one.folder, Workers: workers, Together: concurrency}
+		if d.opts.Events != nil {
+			trials := len(d.tuner.order)
+			place.Events = d.opts.Events(Running{one.name, trials + i, trials + len(runs), one.job})
+		}
+		one.result, errs[i] = one.x.RunJobAt(ctx, one.job, place)
+	})
 	return errs
 }
