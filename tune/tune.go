@@ -113,7 +113,7 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 		return nil, unfit{err}
 	}
 	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
-		return nil, fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats)
+		return nil, unfit{fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats)}
 	}
 	c = c.Clone()
 	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
