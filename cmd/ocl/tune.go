@@ -57,7 +57,7 @@ func newTune() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.grid, "grid", tune.Paper, "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values")
 	flags.StringVar(&f.spec.Search.Name, "search", tune.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
-	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn")
+	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
 	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
