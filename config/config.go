@@ -27,6 +27,13 @@ const (
 	ProtocolTuning   = "tuning"   // those first two tasks alone
 )
 
+// Values of Tune.Search.
+const (
+	SearchGrid    = "grid"    // every point
+	SearchRandom  = "random"  // points that are drawn within the bounds of the grid
+	SearchHalving = "halving" // every point with a part of the images, and only the best of them with more
+)
+
 // Values of Config.Eval.
 const (
 	EvalSeen  = "seen"  // after each task, the test sets of the tasks learned so far
@@ -116,6 +123,16 @@ type Config struct {
 	Tricks []string
 	Engine Engine
 	Parent Parent
+	Tune   Tune
+}
+
+// Tune says how each run is tuned on the first two tasks before it learns the others; the zero value is not at all. The config of a run has
+// none: its settings are then those that were chosen.
+type Tune struct {
+	Grid    string // paper, authors or a file; "" does not tune
+	Search  string // SearchGrid, SearchRandom or SearchHalving; "" is SearchGrid
+	Points  int    // of SearchRandom, how many are drawn
+	Repeats int    // trials of each point; 0 is by data and method
 }
 
 // Parent is the run whose learner an experiment continues, with all that it has learned and stored; the zero value is

@@ -186,6 +186,16 @@ var table = []Key{
 		Help: "folder of the run whose learner is continued; `ocl learn` sets it", field: func(c *Config) any { return &c.Parent.Run }},
 	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
 		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued", field: func(c *Config) any { return &c.Parent.Checkpoint }},
+	{Name: "tune.grid", Flag: "tune", Group: GroupTraining, Value: "GRID", Unset: "no tuning",
+		Help:  "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values",
+		field: func(c *Config) any { return &c.Tune.Grid }},
+	{Name: "tune.search", Unset: SearchGrid, Choices: []string{SearchGrid, SearchRandom, SearchHalving},
+		Help:  "points that are tried: grid (every one), random (tune.points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)",
+		field: func(c *Config) any { return &c.Tune.Search }},
+	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000, Help: "with tune.search random, how many points are drawn",
+		field: func(c *Config) any { return &c.Tune.Points }},
+	{Name: "tune.repeats", Zero: true, Unset: "3, but 1 for core50, disturbed images and offline", Least: 1, Most: 1000,
+		Help: "trials of each point, each with another network at the start", field: func(c *Config) any { return &c.Tune.Repeats }},
 }
 
 // AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that

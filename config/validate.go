@@ -45,6 +45,7 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 	s.checkClassifiers(&f, c)
 	s.checkTraining(&f, c)
 	s.checkTricks(&f, c)
+	checkTune(&f, c)
 	if c.Runs >= 1 && c.Seed > math.MaxUint64-uint64(c.Runs-1) {
 		f.add("seed", "%d is too large for %d runs, as the largest seed is 18446744073709551615. Use a smaller seed", c.Seed, c.Runs)
 	}
@@ -55,6 +56,33 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 		f.add("runs", "all %d runs would be the same, because seeds.order, seeds.init and seeds.memory are all set. Use --runs 1, or remove one of these seeds", c.Runs)
 	}
 	return f.err()
+}
+
+// checkTune says what does not fit a tuning before each run.
+func checkTune(f *faults, c Config) {
+	t := c.Tune
+	switch {
+	case t.Grid == "":
+		for _, v := range []struct {
+			key   string
+			given bool
+		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0}} {
+			if v.given {
+				f.add(v.key, "it is given, but nothing is tuned. Add --tune paper, or remove it")
+			}
+		}
+		return
+	case c.Protocol != ProtocolSurvey:
+		f.add("tune.grid", "a tuning learns the first two tasks, and the protocol %s keeps them for the run. Use --protocol survey, or remove --tune", shown(c.Protocol))
+	case c.Parent.Run != "":
+		f.add("tune.grid", "the run has the settings of its parent, so they cannot be tuned. Remove tune.grid (--tune) or parent.run")
+	}
+	switch random := t.Search == SearchRandom; {
+	case random && t.Points == 0:
+		f.add("tune.points", "a random search draws points, but nothing says how many. Set tune.points, such as 20")
+	case !random && t.Points != 0:
+		f.add("tune.points", "only the search random draws points. Remove tune.points, or set tune.search to random")
+	}
 }
 
 // checkText refuses bytes that no file of ours can hold, such as those of a folder named in another encoding.

@@ -42,6 +42,7 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 			Options: r.job.Config.Method[info.Name], Signals: append([]string{}, info.SignalsWith(r.job.Tricks)...), Citation: info.Citation,
 		},
 		Provenance: r.provenance(),
+		Tuning:     r.x.opts.Tuning,
 		Stream:     r.streamResult(),
 		Seconds:    r.found.seconds,
 		Resources: result.Resources{

@@ -31,6 +31,7 @@ type Options struct {
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
 	Command           []string
+	Tuning            *result.Tuning // how the settings were chosen, for results; nil is nothing
 
 	// Events returns the observers of a job; nil is no observer. The goroutine of the run calls it when the job begins,
 	// and once more when it tries again a run that another process had locked.
@@ -148,6 +149,10 @@ func check(c config.Config, o Options) (config.Config, *parent, error) {
 	}
 	if o.Workers < 0 || o.Concurrency < 0 {
 		return c, nil, fmt.Errorf("experiment: %d workers and %d runs at the same time are out of range. Use 1 or more, or 0 for an automatic choice", o.Workers, o.Concurrency)
+	}
+	if c.Tune.Grid != "" {
+		return c, nil, errors.New("experiment: the config has to be tuned first (tune.grid), which is not done here. " +
+			"Run it with `ocl run`, or package tune; `ocl run --resume` takes the folder of the whole experiment")
 	}
 	p, err := openParent(c.Parent)
 	if err != nil {

@@ -58,6 +58,12 @@ func rowConfig(r *run, methods catalogue) map[string]string {
 	for name, v := range r.Method.Options {
 		texts[optionPrefix(r.Method.Name)+name] = fmt.Sprint(v)
 	}
+	if t := r.Tuning; t != nil { // each seed may have values of its own
+		for _, key := range t.Keys {
+			texts[key] = "tuned"
+		}
+		texts["grid"] = t.Grid + " " + shorten(strings.TrimPrefix(t.GridDigest, "sha256:"), 8)
+	}
 	return texts
 }
 

@@ -134,6 +134,9 @@ func (s *setting) footnotes() []string {
 	shared := 0
 	for _, g := range s.rows {
 		notes = append(notes, g.outcomes()...)
+		if tuned := g.tunedText(); tuned != "" {
+			notes = append(notes, tuned)
+		}
 		for _, r := range g.runs {
 			if r.shared() {
 				shared = max(shared, r.Provenance.Concurrency)
@@ -144,6 +147,37 @@ func (s *setting) footnotes() []string {
 		notes = append(notes, fmt.Sprintf("* up to %d runs shared the machine, so these times cannot be compared with those of a run alone", shared))
 	}
 	return notes
+}
+
+// tunedText says which values the runs of a row were tuned to, and with which grid: "ER: tuned by the grid paper to lr 0.1 (seeds 1, 3), lr
+// 0.01 (seed 2)"; "" where nothing was tuned.
+func (g *row) tunedText() string {
+	var choices []string
+	seeds := map[string][]string{}
+	grid := ""
+	for _, r := range g.runs {
+		t := r.Tuning
+		if t == nil {
+			continue
+		}
+		grid = t.Grid
+		var words []string
+		for i, key := range t.Keys {
+			words = append(words, inWords(key, t.Chosen[i]))
+		}
+		choice := strings.Join(words, ", ")
+		if seeds[choice] == nil {
+			choices = append(choices, choice)
+		}
+		seeds[choice] = append(seeds[choice], strconv.FormatUint(r.seed, 10))
+	}
+	for i, c := range choices {
+		choices[i] = c + " (" + seedList(seeds[c]) + ")"
+	}
+	if len(choices) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: tuned on the first two tasks by the grid %s to %s", g.Label, grid, strings.Join(choices, "; "))
 }
 
 // timeText is the mean run time of one run, with a star where runs shared the machine.

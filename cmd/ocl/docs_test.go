@@ -112,9 +112,9 @@ func checkLine(args []string, whole bool) string {
 		return ""
 	case cmd.HasSubCommands() && len(given) > 0:
 		return "there is no such command"
-	case help, !whole && (path == "run" || path == "learn" || len(given) == 0):
+	case help, !whole && (path == "run" || path == "learn" || path == "tune" || len(given) == 0):
 		return ""
-	case path == "run", path == "data preview": // the config that it would have
+	case path == "run", path == "tune", path == "data preview": // the config that it would have
 		again = []string{"config", "show"}
 		if path == "data preview" {
 			again = append(again, "--data", given[0])
@@ -126,7 +126,7 @@ func checkLine(args []string, whole bool) string {
 		show := newConfigShow().Flags()
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			switch list, many := f.Value.(pflag.SliceValue); {
-			case show.Lookup(f.Name) == nil:
+			case show.Lookup(f.Name) == nil, annotation(f, groupKey) == groupTuning:
 			case many:
 				for _, v := range list.GetSlice() {
 					again = append(again, "--"+f.Name+"="+v)

@@ -217,19 +217,24 @@ func rateText(active []*runState) string {
 
 // events are the observers of one run.
 func (p *progress) events(job experiment.Job) experiment.Events {
-	r := &runState{name: fmt.Sprintf("%s s%d", job.Name(), job.Seed), number: job.Index + 1}
+	return p.named(fmt.Sprintf("%s s%d", job.Name(), job.Seed), job.Index, job.Total)
+}
+
+// named are the observers of a run called name, the one with an index among so many.
+func (p *progress) named(name string, index, total int) experiment.Events {
+	r := &runState{name: name, number: index + 1}
 	locked := func(f func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		f()
 	}
 	return experiment.Events{
-		Begin: func(job experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		Begin: func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 			locked(func() {
 				if len(p.runs) == 0 {
 					p.begun = p.now()
 				}
-				p.total = max(p.total, job.Total)
+				p.total = max(p.total, total)
 				p.runs = append(p.runs, r)
 				r.begin(p.now(), info, plan)
 				if plan.StepsDone > 0 && !plan.Kept && !plan.Evaluating {

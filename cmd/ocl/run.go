@@ -85,6 +85,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
+	if cfg, is := f.tuned(); is {
+		return f.runTuned(cmd, cfg)
+	}
 	if f.dryRun {
 		cfg, err := f.config.config(stderr)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/kernel"
 	"ocl/nn"
+	"ocl/tune"
 )
 
 // release is the version of ocl. It is the only place that says it.
@@ -40,6 +41,7 @@ type formats struct {
 	Result     int `json:"result"`
 	Events     int `json:"events"`
 	Checkpoint int `json:"checkpoint"`
+	Tuning     int `json:"tuning"`
 }
 
 func newVersion() *cobra.Command {
@@ -67,7 +69,7 @@ func newVersion() *cobra.Command {
 func readVersion() version {
 	info, _ := debug.ReadBuildInfo()
 	v := version{Version: release, Numbers: result.Numbers, Kernel: kernel.Active().Name, Convolution: nn.Convolution(),
-		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version},
+		Formats: formats{config.Version, result.Version, result.EventsVersion, checkpoint.Version, tune.Version},
 		Go:      runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	v.Revision, v.Modified = origin(revision, info)
 	for _, s := range kernel.Available() {

@@ -66,6 +66,7 @@ func TestVersionsOfFormatsAreThoseOfTheirPages(t *testing.T) {
 		{"result", "`format` is `ocl-result` and `version` is (\\d+)", f.Result},
 		{"events", "`ocl-events` and `version` (\\d+)", f.Events},
 		{"checkpoint", `(?m)^# Checkpoint files, version (\d+)$`, f.Checkpoint},
+		{"tuning", "`format` is `ocl-tuning` and `version` is (\\d+)", f.Tuning},
 	} {
 		text, err := os.ReadFile("../../docs/format/" + c.page + ".md")
 		if err != nil {

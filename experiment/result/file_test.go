@@ -45,9 +45,11 @@ func example() *Result {
 		Classifiers:   map[string]Classifier{"ncm": {Accuracy: [][]*float64{{&half}}, ErrorAnalysis: analysis}},
 		ErrorAnalysis: analysis,
 		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
-		Parent:        &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
-		Memory:        &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
-		Outcome:       Outcome{State: Finished, Step: 4},
+		Tuning: &Tuning{Key: strings.Repeat("0e", 32), Grid: "paper", GridDigest: "sha256:" + strings.Repeat("0f", 32), Search: "grid", Repeats: 3, Steps: 30,
+			Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"}, Points: []TuningPoint{{[]string{"0.1"}, Finished, &half}, {[]string{"9"}, Diverged, nil}}},
+		Parent:  &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
+		Memory:  &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
+		Outcome: Outcome{State: Finished, Step: 4},
 	}
 }
 
@@ -152,7 +154,7 @@ func TestShapes(t *testing.T) {
 		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},
 
 		{change(`"title"`, `"titel"`), ErrNewer, []string{"written by a newer ocl", `"method.titel"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
-		{change(`"outcome"`, `"Outcome"`), ErrNewer, []string{`the key "Outcome"`}},
+		{change(`"outcome": {`, `"Outcome": {`), ErrNewer, []string{`the key "Outcome"`}},
 		{change(`"new_own": 0.5`, `"new\u001b[2J": {"x":[1,{}]}`), ErrNewer, []string{`classifiers.ncm.error_analysis.tasks[0].logits."new\x1b[2J"`}},
 		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
 

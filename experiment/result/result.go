@@ -28,6 +28,7 @@ type Result struct {
 	Config     config.Config `json:"config"`        // the resolved config of this one run
 	Method     Method        `json:"method"`
 	Provenance Provenance    `json:"provenance"`
+	Tuning     *Tuning       `json:"tuning,omitempty"` // nil for a run whose settings were not tuned before it
 	Parent     *Parent       `json:"parent,omitempty"` // nil for a run that began with a new learner
 	Stream     Stream        `json:"stream"`
 	Accuracy   [][]*float64  `json:"accuracy"`                     // [after task i][test set j], nil where not evaluated
@@ -69,6 +70,27 @@ type Provenance struct {
 	Ended       string   `json:"ended,omitempty"`
 	Command     []string `json:"command,omitempty"` // the words of the command line
 	DataDigest  string   `json:"data_digest"`
+}
+
+// Tuning says how settings of a run were chosen on the first two tasks (docs/tuning.md). The config has the chosen values, so no number
+// depends on it.
+type Tuning struct {
+	Key        string        `json:"key"` // of the run before tuning, and of the tuning
+	Grid       string        `json:"grid"`
+	GridDigest string        `json:"grid_digest"`
+	Search     string        `json:"search"`
+	Repeats    int           `json:"repeats"`
+	Steps      int           `json:"steps"` // learner steps of all trials
+	Keys       []string      `json:"keys"`  // of the config
+	Chosen     []string      `json:"chosen"`
+	Points     []TuningPoint `json:"points"`
+}
+
+// TuningPoint is a combination of values that was tried, in the order of Tuning.Keys.
+type TuningPoint struct {
+	Values  []string `json:"values"`
+	Outcome string   `json:"outcome"`         // Finished, Diverged, or stopped by the search
+	Score   *float64 `json:"score,omitempty"` // mean accuracy after the two tasks; nil where a trial diverged
 }
 
 // Parent is the run whose learner a run has continued. Tasks, steps and classes are those of the learner then, with those

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/tune"
+)
+
+// tuned says whether the flags, their file or the experiment to continue ask for tuning, and with which config. Faults of the config are
+// left to who reads it without tuning.
+func (f *runFlags) tuned() (cfg config.Config, is bool) {
+	if f.resume != "" {
+		cfg, _, _, err := experiment.Load(filepath.Join(f.resume, experiment.ConfigFile))
+		return cfg, err == nil && cfg.Tune.Grid != ""
+	}
+	cfg, err := f.config.config(io.Discard)
+	return cfg, err == nil && cfg.Tune.Grid != ""
+}
+
+// runTuned tunes each run of a config, and then makes it.
+func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	if f.opts.Force {
+		return usage(errors.New("--force cannot be used with --tune, as trials are kept for ever. Choose another --out, or delete the folder yourself"))
+	}
+	show := newProgress(stderr, f.quiet || f.dryRun)
+	defer show.stop()
+	v := readVersion()
+	o := tune.Options{Out: f.opts.Out, Workers: f.opts.Workers, Concurrency: f.opts.Concurrency, CheckpointEvery: f.opts.CheckpointEvery,
+		Program: v.Version, Revision: v.source(), Command: append([]string{"ocl"}, os.Args[1:]...), Progress: newOpening(stderr).work,
+		Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
+	if f.resume != "" {
+		f.opts.Out, o.Out = f.resume, f.resume
+		o.DataDir, o.Init = f.config.flags.Lookup("data-dir").Value.String(), f.config.flags.Lookup("init").Value.String()
+	}
+	d, err := tune.OpenTuned(ctx, cfg, f.opts.KeepCheckpoint, o)
+	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range d.Tuner().Notes() {
+		show.note(note)
+	}
+	if f.dryRun {
+		return f.planTuned(cmd, cfg, d.Tuner())
+	}
+	if f.opts.Out == "" {
+		if f.opts.Out, err = newFolder("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+			return err
+		}
+		d.Into(f.opts.Out)
+	}
+	if err := d.SetUp(); err != nil {
+		return err
+	}
+	f.announce(stderr)
+	interrupted := context.AfterFunc(ctx, func() {
+		show.note("stopping after this step; press Ctrl-C again to quit at once")
+	})
+	results, err := d.Run(ctx)
+	interrupted()
+	show.stop()
+	return errors.Join(f.finish(cmd, results, err), nothingChosen(d.Diverged()))
+}
+
+// planTuned prints the tunings and the runs that follow.
+func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tuner) error {
+	of := tuneFlags{opts: tune.Options{Workers: f.opts.Workers, Concurrency: f.opts.Concurrency}, json: f.json}
+	if f.json {
+		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json`, and `ocl run` without --tune"))
+	}
+	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), cfg, t); err != nil {
+		return err
+	}
+	fmt.Fprint(cmd.OutOrStdout(), "\nThen, with the chosen values:\n\n")
+	cfg.Tune, f.opts.Out = config.Tune{}, ""
+	return f.plan(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cfg)
+}

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/tune"
+)
+
+// tuneFlags are the flags of `ocl tune` besides those of the config.
+type tuneFlags struct {
+	config *configFlags
+	grid   string
+	spec   tune.Spec
+	opts   tune.Options
+	dryRun bool
+	quiet  bool
+	json   bool
+}
+
+// groupTuning is the group of flags that say what is tried.
+const groupTuning = "Tuning"
+
+func newTune() *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Choose hyperparameters: try the points of a grid on the first two tasks of a stream.",
+		Example: `  ocl tune --method er --memory 1000
+  ocl tune --data cifar100 --data-dir DIR --tasks 20 --method mir --memory 5000 --out runs/tune-mir
+  ocl tune --method er,gdumb --grid authors --repeats 1 --dry-run
+  ocl tune --method er --search halving`,
+		Long: "Every point of the grid learns the first two tasks of the stream, and is scored by its mean accuracy on their test sets. The point " +
+			"with the highest score is chosen; of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
+			"the same --out continues after Ctrl-C, and makes no trial twice.",
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.config = addSomeConfigFlags(cmd, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
+	flags := cmd.Flags()
+	flags.StringVar(&f.grid, "grid", tune.Paper, "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values")
+	flags.StringVar(&f.spec.Search.Name, "search", tune.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
+	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
+	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
+	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
+	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
+	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "trials at the same time; results do not depend on it (default: chosen)")
+	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	flags.BoolVar(&f.json, "json", false, "print a JSON array of the records instead of tables, or of the plans with --dry-run")
+	annotate(flags, groupTuning, map[string]string{"grid": "GRID", "search": "NAME", "points": "N", "repeats": "N"})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "workers": "N", "concurrency": "N", "checkpoint-every": "SECONDS",
+		"quiet": "", "json": ""})
+	_ = cmd.MarkFlagDirname("out")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+	_ = cmd.RegisterFlagCompletionFunc("search", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return tune.Searches(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// decidedByTuning are the keys that a tuning sets itself.
+var decidedByTuning = []string{"protocol", "eval", "eval_every", "tune.grid"}
+
+func (f *tuneFlags) run(cmd *cobra.Command) error {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	f.config.settle = func(c *config.Config) { // a file may be that of a run with tuning
+		c.Tune, c.Protocol = config.Tune{}, config.ProtocolTuning
+	}
+	cfg, err := f.config.config(stderr)
+	if err = errors.Join(err, f.check(), usage(f.readGrid())); err != nil {
+		return err
+	}
+	v := readVersion()
+	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
+	f.opts.Progress = newOpening(stderr).work
+	show := newProgress(stderr, f.quiet || f.dryRun)
+	defer show.stop()
+	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }
+	if f.spec.Search.Name == tune.SearchRandom {
+		f.spec.Search.Seed = cfg.Seed
+	}
+	t, err := tune.Open(ctx, cfg, f.spec, f.opts)
+	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range t.Notes() {
+		show.note(note)
+	}
+	if f.dryRun {
+		return f.plan(ctx, cmd.OutOrStdout(), cfg, t)
+	}
+	if f.opts.Out == "" {
+		if f.opts.Out, err = newFolder("runs", "tune-"+cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+			return err
+		}
+		t.Into(f.opts.Out)
+	}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", f.opts.Out, quoteWord(f.opts.Out))
+	}
+	interrupted := context.AfterFunc(ctx, func() {
+		show.note("stopping after this step; press Ctrl-C again to quit at once")
+	})
+	records, err := t.Run(ctx)
+	interrupted()
+	show.stop()
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = printJSON(cmd.OutOrStdout(), records)
+	} else {
+		err = f.print(cmd.OutOrStdout(), records, t.Plans())
+	}
+	return errors.Join(err, noChoice(records))
+}
+
+// check refuses flags that contradict each other.
+func (f *tuneFlags) check() error {
+	var faults []error
+	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
+	switch s := f.spec.Search; {
+	case !slices.Contains(tune.Searches(), s.Name):
+		fault("--search: there is no search %q. Use %s", s.Name, strings.Join(tune.Searches(), ", "))
+	case s.Name == tune.SearchRandom && s.Points < 1:
+		fault("--search random draws points, but --points does not say how many. Add --points 20")
+	case s.Name != tune.SearchRandom && s.Points != 0:
+		fault("--points is only for --search random. Remove it, or add --search random")
+	}
+	if f.spec.Repeats < 0 {
+		fault("--repeats: %d is out of range. Use at least 1, or 0 for the usual number", f.spec.Repeats)
+	}
+	if f.opts.Concurrency < 0 {
+		fault("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency)
+	}
+	return usage(errors.Join(faults...))
+}
+
+// readGrid finds the grid that --grid names, in the catalogue or in a file.
+func (f *tuneFlags) readGrid() error {
+	spec, err := tune.SpecOf(config.Tune{Grid: f.grid})
+	f.spec.Grid, f.spec.File = spec.Grid, spec.File
+	return err
+}
+
+// noChoice is an error where all points of a tuning diverged: exit code 3.
+func noChoice(records []*tune.Record) error {
+	var names []string
+	for _, r := range records {
+		if r.Chosen == nil {
+			names = append(names, tunedName(r))
+		}
+	}
+	return nothingChosen(names)
+}
+
+// nothingChosen is an error about runs whose points all diverged; no names are no error.
+func nothingChosen(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return divergedError{fmt.Errorf("all points of %s diverged, so nothing is chosen. Use a grid with smaller learning rates", strings.Join(names, ", "))}
+}
+
+// tunedName names the run that a record is about.
+func tunedName(r *tune.Record) string {
+	name := r.Config.Methods[0]
+	if trick := r.Config.Tricks[0]; trick != config.NoTrick {
+		name += "+" + trick
+	}
+	return fmt.Sprintf("%s s%d", name, r.Config.Seed)
+}
+
+// print prints a table of the points of each record, the best first, and the command that uses the choice.
+func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Plan) error {
+	for i, r := range records {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		saved := ""
+		if r.Search.Name != tune.SearchGrid && r.GridSteps > 0 {
+			saved = fmt.Sprintf(" instead of %s for the whole grid", count.Number(r.GridSteps))
+		}
+		fmt.Fprintf(w, "%s: %s, %s each, %s%s\n\n", tunedName(r), count.Of(len(r.Points), "point"), count.Of(r.Repeats, "trial"), count.Of(r.Steps, "step"), saved)
+		if err := pointTable(r).write(w); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\nrecord: %s\n", filepath.Join(f.opts.Out, plans[i].Folder, tune.RecordFile))
+		if r.Chosen != nil {
+			fmt.Fprintf(w, "to use it: %s\n", f.commandFor(r))
+		}
+	}
+	return nil
+}
+
+// pointTable lists the points of a record: first those that were tried to the end, then those that were stopped, then those that diverged.
+func pointTable(r *tune.Record) table {
+	t := table{head: []string{"accuracy"}, right: []bool{true}}
+	for _, a := range r.Grid.Axes {
+		t.head, t.right = append(t.head, tune.ShortKey(a.Key)), append(t.right, true)
+	}
+	t.head, t.right = append(t.head, "outcome"), append(t.right, false)
+	order := make([]int, len(r.Points))
+	for i := range order {
+		order[i] = i
+	}
+	rank := map[string]int{result.Finished: 0, tune.Stopped: 1, result.Diverged: 2}
+	slices.SortStableFunc(order, func(a, b int) int {
+		p, q := r.Points[a], r.Points[b]
+		if c := cmp.Or(cmp.Compare(rank[p.Outcome], rank[q.Outcome]), cmp.Compare(len(q.Trials), len(p.Trials))); c != 0 || p.Score == nil || q.Score == nil {
+			return c
+		}
+		return cmp.Compare(*q.Score, *p.Score)
+	})
+	for _, i := range order {
+		p := r.Points[i]
+		row := []string{"–"}
+		if p.Score != nil {
+			row[0] = fmt.Sprintf("%.1f %%", 100**p.Score)
+		}
+		row = append(row, p.Values...)
+		outcome := p.Outcome
+		switch {
+		case r.Chosen != nil && i == *r.Chosen:
+			outcome = "chosen"
+		case p.Outcome == result.Finished:
+			outcome = ""
+		case p.Outcome == tune.Stopped:
+			outcome = fmt.Sprintf("stopped at %g of the images", p.Trials[len(p.Trials)-1].Share)
+		}
+		t.rows = append(t.rows, append(row, outcome))
+	}
+	return t
+}
+
+// commandFor is the command line of the run that uses a choice: the flags of the config that were given, and the chosen values.
+func (f *tuneFlags) commandFor(r *tune.Record) string {
+	words := []string{"ocl", "run"}
+	chosen := map[string]string{}
+	for _, s := range r.Best() {
+		chosen[s.Key] = s.Value
+	}
+	chosen["methods"], chosen["tricks"] = r.Config.Methods[0], r.Config.Tricks[0]
+	if f.config.flags.Changed("runs") {
+		chosen["seed"], chosen["runs"] = strconv.FormatUint(r.Config.Seed, 10), "1"
+	}
+	if f.config.file != "" {
+		words = append(words, "--config", quoteWord(f.config.file))
+	}
+	keyOf := map[string]string{}
+	for _, k := range config.Keys() {
+		keyOf[k.Flag] = k.Name
+	}
+	f.config.flags.Visit(func(flag *pflag.Flag) {
+		key := keyOf[flag.Name]
+		if key == "" || chosen[key] != "" {
+			return
+		}
+		if flag.Value.Type() == "bool" {
+			words = append(words, "--"+flag.Name+"="+flag.Value.String())
+			return
+		}
+		words = append(words, "--"+flag.Name, quoteWord(flag.Value.String()))
+	})
+	for _, pair := range f.config.set {
+		if key, _, _ := strings.Cut(pair, "="); chosen[strings.TrimSpace(key)] == "" {
+			words = append(words, "--set", quoteWord(pair))
+		}
+	}
+	words = append(words, "--protocol", config.ProtocolSurvey)
+	for _, k := range config.Keys() { // in the order of the help, and then the options of the method
+		value := chosen[k.Name]
+		switch {
+		case value == "" || k.Name == "tricks" && value == config.NoTrick:
+		case k.Flag == "":
+			words = append(words, "--set", quoteWord(k.Name+"="+value))
+		default:
+			words = append(words, "--"+k.Flag, quoteWord(value))
+		}
+		delete(chosen, k.Name)
+	}
+	for _, s := range r.Best() {
+		if value := chosen[s.Key]; value != "" {
+			words = append(words, "--set", quoteWord(s.Key+"="+value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// plannedTuning is what --dry-run prints about a tuning.
+type plannedTuning struct {
+	Tuning    string     `json:"tuning"` // its folder's name
+	Keys      []string   `json:"keys"`
+	Points    [][]string `json:"points"` // values by key
+	Trials    int        `json:"trials"`
+	Steps     int        `json:"steps"`
+	GridSteps int        `json:"grid_steps"` // of the whole grid
+	Seconds   float64    `json:"seconds"`    // estimated for what is left, with the machine to itself
+	Kept      bool       `json:"kept"`       // the record is there already
+}
+
+// plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
+func (f *tuneFlags) plan(ctx context.Context, w io.Writer, cfg config.Config, t *tune.Tuner) error {
+	timer := runFlags{opts: experiment.Options{Workers: cmp.Or(f.opts.Workers, 1), DataDir: f.opts.DataDir}}
+	speeds := map[string]float64{}
+	var list []plannedTuning
+	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
+	for _, p := range t.Plans() {
+		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
+		for _, a := range p.Grid.Axes {
+			one.Keys = append(one.Keys, a.Key)
+		}
+		if !p.Kept {
+			timed, err := trialMethod(p.Method)
+			if err != nil {
+				return err
+			}
+			if _, known := speeds[timed]; !known {
+				if speeds[timed], err = timer.speed(ctx, t.Experiment(), timed); err != nil {
+					return err
+				}
+			}
+			one.Seconds = p.Left / speeds[timed] / float64(cores)
+		}
+		list = append(list, one)
+	}
+	if err := stopped(ctx); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(w, list)
+	}
+	total := 0.0
+	for _, one := range list {
+		total += one.Seconds
+		head := make([]string, len(one.Keys))
+		for i, k := range one.Keys {
+			head[i] = tune.ShortKey(k)
+		}
+		points := table{head: head, right: slices.Repeat([]bool{true}, len(head)), rows: one.Points}
+		state := ""
+		if one.Kept {
+			state = "; its record is there and is kept"
+		}
+		fmt.Fprintf(w, "%s: %s, %s, %s%s\n\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"), count.Of(one.Steps, "step"), state)
+		if err := points.write(w); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", duration(seconds(total)), count.Of(cores, "trial"))
+	return err
+}

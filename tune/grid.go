@@ -1,0 +1,304 @@
+package tune
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/internal/nearest"
+	"ocl/method"
+)
+
+// Names of the grids of the catalogue.
+const (
+	Paper   = "paper"   // the survey's table:hyper
+	Authors = "authors" // the files of its authors
+)
+
+// Grid is the values to try of some keys of a config: every combination is a point.
+type Grid struct {
+	Name string `json:"name"` // Paper, Authors or the name of a file
+	Axes []Axis `json:"axes"` // in the order of their keys
+}
+
+// Axis is the values of one key, as flags take them: "0.001".
+type Axis struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+// tunable are the keys that a grid may have, and beginnings of keys. The others say what is compared (data, tasks, memory, seeds), where,
+// or how it is measured.
+var tunable = []string{"optimizer.", "replay.", "method.", "network.width", "network.hidden", "stream.batch"}
+
+func isTunable(key string) bool {
+	return slices.ContainsFunc(tunable, func(t string) bool { return key == t || strings.HasSuffix(t, ".") && strings.HasPrefix(key, t) })
+}
+
+// leftOut are values of the catalogue that the authors' files leave out on some data.
+var leftOut = map[[3]string][]any{ // by method, data set and key
+	{"gss", "core50", "optimizer.lr"}: {0.0001}, // gss_tune_core50.yml
+}
+
+// Named is a grid of the catalogue for the run that c describes, which has one method. A method without such a grid is an error.
+func Named(name string, c config.Config) (Grid, error) {
+	info, err := method.Lookup(c.Methods[0])
+	if err != nil {
+		return Grid{}, fmt.Errorf("tune: %w", err)
+	}
+	axes := map[string]method.Grid{Paper: info.Paper, Authors: info.Authors}
+	of, known := axes[name]
+	switch {
+	case !known:
+		return Grid{}, fmt.Errorf("tune: there is no grid %q. Use %s, %s or the path of a file", name, Paper, Authors)
+	case len(of) == 0 && name == Paper && len(info.Authors) > 0:
+		return Grid{}, fmt.Errorf("tune: the survey's table has no grid for %s. Use --grid %s, or a file", info.Name, Authors)
+	case len(of) == 0:
+		return Grid{}, fmt.Errorf("tune: %s has no grid %s. Give a file of keys and values", info.Name, name)
+	}
+	g := Grid{Name: name}
+	for _, a := range of {
+		axis := Axis{Key: a.Key}
+		for _, v := range a.Values {
+			out := name == Authors && slices.Contains(leftOut[[3]string{info.Name, c.Data.Name, a.Key}], v)
+			if !out {
+				axis.Values = append(axis.Values, config.FormatValue(v))
+			}
+		}
+		g.Axes = append(g.Axes, axis)
+	}
+	return g.sorted(), nil
+}
+
+// sorted has its axes in the order of their keys.
+func (g Grid) sorted() Grid {
+	g.Axes = slices.Clone(g.Axes)
+	slices.SortFunc(g.Axes, func(a, b Axis) int { return strings.Compare(a.Key, b.Key) })
+	return g
+}
+
+// Bounds of a file.
+const (
+	maxBytes  = 1 << 16
+	maxValues = 1000  // of a key
+	maxPoints = 10000 // of a grid
+)
+
+// ParseGrid reads a grid from a YAML or JSON file, whose keys are those of a config with their dots:
+//
+//	optimizer.lr: [0.01, 0.1]
+//	method.mir.candidates: [25, 50]
+//
+// Errors name the file as name, and the line. Everything that is wrong is reported at once. A grid may have options of several methods;
+// [Grid.For] is the part of one.
+func ParseGrid(name string, text []byte) (Grid, error) {
+	g := Grid{Name: name}
+	if len(text) > maxBytes {
+		return g, fmt.Errorf("tune: %s: the file has more than %d bytes, too many for a grid. Give a file of keys and values", shown(name), maxBytes)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var document, more yaml.Node
+	err := d.Decode(&document)
+	switch {
+	case errors.Is(err, io.EOF):
+		return g, fmt.Errorf("tune: %s: the file has no keys. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name))
+	case err != nil:
+		return g, fmt.Errorf("tune: %s: the file is not YAML: %s. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name), shown(strings.TrimPrefix(err.Error(), "yaml: ")))
+	case !errors.Is(d.Decode(&more), io.EOF):
+		return g, fmt.Errorf("tune: %s: the file holds several YAML documents. Keep one of them", shown(name))
+	}
+	root := resolve(document.Content[0])
+	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
+		return g, fmt.Errorf("tune: %s:%d: a grid is keys with lists of values. Write lines such as `optimizer.lr: [0.01, 0.1]`", shown(name), root.Line)
+	}
+	var faults []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, values := resolve(root.Content[i]), resolve(root.Content[i+1])
+		axis, err := readAxis(key, values)
+		if err == nil && slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Key == axis.Key }) {
+			err = fmt.Errorf("%s is given twice. Remove one of them", axis.Key)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("tune: %s:%d: %w", shown(name), key.Line, err))
+			continue
+		}
+		g.Axes = append(g.Axes, axis)
+	}
+	g = g.sorted()
+	if len(faults) == 0 && g.Count() > maxPoints {
+		faults = append(faults, fmt.Errorf("tune: %s: the grid has more than %d points. Give fewer values", shown(name), maxPoints))
+	}
+	return g, errors.Join(faults...)
+}
+
+// resolve follows an alias to what it stands for.
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// readAxis reads a key and its values.
+func readAxis(key, values *yaml.Node) (Axis, error) {
+	a := Axis{Key: key.Value}
+	schema := experiment.Schema()
+	switch names := schema.Names(); {
+	case key.Kind != yaml.ScalarNode:
+		return a, errors.New("a key is not a word. Write lines such as `optimizer.lr: [0.01, 0.1]`")
+	case !slices.Contains(names, a.Key):
+		return a, fmt.Errorf("unknown key %s. %s", shown(a.Key), nearest.Names{List: slices.DeleteFunc(names, func(n string) bool { return !isTunable(n) }),
+			All: "`ocl config keys` lists all keys"}.Hint(a.Key))
+	case !isTunable(a.Key):
+		return a, fmt.Errorf("%s cannot be tuned, because it says what is compared and not how a method learns. Remove it, and set it with a flag", a.Key)
+	case values.Kind != yaml.SequenceNode || len(values.Content) == 0:
+		return a, fmt.Errorf("%s has no list of values. Write `%s: [1, 2]` with values of your own", a.Key, a.Key)
+	case len(values.Content) > maxValues:
+		return a, fmt.Errorf("%s has more than %d values. Give fewer", a.Key, maxValues)
+	}
+	for _, n := range values.Content {
+		n = resolve(n)
+		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+			return a, fmt.Errorf("a value of %s is not a number or a word. Write `%s: [1, 2]` with values of your own", a.Key, a.Key)
+		}
+		v, err := conform(schema, a.Key, n.Value)
+		if err != nil {
+			return a, errors.New(strings.TrimPrefix(err.Error(), "config: "))
+		}
+		if slices.Contains(a.Values, v) {
+			return a, fmt.Errorf("%s has the value %s twice. Remove one of them", a.Key, shown(v))
+		}
+		a.Values = append(a.Values, v)
+	}
+	return a, nil
+}
+
+// conform is a value as a config writes it: 1e-2 is 0.01.
+func conform(schema *config.Schema, key, value string) (string, error) {
+	c := config.Default()
+	if err := schema.Set(&c, key, value); err != nil {
+		return "", err
+	}
+	text, _ := c.Text(key)
+	return text, nil
+}
+
+// For is the part of g that a run reads: c has one method. Nothing is an error.
+func (g Grid) For(c config.Config) (Grid, error) {
+	of := Grid{Name: g.Name}
+	for _, a := range g.Axes {
+		if reads(c, a.Key) {
+			of.Axes = append(of.Axes, a)
+		}
+	}
+	if len(of.Axes) == 0 {
+		return of, fmt.Errorf("tune: %s: %s reads none of the keys of this grid. Give a grid with optimizer.lr, for example", shown(g.Name), c.Methods[0])
+	}
+	return of, nil
+}
+
+// reads says whether the run of c reads a key.
+func reads(c config.Config, key string) bool {
+	if strings.HasPrefix(key, "method.") {
+		return strings.HasPrefix(key, "method."+c.Methods[0]+".")
+	}
+	if network := map[string]string{"network.width": "resnet18", "network.hidden": "mlp"}[key]; network != "" {
+		return network == c.Network.Name
+	}
+	schema := experiment.Schema()
+	tricks, _ := schema.ParseTricks(c.Tricks[0]) // which are valid
+	return schema.Reads(c.Methods[0], tricks, key)
+}
+
+// CheckRead is an error if none of some runs reads a key of g.
+func (g Grid) CheckRead(runs []config.Config) error {
+	var faults []error
+	for _, a := range g.Axes {
+		if !slices.ContainsFunc(runs, func(c config.Config) bool { return reads(c, a.Key) }) {
+			faults = append(faults, fmt.Errorf("tune: %s: none of the methods reads %s. Remove it from the grid", shown(g.Name), a.Key))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Count is the number of points, at most math.MaxInt32.
+func (g Grid) Count() int {
+	n := 1
+	for _, a := range g.Axes {
+		if n *= len(a.Values); n > math.MaxInt32 {
+			return math.MaxInt32
+		}
+	}
+	return n
+}
+
+// Points lists the values of every point, by axis. The last key changes fastest, as in the authors' code.
+func (g Grid) Points() [][]string {
+	points := [][]string{nil}
+	for _, a := range g.Axes {
+		var longer [][]string
+		for _, p := range points {
+			for _, v := range a.Values {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		points = longer
+	}
+	return points
+}
+
+// first is the values of the first point.
+func (g Grid) first() []string {
+	var values []string
+	for _, a := range g.Axes {
+		values = append(values, a.Values[0])
+	}
+	return values
+}
+
+// Digest is a hash of keys and values, "sha256:…". The name is no part of it.
+func (g Grid) Digest() string {
+	h := sha256.New()
+	fmt.Fprintln(h, "ocl-grid 1")
+	for _, a := range g.Axes {
+		fmt.Fprintf(h, "%s\n", a.Key)
+		for _, v := range a.Values {
+			fmt.Fprintf(h, "\t%q\n", v)
+		}
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// set puts the values of a point into a config.
+func (g Grid) set(c *config.Config, values []string) error {
+	schema := experiment.Schema()
+	for i, a := range g.Axes {
+		if err := schema.Set(c, a.Key, values[i]); err != nil {
+			return fmt.Errorf("tune: %s: %w", shown(g.Name), err)
+		}
+	}
+	return nil
+}
+
+// shown is a word from outside as a message shows it: in quotes if it has characters that a terminal must not get, and shortened.
+func shown(word string) string {
+	const most = 60
+	if r := []rune(word); len(r) > most {
+		word = string(r[:most]) + "…"
+	}
+	if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !strconv.IsPrint(r) }) || strings.ContainsRune(word, '\ufffd') {
+		return strconv.Quote(word)
+	}
+	return word
+}

@@ -1,0 +1,122 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"ocl/checkpoint"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+)
+
+// runTrials runs the trials that have no result. The costly ones come first, so that no core waits for one of them at the end.
+func (t *Tuner) runTrials(ctx context.Context) error {
+	var todo []*trial
+	for _, one := range t.order {
+		if one.result == nil {
+			todo = append(todo, one)
+		}
+	}
+	costs := map[*trial]float64{}
+	for _, one := range todo {
+		costs[one] = one.plan.Left(t.found(one))
+	}
+	slices.SortStableFunc(todo, func(a, b *trial) int { return cmp.Compare(costs[b], costs[a]) })
+	list := make([]float64, len(todo))
+	for i, one := range todo {
+		list[i] = costs[one]
+	}
+	workers, concurrency := experiment.Share(runtime.GOMAXPROCS(0), list, t.opts.Workers, t.opts.Concurrency)
+	errs := t.runEach(ctx, todo, workers, concurrency)
+	var busy []*trial
+	for i, err := range errs {
+		if errors.Is(err, experiment.ErrBusy) {
+			busy, errs[i] = append(busy, todo[i]), nil
+		}
+	}
+	errs = append(errs, t.runEach(ctx, busy, workers, concurrency)...) // another process may have ended them
+	if err := ctx.Err(); err != nil {
+		done := 0
+		for _, one := range t.order {
+			if one.result != nil {
+				done++
+			}
+		}
+		return fmt.Errorf("tune: interrupted: %d of %s are done. Give the same command with --out %s to continue: %w", done, count.Of(len(t.order), "trial"), t.opts.Out, err)
+	}
+	return errors.Join(errs...)
+}
+
+// runEach runs trials, some at a time, and returns their errors.
+func (t *Tuner) runEach(ctx context.Context, trials []*trial, workers, concurrency int) []error {
+	errs := make([]error, len(trials))
+	each(ctx, len(trials), concurrency, func(i int) { errs[i] = t.runTrial(ctx, trials[i], workers, concurrency) })
+	return errs
+}
+
+// each calls f with 0 to n-1, some at a time, until ctx ends.
+func each(ctx context.Context, n, concurrency int, f func(i int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range concurrency {
+		wg.Go(func() {
+			for i := range next {
+				if ctx.Err() == nil {
+					f(i)
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// folderOf is the run folder of a trial.
+func (t *Tuner) folderOf(one *trial) string {
+	return filepath.Join(t.opts.Out, "trials", one.job.Folder)
+}
+
+// found says how far a trial is in the folder.
+func (t *Tuner) found(one *trial) experiment.Found {
+	if t.opts.Out == "" {
+		return experiment.Found{}
+	}
+	f, err := experiment.FoundIn(t.folderOf(one))
+	if err != nil {
+		return experiment.Found{} // whatever is wrong with it is told when it runs
+	}
+	return f
+}
+
+func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
+	y, err := t.open[one.share].With(one.config, experiment.Options{CheckpointEvery: t.opts.CheckpointEvery,
+		Program: t.opts.Program, Revision: t.opts.Revision, Command: t.opts.Command})
+	if err != nil {
+		return err
+	}
+	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency}
+	if t.opts.Events != nil {
+		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
+	}
+	if err := checkpoint.MakeFolder(filepath.Dir(place.Folder)); err != nil {
+		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
+	}
+	r, err := y.RunJobAt(ctx, one.job, place)
+	if err != nil {
+		return fmt.Errorf("tune: %s: %w", one.name, err)
+	}
+	if r.Outcome.State != result.Interrupted {
+		one.result = r
+	}
+	return nil
+}

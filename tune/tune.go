@@ -1,0 +1,442 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/method"
+)
+
+// Spec says what is tried.
+type Spec struct {
+	Grid    string // Paper or Authors; "" is Paper
+	File    *Grid  // a grid instead of a named one
+	Search  Search // the zero value is SearchGrid
+	Repeats int    // of each point; 0 is by data and method
+}
+
+// ErrGrid is wrapped by errors of [Open] about a grid or a search that does not fit the config. A person can choose another one.
+var ErrGrid = errors.New("the grid does not fit")
+
+// unfit marks an error without changing its text.
+type unfit struct{ error }
+
+func (e unfit) Unwrap() error      { return e.error }
+func (unfit) Is(target error) bool { return target == ErrGrid }
+
+// Options are how a tuning is run; no score depends on them.
+type Options struct {
+	Out             string // folder of records and trials; Run needs one
+	Workers         int    // goroutines of one trial; 0 chooses
+	Concurrency     int    // trials at once; 0 chooses
+	CheckpointEvery int    // as experiment.Options has it
+	DataDir, Init   string // as experiment.Options has them
+
+	Program, Revision string
+	Command           []string
+
+	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.
+	Events func(Running) experiment.Events
+	// Progress hears of long work before the first trial begins; nil is nobody.
+	Progress func(what string, done, total int)
+}
+
+// Running is a trial on its way.
+type Running struct {
+	Name         string // of method, tricks and seed, with the values of the point
+	Index, Total int    // among the trials that are known so far; Index begins at 0
+	Job          experiment.Job
+}
+
+// Tuner is a config whose runs are tuned, with its data in memory.
+type Tuner struct {
+	opts    Options
+	spec    Spec
+	tunings []*tuning
+	open    map[float64]*experiment.Experiment // by share of the training images
+	trials  map[string]*trial                  // by key of the run: of equal ones there is one
+	order   []*trial                           // in which they came
+	full    int                                // training images of a class, with which the share is 1
+	base    config.Config
+	notes   []string
+}
+
+// tuning is that of one run: a method with its tricks and a seed.
+type tuning struct {
+	config config.Config // of the run, with the protocol tuning
+	name   string        // of the run
+	grid   Grid
+	values [][]string
+	points []*point
+	record Record
+	folder string // the name of its folder in Options.Out
+	kept   bool   // the record was there
+}
+
+// point is one combination of values.
+type point struct {
+	values  []string
+	outcome string
+	rounds  [][]*trial
+}
+
+// trial is one run of a point.
+type trial struct {
+	name   string
+	config config.Config
+	share  float64
+	job    experiment.Job
+	plan   experiment.Plan
+	result *result.Result
+}
+
+// Open checks a config, the grid and the points, and opens the data. Each run of the config (seed, method, tricks) is tuned by itself. It
+// writes nothing.
+func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, error) {
+	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, SearchGrid)
+	if err := spec.Search.check(); err != nil {
+		return nil, unfit{err}
+	}
+	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
+		return nil, unfit{fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats)}
+	}
+	c = c.Clone()
+	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
+	if o.DataDir != "" {
+		c.Data.Dir = o.DataDir
+	}
+	if o.Init != "" {
+		c.Network.Init = o.Init
+	}
+	t := &Tuner{opts: o, spec: spec, base: c, open: map[float64]*experiment.Experiment{}, trials: map[string]*trial{}}
+	schema := experiment.Schema()
+	if err := schema.Validate(c); err != nil {
+		return nil, err
+	}
+	runs := schema.Runs(c)
+	if spec.File != nil {
+		if err := spec.File.CheckRead(runs); err != nil {
+			return nil, unfit{err}
+		}
+	}
+	for _, run := range runs {
+		if err := t.add(run); err != nil {
+			return nil, unfit{err}
+		}
+	}
+	for _, r := range spec.Search.rungs() {
+		if err := t.openShare(ctx, r.share); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range t.tunings {
+		if err := t.settle(u); err != nil {
+			return nil, unfit{err}
+		}
+		if err := t.keep(u); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.enter(0, spec.Search.rungs()[0].share); err != nil {
+		return nil, unfit{err}
+	}
+	return t, nil
+}
+
+const maxRepeats = 1000
+
+// add finds the grid and the points of one run.
+func (t *Tuner) add(run config.Config) (err error) {
+	u := &tuning{config: run}
+	if t.spec.File != nil {
+		u.grid, err = t.spec.File.For(run)
+	} else {
+		u.grid, err = Named(t.spec.Grid, run)
+	}
+	if err != nil {
+		return err
+	}
+	if u.values, err = t.spec.Search.points(u.grid); err != nil {
+		return err
+	}
+	u.record = Record{Format: Format, Version: Version, Grid: GridRecord{u.grid.Name, u.grid.Digest(), u.grid.Axes},
+		Search: t.spec.Search, Repeats: cmp.Or(t.spec.Repeats, usualRepeats(run))}
+	for _, values := range u.values {
+		u.points = append(u.points, &point{values: values})
+	}
+	t.tunings = append(t.tunings, u)
+	return nil
+}
+
+// usualRepeats is how often the authors' files try a point (num_runs_val): 3 times, but once on CORe50, on NS-MiniImageNet and offline.
+func usualRepeats(c config.Config) int {
+	info, _ := method.Lookup(c.Methods[0])
+	if info.Offline || c.Data.Name == "core50" || c.Stream.Shift.Kind != "" {
+		return 1
+	}
+	return 3
+}
+
+// openShare opens the data with a share of the training images of each class.
+func (t *Tuner) openShare(ctx context.Context, share float64) error {
+	if t.open[share] != nil {
+		return nil
+	}
+	c := t.base.Clone()
+	if share < 1 {
+		if t.full = c.Data.TrainPerClass; t.full == 0 {
+			set, err := experiment.OpenData(ctx, c, t.opts.Progress)
+			if err != nil {
+				return err
+			}
+			t.full = set.Train.Len() / set.Classes
+		}
+		c.Data.TrainPerClass = max(1, int(share*float64(t.full)))
+	}
+	x, err := experiment.Open(ctx, c, experiment.Options{Progress: t.opts.Progress})
+	t.open[share] = x
+	return err
+}
+
+// settle finds what a tuning depends on besides its grid, and its key.
+func (t *Tuner) settle(u *tuning) error {
+	x := t.open[1]
+	c := u.config.Clone()
+	if err := u.grid.set(&c, u.grid.first()); err != nil {
+		return err
+	}
+	c.Data, c.Network.Init = x.Config().Data, t.base.Network.Init
+	y, err := x.With(c, experiment.Options{})
+	if err != nil {
+		return fmt.Errorf("tune: the first values of the grid: %w", err)
+	}
+	job := y.Jobs()[0]
+	plan, err := y.Plan(job)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", job.Key, u.grid.Digest(), t.spec.Search.text(), u.record.Repeats)
+	r := &u.record
+	r.Key, r.Config = hex.EncodeToString(h.Sum(nil)), job.Config
+	r.Config.Data.Dir, r.Config.Network.Init = "", "" // places
+	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel, job.Config.Engine.Convolution
+	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
+	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)
+	u.folder = job.Folder[:strings.LastIndex(job.Folder, "-")+1] + r.Key[:8]
+	return nil
+}
+
+// path is that of the record of a tuning.
+func (t *Tuner) path(u *tuning) string { return filepath.Join(t.opts.Out, u.folder, RecordFile) }
+
+// keep takes over the record that a tuning has already, whatever became of its trials.
+func (t *Tuner) keep(u *tuning) error {
+	if t.opts.Out == "" {
+		return nil
+	}
+	r, err := Read(t.path(u))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, ErrDamaged):
+		t.notes = append(t.notes, fmt.Sprintf("%s is damaged; it is written again from the trials", t.path(u)))
+		return nil
+	case err != nil:
+		return err
+	case r.Key == u.record.Key:
+		u.record, u.kept = *r, true
+	}
+	return nil
+}
+
+// apart is the distance between the seeds of the first weights of two repetitions, far more than there are runs of an experiment.
+const apart = 1000
+
+// enter makes the trials of a round, for all points that are still in the search.
+func (t *Tuner) enter(round int, share float64) error {
+	x := t.open[share]
+	for _, u := range t.tunings {
+		for _, p := range u.points {
+			if p.outcome != "" || u.kept {
+				continue
+			}
+			var of []*trial
+			for repeat := range u.record.Repeats {
+				c := u.config.Clone()
+				if err := u.grid.set(&c, p.values); err != nil {
+					return err
+				}
+				c.Data, c.Network.Init = x.Config().Data, t.base.Network.Init
+				if repeat > 0 { // the same stream and another network
+					seed := c.InitSeed() + uint64(repeat*apart)
+					c.Seeds.Init = &seed
+				}
+				y, err := x.With(c, experiment.Options{})
+				if err != nil {
+					return fmt.Errorf("tune: the point %s: %w", pointText(u.grid, p.values), err)
+				}
+				job := y.Jobs()[0]
+				one := t.trials[job.Key]
+				if one == nil {
+					one = &trial{config: c, share: share, job: job, name: trialName(u, p, repeat)}
+					if one.plan, err = y.Plan(job); err != nil {
+						return err
+					}
+					t.trials[job.Key] = one
+					t.order = append(t.order, one)
+				}
+				of = append(of, one)
+			}
+			if len(p.rounds) != round {
+				panic(fmt.Sprintf("tune: round %d of a point that has had %d", round, len(p.rounds)))
+			}
+			p.rounds = append(p.rounds, of)
+		}
+	}
+	return nil
+}
+
+func trialName(u *tuning, p *point, repeat int) string {
+	name := u.name + " " + pointText(u.grid, p.values)
+	if u.record.Repeats > 1 {
+		name += fmt.Sprintf(" (%d of %d)", repeat+1, u.record.Repeats)
+	}
+	return name
+}
+
+// pointText is a point in words: "lr 0.1, weight_decay 0.001".
+func pointText(g Grid, values []string) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = ShortKey(g.Axes[i].Key) + " " + v
+	}
+	return strings.Join(words, ", ")
+}
+
+// ShortKey is the last part of a key: lr for optimizer.lr.
+func ShortKey(key string) string { return key[strings.LastIndex(key, ".")+1:] }
+
+// Experiment has the data open, with all training images, and the config with all its runs.
+func (t *Tuner) Experiment() *experiment.Experiment { return t.open[1] }
+
+// Into chooses Options.Out where it was empty, once a tuning is known to be possible.
+func (t *Tuner) Into(dir string) { t.opts.Out = dir }
+
+// Notes are for the person, before the first trial.
+func (t *Tuner) Notes() []string { return append(t.open[1].Notes(), t.notes...) }
+
+// Run makes all trials that have no result yet, writes a record for each tuning and returns the records, in the order of the runs of the
+// config. The same call again continues a tuning that was stopped at any moment, with the same choice. A tuning whose points all diverged has
+// a record without a choice. A Tuner runs once. When ctx ends, the trials at work write checkpoints, and the error wraps ctx.Err().
+func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
+	if err := checkpoint.MakeFolder(t.opts.Out); err != nil {
+		return nil, fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
+	}
+	rungs := t.spec.Search.rungs()
+	for i, r := range rungs {
+		if i > 0 {
+			if err := t.enter(i, r.share); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.runTrials(ctx); err != nil {
+			return nil, err
+		}
+		for _, u := range t.tunings {
+			if !u.kept {
+				u.judge(i == len(rungs)-1, r)
+			}
+		}
+	}
+	var records []*Record
+	for _, u := range t.tunings {
+		if !u.kept {
+			u.fill()
+			err := checkpoint.MakeFolder(filepath.Dir(t.path(u)))
+			if err == nil {
+				err = u.record.write(t.path(u))
+			}
+			if err != nil {
+				return records, fmt.Errorf("tune: %w. Make room on the disk, and give the same command again", err)
+			}
+		}
+		records = append(records, &u.record)
+	}
+	return records, nil
+}
+
+// judge ends a round: it gives up the points that diverged, and in all rounds but the last one those that are not among the best.
+func (u *tuning) judge(last bool, r rung) {
+	var in []*point
+	entered := 0
+	for _, p := range u.points {
+		if p.outcome != "" {
+			continue
+		}
+		entered++
+		if p.score() == nil {
+			p.outcome = result.Diverged
+			continue
+		}
+		in = append(in, p)
+	}
+	if last {
+		for _, p := range in {
+			p.outcome = result.Finished
+		}
+		return
+	}
+	slices.SortStableFunc(in, func(a, b *point) int { return cmp.Compare(*b.score(), *a.score()) })
+	for _, p := range in[min(len(in), r.after(entered)):] {
+		p.outcome = Stopped
+	}
+}
+
+// score is the mean accuracy of the last round; nil where a trial diverged.
+func (p *point) score() *float64 {
+	return mean(recordsOf(p.rounds[len(p.rounds)-1]))
+}
+
+func recordsOf(trials []*trial) []Trial {
+	out := make([]Trial, len(trials))
+	for i, t := range trials {
+		out[i] = Trial{Key: t.job.Key, Share: t.share, Repeat: i, Outcome: t.result.Outcome.State, Steps: t.result.Outcome.Step}
+		if t.result.Outcome.State == result.Finished {
+			out[i].Accuracy = t.result.Metrics.AverageAccuracy
+		}
+	}
+	return out
+}
+
+// fill completes the record from the trials.
+func (u *tuning) fill() {
+	u.record.Points, u.record.Steps = nil, 0
+	counted := map[string]bool{}
+	for _, p := range u.points {
+		one := Point{Values: p.values, Outcome: p.outcome, Score: p.score()}
+		for _, round := range p.rounds {
+			one.Trials = append(one.Trials, recordsOf(round)...)
+		}
+		for _, t := range one.Trials {
+			if !counted[t.Key] {
+				u.record.Steps += t.Steps
+			}
+			counted[t.Key] = true
+		}
+		u.record.Points = append(u.record.Points, one)
+	}
+	u.record.choose()
+}

@@ -1,0 +1,145 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// asked is a small experiment that asks for tuning with a grid of its own.
+func asked(t *testing.T) config.Config {
+	t.Helper()
+	c := tiny("er")
+	path := filepath.Join(t.TempDir(), "grid.yaml")
+	write(t, path, "optimizer.lr: [0.003, 0.1]\nreplay.batch: [5]\n")
+	c.Protocol, c.Runs, c.Tune = config.ProtocolSurvey, 2, config.Tune{Grid: path, Repeats: 1}
+	return c
+}
+
+func mustOpenTuned(t *testing.T, ctx context.Context, c config.Config, o Options) *Tuned {
+	t.Helper()
+	d, err := OpenTuned(ctx, c, false, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestTuned: each run has the values of its own tuning, and is the plain run with these values on the other tasks.
+func TestTuned(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+	results, err := d.Run(t.Context())
+	if err != nil || len(results) != 2 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	keys := map[string]bool{}
+	for i, r := range results {
+		b := r.Tuning
+		if b == nil || b.Grid != "grid.yaml" || len(b.Points) != 2 || strings.Join(b.Keys, " ") != "optimizer.lr replay.batch" {
+			t.Fatalf("the tuning of run %d is %+v", i, b)
+		}
+		keys[b.Key] = true
+		plain := c.Clone()
+		plain.Tune, plain.Runs, plain.Seed, plain.Replay.Batch = config.Tune{}, 1, c.Seed+uint64(i), 5
+		if err := experiment.Schema().Set(&plain, "optimizer.lr", b.Chosen[0]); err != nil {
+			t.Fatal(err)
+		}
+		want, err := experiment.Run(t.Context(), plain, experiment.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if difference, same := result.Same(want[0], r); !same {
+			t.Errorf("run %d is not the plain run with the chosen values: %s", i, difference)
+		}
+		if n := len(r.Stream.Tasks); n != 8 || r.Config.Tune != (config.Tune{}) {
+			t.Errorf("run %d learned %d tasks, want 8; its config asks for %+v", i, n, r.Config.Tune)
+		}
+	}
+	if len(keys) != 2 {
+		t.Error("two runs have one key before tuning")
+	}
+}
+
+// TestTunedIsContinued: an experiment that is stopped again and again, in its tuning and in its runs, ends in the same results.
+func TestTunedIsContinued(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	want, err := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stops := t.TempDir(), 0
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		d := mustOpenTuned(t, ctx, c, Options{Out: out, Concurrency: 1, Events: func(Running) experiment.Events {
+			return experiment.Events{StepEnd: func(int, ocl.StepStats) {
+				if steps++; steps == 25 {
+					cancel()
+				}
+			}}
+		}})
+		got, err := d.Run(ctx)
+		cancel()
+		if err == nil {
+			for i := range want {
+				if difference, same := result.Same(want[i], got[i]); !same || got[i].Tuning.Key != want[i].Tuning.Key {
+					t.Errorf("run %d differs: %s", i, difference)
+				}
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) || stops > 20 {
+			t.Fatalf("stopped %d times: %v", stops, err)
+		}
+		stops++
+	}
+	if stops < 3 {
+		t.Errorf("the experiment was stopped %d times, want more", stops)
+	}
+}
+
+// TestTunedDiverged: a run whose points all diverged is left out.
+func TestTunedDiverged(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	write(t, c.Tune.Grid, "optimizer.lr: [1e38]")
+	d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+	results, err := d.Run(t.Context())
+	if err != nil || len(results) != 0 || strings.Join(d.Diverged(), ",") != "er s1,er s2" {
+		t.Errorf("%d results, diverged %v, %v", len(results), d.Diverged(), err)
+	}
+}
+
+// TestExperimentRefusesToTune: nobody runs such a config with the settings that stand in it.
+func TestExperimentRefusesToTune(t *testing.T) {
+	if _, err := experiment.Open(t.Context(), asked(t), experiment.Options{}); err == nil || !strings.Contains(err.Error(), "has to be tuned first") {
+		t.Errorf("it is opened: %v", err)
+	}
+}
+
+// TestTunedFolder: a folder with anything else is refused.
+func TestTunedFolder(t *testing.T) {
+	c, out := asked(t), t.TempDir()
+	if err := mustOpenTuned(t, t.Context(), c, Options{Out: out}).SetUp(); err != nil {
+		t.Fatal(err)
+	}
+	c.Memory = 40
+	if _, err := OpenTuned(t.Context(), c, false, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "memory is 30 there and 40 here") {
+		t.Errorf("another experiment: %v", err)
+	}
+	out = t.TempDir()
+	write(t, filepath.Join(out, "notes.txt"), "mine")
+	if _, err := OpenTuned(t.Context(), c, false, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "the folder has other files") {
+		t.Errorf("a folder with other files: %v", err)
+	}
+}
