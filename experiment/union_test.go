@@ -25,9 +25,9 @@ func TestUnite(t *testing.T) {
 		classes int
 		note    string
 	}{
-		{named("a", "b"), of("c", "b", "d"), []ocl.Label{2, 1, 3}, []string{"a", "b", "c", "d"}, 4, "1 of the 3 classes of mine are the parent's"},
+		{named("a", "b"), of("c", "b", "d"), []ocl.Label{2, 1, 3}, []string{"a", "b", "c", "d"}, 4, "1 of 3 classes of mine known to the parent by name"},
 		{named("a", "b"), of("A", "b "), []ocl.Label{2, 3}, []string{"a", "b", "A", "b "}, 4, ""},
-		{named("a", "b"), of("b"), []ocl.Label{1}, []string{"a", "b"}, 2, "1 of the 1 classes"},
+		{named("a", "b"), of("b"), []ocl.Label{1}, []string{"a", "b"}, 2, "1 of 1 class of mine known to the parent by name"},
 		{shown{Classes: 2}, nameless(3), []ocl.Label{0, 1, 2}, nil, 3, "class k is the parent's class k. The parent knows 2 classes, the data have 3"},
 		{shown{Classes: 5}, nameless(3), []ocl.Label{0, 1, 2}, nil, 5, "The parent knows 5 classes"},
 	} {

@@ -12,7 +12,7 @@ document.querySelectorAll("table.sort").forEach(function (table) {
       var down = th.getAttribute("aria-sort") === "ascending";
       table.querySelectorAll("th").forEach(function (o) { o.removeAttribute("aria-sort"); });
       th.setAttribute("aria-sort", down ? "descending" : "ascending");
-      var value = function (tr) { return tr.cells[k].dataset.v; };
+      var value = function (tr) { var cell = tr.cells[k]; return "v" in cell.dataset ? cell.dataset.v : cell.textContent; };
       Array.from(body.rows).sort(function (a, b) {
         var x = value(a), y = value(b), c;
         if (x === "" || y === "") { return (x === "") - (y === ""); }
