@@ -81,7 +81,7 @@ func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tune
 	if f.json {
 		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json`, and `ocl run` without --tune"))
 	}
-	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), cfg, t); err != nil {
+	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), t); err != nil {
 		return err
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nThen, with the chosen values:\n\n")

@@ -68,7 +68,7 @@ func (v *sweepView) tick() {
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	pause, next := lookEvery, v.now().Add(lookEvery)
+	next := v.now().Add(lookEvery)
 	for {
 		select {
 		case <-ticker.C:
@@ -77,8 +77,8 @@ func (v *sweepView) tick() {
 		}
 		if began := v.now(); v.out != nil && began.After(next) {
 			v.look()
-			pause = max(lookEvery, 20*v.now().Sub(began)) // of a large study at most a twentieth of the time
-			next = v.now().Add(pause)
+			ended := v.now()
+			next = ended.Add(max(lookEvery, 20*ended.Sub(began))) // for a large study, at most a twentieth of the time
 		}
 		v.mu.Lock()
 		v.draw()

@@ -109,7 +109,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		show.note(note)
 	}
 	if f.dryRun {
-		return f.plan(ctx, cmd.OutOrStdout(), cfg, t)
+		return f.plan(ctx, cmd.OutOrStdout(), t)
 	}
 	if f.opts.Out == "" {
 		if f.opts.Out, err = newFolder("runs", "tune-"+cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
@@ -322,7 +322,7 @@ type plannedTuning struct {
 }
 
 // plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
-func (f *tuneFlags) plan(ctx context.Context, w io.Writer, cfg config.Config, t *tune.Tuner) error {
+func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error {
 	timer := runFlags{opts: experiment.Options{Workers: cmp.Or(f.opts.Workers, 1), DataDir: f.opts.DataDir}}
 	speeds := map[string]float64{}
 	var list []plannedTuning
