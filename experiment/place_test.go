@@ -15,7 +15,7 @@ import (
 // refused while somebody else has the folder locked.
 func TestRunAtPlace(t *testing.T) {
 	ctx := context.Background()
-	x, err := Open(ctx, oneER(), Options{})
+	x, err := Open(ctx, one("er"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRunAtPlace(t *testing.T) {
 // TestNoFilesWithoutPermit: a run that loses its permission ends with that error. From then on no file gets a name.
 func TestNoFilesWithoutPermit(t *testing.T) {
 	ctx, lost := context.Background(), errors.New("the claim is lost")
-	x, err := Open(ctx, oneER(), Options{}.savingEvery(12))
+	x, err := Open(ctx, one("er"), Options{}.savingEvery(12))
 	if err != nil {
 		t.Fatal(err)
 	}
