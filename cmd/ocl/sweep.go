@@ -280,7 +280,7 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 	}
 	switch {
 	case stopped && sum.Left > 0:
-		return errors.Join(err, fmt.Errorf("interrupted: %s are left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
+		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
 		return err // the next worker goes on
 	case sum.AllFailed > 0 && err == nil:

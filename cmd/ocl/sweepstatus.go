@@ -256,7 +256,7 @@ func newSweepRetry() *cobra.Command {
 			if err := store.Resume(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again\n", count.Of(n, "job"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl worker` goes on with it\n", count.Of(n, "failed job"))
 			return err
 		},
 	}
