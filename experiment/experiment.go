@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -178,7 +179,8 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 	if err := x.unite(); err != nil {
 		return nil, unfit{fmt.Errorf("experiment: %w", err)}
 	}
-	examined := map[string]bool{} // methods with their tricks; the seed makes no difference
+	examined := map[string]bool{}  // methods with their tricks; the seed makes no difference
+	skipped := map[uint64]string{} // by seed, which may choose the published order of the tasks
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
@@ -189,11 +191,19 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 				return nil, unfit{err}
 			}
 		}
+		if _, known := skipped[run.Seed]; !known && set.Incomplete {
+			st, err := x.newStream(run)
+			if err != nil {
+				return nil, unfit{err}
+			}
+			skipped[run.Seed] = skippedText(st)
+		}
 		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network.engine, x.config.Network.InitDigest
 		j.id = x.identify(j)
 		j.Key = j.id.key()
 		x.jobs = append(x.jobs, j)
 	}
+	x.noteSkipped(skipped)
 	if p != nil {
 		if err := p.fits(x.jobs, set); err != nil {
 			return nil, unfit{fmt.Errorf("experiment: %w", err)}
@@ -291,9 +301,6 @@ func (x *Experiment) examine(j Job) error {
 		return err
 	}
 	info := st.Info()
-	if text := skippedText(st); text != "" && !slices.Contains(x.notes, text) {
-		x.notes = append(x.notes, text)
-	}
 	if err := infoOf(j.Method).CheckStream(info, j.Tricks...); err != nil {
 		return err
 	}
@@ -312,6 +319,21 @@ func (x *Experiment) examine(j Job) error {
 		flops:  net.FLOPs(), params: len(net.Params()),
 	}
 	return x.readStart(net)
+}
+
+// noteSkipped says which tasks are left out, and of which seed where the seeds differ.
+func (x *Experiment) noteSkipped(bySeed map[uint64]string) {
+	seeds := slices.Sorted(maps.Keys(bySeed))
+	same := !slices.ContainsFunc(seeds, func(s uint64) bool { return bySeed[s] != bySeed[seeds[0]] })
+	for i, seed := range seeds {
+		switch text := bySeed[seed]; {
+		case text == "" || same && i > 0:
+		case same:
+			x.notes = append(x.notes, text)
+		default:
+			x.notes = append(x.notes, fmt.Sprintf("seed %d: %s", seed, text))
+		}
+	}
 }
 
 // skippedText names the tasks that are left out because images are absent or cannot be read; "" is none.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,23 +61,7 @@ func TestUntestedClassesAreNoted(t *testing.T) {
 func TestTasksLeftOutAreNoted(t *testing.T) {
 	c := one("finetune")
 	c.Stream.ClassOrder.Name, c.Stream.Tasks = config.OrderGiven, 10
-	set, err := OpenData(t.Context(), c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	images, kept := data.Block{Size: set.ImageLen()}, data.Split{}
-	for i, k := range set.Train.Y {
-		if k/10 == 0 || k/10 == 4 {
-			continue
-		}
-		pixels, err := set.Train.Images.Image(i, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		images.Pixels, kept.Y = append(images.Pixels, pixels...), append(kept.Y, k)
-	}
-	kept.Images = images
-	set.Train, set.Incomplete = kept, true
+	set := withoutClasses(t, c, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49)
 	x, err := plan(c, Options{}, set, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +83,63 @@ func TestTasksLeftOutAreNoted(t *testing.T) {
 			t.Errorf("task %d of the result has the index %d, want %d", i, task.Index, p.Tasks[i]-1)
 		}
 	}
+}
+
+// TestTasksLeftOutOfEachSeedAreNoted: seeds that order the classes differently miss different tasks, and each says its own.
+func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
+	x := &Experiment{}
+	x.noteSkipped(map[uint64]string{2: "b", 1: "a", 3: ""})
+	x.noteSkipped(map[uint64]string{1: "", 2: ""})
+	x.noteSkipped(map[uint64]string{5: "c", 4: "c"})
+	if want := []string{"seed 1: a", "seed 2: b", "c"}; !slices.Equal(x.notes, want) {
+		t.Errorf("got  %q\nwant %q", x.notes, want)
+	}
+
+	c := one("finetune")
+	c.Runs = 2
+	set := withoutClasses(t, c, 0)
+	c.Stream.Tasks = set.Classes // so a task without images is wherever the order of the seed has class 0
+	x, err := plan(c, Options{}, set, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range x.Jobs() {
+		p, err := x.Plan(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		absent := 1
+		for slices.Contains(p.Tasks, absent) {
+			absent++
+		}
+		want := fmt.Sprintf("seed %d: left out, as images are absent or cannot be read: task %d; the other tasks keep their numbers", j.Seed, absent)
+		if notes := x.Notes(); !slices.Contains(notes, want) {
+			t.Errorf("notes %q, want %q", notes, want)
+		}
+	}
+}
+
+// withoutClasses opens the data of a config and leaves out the training images of some classes.
+func withoutClasses(t *testing.T, c config.Config, classes ...int32) *data.Set {
+	t.Helper()
+	set, err := OpenData(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, kept := data.Block{Size: set.ImageLen()}, data.Split{}
+	for i, k := range set.Train.Y {
+		if slices.Contains(classes, k) {
+			continue
+		}
+		pixels, err := set.Train.Images.Image(i, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images.Pixels, kept.Y = append(images.Pixels, pixels...), append(kept.Y, k)
+	}
+	kept.Images = images
+	set.Train, set.Incomplete = kept, true
+	return set
 }
 
 // TestUntrainedClassesAreNoted: a class that is tested but never learned is told apart from one without images.

@@ -49,9 +49,9 @@ func (s *setting) untestedNote() string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return fmt.Sprintf("%s: %s has no test images, so its accuracy is unknown.", upper(s.Name), names[0])
+		return fmt.Sprintf("%s: %s has no readable test images, so its accuracy is unknown.", upper(s.Name), names[0])
 	case n > mostNamed:
 		names = append(names[:mostNamed-1], fmt.Sprintf("%s and %d more", names[mostNamed-1], n-mostNamed))
 	}
-	return fmt.Sprintf("%s: %d classes have no test images, so their accuracy is unknown: %s.", upper(s.Name), n, strings.Join(names, ", "))
+	return fmt.Sprintf("%s: %d classes have no readable test images, so their accuracy is unknown: %s.", upper(s.Name), n, strings.Join(names, ", "))
 }

@@ -25,9 +25,9 @@ func TestUntestedClasses(t *testing.T) {
 		{note(f), ""},
 		{note(stopped), ""},
 		{note(f, 0, 1, 2, 3, 4, 5, 6, 7), ""}, // nothing by class
-		{note(f, 1), "Glyphs in 4 tasks, standard protocol: glyph B has no test images, so its accuracy is unknown."},
-		{note(f, 1, 2), "Glyphs in 4 tasks, standard protocol: 2 classes have no test images, so their accuracy is unknown: glyph B, glyph C."},
-		{note(f, 0, 1, 2, 3, 4, 5), "Glyphs in 4 tasks, standard protocol: 6 classes have no test images, so their accuracy is unknown: " +
+		{note(f, 1), "Glyphs in 4 tasks, standard protocol: glyph B has no readable test images, so its accuracy is unknown."},
+		{note(f, 1, 2), "Glyphs in 4 tasks, standard protocol: 2 classes have no readable test images, so their accuracy is unknown: glyph B, glyph C."},
+		{note(f, 0, 1, 2, 3, 4, 5), "Glyphs in 4 tasks, standard protocol: 6 classes have no readable test images, so their accuracy is unknown: " +
 			"glyph A, glyph B, glyph C, glyph D, glyph E and 1 more."},
 	} {
 		if c[0] != c[1] {
