@@ -32,7 +32,7 @@ func shipped(t *testing.T, name string) *study.Study {
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
 		"quick.yaml": 34, "oci.yaml": 880, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 760, "trick_time.yaml": 24,
-		"error_analysis.yaml": 45, "examined.yaml": 39,
+		"error_analysis.yaml": 45, "examined.yaml": 39, "tune.yaml": 150,
 	}
 	files, err := filepath.Glob("../studies/*.yaml")
 	if err != nil || len(files) != len(want) {

@@ -122,13 +122,13 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write puts a record into its file, whole or not at all.
-func (r *Record) write(path string) error {
+// write puts a record into its file, whole or not at all. permit is asked before; nil allows it.
+func (r *Record) write(path string, permit func() error) error {
 	text, err := r.Encode()
 	if err != nil {
 		return err
 	}
-	return checkpoint.WriteBytesAtomic(path, text)
+	return checkpoint.WriteBytesIf(path, text, permit)
 }
 
 // mostRecord bounds what is read of a record.

@@ -42,7 +42,9 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, t.runEach(ctx, busy, workers, concurrency)...) // another process may have ended them
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
+		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // whoever guards the folder says how to go on
+	} else if err != nil {
 		done := 0
 		for _, one := range t.order {
 			if one.result != nil {
@@ -83,7 +85,7 @@ func each(ctx context.Context, n, concurrency int, f func(i int)) {
 
 // folderOf is the run folder of a trial.
 func (t *Tuner) folderOf(one *trial) string {
-	return filepath.Join(t.opts.Out, "trials", one.job.Folder)
+	return filepath.Join(t.opts.Out, Trials, one.job.Folder)
 }
 
 // found says how far a trial is in the folder.
@@ -104,7 +106,7 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if err != nil {
 		return err
 	}
-	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency}
+	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
 	if t.opts.Events != nil {
 		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
 	}

@@ -20,6 +20,8 @@ type plannedCell struct {
 	Seeds           []uint64 `json:"seeds"`
 	Folders         []string `json:"folders"`
 	Timing          bool     `json:"timing"`
+	Tuned           bool     `json:"tuned"` // before the run; steps and work are with the trials
+	After           string   `json:"after"` // the job that tunes for these
 	Steps           int      `json:"steps"` // of a job
 	FLOPs           float64  `json:"flops"`
 	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a job
@@ -45,12 +47,12 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
 	var cells []*plannedCell
 	for _, j := range jobs {
 		same := func(c *plannedCell) bool {
-			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing
+			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing && (c.job.After == "") == (j.After == "")
 		}
 		i := slices.IndexFunc(cells, same)
 		if i < 0 {
 			i = len(cells)
-			cells = append(cells, &plannedCell{Method: j.Name, Data: j.Data, Memory: j.Memory, Timing: j.Timing, Steps: j.Steps, FLOPs: j.FLOPs,
+			cells = append(cells, &plannedCell{Method: j.Name, Data: j.Data, Memory: j.Memory, Timing: j.Timing, Tuned: j.Tuned, After: j.After, Steps: j.Steps, FLOPs: j.FLOPs,
 				MemoryBytes: j.Plan.MemoryBytes, CheckpointBytes: j.Plan.CheckpointBytes, job: j})
 		}
 		c := cells[i]
@@ -105,6 +107,12 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 		name := c.Method
 		if c.Timing {
 			name += " (timed)"
+		}
+		switch {
+		case c.After != "":
+			name += " (tuned by another)"
+		case c.Tuned:
+			name += " (with tuning)"
 		}
 		each := duration(seconds(c.Seconds))
 		left := len(c.Seeds) - c.Done
