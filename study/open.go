@@ -31,6 +31,8 @@ type Entry struct {
 	Tuned bool `json:"tuned,omitempty"`
 	// After is the folder of the job whose tuning chooses for this one, too; "" of one that waits for none.
 	After string `json:"after,omitempty"`
+	// Also are the keys of runs that learn the same and measure more (experiment.Job.Wider). The result of one of them serves, too.
+	Also []string `json:"also,omitempty"`
 }
 
 // String names the job for people.
@@ -130,7 +132,7 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 // untuned are the jobs of an experiment as they are.
 func untuned(x *experiment.Experiment) (jobs []Job) {
 	for _, run := range x.Jobs() {
-		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder}})
+		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Wider()}})
 	}
 	return jobs
 }

@@ -90,6 +90,9 @@ func (t *Tuner) folderOf(one *trial) string {
 
 // found says how far a trial is in the folder.
 func (t *Tuner) found(one *trial) experiment.Found {
+	if _, there := t.archived(one); there {
+		return experiment.Found{State: result.Finished, Step: one.plan.Steps}
+	}
 	if t.opts.Out == "" {
 		return experiment.Found{}
 	}
@@ -98,6 +101,38 @@ func (t *Tuner) found(one *trial) experiment.Found {
 		return experiment.Found{} // whatever is wrong with it is told when it runs
 	}
 	return f
+}
+
+// archived is the result of a trial that exists already.
+func (t *Tuner) archived(one *trial) (experiment.Archived, bool) {
+	if t.opts.Archive == nil {
+		return experiment.Archived{}, false
+	}
+	return t.opts.Archive.Find(one.job.Key)
+}
+
+// take copies the result of a trial that exists already into its folder. One that another process is at work on is left to it.
+func (t *Tuner) take(one *trial) error {
+	r, there := t.archived(one)
+	if !there {
+		return nil
+	}
+	folder := t.folderOf(one)
+	unlock, err := experiment.LockRun(folder)
+	if errors.Is(err, experiment.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("tune: %w", err)
+	}
+	defer unlock()
+	if found, err := experiment.FoundIn(folder); err == nil && found.Ended() {
+		return nil
+	}
+	if err := r.Copy(folder, t.opts.Permit); err != nil {
+		return fmt.Errorf("tune: %w", err)
+	}
+	return nil
 }
 
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
@@ -112,6 +147,9 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	}
 	if err := checkpoint.MakeFolder(filepath.Dir(place.Folder)); err != nil {
 		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
+	}
+	if err := t.take(one); err != nil {
+		return err
 	}
 	r, err := y.RunJobAt(ctx, one.job, place)
 	if err != nil {

@@ -49,6 +49,8 @@ type Options struct {
 
 	// Data has the data of the config open; nil opens them. A search that also tries fewer images opens those by itself.
 	Data *experiment.Experiment
+	// Archive has results that exist already; those of trials are taken over. nil is none.
+	Archive *experiment.Archive
 	// Permit is asked before each file gets its name, as experiment.Place has it; nil allows all. Who gives one guards Out against others.
 	Permit func() error
 

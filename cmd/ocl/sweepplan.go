@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ type plannedCell struct {
 	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a job at work has two
 	Seconds         float64  `json:"seconds"`          // estimated for a job on one core
 	Done            int      `json:"done"`             // jobs that --out has the results of
+	Taken           int      `json:"taken"`            // jobs whose results --results has
 
 	job study.Job
 }
@@ -41,11 +43,15 @@ const (
 
 // plan prints the jobs of a study with the time and the space that they take. A short trial of each method on each data set
 // gives the speed; it writes nothing.
-func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
+func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
 	store := study.OpenFolder(f.opts.Out, "")
 	defer store.Close()
+	var found *study.Takeover
+	if archive != nil {
+		found = study.Match(archive, store, jobs)
+	}
 	var cells []*plannedCell
-	for _, j := range jobs {
+	for n, j := range jobs {
 		same := func(c *plannedCell) bool {
 			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing && (c.job.After == "") == (j.After == "")
 		}
@@ -57,8 +63,11 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
 		}
 		c := cells[i]
 		c.Seeds, c.Folders = append(c.Seeds, j.Seed), append(c.Folders, j.Folder)
-		if store.State(j.Entry).Phase == study.Done {
+		switch {
+		case store.State(j.Entry).Phase == study.Done:
 			c.Done++
+		case found != nil && found.Matches(n):
+			c.Taken++
 		}
 	}
 	if err := f.time(cmd, cells); err != nil {
@@ -67,7 +76,11 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), cells)
 	}
-	return f.printPlan(cmd, jobs, cells)
+	if err := f.printPlan(cmd, jobs, cells); err != nil || found == nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.taken(found, found.Match, "would be taken over"), "\n"))
+	return err
 }
 
 // time estimates the seconds of a job of each cell on one core, by trials.
@@ -75,7 +88,7 @@ func (f *sweepFlags) time(cmd *cobra.Command, cells []*plannedCell) error {
 	speeds := map[string]float64{}
 	trial := runFlags{opts: experiment.Options{Workers: 1}}
 	for _, c := range cells {
-		if c.Done == len(c.Seeds) {
+		if c.Done+c.Taken == len(c.Seeds) {
 			continue
 		}
 		timed, err := trialMethod(c.job.Run.Method)
@@ -115,7 +128,7 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 			name += " (with tuning)"
 		}
 		each := duration(seconds(c.Seconds))
-		left := len(c.Seeds) - c.Done
+		left := len(c.Seeds) - c.Done - c.Taken
 		if left == 0 {
 			each = "done"
 		}
