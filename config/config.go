@@ -129,10 +129,11 @@ type Config struct {
 // Tune says how each run is tuned on the first two tasks before it learns the others; the zero value is not at all. The config of a run has
 // none: its settings are then those that were chosen.
 type Tune struct {
-	Grid    string // paper, authors or a file; "" does not tune
-	Search  string // SearchGrid, SearchRandom or SearchHalving; "" is SearchGrid
-	Points  int    // of SearchRandom, how many are drawn
-	Repeats int    // trials of each point; 0 is by data and method
+	Grid    string  // paper, authors or a file; "" does not tune
+	Search  string  // SearchGrid, SearchRandom or SearchHalving; "" is SearchGrid
+	Points  int     // of SearchRandom, how many are drawn
+	Repeats int     // trials of each point; 0 is by data and method
+	Seed    *uint64 // whose tuning chooses for all runs of a method with its tricks; nil tunes each run by itself
 }
 
 // Parent is the run whose learner an experiment continues, with all that it has learned and stored; the zero value is

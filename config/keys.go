@@ -196,6 +196,8 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Tune.Points }},
 	{Name: "tune.repeats", Zero: true, Unset: "3, but 1 for core50, disturbed images and offline", Least: 1, Most: 1000,
 		Help: "trials of each point, each with another network at the start", field: func(c *Config) any { return &c.Tune.Repeats }},
+	{Name: "tune.seed", Unset: "the run's seed", Help: "seed whose tuning chooses for all runs of a method with its tricks, which are then tuned once and not one by one",
+		field: func(c *Config) any { return &c.Tune.Seed }},
 }
 
 // AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that

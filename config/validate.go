@@ -66,7 +66,7 @@ func checkTune(f *faults, c Config) {
 		for _, v := range []struct {
 			key   string
 			given bool
-		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0}} {
+		}{{"tune.search", t.Search != ""}, {"tune.points", t.Points != 0}, {"tune.repeats", t.Repeats != 0}, {"tune.seed", t.Seed != nil}} {
 			if v.given {
 				f.add(v.key, "it is given, but nothing is tuned. Add --tune paper, or remove it")
 			}

@@ -1,27 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the runs of docs/reproduction.md, one on each core: all methods on CIFAR-100, some on the other benchmarks.
+"""Writes the tables of docs/reproduction.md from the committed results, and keeps further results. The runs themselves are studies/*.yaml.
 
-    results/methods.py DATA_DIR tune      the learning rates of table:hyper and more, on the first two tasks -> results/cifar100/tuning.csv
-    results/methods.py DATA_DIR run       every method with the best of them -> results/cifar100/methods/*.json.gz
-    results/methods.py DATA_DIR tricks    ER, MIR and A-GEM with the tricks of table:trick_cifar -> results/cifar100/tricks/*.json.gz
-    results/methods.py DATA_DIR metrics   every method with all test sets after every task -> results/cifar100/metrics/*.json.gz
-    results/methods.py DATA_DIR errors    error analysis after each of 20 tasks (table:trick_motivation) -> results/cifar100/errors/*.json.gz
-    results/methods.py DATA_DIR examine   with one thing changed -> results/cifar100/examined/*.json.gz
-    results/methods.py DATA_DIR mini      Split Mini-ImageNet and NS-MiniImageNet -> results/{mini-imagenet,ns-mini-...}/methods/*.json.gz
-    results/methods.py DATA_DIR core50    CORe50-NC and -NI, each task cut -> results/core50-{nc,ni}/short/*.json.gz
-    results/methods.py DATA_DIR lambda    EWC++ with rising λ at a rate of 0.1, and the step at which the loss is no number -> lambda.csv
-    results/methods.py table              the tables of docs/reproduction.md, from those files and into it
+    results/methods.py table              the tables of docs/reproduction.md, from the files below results/ and into the page
     results/methods.py store RESULT.json FILE.json.gz    keeps a result in the form of those files, without the places that it names
-    results/methods.py score RESULT.json  adds a run of the tuning protocol to tuning.csv
 
-DATA_DIR holds cifar-100-binary; for mini it holds mini-imagenet, and for core50 the core50_128x128 of data/_core50tree.
-A finished run is kept and a stopped one goes on, so each command may be given again at any time.
---work DIR (default runs/methods) takes the experiments, --jobs N is how many run at once, --only er,mir chooses methods. The commands that
-make results end with "go run ./results", which writes results/runs.csv and the charts; do the same after store.
+Give "go run ./results" after store: it writes results/runs.csv and the charts.
 """
 
 import argparse
-import concurrent.futures
 import csv
 import dataclasses
 import gzip
@@ -30,9 +16,7 @@ import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
-import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
@@ -54,8 +38,6 @@ BENCHMARKS = {
     "ns-mini-occlusion": [*NS_MINI, "occlusion"],
     "ns-mini-blur": [*NS_MINI, "blur", "--blur", "cross-image"],  # as published
     "ns-mini-blur-per-image": [*NS_MINI, "blur"],
-    "core50-nc": ["--data", "core50", "--stream", "classes"],
-    "core50-ni": ["--data", "core50", "--stream", "domains"],
 }
 
 
@@ -176,12 +158,6 @@ def mini():
         yield Cell("methods", method, 5000, 1, benchmark="mini-imagenet")
 
 
-def core50():
-    """60 steps a task (120 in the first of NC, about 60 in those of NI), tested once on all 44,972 images."""
-    for benchmark, images in (("core50-nc", "120"), ("core50-ni", "96")):
-        yield Cell("short", "er", 5000, 1, protocol="standard", changed=(("--train-per-class", images),), benchmark=benchmark)
-
-
 def errors():
     for method in ("agem", "er", "mir"):
         yield Cell("errors", method, 5000, 1, protocol="standard", evaluation="seen")
@@ -209,26 +185,6 @@ def examined():
                 yield Cell("examined", "agem", 5000, seed, "rv", changed=(("--lr", lr),))
 
 
-def command(args, setting, memory, seed, protocol, evaluation, benchmark="cifar100"):
-    line = [str(args.work / "ocl"), "run", *BENCHMARKS[benchmark], "--data-dir", args.data, "--method", setting.method, "--protocol", protocol,
-            "--seed", str(seed), "--eval", evaluation, "--workers", "1", *setting.flags]
-    if setting.method not in WITHOUT_MEMORY:
-        line += ["--memory", str(memory)]
-    return line
-
-
-def run(args, name, line):
-    """Runs or continues an experiment and returns its result; None where it did not come to its end, finished or diverged."""
-    out = args.work / name
-    with open(args.work / (name + ".log"), "w", encoding="utf-8") as log:
-        code = subprocess.run([*line, "--out", str(out)], stdout=log, stderr=subprocess.STDOUT, check=False).returncode
-    found = list(out.glob("*/result.json"))
-    if code not in (0, 3) or not found:  # 3: it diverged, which is a result; what an earlier or interrupted run left is none
-        print(f"{name}: exit status {code}, see {args.work / (name + '.log')}", file=sys.stderr, flush=True)
-        return None
-    return json.loads(found[0].read_text())
-
-
 def store(result, file):
     """Keeps a result, compressed and without the places that it names: they say nothing to others, and no number depends on them."""
     result["config"]["data"].pop("dir", None)
@@ -240,43 +196,6 @@ def store(result, file):
     os.replace(part, file)
 
 
-def several(args, work):
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for _ in pool.map(lambda w: w(), work):
-            pass
-
-
-def grid():
-    """The settings that are tried: each rate of table:hyper. GDumb is tuned with two memories, EWC++ with each weight decay and each λ but 0."""
-    with open(ROOT / "survey" / "hyper.csv", encoding="utf-8", newline="") as f:
-        tried = {(line["row"], line["parameter"]): [float(v) for v in line["values"].split(", ")] for line in csv.DictReader(f)}
-    for method, title in NAMES.items():
-        if (title, "LR") not in tried:
-            continue
-        memories = [0] if method in WITHOUT_MEMORY else [5000, 1000] if method == "gdumb" else [5000]
-        decays, options = [0.000001 if method == "gdumb" else 0.0001], [OPTIONS.get(method, "")]
-        if method == "ewc++":
-            decays, options = tried[title, "WD"], [f"method.ewc++.lambda={v:g}" for v in tried[title, "lambda"] if v != 0]
-        for memory in memories:
-            for option in options:
-                for decay in decays:
-                    for lr in tried[title, "LR"]:
-                        yield Setting(method, memory, lr, decay, option)
-
-
-def tune(args):
-    """Tries each setting once, with the first seed, and keeps every score."""
-    def try_one(s):
-        name = "-".join(filter(None, ["tuning", s.method.replace("+", "p"), f"m{s.memory}", f"lr{s.lr:g}", f"wd{s.weight_decay:g}", s.option.split(".")[-1]]))
-        result = run(args, name, command(args, s, s.memory, 1, "tuning", "final"))
-        if result is not None:
-            print(f"{name}: {100 * keep_score(result):.1f} %", flush=True)
-
-    # The long ones first, so that no core waits for one of them at the end.
-    several(args, [lambda s=s: try_one(s) for s in sorted(grid(), key=lambda s: s.method not in ("gdumb", "gss", "mir"))
-                   if wanted(args, s.method) and s not in scores()])
-
-
 def scores():
     """The accuracy that each setting reached, NaN of one that diverged."""
     if not SCORES.exists():
@@ -284,9 +203,6 @@ def scores():
     with open(SCORES, encoding="utf-8", newline="") as f:
         return {Setting(r["method"], int(r["memory"]), float(r["lr"]), float(r["weight_decay"]), r["option"]): float(r["average_accuracy"])
                 for r in csv.DictReader(f)}
-
-
-scoring = threading.Lock()
 
 
 def setting_of(result):
@@ -299,26 +215,6 @@ def setting_of(result):
                    config["optimizer"]["weight_decay"], option)
 
 
-def keep_score(result):
-    """Adds a line to tuning.csv for a run of protocol tuning, in the place of one of the same setting, and returns the accuracy."""
-    finished = result["outcome"]["state"] == "finished"
-    row = {**dataclasses.asdict(setting_of(result)), "average_accuracy": result["metrics"]["average_accuracy"] if finished else math.nan,
-           "outcome": result["outcome"]["state"], "revision": result["provenance"]["revision"][:7]}
-    key = tuple(str(v) for v in list(row.values())[:5])
-    with scoring:
-        rows = []
-        if SCORES.exists():
-            with open(SCORES, encoding="utf-8", newline="") as f:
-                rows = [r for r in csv.DictReader(f) if tuple(list(r.values())[:5]) != key]
-        part = SCORES.with_suffix(".part")
-        with open(part, "w", encoding="utf-8", newline="") as f:
-            w = csv.DictWriter(f, list(row), lineterminator="\n")
-            w.writeheader()
-            w.writerows(sorted([*rows, row], key=lambda r: (r["method"], int(r["memory"]), r["option"], float(r["weight_decay"]), float(r["lr"]))))
-        os.replace(part, SCORES)
-    return row["average_accuracy"]
-
-
 def best(method, memory):
     """The setting with the best score. Finetune has ER's, Offline is not tuned, and a memory that was not tuned has the setting of 5,000."""
     if method == "offline":
@@ -326,29 +222,6 @@ def best(method, memory):
     tried = {s: v for s, v in scores().items() if s.method == {"finetune": "er"}.get(method, method) and not math.isnan(v)}
     at = memory if any(s.memory == memory for s in tried) else 5000
     return dataclasses.replace(max((s for s in tried if s.memory == at), key=tried.get), method=method)
-
-
-def make(args, cells):
-    def one(cell):
-        if any(s.method == {"finetune": "er"}.get(cell.method, cell.method) and s not in scores() for s in grid()):
-            print(f"{cell.name}: not all settings are tried yet; run `tune` first", file=sys.stderr)
-            return
-        line = command(args, best(cell.method, cell.memory), cell.memory, cell.seed, cell.protocol, cell.evaluation, cell.benchmark)
-        if cell.method in ("er", "mir", "gss", "agem") and cell.benchmark in ("cifar100", "mini-imagenet"):  # the same run also classifies by class means
-            line += ["--classifiers", "head,ncm"]
-        if cell.trick != "none":
-            line += ["--trick", cell.trick]
-        for option, value in cell.changed:  # the last of an option counts
-            line += [option, value]
-        place = [] if cell.benchmark == "cifar100" else [cell.benchmark]
-        place += [] if cell.folder == "methods" else [cell.folder]
-        result = run(args, "-".join([*place, cell.name]), line)
-        if result is not None:
-            store(result, cell.file)
-            print(f"{cell.name}: {100 * result['metrics'].get('average_accuracy', math.nan):.1f} %", flush=True)
-
-    several(args, [lambda c=c: one(c) for c in cells if wanted(args, c.method) and not c.file.exists()])
-    subprocess.run(["go", "run", "./results"], cwd=ROOT, check=True)
 
 
 def paper(name, column=None):
@@ -443,7 +316,7 @@ def title(*columns):
     return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
 
 
-def table(_):
+def table():
     """Writes each table between its two comments in docs/reproduction.md."""
     again = sorted({c.method for c in [*methods(), *tricks()] if (r := c.read()) and dataclasses.replace(best(c.method, c.memory), memory=0)
                     != dataclasses.replace(setting_of(r), memory=0)})
@@ -611,57 +484,18 @@ def table_examined(done, plain):
         yield f"| {flags(cell, results)} | {' | '.join(values)} | {plus_minus(*published)} |"
 
 
-LAMBDAS = [0, 1, 3, 10, 30, 100, 300, 1000, 10000]
-
-
-def sweep(args):
-    """The survey's explosion of the regularisation term: its gradient is 2·λ·F̂·(θ − θ*), and a step diverges where lr·λ·F̂ > 1."""
-    found = {}
-
-    def one(strength):
-        name = f"lambda-{strength}"
-        line = command(args, Setting("ewc++", 0, 0.1, 0.0001, f"method.ewc++.lambda={strength}"), 0, 1, "survey", "final")
-        result = run(args, name, line)
-        if result is not None:
-            found[strength] = [strength, result["outcome"]["state"], result["outcome"]["step"],
-                               result["metrics"].get("average_accuracy", ""), result["provenance"]["revision"][:7]]
-            print(name, *found[strength][1:], flush=True)
-
-    several(args, [lambda v=v: one(v) for v in reversed(LAMBDAS)])
-    with open(SCORES.with_name("lambda.csv"), "w", encoding="utf-8", newline="") as f:
-        w = csv.writer(f, lineterminator="\n")
-        w.writerow(["lambda", "outcome", "step", "average_accuracy", "revision"])
-        w.writerows(found[k] for k in sorted(found))
-
-
-def wanted(args, method):
-    return not args.only or method in args.only.split(",")
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("words", nargs="+", metavar="[DATA_DIR] WORD")
-    p.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "methods")
-    p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--only", default="")
+    commands = p.add_subparsers(dest="command", required=True)
+    commands.add_parser("table")
+    keep = commands.add_parser("store")
+    keep.add_argument("result", type=pathlib.Path)
+    keep.add_argument("file", type=pathlib.Path)
     args = p.parse_args()
-    if args.words == ["table"]:
-        return table(args)
-    if args.words[0] == "store" and len(args.words) == 3:
-        return store(json.loads(pathlib.Path(args.words[1]).read_text()), pathlib.Path(args.words[2]))
-    if args.words[0] == "score" and len(args.words) == 2:
-        return keep_score(json.loads(pathlib.Path(args.words[1]).read_text()))
-    work = {"tune": tune, "run": lambda a: make(a, methods()), "tricks": lambda a: make(a, tricks()), "metrics": lambda a: make(a, metrics()),
-            "mini": lambda a: make(a, mini()), "core50": lambda a: make(a, core50()), "errors": lambda a: make(a, errors()),
-            "examine": lambda a: make(a, examined()), "lambda": sweep}
-    if len(args.words) != 2 or args.words[1] not in work:
-        p.error(f"want DATA_DIR and one of {', '.join(work)}, table alone, store with two files, or score with one")
-    args.data = args.words[0]
-    args.work = args.work.resolve()
-    args.work.mkdir(parents=True, exist_ok=True)
-    if not (args.work / "ocl").exists():
-        subprocess.run(["go", "build", "-buildvcs=true", "-o", str(args.work / "ocl"), "./cmd/ocl"], cwd=ROOT, check=True)
-    work[args.words[1]](args)
+    if args.command == "table":
+        table()
+    else:
+        store(json.loads(args.result.read_text()), args.file)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,8 +67,8 @@ func worker(dir string) error {
 	return err
 }
 
-// crashing is a study of different kinds of state: a memory, a trick with a review, candidates, a Fisher matrix, a teacher and
-// training at inference.
+// crashing is a study of different kinds of state: a memory, a trick with a review, candidates, a Fisher matrix, a teacher,
+// training at inference, and runs that are tuned first: each by itself, and together.
 const crashing = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
 stream: {tasks: 10}
@@ -78,12 +79,21 @@ include:
   - {methods: [mir]}
   - {methods: [ewc++, lwf], optimizer: {lr: 0.01}}
   - {methods: [gdumb], stream: {tasks: 5}, memory: 30}
+  - {methods: [er], protocol: survey, tune: {grid: GRID, repeats: 2}}
+  - {methods: [agem], protocol: survey, runs: 2, tune: {grid: GRID, repeats: 1, seed: 5}}
 `
+
+// tunedGrid is the file GRID of crashing.
+const tunedGrid = "optimizer.lr: [0.001, 0.1]\n"
 
 // made makes the folder of a study.
 func made(t *testing.T, text string) (string, []study.Job) {
 	t.Helper()
-	s, err := study.Parse("s.yaml", []byte(text), "", false)
+	grid := filepath.Join(t.TempDir(), "my.yaml")
+	if err := os.WriteFile(grid, []byte(tunedGrid), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := study.Parse("s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +103,9 @@ func made(t *testing.T, text string) (string, []study.Job) {
 	}
 	dir := filepath.Join(t.TempDir(), "study")
 	if err := study.Make(dir, s, jobs, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(grid); err != nil { // the folder has a copy
 		t.Fatal(err)
 	}
 	return dir, jobs
@@ -188,7 +201,7 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if difference, same := result.Same(a, b); !same || a.Key != j.Key || b.Key != j.Key {
+		if difference, same := result.Same(a, b); !same || keyOf(a) != j.Key || keyOf(b) != j.Key {
 			t.Errorf("%s: %s", j.Folder, difference)
 		}
 	}
@@ -197,6 +210,14 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 			t.Errorf("%q are left", files)
 		}
 	}
+}
+
+// keyOf is the key of the job that has a result.
+func keyOf(r *result.Result) string {
+	if r.Tuning != nil {
+		return r.Tuning.Key
+	}
+	return r.Key
 }
 
 func left(store study.Store, jobs []study.Job) (n int) {

@@ -141,7 +141,7 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
-	found, _ := experiment.FoundIn(folder) // a result that cannot be read is put aside below
+	found, _ := foundIn(folder, e) // a result that cannot be read is put aside below
 	mine := record{Token: fmt.Sprintf("%016x", rand.Uint64()), Machine: s.machine, Locked: locked, Attempt: 1, Start: found.Step,
 		Since: time.Now().UTC().Format(time.RFC3339Nano), Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
 	for _, d := range dead {
@@ -269,7 +269,7 @@ func (s *Folder) State(e Entry) State {
 			return s.running(folder, whole && r.Machine == s.machine)
 		}
 	}
-	found, err := experiment.FoundIn(folder)
+	found, err := foundIn(folder, e)
 	switch {
 	case err != nil:
 		return State{Phase: Begun, Error: err.Error()}

@@ -23,7 +23,11 @@ func Load(dir, dataDir string) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
+	s, err := Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
+	if err == nil {
+		useGrids(dir, s.Runs)
+	}
+	return s, err
 }
 
 // ReadMade reads what was fixed when the study of a folder was made, and the text of the study. The error wraps
@@ -74,7 +78,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, StudyFile)); errors.Is(err, fs.ErrNotExist) {
 		for _, e := range entries {
-			if !checkpoint.IsTemporary(e.Name(), StudyFile) && !checkpoint.IsTemporary(e.Name(), jobsFile) && e.Name() != jobsFile {
+			if !checkpoint.IsTemporary(e.Name(), StudyFile) && !checkpoint.IsTemporary(e.Name(), jobsFile) && e.Name() != jobsFile && e.Name() != gridsFolder {
 				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir, e.Name(), StudyFile)
 			}
 		}
@@ -92,6 +96,9 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 		if len(gone) > 0 {
 			return fmt.Errorf("study: %s: the study there has %d jobs that are not in the file, such as %s. Add them to the file, or choose another --out", dir, len(gone), gone[0])
 		}
+	}
+	if err := keepGrids(dir, s.Runs); err != nil {
+		return err
 	}
 	text := s.Text
 	if is, err := config.IsSheet(s.Name, text); err == nil && !is {

@@ -26,6 +26,13 @@ type Entry struct {
 	Steps  int     `json:"steps"`
 	FLOPs  float64 `json:"flops"` // of the whole run
 	Timing bool    `json:"timing,omitempty"`
+	// Tuned says that the run is tuned before it is made. Key is then that of its tuned result (result.Tuning.Key), and Steps and
+	// FLOPs have those of the trials.
+	Tuned bool `json:"tuned,omitempty"`
+	// After is the folder of the job whose tuning chooses for this one, too; "" of one that waits for none.
+	After string `json:"after,omitempty"`
+	// Also are the keys of runs that learn the same and measure more (experiment.Job.Wider). The result of one of them serves, too.
+	Also []string `json:"also,omitempty"`
 }
 
 // String names the job for people.
@@ -42,6 +49,8 @@ type Job struct {
 	Run        experiment.Job
 	Plan       experiment.Plan
 	Experiment *experiment.Experiment
+
+	tuned *tuned // nil without tuning
 }
 
 // Open opens the data of a study and lists its jobs, longest first and those that are timed last, with what is made of the
@@ -58,7 +67,9 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	for _, g := range groups(s.Runs) {
 		c, want := g.config, g.config.Engine
 		c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
-		x, err := s.experiment(ctx, open, c, o)
+		plain := c
+		plain.Tune = config.Tune{}
+		x, err := s.experiment(ctx, open, plain, o)
 		if err != nil {
 			return nil, Made{}, err
 		}
@@ -77,20 +88,27 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 			made.Processor = runtime.GOARCH
 		}
 		made.Data[describe(c.Data)] = x.DataDigest()
-		for _, run := range x.Jobs() {
+		listed := untuned(x)
+		if c.Tune.Grid != "" {
+			if listed, err = tunedJobs(x, c, o); err != nil {
+				return nil, Made{}, err
+			}
+		}
+		for _, job := range listed {
+			run := job.Run
 			timing, wanted := g.seeds[run.Seed]
 			if !wanted {
 				continue
 			}
-			if i, there := place[run.Key]; there {
+			if i, there := place[job.Key]; there {
 				jobs[i].Timing = jobs[i].Timing || timing
 				continue
 			}
-			place[run.Key] = len(jobs)
-			jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Name: run.Name(), Memory: run.Config.Memory,
-				Data: run.Config.Data.Name, Seed: run.Seed, Timing: timing}})
+			place[job.Key] = len(jobs)
+			job.Name, job.Memory, job.Data, job.Seed, job.Timing = run.Name(), run.Config.Memory, run.Config.Data.Name, run.Seed, timing
+			jobs = append(jobs, job)
 		}
-		if err := g.plan(x, jobs); err != nil {
+		if err := g.plan(listed[0].Experiment, jobs); err != nil {
 			return nil, Made{}, err
 		}
 	}
@@ -101,6 +119,7 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		}
 	}
 	separate(jobs)
+	shareTunings(jobs)
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		if a.Timing != b.Timing {
 			return cmp.Compare(truth(a.Timing), truth(b.Timing))
@@ -108,6 +127,14 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		return cmp.Or(cmp.Compare(b.FLOPs, a.FLOPs), cmp.Compare(a.Seed, b.Seed))
 	})
 	return jobs, made, nil
+}
+
+// untuned are the jobs of an experiment as they are.
+func untuned(x *experiment.Experiment) (jobs []Job) {
+	for _, run := range x.Jobs() {
+		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Wider()}})
+	}
+	return jobs
 }
 
 func truth(b bool) int {
@@ -162,7 +189,7 @@ func groups(runs []Run) []group {
 	for _, r := range runs {
 		c := r.Config.Clone()
 		c.Seed = 0
-		id := schema.Canonical(c) + c.Engine.Kernel + " " + c.Engine.Convolution + " " + c.Data.Dir + " " + c.Network.Init + " " + c.Parent.Run
+		id := schema.Canonical(c) + c.Tune.Grid + " " + c.Engine.Kernel + " " + c.Engine.Convolution + " " + c.Data.Dir + " " + c.Network.Init + " " + c.Parent.Run
 		i, there := place[id]
 		if !there {
 			i = len(all)
@@ -222,8 +249,11 @@ func separate(jobs []Job) {
 // Work does a job at a place, to its end or until ctx ends. [Learn] is the usual one.
 type Work func(ctx context.Context, j Job, at experiment.Place) (*result.Result, error)
 
-// Learn runs the job's experiment.
+// Learn runs the job's experiment, after its tuning if it has one.
 func Learn(ctx context.Context, j Job, at experiment.Place) (*result.Result, error) {
+	if j.tuned != nil {
+		return j.tuned.learn(ctx, j, at)
+	}
 	return j.Experiment.RunJobAt(ctx, j.Run, at)
 }
 

@@ -85,12 +85,16 @@ type State struct {
 
 // Progress is how far a run is.
 type Progress struct {
-	Host  string   `json:"host,omitempty"` // of the process
-	PID   int      `json:"pid,omitempty"`
-	Step  int      `json:"step,omitempty"`
-	Task  int      `json:"task,omitempty"` // under way, from 1; 0 is none yet
-	Tasks int      `json:"tasks,omitempty"`
-	Seen  *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
+	Host  string `json:"host,omitempty"` // of the process
+	PID   int    `json:"pid,omitempty"`
+	Step  int    `json:"step,omitempty"`
+	Task  int    `json:"task,omitempty"` // under way, from 1; 0 is none yet
+	Tasks int    `json:"tasks,omitempty"`
+	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning. Task and
+	// Tasks are then those of the trial, and Step has all steps of the job so far.
+	Trial  int      `json:"trial,omitempty"`
+	Trials int      `json:"trials,omitempty"`
+	Seen   *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
 }
 
 // Event is a line of the log.

@@ -32,7 +32,7 @@ func shipped(t *testing.T, name string) *study.Study {
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
 		"quick.yaml": 34, "oci.yaml": 880, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 760, "trick_time.yaml": 24,
-		"error_analysis.yaml": 45, "examined.yaml": 39,
+		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 25, "lambda.yaml": 9, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150,
 	}
 	files, err := filepath.Glob("../studies/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -47,7 +47,7 @@ func TestShippedStudies(t *testing.T) {
 		seeds := map[string][]uint64{}
 		for _, r := range s.Runs {
 			c := r.Config
-			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method)
+			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method, c.Protocol)
 			seeds[cell] = append(seeds[cell], c.Seed)
 			if name != "quick.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, cell, c.Engine)
@@ -61,12 +61,18 @@ func TestShippedStudies(t *testing.T) {
 			switch {
 			case name == "quick.yaml":
 				runs = 2
+			case name == "core50_short.yaml":
+				runs = 1
 			case name == "trick_time.yaml":
 				runs = 1
 			case strings.HasPrefix(cell, "core50"), name == "odi.yaml":
 				runs = 10
-			case name == "examined.yaml":
+			case name == "examined.yaml", name == "metrics.yaml":
 				runs = len(got)
+			case name == "first.yaml":
+				runs = 3
+			case name == "lambda.yaml":
+				runs = 1
 			}
 			slices.Sort(got)
 			if len(got) != runs || got[0] != 1 || got[len(got)-1] != uint64(runs) {
@@ -76,26 +82,39 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
-// TestStudiesHaveTheCommittedRuns: the committed results of CIFAR-100 are runs of the studies, but for what is evaluated and for
+// TestStudiesHaveTheCommittedRuns: the committed results are runs of the studies, but for what is evaluated and for
 // what the data settle.
 func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 	schema := experiment.Schema()
 	text := func(c config.Config) string {
 		c.Data.Dir, c.Eval, c.Classifiers, c.Engine = "", config.EvalFinal, []string{config.ClassifierHead}, config.Engine{}
-		c.Stream.Kind, c.Stream.ClassOrder = config.KindClasses, config.Order{Name: config.OrderRandom}
+		c.Stream.ClassOrder = config.Order{Name: config.OrderRandom}
+		if c.Stream.Kind == "" {
+			c.Stream.Kind = config.KindClasses
+		}
+		if c.Stream.Shift.Kind != "" {
+			c.Stream.Kind = config.KindShift
+		}
 		if c.Replay.Teacher == "" { // of files from before the key
 			c.Replay.Teacher = config.TeacherEvaluation
 		}
 		return schema.Canonical(c)
 	}
 	for _, tt := range []struct{ folder, name string }{
-		{"methods", "oci.yaml"}, {"tricks", "tricks_cifar.yaml"}, {"errors", "error_analysis.yaml"}, {"examined", "examined.yaml"},
+		{"cifar100/methods", "oci.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"}, {"cifar100/errors", "error_analysis.yaml"},
+		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
+		{"mini-imagenet/methods", "oci.yaml"}, {"ns-mini-noise/methods", "odi.yaml"}, {"ns-mini-occlusion/methods", "odi.yaml"},
+		{"ns-mini-blur/methods", "odi.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
 	} {
 		runs := map[string]bool{}
 		for _, r := range shipped(t, tt.name).Runs {
 			runs[text(r.Config)] = true
 		}
-		files, err := filepath.Glob("../results/cifar100/" + tt.folder + "/*.json.gz")
+		pattern := tt.folder + "/*.json.gz"
+		if strings.HasSuffix(tt.folder, "*") {
+			pattern = tt.folder + ".json.gz"
+		}
+		files, err := filepath.Glob("../results/" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -197,7 +198,7 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := ReadJobs(dir)
-	if err != nil || !slices.Equal(entries, Entries(same)) || !slices.Equal(entries, Entries(jobs)) {
+	if err != nil || !reflect.DeepEqual(entries, Entries(same)) || !reflect.DeepEqual(entries, Entries(jobs)) {
 		t.Errorf("the list has %v (%v), want %v", entries, err, Entries(same))
 	}
 	if err := Join(dir, again, same); err != nil {
@@ -266,7 +267,7 @@ func TestConfigBecomesAStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		same, _, err := again.Open(ctx, experiment.Options{})
-		if err != nil || !slices.Equal(Entries(jobs), Entries(same)) {
+		if err != nil || !reflect.DeepEqual(Entries(jobs), Entries(same)) {
 			t.Errorf("%q: %v (%v), want %v", head, Entries(same), err, Entries(jobs))
 		}
 	}

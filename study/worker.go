@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"ocl"
+	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
 )
@@ -86,7 +87,8 @@ type shift struct {
 	errs    []error
 	fatal   bool
 	wake    chan struct{}
-	settled int // rounds in a row in which all that is left was at work elsewhere for sure
+	ready   map[string]bool // in this round, of jobs that tune for others: whether they have ended
+	settled int             // rounds in a row in which all that is left was at work elsewhere for sure
 }
 
 func (r *shift) run() (Sum, error) {
@@ -186,13 +188,14 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 		return 0, nil, r.working == 0
 	}
 	left, sure := 0, true // in this round, of what is not at work here
+	r.ready = map[string]bool{}
 	for ; r.next < len(r.Jobs); r.next++ {
 		i := r.next
 		j := r.Jobs[i]
 		if r.phases[i] != "" {
 			continue
 		}
-		if j.Timing && r.working > 0 || !r.hush(j.Timing) {
+		if r.waits(j) || j.Timing && r.working > 0 || !r.hush(j.Timing) {
 			left, sure = left+1, false
 			continue
 		}
@@ -413,8 +416,9 @@ type pulse struct {
 	note   func(string)
 	job    Job
 
-	mu sync.Mutex
-	at Progress
+	mu   sync.Mutex
+	at   Progress
+	base int // steps of the trials before the run under way, or before the trial
 }
 
 // beat tells the store until stopped is closed. A lost claim ends the run; so does the end of the study.
@@ -450,7 +454,13 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 	begin, task, step, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Evaluated
 	var first int
 	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-		p.set(func(at *Progress) { at.Tasks, at.Step = len(info.Tasks), plan.StepsDone })
+		p.set(func(at *Progress) {
+			if at.Tasks > 0 { // a trial has ended
+				p.base = at.Step
+			}
+			at.Trial, at.Trials = p.job.Trial(j)
+			at.Tasks, at.Task, at.Step, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, nil
+		})
 		if len(info.Tasks) > 0 {
 			first = info.Tasks[0].Index
 		}
@@ -465,7 +475,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 		}
 	}
 	ev.StepEnd = func(n int, s ocl.StepStats) {
-		p.set(func(at *Progress) { at.Step = n })
+		p.set(func(at *Progress) { at.Step = p.base + n })
 		if step != nil {
 			step(n, s)
 		}
@@ -493,6 +503,14 @@ func (p *pulse) set(f func(*Progress)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.at)
+}
+
+// Trial is the number of the trial, from 1, that a run of a tuned job is, and how many there are; 0 of the job's own run.
+func (j Job) Trial(run experiment.Job) (n, total int) {
+	if !j.Tuned || run.Config.Protocol != config.ProtocolTuning {
+		return 0, 0
+	}
+	return run.Index + 1, run.Total
 }
 
 // Problem shortens an error for a line of a list.

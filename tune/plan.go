@@ -33,7 +33,7 @@ func (t *Tuner) Plans() []Plan {
 }
 
 // count adds up the trials of a tuning.
-func (t *Tuner) count(u *tuning, p *Plan) {
+func (t *Tuner) count(u *unit, p *Plan) {
 	steps, work := 0, 0.0
 	seen := map[*trial]bool{}
 	for _, point := range u.points {
@@ -64,4 +64,14 @@ func (t *Tuner) count(u *tuning, p *Plan) {
 		p.Steps += int(part * float64(steps))
 		p.Left += part * work
 	}
+}
+
+// effort is how many trials a search makes in all rounds, and their work in trials with all images.
+func (s Search) effort(points, repeats int) (trials int, whole float64) {
+	for _, r := range s.rungs() {
+		trials += points * repeats
+		whole += float64(points*repeats) * r.share
+		points = r.after(points)
+	}
+	return trials, whole
 }

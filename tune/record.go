@@ -42,18 +42,18 @@ type Record struct {
 	Version int    `json:"version"`
 	// Key is a hash of all that the choice depends on: the config, the data, the engine, the grid, the search and the repetitions.
 	Key         string        `json:"key"`
-	Config      config.Config `json:"config"` // before tuning: the keys of the grid have their first values there
+	Grid        GridRecord    `json:"grid"`
+	Search      Search        `json:"search"`
+	Repeats     int           `json:"repeats"`
+	Chosen      *int          `json:"chosen"` // index in Points; nil where all diverged
+	Points      []Point       `json:"points"` // in the order in which they come
+	Steps       int           `json:"steps"`  // learner steps of all trials
+	GridSteps   int           `json:"grid_steps"`
 	DataDigest  string        `json:"data_digest"`
 	Numbers     int           `json:"numbers"`
 	Kernel      string        `json:"kernel"`
 	Convolution string        `json:"convolution"`
-	Grid        GridRecord    `json:"grid"`
-	Search      Search        `json:"search"`
-	Repeats     int           `json:"repeats"`
-	Points      []Point       `json:"points"` // in the order in which they come
-	Steps       int           `json:"steps"`  // learner steps of all trials
-	GridSteps   int           `json:"grid_steps"`
-	Chosen      *int          `json:"chosen"` // index in Points; nil where all diverged
+	Config      config.Config `json:"config"` // before tuning: the keys of the grid have their first values there
 }
 
 // GridRecord is a grid with its digest.
@@ -122,13 +122,13 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write puts a record into its file, whole or not at all.
-func (r *Record) write(path string) error {
+// write puts a record into its file, whole or not at all. permit is asked before; nil allows it.
+func (r *Record) write(path string, permit func() error) error {
 	text, err := r.Encode()
 	if err != nil {
 		return err
 	}
-	return checkpoint.WriteBytesAtomic(path, text)
+	return checkpoint.WriteBytesIf(path, text, permit)
 }
 
 // mostRecord bounds what is read of a record.

@@ -42,7 +42,9 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 		}
 	}
 	errs = append(errs, t.runEach(ctx, busy, workers, concurrency)...) // another process may have ended them
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
+		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // whoever guards the folder says how to go on
+	} else if err != nil {
 		done := 0
 		for _, one := range t.order {
 			if one.result != nil {
@@ -83,11 +85,14 @@ func each(ctx context.Context, n, concurrency int, f func(i int)) {
 
 // folderOf is the run folder of a trial.
 func (t *Tuner) folderOf(one *trial) string {
-	return filepath.Join(t.opts.Out, "trials", one.job.Folder)
+	return filepath.Join(t.opts.Out, Trials, one.job.Folder)
 }
 
 // found says how far a trial is in the folder.
 func (t *Tuner) found(one *trial) experiment.Found {
+	if _, there := t.archived(one); there {
+		return experiment.Found{State: result.Finished, Step: one.plan.Steps}
+	}
 	if t.opts.Out == "" {
 		return experiment.Found{}
 	}
@@ -98,18 +103,53 @@ func (t *Tuner) found(one *trial) experiment.Found {
 	return f
 }
 
+// archived is the result of a trial that exists already.
+func (t *Tuner) archived(one *trial) (experiment.Archived, bool) {
+	if t.opts.Archive == nil {
+		return experiment.Archived{}, false
+	}
+	return t.opts.Archive.Find(one.job.Key)
+}
+
+// take copies the result of a trial that exists already into its folder. One that another process is at work on is left to it.
+func (t *Tuner) take(one *trial) error {
+	r, there := t.archived(one)
+	if !there {
+		return nil
+	}
+	folder := t.folderOf(one)
+	unlock, err := experiment.LockRun(folder)
+	if errors.Is(err, experiment.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("tune: %w", err)
+	}
+	defer unlock()
+	if found, err := experiment.FoundIn(folder); err == nil && found.Ended() {
+		return nil
+	}
+	if err := r.Copy(folder, t.opts.Permit); err != nil {
+		return fmt.Errorf("tune: %w", err)
+	}
+	return nil
+}
+
 func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency int) error {
 	y, err := t.open[one.share].With(one.config, experiment.Options{CheckpointEvery: t.opts.CheckpointEvery,
 		Program: t.opts.Program, Revision: t.opts.Revision, Command: t.opts.Command})
 	if err != nil {
 		return err
 	}
-	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency}
+	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
 	if t.opts.Events != nil {
 		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
 	}
 	if err := checkpoint.MakeFolder(filepath.Dir(place.Folder)); err != nil {
 		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
+	}
+	if err := t.take(one); err != nil {
+		return err
 	}
 	r, err := y.RunJobAt(ctx, one.job, place)
 	if err != nil {

@@ -47,6 +47,13 @@ type Options struct {
 	Program, Revision string
 	Command           []string
 
+	// Data has the data of the config open; nil opens them. A search that also tries fewer images opens those by itself.
+	Data *experiment.Experiment
+	// Archive has results that exist already; those of trials are taken over. nil is none.
+	Archive *experiment.Archive
+	// Permit is asked before each file gets its name, as experiment.Place has it; nil allows all. Who gives one guards Out against others.
+	Permit func() error
+
 	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.
 	Events func(Running) experiment.Events
 	// Progress hears of long work before the first trial begins; nil is nobody.
@@ -64,7 +71,7 @@ type Running struct {
 type Tuner struct {
 	opts    Options
 	spec    Spec
-	tunings []*tuning
+	tunings []*unit
 	open    map[float64]*experiment.Experiment // by share of the training images
 	trials  map[string]*trial                  // by key of the run: of equal ones there is one
 	order   []*trial                           // in which they came
@@ -73,8 +80,8 @@ type Tuner struct {
 	notes   []string
 }
 
-// tuning is that of one run: a method with its tricks and a seed.
-type tuning struct {
+// unit is the tuning of one run: a method with its tricks and a seed.
+type unit struct {
 	config config.Config // of the run, with the protocol tuning
 	name   string        // of the run
 	grid   Grid
@@ -112,8 +119,7 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 	if spec.Repeats < 0 || spec.Repeats > maxRepeats {
 		return nil, unfit{fmt.Errorf("tune: %d repetitions are out of range. Use 1 to %d, or 0 for the usual number", spec.Repeats, maxRepeats)}
 	}
-	c = c.Clone()
-	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
+	c = tuning(c)
 	if o.DataDir != "" {
 		c.Data.Dir = o.DataDir
 	}
@@ -157,28 +163,41 @@ func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, e
 
 const maxRepeats = 1000
 
+// tuning is a config as its runs are tried.
+func tuning(c config.Config) config.Config {
+	c = c.Clone()
+	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
+	return c
+}
+
 // add finds the grid and the points of one run.
 func (t *Tuner) add(run config.Config) (err error) {
-	u := &tuning{config: run}
-	if t.spec.File != nil {
-		u.grid, err = t.spec.File.For(run)
-	} else {
-		u.grid, err = Named(t.spec.Grid, run)
-	}
-	if err != nil {
+	u := &unit{config: run}
+	if u.grid, err = t.spec.of(run); err != nil {
 		return err
 	}
 	if u.values, err = t.spec.Search.points(u.grid); err != nil {
 		return err
 	}
 	u.record = Record{Format: Format, Version: Version, Grid: GridRecord{u.grid.Name, u.grid.Digest(), u.grid.Axes},
-		Search: t.spec.Search, Repeats: cmp.Or(t.spec.Repeats, usualRepeats(run))}
+		Search: t.spec.Search, Repeats: t.spec.repeats(run)}
 	for _, values := range u.values {
 		u.points = append(u.points, &point{values: values})
 	}
 	t.tunings = append(t.tunings, u)
 	return nil
 }
+
+// of is the grid of a run.
+func (s Spec) of(run config.Config) (Grid, error) {
+	if s.File != nil {
+		return s.File.For(run)
+	}
+	return Named(s.Grid, run)
+}
+
+// repeats is how often a point of a run is tried.
+func (s Spec) repeats(run config.Config) int { return cmp.Or(s.Repeats, usualRepeats(run)) }
 
 // usualRepeats is how often the authors' files try a point (num_runs_val): 3 times, but once on CORe50, on NS-MiniImageNet and offline.
 func usualRepeats(c config.Config) int {
@@ -205,13 +224,20 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 		}
 		c.Data.TrainPerClass = max(1, int(share*float64(t.full)))
 	}
-	x, err := experiment.Open(ctx, c, experiment.Options{Progress: t.opts.Progress})
+	var x *experiment.Experiment
+	var err error
+	if share == 1 && t.opts.Data != nil {
+		c.Data = t.opts.Data.Config().Data
+		x, err = t.opts.Data.With(c, experiment.Options{})
+	} else {
+		x, err = experiment.Open(ctx, c, experiment.Options{Progress: t.opts.Progress})
+	}
 	t.open[share] = x
 	return err
 }
 
 // settle finds what a tuning depends on besides its grid, and its key.
-func (t *Tuner) settle(u *tuning) error {
+func (t *Tuner) settle(u *unit) error {
 	x := t.open[1]
 	c := u.config.Clone()
 	if err := u.grid.set(&c, u.grid.first()); err != nil {
@@ -227,23 +253,28 @@ func (t *Tuner) settle(u *tuning) error {
 	if err != nil {
 		return err
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", job.Key, u.grid.Digest(), t.spec.Search.text(), u.record.Repeats)
 	r := &u.record
-	r.Key, r.Config = hex.EncodeToString(h.Sum(nil)), job.Config
+	r.Key, r.Config = recordKey(job.Key, u.grid, t.spec.Search, u.record.Repeats), job.Config
 	r.Config.Data.Dir, r.Config.Network.Init = "", "" // places
 	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel, job.Config.Engine.Convolution
 	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
 	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)
-	u.folder = job.Folder[:strings.LastIndex(job.Folder, "-")+1] + r.Key[:8]
+	u.folder = folderOf(job, r.Key)
 	return nil
 }
 
+// recordKey is the key of a tuning, whose first trial is the run of a key.
+func recordKey(run string, g Grid, s Search, repeats int) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", run, g.Digest(), s.text(), repeats)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // path is that of the record of a tuning.
-func (t *Tuner) path(u *tuning) string { return filepath.Join(t.opts.Out, u.folder, RecordFile) }
+func (t *Tuner) path(u *unit) string { return filepath.Join(t.opts.Out, u.folder, RecordFile) }
 
 // keep takes over the record that a tuning has already, whatever became of its trials.
-func (t *Tuner) keep(u *tuning) error {
+func (t *Tuner) keep(u *unit) error {
 	if t.opts.Out == "" {
 		return nil
 	}
@@ -309,7 +340,7 @@ func (t *Tuner) enter(round int, share float64) error {
 	return nil
 }
 
-func trialName(u *tuning, p *point, repeat int) string {
+func trialName(u *unit, p *point, repeat int) string {
 	name := u.name + " " + pointText(u.grid, p.values)
 	if u.record.Repeats > 1 {
 		name += fmt.Sprintf(" (%d of %d)", repeat+1, u.record.Repeats)
@@ -367,7 +398,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 			u.fill()
 			err := checkpoint.MakeFolder(filepath.Dir(t.path(u)))
 			if err == nil {
-				err = u.record.write(t.path(u))
+				err = u.record.write(t.path(u), t.opts.Permit)
 			}
 			if err != nil {
 				return records, fmt.Errorf("tune: %w. Make room on the disk, and give the same command again", err)
@@ -379,7 +410,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 }
 
 // judge ends a round: it gives up the points that diverged, and in all rounds but the last one those that are not among the best.
-func (u *tuning) judge(last bool, r rung) {
+func (u *unit) judge(last bool, r rung) {
 	var in []*point
 	entered := 0
 	for _, p := range u.points {
@@ -422,7 +453,7 @@ func recordsOf(trials []*trial) []Trial {
 }
 
 // fill completes the record from the trials.
-func (u *tuning) fill() {
+func (u *unit) fill() {
 	u.record.Points, u.record.Steps = nil, 0
 	counted := map[string]bool{}
 	for _, p := range u.points {

@@ -275,3 +275,31 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestArchive: trials that lie elsewhere are taken over, and the record is the same.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	out, c, spec := t.TempDir(), tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1}
+	want := mustTune(t, c, spec, Options{Out: out})[0]
+	archive, err := experiment.OpenArchive(t.Context(), out)
+	if err != nil || len(archive.Results) != 2 {
+		t.Fatalf("%d results, %v", len(archive.Results), err)
+	}
+	began := 0
+	o := Options{Out: t.TempDir(), Archive: archive, Concurrency: 1, Events: func(Running) experiment.Events {
+		return experiment.Events{StepEnd: func(int, ocl.StepStats) { began++ }}
+	}}
+	u, err := Open(t.Context(), c, spec, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := u.Plans()[0]; p.Ended != 2 || p.Left != 0 {
+		t.Errorf("%d trials are known and %g is left, want 2 and nothing", p.Ended, p.Left)
+	}
+	got := mustTune(t, c, spec, o)[0]
+	a, _ := want.Encode()
+	b, _ := got.Encode()
+	if !bytes.Equal(a, b) || began > 0 {
+		t.Errorf("%d steps were made; the record is\n%s\nwant\n%s", began, b, a)
+	}
+}

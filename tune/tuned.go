@@ -69,12 +69,9 @@ func OpenTuned(ctx context.Context, c config.Config, keep bool, o Options) (*Tun
 	if o.Init != "" {
 		c.Network.Init = o.Init
 	}
-	spec, err := SpecOf(c.Tune)
+	spec, of, err := wanted(c)
 	if err != nil {
 		return nil, err
-	}
-	if spec.Search.Name == SearchRandom {
-		spec.Search.Seed = c.Seed
 	}
 	plain := c.Clone()
 	plain.Tune = config.Tune{}
@@ -83,16 +80,31 @@ func OpenTuned(ctx context.Context, c config.Config, keep bool, o Options) (*Tun
 		if err := d.examine(); err != nil {
 			return nil, err
 		}
-		o.Out = filepath.Join(o.Out, "tuning")
+		o.Out = filepath.Join(o.Out, Folder)
 	}
-	d.tuner, err = Open(ctx, plain, spec, o)
+	d.tuner, err = Open(ctx, of, spec, o)
 	return d, err
+}
+
+// wanted is what a config wants to have tried, and the config of the runs on which it is tried, without [config.Tune].
+func wanted(c config.Config) (spec Spec, of config.Config, err error) {
+	if spec, err = SpecOf(c.Tune); err != nil {
+		return spec, of, err
+	}
+	of = c.Clone()
+	if of.Tune = (config.Tune{}); c.Tune.Seed != nil {
+		of.Seed, of.Runs = *c.Tune.Seed, 1
+	}
+	if spec.Search.Name == SearchRandom {
+		spec.Search.Seed = of.Seed
+	}
+	return spec, of, nil
 }
 
 // Into chooses Options.Out where it was empty.
 func (d *Tuned) Into(dir string) {
 	d.opts.Out = dir
-	d.tuner.Into(filepath.Join(dir, "tuning"))
+	d.tuner.Into(filepath.Join(dir, Folder))
 }
 
 // Tuner is the tuning of all runs.
@@ -153,14 +165,15 @@ func (d *Tuned) Run(ctx context.Context) ([]*result.Result, error) {
 	}
 	var todo []*tunedRun
 	var errs []error
-	for i, r := range records {
-		if r.Chosen == nil {
-			d.diverged = append(d.diverged, d.tuner.tunings[i].name)
-			continue
-		}
-		one, err := d.chosen(i, r)
+	for i := range d.runs {
+		n := i % len(records) // seed by seed; of tunings by one seed there are as many as runs of a seed
+		one, err := d.chosen(i, n, records[n])
 		if err != nil {
 			return nil, err
+		}
+		if one.job.Key == "" {
+			d.diverged = append(d.diverged, one.name)
+			continue
 		}
 		todo = append(todo, one)
 	}
@@ -190,42 +203,24 @@ type tunedRun struct {
 	result *result.Result
 }
 
-// chosen is a run with the values that its tuning has chosen.
-func (d *Tuned) chosen(i int, r *Record) (*tunedRun, error) {
-	u, base := d.tuner.tunings[i], d.tuner.open[1].Config()
-	open := func(values []string, o experiment.Options) (*experiment.Experiment, experiment.Job, error) {
-		c := d.runs[i].Clone()
-		c.Data, c.Network.Init = base.Data, base.Network.Init
-		if err := u.grid.set(&c, values); err != nil {
-			return nil, experiment.Job{}, err
-		}
-		x, err := d.tuner.open[1].With(c, o)
-		if err != nil {
-			return nil, experiment.Job{}, fmt.Errorf("tune: %s: %w", u.name, err)
-		}
-		return x, x.Jobs()[0], nil
-	}
-	_, before, err := open(u.grid.first(), experiment.Options{})
+// chosen is run i with the values that tuning n has chosen, without a job if it has chosen nothing.
+func (d *Tuned) chosen(i, n int, r *Record) (*tunedRun, error) {
+	base, grid := d.tuner.open[1], d.tuner.tunings[n].grid
+	_, before, err := withValues(base, d.runs[i], grid, grid.first(), experiment.Options{})
 	if err != nil {
 		return nil, err
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "ocl-tuned 1\nrun %s\ntuning %s\n", before.Key, r.Key)
-	block := &result.Tuning{Key: hex.EncodeToString(h.Sum(nil)), Grid: r.Grid.Name, GridDigest: r.Grid.Digest, Search: r.Search.Name,
-		Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
-	for _, a := range r.Grid.Axes {
-		block.Keys = append(block.Keys, a.Key)
+	one := &tunedRun{name: fmt.Sprintf("%s s%d", before.Name(), before.Seed)}
+	if r.Chosen == nil {
+		return one, nil
 	}
-	for _, p := range r.Points {
-		block.Points = append(block.Points, result.TuningPoint{Values: p.Values, Outcome: p.Outcome, Score: p.Score})
-	}
-	one := &tunedRun{name: u.name}
-	one.x, one.job, err = open(block.Chosen, experiment.Options{CheckpointEvery: d.opts.CheckpointEvery, KeepCheckpoint: d.keep,
+	block := r.block(tunedKey(before.Key, r.Key))
+	one.x, one.job, err = withValues(base, d.runs[i], grid, block.Chosen, experiment.Options{CheckpointEvery: d.opts.CheckpointEvery, KeepCheckpoint: d.keep,
 		Program: d.opts.Program, Revision: d.opts.Revision, Command: d.opts.Command, Tuning: block})
 	if err != nil {
 		return nil, err
 	}
-	one.folder = filepath.Join(d.opts.Out, one.job.Folder[:strings.LastIndex(one.job.Folder, "-")+1]+block.Key[:8])
+	one.folder = filepath.Join(d.opts.Out, folderOf(one.job, block.Key))
 	plan, err := one.x.Plan(one.job)
 	if err != nil {
 		return nil, err
@@ -234,6 +229,45 @@ func (d *Tuned) chosen(i int, r *Record) (*tunedRun, error) {
 		one.cost = plan.Left(found)
 	}
 	return one, nil
+}
+
+// folderOf names the folder of a run by the key that it has before its tuning.
+func folderOf(job experiment.Job, key string) string {
+	return job.Folder[:strings.LastIndex(job.Folder, "-")+1] + key[:8]
+}
+
+// withValues is the experiment of a run with values of a grid, over the data that x has open.
+func withValues(x *experiment.Experiment, run config.Config, g Grid, values []string, o experiment.Options) (*experiment.Experiment, experiment.Job, error) {
+	c, base := run.Clone(), x.Config()
+	c.Data, c.Network.Init = base.Data, base.Network.Init
+	if err := g.set(&c, values); err != nil {
+		return nil, experiment.Job{}, err
+	}
+	y, err := x.With(c, o)
+	if err != nil {
+		return nil, experiment.Job{}, fmt.Errorf("tune: %s s%d: %w", c.Methods[0], c.Seed, err)
+	}
+	return y, y.Jobs()[0], nil
+}
+
+// tunedKey is the key of a run that is tuned before it is made: that of the run with the first values of the grid, and that of the tuning.
+func tunedKey(run, tuning string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "ocl-tuned 1\nrun %s\ntuning %s\n", run, tuning)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// block is what results say of a tuning that has chosen something.
+func (r *Record) block(key string) *result.Tuning {
+	b := &result.Tuning{Key: key, Grid: r.Grid.Name, GridDigest: r.Grid.Digest, Search: r.Search.Name,
+		Repeats: r.Repeats, Steps: r.Steps, Chosen: r.Points[*r.Chosen].Values}
+	for _, a := range r.Grid.Axes {
+		b.Keys = append(b.Keys, a.Key)
+	}
+	for _, p := range r.Points {
+		b.Points = append(b.Points, result.TuningPoint{Values: p.Values, Outcome: p.Outcome, Score: p.Score})
+	}
+	return b
 }
 
 // runAll makes the runs, several at a time if the last one then ends sooner.

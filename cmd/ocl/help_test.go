@@ -94,7 +94,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"protocol": "survey", "eval": "final", "eval_every": "9", "seed": "18446744073709551614", "seeds.order": "5", "seeds.init": "6",
 		"seeds.memory": "7", "runs": "2", "engine.kernel": "generic", "engine.convolution": "direct",
 		"parent.run": "runs/er1k", "parent.checkpoint": "sha256:0",
-		"tune.grid": "paper", "tune.search": "halving", "tune.points": "5", "tune.repeats": "2",
+		"tune.grid": "paper", "tune.search": "halving", "tune.points": "5", "tune.repeats": "2", "tune.seed": "3",
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
@@ -108,7 +108,7 @@ func TestShownIsRunAgain(t *testing.T) {
 		"network.init_digest": {"--init", "w.safetensors"},
 		"tune.grid":           {"--protocol", "survey"}, "tune.search": {"--protocol", "survey", "--tune", "paper"},
 		"tune.points":  {"--protocol", "survey", "--tune", "paper", "--set", "tune.search=random"},
-		"tune.repeats": {"--protocol", "survey", "--tune", "paper"},
+		"tune.repeats": {"--protocol", "survey", "--tune", "paper"}, "tune.seed": {"--protocol", "survey", "--tune", "paper"},
 	}
 	show := func(args ...string) string {
 		t.Helper()

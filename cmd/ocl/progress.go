@@ -13,11 +13,6 @@ import (
 	"ocl/internal/count"
 )
 
-const (
-	redrawEvery = 100 * time.Millisecond // at most ten times a second
-	plainEvery  = 10 * time.Second       // without a terminal
-)
-
 // progress shows how far the runs of an experiment are. On a terminal it redraws one line; elsewhere it prints a line
 // for each run every ten seconds and at the end of each task. No run waits for it longer than for a lock.
 type progress struct {
@@ -27,52 +22,32 @@ type progress struct {
 	width func() int
 	now   func() time.Time
 
-	mu    sync.Mutex
-	runs  []*runState // in the order in which they began
-	begun time.Time   // of the first run
-	total int         // runs of the experiment
-	shown bool        // a live line is on the screen
-	quit  chan struct{}
-	done  chan struct{}
-
-	stopped sync.Once
+	mu     sync.Mutex
+	runs   []*runState // in the order in which they began
+	begun  time.Time   // of the first run
+	total  int         // runs of the experiment
+	shown  bool        // a live line is on the screen
+	ticker *ticker
 }
 
 // newProgress starts watching; stop ends it. With quiet only notes are printed.
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{out: w, notes: w, live: isTerminal(w), now: time.Now, quit: make(chan struct{}), done: make(chan struct{})}
+	p := &progress{out: w, notes: w, live: isTerminal(w), now: time.Now}
 	p.width = func() int { return terminalWidth(w) }
 	if quiet {
 		p.out, p.live = nil, false
 	}
-	go p.tick()
+	p.ticker = startTicker(p.live, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.draw()
+	})
 	return p
-}
-
-func (p *progress) tick() {
-	defer close(p.done)
-	every := plainEvery
-	if p.live {
-		every = redrawEvery
-	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			p.mu.Lock()
-			p.draw()
-			p.mu.Unlock()
-		case <-p.quit:
-			return
-		}
-	}
 }
 
 // stop ends the display and takes the live line away. It may be called again.
 func (p *progress) stop() {
-	p.stopped.Do(func() { close(p.quit) })
-	<-p.done
+	p.ticker.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()

@@ -30,6 +30,7 @@ type runState struct {
 	task, tasks int  // 1-based
 	open        bool // the task's end has not been told
 	step        int
+	ahead       int // steps of the trials before it, of a run that is tuned first
 	tested      int // samples predicted in the evaluations that are over
 	testing     int // in the one under way, of toTest samples; 0 where there is none
 	toTest      int

@@ -33,6 +33,7 @@ type sweepFlags struct {
 	quiet    bool
 	json     bool
 	noReport bool
+	results  string // folder of results that are taken over
 }
 
 func newSweep() *cobra.Command {
@@ -64,11 +65,13 @@ func newSweep() *cobra.Command {
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
 	f.addWorker(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
+	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are taken over and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	flags.BoolVar(&f.json, "json", false, "print JSON: the state of the study, or the plan with --dry-run")
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "yes": "", "no-report": "", "json": ""})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
+	_ = cmd.MarkFlagDirname("results")
 	cmd.AddCommand(newSweepStatus(), newSweepRetry(), newSweepCancel(), newSweepExport())
 	return cmd
 }
@@ -152,10 +155,19 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	var archive *experiment.Archive
+	if f.results != "" {
+		if archive, err = experiment.OpenArchive(cmd.Context(), f.results); err != nil {
+			return err
+		}
+	}
 	if f.dryRun {
-		return f.plan(cmd, jobs)
+		return f.plan(cmd, jobs, archive)
 	}
 	if err := study.Make(f.opts.Out, s, jobs, made); err != nil {
+		return err
+	}
+	if err := f.takeOver(cmd, jobs, archive); err != nil {
 		return err
 	}
 	if !f.quiet {
@@ -163,6 +175,38 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 			"and `ocl worker --join %s` adds hands\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
 	}
 	return f.work(cmd, jobs, true)
+}
+
+// takeOver takes the results that exist already.
+func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
+	if archive == nil {
+		return nil
+	}
+	store := study.OpenFolder(f.opts.Out, readVersion().Version)
+	defer store.Close()
+	t := study.Match(archive, store, jobs)
+	taken, err := t.Take(store)
+	if !f.quiet || err != nil {
+		for _, line := range f.taken(t, taken, "were taken over") {
+			fmt.Fprintln(cmd.ErrOrStderr(), line)
+		}
+	}
+	return err
+}
+
+// taken says how many results of an archive count, and why the others do not.
+func (f *sweepFlags) taken(t *study.Takeover, n int, verb string) []string {
+	lines := []string{fmt.Sprintf("%s: %s %s", f.results, count.Of(n, "result"), verb)}
+	if n == 1 {
+		lines[0] = strings.Replace(lines[0], verb, strings.Replace(verb, "were", "was", 1), 1)
+	}
+	if t.Have > 0 {
+		lines = append(lines, fmt.Sprintf("  %s not needed: the study has the result already", count.Number(t.Have)))
+	}
+	for _, reason := range t.Reasons() {
+		lines = append(lines, fmt.Sprintf("  %s left out: %s", count.Number(t.Others[reason]), reason))
+	}
+	return lines
 }
 
 // join does jobs of a study that exists.

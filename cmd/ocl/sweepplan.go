@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,12 +21,15 @@ type plannedCell struct {
 	Seeds           []uint64 `json:"seeds"`
 	Folders         []string `json:"folders"`
 	Timing          bool     `json:"timing"`
+	Tuned           bool     `json:"tuned"` // before the run; steps and work are with the trials
+	After           string   `json:"after"` // the job that tunes for these
 	Steps           int      `json:"steps"` // of a job
 	FLOPs           float64  `json:"flops"`
 	MemoryBytes     int64    `json:"memory_bytes"`     // estimated peak of a job
 	CheckpointBytes int64    `json:"checkpoint_bytes"` // of one; a job at work has two
 	Seconds         float64  `json:"seconds"`          // estimated for a job on one core
 	Done            int      `json:"done"`             // jobs that --out has the results of
+	Taken           int      `json:"taken"`            // jobs whose results --results has
 
 	job study.Job
 }
@@ -39,24 +43,31 @@ const (
 
 // plan prints the jobs of a study with the time and the space that they take. A short trial of each method on each data set
 // gives the speed; it writes nothing.
-func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
+func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
 	store := study.OpenFolder(f.opts.Out, "")
 	defer store.Close()
+	var found *study.Takeover
+	if archive != nil {
+		found = study.Match(archive, store, jobs)
+	}
 	var cells []*plannedCell
-	for _, j := range jobs {
+	for n, j := range jobs {
 		same := func(c *plannedCell) bool {
-			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing
+			return c.job.Experiment == j.Experiment && c.Method == j.Name && c.Timing == j.Timing && (c.job.After == "") == (j.After == "")
 		}
 		i := slices.IndexFunc(cells, same)
 		if i < 0 {
 			i = len(cells)
-			cells = append(cells, &plannedCell{Method: j.Name, Data: j.Data, Memory: j.Memory, Timing: j.Timing, Steps: j.Steps, FLOPs: j.FLOPs,
+			cells = append(cells, &plannedCell{Method: j.Name, Data: j.Data, Memory: j.Memory, Timing: j.Timing, Tuned: j.Tuned, After: j.After, Steps: j.Steps, FLOPs: j.FLOPs,
 				MemoryBytes: j.Plan.MemoryBytes, CheckpointBytes: j.Plan.CheckpointBytes, job: j})
 		}
 		c := cells[i]
 		c.Seeds, c.Folders = append(c.Seeds, j.Seed), append(c.Folders, j.Folder)
-		if store.State(j.Entry).Phase == study.Done {
+		switch {
+		case store.State(j.Entry).Phase == study.Done:
 			c.Done++
+		case found != nil && found.Matches(n):
+			c.Taken++
 		}
 	}
 	if err := f.time(cmd, cells); err != nil {
@@ -65,7 +76,11 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job) error {
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), cells)
 	}
-	return f.printPlan(cmd, jobs, cells)
+	if err := f.printPlan(cmd, jobs, cells); err != nil || found == nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.taken(found, found.Match, "would be taken over"), "\n"))
+	return err
 }
 
 // time estimates the seconds of a job of each cell on one core, by trials.
@@ -73,7 +88,7 @@ func (f *sweepFlags) time(cmd *cobra.Command, cells []*plannedCell) error {
 	speeds := map[string]float64{}
 	trial := runFlags{opts: experiment.Options{Workers: 1}}
 	for _, c := range cells {
-		if c.Done == len(c.Seeds) {
+		if c.Done+c.Taken == len(c.Seeds) {
 			continue
 		}
 		timed, err := trialMethod(c.job.Run.Method)
@@ -106,8 +121,14 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 		if c.Timing {
 			name += " (timed)"
 		}
+		switch {
+		case c.After != "":
+			name += " (tuned by another)"
+		case c.Tuned:
+			name += " (with tuning)"
+		}
 		each := duration(seconds(c.Seconds))
-		left := len(c.Seeds) - c.Done
+		left := len(c.Seeds) - c.Done - c.Taken
 		if left == 0 {
 			each = "done"
 		}

@@ -82,6 +82,8 @@ type jobStatus struct {
 	Steps    int      `json:"steps"`
 	Task     int      `json:"task"`
 	Tasks    int      `json:"tasks"`
+	Trial    int      `json:"trial"` // of a tuning under way, from 1; 0 outside
+	Trials   int      `json:"trials"`
 	Seen     *float64 `json:"seen"`
 	Host     string   `json:"host"`
 	Attempt  int      `json:"attempt"`
@@ -107,7 +109,7 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 		st := store.State(e)
 		s.add(st)
 		p := st.Progress
-		s.List = append(s.List, jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks,
+		s.List = append(s.List, jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
 			p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy})
 	}
 	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
@@ -186,6 +188,9 @@ func (s studyStatus) write(w io.Writer) error {
 			}
 			if j.Tasks > 0 {
 				task = fmt.Sprintf("%d/%d", j.Task, j.Tasks)
+			}
+			if j.Trial > 0 {
+				task = fmt.Sprintf("trial %d/%d, %s", j.Trial, j.Trials, task)
 			}
 			running.rows = append(running.rows, []string{j.Folder, task, count.Number(j.Step) + "/" + count.Number(j.Steps), seen, j.Host})
 		case study.Failed:

@@ -38,15 +38,12 @@ type sweepView struct {
 	begun  time.Time
 	first  float64 // work that was done when it began
 	drawn  int     // lines on the screen
-	quit   chan struct{}
-	done   chan struct{}
-
-	stopped sync.Once
+	ticker *ticker
 }
 
 func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job) *sweepView {
 	v := &sweepView{out: w, notes: w, live: isTerminal(w), now: time.Now, store: store, jobs: jobs, states: make([]study.State, len(jobs)),
-		place: map[string]int{}, own: map[string]*runState{}, quit: make(chan struct{}), done: make(chan struct{})}
+		place: map[string]int{}, own: map[string]*runState{}}
 	v.width = func() int { return terminalWidth(w) }
 	if quiet {
 		v.out, v.live = nil, false
@@ -56,34 +53,18 @@ func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job
 	}
 	v.look()
 	v.begun, v.first = v.now(), v.worked()
-	go v.tick()
-	return v
-}
-
-func (v *sweepView) tick() {
-	defer close(v.done)
-	every := plainEvery
-	if v.live {
-		every = redrawEvery
-	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
 	next := v.now().Add(lookEvery)
-	for {
-		select {
-		case <-ticker.C:
-		case <-v.quit:
-			return
-		}
+	v.ticker = startTicker(v.live, func() {
 		if began := v.now(); v.out != nil && began.After(next) {
 			v.look()
 			ended := v.now()
 			next = ended.Add(max(lookEvery, 20*ended.Sub(began))) // for a large study, at most a twentieth of the time
 		}
 		v.mu.Lock()
+		defer v.mu.Unlock()
 		v.draw()
-		v.mu.Unlock()
-	}
+	})
+	return v
 }
 
 // look asks the store how far the jobs are that are not done.
@@ -108,8 +89,7 @@ func (v *sweepView) look() {
 
 // stop ends the display and takes the live lines away. It may be called again.
 func (v *sweepView) stop() {
-	v.stopped.Do(func() { close(v.quit) })
-	<-v.done
+	v.ticker.stop()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
@@ -180,6 +160,9 @@ func (v *sweepView) lines(width int) []string {
 		n.add(st)
 		if st.Phase == study.Running {
 			parts := []part{{j.String(), 0}}
+			if st.Progress.Trial > 0 {
+				parts = append(parts, part{fmt.Sprintf("trial %d/%d", st.Progress.Trial, st.Progress.Trials), 0})
+			}
 			if st.Progress.Task > 0 {
 				parts = append(parts, part{fmt.Sprintf("task %d/%d", st.Progress.Task, st.Progress.Tasks), 0})
 			}
@@ -216,6 +199,8 @@ func (v *sweepView) worked() (sum float64) {
 	for i, st := range v.states {
 		j := v.jobs[i]
 		switch r := v.own[j.Folder]; {
+		case r != nil && j.Tuned:
+			sum += j.FLOPs * float64(r.ahead+r.step) / float64(max(j.Steps, 1))
 		case r != nil && r.total > 0:
 			sum += j.FLOPs * r.work() / r.total
 		case st.Phase == study.Done:
@@ -251,8 +236,13 @@ func (v *sweepView) watch(j study.Job) experiment.Events {
 		f()
 	}
 	return experiment.Events{
-		Begin: func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		Begin: func(run experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 			locked(func() {
+				n, trials := j.Trial(run)
+				*r = runState{name: j.String(), ahead: r.ahead + r.step}
+				if n > 0 {
+					r.name += fmt.Sprintf(" trial %d/%d", n, trials)
+				}
 				r.begin(v.now(), info, plan)
 				v.own[j.Folder] = r
 				if plan.StepsDone > 0 && !plan.Kept {
@@ -269,7 +259,7 @@ func (v *sweepView) watch(j study.Job) experiment.Events {
 		End: func(experiment.Job, *result.Result, error) {
 			locked(func() {
 				delete(v.own, j.Folder)
-				v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.step}}
+				v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.ahead + r.step}}
 			})
 		},
 	}

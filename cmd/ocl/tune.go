@@ -33,6 +33,8 @@ type tuneFlags struct {
 	dryRun bool
 	quiet  bool
 	json   bool
+
+	results string // folder of results that are taken over
 }
 
 // groupTuning is the group of flags that say what is tried.
@@ -60,6 +62,7 @@ func newTune() *cobra.Command {
 	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
 	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
+	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are taken over (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "trials at the same time; results do not depend on it (default: chosen)")
@@ -67,9 +70,10 @@ func newTune() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
 	flags.BoolVar(&f.json, "json", false, "print a JSON array of the records instead of tables, or of the plans with --dry-run")
 	annotate(flags, groupTuning, map[string]string{"grid": "GRID", "search": "NAME", "points": "N", "repeats": "N"})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "workers": "N", "concurrency": "N", "checkpoint-every": "SECONDS",
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": "", "workers": "N", "concurrency": "N", "checkpoint-every": "SECONDS",
 		"quiet": "", "json": ""})
 	_ = cmd.MarkFlagDirname("out")
+	_ = cmd.MarkFlagDirname("results")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	_ = cmd.RegisterFlagCompletionFunc("search", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return tune.Searches(), cobra.ShellCompDirectiveNoFileComp
@@ -97,6 +101,11 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }
 	if f.spec.Search.Name == tune.SearchRandom {
 		f.spec.Search.Seed = cfg.Seed
+	}
+	if f.results != "" {
+		if f.opts.Archive, err = experiment.OpenArchive(ctx, f.results); err != nil {
+			return err
+		}
 	}
 	t, err := tune.Open(ctx, cfg, f.spec, f.opts)
 	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
@@ -315,10 +324,11 @@ type plannedTuning struct {
 	Keys      []string   `json:"keys"`
 	Points    [][]string `json:"points"` // values by key
 	Trials    int        `json:"trials"`
+	Ended     int        `json:"ended"` // trials of the first round that have their result
 	Steps     int        `json:"steps"`
 	GridSteps int        `json:"grid_steps"` // of the whole grid
 	Seconds   float64    `json:"seconds"`    // estimated for what is left, with the machine to itself
-	Kept      bool       `json:"kept"`       // the record is there already
+	Kept      bool       `json:"kept"`       // the record is there already, so nothing is left to do
 }
 
 // plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
@@ -328,7 +338,7 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 	var list []plannedTuning
 	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
 	for _, p := range t.Plans() {
-		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
+		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
 		for _, a := range p.Grid.Axes {
 			one.Keys = append(one.Keys, a.Key)
 		}
@@ -361,8 +371,11 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 		}
 		points := table{head: head, right: slices.Repeat([]bool{true}, len(head)), rows: one.Points}
 		state := ""
-		if one.Kept {
-			state = "; its record is there and is kept"
+		switch {
+		case one.Kept:
+			state = "; all of it was done before, and its record is kept"
+		case one.Ended > 0:
+			state = fmt.Sprintf("; %s of them done before", count.Of(one.Ended, "trial"))
 		}
 		fmt.Fprintf(w, "%s: %s, %s, %s%s\n\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"), count.Of(one.Steps, "step"), state)
 		if err := points.write(w); err != nil {

@@ -1,0 +1,159 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment/result"
+)
+
+// Wider are the keys of the runs that do what a job does and measure all that it measures, and more: with further classifiers, or more
+// evaluations. No evaluation changes what is learned, so their numbers are the job's.
+func (j Job) Wider() (keys []string) {
+	evals := []string{config.EvalFinal, config.EvalSeen, config.EvalAll}
+	own := j.Config.Classifiers
+	lists := [][]string{own}
+	for _, name := range []string{config.ClassifierHead, config.ClassifierNCM} {
+		if !slices.Contains(own, name) {
+			lists = append(lists, append(slices.Clone(own), name))
+		}
+	}
+	for _, eval := range evals[max(0, slices.Index(evals, j.Config.Eval)):] {
+		for _, list := range lists {
+			wide := j.id
+			wide.config = j.Config.Clone()
+			wide.config.Eval, wide.config.Classifiers = eval, list
+			if key := wide.key(); key != j.Key {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// Learns is what a run learns, as a text: its config without what is measured, the engine and places. Two runs with the same one have the same
+// numbers if their data, engine and numbers version are the same too.
+func Learns(c config.Config) string {
+	c = Schema().Recorded(c)
+	c.Eval, c.Classifiers, c.Engine = config.EvalFinal, []string{c.Classifiers[0]}, config.Engine{}
+	return Schema().Canonical(c)
+}
+
+// Archived is a result that lies somewhere.
+type Archived struct {
+	Path   string
+	Key    string // of its run, also where the file does not say it
+	Learns string // [Learns] of its config
+	Result *result.Result
+}
+
+// Archive has the results below a folder.
+type Archive struct {
+	Results []Archived // by path
+	Damaged []error    // of files that could not be read
+	byKey   map[string]int
+}
+
+// OpenArchive reads all results below a folder: files named result.json, and compressed ones with any name. They have ended; those of
+// interrupted runs are left out.
+func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
+	a := &Archive{byKey: map[string]int{}}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if e.IsDir() || e.Name() != ResultFile && !strings.HasSuffix(e.Name(), result.Packed) {
+			return nil
+		}
+		r, err := result.Read(path)
+		if err != nil {
+			a.Damaged = append(a.Damaged, err)
+			return nil
+		}
+		if r.Outcome.State == result.Interrupted {
+			return nil
+		}
+		key := Key(r)
+		if r.Key != "" && r.Key != key {
+			a.Damaged = append(a.Damaged, fmt.Errorf("result: %s: its config does not have the key that it says; somebody has changed it", path))
+			return nil
+		}
+		one := Archived{path, key, Learns(r.Config), r}
+		a.Results = append(a.Results, one)
+		for _, k := range one.Keys() {
+			if _, there := a.byKey[k]; !there {
+				a.byKey[k] = len(a.Results) - 1
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("experiment: the results cannot be listed: %w. Give a folder that can be read", err)
+	}
+	return a, nil
+}
+
+// Keys are the keys by which a result is found: that of its run, and that which the run had before it was tuned.
+func (r Archived) Keys() []string {
+	if r.Result.Tuning != nil {
+		return []string{r.Key, r.Result.Tuning.Key}
+	}
+	return []string{r.Key}
+}
+
+// Find returns the result of the first of some keys that there is one of.
+func (a *Archive) Find(keys ...string) (Archived, bool) {
+	for _, k := range keys {
+		if i, there := a.byKey[k]; there {
+			return a.Results[i], true
+		}
+	}
+	return Archived{}, false
+}
+
+// Copy puts a result into the folder of a run. permit is asked before; nil allows it.
+func (r Archived) Copy(folder string, permit func() error) error {
+	whole := *r.Result
+	whole.Key = r.Key // older programs did not write it
+	text, err := result.Encode(&whole)
+	if err == nil {
+		err = checkpoint.MakeFolder(folder)
+	}
+	if err == nil {
+		err = checkpoint.WriteBytesIf(filepath.Join(folder, ResultFile), text, permit)
+	}
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(folder, CheckpointDir)) // of a run that had begun
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: %s cannot be taken over: %w", r.Path, err)
+	}
+	return nil
+}
+
+// Differ says why the result is not that of a run that learns the same: in words for a list, such as "other kernels (avx512)".
+func (r Archived) Differ(j Job) error {
+	made := r.Result.Provenance
+	switch {
+	case made.Numbers != j.id.numbers:
+		return fmt.Errorf("another numbers version (%d)", made.Numbers)
+	case made.DataDigest != j.id.data:
+		return errors.New("other data")
+	case made.Kernel != j.id.kernel:
+		return fmt.Errorf("other kernels (%s)", quoted(made.Kernel))
+	case made.Convolution != j.id.convolution:
+		return fmt.Errorf("another algorithm of convolutions (%s)", quoted(made.Convolution))
+	}
+	return errors.New("fewer evaluations or classifiers")
+}

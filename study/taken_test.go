@@ -1,0 +1,130 @@
+package study_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/study"
+)
+
+// TestTakeover: a result of the same run counts, and so does one of a run that measured more, whose numbers are the same. One that measured
+// less, one of another machine's kernels, one of another run and one that is damaged do not, and the reasons are said.
+func TestTakeover(t *testing.T) {
+	const text = `study: 1
+data: {train_per_class: 6, test_per_class: 2}
+stream: {tasks: 5}
+network: {name: mlp, hidden: [8]}
+methods: [er, finetune, gdumb]
+memory: 50
+classifiers: [head]
+eval: final
+seed: [1, 2]
+`
+	dir, jobs := made(t, text)
+	from, n := t.TempDir(), 0
+	run := func(method string, change func(*config.Config)) *result.Result {
+		t.Helper()
+		c := jobs[0].Experiment.Config()
+		for _, j := range jobs {
+			if j.Name == method && j.Seed == 1 {
+				c = j.Run.Config.Clone()
+			}
+		}
+		change(&c)
+		r, err := experiment.Run(t.Context(), c, experiment.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r[0]
+	}
+	put := func(r *result.Result) *result.Result {
+		t.Helper()
+		text, err := result.Encode(r)
+		if err == nil {
+			n++
+			err = os.MkdirAll(filepath.Join(from, string(rune('a'+n))), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(from, string(rune('a'+n)), experiment.ResultFile), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	put(run("finetune", func(*config.Config) {}))
+	wide := put(run("gdumb", func(c *config.Config) { c.Eval = config.EvalAll }))
+	put(run("er", func(c *config.Config) { c.Eval, c.Classifiers = config.EvalSeen, []string{"head", "ncm"} }))
+	put(run("er", func(c *config.Config) { c.Classifiers = []string{"ncm"} })) // another classifier is another number
+	put(run("er", func(c *config.Config) { c.Memory = 60 }))
+	other := run("er", func(c *config.Config) { c.Seed = 2 })
+	other.Provenance.Kernel, other.Config.Engine.Kernel = "other", ""
+	other.Key = experiment.Key(other)
+	put(other)
+	if err := os.WriteFile(filepath.Join(from, experiment.ResultFile), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	archive, err := experiment.OpenArchive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := study.OpenFolder(dir, "test")
+	defer store.Close()
+	found := study.Match(archive, store, jobs)
+	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 2, "damaged": 1}
+	if found.Match != 3 || !reflect.DeepEqual(found.Others, want) {
+		t.Errorf("%d results count, the others are %v; want 3 and %v", found.Match, found.Others, want)
+	}
+	if taken, err := found.Take(store); err != nil || taken != 3 {
+		t.Fatalf("%d taken, %v", taken, err)
+	}
+	done := 0
+	for i, j := range jobs {
+		st := store.State(j.Entry)
+		if (st.Phase == study.Done) != found.Matches(i) {
+			t.Errorf("%s is %+v", j.Folder, st)
+		}
+		if st.Phase == study.Done {
+			done++
+		}
+	}
+	if again := study.Match(archive, store, jobs); done != 3 || again.Match != 0 || again.Have != 3 {
+		t.Errorf("%d jobs are done, and then %+v", done, again)
+	}
+	plain := run("gdumb", func(*config.Config) {})
+	if a, b := plain.Accuracy, wide.Accuracy; !reflect.DeepEqual(a[len(a)-1], b[len(b)-1]) {
+		t.Errorf("a run that evaluates more has other numbers: %v, want %v", b[len(b)-1], a[len(a)-1])
+	}
+}
+
+// TestNarrowerResultsDoNotCount: a result that lacks an evaluation of the job is named as such.
+func TestNarrowerResultsDoNotCount(t *testing.T) {
+	dir, jobs := made(t, `study: 1
+data: {train_per_class: 6, test_per_class: 2}
+stream: {tasks: 5}
+network: {name: mlp, hidden: [8]}
+methods: [finetune]
+eval: all
+`)
+	c := jobs[0].Run.Config.Clone()
+	c.Eval = config.EvalFinal
+	from := t.TempDir()
+	if _, err := experiment.Run(t.Context(), c, experiment.Options{Out: filepath.Join(from, "x")}); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := experiment.OpenArchive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := study.OpenFolder(dir, "test")
+	defer store.Close()
+	if found := study.Match(archive, store, jobs); found.Match != 0 || found.Others["fewer evaluations or classifiers"] != 1 {
+		t.Errorf("%+v", found)
+	}
+}

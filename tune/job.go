@@ -1,0 +1,153 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// Folder is the name of the folder, in that of a tuned run, with its record and its trials.
+const Folder = "tuning"
+
+// Trials is the name of the folder of trials in that of a tuning.
+const Trials = "trials"
+
+// Job is a run that is tuned before it is made, as a study knows it: nothing is tried yet.
+type Job struct {
+	Key    string         // result.Tuning.Key of the result that it will have
+	Tuning string         // key of the tuning; runs with the same one share its choice
+	Before experiment.Job // the run with the first values of the grid
+	Folder string         // the name of its folder
+	Trials int            // of all rounds; those of later rounds are estimated
+	Steps  int            // of the trials
+	FLOPs  float64        // of the trials
+
+	spec Spec          // a file is read once
+	run  config.Config // without Tune
+	of   config.Config // that is tried
+}
+
+// Jobs are the runs of a config that asks for tuning, which has one method with its tricks. x has its data open. The experiment that is
+// returned has the runs with the first values of the grid.
+func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []Job, error) {
+	schema := experiment.Schema()
+	if err := schema.Validate(c); err != nil {
+		return nil, nil, err
+	}
+	spec, of, err := wanted(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain := c.Clone()
+	plain.Tune = config.Tune{}
+	runs, tries := schema.Runs(plain), schema.Runs(tuning(of))
+	grid, err := spec.of(tries[0])
+	if err != nil {
+		return nil, nil, unfit{err}
+	}
+	open := func(c config.Config, n int) (*experiment.Experiment, error) {
+		c.Runs, c.Data, c.Network.Init = n, x.Config().Data, x.Config().Network.Init
+		if err := grid.set(&c, grid.first()); err != nil {
+			return nil, err
+		}
+		return x.With(c, experiment.Options{})
+	}
+	before, err := open(runs[0], len(runs))
+	if err != nil {
+		return nil, nil, err
+	}
+	trying, err := open(tries[0], len(tries))
+	if err != nil {
+		return nil, nil, err
+	}
+	first := trying.Jobs()
+	plan, err := trying.Plan(first[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	repeats := spec.repeats(tries[0])
+	var jobs []Job
+	for i, run := range before.Jobs() {
+		seeded, of := of.Clone(), first[i%len(first)]
+		if spec.Search.Name == SearchRandom {
+			spec.Search.Seed = of.Seed
+		}
+		seeded.Seed, seeded.Runs = of.Seed, 1
+		points, err := spec.Search.points(grid)
+		if err != nil {
+			return nil, nil, unfit{err}
+		}
+		trials, whole := spec.Search.effort(len(points), repeats)
+		j := Job{Before: run, Tuning: recordKey(of.Key, grid, spec.Search, repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
+			spec: spec, run: runs[i], of: seeded}
+		j.Key = tunedKey(run.Key, j.Tuning)
+		j.Folder = folderOf(run, j.Key)
+		jobs = append(jobs, j)
+	}
+	return before, jobs, nil
+}
+
+// RunAt tunes a job's run and then makes it, at a place that the caller guards. Its record and its trials are in the folder [Folder] there. x
+// has the data open. chosen is nil, or what the tuning of another run with the same key has chosen, which is then not done again. The result
+// is nil if ctx ended before the run has begun. If all points diverged, the error wraps [ErrNothingChosen]. The events of the place hear of
+// the trials, too: their jobs have the protocol tuning, with their place among the trials, and other keys than the run.
+func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.Place, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
+	grid, err := j.spec.of(experiment.Schema().Runs(tuning(j.of))[0])
+	if err != nil {
+		return nil, unfit{err}
+	}
+	permit := at.Permit
+	if permit == nil {
+		permit = func() error { return nil }
+	}
+	var block *result.Tuning
+	if chosen != nil {
+		copied := *chosen
+		block = &copied
+	} else {
+		t, err := Open(ctx, j.of, j.spec, Options{Out: filepath.Join(at.Folder, Folder), Workers: at.Workers, Concurrency: 1, CheckpointEvery: o.CheckpointEvery,
+			Data: x, Permit: permit, Program: o.Program, Revision: o.Revision, Command: o.Command, Events: func(r Running) experiment.Events {
+				ev := at.Events
+				if begin := ev.Begin; begin != nil {
+					ev.Begin = func(trial experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+						trial.Index, trial.Total = r.Index, r.Total
+						begin(trial, info, plan)
+					}
+				}
+				return ev
+			}})
+		if err != nil {
+			return nil, err
+		}
+		records, err := t.Run(ctx)
+		if lost := permit(); lost != nil {
+			return nil, lost
+		}
+		if err != nil {
+			return nil, err
+		}
+		if records[0].Chosen == nil {
+			return nil, fmt.Errorf("tune: %s: %w. Use a grid with smaller learning rates", t.tunings[0].name, ErrNothingChosen)
+		}
+		block = records[0].block("")
+	}
+	block.Key = j.Key
+	if len(block.Chosen) != len(grid.Axes) {
+		return nil, fmt.Errorf("tune: %s: the choice has %d values, but the grid has %d keys. Remove the result that it comes from", at.Folder, len(block.Chosen), len(grid.Axes))
+	}
+	o.Tuning = block
+	y, run, err := withValues(x, j.run, grid, block.Chosen, o)
+	if err != nil {
+		return nil, err
+	}
+	return y.RunJobAt(ctx, run, at)
+}
+
+// ErrNothingChosen is wrapped by errors about tunings whose points all diverged.
+var ErrNothingChosen = errors.New("all points diverged, so nothing is chosen")

@@ -1,0 +1,117 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+)
+
+// TestJobs: a run at a place has the key and the numbers that OpenTuned gives it, whether it tunes by itself or takes over what another run
+// has chosen, and also when it is stopped again and again. One seed for the tuning makes one tuning for all runs.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	for _, once := range []bool{false, true} {
+		c := asked(t)
+		if seed := uint64(7); once {
+			c.Tune.Seed = &seed
+		}
+		d := mustOpenTuned(t, t.Context(), c, Options{Out: t.TempDir()})
+		want, err := d.Run(t.Context())
+		if err != nil || len(want) != 2 {
+			t.Fatalf("%d results, %v", len(want), err)
+		}
+		plain := c.Clone()
+		plain.Tune = config.Tune{}
+		x, err := experiment.Open(t.Context(), plain, experiment.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, jobs, err := Jobs(x, c)
+		if err != nil || len(jobs) != 2 {
+			t.Fatalf("%d jobs, %v", len(jobs), err)
+		}
+		if same := jobs[0].Tuning == jobs[1].Tuning; same != once || len(d.Tuner().Plans()) != map[bool]int{false: 2, true: 1}[once] {
+			t.Errorf("one seed %v: the runs share their tuning %v, and there are %d tunings", once, same, len(d.Tuner().Plans()))
+		}
+		for i, j := range jobs {
+			if j.Key != want[i].Tuning.Key || j.Steps != want[i].Tuning.Steps || j.Trials != 2 {
+				t.Errorf("run %d has the key %.8s and %d steps in %d trials, want %.8s and %d in 2", i, j.Key, j.Steps, j.Trials, want[i].Tuning.Key, want[i].Tuning.Steps)
+			}
+			var chosen *result.Tuning
+			if once && i > 0 {
+				chosen = want[0].Tuning
+			}
+			place := experiment.Place{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
+			got, stops := runStopped(t, j, chosen, place, x)
+			if difference, same := result.Same(want[i], got); !same {
+				t.Errorf("run %d differs: %s", i, difference)
+			}
+			if least := map[bool]int{false: 3, true: 1}[chosen != nil]; stops < least {
+				t.Errorf("run %d was stopped %d times, want at least %d", i, stops, least)
+			}
+		}
+	}
+}
+
+// runStopped makes a run at a place and stops it after every 15 steps.
+func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.Place, x *experiment.Experiment) (*result.Result, int) {
+	t.Helper()
+	for stops := 0; stops < 50; stops++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		at.Events = experiment.Events{StepEnd: func(int, ocl.StepStats) {
+			if steps++; steps == 15 {
+				cancel()
+			}
+		}}
+		r, err := j.RunAt(ctx, chosen, at, x, experiment.Options{})
+		cancel()
+		if err == nil && r != nil && r.Outcome.State == result.Finished {
+			return r, stops
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the run does not come to its end")
+	return nil, 0
+}
+
+// TestRunAtIsGuarded: without permission nothing is written, and a tuning that chooses nothing is an error.
+func TestRunAtIsGuarded(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	c.Runs = 1
+	plain := c.Clone()
+	plain.Tune = config.Tune{}
+	x, err := experiment.Open(t.Context(), plain, experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, jobs, err := Jobs(x, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := errors.New("lost")
+	place := experiment.Place{Folder: t.TempDir(), Workers: 1, Permit: func() error { return lost }}
+	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, lost) {
+		t.Errorf("without permission: %v", err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(place.Folder, Folder, "*", RecordFile)); len(files) > 0 {
+		t.Errorf("without permission, it wrote %q", files)
+	}
+	write(t, c.Tune.Grid, "optimizer.lr: [1e38]")
+	if _, jobs, err = Jobs(x, c); err != nil {
+		t.Fatal(err)
+	}
+	place = experiment.Place{Folder: t.TempDir(), Workers: 1}
+	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, ErrNothingChosen) {
+		t.Errorf("all points diverged: %v", err)
+	}
+}
