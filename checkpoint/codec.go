@@ -18,6 +18,7 @@ type Container struct {
 	names    []string
 	sections map[string][]byte
 	records  map[string]*records // sections of records, which are not in sections
+	sums     map[string]uint32   // of sections in a file that was read
 	files    map[string]*filed   // where a file has its sections of records: in other files
 }
 

@@ -121,10 +121,14 @@ func (d *Dir) Load() (Loaded, error) {
 		skipped = append(skipped, err)
 	}
 	if len(skipped) == 0 {
-		return Loaded{}, fmt.Errorf("checkpoint: %s: the folder has no checkpoint: %w", d.folder, fs.ErrNotExist)
+		return Loaded{}, d.none()
 	}
 	return Loaded{}, fmt.Errorf("checkpoint: %s: all %d checkpoints are damaged. Start the run again: %w",
 		d.folder, len(skipped), errors.Join(skipped...))
+}
+
+func (d *Dir) none() error {
+	return fmt.Errorf("checkpoint: %s: the folder has no checkpoint: %w", d.folder, fs.ErrNotExist)
 }
 
 // Clear removes all checkpoints.

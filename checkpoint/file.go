@@ -90,6 +90,7 @@ func parse(b []byte) (*Container, error) {
 	count := binary.LittleEndian.Uint32(b[len(magic)+4:])
 	rest := b[headerSize : len(b)-trailerSize]
 	c := NewContainer()
+	c.sums = map[string]uint32{}
 	for i := range count {
 		var err error
 		if rest, err = c.parseSection(rest, version); err != nil {
@@ -137,6 +138,7 @@ func (c *Container) parseSection(b []byte, version uint32) ([]byte, error) {
 		return b, fmt.Errorf("%w: %q occurs twice", ErrCorrupt, plain)
 	}
 	c.names = append(c.names, plain)
+	c.sums[plain] = want
 	if !elsewhere {
 		c.sections[plain] = data
 		return body[end:], nil
