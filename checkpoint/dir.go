@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +18,8 @@ const (
 )
 
 // Dir is a folder of checkpoints, step-<N>.ckpt. It keeps the newest two: an older file is removed only after two newer
-// ones are safe on the disk. It is used by one goroutine of one process at a time.
+// ones are safe on the disk. Large sections of [Records] are in files of their own, <digest>.records, of which a save writes
+// one with the records that changed. It is used by one goroutine of one process at a time.
 type Dir struct {
 	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
 	// checkpoint is lost. It may be nil.
@@ -28,8 +30,12 @@ type Dir struct {
 
 	folder string
 	fs     fileSystem
-	good   string          // name of the newest file that this Dir wrote or read whole; "" is none yet
-	warned map[string]bool // names that Warn was called for
+	good   string                     // name of the newest file that this Dir wrote or read whole; "" is none yet
+	kept   map[string]*kept           // by section: the records that the good file names
+	named  map[string]map[string]bool // by checkpoint: the files of records that it names, if this Dir wrote or read it
+
+	inlineBytes int64           // for tests: see inline
+	warned      map[string]bool // names that Warn was called for
 }
 
 // Loaded is what [Dir.Load] found. Skipped says, newest first, what is wrong with the files newer than Path. A person
@@ -57,15 +63,32 @@ func openDir(fs fileSystem, folder string) (*Dir, error) {
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
-	err := writeAtomic(d.fs, path, func(w io.Writer) error {
-		_, err := c.WriteTo(w)
-		return err
-	}, d.Permit)
+	sections, now, made, err := d.records(c)
+	if err == nil {
+		err = writeAtomic(d.fs, path, func(w io.Writer) error {
+			_, err := c.writeTo(w, sections)
+			return err
+		}, d.Permit)
+	}
 	if err != nil {
+		d.forget(made)
 		return "", err
 	}
+	d.keep(name, now)
 	d.prune(name)
 	return path, nil
+}
+
+// keep notes what the newest checkpoint names.
+func (d *Dir) keep(name string, now map[string]*kept) {
+	sections := map[string]*filed{}
+	for _, k := range now {
+		sections[k.name] = &k.filed
+	}
+	if d.named == nil {
+		d.named = map[string]map[string]bool{}
+	}
+	d.kept, d.named[name] = now, namesOf(sections)
 }
 
 // Load reads the newest checkpoint that is not damaged. The error wraps fs.ErrNotExist if there is no checkpoint. If
@@ -81,6 +104,15 @@ func (d *Dir) Load() (Loaded, error) {
 		c, file, err := d.read(path)
 		if err == nil {
 			d.good = name
+			now := map[string]*kept{}
+			for section, f := range c.files {
+				k := &kept{filed: *f, known: map[uint64]place{}}
+				for i, id := range c.records[section].IDs {
+					k.known[id] = f.places[i]
+				}
+				now[section] = k
+			}
+			d.keep(name, now)
 			return Loaded{c, path, file, skipped}, nil
 		}
 		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
@@ -89,15 +121,19 @@ func (d *Dir) Load() (Loaded, error) {
 		skipped = append(skipped, err)
 	}
 	if len(skipped) == 0 {
-		return Loaded{}, fmt.Errorf("checkpoint: %s: the folder has no checkpoint: %w", d.folder, fs.ErrNotExist)
+		return Loaded{}, d.none()
 	}
 	return Loaded{}, fmt.Errorf("checkpoint: %s: all %d checkpoints are damaged. Start the run again: %w",
 		d.folder, len(skipped), errors.Join(skipped...))
 }
 
+func (d *Dir) none() error {
+	return fmt.Errorf("checkpoint: %s: the folder has no checkpoint: %w", d.folder, fs.ErrNotExist)
+}
+
 // Clear removes all checkpoints.
 func (d *Dir) Clear() error {
-	d.good = ""
+	d.good, d.kept, d.named = "", nil, nil
 	return errors.Join(d.removeExcept()...)
 }
 
@@ -109,6 +145,16 @@ func (d *Dir) read(path string) (*Container, []byte, error) {
 	c, err := parse(b)
 	if err != nil {
 		return nil, nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	for name, f := range c.files {
+		r, err := f.read(d.fs, d.folder)
+		if err != nil {
+			return nil, nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+		}
+		if c.records == nil {
+			c.records = map[string]*records{}
+		}
+		c.records[name] = r
 	}
 	return c, b, nil
 }
@@ -131,7 +177,20 @@ func (d *Dir) prune(name string) {
 	if previous == name { // the same step was saved again: the file before it stays
 		return
 	}
-	d.warn(d.removeExcept(name, previous))
+	keep := []string{name}
+	if previous != "" {
+		keep = append(keep, previous)
+	}
+	for _, checkpoint := range slices.Clone(keep) {
+		files, err := d.filesOf(checkpoint)
+		if err != nil {
+			d.warn([]error{err})
+			return // without knowing what it names, nothing is removed
+		}
+		keep = slices.AppendSeq(keep, maps.Keys(files))
+	}
+	maps.DeleteFunc(d.named, func(checkpoint string, _ map[string]bool) bool { return checkpoint != name && checkpoint != previous })
+	d.warn(d.removeExcept(keep...))
 }
 
 // warn reports each error once, as a file that cannot be removed now cannot be removed after the next save either.
@@ -157,7 +216,7 @@ func (d *Dir) removeExcept(keep ...string) []error {
 	}
 	var faults []error
 	for _, n := range all {
-		if _, ok := StepOf(n); !ok && !isLeftOver(n) || slices.Contains(keep, n) {
+		if _, ok := StepOf(n); !ok && !isRecordFile(n) && !isLeftOver(n) || slices.Contains(keep, n) {
 			continue
 		}
 		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -169,9 +228,14 @@ func (d *Dir) removeExcept(keep ...string) []error {
 
 // isLeftOver tells whether a crash left a file of this name while a checkpoint was written.
 func isLeftOver(name string) bool {
-	target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), fileSuffix)
-	_, isStep := StepOf(target + fileSuffix)
-	return ok && isStep && IsTemporary(name, target+fileSuffix)
+	for _, suffix := range []string{fileSuffix, recordsSuffix} {
+		target, _, ok := strings.Cut(strings.TrimPrefix(name, "."), suffix)
+		target += suffix
+		if _, isStep := StepOf(target); ok && (isStep || isRecordFile(target)) && IsTemporary(name, target) {
+			return true
+		}
+	}
+	return false
 }
 
 // names lists the checkpoints in the folder, newest step first.

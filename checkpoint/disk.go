@@ -16,6 +16,7 @@ type fileSystem interface {
 	syncFolder(path string) error
 	list(folder string) ([]string, error)
 	read(path string) ([]byte, error)
+	open(path string) (r io.ReadCloser, size int64, err error)
 }
 
 type file interface {
@@ -39,6 +40,19 @@ func (disk) rename(from, to string) error     { return os.Rename(from, to) }
 func (disk) remove(path string) error         { return os.Remove(path) }
 func (disk) makeFolder(path string) error     { return os.Mkdir(path, 0o755) }
 func (disk) read(path string) ([]byte, error) { return os.ReadFile(path) }
+
+func (disk) open(path string) (io.ReadCloser, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
 
 func (disk) isFolder(path string) bool {
 	info, err := os.Stat(path)

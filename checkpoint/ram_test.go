@@ -1,7 +1,9 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	iofs "io/fs"
 	"path/filepath"
 	"slices"
@@ -177,6 +179,11 @@ func (r *ram) read(p string) ([]byte, error) {
 		return nil, iofs.ErrNotExist
 	}
 	return slices.Clone(f.data), nil
+}
+
+func (r *ram) open(p string) (io.ReadCloser, int64, error) {
+	b, err := r.read(p)
+	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), err
 }
 
 type handle struct {

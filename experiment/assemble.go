@@ -30,6 +30,7 @@ func (r *run) assembly() assembly {
 // result assembles what a run leaves, from what was measured so far.
 func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 	state := checkpoint.NewContainer()
+	defer state.Release()
 	if err := r.learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -19,6 +21,9 @@ type Store struct {
 	values [][256]float32
 	slots  []stored // at least Len
 	free   []byte   // for the pixels of slots to come
+	spare  [][]byte // pixels that a snapshot gave back
+	loans  []*loan  // snapshots that may still be read, oldest first
+	taken  int      // snapshots so far
 	code   []byte   // of the image that is being stored
 	wide   int      // filled slots that hold values
 	y      []ocl.Label
@@ -29,10 +34,19 @@ type Store struct {
 	origins []int64 // by slot, while traced
 }
 
-// stored is an image in a slot. Pixels keep their room while values are in use.
+// stored is an image in a slot. Pixels keep their room while values are in use. A snapshot has the same slices, so what it
+// has is not written to.
 type stored struct {
 	pixels []byte
 	values []float32 // nil where all are those of pixels
+	id     uint64    // of the image, for a checkpoint
+	since  int       // snapshots that were taken before the image was stored
+}
+
+// loan is a snapshot that may still be read, by another goroutine, until it is done.
+type loan struct {
+	done atomic.Bool
+	held [][]byte // pixels that were replaced since
 }
 
 // NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W] whose 8-bit pixels k have the values
@@ -125,6 +139,8 @@ func (m *Store) write(s *stored, image []float32) {
 	if s.values != nil {
 		m.wide--
 	}
+	m.part(s)
+	s.id, s.since = checkpoint.NewID(), m.taken
 	if m.encode(m.code, image) {
 		if s.pixels == nil {
 			s.pixels = m.room()
@@ -140,8 +156,29 @@ func (m *Store) write(s *stored, image []float32) {
 	copy(s.values, image)
 }
 
+// part leaves what a snapshot has of a slot to that snapshot.
+func (m *Store) part(s *stored) {
+	for len(m.loans) > 0 && m.loans[0].done.Load() { // in their order: one may have what a later one holds
+		m.spare = append(m.spare, m.loans[0].held...)
+		m.loans = m.loans[1:]
+	}
+	if len(m.loans) == 0 || s.since >= m.taken {
+		return
+	}
+	if s.pixels != nil {
+		last := m.loans[len(m.loans)-1]
+		last.held = append(last.held, s.pixels)
+	}
+	s.pixels, s.values = nil, nil
+}
+
 // room is space for the pixels of one image, from blocks of up to 64, so that a filling memory seldom allocates.
 func (m *Store) room() []byte {
+	if n := len(m.spare); n > 0 {
+		p := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		return p
+	}
 	if len(m.free) == 0 {
 		m.free = make([]byte, min(64, max(1, m.cap-len(m.y)+1))*m.size)
 	}
@@ -233,8 +270,8 @@ func (m *Store) parts() checkpoint.Parts {
 			return nil
 		}),
 		checkpoint.Either(&narrow, "pixels",
-			checkpoint.Parts{checkpoint.Via(m.pixels, m.setPixels, func(v *[]byte) checkpoint.Part { return checkpoint.Bytes("pixels", v) })},
-			checkpoint.Parts{checkpoint.Via(m.images, m.setImages, func(v *[]float32) checkpoint.Part { return checkpoint.Float32List("images", v) })}),
+			checkpoint.Parts{checkpoint.RecordList("pixels", m.size, m.snapshot, m.setPixels)},
+			checkpoint.Parts{checkpoint.RecordList("images", 4*m.size, m.wideSnapshot, m.setImages)}),
 		checkpoint.Either(&m.traced, OriginsSection,
 			checkpoint.Parts{checkpoint.Int64List(OriginsSection, &m.origins), checkpoint.Then(m.checkOrigins)},
 			checkpoint.Parts{checkpoint.Then(func() error { m.origins = nil; return nil })}),
@@ -254,45 +291,63 @@ func (m *Store) checkOrigins() error {
 	return nil
 }
 
-// pixels is all stored images in 8-bit pixels.
-func (m *Store) pixels() []byte {
-	pixels := make([]byte, 0, len(m.y)*m.size)
-	for _, s := range m.slots[:len(m.y)] {
-		pixels = append(pixels, s.pixels...)
+// snapshot is all stored images in 8-bit pixels, as they are now. It copies none of them: until it is released, an image
+// that is replaced stays where it is, and the new one takes other room.
+func (m *Store) snapshot() checkpoint.Records {
+	slots := slices.Clone(m.slots[:len(m.y)])
+	l := &loan{}
+	m.loans = append(m.loans, l)
+	m.taken++
+	r := checkpoint.Records{Size: m.size, IDs: make([]uint64, len(slots)), Release: func() { l.done.Store(true) }}
+	for i, s := range slots {
+		r.IDs[i] = s.id
 	}
-	return pixels
+	r.Append = func(dst []byte, i int) []byte { return append(dst, slots[i].pixels...) }
+	return r
+}
+
+// wideSnapshot is snapshot for all stored images in the network's values.
+func (m *Store) wideSnapshot() checkpoint.Records {
+	slots := slices.Clone(m.slots[:len(m.y)])
+	r, reader := m.snapshot(), Store{shape: m.shape, size: m.size, values: m.values}
+	r.Size = 4 * m.size
+	r.Append = func(dst []byte, i int) []byte {
+		image := make([]float32, reader.size)
+		reader.read(image, slots[i])
+		for _, v := range image {
+			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+		}
+		return dst
+	}
+	return r
 }
 
 // setPixels fills the slots, as many as there are labels, and keeps pixels.
-func (m *Store) setPixels(pixels []byte) error {
+func (m *Store) setPixels(ids []uint64, pixels []byte) error {
 	slots := make([]stored, len(m.y))
-	if len(pixels) != len(slots)*m.size {
+	if len(ids) != len(slots) {
 		return fmt.Errorf("memory: %d saved pixels instead of %d, so they belong to another configuration. Use the one they were saved with", len(pixels), len(slots)*m.size)
 	}
 	for i := range slots {
-		slots[i].pixels = pixels[i*m.size : (i+1)*m.size : (i+1)*m.size]
+		slots[i] = stored{pixels: pixels[i*m.size : (i+1)*m.size : (i+1)*m.size], id: ids[i], since: m.taken}
 	}
 	m.slots, m.wide = slots, 0
 	return nil
 }
 
-// images is all stored images in the network's values.
-func (m *Store) images() []float32 {
-	values := make([]float32, len(m.y)*m.size)
-	for i, s := range m.slots[:len(m.y)] {
-		m.read(values[i*m.size:(i+1)*m.size], s)
-	}
-	return values
-}
-
 // setImages fills the slots, as many as there are labels.
-func (m *Store) setImages(values []float32) error {
-	if len(values) != len(m.y)*m.size {
-		return fmt.Errorf("memory: %d saved values instead of %d, so they belong to another configuration. Use the one they were saved with", len(values), len(m.y)*m.size)
+func (m *Store) setImages(ids []uint64, data []byte) error {
+	if len(ids) != len(m.y) {
+		return fmt.Errorf("memory: %d saved values instead of %d, so they belong to another configuration. Use the one they were saved with", len(data)/4, len(m.y)*m.size)
 	}
 	m.slots, m.wide = make([]stored, len(m.y)), 0
+	image := make([]float32, m.size)
 	for i := range m.slots {
-		m.write(&m.slots[i], values[i*m.size:(i+1)*m.size])
+		for j := range image {
+			image[j] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*(i*m.size+j):]))
+		}
+		m.write(&m.slots[i], image)
+		m.slots[i].id = ids[i]
 	}
 	return nil
 }

@@ -70,6 +70,7 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
+	ws.tenancy.begin(false)
 	first := ws.lanes[0].pass
 	first.pack(ws.team, ws.profile, n)
 	first.packBackward(ws.team, ws.profile, n, false)
@@ -177,9 +178,12 @@ func (l *lossTask) DoChunk(int, int) { l.err = l.loss(l.batch, l.logits, l.d) }
 
 // makeLanes makes n lanes for batches of up to most images and shares the workers out.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
+	var spare [][]float32
 	if len(ws.lanes) != n {
 		ws.closeLanes()
-		ws.train = nil // of a first step without memory: lanes take its place
+		if ws.train != nil { // of a first step without memory: lanes take its place, and the first one its buffers
+			spare, ws.train = ws.train.room.made, nil
+		}
 		for i := range n {
 			l := &lane{team: workers.New(ws.team.Size() / n)}
 			if i > 0 {
@@ -194,7 +198,11 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			l.pass = newPass(net, l.team, most, 0, ws.packs)
+			r := newRoom()
+			r.idle, spare = spare, nil
+			l.pass = newPass(net, l.team, most, 0, ws.packs, r)
+			r.idle = nil                                      // what is left of it is free
+			ws.eval, ws.few, ws.tenancy = nil, nil, tenancy{} // they use memory of a former lane, or shall use this one's
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}

@@ -20,8 +20,7 @@ type blockState struct {
 	xs            []float32
 	x, z1, y1, z2 []float32
 	zs, s, y      []float32
-	dz, dy1, dx   []float32
-	dzS, dxs      []float32 // where the shape changes
+	dx            []float32 // of x, where the shape changes; else it is written to z2
 }
 
 func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
@@ -35,15 +34,17 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	b.conv1 = p.conv(in, out, w, l.conv1)
 	b.conv2 = p.conv(out, out, conv.Window{Taps: 9, Stride: 1}, l.conv2)
 	b.bn1, b.bn2 = p.norm(out, true, l.norm1), p.norm(out, true, l.norm2)
-	b.y1 = p.own("mid", out)
+	b.y1, b.y = p.own("mid", out), p.activation(out)
 	b.z1 = p.sum("z", b.conv1, out, b.y1)
 	if l.short.size > 0 {
 		b.short = p.conv(in, out, conv.Window{Taps: 1, Stride: l.stride}, l.short)
 		b.bnS = p.norm(out, false, l.normS)
-		b.s = p.own("short", out)
+		b.s = b.y // until the sum with it is written there
+		if p.inference {
+			b.s = p.own("short", out) // convolutions write to y before they read it
+		}
 		b.zs = p.sum("short z", b.short, out, b.s)
 	}
-	b.y = p.activation(out)
 	b.z2 = p.sum("z", b.conv2, out, b.y)
 	if !in.ChannelLast && l.stride == 2 {
 		b.split = conv.NewPhases(p.set, in)
@@ -52,15 +53,25 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	if p.inference {
 		return b, out
 	}
-	b.dz, b.dy1 = p.buffer("dz", out), p.buffer("dmid", out)
-	b.dx = p.gradient(in)
-	if l.short.size > 0 {
-		b.dzS = p.buffer("dzs", out)
-		if b.split != nil {
-			b.dxs = p.buffer("dphases", b.split.Split)
-		}
-	}
+	b.bindBackward(p, in)
 	return b, out
+}
+
+// bindBackward prepares a backward pass, which needs hardly any buffers of its own: it writes each gradient to where the forward
+// pass left something that nobody reads any more.
+func (b *blockState) bindBackward(p *pass, in conv.Layout) {
+	spills1, into1 := b.conv1.Spills()
+	spills2, into2 := b.conv2.Spills()
+	b.bn1.clearZ, b.bn2.clearZ, b.bn2.clearY = spills1, spills2, into2
+	if b.short == nil {
+		b.bn2.clearZ = spills2 || into1
+		return
+	}
+	b.bnS.clearZ, _ = b.short.Spills()
+	b.dx = p.gradient(in)
+	if b.split != nil {
+		b.split.Clear = true
+	}
 }
 
 func (b *blockState) forward(p *pass, x []float32) []float32 {
@@ -113,29 +124,28 @@ func (b *blockState) forwardSplit(p *pass, x []float32) {
 
 func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	l := b.l
-	b.bn2.backward(p.team, p.dst, b.dz, g, b.y, b.z2, p.images) // g is masked: now the gradient of both summands
-	p.mark(l.conv2.name, "norm backward")
-	p.weights(l.conv2, b.conv2, b.bn2, b.dz, b.y1)
-	b.conv2.InputGradient(p.team, b.dy1, b.dz, p.images, nil)
+	dz2 := p.normBackward(l.conv2, b.bn2, g, b.y, b.z2) // g is masked: now the gradient of both summands
+	p.weights(l.conv2, b.conv2, dz2, b.y1)
+	dy1 := b.y // which only the mask was left to read
+	b.conv2.InputGradient(p.team, dy1, dz2, p.images, nil)
 	p.mark(l.conv2.name, "input gradient")
-	b.bn1.backward(p.team, p.dst, b.dz, b.dy1, b.y1, b.z1, p.images)
-	p.mark(l.conv1.name, "norm backward")
-	p.weights(l.conv1, b.conv1, b.bn1, b.dz, b.x)
+	dz1 := p.normBackward(l.conv1, b.bn1, dy1, b.y1, b.z1)
+	p.weights(l.conv1, b.conv1, dz1, b.x)
 	if b.short == nil {
-		b.conv1.InputGradient(p.team, b.dx, b.dz, p.images, g)
+		dx := b.z2
+		b.conv1.InputGradient(p.team, dx, dz1, p.images, g)
 		p.mark(l.conv1.name, "input gradient")
-		return b.dx
+		return dx
 	}
+	dzS := p.normBackward(l.short, b.bnS, g, nil, b.zs)
+	p.weights(l.short, b.short, dzS, b.x)
 	dx := b.dx
 	if b.split != nil {
-		dx = b.dxs
+		dx = b.xs // the weights have read it
 	}
-	b.conv1.InputGradient(p.team, dx, b.dz, p.images, nil)
+	b.conv1.InputGradient(p.team, dx, dz1, p.images, nil)
 	p.mark(l.conv1.name, "input gradient")
-	b.bnS.backward(p.team, p.dst, b.dzS, g, nil, b.zs, p.images)
-	p.mark(l.short.name, "norm backward")
-	p.weights(l.short, b.short, b.bnS, b.dzS, b.x)
-	b.short.InputGradient(p.team, dx, b.dzS, p.images, dx)
+	b.short.InputGradient(p.team, dx, dzS, p.images, dx)
 	p.mark(l.short.name, "input gradient")
 	if b.split != nil {
 		b.split.Run(p.team, b.dx, dx, 0, p.images, true)

@@ -90,6 +90,7 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 	samples := make([]float32, 3*len(net.Params()))
 	net.BackwardPerSample(ws, d, samples)
 	keep(samples)
+	net.Forward(ws, batches[0], nn.Eval)
 	keep(net.BackwardInput(ws, d).Data)
 	keep(net.PredictFeatures(ws, batches[0]).Data)
 	keep(net.Predict(ws, batches[0]).Data)

@@ -138,7 +138,7 @@ func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
 			bias[o] += row[o]
 		}
 	}
-	p.weights(s.l.w, s.conv, nil, g, s.lastInput)
+	p.weights(s.l.w, s.conv, g, s.lastInput)
 	if s.l.input && !wantInput {
 		return nil
 	}

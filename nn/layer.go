@@ -43,7 +43,7 @@ type stemState struct {
 	conv    conv.Conv
 	bn      *norm
 	x, z, y []float32
-	dz, dx  []float32
+	dx      []float32
 }
 
 func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
@@ -52,7 +52,8 @@ func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	s.x, s.y = p.buffer("input", in), p.activation(g)
 	s.z = p.sum("z", s.conv, g, s.y)
 	if !p.inference {
-		s.dz, s.dx = p.buffer("dz", g), p.buffer("dinput", in)
+		s.dx = p.buffer("dinput", in)
+		s.bn.clearZ, _ = s.conv.Spills()
 	}
 	return s, g
 }
@@ -87,11 +88,10 @@ func (s *stemState) forward(p *pass, _ []float32) []float32 {
 }
 
 func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
-	s.bn.backward(p.team, p.dst, s.dz, g, s.y, s.z, p.images)
-	p.mark(s.l.conv.name, "norm backward")
-	p.weights(s.l.conv, s.conv, s.bn, s.dz, s.x)
+	dz := p.normBackward(s.l.conv, s.bn, g, s.y, s.z)
+	p.weights(s.l.conv, s.conv, dz, s.x)
 	if wantInput {
-		s.conv.InputGradient(p.team, s.dx, s.dz, p.images, nil)
+		s.conv.InputGradient(p.team, s.dx, dz, p.images, nil)
 		p.mark(s.l.conv.name, "input gradient")
 	}
 	return s.dx

@@ -137,6 +137,7 @@ type Workspace struct {
 	sum     []float32 // gradient of one batch of Accumulate
 	eval    []*pass   // one a worker
 	few     *pass     // of all workers, for batches that do not give each of them images of its own
+	tenancy tenancy   // of the memory of lanes
 	reader  bool      // see Readers
 	out     Outputs
 	predict predictTask
@@ -296,7 +297,7 @@ func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
 	ws.learns("Forward")
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.team, images, 0, ws.packs)
+		ws.train = newPass(n, ws.team, images, 0, ws.packs, newRoom())
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -321,7 +322,8 @@ func (n *Network) Features(ws *Workspace) *tensor.Tensor {
 	return f
 }
 
-// Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K].
+// Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K]. It writes over the
+// activations: one Backward, BackwardInput or BackwardPerSample follows a Forward, and another one panics. Features stay.
 func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
 	n.backward(ws, dlogits, n.grads, nil, false)
 }
@@ -359,6 +361,10 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 
 func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
 	p := ws.lastForward(n)
+	if p.spent {
+		ws.belong(n) // it may be closed
+		panic("nn: one Backward follows a Forward, because it writes over the activations. Call Forward again")
+	}
 	d.CheckShape("gradient of the logits", p.images, n.classes)
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples

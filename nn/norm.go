@@ -32,8 +32,12 @@ type norm struct {
 	known  bool // scale and shift are those of the network's running statistics already
 
 	z, y, res []float32
-	grad, dz  []float32
+	grad      []float32
 	dst       []float32 // gradients of the parameters are added here, at the parameters' offsets
+
+	// planes: borders that must be zeros and may not be, because convolutions write beyond rows (see conv.Conv.Spills).
+	// They are cleared with the rows, while these are in the first-level cache.
+	clearZ, clearY bool
 
 	mean, inv, scale, shift []float32 // per channel, as the last forward pass used them
 	unbiased                []float64 // variance of the batch, for the running statistics
@@ -54,6 +58,8 @@ type normRef struct{ gamma, beta, mean, variance int }
 const (
 	channelsForward = iota
 	channelsBackward
+	channelsGradientSums
+	channelsApply
 	imagesSum
 	imagesSquares
 	imagesWrite
@@ -126,22 +132,32 @@ func (b *norm) finish(res []float32) kernel.Finish {
 	return kernel.Finish{Scale: b.scale, Shift: b.shift, Res: res, Relu: b.relu}
 }
 
-// backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and writes that of z to dz.
-func (b *norm) backward(team *workers.Team, dst, dz, grad, y, z []float32, images int) {
-	b.dst, b.dz, b.grad, b.y, b.z, b.images = dst, dz, grad, y, z, images
+// backward masks grad by y > 0 where a ReLU follows, adds the gradients of γ and β to dst and turns z into its gradient.
+// It writes over z because nobody reads z afterwards: a buffer less to keep, and to bring into the caches. If samples is
+// not nil, it is called when grad is masked and z still whole.
+func (b *norm) backward(team *workers.Team, dst, grad, y, z []float32, images int, samples func()) {
+	b.dst, b.grad, b.y, b.z, b.images = dst, grad, y, z, images
 	if !b.relu {
 		b.y = nil
 	}
-	if b.g.ChannelLast {
+	switch {
+	case b.g.ChannelLast && samples == nil:
 		b.run(team, channelsBackward, 0, images)
-		return
+	case b.g.ChannelLast:
+		b.run(team, channelsGradientSums, 0, images)
+		samples()
+		b.run(team, channelsApply, 0, images)
+	default:
+		b.run(team, imagesGradientSums, 0, images)
+		n := len(b.mean)
+		b.addImages(b.sums[:n], b.ofImages)
+		b.addImages(b.sums[n:], b.ofImages[b.g.C*b.g.N:])
+		b.slopes(0, b.g.C)
+		if samples != nil {
+			samples()
+		}
+		b.run(team, imagesApply, 0, images)
 	}
-	b.run(team, imagesGradientSums, 0, images)
-	n := len(b.mean)
-	b.addImages(b.sums[:n], b.ofImages)
-	b.addImages(b.sums[n:], b.ofImages[b.g.C*b.g.N:])
-	b.slopes(0, b.g.C)
-	b.run(team, imagesApply, 0, images)
 }
 
 // run does work on images [first, limit).
@@ -180,11 +196,15 @@ func (b *norm) doChannels(lo, hi int) {
 			b.images*b.g.Pixels(), b.g.PixelStride, b.relu)
 		return
 	}
-	b.sumGradients(lo, hi)
-	b.slopes(lo, hi)
-	a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
-		C: hi - lo, Stride: b.g.PixelStride}
-	b.s.ChannelLastNormApply(b.dz[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+	if b.phase != channelsApply {
+		b.sumGradients(lo, hi)
+		b.slopes(lo, hi)
+	}
+	if b.phase != channelsGradientSums {
+		a := kernel.ChannelLastNorm{Z: b.z[lo:], G: b.grad[lo:], Mean: b.mean[lo:hi], N: b.images * b.g.Pixels(),
+			C: hi - lo, Stride: b.g.PixelStride}
+		b.s.ChannelLastNormApply(b.z[lo:], &a, b.p[lo:hi], b.q[lo:hi], b.r[lo:hi])
+	}
 }
 
 // doImages does the work on images [first, limit) of a channel, in planes.
@@ -199,12 +219,18 @@ func (b *norm) doImages(c, first, limit int) {
 			sums[at] = b.s.PlaneSquares(b.z, area, b.mean[c])
 		case imagesWrite:
 			b.s.PlaneScale(b.y, b.z, b.res, area, b.scale[c], b.shift[c], b.relu)
+			if b.clearY {
+				b.g.ClearBorder(b.y, c, img)
+			}
 		case imagesGradientSums:
 			a := kernel.PlaneNorm{Area: area, Z: b.z, Y: b.y, G: b.grad, Mean: b.mean[c]}
 			sums[at], more[at] = b.s.PlaneNormSums(&a)
 		case imagesApply:
 			a := kernel.PlaneNorm{Area: area, Z: b.z, G: b.grad, Mean: b.mean[c]}
-			b.s.PlaneNormApply(b.dz, &a, b.p[c], b.q[c], b.r[c])
+			b.s.PlaneNormApply(b.z, &a, b.p[c], b.q[c], b.r[c])
+			if b.clearZ {
+				b.g.ClearBorder(b.z, c, img)
+			}
 		}
 	}
 }
@@ -328,7 +354,7 @@ func (b *norm) sumGradients(lo, hi int) {
 	}
 }
 
-// perSample adds the gradients of γ and β of one image, in Eval mode, after backward masked grad.
+// perSample adds the gradients of γ and β of one image, in Eval mode, when backward has masked grad.
 func (b *norm) perSample(dst []float32, img int) {
 	for c := range b.g.C {
 		var s, t float64

@@ -42,6 +42,7 @@ func TestInputsAtPages(t *testing.T) {
 				}{
 					{"Forward", func() error { c.net.Forward(ws, x, nn.Train); return nil }},
 					{"Backward", func() error { c.net.Backward(ws, d); return nil }},
+					{"Forward again", func() error { c.net.Forward(ws, x, nn.Train); return nil }},
 					{"BackwardInput", func() error { c.net.BackwardInput(ws, d); return nil }},
 					{"Forward, one image", func() error { c.net.Forward(ws, one, nn.Probe); return nil }},
 					{"Forward to evaluate", func() error { c.net.Forward(ws, x, nn.Eval); return nil }},

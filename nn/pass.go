@@ -19,9 +19,10 @@ type pass struct {
 	channelLastN     int // images that channel-last layers take at once: n, or more in inference
 	channelLastFirst int // the first such layer
 	first            int // of those, the image at which a part of n begins
-	buffers          map[string][]float32
-	parity           int // of the activation buffers, alternating in inference
-	gradients        int // parity of the buffers of gradients
+	room             *room
+	idle             [][]float32 // buffers that nobody reads between a backward pass and the next forward pass
+	parity           int         // of the activation buffers, alternating in inference
+	gradients        int         // parity of the buffers of gradients
 
 	features      []float32
 	featureLayout conv.Layout
@@ -44,6 +45,7 @@ type pass struct {
 	mode     Mode
 	deferred bool // whoever runs the pass moves the running statistics
 	images   int
+	spent    bool          // a backward pass has written over the activations
 	part     tensor.Tensor // the images of a part
 	loss     lossTask
 	dst      []float32 // gradients of the parameters [P]; nil while per-sample gradients are made
@@ -54,9 +56,9 @@ type pass struct {
 
 // newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow. Otherwise
 // the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
-// weights.
-func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
-	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
+// weights. The shared buffers come from r.
+func newPass(net *Network, team *workers.Team, n, parts int, packs *packs, r *room) *pass {
+	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, room: r, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
 	g := conv.PlanesLayout(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
@@ -83,17 +85,13 @@ func (p *pass) own(role string, g conv.Layout) []float32 {
 	if p.inference {
 		return p.buffer(role, g)
 	}
-	return make([]float32, g.Size())
+	return p.room.floats(g.Size())
 }
 
 // buffer is shared by all layers that ask for the same role and shape. It starts as zeros, and so do the borders of
 // planes that only vector kernels write to.
 func (p *pass) buffer(role string, g conv.Layout) []float32 {
-	key := fmt.Sprint(role, g)
-	if p.buffers[key] == nil {
-		p.buffers[key] = make([]float32, g.Size())
-	}
-	return p.buffers[key]
+	return p.room.buffer(fmt.Sprint(role, g), g.Size())
 }
 
 // activation is a layer's output; in inference two buffers take turns, since a block still reads its input.
@@ -109,7 +107,11 @@ func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float
 	if p.inference && c.Finishes() {
 		return y
 	}
-	return p.own(role, g)
+	z := p.own(role, g)
+	if !p.inference {
+		p.idle = append(p.idle, z)
+	}
+	return z
 }
 
 // gradient is that of a layer's input. Two buffers take turns, since a block still reads the gradient of its output.
@@ -119,7 +121,7 @@ func (p *pass) gradient(g conv.Layout) []float32 {
 }
 
 func (p *pass) begin(net *Network, x *tensor.Tensor, mode Mode) {
-	p.net, p.mode, p.images, p.pending = net, mode, x.Dim(0), p.pending[:0]
+	p.net, p.mode, p.images, p.pending, p.spent = net, mode, x.Dim(0), p.pending[:0], false
 	p.pack(p.team, p.profile, net)
 	p.profile.start()
 	switch s := p.states[0].(type) {
@@ -180,6 +182,7 @@ func (p *pass) finish(a []float32) *tensor.Tensor {
 
 func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
 	net := p.net
+	p.spent = true
 	p.packBackward(p.team, p.profile, net, wantInput)
 	p.profile.start()
 	for img := range p.images {
@@ -277,18 +280,29 @@ func (p *pass) move() {
 	}
 }
 
-// weights adds the gradient of a convolution's weights, for the batch or sample by sample, and in the latter case that
-// of the batch norm behind it.
-func (p *pass) weights(r convRef, c conv.Conv, bn *norm, dz, x []float32) {
+// normBackward is the backward pass of the batch norm behind a convolution. It masks g by y > 0 where a ReLU follows, turns
+// z into its gradient and returns it.
+func (p *pass) normBackward(r convRef, b *norm, g, y, z []float32) []float32 {
+	var samples func()
+	if p.samples != nil {
+		samples = func() {
+			for img := range p.images {
+				b.perSample(p.rowOf(img), img)
+			}
+		}
+	}
+	b.backward(p.team, p.dst, g, y, z, p.images, samples)
+	p.mark(r.name, "norm backward")
+	return z
+}
+
+// weights adds the gradient of a convolution's weights, for the batch or sample by sample.
+func (p *pass) weights(r convRef, c conv.Conv, dz, x []float32) {
 	if p.samples == nil {
 		c.WeightGradient(p.team, r.of(p.dst), dz, x, 0, p.images)
 	} else {
 		for img := range p.images {
-			row := p.rowOf(img)
-			if bn != nil {
-				bn.perSample(row, img)
-			}
-			c.WeightGradient(p.team, r.of(row), dz, x, img, img+1)
+			c.WeightGradient(p.team, r.of(p.rowOf(img)), dz, x, img, img+1)
 		}
 	}
 	p.mark(r.name, "weight gradient")

@@ -64,6 +64,9 @@ func (u *directChannelLast) PackBackward(w []float32) {
 
 func (u *directChannelLast) Finishes() bool { return true }
 
+// Spills implements [Conv]: this layout has no borders.
+func (u *directChannelLast) Spills() (forward, input bool) { return false, false }
+
 func (u *directChannelLast) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
 	u.checkForward(z, x, images, f)
 	u.fwd.run(team, z, x, u.packed.forward, images, f)

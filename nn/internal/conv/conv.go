@@ -21,6 +21,8 @@ type Conv interface {
 	Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish)
 	// Finishes says whether Forward can apply a Finish other than the zero value.
 	Finishes() bool
+	// Spills says whether Forward, and whether InputGradient, writes to the borders of maps in planes.
+	Spills() (forward, input bool)
 	// InputGradient writes the gradient of the input, plus res if it is not nil. dx has the layout of what Forward
 	// takes.
 	InputGradient(team *workers.Team, dx, dz []float32, images int, res []float32)
@@ -59,7 +61,7 @@ func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 		}
 		return u
 	}
-	u := newDirectPlanes(m.Set, in, out, w, m.Workers, packed)
+	u := newDirectPlanes(m.Set, in, out, w, m.Workers, m.Inference, packed)
 	if fast {
 		return newWinogradPlanes(u, m.Workers, m.Inference, m.scratch)
 	}

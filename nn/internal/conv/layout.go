@@ -13,9 +13,10 @@ type Layout struct {
 	C, H, W     int
 	N           int // images there is room for
 
-	// planes: floats from a row to the next, from an image, from a channel, and where a channel's first pixel lies
-	RowStride           int
-	plane, stride, lead int
+	// planes: floats from a row to the next, from an image, from a channel, where a channel's first pixel lies, and the
+	// channels that there is room for beyond C
+	RowStride                int
+	plane, stride, lead, pad int
 	// channel-last: floats from a pixel to the next
 	PixelStride int
 }
@@ -27,8 +28,21 @@ const (
 	PlanesWidth = 14
 
 	tileSlack = 32 // planes: a contiguous tile may overshoot by almost two vectors
-	planesPad = 10 // planes: the last block of outputs may reach this far beyond them
+	planesPad = 10 // the last block of outputs may reach this far beyond them
 )
+
+// planesBlocks are the numbers of outputs that kernels of planes take at once, for outputs and for gradients of weights.
+// Sizes are for all kernel sets, so that a layout does not depend on them; a test compares.
+var planesBlocks = [...]int{10, 5, 4}
+
+// overshoot is how far the last block of so many channels may reach beyond them, in planes.
+func overshoot(channels int) int {
+	most := channels
+	for _, n := range planesBlocks {
+		most = max(most, roundUp(channels, n))
+	}
+	return most - channels
+}
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
@@ -41,7 +55,7 @@ func Reach(outputs int) int { return roundUp(outputs+planesPad, ChannelPad) }
 func PlanesLayout(c, h, w, n int) Layout { return reached(planesLayout, c, h, w, n) }
 
 func planesLayout(c, h, w, n int) Layout {
-	g := Layout{C: c, H: h, W: w, N: n, RowStride: w + 1, plane: (h + 1) * (w + 1)}
+	g := Layout{C: c, H: h, W: w, N: n, RowStride: w + 1, plane: (h + 1) * (w + 1), pad: overshoot(c)}
 	g.lead = roundUp(w+2, 16)
 	g.stride = roundUp(g.lead+n*g.plane+w+2+tileSlack, 16)
 	if g.stride%1024 == 0 {
@@ -110,7 +124,7 @@ func (g Layout) Size() int {
 	if g.ChannelLast {
 		return g.zeros() + g.PixelStride
 	}
-	return (g.C+planesPad)*g.stride + tileSlack
+	return (g.C+g.pad)*g.stride + tileSlack
 }
 
 // zeros is, in the channel-last layout, the index of a pixel of zeros behind the map.
@@ -118,6 +132,15 @@ func (g Layout) zeros() int { return g.N*g.H*g.W*g.PixelStride + tileSlack }
 
 // RowAt is the index of pixel (y, 0) of an image's channel in the planes layout.
 func (g Layout) RowAt(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.RowStride }
+
+// ClearBorder sets the column behind an image's channel and the row below it to zero, in planes.
+func (g Layout) ClearBorder(v []float32, c, img int) {
+	at := g.RowAt(c, img, 0)
+	for y := range g.H {
+		v[at+y*g.RowStride+g.W] = 0
+	}
+	clear(v[at+g.H*g.RowStride:][:g.RowStride])
+}
 
 // PixelAt is the index of channel 0 of a pixel in the channel-last layout.
 func (g Layout) PixelAt(img, y, x int) int { return ((img*g.H+y)*g.W + x) * g.PixelStride }

@@ -8,7 +8,10 @@ import (
 // Phases splits a map in planes into its four phases (even and odd rows by even and odd columns), and merges the phases
 // of a gradient.
 type Phases struct {
-	Split                Layout // of the phases
+	Split Layout // of the phases
+	// Clear lets a split also write the zeros around the phases, for a buffer that was used for something else since.
+	Clear bool
+
 	s                    *kernel.Set
 	g                    Layout
 	dst, src             []float32
@@ -21,7 +24,11 @@ func NewPhases(s *kernel.Set, g Layout) *Phases { return &Phases{s: s, g: g, Spl
 
 // phasesOf is the layout of the phases of a map: phase (py, px) of channel c holds pixels (2y+py, 2x+px) and is channel
 // (2·py+px)·C + c.
-func phasesOf(g Layout) Layout { return PlanesLayout(4*g.C, (g.H+1)/2, (g.W+1)/2, g.N) }
+func phasesOf(g Layout) Layout {
+	f := PlanesLayout(4*g.C, (g.H+1)/2, (g.W+1)/2, g.N)
+	f.pad = max(f.pad, overshoot(g.C)) // gradients are written a phase at a time
+	return f
+}
 
 // Run writes the phases of images [first, limit) of src to dst. If merge is set, it writes the map whose phases are
 // in src.
@@ -46,5 +53,21 @@ func (f *Phases) DoChunk(_, chunk int) {
 				f.s.Split(f.dst[even:][:ne], f.dst[odd:][:no], f.src[whole:][:f.g.W])
 			}
 		}
+		if f.Clear && !f.merge {
+			f.clear(c, img)
+		}
+	}
+}
+
+// clear sets what lies around the phases of an image's channel to zero.
+func (f *Phases) clear(c, img int) {
+	g := f.Split
+	for phase := range 4 {
+		rows, cols := (f.g.H+1-phase/2)/2, (f.g.W+1-phase%2)/2
+		at := g.RowAt(phase*f.g.C+c, img, 0)
+		for y := range rows {
+			clear(f.dst[at+y*g.RowStride+cols : at+(y+1)*g.RowStride])
+		}
+		clear(f.dst[at+rows*g.RowStride : at+(g.H+1)*g.RowStride])
 	}
 }

@@ -32,7 +32,7 @@ type planesPhase struct {
 	w     int // where its packed weights begin
 }
 
-func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed) *directPlanes {
+func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, inference bool, packed *Packed) *directPlanes {
 	u := &directPlanes{ins: in.C,
 		ends: ends{s: s, w: w, in: in, out: out, weights: in.C * w.Taps * out.C, packed: packed, plus: newPlus(in.C)}}
 	phaseOf := func(d int) (phase, shift int) { // of a tap shift, for stride 2
@@ -60,6 +60,9 @@ func newDirectPlanes(s *kernel.Set, in, out Layout, w Window, workers int, packe
 		}
 	}
 	u.fwd = newPlanesConv(s, out, u.in, off, u.in.C)
+	if inference {
+		return u
+	}
 	u.grad = newPlanesGrad(s, out, u.in, off, target, workers)
 
 	phases := 1
@@ -129,6 +132,14 @@ func (u *directPlanes) PackBackward(w []float32) {
 
 // Finishes implements [Conv]: it is false where a border would be finished too: it must stay zero.
 func (u *directPlanes) Finishes() bool { return u.fwd.exact }
+
+// Spills implements [Conv]: tiles that are no whole rows reach over the borders.
+func (u *directPlanes) Spills() (forward, input bool) {
+	for _, f := range u.bwd {
+		input = input || !f.conv.exact
+	}
+	return !u.fwd.exact, input
+}
 
 func (u *directPlanes) Forward(team *workers.Team, z, x []float32, images int, f kernel.Finish) {
 	u.checkForward(z, x, images, f)

@@ -37,6 +37,9 @@ func newWinogradPlanes(u *directPlanes, workers int, inference bool, mem scratch
 
 func (u *winogradPlanes) Finishes() bool { return true }
 
+// Spills implements [Conv]: units end where rows do.
+func (u *winogradPlanes) Spills() (forward, input bool) { return false, false }
+
 func (u *winogradPlanes) PackForward(w []float32) {
 	ins, outs := u.in.C, u.out.C
 	taps, width := u.tapsFor(ins, outs)
