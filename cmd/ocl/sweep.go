@@ -337,6 +337,8 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 	switch {
 	case stopped != "" && sum.Left > 0:
 		return errors.Join(err, fmt.Errorf("%s with %s left. The same command continues: %w", stopped, count.Of(sum.Left, "job"), context.Canceled))
+	case sum.Left > 0 && store.Cancelled():
+		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on", count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
 		return err // the next worker goes on
 	case sum.AllFailed > 0 && err == nil:
