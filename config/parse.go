@@ -138,7 +138,11 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 		if prefix != "" {
 			what = strings.TrimSuffix(prefix, ".")
 		}
-		r.add(r.at(n), "%s must hold keys with values, but it holds %s. Write `key: value`", what, r.show(n))
+		remedy := "Write `key: value`"
+		if prefix == "method." {
+			remedy = "Did you mean methods?"
+		}
+		r.add(r.at(n), "%s must hold keys with values, but it holds %s. %s", what, r.show(n), remedy)
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -26,7 +26,8 @@ func (st *study) mixtures() []string {
 		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times cannot be compared.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v)))
+		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v))
+		out = append(out, st.together)
 	}
 	return out
 }

@@ -17,6 +17,7 @@ type study struct {
 	settings []*setting
 	rows     []*row
 	warnings []string // what makes the numbers less comparable than they look
+	together string   // the warning about runs that had company, which the terminal's footnote says too
 	notes    []string // runs that are missing
 }
 

@@ -53,6 +53,9 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		}
 	}
 	for _, warn := range st.warnings {
+		if warn == st.together { // the footnote about shared machines says it
+			continue
+		}
 		b.WriteString(strings.Join(wrap("note: "+warn, width), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, visible(b.String()))

@@ -59,7 +59,6 @@ MIR, memory 1,000  not measured        not measured  not measured     49s  0 of 
 EWC++, seed 2: diverged at step 400 (the loss is not a finite number); not in the means
 MIR, memory 1,000, seed 1: interrupted at step 12; nothing was evaluated before that
 * up to 2 runs shared the machine, so these times cannot be compared with those of a run alone
-note: The results mix concurrencies (1 and 2 runs at once), so times cannot be compared.
 `
 	got = strings.ReplaceAll(got, duration(newRun(e, "").seconds()), "49s")
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -269,10 +269,13 @@ func (s *Folder) State(e Entry) State {
 			return s.running(folder, whole && r.Machine == s.machine)
 		}
 	}
+	if fault := s.Unusable(e); fault != nil {
+		return State{Phase: Begun, Error: Fault(fault)}
+	}
 	found, err := foundIn(folder, e)
 	switch {
 	case err != nil:
-		return State{Phase: Begun, Error: err.Error()}
+		return State{Phase: Begun, Error: Fault(err)}
 	case found.State == "":
 		return State{Phase: Waiting}
 	}

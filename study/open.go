@@ -64,14 +64,19 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	open := map[config.Data]*experiment.Experiment{}
 	var jobs []Job
 	place := map[string]int{} // in jobs, by key
+	var faults expansion
 	for _, g := range groups(s.Runs) {
+		if err := ctx.Err(); err != nil {
+			return nil, Made{}, err
+		}
 		c, want := g.config, g.config.Engine
 		c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
 		plain := c
 		plain.Tune = config.Tune{}
 		x, err := s.experiment(ctx, open, plain, o)
 		if err != nil {
-			return nil, Made{}, err
+			faults.add(err) // others may be wrong in other ways
+			continue
 		}
 		got := x.Config().Engine
 		if !s.Made.IsZero() && c.Engine != got { // an environment variable has chosen another one
@@ -91,7 +96,8 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		listed := untuned(x)
 		if c.Tune.Grid != "" {
 			if listed, err = tunedJobs(x, c, o); err != nil {
-				return nil, Made{}, err
+				faults.add(err)
+				continue
 			}
 		}
 		for _, job := range listed {
@@ -111,6 +117,9 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		if err := g.plan(listed[0].Experiment, jobs); err != nil {
 			return nil, Made{}, err
 		}
+	}
+	if err := faults.err(); err != nil {
+		return nil, Made{}, err
 	}
 	made.Kernel, made.Convolution = cmp.Or(made.Kernel, s.Runs[0].Config.Engine.Kernel), cmp.Or(made.Convolution, s.Runs[0].Config.Engine.Convolution)
 	for name, digest := range s.Made.Data {

@@ -60,7 +60,8 @@ func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
 		sheet.Text = text
 	} else {
 		if sheet, err = schema.ParseSheet(name, text); err != nil {
-			return nil, err
+			x.partly = true
+			x.add(err)
 		}
 		x.sheet(sheet)
 	}
@@ -83,11 +84,15 @@ type expansion struct {
 
 	runs   []Run
 	place  map[string]int // of each run by its canonical text, so that none is there twice
+	partly bool           // the file could not be read whole, so that what is missing is no fault
 	faults []error
 	told   map[string]bool
 }
 
 func (x *expansion) fault(line int, format string, a ...any) {
+	if x.partly {
+		return
+	}
 	where := x.name
 	if line > 0 {
 		where = fmt.Sprintf("%s:%d", x.name, line)
@@ -116,8 +121,13 @@ func (x *expansion) err() error {
 	return errors.Join(x.faults...)
 }
 
+const noMethods = "it names no methods. Add them, such as `methods: [er]`"
+
 // plain adds the runs of a config.
 func (x *expansion) plain(c config.Config, places config.Places) {
+	if _, names := places.Lines["methods"]; !names {
+		x.fault(0, noMethods)
+	}
 	x.settle(&c)
 	if err := x.schema.ValidateAt(c, places); err != nil {
 		x.add(err)
@@ -133,6 +143,9 @@ func (x *expansion) plain(c config.Config, places config.Places) {
 // sheet adds the runs of a study file.
 func (x *expansion) sheet(s config.Sheet) {
 	if _, names := s.Top.Find("methods"); names || len(s.Include) == 0 {
+		if !names {
+			x.fault(s.Top.Line, noMethods)
+		}
 		x.grid(s.Top, s.Exclude)
 	} else if len(s.Exclude) > 0 {
 		x.fault(s.Exclude[0].Line, "exclude removes runs of the methods at the top, but none are given there. Add methods at the top, or remove exclude")

@@ -43,7 +43,6 @@ func names(s *Study) (all []string) {
 
 func TestExpansion(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", "finetune m0 s1, er m500 s1"},
 		{"methods: [er]\nmemory: [100, 200]\nruns: 2", "er m100 s1, er m100 s2, er m200 s1, er m200 s2"},
 		{"methods: [er]\nseed: [7, 1]\noptimizer: {lr: [0.1, 0.01]}", "er m500 s7, er m500 s7 lr0.01, er m500 s1, er m500 s1 lr0.01"},
 		// A method without memory is the same run for each of its sizes.
@@ -91,12 +90,38 @@ func TestConfigIsAStudy(t *testing.T) {
 	}
 }
 
+// TestErrorsComeTogether: keys that are not known, values out of range and methods that do not take a trick are told at once; what is missing
+// because a key could not be read is not. So are the faults that show only with the data.
+func TestErrorsComeTogether(t *testing.T) {
+	_, err := Parse("s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"), "", false)
+	for _, want := range []string{"unknown key memmory", "optimizer.lr: -1 is out of range", "icarl", "unknown key methds"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q too", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "names no methods") {
+		t.Errorf("got %v", err)
+	}
+	s, err := Parse("s.yaml", []byte("study: 1\nmethods: [er]\nnetwork: {name: mlp}\ndata: {train_per_class: 1}\nstream: {tasks: 50, drop_last: true, batch: [10, 11]}\n"), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Open(t.Context(), experiment.Options{})
+	if err == nil || !strings.Contains(err.Error(), "stream.batch (10)") || !strings.Contains(err.Error(), "stream.batch (11)") ||
+		!errors.Is(err, experiment.ErrUnfit) {
+		t.Errorf("got %v, want both", err)
+	}
+}
+
 func TestBadStudies(t *testing.T) {
 	hundred := "0"
 	for i := range 100 {
 		hundred += fmt.Sprintf(", %d", i+1)
 	}
 	for text, want := range map[string]string{
+		"":                                                                        "s.yaml:1: it names no methods. Add them",
+		"memory: 100":                                                             "s.yaml:1: it names no methods. Add them",
+		"method: [er]":                                                            "s.yaml:5: method must hold keys with values, but it holds [er]. Did you mean methods?",
 		"methods: [er]\nmemmory: [100]":                                           "s.yaml:6: unknown key memmory. Did you mean memory?",
 		"methods: [er]\nincludes: []":                                             "s.yaml:6: unknown key includes. Did you mean include?",
 		"methods: [er]\nmemory: []":                                               "s.yaml:6: memory has an empty list",

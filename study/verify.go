@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"ocl/experiment"
 	"ocl/experiment/result"
@@ -35,6 +36,12 @@ func verified(path string, e Entry) (*result.Result, error) {
 	return r, nil
 }
 
+// Fault is an error about a result without the advice what to do about it, for those who do something about it themselves.
+func Fault(err error) string {
+	text := err.Error()
+	return strings.TrimSuffix(strings.TrimSuffix(text, result.Remedy), ". ")
+}
+
 // putAside renames a result that cannot be used, so that the job can be done again. The caller has the claim.
 func (s *Folder) putAside(e Entry, folder string) error {
 	path := filepath.Join(folder, experiment.ResultFile)
@@ -53,9 +60,15 @@ func (s *Folder) putAside(e Entry, folder string) error {
 		s.Note(Event{Event: EventAside, Job: e.Folder, Error: fault.Error()})
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.aside = append(s.aside, fmt.Sprintf("%v. It was renamed to %s, and the job is done again", fault, filepath.Base(aside)))
+		s.aside = append(s.aside, fmt.Sprintf("%s. It was renamed to %s, and the job is done again", Fault(fault), filepath.Base(aside)))
 		return nil
 	}
+}
+
+// Unusable says what is wrong with the result of a job that has one which cannot be used; nil is nothing.
+func (s *Folder) Unusable(e Entry) error {
+	_, fault := verified(filepath.Join(folderOf(s.dir, e), experiment.ResultFile), e)
+	return fault
 }
 
 // Aside takes what there is to tell about results that could not be used.

@@ -1,12 +1,15 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,7 +62,7 @@ type Sum struct {
 // are given back. After drain is closed, no further job is begun, and those at work come to their end. The error joins
 // those of jobs that failed here; one about the store or a full disk ends the worker.
 func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
-	r := &shift{Worker: w, phases: make([]string, len(w.Jobs)), drain: drain}
+	r := &shift{Worker: w, phases: make([]string, len(w.Jobs)), others: map[int]bool{}, drain: drain}
 	if w.MaxTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.MaxTime)
@@ -88,6 +91,8 @@ type shift struct {
 	fatal   bool
 	wake    chan struct{}
 	ready   map[string]bool // in this round, of jobs that tune for others: whether they have ended
+	others  map[int]bool    // jobs that others were at work on when they were last looked at
+	looked  time.Time       // at those
 	settled int             // rounds in a row in which all that is left was at work elsewhere for sure
 }
 
@@ -128,26 +133,28 @@ func (r *shift) run() (Sum, error) {
 // share is how many goroutines each job gets, and how many jobs run at once.
 func (r *shift) share() (workers, places int) {
 	var costs []float64
+	const enough = 4096 // of so many jobs, the rest does not change the choice
 	for _, j := range r.Jobs {
-		if !j.Timing {
-			costs = append(costs, max(1, j.FLOPs))
+		if j.Timing {
+			continue
+		}
+		if st := r.Store.State(j.Entry); st.Phase == Done || st.Phase == Failed {
+			continue
+		}
+		if costs = append(costs, max(1, j.FLOPs)); len(costs) == enough {
+			break
 		}
 	}
 	if len(costs) == 0 {
 		return max(r.Workers, 1), max(r.Concurrency, 1)
 	}
-	const enough = 4096 // of so many jobs, the rest does not change the choice
-	workers, places = experiment.Share(runtime.GOMAXPROCS(0), costs[:min(len(costs), enough)], r.Workers, r.Concurrency)
+	workers, places = experiment.Share(runtime.GOMAXPROCS(0), costs, r.Workers, r.Concurrency)
 	return workers, places
 }
 
 // rest waits until something may have changed.
 func (r *shift) rest() {
-	poll := r.Poll
-	if poll == 0 {
-		poll = usualPoll
-	}
-	timer := time.NewTimer(poll)
+	timer := time.NewTimer(r.poll())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -187,6 +194,12 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 		r.cancel()
 		return 0, nil, r.working == 0
 	}
+	if i, c, err := r.freed(); err != nil {
+		r.end(err)
+		return 0, nil, r.working == 0
+	} else if c != nil {
+		return i, c, false
+	}
 	left, sure := 0, true // in this round, of what is not at work here
 	r.ready = map[string]bool{}
 	for ; r.next < len(r.Jobs); r.next++ {
@@ -205,17 +218,17 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 			return 0, nil, r.working == 0
 		}
 		if c != nil {
-			r.phases[i], r.timed = Running, j.Timing
-			r.working++
 			r.next++
-			r.settled = 0
+			r.begin(i)
 			return i, c, false
 		}
+		delete(r.others, i)
 		switch st.Phase {
 		case Done, Failed:
 			r.phases[i] = st.Phase
 			r.changed(j, st)
 		default:
+			r.others[i] = true
 			left++
 			sure = sure && st.Sure
 		}
@@ -232,6 +245,48 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 	// One look may meet somebody who only looks too.
 	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && r.settled > 1)
 }
+
+// begin notes that a job is at work here.
+func (r *shift) begin(i int) {
+	r.phases[i], r.timed = Running, r.Jobs[i].Timing
+	r.working++
+	r.settled = 0
+	delete(r.others, i)
+}
+
+// freed claims a job that another process was at work on and is not any more: what it has begun is continued before anything else. It looks at
+// those jobs at most once in r.poll().
+func (r *shift) freed() (int, Claim, error) {
+	if time.Since(r.looked) < r.poll() {
+		return 0, nil, nil
+	}
+	r.looked = time.Now()
+	for _, i := range slices.Sorted(maps.Keys(r.others)) {
+		j := r.Jobs[i]
+		if j.Timing {
+			continue // it waits until it can be alone
+		}
+		if !r.hush(false) {
+			break
+		}
+		c, st, err := r.Store.Claim(j.Entry)
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case c != nil:
+			r.begin(i)
+			return i, c, nil
+		case st.Phase == Done || st.Phase == Failed:
+			r.phases[i] = st.Phase
+			delete(r.others, i)
+			r.changed(j, st)
+		}
+	}
+	return 0, nil, nil
+}
+
+// poll is the time between two looks for jobs.
+func (r *shift) poll() time.Duration { return cmp.Or(r.Poll, usualPoll) }
 
 // cancel gives back what is at work, and ends the worker.
 func (r *shift) cancel() {
@@ -323,7 +378,7 @@ func (r *shift) work(i int, c Claim, workers, places int) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	p := &pulse{claim: c, cancel: cancel, note: r.tell, job: j}
+	p := &pulse{claim: c, cancel: cancel, note: r.tell, job: j, news: make(chan struct{}, 1)}
 	var watch experiment.Events
 	if r.Watch != nil {
 		watch = r.Watch(j)
@@ -419,9 +474,14 @@ type pulse struct {
 	mu   sync.Mutex
 	at   Progress
 	base int // steps of the trials before the run under way, or before the trial
+	news chan struct{}
 }
 
-// beat tells the store until stopped is closed. A lost claim ends the run; so does the end of the study.
+// leastBeat is the least time between two beats: news waits for so long.
+const leastBeat = time.Second
+
+// beat tells the store until stopped is closed, soon after there is news and else every [BeatEvery]. A lost claim ends the run; so does the end
+// of the study.
 func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
@@ -431,6 +491,15 @@ func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func())
 		case <-stopped:
 			return
 		case <-tick.C:
+		case <-p.news:
+			wait := time.NewTimer(leastBeat)
+			select {
+			case <-stopped:
+				wait.Stop()
+				return
+			case <-wait.C:
+			}
+			tick.Reset(BeatEvery)
 		}
 		if cancelled() {
 			end()
@@ -461,6 +530,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 			at.Trial, at.Trials = p.job.Trial(j)
 			at.Tasks, at.Task, at.Step, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, nil
 		})
+		p.tell()
 		if len(info.Tasks) > 0 {
 			first = info.Tasks[0].Index
 		}
@@ -470,6 +540,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 	}
 	ev.TaskBegin = func(t ocl.TaskInfo) {
 		p.set(func(at *Progress) { at.Task = t.Index - first + 1 })
+		p.tell()
 		if task != nil {
 			task(t)
 		}
@@ -491,12 +562,21 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 		if n > 0 {
 			seen := sum / float64(n)
 			p.set(func(at *Progress) { at.Seen = &seen })
+			p.tell()
 		}
 		if evaluated != nil {
 			evaluated(e)
 		}
 	}
 	return ev
+}
+
+// tell asks for a beat soon.
+func (p *pulse) tell() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
 }
 
 func (p *pulse) set(f func(*Progress)) {

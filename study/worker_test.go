@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ocl"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/study"
@@ -327,6 +328,54 @@ func TestLostClaimStops(t *testing.T) {
 		sum, err := w.Run(t.Context(), nil)
 		if err != nil || sum.Failed+sum.Done > 0 || len(notes) == 0 || !strings.Contains(notes[0], "another process has taken over the job") {
 			t.Errorf("%+v, %v, notes %q", sum, err, notes)
+		}
+	})
+}
+
+// TestFreedJobsComeFirst: a worker that is at work continues a job whose process died before it begins another one.
+func TestFreedJobsComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 8)
+		dead := b.open(t)
+		if c, _, err := dead.Claim(b.jobs[0].Entry); c == nil {
+			t.Fatal(err)
+		}
+		w := b.worker(b.open(t))
+		w.Concurrency = 1
+		go func() {
+			time.Sleep(3*took + took/2)
+			dead.Die()
+		}()
+		if sum, err := w.Run(t.Context(), nil); err != nil || sum.Done != 8 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		at := slices.Index(b.order, b.jobs[0].Folder)
+		if at < 3 || at > 6 { // within 5 s, which are three jobs
+			t.Errorf("the job was taken up in place %d: %q", at, b.order)
+		}
+	})
+}
+
+// TestNewsIsTold: who asks for the state of a job knows its task and step soon after it has begun.
+func TestNewsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		s, other := b.open(t), study.OpenFolder(b.dir, "test")
+		defer other.Close()
+		w := b.worker(s)
+		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+			info := ocl.StreamInfo{Tasks: []ocl.TaskInfo{{Index: 0}, {Index: 1}}}
+			at.Events.Begin(experiment.Job{}, info, experiment.Plan{})
+			at.Events.TaskBegin(info.Tasks[1])
+			at.Events.StepEnd(7, ocl.StepStats{})
+			time.Sleep(1500 * time.Millisecond)
+			if p := other.State(j.Entry).Progress; p.Task != 2 || p.Tasks != 2 || p.Step != 7 {
+				t.Errorf("after 1.5 s, it is at %+v", p)
+			}
+			return b.do(ctx, j, at)
+		}
+		if _, err := w.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -268,7 +268,7 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 	}
 	show := newSweepView(cmd.ErrOrStderr(), f.quiet, store, jobs)
 	defer show.stop()
-	ctx, drain, ended := sweepSignals(show.note)
+	ctx, drain, ended := sweepSignals(cmd.Context(), show.note)
 	defer ended()
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: f.opts.Concurrency, Workers: f.opts.Workers, MaxTime: f.maxTime, Stay: stay,
 		Quiet: f.opts.Out, Watch: show.watch, Changed: show.changed, Note: show.note}
@@ -277,22 +277,31 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 	for _, text := range store.Aside() {
 		fmt.Fprintln(cmd.ErrOrStderr(), text)
 	}
-	return f.finish(cmd, store, jobs, sum, err, isDone(ctx.Done()) || isDone(drain))
+	return f.finish(cmd, store, jobs, sum, err, stoppedBy(ctx, drain))
 }
 
-func isDone(c <-chan struct{}) bool {
+// errTerminated is the cause of a context that SIGTERM has ended.
+var errTerminated = errors.New("SIGTERM")
+
+// stoppedBy is how a person or the machine has stopped the jobs, in words; "" is not at all.
+func stoppedBy(ctx context.Context, drain <-chan struct{}) string {
 	select {
-	case <-c:
-		return true
+	case <-drain:
+		return "interrupted"
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errTerminated) {
+			return "stopped by SIGTERM"
+		}
+		return "interrupted"
 	default:
-		return false
+		return ""
 	}
 }
 
 // sweepSignals says when a person wants an end: after a first Ctrl-C drain is closed, and after a second one, or SIGTERM, ctx
 // ends. A third one ends the process, as it would have without this.
-func sweepSignals(note func(string)) (ctx context.Context, drain <-chan struct{}, ended func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+func sweepSignals(parent context.Context, note func(string)) (ctx context.Context, drain <-chan struct{}, ended func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent)) // which the first signal ends
 	gently := make(chan struct{})
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -305,16 +314,19 @@ func sweepSignals(note func(string)) (ctx context.Context, drain <-chan struct{}
 				continue
 			}
 			note("jobs at work save their state and are given back")
-			cancel()
+			if s == syscall.SIGTERM {
+				cancel(errTerminated)
+			}
+			cancel(context.Canceled)
 			signal.Stop(signals)
 			return
 		}
 	}()
-	return ctx, gently, func() { signal.Stop(signals); cancel() }
+	return ctx, gently, func() { signal.Stop(signals); cancel(nil) }
 }
 
 // finish tells what came of the jobs. err is that of the worker.
-func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped bool) error {
+func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped string) error {
 	stdout := cmd.OutOrStdout()
 	entries := study.Entries(jobs)
 	if f.json {
@@ -323,8 +335,10 @@ func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []stud
 		err = errors.Join(err, e)
 	}
 	switch {
-	case stopped && sum.Left > 0:
-		return errors.Join(err, fmt.Errorf("interrupted with %s left. The same command continues: %w", count.Of(sum.Left, "job"), context.Canceled))
+	case stopped != "" && sum.Left > 0:
+		return errors.Join(err, fmt.Errorf("%s with %s left. The same command continues: %w", stopped, count.Of(sum.Left, "job"), context.Canceled))
+	case sum.Left > 0 && store.Cancelled():
+		return errors.Join(err, fmt.Errorf("sweep: the study was cancelled with %s left. `ocl sweep retry %s` lets it go on", count.Of(sum.Left, "job"), quoteWord(f.opts.Out)))
 	case f.maxTime > 0 && sum.Left > 0 && sum.Released > 0:
 		return err // the next worker goes on
 	case sum.AllFailed > 0 && err == nil:

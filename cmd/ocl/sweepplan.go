@@ -135,19 +135,27 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 		t.rows = append(t.rows, []string{name, c.Data, memory, count.Number(len(c.Seeds)), count.Number(c.Steps), byteCount(c.MemoryBytes), each})
 		total += float64(left) * c.Seconds
 		kept += c.Done
-		disk += int64(len(c.Seeds)) * (resultBytes + int64(c.Steps)*eventBytes)
-		peak = max(peak, 2*c.CheckpointBytes)
+		disk += int64(left) * (resultBytes + int64(c.Steps)*eventBytes)
+		if left > 0 {
+			peak = max(peak, 2*c.CheckpointBytes)
+		}
 		if f.opts.KeepCheckpoint {
-			disk += int64(len(c.Seeds)) * 2 * c.CheckpointBytes
+			disk += int64(left) * 2 * c.CheckpointBytes
 		}
 		for range left {
+			if c.Timing {
+				break // they run alone
+			}
 			costs = append(costs, c.FLOPs)
 		}
 	}
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, places := experiment.Share(runtime.GOMAXPROCS(0), costs, f.opts.Workers, f.opts.Concurrency)
+	places := max(1, f.opts.Concurrency)
+	if len(costs) > 0 {
+		_, places = experiment.Share(runtime.GOMAXPROCS(0), costs, f.opts.Workers, f.opts.Concurrency)
+	}
 	have := ""
 	if kept > 0 {
 		have = fmt.Sprintf("%s has the results of %d of them. ", f.opts.Out, kept)

@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/interop/runs"
 	"ocl/study"
 )
 
@@ -178,6 +180,7 @@ func (s studyStatus) write(w io.Writer) error {
 		return err
 	}
 	running := table{head: []string{"running", "task", "step", "seen", "machine"}, right: []bool{false, true, true, true, false}}
+	unusable := table{head: []string{"cannot be used", "error"}, right: []bool{false, false}}
 	failed := table{head: []string{"failed", "attempt", "step", "error"}, right: []bool{false, true, true, false}}
 	for _, j := range s.List {
 		switch j.Phase {
@@ -193,11 +196,15 @@ func (s studyStatus) write(w io.Writer) error {
 				task = fmt.Sprintf("trial %d/%d, %s", j.Trial, j.Trials, task)
 			}
 			running.rows = append(running.rows, []string{j.Folder, task, count.Number(j.Step) + "/" + count.Number(j.Steps), seen, j.Host})
+		case study.Begun:
+			if j.Error != "" {
+				unusable.rows = append(unusable.rows, []string{j.Folder, printable(study.Problem(j.Error))})
+			}
 		case study.Failed:
 			failed.rows = append(failed.rows, []string{j.Folder, count.Number(j.Attempt), count.Number(j.Step), printable(study.Problem(j.Error))})
 		}
 	}
-	for _, t := range []table{running, failed} {
+	for _, t := range []table{running, failed, unusable} {
 		if len(t.rows) == 0 {
 			continue
 		}
@@ -299,24 +306,60 @@ func newSweepExport() *cobra.Command {
 		Short: "Write every number of a study's results in one CSV table.",
 		Example: `  ocl sweep export runs/study
   ocl sweep export runs/study -o study.csv`,
-		Long:              "DIR is the folder of a study. `ocl export DIR --to csv` writes the same table. The path of the file is printed.",
+		Long: "DIR is the folder of a study. The path of the file is printed, and on standard error the jobs that are not in it. A result that cannot " +
+			"be used is named and left aside; the exit code is then 1.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, _, err := studyFolder(args[0]); err != nil {
-				return err
-			}
-			text, err := exportCSV(cmd.Context(), args[0], out)
+			entries, store, err := studyFolder(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(text))
-			return err
+			defer store.Close()
+			return exportStudy(cmd, args[0], out, entries, store)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default: beside the study)")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "FILE"})
 	return cmd
+}
+
+// mostNamed is how many jobs without a result are named.
+const mostNamed = 20
+
+// exportStudy writes the results of the jobs that are done, and says which are not.
+func exportStudy(cmd *cobra.Command, dir, out string, entries []study.Entry, store *study.Folder) error {
+	var done []result.Source
+	var missing []string
+	var faults []error
+	for _, e := range entries {
+		folder := filepath.Join(dir, e.Folder)
+		st := store.State(e)
+		if st.Phase == study.Done {
+			done = append(done, result.Source{Path: filepath.Join(folder, experiment.ResultFile), Folder: folder})
+			continue
+		}
+		if fault := store.Unusable(e); fault != nil {
+			faults = append(faults, fmt.Errorf("sweep export: left out: %s. `ocl sweep` or `ocl worker` does the job again", study.Fault(fault)))
+			continue
+		}
+		missing = append(missing, fmt.Sprintf("%s (%s)", e.Folder, st.Phase))
+	}
+	if n := len(missing); n > 0 {
+		more := ""
+		if n > mostNamed {
+			missing, more = missing[:mostNamed], fmt.Sprintf(", and %s more", count.Number(n-mostNamed))
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "not in the table, as they have no result yet: %s%s\n", strings.Join(missing, ", "), more)
+	}
+	if len(done) == 0 {
+		return errors.Join(append(faults, fmt.Errorf("sweep export: %s: no job has a result yet. `ocl sweep status %s` says how far it is", dir, quoteWord(dir)))...)
+	}
+	path, err := runs.CSVOf(cmd.Context(), done, dir, out)
+	if err == nil {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+	}
+	return errors.Join(append(faults, err)...)
 }
 
 func atLeastOneFolder(cmd *cobra.Command, args []string) error {

@@ -25,8 +25,8 @@ var (
 // 32 MB.
 const maxBytes = 64 << 20
 
-// remedy is what to do about a damaged file.
-const remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
+// Remedy is what to do about a damaged file: the end of errors that wrap [ErrDamaged].
+const Remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
 // Read reads a result.json strictly, compressed by gzip or not. The result has only known keys and all that are not
 // optional, and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
@@ -77,7 +77,7 @@ func Parse(text []byte) (*Result, error) {
 	// Format and version are read first: a later version may change the type of any other key.
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(text, &top); err != nil {
-		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)), Format, remedy)
+		return nil, fmt.Errorf("%w: %s. A result is one JSON object of format %q. %s", ErrDamaged, jsonFault(err, len(text)), Format, Remedy)
 	}
 	var format string
 	var version int
@@ -85,7 +85,7 @@ func Parse(text []byte) (*Result, error) {
 		return nil, fmt.Errorf("%w: format is %s, but must be %q. Give a result.json that \"ocl run\" wrote", ErrVersion, shown(top["format"]), Format)
 	}
 	if err := json.Unmarshal(top["version"], &version); err != nil {
-		return nil, fmt.Errorf("%w: version is %s, but must be %d. %s", ErrDamaged, shown(top["version"]), Version, remedy)
+		return nil, fmt.Errorf("%w: version is %s, but must be %d. %s", ErrDamaged, shown(top["version"]), Version, Remedy)
 	}
 	program := programOf(top["provenance"])
 	if version > Version {
@@ -114,7 +114,7 @@ func Parse(text []byte) (*Result, error) {
 		}
 	}
 	if fault != nil {
-		return nil, fmt.Errorf("%w: %w (docs/format/result.md lists the keys). %s", ErrDamaged, fault, remedy)
+		return nil, fmt.Errorf("%w: %w (docs/format/result.md lists the keys). %s", ErrDamaged, fault, Remedy)
 	}
 	return r, nil
 }

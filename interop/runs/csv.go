@@ -27,6 +27,11 @@ func CSV(ctx context.Context, path, out string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return CSVOf(ctx, found, path, out)
+}
+
+// CSVOf is [CSV] for some results. path is the folder that they belong to.
+func CSVOf(ctx context.Context, found []result.Source, path, out string) (string, error) {
 	switch {
 	case out == "":
 		out = beside(path, "measurements.csv", ".csv")
