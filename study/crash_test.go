@@ -36,8 +36,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	default:
 		do := worker
-		if os.Getenv(loadVariable) != "" {
+		switch {
+		case os.Getenv(loadVariable) != "":
 			do = simulate
+		case os.Getenv(takeoverVariable) != "":
+			do = takeover
 		}
 		if err := do(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -81,7 +84,7 @@ include:
 `
 
 // made makes the folder of a study.
-func made(t *testing.T, text string) (string, []study.Job) {
+func made(t testing.TB, text string) (string, []study.Job) {
 	t.Helper()
 	s, err := study.Parse("s.yaml", []byte(text), "", false)
 	if err != nil {
