@@ -175,6 +175,7 @@ func (d *Dir) prune(name string) {
 		}
 	}
 	if previous == name { // the same step was saved again: the file before it stays
+		d.warn(d.remove(isLeftOver))
 		return
 	}
 	keep := []string{name}
@@ -210,13 +211,21 @@ func (d *Dir) warn(faults []error) {
 // removeExcept removes all checkpoints but those called keep, and what crashes left, and returns an error for each that
 // stays.
 func (d *Dir) removeExcept(keep ...string) []error {
+	return d.remove(func(name string) bool {
+		_, ok := StepOf(name)
+		return (ok || isRecordFile(name) || isLeftOver(name)) && !slices.Contains(keep, name)
+	})
+}
+
+// remove removes the files that are to go, and returns an error for each that stays.
+func (d *Dir) remove(goes func(name string) bool) []error {
 	all, err := d.fs.list(d.folder)
 	if err != nil {
 		return []error{fmt.Errorf("checkpoint: %w", err)}
 	}
 	var faults []error
 	for _, n := range all {
-		if _, ok := StepOf(n); !ok && !isRecordFile(n) && !isLeftOver(n) || slices.Contains(keep, n) {
+		if !goes(n) {
 			continue
 		}
 		if err := d.fs.remove(filepath.Join(d.folder, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {

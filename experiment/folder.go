@@ -69,6 +69,9 @@ func (x *Experiment) setUpFolder() error {
 		return err
 	}
 	defer lock.unlock()
+	if err := removeTemporaries(out, ConfigFile); err != nil {
+		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
+	}
 	if x.opts.Force {
 		users, err := lockFolder(out, UseFile, alone)
 		if err != nil {
@@ -319,7 +322,7 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	if err := removeTemporaries(folder); err != nil {
+	if err := removeTemporaries(folder, runFiles...); err != nil {
 		return err
 	}
 	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile, LockFile} {
@@ -331,14 +334,18 @@ func clearRun(folder string) error {
 	return nil
 }
 
-// removeTemporaries removes what crashes have left of files that were being written. The caller has locked the folder.
-func removeTemporaries(folder string) error {
+// runFiles are the files in the folder of a run that are written whole.
+var runFiles = []string{ResultFile, RunConfigFile, EventsFile}
+
+// removeTemporaries removes what crashes have left of files of these names that were being written. The caller has locked
+// the folder.
+func removeTemporaries(folder string, names ...string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		for _, name := range []string{ResultFile, RunConfigFile, EventsFile} {
+		for _, name := range names {
 			if checkpoint.IsTemporary(e.Name(), name) {
 				if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
 					return err

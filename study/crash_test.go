@@ -37,8 +37,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	default:
 		do := worker
-		if os.Getenv(loadVariable) != "" {
+		switch {
+		case os.Getenv(loadVariable) != "":
 			do = simulate
+		case os.Getenv(takeoverVariable) != "":
+			do = takeover
 		}
 		if err := do(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -87,7 +90,7 @@ include:
 const tunedGrid = "optimizer.lr: [0.001, 0.1]\n"
 
 // made makes the folder of a study.
-func made(t *testing.T, text string) (string, []study.Job) {
+func made(t testing.TB, text string) (string, []study.Job) {
 	t.Helper()
 	grid := filepath.Join(t.TempDir(), "my.yaml")
 	if err := os.WriteFile(grid, []byte(tunedGrid), 0o644); err != nil {

@@ -81,7 +81,7 @@ func (s *Folder) Close() error { return s.log.close() }
 
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
-	if st, done := s.done(e); done {
+	if st, done := s.done(e, true); done {
 		return nil, st, nil
 	}
 	folder := folderOf(s.dir, e)
@@ -134,7 +134,7 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	if err != nil {
 		return nil, State{}, fmt.Errorf("study: %w", err)
 	}
-	if st, done := s.done(e); done { // meanwhile
+	if st, done := s.done(e, true); done { // meanwhile
 		removeAll(paths)
 		return nil, st, nil
 	}
@@ -235,19 +235,27 @@ func failedState(f failure) State {
 	return State{Phase: Failed, Error: f.Error, Attempt: f.Attempt, Progress: Progress{Host: f.Host, Step: f.Step}}
 }
 
-// done says whether a job has its result.
-func (s *Folder) done(e Entry) (State, bool) {
+// done says whether a job has its result. With write, it notes for others that it has read one.
+func (s *Folder) done(e Entry, write bool) (State, bool) {
 	s.mu.Lock()
 	st, known := s.known[e.Folder]
 	s.mu.Unlock()
 	if known {
 		return st, true
 	}
-	r, err := verified(filepath.Join(folderOf(s.dir, e), experiment.ResultFile), e)
-	if err != nil || r == nil || r.Outcome.State == result.Interrupted {
-		return State{}, false
+	folder := folderOf(s.dir, e)
+	st, whole := noted(folder, e)
+	if !whole {
+		sum, _ := hashOf(folder) // before it is read: whoever replaces it meanwhile makes another hash
+		r, err := verified(filepath.Join(folder, experiment.ResultFile), e)
+		if err != nil || r == nil || r.Outcome.State == result.Interrupted {
+			return State{}, false
+		}
+		note := noteOf(e, r, sum)
+		if st = note.state(); write && sum != "" {
+			note.write(folder)
+		}
 	}
-	st = State{Phase: Done, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy, Progress: Progress{Step: r.Outcome.Step}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[e.Folder] = st
@@ -256,7 +264,7 @@ func (s *Folder) done(e Entry) (State, bool) {
 
 // State implements [Store].
 func (s *Folder) State(e Entry) State {
-	if st, done := s.done(e); done {
+	if st, done := s.done(e, false); done {
 		return st
 	}
 	folder := folderOf(s.dir, e)

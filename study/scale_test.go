@@ -58,7 +58,7 @@ func simulated(dir string) (jobs []study.Job, r *result.Result, l load, err erro
 }
 
 // simulate does jobs of the scale test until none is left, as a process of many workers does. It prints what it did: jobs
-// accepted, and the seconds from its start until nothing was left to take.
+// accepted, and when it began the last one, in nanoseconds since 1970.
 func simulate(dir string) error {
 	jobs, r, l, err := simulated(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func simulate(dir string) error {
 	}
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
-	began, last := time.Now(), atomic.Int64{}
+	var last atomic.Int64
 	state := make([]byte, 100_000)
 	whole, err := result.Encode(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func simulate(dir string) error {
 	}
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: time.Second,
 		Do: func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
-			last.Store(int64(time.Since(began)))
+			last.Store(time.Now().UnixNano())
 			dir, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))
 			if err != nil {
 				return nil, err
@@ -105,7 +105,7 @@ func simulate(dir string) error {
 			return &mine, err
 		}}
 	sum, err := w.Run(context.Background(), nil)
-	fmt.Printf("%d %g\n", sum.Done, time.Duration(last.Load()).Seconds())
+	fmt.Printf("%d %d\n", sum.Done, last.Load())
 	return err
 }
 
@@ -159,7 +159,7 @@ func TestScale(t *testing.T) {
 
 	began := time.Now()
 	var mu sync.Mutex
-	accepted, killed, busy := 0, 0, 0.0
+	accepted, killed, busy := 0, 0, 0.0 // busy are the seconds until the last job is handed out
 	start := func() *exec.Cmd {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), childVariable+"="+dir, loadVariable+"=1")
@@ -185,13 +185,15 @@ func TestScale(t *testing.T) {
 			running[i] = c
 			mu.Unlock()
 			var done int
-			var seconds float64
-			told, _ := fmt.Fscan(out, &done, &seconds)
+			var last int64
+			told, _ := fmt.Fscan(out, &done, &last)
 			err = c.Wait()
 			mu.Lock()
 			running[i] = nil
 			accepted += done
-			busy = max(busy, time.Since(began).Seconds())
+			if last > 0 {
+				busy = max(busy, time.Unix(0, last).Sub(began).Seconds())
+			}
 			mu.Unlock()
 			if told == 2 {
 				if err != nil {
@@ -224,6 +226,7 @@ func TestScale(t *testing.T) {
 	}()
 	wg.Wait()
 	close(over)
+	all := time.Since(began).Seconds()
 
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
@@ -248,8 +251,8 @@ func TestScale(t *testing.T) {
 			twice++
 		}
 	}
-	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d accepted by processes that lived, %d jobs accepted twice, %.1f s, efficiency %s, %d lines of the log skipped",
-		n, wait, processes, workers, killed, accepted, twice, busy, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64), skipped)
+	t.Logf("%d jobs of %v, %d processes of %d workers, %d killed: %d accepted by processes that lived, %d jobs accepted twice, %.1f s until the last was handed out and %.1f s in all, efficiency %s, %d lines of the log skipped",
+		n, wait, processes, workers, killed, accepted, twice, busy, all, strconv.FormatFloat(float64(n)*wait.Seconds()/(float64(processes*workers)*busy), 'f', 3, 64), skipped)
 	if twice > 0 {
 		t.Errorf("%d jobs were accepted twice", twice)
 	}

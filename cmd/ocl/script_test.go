@@ -17,11 +17,15 @@ import (
 	"github.com/sbinet/npyio"
 
 	"ocl/experiment/result"
+	"ocl/internal/faulttest"
 	"ocl/internal/kernel"
 	"ocl/internal/rng"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"ocl": main}) }
+func TestMain(m *testing.M) {
+	faulttest.Arm()
+	testscript.Main(m, map[string]func(){"ocl": main})
+}
 
 // TestScript runs the command in testdata/script/*.txtar. Besides testscript's own commands there are:
 //

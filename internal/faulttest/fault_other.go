@@ -1,0 +1,6 @@
+//go:build !linux
+
+package faulttest
+
+// Arm does nothing where no process can be asked.
+func Arm() {}

@@ -1,0 +1,65 @@
+package study_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ocl/experiment"
+	"ocl/study"
+	"ocl/study/studytest"
+)
+
+// TestNotesOfDoneJobs: whatever becomes of the note beside a result, the result decides.
+func TestNotesOfDoneJobs(t *testing.T) {
+	all := studytest.Results(t, 1)
+	r, e := all[0], studytest.Entry(all[0])
+	write := func(name, text string) func(*testing.T, string) {
+		return func(t *testing.T, folder string) {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(t *testing.T, folder string)
+		done   bool
+	}{
+		"nothing":          {func(*testing.T, string) {}, true},
+		"an empty note":    {write(".done", ""), true},
+		"a garbled note":   {write(".done", `{"crc":"00000000","key":"x"}`+"\n"), true},
+		"a damaged result": {write(experiment.ResultFile, "{}"), false},
+		"no result": {func(t *testing.T, folder string) {
+			if err := os.Remove(filepath.Join(folder, experiment.ResultFile)); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := study.OpenFolder(dir, "test")
+			defer s.Close()
+			c, _, err := s.Claim(e)
+			if c == nil || err != nil {
+				t.Fatal(c, err)
+			}
+			studytest.Write(t, c, r)
+			folder := c.Place().Folder
+			if err := c.Done(r); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(folder, ".done")); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(t, folder)
+			next := study.OpenFolder(dir, "test")
+			defer next.Close()
+			if st := next.State(e); (st.Phase == study.Done) != tt.done || tt.done && (st.Outcome != r.Outcome.State || st.Progress.Step != r.Outcome.Step || *st.Accuracy != *r.Metrics.AverageAccuracy) {
+				t.Errorf("the state is %+v, want done: %v", st, tt.done)
+			}
+			if c, st, err := next.Claim(e); err != nil || (c == nil) != tt.done {
+				t.Errorf("claim %v, %+v, %v", c, st, err)
+			}
+		})
+	}
+}
