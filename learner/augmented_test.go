@@ -201,9 +201,11 @@ func TestAugmentationHasASource(t *testing.T) {
 		i := 0
 		batches := residualCase.Batches(1, 4, 5)
 		learnertest.Observe(t, r, batches)
-		if has := slices.Contains(learnertest.State(t, r).Names(), "rng/augment"); has != on {
+		state := learnertest.State(t, r)
+		if has := slices.Contains(state.Names(), "rng/augment"); has != on {
 			t.Errorf("augmentation %v: the state has its source: %v", on, has)
 		}
+		state.Release() // until then, an image that is replaced keeps its room
 		if n := testing.AllocsPerRun(8, func() {
 			if _, err := r.Observe(context.Background(), batches[i%4]); err != nil {
 				t.Fatal(err)
