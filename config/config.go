@@ -172,6 +172,7 @@ type Stream struct {
 	ClassCounts []int   // training images of each class; empty leaves all
 	Shift       Shift
 	DropLast    *bool     // nil: by protocol (survey and tuning drop, standard learns)
+	HeldOut     *bool     // test on a tenth of the training images; nil: by protocol and data
 	Augment     bool      // of earlier programs, whose streams cropped and flipped; Replay.Augment has taken its place
 	Mean        []float64 // normalisation, a value a channel
 	Std         []float64
@@ -330,7 +331,7 @@ func (c Config) Clone() Config {
 	}
 	c.Stream.TaskClasses, c.Stream.ClassCounts = slices.Clone(c.Stream.TaskClasses), slices.Clone(c.Stream.ClassCounts)
 	c.Network.Hidden = slices.Clone(c.Network.Hidden)
-	c.Stream.DropLast = copied(c.Stream.DropLast)
+	c.Stream.DropLast, c.Stream.HeldOut = copied(c.Stream.DropLast), copied(c.Stream.HeldOut)
 	c.Seeds = Seeds{copied(c.Seeds.Order), copied(c.Seeds.Init), copied(c.Seeds.Memory)}
 	if c.Method != nil {
 		given := c.Method

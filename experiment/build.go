@@ -65,6 +65,9 @@ func streamOptions(set *data.Set, c config.Config) stream.Options {
 			Float:      s.Shift.Pixels == config.PixelsFloat,
 		},
 	}
+	if s.HeldOut != nil {
+		o.HeldOut = *s.HeldOut
+	}
 	if o.Kind == "" && c.Data.Domains != "" {
 		o.Kind = config.KindDomains
 	}
@@ -94,6 +97,10 @@ func settleStream(set *data.Set, c *config.Config) {
 	c.Stream.Kind, c.Stream.Tasks, c.Stream.TaskClasses = o.Kind, o.Tasks, o.TaskClasses
 	if c.Stream.ClassOrder.IsUnset() {
 		c.Stream.ClassOrder.Name = o.Order
+	}
+	if c.Stream.HeldOut == nil {
+		held := c.Protocol == config.ProtocolTuning && o.SharesTest(set)
+		c.Stream.HeldOut = &held
 	}
 }
 

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ocl/config"
@@ -140,6 +141,41 @@ func withoutClasses(t *testing.T, c config.Config, classes ...int32) *data.Set {
 	kept.Images = images
 	set.Train, set.Incomplete = kept, true
 	return set
+}
+
+// TestTuningHoldsOut: a tuning on data with one test set for all tasks is not tested on it, unless the config says so; what is
+// written down says which, and runs of the other protocols keep the keys that they had.
+func TestTuningHoldsOut(t *testing.T) {
+	c := one("finetune")
+	c.Stream.Kind, c.Stream.Tasks = config.KindDomains, 10
+	set, err := OpenData(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := *set
+	shared.Test.Domain = slices.Repeat([]int32{99}, set.Test.Len()) // a domain that no task has
+	off := false
+	for _, tt := range []struct {
+		set      *data.Set
+		protocol string
+		given    *bool
+		want     bool
+	}{
+		{&shared, config.ProtocolTuning, nil, true}, {&shared, config.ProtocolTuning, &off, false}, {&shared, config.ProtocolSurvey, nil, false},
+		{set, config.ProtocolTuning, nil, false},
+	} {
+		c.Protocol, c.Stream.HeldOut = tt.protocol, tt.given
+		x, err := plan(c, Options{}, tt.set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Config().Stream.HeldOut; got == nil || *got != tt.want {
+			t.Errorf("%s: holds out %v, want %v", tt.protocol, got, tt.want)
+		}
+		if said := strings.Contains(Schema().Canonical(x.Jobs()[0].Config), "held_out"); said != tt.want {
+			t.Errorf("%s: the identity of the run names it: %v", tt.protocol, said)
+		}
+	}
 }
 
 // TestUntrainedClassesAreNoted: a class that is tested but never learned is told apart from one without images.

@@ -87,3 +87,70 @@ func TestDomains(t *testing.T) {
 		t.Errorf("a misspelt kind: %v", err)
 	}
 }
+
+// TestHeldOut: a tenth of the training images of the tasks that are kept is tested and not learned, and no test image is
+// seen. Tasks that share a test set share what they hold out, and others keep their own.
+func TestHeldOut(t *testing.T) {
+	set, err := data.Open(t.Context(), data.Spec{Name: "glyphs", Size: 8, TrainPerClass: 20, TestPerClass: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := *set
+	shared.Test.Domain = make([]int32, set.Test.Len())
+	for i := range shared.Test.Domain {
+		shared.Test.Domain[i] = 10 // a domain that is never learned
+	}
+	for _, tt := range []struct {
+		set    *data.Set
+		kind   string
+		common bool
+	}{{&shared, "domains", true}, {set, "domains", false}, {set, "classes", false}} {
+		o := Options{Kind: tt.kind, Tasks: 5, Batch: 10, Seed: 3, Keep: Range{0, 2}}
+		if got := o.SharesTest(tt.set); got != tt.common {
+			t.Errorf("%s: shares a test set: %v", tt.kind, got)
+		}
+		plain, err := Split(tt.set, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.HeldOut = true
+		s, err := Split(tt.set, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := 2
+		if tt.common {
+			lists = 1
+		}
+		if len(s.test.lists) != lists || s.test.from != &tt.set.Train || s.Info().CommonTest != tt.common {
+			t.Fatalf("%s: %d test sets, %+v", tt.kind, len(s.test.lists), s.Info())
+		}
+		for i, list := range s.test.lists {
+			was, tested := plain.train.lists[i], s.Info().Tasks[i].Test
+			learned, tenth := s.train.lists[i], len(was)/10
+			if tt.common {
+				was, learned = slices.Concat(plain.train.lists...), slices.Concat(s.train.lists...)
+				tenth = len(plain.train.lists[0])/10 + len(plain.train.lists[1])/10
+			}
+			if len(list) != tenth || tested != len(list) || !slices.IsSorted(list) {
+				t.Errorf("%s: %d images of %d are held out, told are %d", tt.kind, len(list), len(was), tested)
+			}
+			both := slices.Concat(list, learned)
+			slices.Sort(both)
+			slices.Sort(was)
+			if !slices.Equal(both, was) {
+				t.Errorf("%s: what is learned and what is held out is not what the tasks have", tt.kind)
+			}
+		}
+		again, err := Split(tt.set, o)
+		if err != nil || !slices.Equal(again.test.lists[0], s.test.lists[0]) {
+			t.Errorf("%s: the same seed holds out others: %v", tt.kind, err)
+		}
+		if o.Seed = 4; tt.kind == "classes" {
+			continue // another seed has other classes, too
+		}
+		if other, err := Split(tt.set, o); err != nil || slices.Equal(other.test.lists[0], s.test.lists[0]) {
+			t.Errorf("%s: another seed holds out the same: %v", tt.kind, err)
+		}
+	}
+}

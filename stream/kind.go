@@ -2,10 +2,12 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl"
 	"ocl/data"
 	"ocl/internal/nearest"
+	"ocl/internal/rng"
 )
 
 // Kind is a way to make tasks of a data set.
@@ -42,6 +44,25 @@ type deck struct {
 type share struct {
 	classes     []int
 	train, test []int32
+}
+
+// heldOut is the part of the training images that Options.HeldOut holds out: one of so many.
+const heldOut = 10
+
+// holdOut makes a tenth of the training images of task t the test images. The source "stream/held_out/t" of the seed draws them.
+func (s *share) holdOut(seed uint64, t int) {
+	n := len(s.train) / heldOut
+	order := slices.Clone(s.train)
+	rng.New(seed, fmt.Sprintf("stream/held_out/%d", t)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	s.test = order[:n]
+	slices.Sort(s.test)
+	s.train = slices.DeleteFunc(s.train, func(i int32) bool { _, is := slices.BinarySearch(s.test, i); return is })
+}
+
+// SharesTest says whether the data have one test set for all tasks. [Options.For] must have chosen the kind.
+func (o Options) SharesTest(set *data.Set) bool {
+	kind, err := LookupKind(o.Kind)
+	return err == nil && kind.common != nil && kind.common(set)
 }
 
 // kinds is the catalogue, sorted by name. A new kind is a file with its entry and one line here.

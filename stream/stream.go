@@ -44,6 +44,9 @@ type Options struct {
 	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set, unless the data
 	// have one for all.
 	CommonTest bool
+	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of the
+	// test images: a tuning must not see the images that a run is tested on (DECISIONS row 1).
+	HeldOut bool
 	// NoSignals tells no learner where a task begins and ends.
 	NoSignals bool
 	// Blurry is the share of the training images of each task, in [0,1), that come in the task before or after it.
@@ -105,7 +108,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if opts.Keep == (Range{}) {
 		opts.Keep.To = opts.Tasks
 	}
-	whole := kind.common != nil && kind.common(set)
+	whole := opts.SharesTest(set)
 	opts.CommonTest = opts.CommonTest || whole
 	s := &Tasks{set: set, opts: opts, train: half{name: shift.Train, from: &set.Train}, test: half{name: shift.Test, from: &set.Test}}
 	s.info = ocl.StreamInfo{
@@ -118,6 +121,12 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	}
 	shares := kind.deal(deck{set, opts, opts.pool(set)})
 	opts.blur(shares, set)
+	if opts.HeldOut {
+		s.test = half{name: shift.Train, from: &set.Train}
+		for t := opts.Keep.From; t < opts.Keep.To; t++ {
+			shares[t].holdOut(opts.Seed, t)
+		}
+	}
 	for t := opts.Keep.From; t < opts.Keep.To; t++ {
 		if err := s.add(t, shares[t]); err != nil {
 			return nil, err
@@ -127,7 +136,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 		return nil, fmt.Errorf("stream: no task has both training and test images. Get more images of %s", set.Name)
 	}
 	switch {
-	case whole:
+	case whole && !opts.HeldOut:
 		s.test.lists = [][]int32{all(set.Test)}
 	case opts.CommonTest:
 		s.test.lists = [][]int32{slices.Concat(s.test.lists...)}

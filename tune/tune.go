@@ -166,6 +166,9 @@ const maxRepeats = 1000
 // tuning is a config as its runs are tried.
 func tuning(c config.Config) config.Config {
 	c = c.Clone()
+	if c.Protocol != config.ProtocolTuning {
+		c.Stream.HeldOut = nil // what a run is tested on says nothing of its tuning
+	}
 	c.Protocol, c.Eval, c.EvalEvery = config.ProtocolTuning, config.EvalFinal, 0
 	return c
 }

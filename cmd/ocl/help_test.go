@@ -83,7 +83,7 @@ func TestShownIsRunAgain(t *testing.T) {
 	base := []string{"config", "show", "--method", "er,icarl,ewc++,offline"}
 	other := map[string]string{ // a value that is not the default
 		"data.name": "npz", "data.dir": "x.npz", "data.size": "64", "stream.kind": "domains", "data.train_per_class": "7", "data.test_per_class": "7", "stream.tasks": "20",
-		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.mean": "0.5,0.25,1e-3",
+		"stream.batch": "5", "stream.class_order": "given", "stream.drop_last": "true", "stream.held_out": "true", "stream.mean": "0.5,0.25,1e-3",
 		"data.channels": "3", "data.seed": "5", "data.unreadable": "skip", "data.domains": "noise", "stream.task_classes": "10,50,40", "stream.task_signals": "false", "stream.blurry": "0.25",
 		"stream.long_tail": "0.01", "stream.class_counts": "1,2,3", "stream.shift.kind": "blur+noise", "stream.shift.noise_strengths": "0,0.5",
 		"stream.shift.occlusion_strengths": "0,0.25", "stream.shift.blur_strengths": "0,1.5", "stream.shift.occlusion": "per-image",
