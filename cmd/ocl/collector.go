@@ -10,9 +10,9 @@ import (
 // there, and the peak stays near what the data and the network need. A run has hundreds of megabytes in a few large
 // buffers, which the collector does not look into; then even less may wait.
 const (
-	heapGrowth  = 25       // per cent
-	leastGrowth = 6        // per cent
-	garbage     = 32 << 20 // bytes that may wait where that is less than heapGrowth
+	heapGrowth  = 25      // per cent
+	leastGrowth = 2       // per cent
+	garbage     = 8 << 20 // bytes that may wait where that is less than heapGrowth
 )
 
 // collectEarly sets the collector's target, and again after each of its rounds.
