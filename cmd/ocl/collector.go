@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -13,6 +15,11 @@ const (
 	heapGrowth  = 25      // per cent
 	leastGrowth = 2       // per cent
 	garbage     = 8 << 20 // bytes that may wait where that is less than heapGrowth
+
+	// The collector keeps a tenth of the heap's size in freed memory for later. Where much is in use, it keeps no more than this, with
+	// its own tables and the stacks.
+	much = 256 << 20
+	kept = 32 << 20
 )
 
 // collectEarly sets the collector's target, and again after each of its rounds.
@@ -30,9 +37,13 @@ type collector struct {
 func (c *collector) set() {
 	c.live[0].Name = "/gc/heap/live:bytes"
 	metrics.Read(c.live[:])
-	if growth := growthFor(c.live[0].Value.Uint64()); growth != c.growth {
+	live := c.live[0].Value.Uint64()
+	if growth := growthFor(live); growth != c.growth {
 		c.growth = growth
 		debug.SetGCPercent(growth)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limitFor(live))
 	}
 	runtime.SetFinalizer(c, (*collector).set)
 }
@@ -40,4 +51,12 @@ func (c *collector) set() {
 // growthFor is the target for so many bytes in use.
 func growthFor(live uint64) int {
 	return int(max(leastGrowth, min(heapGrowth, 100*garbage/max(1, live))))
+}
+
+// limitFor is the memory that the collector may hold with so many bytes in use, beyond which it gives freed memory back at once.
+func limitFor(live uint64) int64 {
+	if live < much {
+		return math.MaxInt64
+	}
+	return int64(live) + kept
 }
