@@ -96,7 +96,7 @@ tune: {grid: GRID, repeats: 2, seed: 9}
 
 // TestTuningThatChoosesNothing: the job that tunes fails, and so do those that wait for it.
 func TestTuningThatChoosesNothing(t *testing.T) {
-	dir, jobs := made(t, `study: 1
+	dir, _ := made(t, `study: 1
 data: {train_per_class: 6, test_per_class: 2}
 stream: {tasks: 10}
 network: {name: mlp, hidden: [8]}
@@ -114,7 +114,8 @@ tune: {grid: GRID, seed: 9, repeats: 1}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if jobs, _, err = s.Open(t.Context(), experiment.Options{}); err != nil {
+	jobs, _, err := s.Open(t.Context(), experiment.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	store := study.OpenFolder(dir, "test")
