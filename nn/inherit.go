@@ -16,6 +16,9 @@ func (n *Network) Inherit(classes int) {
 	n.inherited = classes
 }
 
+// Inherited is what Inherit was last called with, 0 where it was not.
+func (n *Network) Inherited() int { return n.inherited }
+
 // Fit returns a vector with a number for each parameter, in the order of Params, that a state holds: saved itself, or,
 // where saved is of a network that n inherits from, a vector with 0 for each parameter that network does not have. It is
 // an error where saved has another length.

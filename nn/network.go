@@ -304,6 +304,9 @@ func (ws *Workspace) trainFor(n *Network, images int) *pass {
 }
 
 func (n *Network) check(x *tensor.Tensor) {
+	if len(n.layers) == 0 {
+		panic("nn: the layers of this network are no chain. Wire it and run the Wiring")
+	}
 	x.CheckShape("network input", -1, n.c, n.h, n.w)
 	if x.Dim(0) == 0 {
 		panic("nn: an empty batch")

@@ -12,12 +12,15 @@ type Param struct {
 	Taps   int
 	Out    int
 	Conv   bool // of a convolution, whose taps are a square
+	// Transposed: of a transposed convolution, which PyTorch stores [in][out][tap]
+	Transposed bool
 }
 
 // Len is the number of elements.
 func (p Param) Len() int { return max(1, p.In) * max(1, p.Taps) * p.Out }
 
-// Shape is the shape PyTorch gives the tensor: [out,in,side,side] for a convolution, [out,in] for a linear layer.
+// Shape is the shape PyTorch gives the tensor: [out,in,side,side] for a convolution, [in,out,side,side] for a transposed
+// one, [out,in] for a linear layer.
 func (p Param) Shape() []int {
 	switch {
 	case p.In == 0:
@@ -27,15 +30,18 @@ func (p Param) Shape() []int {
 		for side*side < p.Taps {
 			side++
 		}
+		if p.Transposed {
+			return []int{p.In, p.Out, side, side}
+		}
 		return []int{p.Out, p.In, side, side}
 	}
 	return []int{p.Out, p.In}
 }
 
-// ToTorch copies src, in the engine's order, to dst in PyTorch's [out][in][tap] order.
+// ToTorch copies src, in the engine's order, to dst in PyTorch's order, that of Shape.
 func (p Param) ToTorch(dst, src []float32) { p.reorder(dst, src, true) }
 
-// FromTorch copies src, in PyTorch's [out][in][tap] order, to dst in the engine's order.
+// FromTorch copies src, in PyTorch's order, to dst in the engine's order.
 func (p Param) FromTorch(dst, src []float32) { p.reorder(dst, src, false) }
 
 func (p Param) reorder(dst, src []float32, toTorch bool) {
@@ -50,6 +56,9 @@ func (p Param) reorder(dst, src []float32, toTorch bool) {
 		for t := range p.Taps {
 			for o := range p.Out {
 				here, torch := (i*p.Taps+t)*p.Out+o, (o*p.In+i)*p.Taps+t
+				if p.Transposed {
+					torch = (i*p.Out+o)*p.Taps + t
+				}
 				if toTorch {
 					dst[torch] = src[here]
 				} else {

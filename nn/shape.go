@@ -37,6 +37,11 @@ func shapeOf(n *Network) []string {
 	for i, l := range n.layers {
 		shape = append(shape, fmt.Sprintf("layer %d: %v", i+1, l))
 	}
+	if len(n.layers) == 0 { // they are wired elsewhere
+		for _, p := range n.list {
+			shape = append(shape, fmt.Sprintf("%s of %v", p.Name, p.Shape()))
+		}
+	}
 	return shape
 }
 

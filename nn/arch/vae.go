@@ -1,0 +1,280 @@
+package arch
+
+import (
+	"fmt"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// VAEConfig sizes the variational autoencoders of a growing mixture (survey §methods, REFERENCE.md §7.6) and says how they
+// compute.
+type VAEConfig struct {
+	Channels, Height, Width int
+	Features                int // channels of the first encoder's first map
+	Growth                  int // channels of the first map of each further encoder
+	Latent                  int // values of a code
+	Draws                   int // codes that are decoded for an image
+	LogVariance             float64
+	Engine                  nn.Engine
+}
+
+// VAE is a variational autoencoder whose encoder reads, beside its own maps, those of the encoders before it:
+//
+//	encoder: conv 3×3, max-pool, ReLU · conv 3×3, max-pool, ReLU · linear, ReLU · linear to means and log-variances
+//	decoder: linear, ReLU · linear, ReLU · transposed convolution, ReLU · transposed convolution, sigmoid
+//
+// After each of its first three steps the encoder's own map is joined to those of the encoders before it, which get no
+// gradient of it. Decoders share nothing and all have one shape.
+type VAE struct {
+	Encoder, Decoder *nn.Network
+
+	config              VAEConfig
+	own, all            int // channels of its own first map, and of those of all encoders up to it
+	conv1, conv2        nn.Weights
+	code, latent        nn.Weights
+	lin1, lin2, up1, up nn.Weights
+}
+
+const (
+	decoderFeatures = 32 // the decoder's width, whatever that of its encoder (REFERENCE.md §7.6)
+	// LeastExpertSide is the smallest side in pixels of the images that experts take: their smallest maps are 2×2 pixels.
+	LeastExpertSide = 12
+)
+
+// CheckExpert says whether experts take images of a size: sides of at least [LeastExpertSide] pixels, divisible by four.
+func CheckExpert(height, width int) error {
+	for _, side := range []int{height, width} {
+		if side%4 != 0 || side < LeastExpertSide {
+			return fmt.Errorf("arch: experts: images of %d×%d pixels. Use images whose sides are divisible by 4 and at least %d pixels", height, width, LeastExpertSide)
+		}
+	}
+	return nil
+}
+
+func (c VAEConfig) check() error {
+	if c.Channels < 1 || c.Features < 1 || c.Growth < 1 || c.Latent < 1 || c.Draws < 1 {
+		return fmt.Errorf("arch: vae: %d channels, %d features, growth %d, codes of %d values, %d draws. Use at least 1 of each", c.Channels, c.Features, c.Growth, c.Latent, c.Draws)
+	}
+	return CheckExpert(c.Height, c.Width)
+}
+
+// New draws a VAE from src, for an encoder that has so many before it.
+func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	e, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+	if err != nil {
+		return nil, err
+	}
+	v := &VAE{config: c, own: c.Features, all: c.Features}
+	if before > 0 {
+		v.own, v.all = c.Growth, c.Features+before*c.Growth
+	}
+	pixels := c.Height / 4 * (c.Width / 4)
+	v.conv1 = e.Conv("enc1", c.Channels, 3, v.own, true)
+	v.conv2 = e.Conv("enc2", v.all, 3, 2*v.own, true)
+	v.code = e.Matrix("enc3", pixels*2*v.all, 4*v.own)
+	v.latent = e.Matrix("latent", 4*v.all, 2*c.Latent)
+	v.Encoder = e.Build()
+
+	d, err := nn.NewBuilder(c.Channels, c.Height, c.Width, c.Engine, src)
+	if err != nil {
+		return nil, err
+	}
+	const nf = decoderFeatures
+	v.lin1 = d.Matrix("dec1", c.Latent, 4*nf)
+	v.lin2 = d.Matrix("dec2", 4*nf, pixels*2*nf)
+	v.up1 = d.Transposed("dec3", 2*nf, nf)
+	v.up = d.Transposed("dec4", nf, c.Channels)
+	v.Decoder = d.Build()
+	return v, nil
+}
+
+// Parameters is the number of parameters of both halves.
+func (v *VAE) Parameters() int { return len(v.Encoder.Params()) + len(v.Decoder.Params()) }
+
+// VAEs is the lateral pass through several VAEs, the encoders of which read those before them: one pass encodes images
+// with all of them. It decodes with one at a time.
+type VAEs struct {
+	all      []*VAE
+	config   VAEConfig
+	wiring   *nn.Wiring
+	input    *nn.Map
+	sections []*nn.Section
+	latent   []*nn.Map // means, then log-variances
+	images   int
+	sd       []float32 // deviations of the images' codes [B,Z], of VAE of
+	of       int
+
+	decoding *nn.Wiring
+	decoder  *nn.Section
+	codes    *nn.Map
+	pixels   *nn.Likelihood
+	rows     []row
+	weight   []float32
+	learns   bool
+}
+
+// row is a code to be decoded: one of the draws for an image.
+type row struct{ img, draw int32 }
+
+// rowsAtOnce is how many codes are decoded at once: few enough for the maps of both passes to stay in a cache, and never
+// dependent on the machine, because gradients are summed part by part.
+func (c VAEConfig) rowsAtOnce() int { return max(4, min(64, 64*1024/(c.Height*c.Width))) }
+
+// Pass makes the lateral pass of VAEs for up to n images at a time; VAE i has i before it. Those from learning on have a
+// backward pass.
+func (c VAEConfig) Pass(ws *nn.Workspace, all []*VAE, n, learning int) *VAEs {
+	v := &VAEs{all: all, config: c, wiring: ws.Wire(all[0].Encoder, n), of: -1, learns: learning < len(all)}
+	v.input = v.wiring.Input(c.Channels, c.Height, c.Width, false)
+	last := all[len(all)-1].all
+	first := v.wiring.Trunk(last, c.Height/2, c.Width/2)
+	second := v.wiring.Trunk(2*last, c.Height/4, c.Width/4)
+	third := v.wiring.Trunk(4*last, 1, 1)
+	for i, a := range all {
+		s := v.wiring.Section(a.Encoder, i >= learning)
+		h1 := s.Join(first, s.MaxPool(s.Conv(a.conv1, v.input, 1, false), true))
+		h2 := s.Join(second, s.MaxPool(s.Conv(a.conv2, h1, 1, false), true))
+		h3 := s.Join(third, s.Linear(a.code, s.Flatten(h2), true))
+		v.sections, v.latent = append(v.sections, s), append(v.latent, s.Linear(a.latent, h3, false))
+	}
+	v.sd = make([]float32, n*c.Latent)
+	v.weight = make([]float32, n)
+
+	a := all[0]
+	v.decoding = ws.Wire(a.Decoder, c.rowsAtOnce())
+	v.decoder = v.decoding.Section(a.Decoder, v.learns)
+	v.codes = v.decoding.Input(c.Latent, 1, 1, v.learns)
+	h := v.decoder.Linear(a.lin2, v.decoder.Linear(a.lin1, v.codes, true), true)
+	h = v.decoder.Unflatten(h, 2*decoderFeatures, c.Height/4, c.Width/4)
+	v.pixels = v.decoder.Likelihood(a.up, v.decoder.Transposed(a.up1, h, true), c.LogVariance)
+	return v
+}
+
+// Encode finds the codes of images [B,C,H,W] in all VAEs.
+func (v *VAEs) Encode(x *tensor.Tensor) {
+	v.images, v.of = x.Dim(0), -1
+	v.input.Load(x)
+	v.wiring.Forward(v.images)
+	v.pixels.Targets(x)
+}
+
+// mean and logVariance are those of an image's code in VAE k.
+func (v *VAEs) mean(k, img int) []float32        { return v.latent[k].Row(img)[:v.config.Latent] }
+func (v *VAEs) logVariance(k, img int) []float32 { return v.latent[k].Row(img)[v.config.Latent:] }
+
+// begin makes the deviations those of VAE k.
+func (v *VAEs) begin(k int) {
+	if v.of != k {
+		for img := range v.images {
+			nn.Deviations(v.sd[img*v.config.Latent:][:v.config.Latent], v.logVariance(k, img))
+		}
+		v.of = k
+	}
+	v.decoder.Use(v.all[k].Decoder)
+	v.rows = v.rows[:0]
+}
+
+// decode decodes rows, some of v.rows; row i gets the weight of its image.
+func (v *VAEs) decode(k int, rows []row, eps []float32, weight []float32) {
+	z := v.config.Latent
+	for i, r := range rows {
+		at := (int(r.img)*v.config.Draws + int(r.draw)) * z
+		nn.Reparameterise(v.codes.Row(i), v.mean(k, int(r.img)), v.sd[int(r.img)*z:][:z], eps[at:at+z])
+		v.pixels.Of[i] = r.img
+		if weight != nil {
+			v.pixels.Weight[i] = weight[r.img] / float32(v.config.Draws)
+		}
+	}
+	v.decoding.Forward(len(rows))
+}
+
+// NLL writes the negative evidence lower bound of each encoded image by VAE k to dst [B]: the mean of the draws'
+// likelihoods, plus the divergence of the code from the standard normal distribution. eps [B,Draws,Latent] are standard
+// normal numbers.
+func (v *VAEs) NLL(dst []float64, k int, eps []float32) {
+	v.begin(k)
+	for img := range v.images {
+		for draw := range v.config.Draws {
+			v.rows = append(v.rows, row{int32(img), int32(draw)})
+		}
+	}
+	v.decodeAll(dst, k, eps, nil)
+	for img := range v.images {
+		dst[img] += nn.NormalKL(v.mean(k, img), v.logVariance(k, img))
+	}
+}
+
+// decodeAll decodes all rows part by part and sets dst to the means of their images' likelihoods. With weights it also
+// adds the gradients, and those of codes to those of means and log-variances.
+func (v *VAEs) decodeAll(dst []float64, k int, eps []float32, weight []float32) {
+	for img := range v.images {
+		dst[img] = 0
+	}
+	part, z := v.config.rowsAtOnce(), v.config.Latent
+	for first := 0; first < len(v.rows); first += part {
+		rows := v.rows[first:min(first+part, len(v.rows))]
+		v.decode(k, rows, eps, weight)
+		for i, r := range rows {
+			dst[r.img] += v.pixels.NLL[i] / float64(v.config.Draws)
+		}
+		if weight == nil {
+			continue
+		}
+		v.decoder.Backward()
+		for i, r := range rows {
+			at := (int(r.img)*v.config.Draws + int(r.draw)) * z
+			d := v.latent[k].Gradient(int(r.img))
+			nn.ReparameteriseGradient(d[:z], d[z:], v.codes.Gradient(i), v.sd[int(r.img)*z:][:z], eps[at:at+z])
+		}
+	}
+}
+
+// Learn adds the gradient of Σ weight_i·nll_i over the encoded images to those of VAE k, and writes nll_i to dst [B] for
+// images whose weight is not 0. Images with weight 0 cost nothing but their part of the encoder's pass.
+func (v *VAEs) Learn(dst []float64, k int, eps, weight []float32) {
+	v.begin(k)
+	for img := range v.images {
+		clear(v.latent[k].Gradient(img))
+		if weight[img] == 0 {
+			continue
+		}
+		for draw := range v.config.Draws {
+			v.rows = append(v.rows, row{int32(img), int32(draw)})
+		}
+	}
+	v.decodeAll(dst, k, eps, weight)
+	z := v.config.Latent
+	for img := range v.images {
+		if w := weight[img]; w != 0 {
+			mean, logVariance, d := v.mean(k, img), v.logVariance(k, img), v.latent[k].Gradient(img)
+			dst[img] += nn.NormalKL(mean, logVariance)
+			nn.NormalKLGradient(d[:z], d[z:], mean, logVariance, float64(w))
+		}
+	}
+	v.sections[k].Backward()
+}
+
+// Reconstruct writes what VAE k decodes from the mean of an encoded image's code to dst [C,H,W], values in (0,1).
+func (v *VAEs) Reconstruct(dst []float32, k, img int) {
+	v.begin(k)
+	copy(v.codes.Row(0), v.mean(k, img))
+	v.pixels.Of[0] = int32(img)
+	v.decoding.Forward(1)
+	v.pixels.Image(dst, 0)
+}
+
+// Room is the most images at a time.
+func (v *VAEs) Room() int { return v.wiring.Room() }
+
+// FLOPs is the number of operations of [VAEs.Encode] and [VAEs.NLL] of all VAEs for one image.
+func (v *VAEs) FLOPs() int64 {
+	sum := int64(len(v.all)*v.config.Draws) * v.decoder.FLOPs()
+	for _, s := range v.sections {
+		sum += s.FLOPs()
+	}
+	return sum
+}

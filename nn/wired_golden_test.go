@@ -1,0 +1,228 @@
+package nn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// layerGolden is a case of testdata/layers.json, which layers.py made with PyTorch.
+type layerGolden struct {
+	Layer      string
+	Size       int
+	Quantities []struct {
+		Name         string
+		Size, Stride int
+		Values       []float64
+		Tol, Sum     float64
+	}
+}
+
+// signed is numbers of stream k in [−1,1), times scale.
+func signed(key, n int, scale float64) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32((2*uniform(key, i) - 1) * scale)
+	}
+	return v
+}
+
+// TestWiredGolden holds the layers of a Wiring, with their gradients, to PyTorch.
+func TestWiredGolden(t *testing.T) {
+	b, err := os.ReadFile("testdata/layers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []layerGolden
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 18 {
+		t.Fatalf("%d cases, want 6 layers at 3 sizes", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprint(c.Layer, c.Size), func(t *testing.T) {
+			got := map[string][]float32{}
+			switch c.Layer {
+			case "latent":
+				latentGolden(got, c.Size)
+			case "softmax":
+				softmaxGolden(got, c.Size)
+			default:
+				wiredGolden(t, got, c.Layer, c.Size)
+			}
+			for _, q := range c.Quantities {
+				v := got[q.Name]
+				if len(v) != q.Size {
+					t.Errorf("%s: %d values, want %d", q.Name, len(v), q.Size)
+					continue
+				}
+				sum := 0.0
+				for _, x := range v {
+					sum += float64(x)
+				}
+				if tol := math.Sqrt(float64(q.Size)) * q.Tol; !(math.Abs(sum-q.Sum) <= tol) {
+					t.Errorf("%s: the sum is %v, want %v ± %v", q.Name, sum, q.Sum, tol)
+				}
+				for i, want := range q.Values {
+					if g := float64(v[i*q.Stride]); !(math.Abs(g-want) <= q.Tol) {
+						t.Errorf("%s[%d]: %v, want %v ± %v", q.Name, i*q.Stride, g, want, q.Tol)
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+// objectiveGradient is that of Σ sin(1.3·i + 0.2)·y_i.
+func objectiveGradient(i int) float32 { return float32(math.Sin(1.3*float64(i) + 0.2)) }
+
+// wiredGolden runs a layer that has parameters.
+func wiredGolden(t *testing.T, got map[string][]float32, layer string, size int) {
+	var c wiredCase
+	images, fan := 2, 0.0
+	switch layer {
+	case "transposed":
+		c, fan = wiredCase{c: 36, h: size / 4, w: size / 4, weights: func(b *nn.Builder) []nn.Weights {
+			return []nn.Weights{b.Transposed("up", 36, 9)}
+		}, wire: func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, true) }}, 36*16
+	case "pool":
+		c, fan = wiredCases[2], 27
+		c.h, c.w = size, size
+	case "norm":
+		c = wiredCase{c: 4, h: size, w: size, weights: func(b *nn.Builder) []nn.Weights {
+			return []nn.Weights{b.Conv("conv", 4, 3, 5, false), b.Conv("short", 4, 1, 5, false)}
+		}, wire: func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.InstanceNorm(s.Conv(w[0], in, 2, false), s.InstanceNorm(s.Conv(w[1], in, 2, false), nil, false), true)
+		}}
+	case "likelihood":
+		likelihoodGolden(t, got, size)
+		return
+	}
+	net, w, s, in, out := c.build(t, nn.Engine{}, images, 2, false)
+	fillGolden(net, fan)
+	x := tensor.New(images, c.c, c.h, c.w)
+	copy(x.Data, signed(100, x.Len(), 1))
+	in.Load(x)
+	w.Forward(images)
+	y := values(out, images)
+	got["out0"] = append([]float32(nil), y.Data...)
+	for i := range y.Data {
+		y.Data[i] = objectiveGradient(i)
+	}
+	for i := range images {
+		out.WriteGradient(y.Row(i), i)
+	}
+	net.ZeroGrads()
+	s.Backward()
+	dx := x.Clone()
+	for i := range images {
+		in.ReadGradient(dx.Row(i), i)
+	}
+	got["input_grad0"] = dx.Data
+	gradsGolden(got, net)
+}
+
+// fillGolden sets the parameters; a fan of 0 means that of each.
+func fillGolden(net *nn.Network, fan float64) {
+	for i, p := range net.Named() {
+		f := fan
+		if f == 0 {
+			f = float64(p.In * p.Taps)
+		}
+		p.FromTorch(net.Params()[p.Offset:][:p.Len()], signed(i, p.Len(), 1/math.Sqrt(f)))
+	}
+	net.Changed()
+}
+
+func gradsGolden(got map[string][]float32, net *nn.Network) {
+	for i, p := range net.Named() {
+		v := make([]float32, p.Len())
+		p.ToTorch(v, net.Grads()[p.Offset:][:p.Len()])
+		got[fmt.Sprint("grad", i)] = v
+	}
+}
+
+func likelihoodGolden(t *testing.T, got map[string][]float32, size int) {
+	b, err := nn.NewBuilder(8, size/2, size/2, nn.Engine{}, rng.New(1, "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := b.Transposed("up", 8, 3)
+	net := b.Build()
+	fillGolden(net, 8)
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	w := ws.Wire(net, 3)
+	in := w.Input(8, size/2, size/2, true)
+	s := w.Section(net, true)
+	k := s.Likelihood(weights, in, 0)
+	x, targets := tensor.New(3, 8, size/2, size/2), tensor.New(2, 3, size, size)
+	copy(x.Data, signed(100, x.Len(), 1))
+	for i, v := range signed(102, targets.Len(), 1) {
+		targets.Data[i] = (v + 1) / 2
+	}
+	in.Load(x)
+	k.Targets(targets)
+	copy(k.Of, []int32{0, 1, 1})
+	w.Forward(3)
+	decoded := tensor.New(3, 3, size, size)
+	for row := range 3 {
+		got["out0"] = append(got["out0"], float32(k.NLL[row]))
+		k.Weight[row] = objectiveGradient(row)
+		k.Image(decoded.Row(row), row)
+	}
+	got["out1"] = decoded.Data
+	net.ZeroGrads()
+	s.Backward()
+	dx := x.Clone()
+	for i := range 3 {
+		in.ReadGradient(dx.Row(i), i)
+	}
+	got["input_grad0"] = dx.Data
+	gradsGolden(got, net)
+}
+
+func latentGolden(got map[string][]float32, z int) {
+	eps := signed(102, 3*z, 2)
+	for img, code := 0, signed(100, 3*2*z, 1); img < 3; img++ {
+		mean, lv, e := code[img*2*z:][:z], code[img*2*z+z:][:z], eps[img*z:][:z]
+		for i := range lv {
+			lv[i] *= 4
+		}
+		draw, sd, dz, d := make([]float32, z), make([]float32, z), make([]float32, z), make([]float32, 2*z)
+		nn.Deviations(sd, lv)
+		nn.Reparameterise(draw, mean, sd, e)
+		got["out0"] = append(got["out0"], draw...)
+		got["out1"] = append(got["out1"], float32(nn.NormalKL(mean, lv)))
+		for i := range dz {
+			dz[i] = objectiveGradient(img*z + i)
+		}
+		nn.ReparameteriseGradient(d[:z], d[z:], dz, sd, e)
+		nn.NormalKLGradient(d[:z], d[z:], mean, lv, float64(objectiveGradient(img)))
+		for i := range lv {
+			d[z+i] *= 4
+		}
+		got["input_grad0"] = append(got["input_grad0"], d...)
+	}
+}
+
+func softmaxGolden(got map[string][]float32, n int) {
+	for img, logits := 0, signed(100, 3*n, 30); img < 3; img++ {
+		log, d, g := make([]float64, n), make([]float64, n), make([]float32, n)
+		nn.LogSoftmax(log, logits[img*n:][:n])
+		for i, v := range log {
+			got["out0"] = append(got["out0"], float32(v))
+			d[i] = float64(objectiveGradient(img*n + i))
+		}
+		nn.LogSoftmaxGradient(g, log, d)
+		got["input_grad0"] = append(got["input_grad0"], g...)
+	}
+}

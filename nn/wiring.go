@@ -1,0 +1,333 @@
+package nn
+
+import (
+	"fmt"
+
+	"ocl/internal/kernel"
+	"ocl/nn/internal/conv"
+	"ocl/tensor"
+)
+
+// Wiring is the layers of networks that are no chain, in the order in which they run, with room for batches of up to a
+// number of images. Several networks can be wired together: the layers of each are those of a [Section]. A section may
+// read what an earlier one wrote into a [Trunk], and no gradient passes from one to the other. The maps are channel-last
+// (docs/engine.md). A wiring runs with the workers of its workspace, between the passes of that one.
+//
+// A layer is added by a method of its section, which returns the map that it writes. Forward runs all layers, and
+// Backward of a section those of the section in reverse. As in a [Workspace], no sum is split over workers, and the values
+// of an image do not depend on the other images of its batch.
+type Wiring struct {
+	ws       *Workspace
+	like     *Network
+	makers   [2]conv.Maker // of sections that do not learn, and of those that do
+	set      *kernel.Set
+	n        int // most images
+	images   int // of the last Forward
+	sections []*Section
+	pool     map[string][][]float32 // of sections that do not learn, by layout
+	packing  packSections
+}
+
+// Wire starts a wiring for up to n images at a time, of networks with the engine of like.
+func (ws *Workspace) Wire(like *Network, n int) *Wiring {
+	if n < 1 {
+		panic(fmt.Sprintf("nn: Wire: room for %d images. Give room for at least 1", n))
+	}
+	w := &Wiring{ws: ws, like: like, set: like.set, n: n, pool: map[string][][]float32{}}
+	for i := range w.makers {
+		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0}
+	}
+	return w
+}
+
+// Room is the most images of a batch.
+func (w *Wiring) Room() int { return w.n }
+
+// Map is the values of a batch between two layers, C channels of H×W pixels for each image, and their gradient.
+type Map struct {
+	g conv.Layout
+	x []float32
+	// The gradient is that of channels [skip, C), in a layout of its own; d is nil where none is wanted.
+	skip    int
+	dg      conv.Layout
+	d       []float32
+	written bool // in this backward pass: whoever comes next adds
+}
+
+// Shape is the channels, height and width of a map.
+func (m *Map) Shape() (c, h, w int) { return m.g.C, m.g.H, m.g.W }
+
+// own is the number of channels that have a gradient.
+func (m *Map) own() int { return m.g.C - m.skip }
+
+// Row is the values of a map of 1×1 pixels for an image.
+func (m *Map) Row(img int) []float32 { return m.x[m.at(img):][:m.g.C] }
+
+// Gradient is the gradient of such a map for an image, to be written before a backward pass or read after it.
+func (m *Map) Gradient(img int) []float32 { return m.d[img*m.dg.PixelStride:][:m.own()] }
+
+// at is where an image begins.
+func (m *Map) at(img int) int { return m.g.PixelAt(img, 0, 0) }
+
+// Read copies the values for an image to dst [C,H,W].
+func (m *Map) Read(dst []float32, img int) { read(dst, m.x, m.g, img) }
+
+// ReadGradient copies the gradient for an image to dst [C,H,W].
+func (m *Map) ReadGradient(dst []float32, img int) { read(dst, m.d, m.dg, img) }
+
+// WriteGradient sets the gradient for an image, where a backward pass begins, from src [C,H,W].
+func (m *Map) WriteGradient(src []float32, img int) { write(m.d, src, m.dg, img) }
+
+func read(dst, src []float32, g conv.Layout, img int) {
+	for p := range g.Pixels() {
+		for c, v := range src[img*g.Pixels()*g.PixelStride+p*g.PixelStride:][:g.C] {
+			dst[c*g.Pixels()+p] = v
+		}
+	}
+}
+
+func write(dst, src []float32, g conv.Layout, img int) {
+	for p := range g.Pixels() {
+		to := dst[(img*g.Pixels()+p)*g.PixelStride:][:g.C]
+		for c := range to {
+			to[c] = src[c*g.Pixels()+p]
+		}
+	}
+}
+
+// Input is a map of c channels of h×w pixels that Load fills. It has a gradient if gradient is set.
+func (w *Wiring) Input(c, h, width int, gradient bool) *Map {
+	g := conv.ChannelLastLayout(c, h, width, w.n)
+	m := &Map{g: g, x: make([]float32, g.Size())}
+	if gradient {
+		m.dg, m.d = g, make([]float32, g.Size())
+	}
+	return m
+}
+
+// Load copies images x [B,C,H,W] into an input.
+func (m *Map) Load(x *tensor.Tensor) {
+	x.CheckShape("images of a wiring", -1, m.g.C, m.g.H, m.g.W)
+	for img := range x.Dim(0) {
+		write(m.x, x.Row(img), m.g, img)
+	}
+}
+
+// Trunk is the maps of several sections side by side: each section reads its own channels behind those of the sections
+// before it. The maps before its own have no gradient for it.
+type Trunk struct {
+	w    *Wiring
+	g    conv.Layout
+	x    []float32
+	used int
+}
+
+// Trunk makes room for c channels of h×w pixels in all.
+func (w *Wiring) Trunk(c, h, width int) *Trunk {
+	g := conv.ChannelLastLayout(c, h, width, w.n)
+	return &Trunk{w: w, g: g, x: make([]float32, g.Size())}
+}
+
+// Section is the layers of one network in a wiring.
+type Section struct {
+	w      *Wiring
+	net    *Network
+	learns bool
+	layers []wired
+	reads  []*Map // by layers, which write their gradients
+	flops  int64  // of one image's forward pass
+	pooled map[string]int
+	packed struct {
+		net               *Network
+		forward, backward uint64
+	}
+}
+
+// Section begins the layers of a network. Only one that learns has a backward pass; the buffers of the others are shared
+// where nothing reads them any more. It panics where the network has another engine than the wiring.
+func (w *Wiring) Section(net *Network, learns bool) *Section {
+	if net.set != w.set || net.algorithm != w.like.algorithm {
+		panic(fmt.Sprintf("nn: Section: a network with kernel set %s and convolutions %s, in a wiring with %s and %s. Give both one engine",
+			net.set.Name, net.algorithm, w.set.Name, w.like.algorithm))
+	}
+	s := &Section{w: w, net: net, learns: learns, pooled: map[string]int{}}
+	w.sections = append(w.sections, s)
+	return s
+}
+
+// maker makes the convolutions of the section.
+func (s *Section) maker() *conv.Maker {
+	if s.learns {
+		return &s.w.makers[1]
+	}
+	return &s.w.makers[0]
+}
+
+// Use makes another network of the same shape the section's.
+func (s *Section) Use(net *Network) {
+	if own, others := s.net.differs(net); own != "" {
+		panic(fmt.Sprintf("nn: Use: a section with %s, got a network with %s. Use a network of the same shape", own, others))
+	}
+	s.net = net
+}
+
+// FLOPs is the number of floating-point operations of one image's forward pass through the section, two a multiply-add,
+// counted with the taps beyond the border; a transposed convolution is counted as the products of its definition. A
+// backward pass takes twice as many.
+func (s *Section) FLOPs() int64 { return s.flops }
+
+// wired is a layer of a section.
+type wired interface {
+	forward(s *Section, images int)
+	// backward adds the gradients of the parameters to those of the section's network, and writes or adds that of the
+	// input.
+	backward(s *Section, images int)
+}
+
+// packer is a layer whose weights are packed for the kernels.
+type packer interface {
+	packForward(net *Network)
+	packBackward(net *Network)
+}
+
+// Forward runs all layers of all sections on so many images, which the inputs hold.
+func (w *Wiring) Forward(images int) {
+	if images < 1 || images > w.n {
+		panic(fmt.Sprintf("nn: Wiring: %d images, but there is room for 1 to %d", images, w.n))
+	}
+	w.images = images
+	for _, s := range w.sections {
+		s.pack(false)
+		for _, l := range s.layers {
+			l.forward(s, images)
+		}
+		w.ws.work.flops += int64(images) * s.flops
+	}
+}
+
+// Backward runs the section's layers in reverse, for the images of the last Forward, and adds the gradients of the
+// parameters to those of its network. The gradients of the maps where the section ends must be set before; those that its
+// layers read are written.
+func (s *Section) Backward() {
+	w := s.w
+	if !s.learns {
+		panic("nn: Backward: a section that does not learn. Make one that does")
+	}
+	s.pack(true)
+	for _, m := range s.reads {
+		m.written = false
+	}
+	for i := len(s.layers) - 1; i >= 0; i-- {
+		s.layers[i].backward(s, w.images)
+	}
+	w.ws.work.flops += 2 * int64(w.images) * s.flops
+}
+
+// packSections packs one layer a chunk.
+type packSections struct {
+	s        *Section
+	backward bool
+}
+
+// DoChunk implements [workers.Task].
+func (j *packSections) DoChunk(_, chunk int) {
+	l, ok := j.s.layers[len(j.s.layers)-1-chunk].(packer) // the last and largest first
+	if !ok {
+		return
+	}
+	if j.backward {
+		l.packBackward(j.s.net)
+	} else {
+		l.packForward(j.s.net)
+	}
+}
+
+// pack makes the weights of a pass ready.
+func (s *Section) pack(backward bool) {
+	done := &s.packed.forward
+	if backward {
+		done = &s.packed.backward
+	}
+	if s.packed.net != s.net {
+		s.packed.net, s.packed.forward, s.packed.backward = s.net, 0, 0
+	}
+	if *done == s.net.version {
+		return
+	}
+	s.w.packing = packSections{s, backward}
+	s.w.ws.team.Run(&s.w.packing, len(s.layers))
+	*done = s.net.version
+}
+
+// layer adds a layer and the maps that it reads.
+func (s *Section) layer(l wired, reads ...*Map) {
+	s.layers, s.reads = append(s.layers, l), append(s.reads, reads...)
+}
+
+// count adds the work of a layer.
+func (s *Section) count(in, taps, out, pixels int) { s.flops += 2 * int64(in*taps) * int64(out*pixels) }
+
+// newMap is a map that a layer of the section writes. Where it does not learn, maps of more than one pixel share their
+// memory with those of earlier sections, of which only trunks are still read.
+func (s *Section) newMap(c, h, w int) *Map {
+	return s.mapOf(conv.ChannelLastLayout(c, h, w, s.w.n))
+}
+
+func (s *Section) mapOf(g conv.Layout) *Map {
+	m := &Map{g: g, dg: g}
+	if s.learns {
+		m.x, m.d = make([]float32, g.Size()), make([]float32, g.Size())
+		return m
+	}
+	if g.Pixels() == 1 {
+		m.x = make([]float32, g.Size())
+		return m
+	}
+	key := fmt.Sprint(g)
+	i := s.pooled[key]
+	s.pooled[key]++
+	if i == len(s.w.pool[key]) {
+		s.w.pool[key] = append(s.w.pool[key], make([]float32, g.Size()))
+	}
+	m.x = s.w.pool[key][i]
+	return m
+}
+
+// Join adds the channels of a map to a trunk and returns the map of all channels there, those of earlier sections first.
+// Its gradient is that of m.
+func (s *Section) Join(t *Trunk, m *Map) *Map {
+	if m.g.H != t.g.H || m.g.W != t.g.W || t.used+m.g.C > t.g.C {
+		panic(fmt.Sprintf("nn: Join: %d channels of %d×%d for a trunk that has room for %d of %d×%d", m.g.C, m.g.H, m.g.W, t.g.C-t.used, t.g.H, t.g.W))
+	}
+	at := t.used
+	t.used += m.g.C
+	if m.g.C < t.g.C { // somebody else is in it
+		s.layer(&joint{m: m, t: t, at: at})
+	}
+	if at == 0 {
+		return m
+	}
+	view := t.g
+	view.C = t.used
+	return &Map{g: view, x: t.x, skip: at, dg: m.dg, d: m.d}
+}
+
+// joint copies a map into a trunk.
+type joint struct {
+	m      *Map
+	t      *Trunk
+	at     int
+	images int
+}
+
+func (j *joint) forward(s *Section, images int) { s.w.ws.team.Run(j, images) }
+func (j *joint) backward(*Section, int)         {} // the joined map has the same gradient
+
+// DoChunk implements [workers.Task].
+func (j *joint) DoChunk(_, img int) {
+	c := j.m.g.C
+	from, to := j.m.x[j.m.at(img):], j.t.x[j.t.g.PixelAt(img, 0, 0)+j.at:]
+	for p := range j.m.g.Pixels() {
+		copy(to[p*j.t.g.PixelStride:][:c], from[p*j.m.g.PixelStride:])
+	}
+}

@@ -1,0 +1,316 @@
+package nn_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/internal/rng"
+	"ocl/nn"
+	"ocl/tensor"
+)
+
+// wiredCase is a small network of one layer or a few, for images of c×h×w.
+type wiredCase struct {
+	name    string
+	c, h, w int
+	// wire adds the layers behind in and returns the map whose values the objective reads.
+	weights func(b *nn.Builder) []nn.Weights
+	wire    func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map
+}
+
+var wiredCases = []wiredCase{
+	{"transposed", 5, 4, 7,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 5, 3)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, false) }},
+	{"transposed, by Winograd", 33, 6, 5,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 33, 9)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, true) }},
+	{"convolution and max-pool", 3, 6, 10,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Conv("conv", 3, 3, 7, true)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.MaxPool(s.Conv(w[0], in, 1, false), true)
+		}},
+	{"residual block", 4, 7, 6,
+		func(b *nn.Builder) []nn.Weights {
+			return []nn.Weights{b.Conv("conv1", 4, 3, 5, false), b.Conv("conv2", 5, 3, 5, false), b.Conv("short", 4, 1, 5, false)}
+		},
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			short := s.InstanceNorm(s.Conv(w[2], in, 2, false), nil, false)
+			y := s.InstanceNorm(s.Conv(w[0], in, 2, false), nil, true)
+			return s.InstanceNorm(s.Conv(w[1], y, 1, false), short, true)
+		}},
+	{"residual block without a convolution beside", 5, 5, 6,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Conv("conv", 5, 3, 5, false)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.InstanceNorm(s.Conv(w[0], in, 1, false), in, true)
+		}},
+	{"mean and linear layers", 6, 3, 4,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Matrix("fc", 6, 9), b.Matrix("out", 9, 4)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.Linear(w[1], s.Linear(w[0], s.MeanPool(in), true), false)
+		}},
+	{"flat and back", 3, 2, 3,
+		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Matrix("fc", 18, 96)} },
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.Unflatten(s.Linear(w[0], s.Flatten(in), true), 16, 3, 2)
+		}},
+}
+
+// build makes a case for up to n images with so many workers.
+func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool) (*nn.Network, *nn.Wiring, *nn.Section, *nn.Map, *nn.Map) {
+	t.Helper()
+	b, err := nn.NewBuilder(c.c, c.h, c.w, e, rng.New(4, c.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := c.weights(b)
+	net := b.Build()
+	ws := net.NewWorkspace(workers)
+	t.Cleanup(ws.Close)
+	w := ws.Wire(net, n)
+	in := w.Input(c.c, c.h, c.w, !forward)
+	s := w.Section(net, !forward)
+	return net, w, s, in, c.wire(s, weights, in)
+}
+
+// values copies a map.
+func values(m *nn.Map, images int) *tensor.Tensor {
+	c, h, w := m.Shape()
+	x := tensor.New(images, c, h, w)
+	for i := range images {
+		m.Read(x.Row(i), i)
+	}
+	return x
+}
+
+// TestWiredGradients compares the gradients of parameters and images with central differences.
+func TestWiredGradients(t *testing.T) {
+	for _, c := range wiredCases {
+		t.Run(c.name, func(t *testing.T) {
+			net, w, s, in, out := c.build(t, nn.Engine{}, 3, 2, false)
+			x := images(3, c.c, c.h, c.w, 8)
+			run := func(d *tensor.Tensor) float64 {
+				in.Load(x)
+				w.Forward(3)
+				return objective(values(out, 3), d)
+			}
+			d := values(out, 3)
+			run(d)
+			for i := range 3 {
+				out.WriteGradient(d.Row(i), i)
+			}
+			net.ZeroGrads()
+			s.Backward()
+			dx := x.Clone()
+			for i := range 3 {
+				in.ReadGradient(dx.Row(i), i)
+			}
+			bad, all := 0, 0
+			check := func(what string, v []float32, i int, grad float32) {
+				const h = 1.0 / 1024
+				old := v[i]
+				eval := func(x float32) float64 {
+					v[i] = x
+					net.Changed()
+					return run(nil)
+				}
+				num := (eval(old+h) - eval(old-h)) / (2 * h)
+				v[i] = old
+				net.Changed()
+				all++
+				// float32's rounding of a sum of hundreds of terms near 1, over 2h
+				if tol := 0.02*math.Abs(num) + 0.03; !(math.Abs(num-float64(grad)) <= tol) {
+					bad++
+					t.Logf("%s[%d]: gradient %g, central difference %g", what, i, grad, num)
+				}
+			}
+			for _, p := range net.Named() {
+				for k := range 12 {
+					i := p.Offset + (k*7919)%p.Len()
+					check(p.Name, net.Params(), i, net.Grads()[i])
+				}
+			}
+			for k := range 20 {
+				i := (k*7919 + 11) % x.Len()
+				check("image", x.Data, i, dx.Data[i])
+			}
+			if bad*12 > all { // a difference that straddles a kink of a ReLU or of max-pool is another number
+				t.Errorf("%d of %d gradients differ", bad, all)
+			}
+		})
+	}
+}
+
+// TestTransposedIsItsDefinition computes a transposed convolution by its definition: pixel (y, x) of the input adds its
+// value times the kernel to outputs (2y−1+i, 2x−1+j).
+func TestTransposedIsItsDefinition(t *testing.T) {
+	for _, e := range engines() {
+		for _, c := range wiredCases[:2] {
+			net, w, _, in, out := c.build(t, e, 2, 1, false)
+			x := images(2, c.c, c.h, c.w, 8)
+			in.Load(x)
+			w.Forward(2)
+			got := values(out, 2)
+			p := net.Named()[0]
+			kernel := make([]float32, p.Len())
+			p.ToTorch(kernel, net.Params()[:p.Len()])
+			bias := net.Params()[net.Named()[1].Offset:]
+			for img := range 2 {
+				for o := range p.Out {
+					for y := range 2 * c.h {
+						for xx := range 2 * c.w {
+							sum := float64(bias[o])
+							for i := range p.In {
+								for ky := range 4 {
+									for kx := range 4 {
+										iy, ix := y+1-ky, xx+1-kx
+										if iy < 0 || ix < 0 || iy%2 > 0 || ix%2 > 0 || iy/2 >= c.h || ix/2 >= c.w {
+											continue
+										}
+										sum += float64(x.Data[((img*c.c+i)*c.h+iy/2)*c.w+ix/2]) * float64(kernel[((i*p.Out+o)*4+ky)*4+kx])
+									}
+								}
+							}
+							if strings.Contains(c.name, "Winograd") {
+								sum = max(sum, 0) // this one has a ReLU
+							}
+							v := got.Data[((img*p.Out+o)*2*c.h+y)*2*c.w+xx]
+							if !(math.Abs(sum-float64(v)) <= 1e-5) {
+								t.Fatalf("%s, %v: image %d, channel %d, pixel (%d, %d): %g, want %g", c.name, e, img, o, y, xx, v, sum)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// engines are those that this machine can run.
+func engines() (all []nn.Engine) {
+	for _, k := range nn.Kernels() {
+		for _, a := range nn.Convolutions() {
+			all = append(all, nn.Engine{Kernel: k, Convolution: a})
+		}
+	}
+	return all
+}
+
+// TestWiredBitsDependOnNothingElse: not on the number of workers, on the room, on the other images of a batch, or on
+// whether a backward pass could follow.
+func TestWiredBitsDependOnNothingElse(t *testing.T) {
+	for _, c := range wiredCases {
+		t.Run(c.name, func(t *testing.T) {
+			x := images(6, c.c, c.h, c.w, 8)
+			net, w, s, in, out := c.build(t, nn.Engine{}, 6, 1, false)
+			in.Load(x)
+			w.Forward(6)
+			want := values(out, 6)
+			for _, v := range []struct {
+				room, workers, first, n int
+				forward                 bool
+			}{{6, 3, 0, 6, false}, {9, 2, 0, 6, false}, {1, 2, 4, 1, false}, {5, 2, 1, 5, true}} {
+				_, w2, _, in2, out2 := c.build(t, nn.Engine{}, v.room, v.workers, v.forward)
+				in2.Load(x.Rows(v.first, v.first+v.n))
+				w2.Forward(v.n)
+				if got := values(out2, v.n); !slices.Equal(got.Data, want.Rows(v.first, v.first+v.n).Data) {
+					t.Errorf("%+v: other values", v)
+				}
+			}
+			grads := func(net *nn.Network, s *nn.Section, out *nn.Map) []float32 {
+				for i := range 6 {
+					out.WriteGradient(want.Row(i), i)
+				}
+				net.ZeroGrads()
+				s.Backward()
+				return slices.Clone(net.Grads())
+			}
+			first := grads(net, s, out)
+			net2, w2, s2, in2, out2 := c.build(t, nn.Engine{}, 6, 3, false)
+			in2.Load(x)
+			w2.Forward(6)
+			if !slices.Equal(grads(net2, s2, out2), first) {
+				t.Error("other gradients with three workers")
+			}
+		})
+	}
+}
+
+// TestTrunk: the second of two sections reads the channels of both, and its gradient ends at its own.
+func TestTrunk(t *testing.T) {
+	builder := func(name string) *nn.Builder {
+		b, err := nn.NewBuilder(3, 6, 6, nn.Engine{}, rng.New(4, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b1, b2 := builder("first"), builder("second")
+	a1 := b1.Conv("a", 3, 3, 5, true)
+	a2, c2, d2 := b2.Conv("a", 3, 3, 4, true), b2.Conv("b", 9, 3, 6, true), b2.Matrix("fc", 3*3*6, 3)
+	n1, n2 := b1.Build(), b2.Build()
+	ws := n1.NewWorkspace(2)
+	defer ws.Close()
+	w := ws.Wire(n1, 2)
+	in := w.Input(3, 6, 6, false)
+	trunk := w.Trunk(9, 6, 6)
+	s1 := w.Section(n1, true)
+	first := s1.Join(trunk, s1.Conv(a1, in, 1, true))
+	s2 := w.Section(n2, true)
+	both := s2.Join(trunk, s2.Conv(a2, in, 1, true))
+	out := s2.Linear(d2, s2.Flatten(s2.MaxPool(s2.Conv(c2, both, 1, false), true)), false)
+	x := images(2, 3, 6, 6, 8)
+	in.Load(x)
+	run := func(d *tensor.Tensor) float64 {
+		w.Forward(2)
+		return objective(values(out, 2), d)
+	}
+	d := values(out, 2)
+	run(d)
+	got := values(both, 2)
+	for i, v := range values(first, 2).Data {
+		if img, rest := i/(5*36), i%(5*36); got.Data[img*9*36+rest] != v {
+			t.Fatalf("value %d of the first section's channels: %g in the trunk of both, want %g", i, got.Data[img*9*36+rest], v)
+		}
+	}
+	for i := range 2 {
+		out.WriteGradient(d.Row(i), i)
+	}
+	n1.ZeroGrads()
+	n2.ZeroGrads()
+	s2.Backward()
+	if slices.ContainsFunc(n1.Grads(), func(v float32) bool { return v != 0 }) {
+		t.Error("the first section has gradients of the second one's outputs")
+	}
+	for _, p := range n2.Named() {
+		for k := range 20 {
+			const h = 1.0 / 1024
+			i := p.Offset + k*7919%p.Len()
+			eval := func(v float32) float64 {
+				n2.Params()[i] += v
+				n2.Changed()
+				return run(nil)
+			}
+			num := (eval(h) - eval(-2*h)) / (2 * h)
+			eval(h)
+			if g := float64(n2.Grads()[i]); !(math.Abs(num-g) <= 0.02*math.Abs(num)+0.03) {
+				t.Errorf("%s[%d]: gradient %g, central difference %g", p.Name, i, g, num)
+			}
+		}
+	}
+}
+
+// TestWiredNetworkIsNoChain: what runs chains of layers refuses a wired network.
+func TestWiredNetworkIsNoChain(t *testing.T) {
+	net, _, _, _, _ := wiredCases[0].build(t, nn.Engine{}, 1, 1, false)
+	ws := net.NewWorkspace(1)
+	defer ws.Close()
+	defer func() {
+		if got := recover(); got == nil || !strings.Contains(got.(string), "no chain") {
+			t.Errorf("panic %v, want one that says that the layers are no chain", got)
+		}
+	}()
+	net.Forward(ws, images(1, 5, 4, 7, 1), nn.Eval)
+}
