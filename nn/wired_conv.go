@@ -36,7 +36,7 @@ func (s *Section) Linear(l Weights, in *Map, relu bool) *Map {
 	return out
 }
 
-func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) *wiredConv {
+func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) {
 	if in.g.C != l.in || relu && l.bias < 0 {
 		panic(fmt.Sprintf("nn: %s: %d inputs for a layer of %d, ReLU %v, biases at %d", l.w.name, in.g.C, l.in, relu, l.bias))
 	}
@@ -48,7 +48,6 @@ func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) *w
 	}
 	s.count(l.in, l.taps, l.out, out.g.Pixels())
 	s.layer(c, in)
-	return c
 }
 
 // make makes the convolutions.

@@ -93,8 +93,6 @@ type meanPool struct {
 	back    bool
 }
 
-func (m *meanPool) inputs() []*Map { return []*Map{m.in} }
-
 func (m *meanPool) forward(s *Section, images int) {
 	m.back = false
 	s.w.ws.team.Run(m, images)

@@ -314,10 +314,9 @@ func (s *Section) Join(t *Trunk, m *Map) *Map {
 
 // joint copies a map into a trunk.
 type joint struct {
-	m      *Map
-	t      *Trunk
-	at     int
-	images int
+	m  *Map
+	t  *Trunk
+	at int
 }
 
 func (j *joint) forward(s *Section, images int) { s.w.ws.team.Run(j, images) }
