@@ -49,7 +49,7 @@ func TestBuffersOfAStep(t *testing.T) {
 // workspace of their own and change no bit of the steps.
 func TestPredictionsShareMemoryWithSteps(t *testing.T) {
 	if testing.Short() {
-		t.Skip("three sizes of the survey's network")
+		t.Skip("-short: the test trains the network of the survey at three sizes")
 	}
 	for _, side := range []int{32, 50, 84} {
 		net := surveyAt(t, side)

@@ -34,7 +34,7 @@ func TestFootprint(t *testing.T) {
 		return
 	}
 	if testing.Short() {
-		t.Skip("half a gigabyte and some seconds")
+		t.Skip("-short: the test takes half a gigabyte and some seconds")
 	}
 	const most = 600_000_000
 	child := exec.Command(os.Args[0], "-test.run=^TestFootprint$", "-test.v")
