@@ -88,7 +88,7 @@ func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 	schema := experiment.Schema()
 	text := func(c config.Config) string {
 		c.Data.Dir, c.Eval, c.Classifiers, c.Engine = "", config.EvalFinal, []string{config.ClassifierHead}, config.Engine{}
-		c.Stream.ClassOrder = config.Order{Name: config.OrderRandom}
+		c.Stream.ClassOrder, c.Stream.HeldOut = config.Order{Name: config.OrderRandom}, nil
 		if c.Stream.Kind == "" {
 			c.Stream.Kind = config.KindClasses
 		}
