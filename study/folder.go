@@ -81,10 +81,11 @@ func (s *Folder) Close() error { return s.log.close() }
 
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
+	folder := folderOf(s.dir, e)
 	if st, done := s.done(e, true); done {
+		s.tidy(folder)
 		return nil, st, nil
 	}
-	folder := folderOf(s.dir, e)
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
@@ -179,6 +180,22 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	}
 	s.Note(Event{Event: EventClaim, Job: e.Folder, Attempt: mine.Attempt, Step: mine.Start})
 	return c, State{Phase: Running, Sure: true, Attempt: mine.Attempt, Progress: mine.Progress}, nil
+}
+
+// tidy removes the claim of a process that died after it had written the result. Who has the folder locked still lives and
+// removes it.
+func (s *Folder) tidy(folder string) {
+	path := filepath.Join(folder, claimFile)
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	unlock, err := s.lock(folder)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	_, paths, _ := graves(folder) // a folder that cannot be listed keeps them
+	removeAll(append(paths, path))
 }
 
 func removeAll(paths []string) {

@@ -82,6 +82,32 @@ func TestKilledProcessFreesItsJobs(t *testing.T) {
 	}
 }
 
+// TestDeathAfterTheResult: who finds a job done removes the claim of the process that died after the result, and leaves that
+// of one that lives.
+func TestDeathAfterTheResult(t *testing.T) {
+	dir := t.TempDir()
+	r := studytest.Results(t, 1)[0]
+	e := studytest.Entry(r)
+	first, second, third := study.OpenFolder(dir, "test"), study.OpenFolder(dir, "test"), study.OpenFolder(dir, "test")
+	own, _, err := first.Claim(e)
+	if own == nil || err != nil {
+		t.Fatal(own, err)
+	}
+	studytest.Write(t, own, r)
+	for _, tt := range []struct {
+		store  *study.Folder
+		claims int
+	}{{second, 1}, {third, 0}} {
+		if c, st, err := tt.store.Claim(e); c != nil || err != nil || st.Phase != study.Done {
+			t.Fatalf("claim %v, %+v, error %v of a job that is done", c, st, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, e.Folder, ".claim*")); len(left) != tt.claims {
+			t.Errorf("claims %q, want %d", left, tt.claims)
+		}
+		first.Die()
+	}
+}
+
 // TestGarbledClaim: a claim that no ocl writes holds until it has stood still, and is then taken away.
 func TestGarbledClaim(t *testing.T) {
 	e := studytest.Entry(studytest.Results(t, 1)[0])
