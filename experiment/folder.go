@@ -61,6 +61,26 @@ func (x *Experiment) setUpFolder() error {
 	if _, err := x.examineFolder(); err != nil {
 		return err // without a lock file in a folder that is not ours
 	}
+	return inFolder(out, func() error {
+		if x.opts.Force {
+			users, err := lockFolder(out, UseFile, alone)
+			if err != nil {
+				return err
+			}
+			defer users.unlock()
+			if err := clearExperiment(out); err != nil {
+				return err
+			}
+		} else if same, err := x.examineFolder(); err != nil || same { // another process may have set it up since
+			return err
+		}
+		return writeConfig(out, x.config)
+	})
+}
+
+// inFolder makes the folder of an experiment if needed and sets it up, one process after the other. It removes what a crash left of a
+// config that was being written.
+func inFolder(out string, setUp func() error) error {
 	if err := checkpoint.MakeFolder(out); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
@@ -72,19 +92,11 @@ func (x *Experiment) setUpFolder() error {
 	if err := removeTemporaries(out, ConfigFile); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
-	if x.opts.Force {
-		users, err := lockFolder(out, UseFile, alone)
-		if err != nil {
-			return err
-		}
-		defer users.unlock()
-		if err := clearExperiment(out); err != nil {
-			return err
-		}
-	} else if same, err := x.examineFolder(); err != nil || same { // another process may have set it up since
-		return err
-	}
-	text, err := x.config.YAML()
+	return setUp()
+}
+
+func writeConfig(out string, c config.Config) error {
+	text, err := c.YAML()
 	if err != nil {
 		return err
 	}
@@ -92,6 +104,17 @@ func (x *Experiment) setUpFolder() error {
 		return fmt.Errorf("experiment: %s cannot be written: %w. Make room on the disk, or choose another --out", out, err)
 	}
 	return nil
+}
+
+// WriteConfig makes out the folder of an experiment whose config somebody else does, such as package tune. mayUse looks whether the folder
+// may be used; it is asked while no other process sets the folder up.
+func WriteConfig(out string, c config.Config, mayUse func() error) error {
+	return inFolder(out, func() error {
+		if err := mayUse(); err != nil {
+			return err
+		}
+		return writeConfig(out, c)
+	})
 }
 
 // examineFolder looks at the folder and changes nothing. same is true if it has this experiment. A folder that the
@@ -110,7 +133,7 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	}
 	text, err := os.ReadFile(filepath.Join(out, ConfigFile))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && onlyOurs(entries):
+	case errors.Is(err, fs.ErrNotExist) && OnlyOurs(entries):
 		return false, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return false, fmt.Errorf("experiment: %s: the folder has other files and no %s. Choose another --out, or use this folder with --force, "+
@@ -243,9 +266,9 @@ func (x *Experiment) sparesParent() error {
 	return nil
 }
 
-// onlyOurs tells whether a folder without config may be used: it has only lock files and a config that a crash left
+// OnlyOurs tells whether a folder without config may be used: it has only lock files and a config that a crash left
 // half written.
-func onlyOurs(entries []os.DirEntry) bool {
+func OnlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
 		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
 			return false

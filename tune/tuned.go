@@ -12,10 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
@@ -118,7 +116,7 @@ func (d *Tuned) examine() error {
 	}
 	text, err := os.ReadFile(filepath.Join(d.opts.Out, experiment.ConfigFile))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !checkpoint.IsTemporary(e.Name(), experiment.ConfigFile) }):
+	case errors.Is(err, fs.ErrNotExist) && experiment.OnlyOurs(entries):
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("tune: %s: the folder has other files and no %s. Choose another --out", d.opts.Out, experiment.ConfigFile)
@@ -140,17 +138,7 @@ func (d *Tuned) SetUp() error {
 	if err := d.examine(); err != nil {
 		return err
 	}
-	text, err := d.whole.YAML()
-	if err == nil {
-		err = checkpoint.MakeFolder(d.opts.Out)
-	}
-	if err == nil {
-		err = checkpoint.WriteBytesAtomic(filepath.Join(d.opts.Out, experiment.ConfigFile), text)
-	}
-	if err != nil {
-		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
-	}
-	return nil
+	return experiment.WriteConfig(d.opts.Out, d.whole, d.examine)
 }
 
 // Run tunes every run and then makes it. It returns the results that there are, in the order of the runs of the config. The same call again

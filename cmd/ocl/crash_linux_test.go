@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/faulttest"
@@ -167,8 +166,7 @@ func left(t *testing.T, dir string) map[string]any {
 		case tune.RecordFile:
 			all[rel], err = os.ReadFile(path)
 		}
-		// A tuned experiment has no lock under which it could remove the first file that it was writing.
-		if strings.HasSuffix(path, ".tmp") && !checkpoint.IsTemporary(d.Name(), experiment.ConfigFile) {
+		if strings.HasSuffix(path, ".tmp") {
 			t.Errorf("%s is left", path)
 		}
 		return err
