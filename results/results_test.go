@@ -61,7 +61,7 @@ func TestIndex(t *testing.T) {
 			return err
 		}
 		name := filepath.ToSlash(path)
-		if strings.HasSuffix(name, ".json") {
+		if strings.HasSuffix(name, ".json") && !strings.Contains(name, "/tuning/") { // those are small, and people read them; package tune checks them
 			t.Errorf("%s is not compressed. Use results/methods.py store", name)
 		}
 		if !strings.HasSuffix(name, result.Packed) {

@@ -197,3 +197,28 @@ func TestPage(t *testing.T) {
 		}
 	}
 }
+
+// TestCommittedRecords reads every record under results/ strictly, and writes it as it was: a program reads all files that are older than itself.
+func TestCommittedRecords(t *testing.T) {
+	files, err := filepath.Glob("../results/*/tuning/*.json")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Read(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, err := r.Encode(); err != nil || string(got) != string(want) {
+			t.Errorf("%s is written as another text, error %v", file, err)
+		}
+		if r.Chosen == nil || r.Repeats != 1 {
+			t.Errorf("%s has chosen nothing, or has %d trials of each point", file, r.Repeats)
+		}
+	}
+}
