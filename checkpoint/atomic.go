@@ -27,6 +27,26 @@ func IsTemporary(name, target string) bool {
 
 var temporaryMiddle = regexp.MustCompile(`^\.[0-9]+(-[0-9]+){1,2}$`)
 
+// RemoveTemporaries removes what crashes have left of files of these names that were being written. The caller has locked
+// the folder.
+func RemoveTemporaries(folder string, names ...string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		for _, name := range names {
+			if !IsTemporary(e.Name(), name) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // WriteFileAtomic writes the whole file at path, or leaves it unchanged: the bytes go to a temporary file in the same
 // folder, which is fsynced and renamed to path, and the folder is fsynced. A reader never sees half a file, even if the
 // process or the machine stops. The folder must exist. Two writers of one path, in one process or in two, do not

@@ -36,7 +36,7 @@ func (d *desk) claim(j Job) (kept *result.Result, err error) {
 	if kept, err = keptResult(d.folder, j); kept != nil || err != nil { // it may have ended meanwhile
 		return kept, err
 	}
-	if err := removeTemporaries(d.folder, runFiles...); err != nil {
+	if err := checkpoint.RemoveTemporaries(d.folder, runFiles...); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	return nil, d.writeConfig(j)

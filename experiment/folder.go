@@ -89,7 +89,7 @@ func inFolder(out string, setUp func() error) error {
 		return err
 	}
 	defer lock.unlock()
-	if err := removeTemporaries(out, ConfigFile); err != nil {
+	if err := checkpoint.RemoveTemporaries(out, ConfigFile); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
 	return setUp()
@@ -345,7 +345,7 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	if err := removeTemporaries(folder, runFiles...); err != nil {
+	if err := checkpoint.RemoveTemporaries(folder, runFiles...); err != nil {
 		return err
 	}
 	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile, LockFile} {
@@ -359,25 +359,6 @@ func clearRun(folder string) error {
 
 // runFiles are the files in the folder of a run that are written whole.
 var runFiles = []string{ResultFile, RunConfigFile, EventsFile}
-
-// removeTemporaries removes what crashes have left of files of these names that were being written. The caller has locked
-// the folder.
-func removeTemporaries(folder string, names ...string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		for _, name := range names {
-			if checkpoint.IsTemporary(e.Name(), name) {
-				if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // removeMatching removes the files of a folder whose names match a pattern; a missing folder holds none.
 func removeMatching(folder string, patterns []string) error {

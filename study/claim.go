@@ -143,7 +143,7 @@ func bury(folder string, dead record, text []byte) bool {
 	return false
 }
 
-// graves are the claims of dead processes, and what they left of claims that were being made.
+// graves are the claims of dead processes, and what they left of claims and failures that were being written.
 func graves(folder string) (dead []record, paths []string, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -151,7 +151,8 @@ func graves(folder string) (dead []record, paths []string, err error) {
 	}
 	for _, f := range files {
 		name := f.Name()
-		if !strings.HasPrefix(name, deadPrefix) && !(strings.HasPrefix(name, claimFile+".") && strings.HasSuffix(name, ".tmp")) {
+		half := strings.HasPrefix(name, claimFile+".") && strings.HasSuffix(name, ".tmp") || checkpoint.IsTemporary(name, failedFile)
+		if !half && !strings.HasPrefix(name, deadPrefix) {
 			continue
 		}
 		path := filepath.Join(folder, name)

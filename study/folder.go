@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
 )
@@ -331,7 +330,7 @@ func (s *Folder) Retry(e Entry) (bool, error) {
 // Cancel implements [Store].
 func (s *Folder) Cancel() error {
 	text := fmt.Sprintf("cancelled %s on %s\n", time.Now().UTC().Format(time.RFC3339), s.host)
-	if err := checkpoint.WriteBytesAtomic(filepath.Join(s.dir, cancelledFile), []byte(text)); err != nil {
+	if err := keep(s.dir, cancelledFile, []byte(text)); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

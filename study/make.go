@@ -78,7 +78,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, StudyFile)); errors.Is(err, fs.ErrNotExist) {
 		for _, e := range entries {
-			if !checkpoint.IsTemporary(e.Name(), StudyFile) && !checkpoint.IsTemporary(e.Name(), jobsFile) && e.Name() != jobsFile && e.Name() != gridsFolder {
+			if n := e.Name(); !checkpoint.IsTemporary(n, StudyFile) && !checkpoint.IsTemporary(n, jobsFile) && n != jobsFile && n != gridsFolder && n != experiment.LockFile {
 				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir, e.Name(), StudyFile)
 			}
 		}
@@ -110,10 +110,8 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	if err != nil {
 		return err
 	}
-	if there, err := os.ReadFile(filepath.Join(dir, StudyFile)); err != nil || !bytes.Equal(there, whole) {
-		if err := checkpoint.WriteBytesAtomic(filepath.Join(dir, StudyFile), whole); err != nil {
-			return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
-		}
+	if err := keep(dir, StudyFile, whole); err != nil {
+		return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
 	}
 	return WriteJobs(dir, Entries(jobs))
 }
@@ -164,11 +162,7 @@ func WriteJobs(dir string, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, jobsFile)
-	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, b.Bytes()) {
-		return nil
-	}
-	if err := checkpoint.WriteBytesAtomic(path, b.Bytes()); err != nil {
+	if err := keep(dir, jobsFile, b.Bytes()); err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk", err)
 	}
 	return nil

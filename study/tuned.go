@@ -126,7 +126,7 @@ func keepGrids(dir string, runs []Run) error {
 			err = checkpoint.MakeFolder(filepath.Join(dir, gridsFolder))
 		}
 		if err == nil {
-			err = checkpoint.WriteBytesAtomic(filepath.Join(dir, gridsFolder, name), text)
+			err = keep(filepath.Join(dir, gridsFolder), name, text)
 		}
 		if err != nil {
 			return fmt.Errorf("study: the grid cannot be copied: %w", err)

@@ -24,7 +24,7 @@ const syncEvery = 64 << 20
 // build writes the file. The lock of the key is held, so what other builds have left is of processes that were killed.
 func (s Spec) build(ctx context.Context, path, key string, l layout) error {
 	dir := filepath.Dir(path)
-	if err := removeTemporaries(dir, key); err != nil {
+	if err := checkpoint.RemoveTemporaries(dir, key+fileSuffix); err != nil {
 		return s.buildError(dir, l, err)
 	}
 	if free, known := freeSpace(dir); known && free < float64(l.size()) {

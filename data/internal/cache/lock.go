@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"ocl/checkpoint"
 )
 
 const (
@@ -74,15 +72,4 @@ func (l *keyLock) release() {
 	if err != nil && runtime.GOOS == "windows" {
 		_ = os.Remove(l.file.Path()) // an empty file that stays does no harm
 	}
-}
-
-// removeTemporaries removes what killed builds of a key have left. The lock of the key is held.
-func removeTemporaries(dir, key string) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if checkpoint.IsTemporary(e.Name(), key+fileSuffix) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
-		}
-	}
-	return err
 }
