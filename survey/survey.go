@@ -31,8 +31,16 @@ const (
 	grids             = "table:hyper"
 )
 
-// CIFAR100 is the column of Split CIFAR-100 in [ClassIncremental].
-const CIFAR100 = "Split CIFAR-100"
+// The columns of [ClassIncremental] and [DomainIncremental], which are data sets and how they become streams.
+const (
+	CIFAR100     = "Split CIFAR-100"
+	MiniImageNet = "Split Mini-ImageNet"
+	CORe50NC     = "CORe50-NC"
+	Noise        = "Mini-ImageNet-Noise"
+	Occlusion    = "Mini-ImageNet-Occlusion"
+	Blur         = "Mini-ImageNet-Blur"
+	CORe50NI     = "CORe50-NI"
+)
 
 // files by label.
 var names = map[string]string{

@@ -1,0 +1,391 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ocl/config"
+	"ocl/experiment/result"
+	"ocl/metric"
+	"ocl/survey"
+)
+
+// tables are the labels of the tables whose cells are measured, in the order of the paper. A cell that several have belongs to the first.
+var tables = []string{survey.ClassIncremental, survey.ErrorAnalysis, survey.TricksCIFAR100, survey.TrickTimes, survey.DomainIncremental, survey.TricksMiniImage}
+
+// Cell is a cell of a table of the survey, and our runs of it.
+type Cell struct {
+	Table, Row, Column string
+	Memory             int // samples; 0 where the table names none
+	Published          survey.Value
+	Spec               Spec   // which runs it is made of; the zero value for a row of others, such as "Best OCI"
+	Known              bool   // ocl has the method
+	Repeat             string // the table that has the same cell first; "" is this one
+
+	Runs     []*Run    // that it is made of, by seed; those that diverged too
+	Values   []float64 // what each of them measured, in the unit of the table; NaN of one that diverged
+	Settings string    // of the runs, such as "optimizer.lr=0.01", or "tuned"
+	Ours     Estimate
+}
+
+// Estimate is a mean over runs. The survey gives it as mean ± 95 %.
+type Estimate struct {
+	Mean float64 // NaN without runs
+	Half float64 // half of the 95 % Student-t interval; NaN for fewer than two runs
+	N    int
+}
+
+// estimateOf is the estimate of those values that are numbers.
+func estimateOf(values []float64) Estimate {
+	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	e := Estimate{Mean: math.NaN(), Half: math.NaN(), N: len(v)}
+	if len(v) > 0 {
+		e.Mean, e.Half = metric.Interval(v)
+	}
+	return e
+}
+
+// Verdict says whether a cell agrees with the published value.
+type Verdict string
+
+// The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no interval, such as a time.
+const (
+	Agrees    Verdict = "agrees"
+	Differs   Verdict = "differs"
+	Undecided Verdict = "undecided"
+	NotRun    Verdict = "not run"
+	NoVerdict Verdict = ""
+)
+
+// Verdicts are those that are counted.
+func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun} }
+
+const (
+	// near is the distance in points from which means do not agree, however wide the intervals are.
+	near = 2
+	// decisive is the least number of runs that decide anything: the interval of two is 12.7 times their distance from the mean.
+	decisive = 3
+)
+
+// Verdict compares a cell with the published value: it agrees if the 95 % intervals overlap and the means differ by less than 2 points, and
+// differs if the intervals do not overlap. It is undecided if neither is true, or with fewer than three finished runs.
+func (c *Cell) Verdict() Verdict {
+	distance := math.Abs(c.Difference())
+	switch {
+	case math.IsNaN(c.Published.Interval):
+		return NoVerdict
+	case len(c.Runs) == 0:
+		return NotRun
+	case c.Ours.N < decisive:
+		return Undecided
+	case distance > c.Ours.Half+c.Published.Interval:
+		return Differs
+	case distance < near:
+		return Agrees
+	}
+	return Undecided
+}
+
+// Difference is our mean minus the published one; NaN without runs.
+func (c *Cell) Difference() float64 { return c.Ours.Mean - c.Published.Mean }
+
+// Overlap says whether the 95 % intervals overlap; ok is false where one of the two has none.
+func (c *Cell) Overlap() (overlap, ok bool) {
+	if math.IsNaN(c.Ours.Half) || math.IsNaN(c.Published.Interval) {
+		return false, false
+	}
+	return math.Abs(c.Difference()) <= c.Ours.Half+c.Published.Interval, true
+}
+
+// Diverged is the number of runs that diverged.
+func (c *Cell) Diverged() int { return len(c.Runs) - c.Ours.N }
+
+// Files are the paths of the results.
+func (c *Cell) Files() []string {
+	var paths []string
+	for _, r := range c.Runs {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
+
+// Seconds is the wall time of all runs.
+func (c *Cell) Seconds() float64 {
+	sum := 0.0
+	for _, r := range c.Runs {
+		sum += r.Seconds()
+	}
+	return sum
+}
+
+// Seconds is the run time of a run.
+func (r *Run) Seconds() float64 {
+	return r.Result.Seconds.Train + r.Result.Seconds.Prepare + r.Result.Seconds.Test
+}
+
+// bestRow is a row of the tables of tricks: the best method of the table of methods.
+const bestRow = "Best OCI"
+
+// specOf is which runs a cell of a table is made of; ok is false for a row of others, and for a method that ocl does not have.
+func specOf(label string, v survey.Value) (s Spec, ok bool) {
+	s = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Classifier: config.ClassifierHead, Memory: v.Memory}
+	trick := v.Row
+	switch label {
+	case survey.ClassIncremental, survey.DomainIncremental:
+		s.Benchmark, s.Method, trick = v.Column, MethodName(v.Row), ""
+	case survey.ErrorAnalysis:
+		s.Protocol, s.Method, trick = config.ProtocolStandard, MethodName(v.Row), "" // docs/deviations.md
+	case survey.TrickTimes:
+		s.Method = MethodName("ER")
+	default:
+		if label == survey.TricksMiniImage {
+			s.Benchmark = survey.MiniImageNet
+		}
+		if s.Method = MethodName(v.Column); v.Column == "" { // Finetune and Offline stand above all columns
+			s.Method, trick = MethodName(v.Row), ""
+		}
+	}
+	switch trick {
+	case "", "N/A", "NA":
+	case bestRow:
+		return Spec{}, false
+	case "NCM":
+		s.Classifier = config.ClassifierNCM
+	default:
+		s.Tricks = strings.ToLower(trick)
+	}
+	return s, s.Method != ""
+}
+
+// measure is what a table measures of a run, in its unit: per cent, seconds or test images.
+func measure(label, column, classifier string, r *Run) (float64, bool) {
+	switch label {
+	case survey.TrickTimes:
+		return r.Seconds(), true
+	case survey.ErrorAnalysis:
+		return lastErrors(column, r)
+	}
+	m, ok := r.Metrics(classifier)
+	if !ok || m.AverageAccuracy == nil {
+		return math.NaN(), false
+	}
+	return 100 * *m.AverageAccuracy, true
+}
+
+// needOf is what a run must have for a table.
+func needOf(label, column, classifier string) Need {
+	return func(r *Run) bool {
+		if label == survey.TrickTimes {
+			return r.timed(classifier)
+		}
+		_, ok := measure(label, column, classifier, r)
+		return ok || r.diverged()
+	}
+}
+
+// timed says whether the seconds of a run are those of one classifier on a machine that no other run of ocl shared.
+func (r *Run) timed(classifier string) bool {
+	c := r.Result.Config.Classifiers
+	return r.Result.Provenance.Concurrency == 1 && len(c) == 1 && c[0] == classifier
+}
+
+func (r *Run) diverged() bool { return r.Result.Outcome.State == result.Diverged }
+
+// lastErrors is a column of the error analysis after the last task.
+func lastErrors(column string, r *Run) (float64, bool) {
+	a := r.Result.ErrorAnalysis
+	if a == nil || len(a.Tasks) == 0 {
+		return math.NaN(), false
+	}
+	last := a.Tasks[len(a.Tasks)-1]
+	ratio := func(v *float64) (float64, bool) {
+		if v == nil {
+			return math.NaN(), false
+		}
+		return 100 * *v, true
+	}
+	switch column {
+	case "e(n,o)":
+		return float64(last.NewAsOld), true
+	case "e(n,n)":
+		return float64(last.NewAsNew), true
+	case "e(o,o)":
+		return float64(last.OldAsOld), true
+	case "e(o,n)":
+		return float64(last.OldAsNew), true
+	case "er(n,o)": // the published table has shares of the errors (docs/deviations.md)
+		return ratio(last.NewAsOldOfErrors)
+	case "er(o,n)":
+		return ratio(last.OldAsNewOfErrors)
+	}
+	return math.NaN(), false
+}
+
+// Metrics are those of one of the classifiers that a run measured; ok is false for another one. The method's own rule is
+// config.ClassifierHead.
+func (r *Run) Metrics(classifier string) (m result.Metrics, ok bool) {
+	if list := r.Result.Config.Classifiers; len(list) == 0 || list[0] == classifier {
+		return r.Result.Metrics, true
+	}
+	c, ok := r.Result.Classifiers[classifier]
+	return c.Metrics, ok
+}
+
+// Need says whether a run has what is asked of it; runs that have not are passed over.
+type Need func(*Run) bool
+
+// Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
+// has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
+// Of several runs of a seed the one with the fewest evaluations counts.
+func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
+	key, wanted := learnKey(spec.config(1))
+	of := map[string]map[uint64]*Run{}
+	var order []string
+	for _, r := range s.byKey[key] {
+		if !need(r) {
+			continue
+		}
+		if of[r.settings] == nil {
+			of[r.settings] = map[uint64]*Run{}
+			order = append(order, r.settings)
+		}
+		if old := of[r.settings][r.Seed]; old == nil || r.evaluations() < old.evaluations() {
+			of[r.settings][r.Seed] = r
+		}
+	}
+	rank := func(settings string) int {
+		switch settings {
+		case wanted:
+			return 0
+		case tunedText:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return len(of[b]) - len(of[a])
+	})
+	if len(order) == 0 {
+		return nil, ""
+	}
+	for _, r := range of[order[0]] {
+		runs = append(runs, r)
+	}
+	slices.SortFunc(runs, func(a, b *Run) int {
+		if a.Seed < b.Seed {
+			return -1
+		}
+		return 1
+	})
+	return runs, order[0]
+}
+
+// evaluations orders runs by how much they evaluate.
+func (r *Run) evaluations() int {
+	return slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Result.Config.Eval)
+}
+
+// Cells are those of a table with published values, in the order of its data file. An error says that there is no such table.
+func (s *Study) Cells(label string) ([]*Cell, error) {
+	values, err := survey.Read(label)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(tables, label) {
+		return nil, fmt.Errorf("paper: %s has no cells that are measured", label)
+	}
+	var cells []*Cell
+	for _, v := range values {
+		c := &Cell{Table: label, Row: v.Row, Column: v.Column, Memory: v.Memory, Published: v, Ours: estimateOf(nil)}
+		if c.Spec, c.Known = specOf(label, v); c.Known {
+			s.fill(c)
+			c.Repeat = firstTable(c)
+		} else if v.Row == bestRow {
+			c.Known, c.Repeat = true, survey.ClassIncremental
+		}
+		cells = append(cells, c)
+	}
+	for _, c := range cells {
+		if c.Row == bestRow {
+			s.fillBest(c)
+		}
+	}
+	return cells, nil
+}
+
+// fill finds the runs of a cell and measures them.
+func (s *Study) fill(c *Cell) {
+	c.Runs, c.Settings = s.Find(c.Spec, needOf(c.Table, c.Column, c.Spec.Classifier))
+	for _, r := range c.Runs {
+		v, ok := measure(c.Table, c.Column, c.Spec.Classifier, r)
+		if !ok || r.diverged() {
+			v = math.NaN()
+		}
+		c.Values = append(c.Values, v)
+	}
+	c.Ours = estimateOf(c.Values)
+}
+
+// fillBest makes a cell that of the method without tricks that is best at its memory, of those that were run.
+func (s *Study) fillBest(c *Cell) {
+	column := survey.CIFAR100
+	if c.Table == survey.TricksMiniImage {
+		column = survey.MiniImageNet
+	}
+	methods, err := s.Cells(survey.ClassIncremental)
+	if err != nil {
+		return
+	}
+	for _, m := range methods {
+		if m.Column == column && m.Memory == c.Memory && m.Ours.N > 0 && !(m.Ours.Mean <= c.Ours.Mean) {
+			c.Spec, c.Runs, c.Values, c.Settings, c.Ours = m.Spec, m.Runs, m.Values, m.Settings, m.Ours
+		}
+	}
+}
+
+// firstTable is the table that has the same cell before this one; "" is none. Tables of accuracies alone share cells.
+func firstTable(c *Cell) string {
+	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
+		if label == c.Table || c.Table == survey.ErrorAnalysis || c.Table == survey.TrickTimes {
+			return ""
+		}
+		values, err := survey.Read(label)
+		if err != nil {
+			return ""
+		}
+		for _, v := range values {
+			if spec, ok := specOf(label, v); ok && spec == c.Spec {
+				return label
+			}
+		}
+	}
+	return ""
+}
+
+// Counts are numbers of cells by verdict.
+type Counts map[Verdict]int
+
+// Sum is the number of all cells that were counted.
+func (c Counts) Sum() int {
+	sum := 0
+	for _, n := range c {
+		sum += n
+	}
+	return sum
+}
+
+// CountVerdicts counts cells by verdict, without those that repeat a cell of another table or have no verdict.
+func CountVerdicts(cells []*Cell) Counts {
+	counts := Counts{}
+	for _, c := range cells {
+		if v := c.Verdict(); v != NoVerdict && c.Repeat == "" {
+			counts[v]++
+		}
+	}
+	return counts
+}

@@ -1,0 +1,71 @@
+package paper
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ocl/config"
+)
+
+// Command is the command that runs the cell as often as the survey did, with the settings of our runs, or those that it is to have where there is
+// none. It is "" for a row of others and for a method that ocl does not have. DIR stands for the folder of the data.
+func (c *Cell) Command() string {
+	if !c.Known || c.Spec.Method == "" {
+		return ""
+	}
+	b, cfg := benchmark(c.Spec.Benchmark), c.Spec.config(1)
+	if len(c.Runs) > 0 {
+		cfg = c.Runs[0].Result.Config
+	}
+	words := []string{"ocl run --data", b.Data, "--data-dir DIR"}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag+" "+value)
+		}
+	}
+	if b.Kind == config.KindDomains {
+		add("--stream", b.Kind)
+	}
+	if b.Order != config.OrderOfficial {
+		add("--tasks", strconv.Itoa(b.Tasks))
+	}
+	add("--shift", b.Shift)
+	add("--blur", b.Blur)
+	if c.Spec.Protocol != config.ProtocolStandard {
+		add("--protocol", c.Spec.Protocol)
+	}
+	eval := config.EvalFinal
+	if len(c.Runs) > 0 {
+		eval = c.Runs[0].Result.Config.Eval
+	}
+	add("--eval", eval)
+	add("--method", c.Spec.Method)
+	if c.Spec.Memory > 0 {
+		add("--memory", strconv.Itoa(c.Spec.Memory))
+	}
+	if c.Spec.Tricks != "" {
+		add("--trick", "'"+c.Spec.Tricks+"'")
+	}
+	if c.Spec.Classifier != config.ClassifierHead {
+		add("--classifiers", config.ClassifierHead+","+c.Spec.Classifier)
+	}
+	words = append(words, settingFlags(cfg, c.Settings)...)
+	add("--runs", strconv.Itoa(b.Runs))
+	return strings.Join(words, " ")
+}
+
+// settingFlags are the flags of what the survey tuned.
+func settingFlags(cfg config.Config, settings string) []string {
+	if settings == tunedText {
+		return []string{"--tune paper"}
+	}
+	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)}
+	_, texts := learnKey(cfg)
+	for _, word := range strings.Fields(texts) {
+		if strings.HasPrefix(word, "method.") {
+			flags = append(flags, "--set "+word)
+		}
+	}
+	return flags
+}

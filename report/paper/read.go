@@ -1,0 +1,245 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/report"
+)
+
+// Run is one result.
+type Run struct {
+	Path   string
+	Seed   uint64
+	Result *result.Result // without confusion matrices and accuracies by class, which no table has
+	Held   [][]int        // stored samples after each task that ended, by the task of the run that they came with; nil without a memory
+
+	key, settings string // see learnKey
+	base          string // the key without protocol
+}
+
+// LeftOut is a result that was not used, although it was asked for.
+type LeftOut struct{ Path, Reason string }
+
+// Study is the results that tables and figures are made of.
+type Study struct {
+	Runs    []*Run // by path
+	LeftOut []LeftOut
+	Notes   []string // what a reader should know of the results
+
+	byKey map[string][]*Run
+}
+
+// Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name. Results of the same run
+// count once.
+//
+// Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
+// this program has, results of a data set of which the others have other images, and results that would fill a cell if it were not for their
+// protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study. Any other error comes alone: a
+// path that is not there, or no result that can be used.
+func Read(paths []string) (*Study, error) {
+	files, err := find(paths)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{byKey: map[string][]*Run{}}
+	runs, faults := make([]*Run, len(files)), make([]error, len(files))
+	var wait sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for i := range next {
+				runs[i], faults[i] = readRun(files[i])
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	for i, r := range runs {
+		switch {
+		case faults[i] != nil:
+			s.leaveOut(files[i], faults[i].Error())
+		case r.Result.Outcome.State == result.Interrupted:
+			s.Notes = append(s.Notes, fmt.Sprintf("%s was interrupted and is not counted.", r.Path))
+		default:
+			s.Runs = append(s.Runs, r)
+		}
+	}
+	s.oneNumbersVersion()
+	s.oneDigest()
+	s.otherProtocols()
+	for _, r := range s.Runs {
+		s.byKey[r.key] = append(s.byKey[r.key], r)
+	}
+	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
+	if len(s.Runs) == 0 {
+		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut))
+	}
+	if len(s.LeftOut) > 0 {
+		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut), count.Of(len(files), "result"), listed(s.LeftOut))
+	}
+	return s, nil
+}
+
+// listed is a line for each result that was left out.
+func listed(left []LeftOut) string {
+	var b strings.Builder
+	for _, l := range left {
+		reason := l.Reason
+		if !strings.Contains(reason, l.Path) {
+			reason = l.Path + ": " + reason
+		}
+		b.WriteString("\n" + reason)
+	}
+	return b.String()
+}
+
+// find lists the files of results at some paths, each once.
+func find(paths []string) ([]string, error) {
+	var files []string
+	seen := map[string]bool{}
+	for _, path := range paths {
+		before := len(files)
+		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			isResult := e.Name() == experiment.ResultFile || strings.HasSuffix(e.Name(), result.Packed)
+			if e.IsDir() || !isResult && name != path {
+				return nil
+			}
+			key, err := filepath.Abs(name)
+			if err == nil && !seen[key] {
+				seen[key] = true
+				files = append(files, name)
+			}
+			return err
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("report: %s is not there. Give a folder with results, such as runs", path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("report: %s: the results cannot be listed: %w. Give a folder that can be read", path, err)
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() && len(files) == before && len(seen) == len(files) && !overlaps(path, seen) {
+			return nil, fmt.Errorf("report: %s has no result in it or in a folder below. Give the folder of an experiment, a study or a run", path)
+		}
+	}
+	return files, nil
+}
+
+// overlaps says whether a folder holds a file that another path has found before.
+func overlaps(folder string, seen map[string]bool) bool {
+	root, err := filepath.Abs(folder)
+	for name := range seen {
+		if err == nil && strings.HasPrefix(name, root+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readRun reads one result and keeps what tables and figures need of it, as a study may have thousands.
+func readRun(path string) (*Run, error) {
+	r, err := result.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if r.Key != "" && r.Key != experiment.Key(r) {
+		return nil, errors.New("its config does not have the key that the file says, so it was edited. Restore the file, or run it again")
+	}
+	if err := consistent(r); err != nil {
+		return nil, err
+	}
+	run := &Run{Path: path, Seed: r.Config.Seed, Result: r, Held: held(r)}
+	run.key, run.settings = learnKey(r.Config)
+	if r.Tuning != nil {
+		run.settings = tunedText
+	}
+	run.base = withoutProtocol(run.key)
+	r.PerClass = nil
+	if r.Memory != nil {
+		r.Memory.ClassCounts, r.Memory.TaskCounts = nil, nil
+	}
+	slim(r.ErrorAnalysis)
+	for _, c := range r.Classifiers {
+		slim(c.ErrorAnalysis)
+	}
+	return run, nil
+}
+
+// tunedText stands for the settings of runs that were tuned one by one: each may have its own.
+const tunedText = "tuned"
+
+// slim drops the matrices of an error analysis.
+func slim(a *result.ErrorAnalysis) {
+	if a == nil {
+		return
+	}
+	a.Confusion = nil
+	for i := range a.Tasks {
+		a.Tasks[i].Confusion, a.Tasks[i].Predictions = nil, nil
+	}
+}
+
+// consistent returns an error if the metrics of a result are not those of its accuracies.
+func consistent(r *result.Result) error {
+	same := func(what string, recorded result.Metrics, accuracy [][]*float64, between []result.Evaluation) error {
+		measured := result.MetricsOf(accuracy, r.OneTestSet(), between)
+		for _, d := range result.AllMetrics() {
+			a, b := d.Of(recorded), d.Of(measured)
+			if a != nil && (b == nil || math.Abs(*a-*b) > 1e-9) {
+				return fmt.Errorf("%s.%s is %g, but the accuracies in the file do not give it, so it was edited. Restore the file, or run it again", what, d.Key, *a)
+			}
+		}
+		return nil
+	}
+	faults := []error{same("metrics", r.Metrics, r.Accuracy, r.Evaluations)}
+	for name, c := range r.Classifiers {
+		faults = append(faults, same("classifiers."+name+".metrics", c.Metrics, c.Accuracy, nil))
+	}
+	return errors.Join(faults...)
+}
+
+// held counts the stored samples by task. Files that do not say with which task a sample came say its class, which in class-incremental
+// streams is as good.
+func held(r *result.Result) [][]int {
+	if r.Memory == nil {
+		return nil
+	}
+	var rows [][]int
+	for i, counts := range r.Memory.ClassCounts {
+		row := make([]int, len(r.Stream.Tasks))
+		if i < len(r.Memory.TaskCounts) {
+			for t, n := range r.Memory.TaskCounts[i] {
+				row[t] += n
+			}
+		} else if r.Stream.Scenario == classIncremental {
+			for t, task := range r.Stream.Tasks {
+				for _, k := range task.Classes {
+					row[t] += counts[k]
+				}
+			}
+		} else {
+			return nil
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+const classIncremental = "class-incremental"

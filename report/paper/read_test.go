@@ -1,0 +1,174 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/report"
+	"ocl/survey"
+)
+
+// TestLeftOut: what cannot be used is named with its reason, and the rest is used.
+func TestLeftOut(t *testing.T) {
+	changed := func(change func(*result.Result)) *result.Result {
+		r := fake(er, 9, config.EvalFinal)
+		change(r)
+		return r
+	}
+	rekeyed := func(change func(*result.Result)) *result.Result {
+		r := changed(change)
+		r.Key = experiment.Key(r)
+		return r
+	}
+	whole, err := result.Encode(fake(er, 8, config.EvalFinal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	standard := er
+	standard.Protocol, standard.Memory = config.ProtocolStandard, 1000
+	for name, tt := range map[string]struct {
+		text   []byte
+		result *result.Result
+		want   string
+	}{
+		"truncated":        {text: whole[:len(whole)/2], want: "damaged"},
+		"newer":            {text: []byte(strings.Replace(string(whole), `"version": 1`, `"version": 2`, 1)), want: "newer"},
+		"edited config":    {result: changed(func(r *result.Result) { r.Config.Optimizer.LR = 0.02 }), want: "was edited"},
+		"edited metric":    {result: changed(func(r *result.Result) { *r.Metrics.AverageAccuracy += 0.1 }), want: "metrics.average_accuracy"},
+		"earlier numbers":  {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 1 }), want: "numbers version is 1, and the others have 2"},
+		"later numbers":    {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 99 }), want: "numbers version is 99, and this ocl has 2"},
+		"other data":       {result: rekeyed(func(r *result.Result) { r.Provenance.DataDigest = "sha256:" + strings.Repeat("e", 64) }), want: "did not have the same images"},
+		"another protocol": {result: fake(standard, 9, config.EvalFinal), want: "its protocol is standard, but table:nc is made of runs with the protocol survey"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for seed := range uint64(3) {
+				write(t, dir, fmt.Sprintf("study/runs/er-s%d/result.json", seed), fake(er, seed+1, config.EvalFinal))
+			}
+			bad := filepath.Join(dir, "bad", "result.json")
+			if tt.result != nil {
+				write(t, dir, "bad/result.json", tt.result)
+			} else {
+				writeText(t, dir, "bad/result.json", tt.text)
+			}
+			s, err := Read([]string{dir})
+			if s == nil || !errors.Is(err, report.ErrLeftOut) || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("the error is %v, want %s with %q", err, bad, tt.want)
+			}
+			if len(s.LeftOut) != 1 || s.LeftOut[0].Path != bad {
+				t.Errorf("left out are %v, want %s", s.LeftOut, bad)
+			}
+			if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 3 {
+				t.Errorf("%d runs are left, want 3", len(runs))
+			}
+			if s, err := Read([]string{filepath.Dir(bad)}); (name == "truncated" || name == "newer" || strings.HasPrefix(name, "edited") || name == "later numbers") && (s != nil || err == nil) {
+				t.Errorf("alone it gives %v, %v", s, err)
+			}
+		})
+	}
+}
+
+// TestFind: runs that differ only in their seed and in what they evaluate are of one spec; repeats count once; other settings do not.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a/er-s1.json.gz", fake(er, 1, config.EvalAll))
+	write(t, dir, "b/er-s1.json.gz", fake(er, 1, config.EvalFinal))
+	write(t, dir, "b/er-s2.json.gz", fake(er, 2, config.EvalSeen))
+	ncm := er
+	ncm.Classifier = config.ClassifierNCM
+	write(t, dir, "c/er-s3.json.gz", fake(ncm, 3, config.EvalFinal))
+	for seed := range uint64(5) { // with another rate than the one that was chosen
+		r := fake(er, seed+1, config.EvalFinal)
+		r.Config.Optimizer.LR = 0.5
+		r.Key = experiment.Key(r)
+		write(t, dir, fmt.Sprintf("d/er-s%d.json.gz", seed), r)
+	}
+	other := fake(er, 4, config.EvalFinal)
+	other.Config.Replay.Batch = 20
+	other.Key = experiment.Key(other)
+	write(t, dir, "d/other.json.gz", other)
+	s, err := Read([]string{dir, filepath.Join(dir, "b"), filepath.Join(dir, "b", "er-s2.json.gz")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(spec Spec, need Need) (names []string) {
+		runs, _ := s.Find(spec, need)
+		for _, r := range runs {
+			name, _ := filepath.Rel(dir, r.Path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return names
+	}
+	all := func(*Run) bool { return true }
+	if got, want := names(er, all), []string{"b/er-s1.json.gz", "b/er-s2.json.gz", "c/er-s3.json.gz"}; !slices.Equal(got, want) {
+		t.Errorf("ER has %v, want %v", got, want)
+	}
+	measured := func(r *Run) bool { _, ok := r.Metrics(config.ClassifierNCM); return ok }
+	if got := names(ncm, measured); !slices.Equal(got, []string{"c/er-s3.json.gz"}) {
+		t.Errorf("ER + NCM has %v", got)
+	}
+	if got := names(er, func(r *Run) bool { return r.Result.Config.Eval == config.EvalAll }); !slices.Equal(got, []string{"a/er-s1.json.gz"}) {
+		t.Errorf("ER with all test sets has %v", got)
+	}
+	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
+		want := map[string]int{"N/A": 3, "NCM": 1, bestRow: 3}[c.Row]
+		if c.Column != "ER" && c.Row != bestRow || c.Memory != 5000 {
+			want = 0
+		}
+		if len(c.Runs) != want {
+			t.Errorf("%s %s %d has %d runs, want %d", c.Row, c.Column, c.Memory, len(c.Runs), want)
+		}
+	}
+	without := t.TempDir()
+	if _, err := Read([]string{without}); err == nil || !strings.Contains(err.Error(), without) {
+		t.Errorf("an empty folder gives %v", err)
+	}
+	if _, err := Read([]string{filepath.Join(without, "x")}); err == nil || !strings.Contains(err.Error(), "not there") {
+		t.Errorf("an absent folder gives %v", err)
+	}
+}
+
+// TestVerdicts: the rules at the top of docs/reproduction.md.
+func TestVerdicts(t *testing.T) {
+	published := survey.Value{Mean: 10, Interval: 1}
+	for _, tt := range []struct {
+		values []float64
+		want   Verdict
+	}{
+		{nil, NotRun},
+		{[]float64{10}, Undecided},
+		{[]float64{10, 10}, Undecided},
+		{[]float64{10, 10, 10}, Agrees},
+		{[]float64{10.9, 11, 11.1}, Agrees},
+		{[]float64{13, 13, 13}, Differs},
+		{[]float64{11, 13, 15}, Undecided}, // the intervals overlap, but the means are 3 points apart
+		{[]float64{math.NaN(), 10, 10}, Undecided},
+		{[]float64{math.NaN(), math.NaN()}, Undecided},
+	} {
+		c := Cell{Published: published, Values: tt.values, Ours: estimateOf(tt.values), Runs: make([]*Run, len(tt.values))}
+		if got := c.Verdict(); got != tt.want {
+			t.Errorf("%v is %q, want %q", tt.values, got, tt.want)
+		}
+	}
+	c := Cell{Published: survey.Value{Mean: 10, Interval: math.NaN()}, Runs: make([]*Run, 1)}
+	if got := c.Verdict(); got != NoVerdict {
+		t.Errorf("without a published interval it is %q", got)
+	}
+}
+
+// TestCommittedAreWhole: every committed result is what its key and its accuracies say.
+func TestCommittedAreWhole(t *testing.T) {
+	for _, l := range committed(t).LeftOut {
+		if !strings.Contains(l.Reason, "numbers version is 1") {
+			t.Errorf("%s is left out: %s", l.Path, l.Reason)
+		}
+	}
+}
