@@ -84,12 +84,11 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		if r.Outcome.State == result.Interrupted {
 			return nil
 		}
-		key := Key(r)
-		if r.Key != "" && r.Key != key {
-			a.Damaged = append(a.Damaged, fmt.Errorf("result: %s: its config does not have the key that it says; somebody has changed it", path))
+		if err := Intact(r); err != nil {
+			a.Damaged = append(a.Damaged, fmt.Errorf("result: %s: %w", path, err))
 			return nil
 		}
-		one := Archived{path, key, Learns(r.Config), r}
+		one := Archived{path, Key(r), Learns(r.Config), r}
 		a.Results = append(a.Results, one)
 		for _, k := range one.Keys() {
 			if _, there := a.byKey[k]; !there {

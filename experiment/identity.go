@@ -33,9 +33,12 @@ func (id identity) key() string {
 }
 
 // Key is the key of the run that left a result. Results of earlier programs do not have it.
-func Key(r *result.Result) string {
+func Key(r *result.Result) string { return identityOf(r).key() }
+
+// identityOf is the identity of the run that left a result.
+func identityOf(r *result.Result) identity {
 	return identity{config: Schema().Recorded(r.Config), data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
-		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution}.key()
+		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution}
 }
 
 // startAnew is what else to do about files that belong to another run.

@@ -37,13 +37,7 @@ func Load(path string) (c config.Config, from config.Places, notes []string, err
 	if err != nil {
 		return c, from, nil, fmt.Errorf("result: %s: %w", path, err)
 	}
-	c = Schema().Recorded(r.Config)
-	if c.Engine.Kernel == "" {
-		c.Engine.Kernel = r.Provenance.Kernel
-	}
-	if c.Engine.Convolution == "" {
-		c.Engine.Convolution = r.Provenance.Convolution
-	}
+	c = recordedOf(r)
 	if n := r.Provenance.Numbers; n != result.Numbers {
 		notes = append(notes, fmt.Sprintf("%s was made with numbers version %d, but this ocl has %d. The numbers of the run may differ", path, n, result.Numbers))
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -23,15 +22,15 @@ func verified(path string, e Entry) (*result.Result, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case r.Key != experiment.Key(r):
-		return nil, fmt.Errorf("%s: its config does not have the key that it says; somebody has changed it", path)
+	}
+	if err := experiment.Intact(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	switch {
 	case e.Tuned && (r.Tuning == nil || r.Tuning.Key != e.Key):
 		return nil, fmt.Errorf("%s: it is not the result of this job, which is tuned and has the key %.8s", path, e.Key)
 	case !e.Tuned && r.Key != e.Key && !slices.Contains(e.Also, r.Key):
 		return nil, fmt.Errorf("%s: it is the result of the run %.8s, but this job is %.8s", path, r.Key, e.Key)
-	}
-	if !reflect.DeepEqual(result.MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations), r.Metrics) {
-		return nil, fmt.Errorf("%s: its metrics do not follow from its accuracies; somebody has changed them", path)
 	}
 	return r, nil
 }

@@ -151,6 +151,8 @@ func checkLine(args []string, whole bool) string {
 			return err.Error()
 		}
 		return ""
+	case path == "verify": // it reads a result and runs it; testdata/script/verify.txtar does so
+		return ""
 	case path == "predict", path == "eval", path == "checkpoint info":
 		return "" // it needs a trained learner; testdata/script/predict.txtar and checkpoint.txtar run it
 	case path == "report", path == "bench engine", path == "bench predict", path == "data fetch", path == "data verify", path == "data cache clean", strings.HasPrefix(path, "completion"):

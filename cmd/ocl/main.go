@@ -3,7 +3,7 @@
 // This package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method, report
 // and bench.
 // Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
-// 3 a run diverged and none failed, 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
+// 3 a run diverged and none failed, 4 a result differs from its run, 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
 package main
 
 import (
@@ -31,6 +31,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitDiverged    = 3
+	exitDifferent   = 4
 	exitInterrupted = 130
 )
 
@@ -123,8 +124,14 @@ func onlyDiverged(err error) bool {
 	return len(inner) > 0 && !slices.ContainsFunc(inner, func(e error) bool { return !onlyDiverged(e) })
 }
 
+// differentError says that a result is not what its run ends in: exit code 4.
+type differentError struct{ error }
+
+func (e differentError) Unwrap() error { return e.error }
+
 func exitCode(err error) int {
 	var u usageError
+	var different differentError
 	switch {
 	case err == nil:
 		return exitDone
@@ -136,6 +143,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case onlyDiverged(err):
 		return exitDiverged
+	case errors.As(err, &different):
+		return exitDifferent
 	}
 	return exitFailed
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) {
 //	same RESULT RESULT            two results are the same but for the keys that say where and when
 //	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
 //	                              is then the file that was written last
+//	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
 //	names FOLDER FILE             a copy of the file, with a name of bytes that a terminal would obey
 //
 // The condition [simd] is true where there are other kernels than plain Go.
@@ -55,7 +58,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "names": names,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "names": names,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {
@@ -207,6 +210,23 @@ func poke(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	_, err = f.WriteAt([]byte{byte(value)}, at)
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit FILE REGEXP TEXT")
+	}
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	at := pattern.FindSubmatchIndex(text)
+	if at == nil {
+		ts.Fatalf("%s has nothing like %s", args[0], args[1])
+	}
+	changed := slices.Concat(text[:at[0]], pattern.Expand(nil, []byte(args[2]), text, at), text[at[1]:])
+	ts.Check(os.WriteFile(path, changed, 0o644))
 }
 
 // newest is the file written last of those that match a pattern.

@@ -57,19 +57,21 @@ type Method struct {
 
 // Provenance is what else the numbers depend on besides the config, and where and when they were made.
 type Provenance struct {
-	Program     string   `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
-	Revision    string   `json:"revision"`
-	Numbers     int      `json:"numbers"`
-	Kernel      string   `json:"kernel"`
-	Convolution string   `json:"convolution,omitempty"` // "" in files of numbers version 1, which do not say
-	Workers     int      `json:"workers"`
-	Concurrency int      `json:"concurrency"`
-	Go          string   `json:"go"`
-	Processor   string   `json:"processor,omitempty"`
-	Started     string   `json:"started,omitempty"` // RFC 3339, UTC
-	Ended       string   `json:"ended,omitempty"`
-	Command     []string `json:"command,omitempty"` // the words of the command line
-	DataDigest  string   `json:"data_digest"`
+	Program     string `json:"program,omitempty"` // version of ocl; like the times, processor and command "" in older files
+	Revision    string `json:"revision"`
+	Numbers     int    `json:"numbers"`
+	Kernel      string `json:"kernel"`
+	Convolution string `json:"convolution,omitempty"` // "" in files of numbers version 1, which do not say
+	Workers     int    `json:"workers"`
+	Concurrency int    `json:"concurrency"`
+	Go          string `json:"go"`
+	Processor   string `json:"processor,omitempty"`
+	// Architecture is what the program was built for (GOARCH). The generic kernels may round differently on another one.
+	Architecture string   `json:"architecture,omitempty"`
+	Started      string   `json:"started,omitempty"` // RFC 3339, UTC
+	Ended        string   `json:"ended,omitempty"`
+	Command      []string `json:"command,omitempty"` // the words of the command line
+	DataDigest   string   `json:"data_digest"`
 }
 
 // Tuning says how settings of a run were chosen on the first two tasks (docs/tuning.md). The config has the chosen values, so no number

@@ -16,10 +16,15 @@ import (
 var whereAndWhen = []string{
 	"config.data.dir", "config.network.init", "config.parent.run", "parent.run", "tuning",
 	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.go",
-	"provenance.processor", "provenance.started", "provenance.ended", "provenance.command",
+	"provenance.processor", "provenance.architecture", "provenance.started", "provenance.ended", "provenance.command",
 	"seconds",
 	"resources.peak_resident_bytes",
 }
+
+// Difference is a key that two results have with different values, in words for messages.
+type Difference struct{ Key, A, B string }
+
+func (d Difference) String() string { return fmt.Sprintf("%s is %s and %s", d.Key, d.A, d.B) }
 
 // Same compares two results, except for the keys that say where and when they were made. difference names the first key
 // that differs, with both values, and all keys of the configs that differ. Configs are compared by meaning, and engines
@@ -29,6 +34,19 @@ func Same(a, b *Result) (difference string, same bool) {
 	if a.Config.Canonical() != b.Config.Canonical() {
 		return "config: " + config.Difference(a.Config, b.Config), false
 	}
+	differences, _, err := Compare(a, b)
+	switch {
+	case err != nil:
+		return err.Error(), false
+	case len(differences) > 0:
+		return differences[0].String(), false
+	}
+	return "", true
+}
+
+// Compare lists all keys but those of the configs in which two results differ, except for the keys that say where and when they
+// were made. values is the number of texts, numbers, true, false and null that were compared. It compares as [Same] does.
+func Compare(a, b *Result) (differences []Difference, values int, err error) {
 	var trees [2]any
 	for i, r := range []*Result{a, b} {
 		text, err := json.Marshal(r)
@@ -38,16 +56,16 @@ func Same(a, b *Result) (difference string, same bool) {
 			err = d.Decode(&trees[i])
 		}
 		if err != nil {
-			return fmt.Sprintf("one cannot be written: %v", err), false
+			return nil, 0, fmt.Errorf("result: one cannot be written: %w", err)
 		}
 	}
-	skip := func(at string) bool {
+	c := comparing{skip: func(at string) bool {
 		return slices.Contains(whereAndWhen, at) || at == "config" || at == "key" && (a.Key == "" || b.Key == "") ||
 			at == "memory.task_counts" && (!a.countsByTask() || !b.countsByTask()) ||
 			taskName.MatchString(at) && (!a.namesTasks() || !b.namesTasks())
-	}
-	difference = differ("", trees[0], trees[1], skip)
-	return difference, difference == ""
+	}}
+	c.compare("", trees[0], trees[1])
+	return c.differences, c.values, nil
 }
 
 // taskName is the key of the name of a task.
@@ -61,10 +79,22 @@ func (r *Result) namesTasks() bool {
 // countsByTask says whether a result has counts of the memory by task, which older ones do not have.
 func (r *Result) countsByTask() bool { return r.Memory != nil && len(r.Memory.TaskCounts) > 0 }
 
-// differ names the first difference of two trees of JSON below a path, "" if there is none.
-func differ(at string, a, b any, skip func(at string) bool) string {
-	if skip(at) {
-		return ""
+// comparing compares two trees of JSON.
+type comparing struct {
+	skip        func(at string) bool
+	differences []Difference
+	values      int
+}
+
+// differ keeps a difference.
+func (c *comparing) differ(at, a, b string) {
+	c.differences = append(c.differences, Difference{at, a, b})
+}
+
+// compare compares what two trees have below a path.
+func (c *comparing) compare(at string, a, b any) {
+	if c.skip(at) {
+		return
 	}
 	switch x := a.(type) {
 	case map[string]any:
@@ -84,37 +114,35 @@ func differ(at string, a, b any, skip func(at string) bool) string {
 			w, inY := y[k]
 			switch {
 			case inX && inY:
-				if d := differ(below, v, w, skip); d != "" {
-					return d
-				}
-			case !skip(below):
-				return fmt.Sprintf("%s is %s and %s", below, brief(v, inX), brief(w, inY))
+				c.compare(below, v, w)
+			case !c.skip(below):
+				c.differ(below, brief(v, inX), brief(w, inY))
 			}
 		}
-		return ""
+		return
 	case []any:
 		y, ok := b.([]any)
 		if !ok {
 			break
 		}
 		if len(x) != len(y) {
-			return fmt.Sprintf("%s has %d and %d values", at, len(x), len(y))
+			c.differ(at, fmt.Sprintf("a list of %d", len(x)), fmt.Sprintf("a list of %d", len(y)))
+			return
 		}
 		for i := range x {
 			if equal(x[i], y[i]) { // before its path is written
+				c.values++
 				continue
 			}
-			if d := differ(fmt.Sprintf("%s[%d]", at, i), x[i], y[i], skip); d != "" {
-				return d
-			}
+			c.compare(fmt.Sprintf("%s[%d]", at, i), x[i], y[i])
 		}
-		return ""
+		return
 	default:
-		if equal(a, b) {
-			return ""
+		if c.values++; equal(a, b) {
+			return
 		}
 	}
-	return fmt.Sprintf("%s is %s and %s", at, brief(a, true), brief(b, true))
+	c.differ(at, brief(a, true), brief(b, true))
 }
 
 // equal compares texts, numbers, true, false and null; lists and objects it calls different.

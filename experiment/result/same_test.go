@@ -48,7 +48,7 @@ func TestSame(t *testing.T) {
 		{func(r *Result) { r.Config = otherConfig() }, "config: seed is "},
 		{func(r *Result) { r.Accuracy[1][1] = &quarter }, "accuracy[1][1] is 0.5 and 0.25"},
 		{func(r *Result) { r.Accuracy[0][1] = &quarter }, "accuracy[0][1] is null and 0.25"},
-		{func(r *Result) { r.Accuracy = r.Accuracy[:1] }, "accuracy has 2 and 1 values"},
+		{func(r *Result) { r.Accuracy = r.Accuracy[:1] }, "accuracy is a list of 2 and a list of 1"},
 		{func(r *Result) { r.Metrics.FWT = &quarter }, "metrics.fwt is missing and 0.25"},
 		{func(r *Result) { r.Memory = nil }, "memory is an object and missing"},
 		{func(r *Result) { r.Memory.TaskCounts[1][0] = 2 }, "memory.task_counts[1].0 is 1 and 2"},

@@ -1,0 +1,129 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"ocl/config"
+	"ocl/experiment/result"
+	"ocl/nn"
+)
+
+// ErrEdited says that a result is not what its run wrote.
+var ErrEdited = errors.New("somebody has changed it")
+
+// Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it says, and its
+// metrics follow from its accuracies. The error wraps [ErrEdited]; it does not name the file.
+func Intact(r *result.Result) error {
+	if r.Key != "" && r.Key != Key(r) {
+		return fmt.Errorf("its config does not have the key that it says; %w", ErrEdited)
+	}
+	check := func(at string, has, follows result.Metrics) error {
+		for _, m := range result.AllMetrics() {
+			if a, b := m.Of(has), m.Of(follows); (a == nil) != (b == nil) || a != nil && *a != *b {
+				return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key, optional(a), optional(b), ErrEdited)
+			}
+		}
+		return nil
+	}
+	if err := check("metrics", r.Metrics, result.MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations)); err != nil {
+		return err
+	}
+	for _, name := range r.Config.Classifiers {
+		if c, there := r.Classifiers[name]; there {
+			if err := check("classifiers."+name+".metrics", c.Metrics, result.MetricsOf(c.Accuracy, r.OneTestSet(), nil)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// optional is a number that may not be there, for a message.
+func optional(v *float64) string {
+	if v == nil {
+		return "missing"
+	}
+	return fmt.Sprint(*v)
+}
+
+// OpenAgain opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
+// records, and data, first weights and parent from where the options say they lie now. parent is the folder of the parent, "" for
+// the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
+// this program has another numbers version, this machine does not have the engine, or the data are others.
+func OpenAgain(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
+	if err := repeatable(made); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	c := recordedOf(made)
+	switch {
+	case parent != "" && made.Parent == nil:
+		return nil, errors.New("experiment: a parent is given, but the run began with a new learner. Leave the parent out")
+	case parent != "":
+		c.Parent.Run = parent
+	}
+	o.Tuning = made.Tuning
+	x, err := Open(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(x.jobs) != 1 {
+		return nil, fmt.Errorf("experiment: its config has %d runs, but a result is of one. Give a result.json that `ocl run` wrote", len(x.jobs))
+	}
+	was, is := identityOf(made), x.jobs[0].id
+	switch {
+	case was.data != is.data:
+		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.data, quoted(was.data))
+	case was.key() != is.key():
+		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.config, is.config), programOf(made))
+	}
+	return x, nil
+}
+
+// recordedOf is the config of the run that left a result, with its engine.
+func recordedOf(r *result.Result) config.Config {
+	c := Schema().Recorded(r.Config)
+	if c.Engine.Kernel == "" {
+		c.Engine.Kernel = r.Provenance.Kernel
+	}
+	if c.Engine.Convolution == "" {
+		c.Engine.Convolution = r.Provenance.Convolution
+	}
+	return c
+}
+
+// repeatable refuses a result whose numbers this program on this machine could not find again.
+func repeatable(made *result.Result) error {
+	p, env := made.Provenance, nn.EngineOfEnvironment()
+	switch {
+	case made.Outcome.State == result.Interrupted:
+		return fmt.Errorf("its run was interrupted at step %d, so it is not what the run ends in. Let the run end first (`ocl run --resume`)", made.Outcome.Step)
+	case p.Numbers != result.Numbers:
+		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)", p.Numbers, result.Numbers, programOf(made))
+	case !slices.Contains(nn.Kernels(), p.Kernel):
+		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", quoted(p.Kernel), strings.Join(nn.Kernels(), ", "))
+	case p.Kernel == genericKernel && p.Architecture != "" && p.Architecture != runtime.GOARCH:
+		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", quoted(p.Architecture), runtime.GOARCH)
+	case env.Kernel != "" && env.Kernel != p.Kernel:
+		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", quoted(p.Kernel), env.Kernel)
+	case env.Convolution != "" && env.Convolution != p.Convolution:
+		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", quoted(p.Convolution), env.Convolution)
+	}
+	return Intact(made)
+}
+
+// genericKernel is the kernel set in plain Go.
+const genericKernel = "generic"
+
+// programOf names the program that wrote a result, as far as it says so.
+func programOf(r *result.Result) string {
+	p := r.Provenance
+	if p.Program == "" {
+		return "revision " + quoted(p.Revision)
+	}
+	return "version " + quoted(p.Program) + ", revision " + quoted(p.Revision)
+}
