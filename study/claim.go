@@ -259,8 +259,8 @@ func (c *claim) Beat(p Progress) error {
 }
 
 func (c *claim) Done(r *result.Result) error {
-	if sum, ok := hashOf(c.folder); ok && r.Key == c.entry.Key && c.permit() == nil {
-		noteOf(c.entry, r, sum).write(c.folder)
+	if s, ok := stampOf(c.folder); ok && r.Key == c.entry.Key && c.permit() == nil {
+		noteOf(c.entry, r, s).write(c.folder)
 	}
 	c.store.Note(Event{Event: EventDone, Job: c.entry.Folder, Attempt: c.mine.Attempt, Step: r.Outcome.Step, Outcome: r.Outcome.State, Seconds: c.seconds()})
 	return c.end()

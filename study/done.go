@@ -11,8 +11,9 @@ import (
 )
 
 // doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes
-// milliseconds, and every process of a study asks after every job. The file is dispensable: without it, or if the result is
-// no longer the one that it names, the result itself is read.
+// milliseconds, hashing it some tens of microseconds, and every process of a study asks after every job. The file is
+// dispensable: without it, or if the result is no longer the one that it names, the result itself is read. A result that
+// still has its size and its time is taken for the same; otherwise its hash decides.
 const doneFile = ".done"
 
 // mostResult is the most that is hashed of a result; a longer one is read as a whole, which refuses it in words.
@@ -20,8 +21,8 @@ const mostResult = 64 << 20
 
 // doneNote is what the file says, on one line with a checksum.
 type doneNote struct {
-	Key      string   `json:"key"`    // of the job
-	SHA256   string   `json:"sha256"` // of result.json
+	Key string `json:"key"` // of the job
+	stamp
 	Outcome  string   `json:"outcome"`
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	Step     int      `json:"step"`
@@ -31,18 +32,34 @@ func (n doneNote) state() State {
 	return State{Phase: Done, Outcome: n.Outcome, Accuracy: n.Accuracy, Progress: Progress{Step: n.Step}}
 }
 
-// hashOf is the hash of the result in a folder; ok is false if there is none that can be hashed.
-func hashOf(folder string) (sum string, ok bool) {
-	path := filepath.Join(folder, experiment.ResultFile)
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostResult {
-		return "", false
+// stamp tells a result.json from others.
+type stamp struct {
+	SHA256   string `json:"sha256"`
+	Size     int64  `json:"size"`
+	Modified int64  `json:"modified"` // nanoseconds since 1970
+}
+
+// sizeAndTime is the stamp of the result in a folder, without its hash; ok is false if there is none that can be hashed.
+func sizeAndTime(folder string) (s stamp, ok bool) {
+	info, err := os.Stat(filepath.Join(folder, experiment.ResultFile))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostResult {
+		return s, false
 	}
-	text, err := os.ReadFile(path)
+	return stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}, true
+}
+
+// stampOf is the whole stamp of the result in a folder. A result that is replaced meanwhile has another time than the stamp.
+func stampOf(folder string) (s stamp, ok bool) {
+	if s, ok = sizeAndTime(folder); !ok {
+		return s, false
+	}
+	text, err := os.ReadFile(filepath.Join(folder, experiment.ResultFile))
 	if err != nil {
-		return "", false
+		return s, false
 	}
 	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:]), true
+	s.SHA256 = hex.EncodeToString(h[:])
+	return s, true
 }
 
 // noted is the state of a job whose result is the one that was noted as whole.
@@ -52,8 +69,15 @@ func noted(folder string, e Entry) (State, bool) {
 	if err != nil || len(text) == 0 || !parseLine(text[:len(text)-1], &n) || n.Key != e.Key {
 		return State{}, false
 	}
-	sum, ok := hashOf(folder)
-	return n.state(), ok && sum == n.SHA256 && (n.Outcome == result.Finished || n.Outcome == result.Diverged)
+	if n.Outcome != result.Finished && n.Outcome != result.Diverged {
+		return State{}, false
+	}
+	now, ok := sizeAndTime(folder)
+	if ok && (now.Size != n.Size || now.Modified != n.Modified) {
+		now, ok = stampOf(folder)
+		ok = ok && now.SHA256 == n.SHA256
+	}
+	return n.state(), ok
 }
 
 // write writes the file of a result that is known to be whole, as its run has written it or somebody has read it. Two
@@ -64,6 +88,6 @@ func (n doneNote) write(folder string) {
 	}
 }
 
-func noteOf(e Entry, r *result.Result, sum string) doneNote {
-	return doneNote{Key: e.Key, SHA256: sum, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy, Step: r.Outcome.Step}
+func noteOf(e Entry, r *result.Result, s stamp) doneNote {
+	return doneNote{Key: e.Key, stamp: s, Outcome: r.Outcome.State, Accuracy: r.Metrics.AverageAccuracy, Step: r.Outcome.Step}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"ocl/experiment"
 	"ocl/study"
@@ -29,6 +30,25 @@ func TestNotesOfDoneJobs(t *testing.T) {
 		"an empty note":    {write(".done", ""), true},
 		"a garbled note":   {write(".done", `{"crc":"00000000","key":"x"}`+"\n"), true},
 		"a damaged result": {write(experiment.ResultFile, "{}"), false},
+		"a damaged result of the same length": {func(t *testing.T, folder string) {
+			path := filepath.Join(folder, experiment.ResultFile)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				text[len(text)/2] ^= 1
+				err = os.WriteFile(path, text, 0o644)
+			}
+			if err == nil {
+				err = os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)) // the clock of a file system may be coarse
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"another time": {func(t *testing.T, folder string) {
+			if err := os.Chtimes(filepath.Join(folder, experiment.ResultFile), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
 		"no result": {func(t *testing.T, folder string) {
 			if err := os.Remove(filepath.Join(folder, experiment.ResultFile)); err != nil {
 				t.Fatal(err)

@@ -81,7 +81,9 @@ func (s *Folder) Close() error { return s.log.close() }
 // Claim implements [Store].
 func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	folder := folderOf(s.dir, e)
-	if st, done := s.done(e, true); done {
+	// A result without a note is read under the lock: its process, if it lives, is about to write the note, and reading
+	// takes milliseconds.
+	if st, done := s.noted(e, folder); done {
 		s.tidy(folder)
 		return nil, st, nil
 	}
@@ -251,31 +253,44 @@ func failedState(f failure) State {
 	return State{Phase: Failed, Error: f.Error, Attempt: f.Attempt, Progress: Progress{Host: f.Host, Step: f.Step}}
 }
 
-// done says whether a job has its result. With write, it notes for others that it has read one.
-func (s *Folder) done(e Entry, write bool) (State, bool) {
+// noted says whether a job is known to have its result, here or by the note of the process that wrote or read it.
+func (s *Folder) noted(e Entry, folder string) (State, bool) {
 	s.mu.Lock()
 	st, known := s.known[e.Folder]
 	s.mu.Unlock()
 	if known {
 		return st, true
 	}
-	folder := folderOf(s.dir, e)
 	st, whole := noted(folder, e)
-	if !whole {
-		sum, _ := hashOf(folder) // before it is read: whoever replaces it meanwhile makes another hash
-		r, err := verified(filepath.Join(folder, experiment.ResultFile), e)
-		if err != nil || r == nil || r.Outcome.State == result.Interrupted {
-			return State{}, false
-		}
-		note := noteOf(e, r, sum)
-		if st = note.state(); write && sum != "" {
-			note.write(folder)
-		}
+	if whole {
+		s.know(e, st)
 	}
+	return st, whole
+}
+
+// done says whether a job has its result. With write, it notes for others that it has read one.
+func (s *Folder) done(e Entry, write bool) (State, bool) {
+	folder := folderOf(s.dir, e)
+	if st, done := s.noted(e, folder); done {
+		return st, true
+	}
+	stamp, whole := stampOf(folder) // before it is read: whoever replaces it meanwhile makes another stamp
+	r, err := verified(filepath.Join(folder, experiment.ResultFile), e)
+	if err != nil || r == nil || r.Outcome.State == result.Interrupted {
+		return State{}, false
+	}
+	note := noteOf(e, r, stamp)
+	if write && whole {
+		note.write(folder)
+	}
+	s.know(e, note.state())
+	return note.state(), true
+}
+
+func (s *Folder) know(e Entry, st State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[e.Folder] = st
-	return st, true
 }
 
 // State implements [Store].

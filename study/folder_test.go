@@ -82,30 +82,39 @@ func TestKilledProcessFreesItsJobs(t *testing.T) {
 	}
 }
 
-// TestDeathAfterTheResult: who finds a job done removes the claim of the process that died after the result, and leaves that
-// of one that lives.
+// TestDeathAfterTheResult: a job with a result is at work while its process lives, which is about to say that it is done. Who finds it done
+// removes the claim of a process that died after the result, or after the note on it.
 func TestDeathAfterTheResult(t *testing.T) {
 	dir := t.TempDir()
 	r := studytest.Results(t, 1)[0]
 	e := studytest.Entry(r)
-	first, second, third := study.OpenFolder(dir, "test"), study.OpenFolder(dir, "test"), study.OpenFolder(dir, "test")
+	first := study.OpenFolder(dir, "test")
 	own, _, err := first.Claim(e)
 	if own == nil || err != nil {
 		t.Fatal(own, err)
 	}
 	studytest.Write(t, own, r)
-	for _, tt := range []struct {
-		store  *study.Folder
-		claims int
-	}{{second, 1}, {third, 0}} {
-		if c, st, err := tt.store.Claim(e); c != nil || err != nil || st.Phase != study.Done {
-			t.Fatalf("claim %v, %+v, error %v of a job that is done", c, st, err)
-		}
-		if left, _ := filepath.Glob(filepath.Join(dir, e.Folder, ".claim*")); len(left) != tt.claims {
-			t.Errorf("claims %q, want %d", left, tt.claims)
-		}
-		first.Die()
+	claim := filepath.Join(dir, e.Folder, ".claim")
+	text, err := os.ReadFile(claim)
+	if err != nil {
+		t.Fatal(err)
 	}
+	looks := func(when, phase string, claims int) {
+		t.Helper()
+		if c, st, err := study.OpenFolder(dir, "test").Claim(e); c != nil || err != nil || st.Phase != phase {
+			t.Fatalf("%s: claim %v, %+v, error %v, want %s", when, c, st, err, phase)
+		}
+		if left, _ := filepath.Glob(claim + "*"); len(left) != claims {
+			t.Errorf("%s: claims %q, want %d", when, left, claims)
+		}
+	}
+	looks("it lives", study.Running, 1)
+	first.Die()
+	looks("it died after the result", study.Done, 0)
+	if err := os.WriteFile(claim, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	looks("it died after the note", study.Done, 0)
 }
 
 // TestGarbledClaim: a claim that no ocl writes holds until it has stood still, and is then taken away.

@@ -109,6 +109,16 @@ func simulate(dir string) error {
 	return err
 }
 
+// noted counts the jobs that the logs of a study say are done.
+func noted(dir string) (done int) {
+	files, _ := filepath.Glob(filepath.Join(dir, "log", "*.jsonl"))
+	for _, f := range files {
+		text, _ := os.ReadFile(f) // a log is dispensable
+		done += bytes.Count(text, []byte(`"event":"done"`))
+	}
+	return done
+}
+
 // TestScale: many workers in ten processes do many jobs, and again and again a process is killed and replaced. Each job has
 // exactly one accepted result.
 func TestScale(t *testing.T) {
@@ -222,6 +232,7 @@ func TestScale(t *testing.T) {
 				killed++
 			}
 			mu.Unlock()
+			t.Logf("%.0f s: %d of %d jobs done", time.Since(began).Seconds(), noted(dir), n)
 		}
 	}()
 	wg.Wait()

@@ -133,7 +133,10 @@ func (r *shift) run() (Sum, error) {
 // share is how many goroutines each job gets, and how many jobs run at once.
 func (r *shift) share() (workers, places int) {
 	var costs []float64
-	const enough = 4096 // of so many jobs, the rest does not change the choice
+	enough := 4096 // of so many jobs, the rest does not change the choice
+	if r.Workers > 0 && r.Concurrency > 0 {
+		enough = r.Concurrency
+	}
 	for _, j := range r.Jobs {
 		if j.Timing {
 			continue
