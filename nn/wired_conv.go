@@ -44,7 +44,7 @@ func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) {
 	c.make(s, in.g, in.dg, out.g, w)
 	if l.bias >= 0 {
 		c.f = kernel.Finish{Scale: ones(l.out), Shift: make([]float32, conv.Reach(l.out)), Relu: relu}
-		c.biases = biasGradient{m: out, at: l.bias}
+		c.biases = biasGradient{m: out, at: l.bias, phase: l.out, outs: l.out}
 	}
 	s.count(l.in, l.taps, l.out, out.g.Pixels())
 	s.layer(c, in)
@@ -76,8 +76,11 @@ func (c *wiredConv) packForward(net *Network) {
 		w = c.transposed.expand(w)
 	}
 	c.conv.PackForward(w)
-	if c.l.bias >= 0 && c.transposed == nil {
-		copy(c.f.Shift, net.params[c.l.bias:c.l.bias+c.l.out])
+	switch b := c.l.bias; {
+	case c.transposed != nil:
+		c.transposed.bias(c.f.Shift, net.params[b:b+c.l.out])
+	case b >= 0:
+		copy(c.f.Shift, net.params[b:b+c.l.out])
 	}
 }
 
@@ -98,7 +101,7 @@ func (c *wiredConv) forward(s *Section, images int) {
 
 func (c *wiredConv) backward(s *Section, images int) {
 	team := s.w.ws.team
-	if c.l.bias >= 0 && c.transposed == nil {
+	if c.l.bias >= 0 {
 		c.biases.run(s, images, c.relu)
 	}
 	if c.transposed != nil {
@@ -118,13 +121,14 @@ func (c *wiredConv) backward(s *Section, images int) {
 }
 
 // biasGradient masks the gradient of a map by its ReLU and adds up that of the biases, image by image and then over the
-// images in their order.
+// images in their order. Each bias is that of every phase-th channel, which are those of the pixels of a block.
 type biasGradient struct {
-	m    *Map
-	at   int // of the biases
-	relu bool
-	set  *kernel.Set
-	sums []float32 // [N,C]
+	m           *Map
+	at          int // of the biases
+	phase, outs int
+	relu        bool
+	set         *kernel.Set
+	sums        []float32 // [N,C]
 }
 
 func (b *biasGradient) run(s *Section, images int, relu bool) {
@@ -133,10 +137,9 @@ func (b *biasGradient) run(s *Section, images int, relu bool) {
 	}
 	b.set, b.relu = s.w.set, relu
 	s.w.ws.team.Run(b, images)
-	c := b.m.g.C
-	dst := s.net.grads[b.at : b.at+c]
-	for img := range images {
-		b.set.Add(dst, b.sums[img*c:(img+1)*c])
+	dst := s.net.grads[b.at : b.at+b.outs]
+	for at := 0; at < images*b.m.g.C; at += b.phase {
+		b.set.Add(dst, b.sums[at:at+b.outs])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"ocl/internal/kernel"
 	"ocl/tensor"
 )
 
@@ -21,53 +22,59 @@ type Likelihood struct {
 	Weight []float32
 	NLL    []float64 // of each row, after a forward pass
 
-	l       Weights
-	in      *Map
+	out     *Map      // the pixels in blocks, see transposed
 	c       int       // channels of an image
-	targets []float32 // [B,H/2·W/2,4·C], in phases
-	bias    []float32
-	sums    []float32 // [N,C] gradients of the biases
+	targets []float32 // [B] maps
+	inside  []float32 // of a map: 1 for values of the image, 0 for what lies around it or is padding
 	back    bool
+	set     *kernel.Set
 }
 
 // Likelihood adds the end of a decoder to a section.
 func (s *Section) Likelihood(l Weights, in *Map, logVariance float64) *Likelihood {
-	phases := s.phases(l, in)
-	n := s.w.n
-	k := &Likelihood{LogVariance: logVariance, l: l, in: phases, c: l.out,
-		Of: make([]int32, n), Weight: make([]float32, n), NLL: make([]float64, n), sums: make([]float32, n*l.out)}
-	s.layer(k, phases)
+	n, out := s.w.n, s.newMap(4*l.out, in.g.H+1, in.g.W+1)
+	s.blocks(l, in, out, l.out, false)
+	k := &Likelihood{LogVariance: logVariance, out: out, c: l.out, set: s.w.set,
+		Of: make([]int32, n), Weight: make([]float32, n), NLL: make([]float64, n)}
+	k.inside = make([]float32, k.size())
+	k.eachValue(func(_, at int) { k.inside[at] = 1 })
+	s.layer(k)
 	return k
 }
 
+// size is the floats of a map of one image.
+func (k *Likelihood) size() int { return k.out.g.Pixels() * k.out.g.PixelStride }
+
 // Targets sets the images [B,C,H,W] that rows are compared with.
 func (k *Likelihood) Targets(x *tensor.Tensor) {
-	h, w := k.in.g.H, k.in.g.W
-	x.CheckShape("targets of a likelihood", -1, k.c, 2*h, 2*w)
-	if len(k.targets) != len(x.Data) {
-		k.targets = make([]float32, len(x.Data))
+	h, w, size := k.sides()
+	x.CheckShape("targets of a likelihood", -1, k.c, h, w)
+	if n := x.Dim(0) * size; n != len(k.targets) {
+		k.targets = make([]float32, n)
 	}
 	for img := range x.Dim(0) {
-		row, to := x.Row(img), k.targets[img*x.RowLen():(img+1)*x.RowLen()]
+		row, to := x.Row(img), k.targets[img*size:][:size]
 		k.eachValue(func(value, at int) { to[at] = row[value] })
 	}
 }
 
-// Image copies the decoded image of a row to dst [C,H,W].
-func (k *Likelihood) Image(dst []float32, row int) {
-	g := k.in.g
-	k.eachValue(func(value, at int) {
-		dst[value] = k.in.x[g.PixelAt(row, 0, 0)+at/(4*k.c)*g.PixelStride+at%(4*k.c)]
-	})
+func (k *Likelihood) sides() (h, w, size int) {
+	return 2 * (k.out.g.H - 1), 2 * (k.out.g.W - 1), k.size()
 }
 
-// eachValue calls f for each value of an image [C,H,W] and its place in phases.
+// Image copies the decoded image of a row to dst [C,H,W].
+func (k *Likelihood) Image(dst []float32, row int) {
+	x := k.out.x[k.out.at(row):]
+	k.eachValue(func(value, at int) { dst[value] = x[at] })
+}
+
+// eachValue calls f for each value of an image [C,H,W] and its place in a map.
 func (k *Likelihood) eachValue(f func(value, at int)) {
-	h, w := 2*k.in.g.H, 2*k.in.g.W
+	h, w, _ := k.sides()
 	for c := range k.c {
 		for y := range h {
 			for x := range w {
-				f((c*h+y)*w+x, (y/2*(w/2)+x/2)*4*k.c+(y%2*2+x%2)*k.c+c)
+				f((c*h+y)*w+x, k.out.g.PixelAt(0, (y+1)/2, (x+1)/2)+((y+1)%2*2+(x+1)%2)*k.c+c)
 			}
 		}
 	}
@@ -75,100 +82,31 @@ func (k *Likelihood) eachValue(f func(value, at int)) {
 
 func (k *Likelihood) forward(s *Section, images int) {
 	for _, of := range k.Of[:images] {
-		if of < 0 || (int(of)+1)*k.in.g.Pixels()*4*k.c > len(k.targets) {
+		if of < 0 || (int(of)+1)*k.size() > len(k.targets) {
 			panic(fmt.Sprintf("nn: Likelihood: a row of target %d, which is not set", of))
 		}
 	}
-	k.bias, k.back = s.net.params[k.l.bias:k.l.bias+k.c], false
+	k.back = false
 	s.w.ws.team.Run(k, images)
 }
 
 func (k *Likelihood) backward(s *Section, images int) {
 	k.back = true
 	s.w.ws.team.Run(k, images)
-	k.in.written = true
-	dst := s.net.grads[k.l.bias : k.l.bias+k.c]
-	for img := range images {
-		s.w.set.Add(dst, k.sums[img*k.c:(img+1)*k.c])
-	}
 }
 
 // DoChunk implements [workers.Task].
 func (k *Likelihood) DoChunk(_, img int) {
-	g, n := k.in.g, 4*k.c
+	size, at := k.size(), k.out.at(img)
 	precision := 1 / (2*math.Exp(k.LogVariance) + 1e-8)
-	target := k.targets[int(k.Of[img])*g.Pixels()*n:][:g.Pixels()*n]
-	x := k.in.x[g.PixelAt(img, 0, 0):]
-	if !k.back {
-		sum := 0.0
-		for p := range g.Pixels() {
-			v, t := x[p*g.PixelStride:][:n], target[p*n:][:n]
-			c := 0
-			for i := range v {
-				y := sigmoid(v[i] + k.bias[c])
-				v[i] = y
-				d := float64(t[i]) - float64(y)
-				sum += float64(d * d)
-				if c++; c == k.c {
-					c = 0
-				}
-			}
-		}
-		values := float64(g.Pixels() * n)
-		k.NLL[img] = float64((sum+float64(values*0.001))*precision) + float64(values*0.5)*(math.Log(2*math.Pi)+k.LogVariance)
+	target, x := k.targets[int(k.Of[img])*size:][:size], k.out.x[at:][:size]
+	if k.back {
+		k.set.SigmoidErrorGrad(k.out.d[at:][:size], x, target, k.inside, float32(2*precision*float64(k.Weight[img])))
 		return
 	}
-	sums := k.sums[img*k.c : (img+1)*k.c]
-	clear(sums)
-	d := k.in.d[g.PixelAt(img, 0, 0):]
-	f := float32(2 * precision * float64(k.Weight[img]))
-	for p := range g.Pixels() {
-		v, t, dst := x[p*g.PixelStride:][:n], target[p*n:][:n], d[p*g.PixelStride:][:n]
-		c := 0
-		for i, y := range v {
-			gradient := float32(f*(y-t[i])) * float32(y*(1-y))
-			dst[i] = gradient
-			sums[c] += gradient
-			if c++; c == k.c {
-				c = 0
-			}
-		}
-	}
-}
-
-// sigmoid is 1/(1 + e^−x), to within two units in the last place, and the same on every machine.
-func sigmoid(x float32) float32 {
-	// e^−|x| keeps the exponential at most 1
-	e := expNegative(-float32(math.Abs(float64(x))))
-	if x >= 0 {
-		return 1 / (1 + e)
-	}
-	return e / (1 + e)
-}
-
-// expNegative is e^x for x ≤ 0: 2^k·e^r with |r| ≤ ½·ln 2, where e^r is a polynomial. Below −87 it is 0.
-func expNegative(x float32) float32 {
-	if !(x >= -87) {
-		if x != x {
-			return x
-		}
-		return 0
-	}
-	const (
-		log2e = 1.44269504088896341
-		// ln 2 in two parts, of which the first has few digits, so that its product with k is exact
-		high = 0.693359375
-		low  = -2.12194440e-4
-	)
-	k := int32(float32(x*log2e) - 0.5) // towards zero: the nearest whole number, as x ≤ 0
-	f := float32(k)
-	r := x - float32(f*high)
-	r -= float32(f * low)
-	p := float32(1.0 / 5040)
-	for _, c := range [...]float32{1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1} {
-		p = float32(p*r) + c
-	}
-	return p * math.Float32frombits(uint32(127+k)<<23)
+	h, w, _ := k.sides()
+	values, sum := float64(k.c*h*w), k.set.SigmoidError(x, target, k.inside)
+	k.NLL[img] = float64((sum+float64(values*0.001))*precision) + float64(values*0.5)*(math.Log(2*math.Pi)+k.LogVariance)
 }
 
 // Deviations writes e^{v/2}, the standard deviations of log-variances v [Z].

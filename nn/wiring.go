@@ -80,7 +80,7 @@ func (m *Map) WriteGradient(src []float32, img int) { write(m.d, src, m.dg, img)
 
 func read(dst, src []float32, g conv.Layout, img int) {
 	for p := range g.Pixels() {
-		for c, v := range src[img*g.Pixels()*g.PixelStride+p*g.PixelStride:][:g.C] {
+		for c, v := range src[g.PixelAt(img, p/g.W, p%g.W):][:g.C] {
 			dst[c*g.Pixels()+p] = v
 		}
 	}
@@ -88,7 +88,7 @@ func read(dst, src []float32, g conv.Layout, img int) {
 
 func write(dst, src []float32, g conv.Layout, img int) {
 	for p := range g.Pixels() {
-		to := dst[(img*g.Pixels()+p)*g.PixelStride:][:g.C]
+		to := dst[g.PixelAt(img, p/g.W, p%g.W):][:g.C]
 		for c := range to {
 			to[c] = src[c*g.Pixels()+p]
 		}
@@ -259,8 +259,13 @@ func (s *Section) pack(backward bool) {
 	*done = s.net.version
 }
 
-// layer adds a layer and the maps that it reads.
+// layer adds a layer and the maps that it reads. Only convolutions read maps in blocks.
 func (s *Section) layer(l wired, reads ...*Map) {
+	for _, m := range reads {
+		if _, reader := l.(*wiredConv); m.g.InBlocks() && !reader {
+			panic(fmt.Sprintf("nn: %T: the map of a transposed convolution. Only convolutions read it", l))
+		}
+	}
 	s.layers, s.reads = append(s.layers, l), append(s.reads, reads...)
 }
 

@@ -24,7 +24,7 @@ var wiredCases = []wiredCase{
 	{"transposed", 5, 4, 7,
 		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 5, 3)} },
 		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, false) }},
-	{"transposed, by Winograd", 33, 6, 5,
+	{"transposed with ReLU", 33, 6, 5,
 		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Transposed("up", 33, 9)} },
 		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map { return s.Transposed(w[0], in, true) }},
 	{"convolution and max-pool", 3, 6, 10,
@@ -55,6 +55,13 @@ var wiredCases = []wiredCase{
 		func(b *nn.Builder) []nn.Weights { return []nn.Weights{b.Matrix("fc", 18, 96)} },
 		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
 			return s.Unflatten(s.Linear(w[0], s.Flatten(in), true), 16, 3, 2)
+		}},
+	{"transposed twice, then a convolution", 5, 2, 3,
+		func(b *nn.Builder) []nn.Weights {
+			return []nn.Weights{b.Transposed("up1", 5, 20), b.Transposed("up2", 20, 9), b.Conv("conv", 9, 3, 4, true)}
+		},
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			return s.Conv(w[2], s.Transposed(w[1], s.Transposed(w[0], in, true), true), 1, false)
 		}},
 }
 
@@ -173,7 +180,7 @@ func TestTransposedIsItsDefinition(t *testing.T) {
 									}
 								}
 							}
-							if strings.Contains(c.name, "Winograd") {
+							if strings.Contains(c.name, "ReLU") {
 								sum = max(sum, 0) // this one has a ReLU
 							}
 							v := got.Data[((img*p.Out+o)*2*c.h+y)*2*c.w+xx]
@@ -313,4 +320,22 @@ func TestWiredNetworkIsNoChain(t *testing.T) {
 		}
 	}()
 	net.Forward(ws, images(1, 5, 4, 7, 1), nn.Eval)
+}
+
+// TestBlocksAreForConvolutions: other layers refuse the map of a transposed convolution, whose pixels lie in blocks.
+func TestBlocksAreForConvolutions(t *testing.T) {
+	for what, read := range map[string]func(s *nn.Section, m *nn.Map){
+		"Flatten": func(s *nn.Section, m *nn.Map) { s.Flatten(m) }, "MaxPool": func(s *nn.Section, m *nn.Map) { s.MaxPool(m, true) },
+		"MeanPool": func(s *nn.Section, m *nn.Map) { s.MeanPool(m) }, "InstanceNorm": func(s *nn.Section, m *nn.Map) { s.InstanceNorm(m, nil, true) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got == nil || !strings.Contains(got.(string), "Only convolutions read it") {
+					t.Errorf("%s: panic %v, want one that says who reads such a map", what, got)
+				}
+			}()
+			_, _, s, _, out := wiredCases[0].build(t, nn.Engine{}, 1, 1, false)
+			read(s, out)
+		}()
+	}
 }

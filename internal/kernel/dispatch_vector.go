@@ -221,6 +221,28 @@ func (s *Set) Dot(x, y []float32) (sum float64) {
 	return s.dot(x, y)
 }
 
+// SigmoidError writes y = 1/(1+e^−y) and returns Σ (in·(t−y))², the error of y in those places where in is 1 and not 0. The
+// sum runs in float64. Below −87 the sigmoid stays what it is there; a NaN passes.
+func (s *Set) SigmoidError(y, t, in []float32) (sum float64) {
+	if len(y) == 0 {
+		return 0
+	}
+	need(t, len(y))
+	need(in, len(y))
+	return s.sigmoidError(y, t, in)
+}
+
+// SigmoidErrorGrad writes d = f·in·(y−t)·y·(1−y), the gradient of half of f times the sum of [Set.SigmoidError] with
+// respect to what y was before it.
+func (s *Set) SigmoidErrorGrad(d, y, t, in []float32, f float32) {
+	if len(d) > 0 {
+		need(y, len(d))
+		need(t, len(d))
+		need(in, len(d))
+		s.sigmoidErrorGrad(d, y, t, in, f)
+	}
+}
+
 // Transpose writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m.
 func (s *Set) Transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
 	if n <= 0 || m <= 0 {

@@ -192,6 +192,7 @@ func TestVectorPages(t *testing.T) {
 				"add": func() { s.Add(a, b) }, "axpy": func() { s.Axpy(a, b, 2) }, "dot": func() { s.Dot(a, b) },
 				"relu": func() { s.ReLU(a) }, "relu gradient": func() { s.ReLUGrad(a, b) },
 				"sgd": func() { s.SGD(a, b, 0.1, 0.2) }, "momentum": func() { s.Momentum(a, b, c, 0.1, 0.2, 0.3) },
+				"sigmoid error": func() { s.SigmoidError(a, b, c) }, "its gradient": func() { s.SigmoidErrorGrad(a, b, c, d, 2) },
 				"adam": func() { s.Adam(a, b, c, d, AdamStep{LR: 0.1, Eps: 1e-8, Correction1: 1, Correction2: 1}) },
 			} {
 				call(fmt.Sprint(what, " of ", n), do)

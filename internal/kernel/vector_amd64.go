@@ -250,6 +250,27 @@ func (s *Set) dot(x, y []float32) float64 {
 	return dotGeneric(x, y)
 }
 
+func (s *Set) sigmoidError(y, t, in []float32) float64 {
+	switch s.isa {
+	case avx512:
+		return sigmoidErrorAVX512(&y[0], &t[0], &in[0], len(y))
+	case avx2:
+		return sigmoidErrorAVX2(&y[0], &t[0], &in[0], len(y))
+	}
+	return sigmoidErrorGeneric(y, t, in)
+}
+
+func (s *Set) sigmoidErrorGrad(d, y, t, in []float32, f float32) {
+	switch s.isa {
+	case avx512:
+		sigmoidErrorGradAVX512(&d[0], &y[0], &t[0], &in[0], len(d), f)
+	case avx2:
+		sigmoidErrorGradAVX2(&d[0], &y[0], &t[0], &in[0], len(d), f)
+	default:
+		sigmoidErrorGradGeneric(d, y, t, in, f)
+	}
+}
+
 // transpose turns squares of blockSide. Squares at the right and lower edge overlap those before them: they write the
 // same values twice.
 func (s *Set) transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {

@@ -40,6 +40,232 @@ DATA bitmask<>+28(SB)/2, $0x3fff
 DATA bitmask<>+30(SB)/2, $0x7fff
 GLOBL bitmask<>(SB), RODATA|NOPTR, $32
 
+DATA sigmoidvalues<>+0(SB)/4, $0x80000000
+DATA sigmoidvalues<>+4(SB)/4, $0x80000000
+DATA sigmoidvalues<>+8(SB)/4, $0x80000000
+DATA sigmoidvalues<>+12(SB)/4, $0x80000000
+DATA sigmoidvalues<>+16(SB)/4, $0x80000000
+DATA sigmoidvalues<>+20(SB)/4, $0x80000000
+DATA sigmoidvalues<>+24(SB)/4, $0x80000000
+DATA sigmoidvalues<>+28(SB)/4, $0x80000000
+DATA sigmoidvalues<>+32(SB)/4, $0x80000000
+DATA sigmoidvalues<>+36(SB)/4, $0x80000000
+DATA sigmoidvalues<>+40(SB)/4, $0x80000000
+DATA sigmoidvalues<>+44(SB)/4, $0x80000000
+DATA sigmoidvalues<>+48(SB)/4, $0x80000000
+DATA sigmoidvalues<>+52(SB)/4, $0x80000000
+DATA sigmoidvalues<>+56(SB)/4, $0x80000000
+DATA sigmoidvalues<>+60(SB)/4, $0x80000000
+DATA sigmoidvalues<>+64(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+68(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+72(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+76(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+80(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+84(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+88(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+92(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+96(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+100(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+104(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+108(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+112(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+116(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+120(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+124(SB)/4, $0xc2ae0000
+DATA sigmoidvalues<>+128(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+132(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+136(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+140(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+144(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+148(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+152(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+156(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+160(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+164(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+168(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+172(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+176(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+180(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+184(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+188(SB)/4, $0x3fb8aa3b
+DATA sigmoidvalues<>+192(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+196(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+200(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+204(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+208(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+212(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+216(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+220(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+224(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+228(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+232(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+236(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+240(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+244(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+248(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+252(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+256(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+260(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+264(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+268(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+272(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+276(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+280(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+284(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+288(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+292(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+296(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+300(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+304(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+308(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+312(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+316(SB)/4, $0x3f318000
+DATA sigmoidvalues<>+320(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+324(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+328(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+332(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+336(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+340(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+344(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+348(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+352(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+356(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+360(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+364(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+368(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+372(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+376(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+380(SB)/4, $0xb95e8083
+DATA sigmoidvalues<>+384(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+388(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+392(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+396(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+400(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+404(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+408(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+412(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+416(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+420(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+424(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+428(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+432(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+436(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+440(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+444(SB)/4, $0x3f800000
+DATA sigmoidvalues<>+448(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+452(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+456(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+460(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+464(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+468(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+472(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+476(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+480(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+484(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+488(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+492(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+496(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+500(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+504(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+508(SB)/4, $0x0000007f
+DATA sigmoidvalues<>+512(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+516(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+520(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+524(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+528(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+532(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+536(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+540(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+544(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+548(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+552(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+556(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+560(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+564(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+568(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+572(SB)/4, $0x39500d01
+DATA sigmoidvalues<>+576(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+580(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+584(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+588(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+592(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+596(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+600(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+604(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+608(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+612(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+616(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+620(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+624(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+628(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+632(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+636(SB)/4, $0x3ab60b61
+DATA sigmoidvalues<>+640(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+644(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+648(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+652(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+656(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+660(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+664(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+668(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+672(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+676(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+680(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+684(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+688(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+692(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+696(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+700(SB)/4, $0x3c088889
+DATA sigmoidvalues<>+704(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+708(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+712(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+716(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+720(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+724(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+728(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+732(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+736(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+740(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+744(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+748(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+752(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+756(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+760(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+764(SB)/4, $0x3d2aaaab
+DATA sigmoidvalues<>+768(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+772(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+776(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+780(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+784(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+788(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+792(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+796(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+800(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+804(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+808(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+812(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+816(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+820(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+824(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+828(SB)/4, $0x3e2aaaab
+DATA sigmoidvalues<>+832(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+836(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+840(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+844(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+848(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+852(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+856(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+860(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+864(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+868(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+872(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+876(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+880(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+884(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+888(SB)/4, $0x3f000000
+DATA sigmoidvalues<>+892(SB)/4, $0x3f000000
+GLOBL sigmoidvalues<>(SB), RODATA|NOPTR, $896
+
 // func planeSumAVX512(x *float32, rows int, cols int, stride int) (sum float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·planeSumAVX512(SB), NOSPLIT, $0-36
@@ -2224,6 +2450,275 @@ done5:
 	VUNPCKHPD     X0, X0, X1
 	VADDSD        X1, X0, X0
 	MOVSD         X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·sigmoidErrorAVX512(SB), NOSPLIT, $0-40
+	MOVQ    y+0(FP), AX
+	MOVQ    t+8(FP), CX
+	MOVQ    in+16(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    n+24(FP), BX
+	MOVQ    BX, SI
+	ANDQ    $0x0000000f, SI
+	LEAQ    bitmask<>+0(SB), DI
+	MOVWLZX (DI)(SI*2), SI
+	KMOVW   SI, K1
+	XORQ    SI, SI
+
+vectors1:
+	CMPQ          BX, $0x00000020
+	JLT           rest2
+	VMOVUPS       (AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, (AX)(SI*1)
+	VMOVUPS       (CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        (DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+	VMOVUPS       64(AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, 64(AX)(SI*1)
+	VMOVUPS       64(CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        64(DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z2
+	VFMADD231PD   Z5, Z5, Z3
+	ADDQ          $0x00000080, SI
+	SUBQ          $0x00000020, BX
+	JMP           vectors1
+
+rest2:
+vectors3:
+	CMPQ          BX, $0x00000010
+	JLT           rest4
+	VMOVUPS       (AX)(SI*1), Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, (AX)(SI*1)
+	VMOVUPS       (CX)(SI*1), Z4
+	VSUBPS        Z6, Z4, Z4
+	VMULPS        (DX)(SI*1), Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+	ADDQ          $0x00000040, SI
+	SUBQ          $0x00000010, BX
+	JMP           vectors3
+
+rest4:
+	TESTQ         BX, BX
+	JZ            done5
+	VMOVUPS.Z     (AX)(SI*1), K1, Z4
+	VPORD         sigmoidvalues<>+0(SB), Z4, Z5
+	VMOVUPS       sigmoidvalues<>+64(SB), Z6
+	VMAXPS        Z5, Z6, Z5
+	VMULPS        sigmoidvalues<>+128(SB), Z5, Z6
+	VSUBPS        sigmoidvalues<>+192(SB), Z6, Z6
+	VCVTTPS2DQ    Z6, Z6
+	VCVTDQ2PS     Z6, Z7
+	VFNMADD231PS  sigmoidvalues<>+256(SB), Z7, Z5
+	VFNMADD231PS  sigmoidvalues<>+320(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+512(SB), Z7
+	VFMADD213PS   sigmoidvalues<>+576(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+640(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+704(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+768(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+832(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VFMADD213PS   sigmoidvalues<>+384(SB), Z5, Z7
+	VPADDD        sigmoidvalues<>+448(SB), Z6, Z6
+	VPSLLD        $0x17, Z6, Z6
+	VMULPS        Z6, Z7, Z7
+	VADDPS        sigmoidvalues<>+384(SB), Z7, Z5
+	VMOVUPS       sigmoidvalues<>+384(SB), Z6
+	VPMOVD2M      Z4, K2
+	VMOVAPS       Z7, K2, Z6
+	VDIVPS        Z5, Z6, Z6
+	VMOVUPS       Z6, K1, (AX)(SI*1)
+	VMOVUPS.Z     (CX)(SI*1), K1, Z4
+	VSUBPS        Z6, Z4, Z4
+	VMOVUPS.Z     (DX)(SI*1), K1, Z5
+	VMULPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+
+done5:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
+// Requires: AVX, AVX512F
+TEXT ·sigmoidErrorGradAVX512(SB), NOSPLIT, $0-44
+	MOVQ         d+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         t+16(FP), DX
+	MOVQ         in+24(FP), BX
+	VBROADCASTSS f+40(FP), Z0
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $0x0000000f, DI
+	LEAQ         bitmask<>+0(SB), R8
+	MOVWLZX      (R8)(DI*2), DI
+	KMOVW        DI, K1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ    SI, $0x00000020
+	JLT     rest2
+	VMOVUPS (CX)(DI*1), Z1
+	VSUBPS  (DX)(DI*1), Z1, Z2
+	VMULPS  (BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(DI*1)
+	VMOVUPS 64(CX)(DI*1), Z1
+	VSUBPS  64(DX)(DI*1), Z1, Z2
+	VMULPS  64(BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(AX)(DI*1)
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000020, SI
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    SI, $0x00000010
+	JLT     rest4
+	VMOVUPS (CX)(DI*1), Z1
+	VSUBPS  (DX)(DI*1), Z1, Z2
+	VMULPS  (BX)(DI*1), Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS sigmoidvalues<>+384(SB), Z3
+	VSUBPS  Z1, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JMP     vectors3
+
+rest4:
+	TESTQ     SI, SI
+	JZ        done5
+	VMOVUPS.Z (CX)(DI*1), K1, Z1
+	VMOVUPS.Z (DX)(DI*1), K1, Z2
+	VSUBPS    Z2, Z1, Z2
+	VMOVUPS.Z (BX)(DI*1), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z2
+	VMOVUPS   sigmoidvalues<>+384(SB), Z0
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z1, Z0, Z0
+	VMULPS    Z0, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(DI*1)
+
+done5:
 	VZEROUPPER
 	RET
 
@@ -4943,6 +5438,310 @@ done5:
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorAVX2(y *float32, t *float32, in *float32, n int) (sum float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·sigmoidErrorAVX2(SB), NOSPLIT, $0-40
+	MOVQ    y+0(FP), AX
+	MOVQ    t+8(FP), CX
+	MOVQ    in+16(FP), DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    n+24(FP), BX
+	MOVQ    BX, DI
+	ANDQ    $0x00000007, DI
+	LEAQ    lanemask<>+32(SB), SI
+	MOVQ    DI, R8
+	NEGQ    R8
+	VMOVUPS (SI)(R8*4), Y4
+	XORQ    SI, SI
+
+vectors1:
+	CMPQ         BX, $0x00000010
+	JLT          rest2
+	VMOVUPS      (AX)(SI*1), Y5
+	VORPS        sigmoidvalues<>+0(SB), Y5, Y6
+	VMOVUPS      sigmoidvalues<>+64(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMULPS       sigmoidvalues<>+128(SB), Y6, Y7
+	VSUBPS       sigmoidvalues<>+192(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VCVTDQ2PS    Y7, Y8
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y8, Y6
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+512(SB), Y8
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VPADDD       sigmoidvalues<>+448(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VADDPS       sigmoidvalues<>+384(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+384(SB), Y7
+	VBLENDVPS    Y5, Y8, Y7, Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      Y7, (AX)(SI*1)
+	VMOVUPS      (CX)(SI*1), Y5
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       (DX)(SI*1), Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VFMADD231PD  Y5, Y5, Y0
+	VFMADD231PD  Y6, Y6, Y1
+	VMOVUPS      32(AX)(SI*1), Y5
+	VORPS        sigmoidvalues<>+0(SB), Y5, Y6
+	VMOVUPS      sigmoidvalues<>+64(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMULPS       sigmoidvalues<>+128(SB), Y6, Y7
+	VSUBPS       sigmoidvalues<>+192(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VCVTDQ2PS    Y7, Y8
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y8, Y6
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+512(SB), Y8
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VPADDD       sigmoidvalues<>+448(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VADDPS       sigmoidvalues<>+384(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+384(SB), Y7
+	VBLENDVPS    Y5, Y8, Y7, Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      Y7, 32(AX)(SI*1)
+	VMOVUPS      32(CX)(SI*1), Y5
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       32(DX)(SI*1), Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VFMADD231PD  Y5, Y5, Y2
+	VFMADD231PD  Y6, Y6, Y3
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, BX
+	JMP          vectors1
+
+rest2:
+vectors3:
+	CMPQ         BX, $0x00000008
+	JLT          rest4
+	VMOVUPS      (AX)(SI*1), Y5
+	VORPS        sigmoidvalues<>+0(SB), Y5, Y6
+	VMOVUPS      sigmoidvalues<>+64(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMULPS       sigmoidvalues<>+128(SB), Y6, Y7
+	VSUBPS       sigmoidvalues<>+192(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VCVTDQ2PS    Y7, Y8
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y8, Y6
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+512(SB), Y8
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VPADDD       sigmoidvalues<>+448(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VADDPS       sigmoidvalues<>+384(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+384(SB), Y7
+	VBLENDVPS    Y5, Y8, Y7, Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      Y7, (AX)(SI*1)
+	VMOVUPS      (CX)(SI*1), Y5
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       (DX)(SI*1), Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VFMADD231PD  Y5, Y5, Y0
+	VFMADD231PD  Y6, Y6, Y1
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, BX
+	JMP          vectors3
+
+rest4:
+	TESTQ        BX, BX
+	JZ           done5
+	VMASKMOVPS   (AX)(SI*1), Y4, Y5
+	VORPS        sigmoidvalues<>+0(SB), Y5, Y6
+	VMOVUPS      sigmoidvalues<>+64(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMULPS       sigmoidvalues<>+128(SB), Y6, Y7
+	VSUBPS       sigmoidvalues<>+192(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VCVTDQ2PS    Y7, Y8
+	VFNMADD231PS sigmoidvalues<>+256(SB), Y8, Y6
+	VFNMADD231PS sigmoidvalues<>+320(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+512(SB), Y8
+	VFMADD213PS  sigmoidvalues<>+576(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+640(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+704(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+768(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+832(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VFMADD213PS  sigmoidvalues<>+384(SB), Y6, Y8
+	VPADDD       sigmoidvalues<>+448(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VADDPS       sigmoidvalues<>+384(SB), Y8, Y6
+	VMOVUPS      sigmoidvalues<>+384(SB), Y7
+	VBLENDVPS    Y5, Y8, Y7, Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      X7, X5
+	LEAQ         (AX)(SI*1), AX
+	TESTQ        $0x00000004, DI
+	JZ           two6
+	VMOVUPS      X5, (AX)
+	VEXTRACTF128 $0x01, Y7, X5
+	ADDQ         $0x00000010, AX
+
+two6:
+	TESTQ    $0x00000002, DI
+	JZ       one7
+	VMOVLPS  X5, (AX)
+	VMOVHLPS X5, X5, X5
+	ADDQ     $0x00000008, AX
+
+one7:
+	TESTQ  $0x00000001, DI
+	JZ     stored8
+	VMOVSS X5, (AX)
+
+stored8:
+	VMASKMOVPS   (CX)(SI*1), Y4, Y5
+	VSUBPS       Y7, Y5, Y5
+	VMASKMOVPS   (DX)(SI*1), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y5, Y5, Y0
+	VFMADD231PD  Y4, Y4, Y1
+
+done5:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func sigmoidErrorGradAVX2(d *float32, y *float32, t *float32, in *float32, n int, f float32)
+// Requires: AVX
+TEXT ·sigmoidErrorGradAVX2(SB), NOSPLIT, $0-44
+	MOVQ         d+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         t+16(FP), DX
+	MOVQ         in+24(FP), BX
+	VBROADCASTSS f+40(FP), Y0
+	MOVQ         n+32(FP), SI
+	MOVQ         SI, R8
+	ANDQ         $0x00000007, R8
+	LEAQ         lanemask<>+32(SB), DI
+	MOVQ         R8, R9
+	NEGQ         R9
+	VMOVUPS      (DI)(R9*4), Y1
+	XORQ         DI, DI
+
+vectors1:
+	CMPQ    SI, $0x00000010
+	JLT     rest2
+	VMOVUPS (CX)(DI*1), Y2
+	VSUBPS  (DX)(DI*1), Y2, Y3
+	VMULPS  (BX)(DI*1), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS sigmoidvalues<>+384(SB), Y4
+	VSUBPS  Y2, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, (AX)(DI*1)
+	VMOVUPS 32(CX)(DI*1), Y2
+	VSUBPS  32(DX)(DI*1), Y2, Y3
+	VMULPS  32(BX)(DI*1), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS sigmoidvalues<>+384(SB), Y4
+	VSUBPS  Y2, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JMP     vectors1
+
+rest2:
+vectors3:
+	CMPQ    SI, $0x00000008
+	JLT     rest4
+	VMOVUPS (CX)(DI*1), Y2
+	VSUBPS  (DX)(DI*1), Y2, Y3
+	VMULPS  (BX)(DI*1), Y3, Y3
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS sigmoidvalues<>+384(SB), Y4
+	VSUBPS  Y2, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS Y3, (AX)(DI*1)
+	ADDQ    $0x00000020, DI
+	SUBQ    $0x00000008, SI
+	JMP     vectors3
+
+rest4:
+	TESTQ        SI, SI
+	JZ           done5
+	VMASKMOVPS   (CX)(DI*1), Y1, Y2
+	VMASKMOVPS   (DX)(DI*1), Y1, Y3
+	VSUBPS       Y3, Y2, Y3
+	VMASKMOVPS   (BX)(DI*1), Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      sigmoidvalues<>+384(SB), Y0
+	VSUBPS       Y2, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VMOVAPS      X3, X0
+	LEAQ         (AX)(DI*1), AX
+	TESTQ        $0x00000004, R8
+	JZ           two6
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+two6:
+	TESTQ    $0x00000002, R8
+	JZ       one7
+	VMOVLPS  X0, (AX)
+	VMOVHLPS X0, X0, X0
+	ADDQ     $0x00000008, AX
+
+one7:
+	TESTQ  $0x00000001, R8
+	JZ     stored8
+	VMOVSS X0, (AX)
+
+stored8:
+done5:
 	VZEROUPPER
 	RET
 

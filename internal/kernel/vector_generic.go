@@ -190,6 +190,63 @@ func adamGeneric(w, g, m, v []float32, f *adamFactors) {
 	}
 }
 
+// sigmoidErrorGeneric writes y = 1/(1+e^−y) and returns Σ (in·(t−y))²; the sum runs in float64.
+func sigmoidErrorGeneric(y, t, in []float32) (sum float64) {
+	t, in = t[:len(y)], in[:len(y)]
+	for i, x := range y {
+		y[i] = sigmoidOf(x)
+		d := float64(float32(in[i] * (t[i] - y[i])))
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// sigmoidOf is 1/(1+e^−x) within two units in the last place for x ≥ −87, below which it is that of −87; a NaN passes.
+func sigmoidOf(x float32) float32 {
+	e := expNegative(-float32(math.Abs(float64(x)))) // at most 1
+	if x < 0 {
+		return e / (1 + e)
+	}
+	return 1 / (1 + e)
+}
+
+// The parts of e^x = 2^k·e^r with |r| ≤ ½·ln 2: ln 2 is in two parts, of which the first has few digits, so that its product
+// with k is exact, and e^r is a polynomial.
+const (
+	leastExponent = -87 // e to less is too small for a normal number
+	log2e         = 1.44269504088896341
+	ln2High       = 0.693359375
+	ln2Low        = -2.12194440e-4
+)
+
+var expTerms = [...]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1}
+
+// expNegative is e^x for x ≤ 0.
+func expNegative(x float32) float32 {
+	if x != x {
+		return x
+	}
+	x = max(x, leastExponent)
+	k := int32(float32(x*log2e) - 0.5) // towards zero: the nearest whole number, as x ≤ 0
+	f := float32(k)
+	r := x - float32(f*ln2High)
+	r -= float32(f * ln2Low)
+	p := expTerms[0]
+	for _, c := range expTerms[1:] {
+		p = float32(p*r) + c
+	}
+	return p * math.Float32frombits(uint32(127+k)<<23)
+}
+
+// sigmoidErrorGradGeneric writes d = f·in·(y−t)·y·(1−y).
+func sigmoidErrorGradGeneric(d, y, t, in []float32, f float32) {
+	y, t, in = y[:len(d)], t[:len(d)], in[:len(d)]
+	for i, v := range y {
+		e := float32(in[i] * (v - t[i]))
+		d[i] = float32(f*e) * float32(v*(1-v))
+	}
+}
+
 // dotGeneric returns Σ x·y; the sum runs in float64.
 func dotGeneric(x, y []float32) (sum float64) {
 	for i, v := range x[:len(y)] {

@@ -42,6 +42,11 @@ func (s *Set) adam(w, g, m, v []float32, f *adamFactors) { adamGeneric(w, g, m, 
 func (s *Set) laneSums(dst, src []float32)               { laneSumsGeneric(dst, src, s.Lanes) }
 func (s *Set) dot(x, y []float32) float64                { return dotGeneric(x, y) }
 
+func (s *Set) sigmoidError(y, t, in []float32) float64 { return sigmoidErrorGeneric(y, t, in) }
+func (s *Set) sigmoidErrorGrad(d, y, t, in []float32, f float32) {
+	sigmoidErrorGradGeneric(d, y, t, in, f)
+}
+
 func (s *Set) transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
 	transposeGeneric(dst, dstStride, src, srcStride, n, m)
 }

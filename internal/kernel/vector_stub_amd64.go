@@ -114,6 +114,16 @@ func adamAVX512(w *float32, dy *float32, m *float32, v *float32, n int, step flo
 //go:noescape
 func dotAVX512(x *float32, y *float32, n int) (sum float64)
 
+// sigmoidErrorAVX512 writes y = 1/(1+e^-y) and returns Σ (in·(t-y))²; the sum runs in float64.
+//
+//go:noescape
+func sigmoidErrorAVX512(y *float32, t *float32, in *float32, n int) (sum float64)
+
+// sigmoidErrorGradAVX512 writes d = f·in·(y-t)·y·(1-y).
+//
+//go:noescape
+func sigmoidErrorGradAVX512(d *float32, y *float32, t *float32, in *float32, n int, f float32)
+
 // laneSumsAVX512 writes to dst the sum of each vector of src, 8 in a group.
 //
 //go:noescape
@@ -228,6 +238,16 @@ func adamAVX2(w *float32, dy *float32, m *float32, v *float32, n int, step float
 //
 //go:noescape
 func dotAVX2(x *float32, y *float32, n int) (sum float64)
+
+// sigmoidErrorAVX2 writes y = 1/(1+e^-y) and returns Σ (in·(t-y))²; the sum runs in float64.
+//
+//go:noescape
+func sigmoidErrorAVX2(y *float32, t *float32, in *float32, n int) (sum float64)
+
+// sigmoidErrorGradAVX2 writes d = f·in·(y-t)·y·(1-y).
+//
+//go:noescape
+func sigmoidErrorGradAVX2(d *float32, y *float32, t *float32, in *float32, n int, f float32)
 
 // laneSumsAVX2 writes to dst the sum of each vector of src, 8 in a group.
 //

@@ -256,6 +256,70 @@ func TestDot(t *testing.T) {
 	})
 }
 
+// TestSigmoidError compares sigmoids and the sum of their errors with float64, over all of a sigmoid's range and beyond it.
+func TestSigmoidError(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		rnd := rand.New(rand.NewPCG(7, 7))
+		for _, n := range lengths() {
+			y, target, in := newArray(rnd, n, 1), newArray(rnd, n, 2), newArray(rnd, n, 3)
+			for i := range y.x {
+				y.x[i] *= []float32{1, 10, 40, 1e4}[rnd.IntN(4)]
+				in.x[i] = float32(rnd.IntN(2))
+			}
+			if n > 5 {
+				copy(y.x[rnd.IntN(n-4):], []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), -87})
+			}
+			y.before, in.before = y.all.clone(), in.all.clone()
+			got, want := s.SigmoidError(y.x, target.x, in.x), 0.0
+			for i, v := range y.x {
+				exact := 1 / (1 + math.Exp(-max(y.old(i), -87)))
+				near(t, float64(v), exact, 4*ulp*exact, "n %d: sigmoid of %g", n, y.old(i))
+				d := float64(in.x[i]) * (float64(target.x[i]) - float64(v))
+				want += d * d
+			}
+			near(t, got, want, 4*ulp*want, "n %d: the error", n)
+			d, f := newArray(rnd, n, 4), float32(1.25)
+			const subnormal = 0x1p-147 // numbers near 0 are multiples of 2⁻¹⁴⁹
+			s.SigmoidErrorGrad(d.x, y.x, target.x, in.x, f)
+			plain := make([]float32, n)
+			sigmoidErrorGradGeneric(plain, y.x, target.x, in.x, f)
+			for i, v := range d.x {
+				e, p := float64(in.x[i])*(float64(y.x[i])-float64(target.x[i])), float64(y.x[i])
+				near(t, float64(v), float64(f)*e*p*(1-p), 6*ulp*math.Abs(e)*p+subnormal, "n %d: gradient %d", n, i)
+				if v != plain[i] {
+					t.Fatalf("n %d: gradient %d is %g; want the bits of plain Go, %g", n, i, v, plain[i])
+				}
+			}
+			y.check(t, "y", everywhere)
+			d.check(t, "d", everywhere)
+			target.check(t, "t", nil)
+			in.check(t, "in", nil)
+		}
+		y := []float32{1, float32(math.NaN()), 2}
+		if e := s.SigmoidError(y, make([]float32, 3), []float32{1, 1, 1}); e == e || y[1] == y[1] || y[0] != y[0] {
+			t.Errorf("a NaN among %v gives the error %g; want NaN", y, e)
+		}
+	})
+}
+
+// Sigmoids have the same bits wherever they stand.
+func TestSigmoidSplits(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		whole, parts := newArray(rand.New(rand.NewPCG(8, 8)), 101, 0).x, newArray(rand.New(rand.NewPCG(8, 8)), 101, 5).x
+		zeros := make([]float32, 101)
+		s.SigmoidError(whole, zeros, zeros)
+		for lo, size := 0, 1; lo < 101; lo, size = lo+size, size+3 {
+			part := parts[lo:min(101, lo+size)]
+			s.SigmoidError(part, zeros, zeros)
+		}
+		for i := range whole {
+			if whole[i] != parts[i] {
+				t.Fatalf("sigmoid %d is %g in one piece and %g in several", i, whole[i], parts[i])
+			}
+		}
+	})
+}
+
 func TestLaneSums(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		rnd := rand.New(rand.NewPCG(6, 6))
@@ -359,6 +423,8 @@ func vectorCalls(s *Set, n int) map[string]func() {
 		"momentum":                func() { s.Momentum(a, b, c, 1, 1, 1) },
 		"adam":                    func() { s.Adam(a, b, c, d, adamTest) },
 		"dot":                     func() { s.Dot(a, b) },
+		"sigmoid error":           func() { s.SigmoidError(a, b, c) },
+		"sigmoid error gradient":  func() { s.SigmoidErrorGrad(a, b, c, d, 1) },
 		"lane sums":               func() { s.LaneSums(sums, lanes) },
 		"transpose":               func() { s.Transpose(a, 1, b, n, 1, n) },
 		"split":                   func() { s.Split(a[:(n+1)/2], b[:n/2], c) },
@@ -401,6 +467,8 @@ func TestShortSlices(t *testing.T) {
 			"momentum":                func() { s.Momentum(x, x, y, 1, 1, 1) },
 			"adam":                    func() { s.Adam(x, x, x, y, adamTest) },
 			"dot":                     func() { s.Dot(y, x) },
+			"sigmoid error":           func() { s.SigmoidError(x, x, y) },
+			"sigmoid error gradient":  func() { s.SigmoidErrorGrad(x, x, x, y, 1) },
 			"lane sums":               func() { s.LaneSums(x[:8], y) },
 			"transpose":               func() { s.Transpose(y, 5, x, 6, 5, 6) },
 			"split":                   func() { s.Split(x[:15], x[15:], y) },

@@ -13,12 +13,15 @@ import (
 // and gets the same bits.
 func vectorKernels(g *generator) {
 	g.tables()
+	g.sigmoidTable()
 	for _, i := range []isa{avx512, avx2} {
 		v := &vectors{target: target{g, i}}
 		v.planeKernels()
 		v.channelLastKernels()
 		v.flatKernels()
 		v.dot()
+		v.sigmoidError()
+		v.sigmoidErrorGrad()
 		v.laneSums()
 	}
 	v := &vectors{target: target{g, avx2}}

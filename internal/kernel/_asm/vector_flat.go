@@ -120,6 +120,12 @@ func (v *vectors) dot() {
 			v.VFMADD231PD(xs[half], ys[half], acc[2*slot+half])
 		}
 	})
+	v.addUpDoubles(acc, "sum")
+	v.end()
+}
+
+// addUpDoubles is addUp for vectors of doubles.
+func (v *vectors) addUpDoubles(acc []reg.VecVirtual, result string) {
 	for ; len(acc) > 1; acc = acc[:len(acc)/2] {
 		for i := range len(acc) / 2 {
 			v.VADDPD(acc[len(acc)/2+i], acc[i], acc[i])
@@ -136,20 +142,24 @@ func (v *vectors) dot() {
 	v.VADDPD(upper, low, low)
 	v.VUNPCKHPD(low, low, upper)
 	v.VADDSD(upper, low, low)
-	v.Store(low, v.Return("sum"))
-	v.end()
+	v.Store(low, v.Return(result))
 }
 
 // doubles reads the vector at p as two vectors of doubles.
 func (v *vectors) doubles(array reg.GPVirtual, p place) [2]reg.VecVirtual {
-	d := [2]reg.VecVirtual{v.vec(), v.vec()}
-	if !p.masked {
-		v.VCVTPS2PD(mem(array, p), d[0])
-		p.disp += v.bytes / 2
-		v.VCVTPS2PD(mem(array, p), d[1])
-		return d
+	if p.masked {
+		return v.widened(v.load(array, p))
 	}
-	r := v.load(array, p)
+	d := [2]reg.VecVirtual{v.vec(), v.vec()}
+	v.VCVTPS2PD(mem(array, p), d[0])
+	p.disp += v.bytes / 2
+	v.VCVTPS2PD(mem(array, p), d[1])
+	return d
+}
+
+// widened is a vector as two vectors of doubles.
+func (v *vectors) widened(r reg.VecVirtual) [2]reg.VecVirtual {
+	d := [2]reg.VecVirtual{v.vec(), v.vec()}
 	if v.wide() {
 		upper := v.YMM()
 		v.VEXTRACTF64X4(Imm(1), r, upper)

@@ -68,13 +68,15 @@ func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	return u
 }
 
-// Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size.
+// Window is the geometry of a square kernel: 1 or 9 taps, stride 1 or 2, padded so that a map keeps its size. With 4 taps,
+// in the channel-last layout and with stride 1, each side grows by a pixel: an output lies at the corner of the four inputs
+// that it reads.
 type Window struct{ Taps, Stride int }
 
 // check panics unless the window takes in to out.
 func (w Window) check(in, out Layout) {
-	if w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
-		panic(fmt.Sprintf("conv: %d taps and stride %d. Use 1 or 9 taps and stride 1 or 2", w.Taps, w.Stride))
+	if corner := w == (Window{4, 1}) && in.ChannelLast; !corner && w.Taps != 1 && w.Taps != 9 || w.Stride != 1 && w.Stride != 2 {
+		panic(fmt.Sprintf("conv: %d taps and stride %d. Use 1 or 9 taps and stride 1 or 2, or 4 taps and stride 1 in the channel-last layout", w.Taps, w.Stride))
 	}
 	if in.ChannelLast != out.ChannelLast || in.N != out.N || out.H != w.Out(in.H) || out.W != w.Out(in.W) ||
 		min(in.C, out.C, out.N, out.H, out.W) < 1 {
@@ -87,14 +89,22 @@ func (w Window) check(in, out Layout) {
 
 // shift is where a tap lies relative to the centre.
 func (w Window) shift(tap int) (dy, dx int) {
-	if w.Taps == 1 {
+	switch w.Taps {
+	case 1:
 		return 0, 0
+	case 4:
+		return tap/2 - 1, tap%2 - 1
 	}
 	return tap/3 - 1, tap%3 - 1
 }
 
 // Out is the number of output pixels along a side of n.
-func (w Window) Out(n int) int { return (n + w.Stride - 1) / w.Stride }
+func (w Window) Out(n int) int {
+	if w.Taps == 4 {
+		return n + 1
+	}
+	return (n + w.Stride - 1) / w.Stride
+}
 
 // source is the input coordinate that an output coordinate reads through a shift.
 func (w Window) source(y, dy, limit int) (int, bool) {

@@ -198,15 +198,36 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
+// TestCornerConvolutions compares convolutions of 2×2 taps, whose maps grow by a pixel, with the definition in float64, from
+// maps as they usually lie and in blocks.
+func TestCornerConvolutions(t *testing.T) {
+	type shape struct{ in, out, h, w, n int }
+	for _, s := range kernel.Available() {
+		for _, sh := range []shape{{64, 128, 8, 8, 3}, {5, 12, 4, 7, 2}, {33, 36, 6, 5, 4}, {9, 64, 1, 3, 7}, {32, 12, 16, 16, 2}, {20, 12, 6, 10, 3}} {
+			in := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n)
+			out := ChannelLastLayout(sh.out, sh.h+1, sh.w+1, sh.n)
+			t.Run(fmt.Sprintf("%s/%v", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out) })
+			if sh.h%2 == 0 && sh.w%2 == 0 {
+				in = BlocksLayout(sh.in, sh.h, sh.w, sh.n)
+				t.Run(fmt.Sprintf("%s/%v in blocks", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out) })
+			}
+		}
+	}
+}
+
 func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast bool, win Window, ins, outs, h, w, n int) {
-	r := rand.New(rand.NewPCG(1, 2))
 	shape := PlanesLayout
 	if channelLast {
 		shape = ChannelLastLayout
 	}
+	checkLayouts(t, s, algorithm, win, shape(ins, h, w, n), shape(outs, win.Out(h), win.Out(w), n))
+}
+
+func checkLayouts(t *testing.T, s *kernel.Set, algorithm string, win Window, in, out Layout) {
+	r := rand.New(rand.NewPCG(1, 2))
+	ins, outs, n, channelLast := in.C, out.C, in.N, in.ChannelLast
 	team := workers.New(2)
 	defer team.Close()
-	in, out := shape(ins, h, w, n), shape(outs, win.Out(h), win.Out(w), n)
 	x, dz := randomMap(in, r), randomMap(out, r)
 	weights := make([]float32, ins*win.Taps*outs)
 	for i := range weights {

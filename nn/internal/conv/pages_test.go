@@ -19,6 +19,21 @@ func TestPages(t *testing.T) {
 	channelLast := []shape{{20, 20, 4, 4, 3}, {16, 33, 5, 7, 2}, {7, 100, 1, 1, 4}, {40, 80, 8, 8, 1}, {77, 80, 6, 5, 2}}
 	team := workers.New(1) // a fault is caught in the goroutine that asks for it
 	for _, s := range kernel.Available() {
+		for _, sh := range []shape{{7, 12, 3, 5, 2}, {20, 12, 4, 6, 3}, {32, 36, 2, 2, 4}} {
+			ins, out := []Layout{ChannelLastLayout(sh.in, sh.h, sh.w, sh.n)}, ChannelLastLayout(sh.out, sh.h+1, sh.w+1, sh.n)
+			if sh.h%2 == 0 {
+				ins = append(ins, BlocksLayout(sh.in, sh.h, sh.w, sh.n))
+			}
+			for _, in := range ins {
+				for _, e := range pages.Edges {
+					t.Run(fmt.Sprintf("%s/corners/%v/blocks=%v/%v", s.Name, sh, in.InBlocks(), e), func(t *testing.T) {
+						checkPages(t, team, &Maker{Set: s, Algorithm: Direct, Workers: 1}, in, out, Window{4, 1}, e)
+					})
+				}
+			}
+		}
+	}
+	for _, s := range kernel.Available() {
 		for _, inChannelLast := range []bool{false, true} {
 			list, layout := planes, PlanesLayout
 			if inChannelLast {
@@ -85,7 +100,7 @@ func checkPages(t *testing.T, team *workers.Team, m *Maker, in, out Layout, w Wi
 	for img := range in.N {
 		call(fmt.Sprint("gradient of the weights, image ", img), func() { c.WeightGradient(team, w2, z, x, img, img+1) })
 	}
-	if in.ChannelLast {
+	if in.ChannelLast && !in.InBlocks() {
 		planes := PlanesLayout(in.C, in.H, in.W, in.N)
 		from := floats(planes.Size())
 		r := NewRelayout(m.Set, planes, in)
