@@ -55,6 +55,8 @@ func many(noun string) string {
 	switch {
 	case y && !strings.ContainsAny(stem[max(len(stem)-1, 0):], "aeiou"):
 		return stem + "ies"
+	case strings.HasSuffix(noun, "epoch"): // its ch is a k
+		return noun + "s"
 	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"):
 		return noun + "es"
 	}
