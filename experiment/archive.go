@@ -59,6 +59,7 @@ type Archived struct {
 type Archive struct {
 	Results []Archived // by path
 	Damaged []error    // of files that could not be read
+	Foreign []string   // paths of results of other programs, which are no runs
 	byKey   map[string]int
 }
 
@@ -77,6 +78,10 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 			return nil
 		}
 		r, err := result.Read(path)
+		if errors.Is(err, result.ErrForeign) {
+			a.Foreign = append(a.Foreign, path)
+			return nil
+		}
 		if err != nil {
 			a.Damaged = append(a.Damaged, err)
 			return nil

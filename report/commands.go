@@ -23,7 +23,7 @@ func (st *study) recipes() []recipe {
 	done := map[string]bool{}
 	for _, g := range st.rows {
 		for _, r := range g.runs {
-			if r.folder == "" {
+			if r.folder == "" || r.Foreign != nil {
 				continue
 			}
 			parent := filepath.Dir(filepath.Clean(r.folder))
@@ -39,6 +39,9 @@ func (st *study) recipes() []recipe {
 	}
 	for _, g := range st.rows {
 		r := g.runs[0]
+		if r.Foreign != nil {
+			continue // ocl cannot
+		}
 		rec := recipe{What: g.full(), Config: configText(r.Config)}
 		if r.folder != "" {
 			rec.What += fmt.Sprintf(", seed %d alone", r.seed)

@@ -111,6 +111,9 @@ func headed(columns ...column) []column { return append(append([]column{}, rowHe
 // head is the row's part of rowHead.
 func (g *row) head() []cell {
 	m := cell{Text: "none"}
+	if g.foreign() {
+		m.Text = "unknown"
+	}
 	if g.memory >= 0 {
 		m = cell{Text: count.Number(g.memory), Raw: strconv.Itoa(g.memory)}
 	}
@@ -331,12 +334,15 @@ func (g *row) className(c int) string {
 	return "class " + strconv.Itoa(c)
 }
 
-// timeFigure is the run time of each row, split.
+// timeFigure is the run time of each row that ocl has run, split; nil where there is none.
 func (s *setting) timeFigure() *figure {
 	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: duration}, Title: s.timeTitle()}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"), numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
 	atOnce := 0
 	for _, g := range s.rows {
+		if g.foreign() {
+			continue
+		}
 		parts := []float64{
 			g.over(func(r *run) float64 { return r.Seconds.Train }).mean,
 			g.over(func(r *run) float64 { return r.Seconds.Prepare }).mean,
@@ -369,6 +375,9 @@ func (s *setting) timeFigure() *figure {
 		}
 		n := strconv.Itoa(len(g.counted()))
 		f.Data.Rows = append(f.Data.Rows, append(row, textCell(strconv.Itoa(together)), textCell(n)))
+	}
+	if len(f.Bars.Bars) == 0 {
+		return nil
 	}
 	f.Caption = "Wall time of one run, mean over the runs: training in full colour, preparing lighter, testing lightest. " + upper(s.Name) + "."
 	if atOnce > 1 {

@@ -48,6 +48,9 @@ func (st *study) name() {
 // fileName is what the names of the row's files are made of.
 func (g *row) fileName() string {
 	name := plainName(g.method.Name)
+	if g.foreign() {
+		name = foreignSlug(g.method.Name)
+	}
 	for _, t := range tricksOf(g.method) {
 		name += "+" + t
 	}

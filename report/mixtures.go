@@ -12,7 +12,9 @@ func (st *study) mixtures() []string {
 	distinct := func(f func(*run) string) []string {
 		set := map[string]bool{}
 		for _, r := range st.runs {
-			set[f(r)] = true
+			if r.Foreign == nil {
+				set[f(r)] = true
+			}
 		}
 		return slices.Sorted(maps.Keys(set))
 	}

@@ -60,6 +60,9 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 		p.Answers = append(p.Answers, s.answer())
 		p.Settings = append(p.Settings, pageSetting{Name: upper(s.Name), Facts: s.facts()})
 		p.Footnotes = append(p.Footnotes, s.footnotes()...)
+		if note := s.foreignNote(); note != "" {
+			p.Notes = append(p.Notes, note)
+		}
 		if note := s.untestedNote(); note != "" {
 			p.Notes = append(p.Notes, note)
 		}

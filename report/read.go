@@ -29,6 +29,9 @@ func newRun(res *result.Result, folder string) *run {
 	if res.Memory != nil {
 		r.memory = res.Memory.Capacity
 	}
+	if res.Foreign != nil {
+		r.claim()
+	}
 	if list := res.Config.Classifiers; len(list) > 0 && list[0] != "" {
 		r.classifier = list[0]
 	}
@@ -74,7 +77,7 @@ func readAll(dirs []string) (*reading, error) {
 				continue
 			}
 			seen[key] = true
-			res, err := result.Read(f.Path)
+			res, err := result.ReadAny(f.Path)
 			if err != nil {
 				r.left = append(r.left, LeftOut{Path: f.Path, Reason: err.Error(), err: err})
 				faults = append(faults, err)

@@ -471,7 +471,7 @@ var oddities = map[string]func(*result.Result){
 	},
 	"memory not counted by task": func(r *result.Result) { r.Memory.TaskCounts = nil },
 	"no tasks":                   func(r *result.Result) { r.Stream.Tasks, r.Accuracy, r.PerClass, r.Memory = nil, nil, nil, nil },
-	"no config":                  func(r *result.Result) { r.Config = config.Config{} },
+	"no config":                  func(r *result.Result) { r.Config = config.Config{Seed: 1} },
 	"all zero":                   func(r *result.Result) { *r.Metrics.AverageAccuracy = 0; r.Seconds = result.Seconds{} },
 	"empty rows":                 func(r *result.Result) { r.Accuracy[1] = []*float64{} },
 	"no provenance":              func(r *result.Result) { r.Provenance = result.Provenance{} },

@@ -75,6 +75,9 @@ func digestAspect(r *run) (text, slug string) {
 	return "data " + digest, digest
 }
 
+// foreignAspect tells what other programs have measured from what ocl has.
+func foreignAspect(*run) (text, slug string) { return "measured by other programs", "foreign" }
+
 // imagesAspect is the number of images, of each class where they all have as many.
 func imagesAspect(r *run) (text, slug string) {
 	train, test := images(r.Stream)
@@ -133,6 +136,12 @@ func (s *setting) apart(settings []*setting) (found []func(*run) (text, slug str
 	}
 	var twins []*setting
 	for _, o := range settings {
+		if (o.first.Foreign == nil) != (s.first.Foreign == nil) { // of one nothing but the name is known
+			if s.first.Foreign != nil && settingName(o.stream) == settingName(s.stream) {
+				return []func(*run) (text, slug string){foreignAspect}
+			}
+			continue
+		}
 		if o != s && settingName(o.stream) == settingName(s.stream) {
 			twins = append(twins, o)
 		}

@@ -130,8 +130,13 @@ func (r *run) forgotten(j int) float64 {
 	return best - at(r.Accuracy, last, j)
 }
 
-// seconds is the run time of a run.
-func (r *run) seconds() float64 { return r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test }
+// seconds is the run time of a run, NaN for one of another program.
+func (r *run) seconds() float64 {
+	if r.Foreign != nil {
+		return math.NaN()
+	}
+	return r.Seconds.Train + r.Seconds.Prepare + r.Seconds.Test
+}
 
 // shared says that other runs used the machine at the same time.
 func (r *run) shared() bool { return r.Provenance.Concurrency > 1 }

@@ -11,6 +11,9 @@ import (
 // streamText says what makes a stream special besides data, tasks and protocol: how its images are disturbed, what the
 // learner has learned before, whose boundaries are hidden or blurred, and which classes are rare. It is "" for a plain stream.
 func streamText(r *run) string {
+	if r.Foreign != nil {
+		return "" // unknown
+	}
 	s := r.Config.Stream
 	var parts []string
 	if k := s.Shift.Kind; k != "" {

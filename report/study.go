@@ -49,6 +49,9 @@ var ofSetting = []string{"data.name", "data.size", "data.train_per_class", "data
 
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
 func rowConfig(r *run, methods catalogue) map[string]string {
+	if r.Foreign != nil { // nothing is known of it
+		return nil
+	}
 	texts := map[string]string{"numbers version": fmt.Sprint(r.Provenance.Numbers)}
 	for _, k := range config.AllKeys() {
 		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) && !slices.Contains(ofSetting, k.Name) &&
@@ -84,9 +87,9 @@ func concerns(k config.Key, c config.Config) bool {
 }
 
 // keyOf is the identity of a row, printed in one string.
-func keyOf(r *run, cfg map[string]string) string {
+func keyOf(r *run, setting string, cfg map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d", settingKey(r), r.Method.Name, strings.Join(tricksOf(r.Method), "+"), r.classifier, r.memory)
+	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%d", setting, r.Method.Name, strings.Join(tricksOf(r.Method), "+"), r.classifier, r.memory)
 	for _, k := range slices.Sorted(maps.Keys(cfg)) {
 		fmt.Fprintf(&b, "\x00%s=%s", k, cfg[k])
 	}
@@ -119,16 +122,18 @@ func newStudy(runs []*run, notes []string, known []Known) *study {
 	for _, r := range runs {
 		all = append(all, r.byClassifier()...)
 	}
+	slices.SortStableFunc(all, foreignLast)
 	for _, r := range all {
 		methods.add(r.Method.Name)
 		cfg := rowConfig(r, methods)
-		key := keyOf(r, cfg)
+		home := st.settingOf(r)
+		key := keyOf(r, home, cfg)
 		g := rows[key]
 		if g == nil {
-			s := settings[settingKey(r)]
+			s := settings[home]
 			if s == nil {
 				s = &setting{first: r, stream: r.Stream}
-				settings[settingKey(r)] = s
+				settings[home] = s
 				st.settings = append(st.settings, s)
 			}
 			g = &row{method: r.Method, classifier: r.classifier, memory: r.memory, setting: s, config: cfg,

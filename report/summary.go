@@ -10,6 +10,7 @@ import (
 // Summary is a row of the main table for programs: the means over its runs.
 type Summary struct {
 	Label      string          `json:"label"`
+	Foreign    *string         `json:"foreign"` // the program that measured it; nil for ocl
 	Method     string          `json:"method"`
 	Tricks     []string        `json:"tricks"`
 	Classifier string          `json:"classifier"`
@@ -49,6 +50,9 @@ func (st *study) summaries() []Summary {
 			Label: g.full(), Method: g.method.Name, Tricks: append([]string{}, tricksOf(g.method)...), Classifier: g.classifier,
 			Stream: g.setting.stream.Name, Tasks: len(g.setting.stream.Tasks), Protocol: g.setting.stream.Protocol,
 			Runs: len(g.counted()), Outcome: strings.TrimSpace(g.outcomeText()), Metrics: map[string]Mean{}, Seconds: meanOf(g.over((*run).seconds)),
+		}
+		if g.foreign() {
+			s.Foreign = &g.runs[0].Foreign.Program
 		}
 		if g.memory >= 0 {
 			s.Memory = &g.memory

@@ -90,12 +90,18 @@ func (st *study) signalsTable() *table {
 		row := []cell{{Text: g.title(), Raw: g.method.Name, Mark: g.style.Class}}
 		for _, n := range names {
 			c := cell{Text: "–", Raw: "no"}
-			if slices.Contains(g.method.Signals, n) {
+			switch {
+			case g.foreign():
+				c = textCell("unknown")
+			case slices.Contains(g.method.Signals, n):
 				c = cell{Text: "uses", Raw: "yes"}
 			}
 			row = append(row, c)
 		}
-		if len(names) == 0 {
+		switch {
+		case len(names) == 0 && g.foreign():
+			row = append(row, textCell("unknown"))
+		case len(names) == 0:
 			row = append(row, cell{Text: "none besides the labels", Raw: "none"})
 		}
 		t.Rows = append(t.Rows, row)
@@ -121,14 +127,24 @@ func (st *study) runsTable() *table {
 			if r.Outcome.Reason != "" {
 				outcome += ": " + r.Outcome.Reason
 			}
-			t.Rows = append(t.Rows, []cell{
+			what := []cell{
 				folderCell(r.folder), {Text: g.full(), Raw: g.full(), Mark: g.style.Class},
-				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc), textCell(outcome),
-				{Text: count.Number(r.Outcome.Step), Raw: strconv.Itoa(r.Outcome.Step)},
+				textCell(strconv.FormatUint(r.seed, 10)), numCell(text, acc),
+			}
+			if r.Foreign != nil {
+				what = append(what, textCell("foreign"))
+				for len(what) < len(t.Head) {
+					what = append(what, cell{Text: unmeasured})
+				}
+				t.Rows = append(t.Rows, what)
+				continue
+			}
+			t.Rows = append(t.Rows, append(what, []cell{
+				textCell(outcome), {Text: count.Number(r.Outcome.Step), Raw: strconv.Itoa(r.Outcome.Step)},
 				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
 				sizeCell(r.Resources.PeakResidentBytes), {Text: count.Number(r.Resources.Parameters), Raw: strconv.Itoa(r.Resources.Parameters)},
 				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
-			})
+			}...))
 		}
 	}
 	return t
@@ -168,6 +184,9 @@ func (st *study) provenanceTable() *table {
 			textCell(orUnknown(p.Processor)), textCell(orUnknown(r.Stream.Name)),
 			{Text: shorten(orUnknown(digest), 19), Raw: digest},
 		}
+		if r.Foreign != nil {
+			row = foreignOrigin(r, len(row))
+		}
 		var b strings.Builder
 		for _, c := range row {
 			b.WriteString(c.Raw + "\x00")
@@ -185,6 +204,16 @@ func (st *study) provenanceTable() *table {
 	return t
 }
 
+// foreignOrigin are the cells of the table of provenance, so many, for what another program has measured.
+func foreignOrigin(r *run, cells int) []cell {
+	row := slices.Repeat([]cell{{Text: unmeasured}}, cells)
+	const program, stream, digest = 5, 9, 10
+	row[program] = textCell("foreign: " + r.Foreign.Program)
+	row[stream] = textCell(orUnknown(r.Stream.Name))
+	row[digest] = cell{Text: "unknown"}
+	return row
+}
+
 // fact is a line of "what was run".
 type fact struct{ Name, Value string }
 
@@ -195,6 +224,9 @@ func (s *setting) facts() []fact {
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count.Of(st.Shape[0], "channel"))},
 		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), count.Of(st.Classes, "class"), count.Number(train), count.Number(test))},
+	}
+	if s.first.Foreign != nil {
+		f = []fact{{"Stream", orUnknown(st.Name) + ", " + orUnknown(st.Scenario)}, {"Tasks", count.Of(len(st.Tasks), "task")}}
 	}
 	if names := s.namesText(); names != "" {
 		f = append(f, fact{"Names of tasks", names})

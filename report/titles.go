@@ -294,7 +294,7 @@ func (s *setting) timeTitle() string {
 	var slow, fast *row
 	t := func(g *row) float64 { return g.over((*run).seconds).mean }
 	for _, g := range s.rows {
-		if len(g.finished) == 0 {
+		if len(g.finished) == 0 || g.foreign() {
 			continue
 		}
 		if slow == nil || t(g) > t(slow) {
@@ -317,6 +317,9 @@ func (s *setting) timeTitle() string {
 
 // outcomeText says how a row's runs ended.
 func (g *row) outcomeText() string {
+	if g.foreign() {
+		return "foreign"
+	}
 	n := map[string]int{}
 	for _, r := range g.runs {
 		n[r.Outcome.State]++

@@ -65,6 +65,9 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 	if len(a.Damaged) > 0 {
 		t.Others["damaged"] = len(a.Damaged)
 	}
+	if len(a.Foreign) > 0 {
+		t.Others["of other programs (ocl import)"] = len(a.Foreign)
+	}
 	return t
 }
 

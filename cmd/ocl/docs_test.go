@@ -151,6 +151,13 @@ func checkLine(args []string, whole bool) string {
 			return err.Error()
 		}
 		return ""
+	case path == "import": // it reads a table; testdata/script/import.txtar does so
+		for _, flag := range []string{"method", "data", "program"} {
+			if whole && !cmd.Flags().Changed(flag) {
+				return "--" + flag + " is missing"
+			}
+		}
+		return ""
 	case path == "verify": // it reads a result and runs it; testdata/script/verify.txtar does so
 		return ""
 	case path == "predict", path == "eval", path == "checkpoint info":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func Check(r *Result) error {
 
 // check checks the shapes and ranges.
 func check(r *Result) error {
-	for _, f := range []func(*Result) error{checkKey, checkMethod, checkProvenance, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
+	for _, f := range []func(*Result) error{checkKey, checkForeign, checkMethod, checkProvenance, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
 		if err := f(r); err != nil {
 			return err
 		}
@@ -43,6 +44,41 @@ var keyPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 func checkKey(r *Result) error {
 	if r.Key != "" && !keyPattern.MatchString(r.Key) {
 		return fmt.Errorf("key is %s, but must be 64 digits of 0-9 and a-f", cut(r.Key))
+	}
+	return nil
+}
+
+// checkForeign wants a config of what ocl has run, and of anything else nothing that only a run of ocl has.
+func checkForeign(r *Result) error {
+	f, none := r.Foreign, reflect.ValueOf(r.Config).IsZero()
+	switch {
+	case f == nil && none:
+		return errors.New("config is missing (an object)")
+	case f == nil:
+		return nil
+	case !none:
+		return errors.New("foreign and config are both given, but ocl has no config of what another program has run")
+	case f.Program == "" || f.File == "":
+		return errors.New("foreign.program or foreign.file is empty")
+	case !digestPattern.MatchString(f.Digest):
+		return fmt.Errorf("foreign.digest is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(f.Digest))
+	case f.Memory != nil && (*f.Memory < 0 || *f.Memory > maxCount):
+		return fmt.Errorf("foreign.memory is %d, but must be 0 to %d", *f.Memory, maxCount)
+	}
+	for _, only := range []struct {
+		key   string
+		there bool
+	}{
+		{"key", r.Key != ""}, {"provenance.numbers", r.Provenance.Numbers != 0}, {"provenance.data_digest", r.Provenance.DataDigest != ""},
+		{"tuning", r.Tuning != nil}, {"parent", r.Parent != nil}, {"classifiers", r.Classifiers != nil}, {"error_analysis", r.ErrorAnalysis != nil},
+		{"evaluations", r.Evaluations != nil}, {"memory", r.Memory != nil}, {"outcome.step", r.Outcome.Step != 0},
+	} {
+		if only.there {
+			return fmt.Errorf("foreign and %s are both given, but only a run of ocl has %s", only.key, only.key)
+		}
+	}
+	if follow := MetricsOf(r.Accuracy, r.Stream.CommonTest, nil); !reflect.DeepEqual(follow, r.Metrics) {
+		return errors.New("metrics do not follow from accuracy, but those of a foreign result must")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func jsonKeys(t reflect.Type, prefix string, optional map[string]bool) []string 
 		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 		key = prefix + key
 		keys = append(keys, key)
-		optional[key] = rest == "omitempty"
+		optional[key] = rest == "omitempty" || rest == "omitzero"
 		switch ft := f.Type; {
 		case free(ft):
 		case ft.Kind() == reflect.Struct:

@@ -19,6 +19,8 @@ var (
 	ErrVersion = errors.New("another format or version")
 	// ErrDamaged says that no ocl writes such a file.
 	ErrDamaged = errors.New("damaged")
+	// ErrForeign says that ocl has not run what the file is of: `ocl import` has read it from another program's.
+	ErrForeign = errors.New("foreign")
 )
 
 // maxBytes bounds what is read of one file: a run of 1,000 tasks and 1,000 classes without error analysis stays below
@@ -28,11 +30,16 @@ const maxBytes = 64 << 20
 // Remedy is what to do about a damaged file: the end of errors that wrap [ErrDamaged].
 const Remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
-// Read reads a result.json strictly, compressed by gzip or not. The result has only known keys and all that are not
+// Read reads the result of a run strictly, compressed by gzip or not. The result has only known keys and all that are not
 // optional, and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
-// and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged] or the error of the
-// system.
-func Read(path string) (*Result, error) {
+// and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], [ErrForeign] or the error
+// of the system.
+func Read(path string) (*Result, error) { return readBy(path, Parse) }
+
+// ReadAny reads a result as [Read] does, and also a foreign one, whose Result.Foreign is not nil.
+func ReadAny(path string) (*Result, error) { return readBy(path, ParseAny) }
+
+func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, error) {
 	// Reading a pipe would wait for its writer, and the error for a folder would be that of a damaged disk.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -53,7 +60,7 @@ func Read(path string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("result: %s: %w. Copy the file from another disk", path, cause(err))
 	}
-	r, err := Parse(text)
+	r, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("result: %s: %w", path, err)
 	}
@@ -71,6 +78,15 @@ func cause(err error) error {
 
 // Parse is [Read] for a text already in memory.
 func Parse(text []byte) (*Result, error) {
+	r, err := ParseAny(text)
+	if err == nil && r.Foreign != nil {
+		return nil, fmt.Errorf("%w: it has accuracies that the program %s measured (`ocl import`), and ocl can only report them. Give the result of a run of ocl", ErrForeign, cut(r.Foreign.Program))
+	}
+	return r, err
+}
+
+// ParseAny is [ReadAny] for a text already in memory.
+func ParseAny(text []byte) (*Result, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%w: it has more than %d bytes, too many for one result. Give the result.json of a run", ErrDamaged, maxBytes)
 	}

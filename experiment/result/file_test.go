@@ -53,6 +53,74 @@ func example() *Result {
 	}
 }
 
+// foreign is a small result of another program.
+func foreign() *Result {
+	one, half, memory := 1.0, 0.5, 500
+	r := &Result{
+		Format: Format, Version: Version,
+		Foreign: &Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: 3, Memory: &memory},
+		Method:  Method{Name: "er", Title: "ER", Tricks: []string{}, Options: map[string]any{}, Signals: []string{}},
+		Stream: Stream{Name: "glyphs", Scenario: "class-incremental",
+			Tasks: []Task{{Index: 0, Classes: []int{}}, {Index: 1, Classes: []int{}}}},
+		Accuracy: [][]*float64{{&one, nil}, {&half, &one}},
+		Outcome:  Outcome{State: Finished},
+	}
+	r.Metrics = MetricsOf(r.Accuracy, false, nil)
+	return r
+}
+
+// TestForeign: a result of another program is read only by who asks for one, and has nothing that only a run of ocl has.
+func TestForeign(t *testing.T) {
+	good := encoded(t, foreign())
+	if strings.Contains(good, `"config"`) {
+		t.Error("a foreign result has a config, which nobody knows")
+	}
+	if r, err := ParseAny([]byte(good)); err != nil || r.Foreign == nil || r.Foreign.Seed != 3 || *r.Foreign.Memory != 500 {
+		t.Errorf("it is read as %+v: %v", r, err)
+	}
+	if _, err := Parse([]byte(good)); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), `the program "another 1.0" measured`) {
+		t.Errorf("it is read as a run of ocl: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "x.json")
+	if err := os.WriteFile(path, []byte(good), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); !errors.Is(err, ErrForeign) {
+		t.Errorf("its file is read as a run of ocl: %v", err)
+	}
+	if _, err := ReadAny(path); err != nil {
+		t.Error(err)
+	}
+	half := 0.5
+	for _, c := range []struct {
+		change func(*Result)
+		says   string
+	}{
+		{func(r *Result) { r.Foreign = nil }, "config is missing (an object)"},
+		{func(r *Result) { r.Config = exampleConfig() }, "foreign and config are both given"},
+		{func(r *Result) { r.Key = strings.Repeat("0a", 32) }, "foreign and key are both given, but only a run of ocl has key"},
+		{func(r *Result) { r.Provenance.Numbers = 2 }, "only a run of ocl has provenance.numbers"},
+		{func(r *Result) { r.Provenance.DataDigest = "sha256:0" }, "only a run of ocl has provenance.data_digest"},
+		{func(r *Result) { r.Tuning = example().Tuning }, "only a run of ocl has tuning"},
+		{func(r *Result) { r.Parent = example().Parent }, "only a run of ocl has parent"},
+		{func(r *Result) { r.Classifiers = example().Classifiers }, "only a run of ocl has classifiers"},
+		{func(r *Result) { r.ErrorAnalysis = example().ErrorAnalysis }, "only a run of ocl has error_analysis"},
+		{func(r *Result) { r.Evaluations = example().Evaluations[:1] }, "only a run of ocl has evaluations"},
+		{func(r *Result) { r.Memory = &Memory{} }, "only a run of ocl has memory"},
+		{func(r *Result) { r.Outcome.Step = 1 }, "only a run of ocl has outcome.step"},
+		{func(r *Result) { r.Foreign.Program = "" }, "foreign.program or foreign.file is empty"},
+		{func(r *Result) { r.Foreign.Digest = "\x1b" }, `foreign.digest is "\x1b", but must be sha256:`},
+		{func(r *Result) { *r.Foreign.Memory = -1 }, "foreign.memory is -1"},
+		{func(r *Result) { r.Metrics.AverageAccuracy = &half }, "metrics do not follow from accuracy"},
+	} {
+		r := foreign()
+		c.change(r)
+		if _, err := ParseAny([]byte(encoded(t, r))); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("got  %v\nwant %s", err, c.says)
+		}
+	}
+}
+
 func encoded(t testing.TB, r *Result) string {
 	t.Helper()
 	text, err := Encode(r)
@@ -337,7 +405,7 @@ func checkParsed(t *testing.T, text []byte) {
 	var r *Result
 	var err error
 	most := uint64(1000*len(text) + 1<<20)
-	if n := fuzztest.Allocated(most, func() { r, err = Parse(text) }); n > most {
+	if n := fuzztest.Allocated(most, func() { r, err = ParseAny(text) }); n > most {
 		t.Fatalf("%d bytes were allocated for a text of %d", n, len(text))
 	}
 	if err != nil {
@@ -348,7 +416,7 @@ func checkParsed(t *testing.T, text []byte) {
 	if err != nil {
 		t.Fatalf("read but not written again: %v", err)
 	}
-	back, err := Parse(again)
+	back, err := ParseAny(again)
 	if err != nil {
 		t.Fatalf("written but not read again: %v", err)
 	}
@@ -370,6 +438,7 @@ func plainMessage(t *testing.T, err error) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(encoded(f, example())))
+	f.Add([]byte(encoded(f, foreign())))
 	f.Add([]byte(`{"format":"ocl-result","version":2}`))
 	f.Add([]byte(`{"format":"ocl-result","version":1,"x":[[[{"":null}]]]}`))
 	f.Fuzz(checkParsed)

@@ -24,8 +24,9 @@ const (
 type Result struct {
 	Format     string        `json:"format"`
 	Version    int           `json:"version"`
-	Key        string        `json:"key,omitempty"` // hash of all that the numbers are a function of; "" in older files
-	Config     config.Config `json:"config"`        // the resolved config of this one run
+	Key        string        `json:"key,omitempty"`     // hash of all that the numbers are a function of; "" in older files
+	Foreign    *Foreign      `json:"foreign,omitempty"` // nil for what ocl has run
+	Config     config.Config `json:"config,omitzero"`   // the resolved config of this one run; zero for what ocl has not run
 	Method     Method        `json:"method"`
 	Provenance Provenance    `json:"provenance"`
 	Tuning     *Tuning       `json:"tuning,omitempty"` // nil for a run whose settings were not tuned before it
@@ -43,6 +44,16 @@ type Result struct {
 	Resources     Resources      `json:"resources"`
 	Memory        *Memory        `json:"memory,omitempty"`
 	Outcome       Outcome        `json:"outcome"`
+}
+
+// Foreign says of accuracies that another program has measured where they are from. Such a result has stream, method, accuracy and
+// metrics, and says nothing else: ocl has not run it and cannot check it.
+type Foreign struct {
+	Program string `json:"program"`
+	File    string `json:"file"`   // name of the file with the accuracies
+	Digest  string `json:"digest"` // "sha256:…" of that file
+	Seed    uint64 `json:"seed"`
+	Memory  *int   `json:"memory,omitempty"` // samples; nil if unknown or none
 }
 
 // Method is the method of a run.

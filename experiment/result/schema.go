@@ -280,7 +280,7 @@ func (c *comparison) keysOf(t reflect.Type) map[string]key {
 	keys := map[string]key{}
 	for f := range t.Fields() {
 		words := strings.Split(f.Tag.Get("json"), ",")
-		keys[words[0]] = key{of: f.Type, optional: slices.Contains(words[1:], "omitempty")}
+		keys[words[0]] = key{of: f.Type, optional: slices.Contains(words[1:], "omitempty") || slices.Contains(words[1:], "omitzero")}
 	}
 	c.keys[t] = keys
 	return keys

@@ -1,0 +1,159 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ocl/experiment/result"
+)
+
+// alien is a foreign result that could be of the stream of the fakes.
+func alien(program string, seed uint64, tasks int, level float64) *result.Result {
+	memory := 500
+	r := &result.Result{
+		Format: result.Format, Version: result.Version,
+		Foreign: &result.Foreign{Program: program, File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: seed, Memory: &memory},
+		Method:  result.Method{Name: "er", Title: "ER"},
+		Stream:  result.Stream{Name: "glyphs", Scenario: "class-incremental", Protocol: "standard"},
+		Outcome: result.Outcome{State: result.Finished},
+	}
+	for i := range tasks {
+		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: i})
+		row := make([]*float64, tasks)
+		for j := range i + 1 {
+			v := level - 0.01*float64(i-j)
+			row[j] = &v
+		}
+		r.Accuracy = append(r.Accuracy, row)
+	}
+	r.Metrics = result.MetricsOf(r.Accuracy, false, nil)
+	return r
+}
+
+// withAliens is the study of an experiment with foreign results, which come first.
+func withAliens(aliens []*result.Result, fakes ...fake) *study {
+	var runs []*run
+	for _, r := range slices.Concat(aliens, results(fakes)) {
+		runs = append(runs, newRun(r, "x"))
+	}
+	return studyOf(runs, nil)
+}
+
+// TestForeignBesideOurs: a foreign result stands in the stream of ours that it says, as a row of its own that is marked everywhere, with a
+// look of its own, averaged over its own seeds alone.
+func TestForeignBesideOurs(t *testing.T) {
+	st := withAliens([]*result.Result{alien("avalanche", 1, 10, 0.5), alien("avalanche", 2, 10, 0.6), alien("my code", 1, 10, 0.4)}, pair(2)...)
+	if len(st.settings) != 1 || len(st.rows) != 4 {
+		t.Fatalf("there are %d settings and %d rows, want 1 and 4", len(st.settings), len(st.rows))
+	}
+	looks, ours := map[string]bool{}, 0
+	for _, g := range st.rows {
+		looks[g.style.Class] = true
+		if !g.foreign() {
+			ours++
+			if len(g.runs) != 2 || strings.Contains(g.Label, "foreign") {
+				t.Errorf("%s has %d runs", g.Label, len(g.runs))
+			}
+			continue
+		}
+		if !strings.Contains(g.Label, "ER (foreign: ") || !strings.Contains(g.slug, "er-foreign-") {
+			t.Errorf("a foreign row is called %q, its files %q", g.Label, g.slug)
+		}
+		if n := g.metricOf(averageAccuracy).n; strings.Contains(g.Label, "avalanche") != (n == 2) {
+			t.Errorf("%s is a mean of %d runs", g.Label, n)
+		}
+	}
+	if ours != 2 || len(looks) != 4 {
+		t.Errorf("%d rows are ours and %d looks are used, want 2 and 4", ours, len(looks))
+	}
+	p, figures, _ := newPage(st)
+	html, err := render(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wellFormed(string(html)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"Measured by other programs and imported: ER (foreign: avalanche), memory 500 (er.csv); ER (foreign: my code), memory 500 (er.csv). ocl has not run this", "foreign: my code</td>"} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, f := range figures {
+		if strings.HasPrefix(f.ID, "time") && strings.Contains(string(f.table().csvBytes()), "foreign") {
+			t.Error("the figure of times has a foreign row, whose time nobody knows")
+		}
+	}
+	for _, r := range p.Recipes {
+		if strings.Contains(r.What, "foreign") {
+			t.Errorf("a foreign run is said to be repeatable: %s", r.Command)
+		}
+	}
+	if len(st.warnings) > 0 {
+		t.Errorf("there are warnings: %v", st.warnings)
+	}
+	for _, s := range st.summaries() {
+		if is := s.Foreign != nil; is != strings.Contains(s.Label, "foreign") || is && s.Seconds.Mean != nil {
+			t.Errorf("the summary of %s is %+v", s.Label, s)
+		}
+	}
+}
+
+// TestForeignElsewhere: a foreign result of another stream, or one that could be of several, stands by itself.
+func TestForeignElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		alien    *result.Result
+		fakes    []fake
+		settings int
+		warnings int
+	}{
+		{"other number of tasks", alien("p", 1, 5, 0.5), pair(1), 2, 0},
+		{"alone", alien("p", 1, 5, 0.5), nil, 1, 0},
+		{"two streams", alien("p", 1, 10, 0.5), append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9}), 3, 1},
+	} {
+		st := withAliens([]*result.Result{c.alien}, c.fakes...)
+		if len(st.settings) != c.settings || len(st.warnings) != c.warnings {
+			t.Errorf("%s: %d settings and the warnings %v, want %d and %d", c.name, len(st.settings), st.warnings, c.settings, c.warnings)
+		}
+		p, _, _ := newPage(st)
+		html, err := render(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wellFormed(string(html)); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if m := noNumber.FindString(string(html)); m != "" {
+			t.Errorf("%s: the page shows %q", c.name, m)
+		}
+		if strings.Contains(string(html), "0 × 0 pixels") {
+			t.Errorf("%s: the page claims to know the images", c.name)
+		}
+	}
+	st := withAliens([]*result.Result{alien("p", 1, 10, 0.5)}, append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9})...)
+	if !strings.Contains(st.warnings[0], "could be of 2 streams") || !strings.HasSuffix(st.settings[2].Name, "measured by other programs") {
+		t.Errorf("warning %q, setting %q", st.warnings[0], st.settings[2].Name)
+	}
+}
+
+// TestForeignFile: files of both kinds are reported together.
+func TestForeignFile(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	save(t, dir, pair(1))
+	text, err := result.Encode(alien("p", 1, 10, 0.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "er.json")
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Write([]string{dir, path}, out, Options{Known: methods})
+	if err != nil || len(w.Rows) != 3 {
+		t.Errorf("%d rows: %v", len(w.Rows), err)
+	}
+}
