@@ -54,7 +54,7 @@ func (s *Section) convolve(l Weights, in, out *Map, w conv.Window, relu bool) {
 func (c *wiredConv) make(s *Section, in, own, out conv.Layout, w conv.Window) {
 	c.conv = s.maker().Make(in, out, w, &conv.Packed{})
 	c.own = c.conv
-	if c.in.skip > 0 && c.in.d != nil {
+	if c.in.skip > 0 && c.in.learns {
 		c.own = s.maker().Make(own, out, w, &conv.Packed{})
 	}
 	if c.f.Scale != nil && !c.conv.Finishes() {
@@ -85,7 +85,7 @@ func (c *wiredConv) packForward(net *Network) {
 }
 
 func (c *wiredConv) packBackward(net *Network) {
-	if c.in.d == nil {
+	if !c.in.learns {
 		return
 	}
 	w := c.l.w.of(net.params)
@@ -109,7 +109,7 @@ func (c *wiredConv) backward(s *Section, images int) {
 	} else {
 		c.conv.WeightGradient(team, c.l.w.of(s.net.grads), c.out.d, c.in.x, 0, images)
 	}
-	if c.in.d == nil {
+	if !c.in.learns {
 		return
 	}
 	var res []float32
@@ -161,13 +161,7 @@ func (s *Section) Flatten(in *Map) *Map {
 	pixels := in.g.Pixels()
 	out := s.newMap(in.g.C*pixels, 1, 1)
 	out.skip = in.skip * pixels
-	if out.d != nil {
-		out.dg = conv.ChannelLastLayout(in.own()*pixels, 1, 1, s.w.n)
-		out.d = make([]float32, out.dg.Size())
-		if in.d == nil {
-			out.d = nil
-		}
-	}
+	out.dg, out.learns = conv.ChannelLastLayout(in.own()*pixels, 1, 1, s.w.n), in.learns
 	s.layer(&flatten{in: in, out: out}, in)
 	return out
 }
@@ -192,7 +186,7 @@ func (f *flatten) forward(s *Section, images int) {
 }
 
 func (f *flatten) backward(s *Section, images int) {
-	if f.in.d == nil {
+	if !f.in.learns {
 		return
 	}
 	if f.in.written {
@@ -227,5 +221,5 @@ func (s *Section) Unflatten(in *Map, c, h, w int) *Map {
 		panic(fmt.Sprintf("nn: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels", in.g.C, c, h, w, conv.ChannelPad))
 	}
 	g := conv.Layout{ChannelLast: true, C: c, H: h, W: w, N: s.w.n, PixelStride: c}
-	return &Map{g: g, x: in.x, dg: g, d: in.d}
+	return s.show(&Map{g: g, dg: g, learns: in.learns}, in, in)
 }

@@ -23,7 +23,8 @@ func (s *Section) InstanceNorm(in, res *Map, relu bool) *Map {
 		n.scratch = append(n.scratch, newNormScratch(in.g.C))
 	}
 	if res != nil {
-		s.reads = append(s.reads, res)
+		s.layer(n, in, res)
+		return out
 	}
 	s.layer(n, in)
 	return out
@@ -150,7 +151,7 @@ func (n *instanceNorm) gradient(v *normScratch, img int) {
 		v.r[i] = float32(-f * v.sums[i] / float64(pixels))
 	}
 	k.ChannelLastNormApply(n.in.d[at:][:size], &a, v.p, v.q, v.r)
-	if n.res != nil && n.res.d != nil {
+	if n.res != nil && n.res.learns {
 		copy(n.res.d[at:][:size], a.G)
 	}
 }

@@ -25,7 +25,7 @@ func (m *maxPool) forward(s *Section, images int) {
 }
 
 func (m *maxPool) backward(s *Section, images int) {
-	if m.in.d == nil {
+	if !m.in.learns {
 		return
 	}
 	if m.in.written {

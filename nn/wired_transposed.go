@@ -75,6 +75,6 @@ func (s *Section) blocks(l Weights, in, out *Map, phase int, relu bool) {
 func (s *Section) Transposed(l Weights, in *Map, relu bool) *Map {
 	out := s.mapOf(conv.BlocksLayout(l.out, 2*in.g.H, 2*in.g.W, s.w.n))
 	g := out.g.Blocks()
-	s.blocks(l, in, &Map{g: g, x: out.x, dg: g, d: out.d}, g.C/4, relu)
+	s.blocks(l, in, s.show(&Map{g: g, dg: g, learns: out.learns}, out, out), g.C/4, relu)
 	return out
 }

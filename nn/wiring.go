@@ -16,6 +16,9 @@ import (
 // A layer is added by a method of its section, which returns the map that it writes. Forward runs all layers, and
 // Backward of a section those of the section in reverse. As in a [Workspace], no sum is split over workers, and the values
 // of an image do not depend on the other images of its batch.
+//
+// Sections share the memory of their maps (wired_memory.go). After Forward only trunks, the maps where sections end and
+// those of the last section hold their values.
 type Wiring struct {
 	ws       *Workspace
 	like     *Network
@@ -24,7 +27,9 @@ type Wiring struct {
 	n        int // most images
 	images   int // of the last Forward
 	sections []*Section
-	pool     map[string][][]float32 // of sections that do not learn, by layout
+	placed   bool      // maps have memory
+	x, d     []float32 // that sections share, of values and of gradients
+	holder   *Section  // whose values are in x
 	packing  packSections
 }
 
@@ -33,7 +38,7 @@ func (ws *Workspace) Wire(like *Network, n int) *Wiring {
 	if n < 1 {
 		panic(fmt.Sprintf("nn: Wire: room for %d images. Give room for at least 1", n))
 	}
-	w := &Wiring{ws: ws, like: like, set: like.set, n: n, pool: map[string][][]float32{}}
+	w := &Wiring{ws: ws, like: like, set: like.set, n: n}
 	for i := range w.makers {
 		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0}
 	}
@@ -47,11 +52,13 @@ func (w *Wiring) Room() int { return w.n }
 type Map struct {
 	g conv.Layout
 	x []float32
-	// The gradient is that of channels [skip, C), in a layout of its own; d is nil where none is wanted.
+	// The gradient is that of channels [skip, C), in a layout of its own, where learns is set.
 	skip    int
 	dg      conv.Layout
 	d       []float32
+	learns  bool
 	written bool // in this backward pass: whoever comes next adds
+	place   place
 }
 
 // Shape is the channels, height and width of a map.
@@ -63,7 +70,8 @@ func (m *Map) own() int { return m.g.C - m.skip }
 // Row is the values of a map of 1×1 pixels for an image.
 func (m *Map) Row(img int) []float32 { return m.x[m.at(img):][:m.g.C] }
 
-// Gradient is the gradient of such a map for an image, to be written before a backward pass or read after it.
+// Gradient is the gradient of such a map for an image, to be written before a backward pass or read after it, with no
+// backward pass of another section between.
 func (m *Map) Gradient(img int) []float32 { return m.d[img*m.dg.PixelStride:][:m.own()] }
 
 // at is where an image begins.
@@ -75,7 +83,8 @@ func (m *Map) Read(dst []float32, img int) { read(dst, m.x, m.g, img) }
 // ReadGradient copies the gradient for an image to dst [C,H,W].
 func (m *Map) ReadGradient(dst []float32, img int) { read(dst, m.d, m.dg, img) }
 
-// WriteGradient sets the gradient for an image, where a backward pass begins, from src [C,H,W].
+// WriteGradient sets the gradient for an image, where a backward pass begins, from src [C,H,W]. No backward pass of another
+// section may come between.
 func (m *Map) WriteGradient(src []float32, img int) { write(m.d, src, m.dg, img) }
 
 func read(dst, src []float32, g conv.Layout, img int) {
@@ -98,7 +107,7 @@ func write(dst, src []float32, g conv.Layout, img int) {
 // Input is a map of c channels of h×w pixels that Load fills. It has a gradient if gradient is set.
 func (w *Wiring) Input(c, h, width int, gradient bool) *Map {
 	g := conv.ChannelLastLayout(c, h, width, w.n)
-	m := &Map{g: g, x: make([]float32, g.Size())}
+	m := &Map{g: g, x: make([]float32, g.Size()), learns: gradient}
 	if gradient {
 		m.dg, m.d = g, make([]float32, g.Size())
 	}
@@ -135,22 +144,22 @@ type Section struct {
 	learns bool
 	layers []wired
 	reads  []*Map // by layers, which write their gradients
+	maps   []*Map // that its layers write or show
 	flops  int64  // of one image's forward pass
-	pooled map[string]int
 	packed struct {
 		net               *Network
 		forward, backward uint64
 	}
 }
 
-// Section begins the layers of a network. Only one that learns has a backward pass; the buffers of the others are shared
-// where nothing reads them any more. It panics where the network has another engine than the wiring.
+// Section begins the layers of a network. Only one that learns has a backward pass. It panics where the network has another
+// engine than the wiring.
 func (w *Wiring) Section(net *Network, learns bool) *Section {
 	if net.set != w.set || net.algorithm != w.like.algorithm {
 		panic(fmt.Sprintf("nn: Section: a network with kernel set %s and convolutions %s, in a wiring with %s and %s. Give both one engine",
 			net.set.Name, net.algorithm, w.set.Name, w.like.algorithm))
 	}
-	s := &Section{w: w, net: net, learns: learns, pooled: map[string]int{}}
+	s := &Section{w: w, net: net, learns: learns}
 	w.sections = append(w.sections, s)
 	return s
 }
@@ -195,28 +204,41 @@ func (w *Wiring) Forward(images int) {
 	if images < 1 || images > w.n {
 		panic(fmt.Sprintf("nn: Wiring: %d images, but there is room for 1 to %d", images, w.n))
 	}
+	w.placeMaps()
 	w.images = images
 	for _, s := range w.sections {
-		s.pack(false)
-		for _, l := range s.layers {
-			l.forward(s, images)
-		}
+		s.forward()
 		w.ws.work.flops += int64(images) * s.flops
 	}
 }
 
+// forward runs the section's layers.
+func (s *Section) forward() {
+	s.pack(false)
+	for i, l := range s.layers {
+		s.clearBehind(i)
+		l.forward(s, s.w.images)
+	}
+	s.w.holder = s
+}
+
 // Backward runs the section's layers in reverse, for the images of the last Forward, and adds the gradients of the
 // parameters to those of its network. The gradients of the maps where the section ends must be set before; those that its
-// layers read are written.
+// layers read are written. Where another section has run since, the values of this one are computed again, which does not
+// count as an operation.
 func (s *Section) Backward() {
 	w := s.w
 	if !s.learns {
 		panic("nn: Backward: a section that does not learn. Make one that does")
 	}
+	if w.holder != s {
+		s.forward()
+	}
 	s.pack(true)
 	for _, m := range s.reads {
 		m.written = false
 	}
+	s.clearBehindGradients()
 	for i := len(s.layers) - 1; i >= 0; i-- {
 		s.layers[i].backward(s, w.images)
 	}
@@ -266,37 +288,15 @@ func (s *Section) layer(l wired, reads ...*Map) {
 			panic(fmt.Sprintf("nn: %T: the map of a transposed convolution. Only convolutions read it", l))
 		}
 	}
+	for _, m := range reads {
+		m.place.lastRead(len(s.layers))
+	}
 	s.layers, s.reads = append(s.layers, l), append(s.reads, reads...)
+	s.w.placed = false
 }
 
 // count adds the work of a layer.
 func (s *Section) count(in, taps, out, pixels int) { s.flops += 2 * int64(in*taps) * int64(out*pixels) }
-
-// newMap is a map that a layer of the section writes. Where it does not learn, maps of more than one pixel share their
-// memory with those of earlier sections, of which only trunks are still read.
-func (s *Section) newMap(c, h, w int) *Map {
-	return s.mapOf(conv.ChannelLastLayout(c, h, w, s.w.n))
-}
-
-func (s *Section) mapOf(g conv.Layout) *Map {
-	m := &Map{g: g, dg: g}
-	if s.learns {
-		m.x, m.d = make([]float32, g.Size()), make([]float32, g.Size())
-		return m
-	}
-	if g.Pixels() == 1 {
-		m.x = make([]float32, g.Size())
-		return m
-	}
-	key := fmt.Sprint(g)
-	i := s.pooled[key]
-	s.pooled[key]++
-	if i == len(s.w.pool[key]) {
-		s.w.pool[key] = append(s.w.pool[key], make([]float32, g.Size()))
-	}
-	m.x = s.w.pool[key][i]
-	return m
-}
 
 // Join adds the channels of a map to a trunk and returns the map of all channels there, those of earlier sections first.
 // Its gradient is that of m.
@@ -307,14 +307,14 @@ func (s *Section) Join(t *Trunk, m *Map) *Map {
 	at := t.used
 	t.used += m.g.C
 	if m.g.C < t.g.C { // somebody else is in it
-		s.layer(&joint{m: m, t: t, at: at})
+		s.layer(&joint{m: m, t: t, at: at}, m)
 	}
 	if at == 0 {
 		return m
 	}
 	view := t.g
 	view.C = t.used
-	return &Map{g: view, x: t.x, skip: at, dg: m.dg, d: m.d}
+	return s.show(&Map{g: view, x: t.x, skip: at, dg: m.dg, learns: m.learns}, nil, m)
 }
 
 // joint copies a map into a trunk.

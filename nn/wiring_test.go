@@ -56,6 +56,20 @@ var wiredCases = []wiredCase{
 		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
 			return s.Unflatten(s.Linear(w[0], s.Flatten(in), true), 16, 3, 2)
 		}},
+	{"convolutions by Winograd, whose maps differ in size", 33, 6, 5,
+		func(b *nn.Builder) []nn.Weights {
+			var w []nn.Weights
+			for i, out := range []int{40, 36, 64, 60, 40} {
+				w = append(w, b.Conv("conv"+string(rune('0'+i)), []int{33, 40, 36, 64, 60}[i], 3, out, true))
+			}
+			return w
+		},
+		func(s *nn.Section, w []nn.Weights, in *nn.Map) *nn.Map {
+			for _, l := range w {
+				in = s.Conv(l, in, 1, true)
+			}
+			return in
+		}},
 	{"transposed twice, then a convolution", 5, 2, 3,
 		func(b *nn.Builder) []nn.Weights {
 			return []nn.Weights{b.Transposed("up1", 5, 20), b.Transposed("up2", 20, 9), b.Conv("conv", 9, 3, 4, true)}
@@ -82,10 +96,15 @@ func (c wiredCase) build(t testing.TB, e nn.Engine, n, workers int, forward bool
 	return net, w, s, in, c.wire(s, weights, in)
 }
 
+// room is as much as the values of a map take.
+func room(m *nn.Map, images int) *tensor.Tensor {
+	c, h, w := m.Shape()
+	return tensor.New(images, c, h, w)
+}
+
 // values copies a map.
 func values(m *nn.Map, images int) *tensor.Tensor {
-	c, h, w := m.Shape()
-	x := tensor.New(images, c, h, w)
+	x := room(m, images)
 	for i := range images {
 		m.Read(x.Row(i), i)
 	}
@@ -103,7 +122,7 @@ func TestWiredGradients(t *testing.T) {
 				w.Forward(3)
 				return objective(values(out, 3), d)
 			}
-			d := values(out, 3)
+			d := room(out, 3)
 			run(d)
 			for i := range 3 {
 				out.WriteGradient(d.Row(i), i)
@@ -264,7 +283,7 @@ func TestTrunk(t *testing.T) {
 	in := w.Input(3, 6, 6, false)
 	trunk := w.Trunk(9, 6, 6)
 	s1 := w.Section(n1, true)
-	first := s1.Join(trunk, s1.Conv(a1, in, 1, true))
+	s1.Join(trunk, s1.Conv(a1, in, 1, true))
 	s2 := w.Section(n2, true)
 	both := s2.Join(trunk, s2.Conv(a2, in, 1, true))
 	out := s2.Linear(d2, s2.Flatten(s2.MaxPool(s2.Conv(c2, both, 1, false), true)), false)
@@ -274,9 +293,15 @@ func TestTrunk(t *testing.T) {
 		w.Forward(2)
 		return objective(values(out, 2), d)
 	}
-	d := values(out, 2)
+	d := room(out, 2)
 	run(d)
 	got := values(both, 2)
+	alone := ws.Wire(n1, 2)
+	in1 := alone.Input(3, 6, 6, false)
+	s := alone.Section(n1, false)
+	first := s.Conv(a1, in1, 1, true)
+	in1.Load(x)
+	alone.Forward(2)
 	for i, v := range values(first, 2).Data {
 		if img, rest := i/(5*36), i%(5*36); got.Data[img*9*36+rest] != v {
 			t.Fatalf("value %d of the first section's channels: %g in the trunk of both, want %g", i, got.Data[img*9*36+rest], v)
@@ -337,5 +362,75 @@ func TestBlocksAreForConvolutions(t *testing.T) {
 			_, _, s, _, out := wiredCases[0].build(t, nn.Engine{}, 1, 1, false)
 			read(s, out)
 		}()
+	}
+}
+
+// TestSectionsShareMemory: the gradients of a section are those that it has alone, although another one has run since and
+// its maps were in the same place, and whether it is the first backward pass or not.
+func TestSectionsShareMemory(t *testing.T) {
+	for _, c := range wiredCases {
+		t.Run(c.name, func(t *testing.T) {
+			x := images(4, c.c, c.h, c.w, 8)
+			net, w, s, in, out := c.build(t, nn.Engine{}, 4, 2, false)
+			in.Load(x)
+			w.Forward(4)
+			want := values(out, 4)
+			learn := func(s *nn.Section, out *nn.Map) []float32 {
+				for i := range 4 {
+					out.WriteGradient(want.Row(i), i)
+				}
+				net.ZeroGrads()
+				s.Backward()
+				return slices.Clone(net.Grads())
+			}
+			grads := learn(s, out)
+
+			ws := net.NewWorkspace(2)
+			defer ws.Close()
+			both := ws.Wire(net, 4)
+			b, err := nn.NewBuilder(c.c, c.h, c.w, nn.Engine{}, rng.New(4, c.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights := c.weights(b)
+			in = both.Input(c.c, c.h, c.w, true)
+			var sections []*nn.Section
+			var outs []*nn.Map
+			for range 3 {
+				s := both.Section(net, true)
+				sections, outs = append(sections, s), append(outs, c.wire(s, weights, in))
+			}
+			b, err = nn.NewBuilder(c.c, c.h, c.w, nn.Engine{}, rng.New(4, "another"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l1, l2 := b.Conv("a", c.c, 3, 50, true), b.Conv("b", 50, 3, 90, true)
+			another := b.Build()
+			other := both.Section(another, true)
+			wide := other.Conv(l2, other.Conv(l1, in, 1, true), 1, true)
+			idle := both.Section(net, false)
+			last := c.wire(idle, weights, in)
+			in.Load(x)
+			both.Forward(4)
+			before := ws.FLOPs()
+			for i, k := range []int{1, 0, 2, 2} {
+				for i := range 4 {
+					wide.WriteGradient(values(wide, 1).Data, i)
+				}
+				other.Backward()
+				if got := learn(sections[k], outs[k]); !slices.Equal(got, grads) {
+					t.Errorf("section %d, backward pass %d: other gradients than alone", k, i)
+				}
+				if got := values(outs[k], 4); !slices.Equal(got.Data, want.Data) {
+					t.Errorf("section %d: other values after the backward pass", k)
+				}
+			}
+			if got, alone := ws.FLOPs()-before, 4*2*4*(s.FLOPs()+other.FLOPs()); got != alone {
+				t.Errorf("%d operations of four backward passes, want %d: what is computed again does not count", got, alone)
+			}
+			if got := values(last, 4); !slices.Equal(got.Data, want.Data) {
+				t.Error("a section that does not learn has other values")
+			}
+		})
 	}
 }

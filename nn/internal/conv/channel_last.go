@@ -12,7 +12,7 @@ type directChannelLast struct {
 	grad     *channelLastGrad
 }
 
-func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed) *directChannelLast {
+func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed, t *tables) *directChannelLast {
 	forward := func(y, x, tap int) (int, int, bool) {
 		dy, dx := w.shift(tap)
 		iy, oky := w.source(y, dy, in.H)
@@ -30,7 +30,41 @@ func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, 
 		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
 	}
 	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, workers)
+	key := tableKey{in: positionsOf(in), out: positionsOf(out), window: w}
+	u.fwd.tables, u.fwd.key, u.bwd.tables, u.bwd.key, u.grad.tables, u.grad.key = t, key, t, key, t, key
+	u.bwd.key.backward = true
 	return u
+}
+
+// tables are the offsets that convolutions of one pass follow. Those with maps of the same sizes and strides share them,
+// whatever their channels.
+type tables struct {
+	plans map[tableKey]*tapPlan
+	lists map[tableKey][]tapList
+}
+
+func newTables() *tables {
+	return &tables{plans: map[tableKey]*tapPlan{}, lists: map[tableKey][]tapList{}}
+}
+
+// tableKey says what a table depends on: images [first, limit) and the rest.
+type tableKey struct {
+	in, out      Layout
+	window       Window
+	backward     bool
+	first, limit int
+}
+
+// of is the key for some images.
+func (k tableKey) of(first, limit int) tableKey {
+	k.first, k.limit = first, limit
+	return k
+}
+
+// positionsOf is what the places of a map's pixels depend on.
+func positionsOf(g Layout) Layout {
+	g.C, g.N = 0, 0
+	return g
 }
 
 // PackForward copies weights [in][tap][out] into blocks [tap][in][block of out].
@@ -135,11 +169,10 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 // tileChunk is the work of one chunk: tiles [lo, hi) of a group, times kernel.ChannelLastTile positions.
 type tileChunk struct{ group, lo, hi int }
 
-// tapPlan holds the groups for a number of images, cut into chunks.
+// tapPlan holds the groups for a number of images, cut into chunks. The groups have the same taps and order for any number.
 type tapPlan struct {
 	groups []tapGroup
 	chunks []tileChunk
-	tapW   map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
 }
 
 // channelLastConv is a convolution in the channel-last layout.
@@ -151,10 +184,12 @@ type channelLastConv struct {
 	base    func(y, x int) (int, int)
 	depth   int // input channels that are summed
 	blocks  []outputBlock
-	plans   map[int]*tapPlan
+	tables  *tables
+	key     tableKey
+	tapW    map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
 
 	dst, src, w []float32
-	plan        *tapPlan
+	now         *tapPlan
 	finish      kernel.Finish
 }
 
@@ -176,16 +211,31 @@ func outputBlocks(s *kernel.Set, outs, perOut int) []outputBlock {
 
 func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap, base func(y, x int) (int, int)) *channelLastConv {
 	return &channelLastConv{s: s, out: out, in: in, taps: taps, mapping: m, base: base, depth: in.C,
-		blocks: outputBlocks(s, out.C, taps*in.C), plans: map[int]*tapPlan{}}
+		blocks: outputBlocks(s, out.C, taps*in.C)}
 }
 
 func (c *channelLastConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
 
 func (c *channelLastConv) planFor(images int) *tapPlan {
-	if p := c.plans[images]; p != nil {
-		return p
+	key := c.key.of(0, images)
+	p := c.tables.plans[key]
+	if p == nil {
+		p = c.plan(images)
+		c.tables.plans[key] = p
 	}
-	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base), tapW: map[int][][]int32{}}
+	if c.tapW == nil {
+		c.tapW = map[int][][]int32{}
+		for _, b := range c.blocks {
+			if c.tapW[b.vecs] == nil {
+				c.tapW[b.vecs] = c.weightOffsets(p.groups, b.vecs)
+			}
+		}
+	}
+	return p
+}
+
+func (c *channelLastConv) plan(images int) *tapPlan {
+	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base)}
 	tiles := 0
 	for _, g := range p.groups {
 		tiles += len(g.out) / kernel.ChannelLastTile
@@ -197,12 +247,6 @@ func (c *channelLastConv) planFor(images int) *tapPlan {
 			p.chunks = append(p.chunks, tileChunk{i, lo * kernel.ChannelLastTile, min(lo+size, n) * kernel.ChannelLastTile})
 		}
 	}
-	for _, b := range c.blocks {
-		if p.tapW[b.vecs] == nil {
-			p.tapW[b.vecs] = c.weightOffsets(p.groups, b.vecs)
-		}
-	}
-	c.plans[images] = p
 	return p
 }
 
@@ -219,18 +263,18 @@ func (c *channelLastConv) weightOffsets(groups []tapGroup, vecs int) [][]int32 {
 
 // run writes the convolution of src to dst, finished by f; w holds the packed blocks.
 func (c *channelLastConv) run(team *workers.Team, dst, src, w []float32, images int, f kernel.Finish) {
-	c.dst, c.src, c.w, c.plan, c.finish = dst, src, w, c.planFor(images), f
-	team.Run(c, len(c.blocks)*len(c.plan.chunks))
+	c.dst, c.src, c.w, c.now, c.finish = dst, src, w, c.planFor(images), f
+	team.Run(c, len(c.blocks)*len(c.now.chunks))
 }
 
 func (c *channelLastConv) DoChunk(_, chunk int) {
-	b := c.blocks[chunk/len(c.plan.chunks)]
-	ch := c.plan.chunks[chunk%len(c.plan.chunks)]
-	g := &c.plan.groups[ch.group]
+	b := c.blocks[chunk/len(c.now.chunks)]
+	ch := c.now.chunks[chunk%len(c.now.chunks)]
+	g := &c.now.groups[ch.group]
 	c.s.ChannelLast(&kernel.ChannelLast{
 		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
 		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
-		TapX: g.tapIn, TapW: c.plan.tapW[b.vecs][ch.group],
+		TapX: g.tapIn, TapW: c.tapW[b.vecs][ch.group],
 		C: c.depth, Vecs: b.vecs, Finish: finishFrom(c.finish, b.first, b.first),
 	})
 }
@@ -246,7 +290,8 @@ type channelLastGrad struct {
 	taps    int
 	mapping tapMap
 	blocks  []outputBlock
-	lists   map[[2]int][]tapList
+	tables  *tables
+	key     tableKey
 
 	y, x, dst []float32
 	list      []tapList
@@ -257,8 +302,7 @@ type channelLastGrad struct {
 type tapList struct{ x, y []int32 }
 
 func newChannelLastGrad(s *kernel.Set, out, in Layout, taps int, m tapMap, workers int) *channelLastGrad {
-	g := &channelLastGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: outputBlocks(s, out.C, 0),
-		lists: map[[2]int][]tapList{}}
+	g := &channelLastGrad{s: s, out: out, in: in, taps: taps, mapping: m, blocks: outputBlocks(s, out.C, 0)}
 	for range workers {
 		g.scratch = append(g.scratch, make([]float32, kernel.ChannelLastTile*s.ChannelLastVecs*s.Lanes))
 	}
@@ -266,9 +310,14 @@ func newChannelLastGrad(s *kernel.Set, out, in Layout, taps int, m tapMap, worke
 }
 
 func (g *channelLastGrad) listFor(first, limit int) []tapList {
-	if l := g.lists[[2]int{first, limit}]; l != nil {
-		return l
+	key := g.key.of(first, limit)
+	if g.tables.lists[key] == nil {
+		g.tables.lists[key] = g.listOf(first, limit)
 	}
+	return g.tables.lists[key]
+}
+
+func (g *channelLastGrad) listOf(first, limit int) []tapList {
 	l := make([]tapList, g.taps)
 	for t := range l {
 		for img := first; img < limit; img++ {
@@ -282,7 +331,6 @@ func (g *channelLastGrad) listFor(first, limit int) []tapList {
 			}
 		}
 	}
-	g.lists[[2]int{first, limit}] = l
 	return l
 }
 

@@ -41,6 +41,7 @@ type Maker struct {
 	Workers   int    // of the teams that will run the convolutions
 	Inference bool   // without gradients
 	scratch   scratch
+	tables    *tables
 }
 
 // Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the
@@ -51,11 +52,11 @@ type Maker struct {
 func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	w.check(in, out)
 	if m.scratch == nil {
-		m.scratch = scratch{}
+		m.scratch, m.tables = scratch{}, newTables()
 	}
 	fast := m.byWinograd(in, out, w)
 	if in.ChannelLast {
-		u := newDirectChannelLast(m.Set, in, out, w, m.Workers, packed)
+		u := newDirectChannelLast(m.Set, in, out, w, m.Workers, packed, m.tables)
 		if fast {
 			return newWinogradChannelLast(u, m.Workers, m.Inference, m.scratch)
 		}

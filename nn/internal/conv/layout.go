@@ -157,7 +157,10 @@ func (g Layout) Size() int {
 }
 
 // zeros is, in the channel-last layout, the index of a pixel of zeros behind the map.
-func (g Layout) zeros() int { return g.N*g.places()*g.PixelStride + tileSlack }
+func (g Layout) zeros() int { return g.Behind() + tileSlack }
+
+// Behind is, in the channel-last layout, the index behind the last pixel. What is there must be zero.
+func (g Layout) Behind() int { return g.N * g.places() * g.PixelStride }
 
 // RowAt is the index of pixel (y, 0) of an image's channel in the planes layout.
 func (g Layout) RowAt(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.RowStride }
