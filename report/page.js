@@ -2,7 +2,8 @@
 // Extras only: without JavaScript everything is still on the page.
 document.querySelectorAll("table.sort").forEach(function (table) {
   var body = table.tBodies[0];
-  table.querySelectorAll("thead th").forEach(function (th, k) {
+  // Of several lines of headings the last one has a heading for each column.
+  Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells).forEach(function (th, k) {
     var button = document.createElement("button");
     button.textContent = th.textContent;
     button.title = "sort by " + th.textContent;

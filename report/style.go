@@ -86,3 +86,9 @@ func styleSheet() string {
 	b.WriteString(chart.StyleSheet())
 	return b.String()
 }
+
+// PageStyle is the style sheet of a report, for other pages that look like one.
+func PageStyle() string { return pageCSS + styleSheet() }
+
+// PageScript is the script of a report, which sorts tables and hides lines. A page without it lacks nothing else.
+func PageScript() string { return pageJS }

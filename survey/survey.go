@@ -1,5 +1,5 @@
 // Package survey holds the tables of the survey (Mai et al., Online Continual Learning in Image Classification: An Empirical Survey) as
-// data: what it measured and which settings it tried. Each table is a CSV file, typed in once from the paper. The package knows nothing of what
+// data: what it measured, which settings it tried, and what it says of data sets, methods and tricks, in other words than the paper's. Each table is a CSV file, typed in once from the paper. The package knows nothing of what
 // ocl measures.
 //
 // The text of the paper gives no number of a figure that is not in a table, so there is no file for a figure.
@@ -28,7 +28,7 @@ const (
 	ErrorAnalysis     = "table:trick_motivation" // counts, and ratios in per cent
 	TrickTimes        = "tab:trick_time"         // seconds
 	DomainIncremental = "table:ni"               // average accuracy of the methods
-	grids             = "table:hyper"
+	Hyperparameters   = "table:hyper"            // the values that were tried, of which [Grids] reads
 )
 
 // The columns of [ClassIncremental] and [DomainIncremental], which are data sets and how they become streams.
@@ -45,7 +45,8 @@ const (
 // files by label.
 var names = map[string]string{
 	ClassIncremental: "nc.csv", TricksCIFAR100: "trick_cifar.csv", TricksMiniImage: "trick_mini.csv", ErrorAnalysis: "trick_motivation.csv",
-	TrickTimes: "trick_time.csv", DomainIncremental: "ni.csv", grids: "hyper.csv",
+	TrickTimes: "trick_time.csv", DomainIncremental: "ni.csv", Hyperparameters: "hyper.csv",
+	Datasets: "dataset.csv", Disturbances: "ns_mini.csv", Signals: "summary.csv", MethodComments: "comment_method.csv", TrickComments: "comment_trick.csv",
 }
 
 // Value is a cell of a table. Accuracies are in per cent.
@@ -84,7 +85,7 @@ func Find(values []Value, row, column string, memory int) (Value, bool) {
 
 // Grids reads the table of hyperparameters (table:hyper).
 func Grids() ([]Grid, error) {
-	records, err := read(files, grids, "row", "column", "parameter", "values")
+	records, err := read(files, Hyperparameters, "row", "column", "parameter", "values")
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +156,11 @@ func parseGrids(records [][]string) ([]Grid, error) {
 		g := Grid{Method: r[0], Dataset: r[1], Parameter: r[2], Values: strings.Split(r[3], ", ")}
 		for _, v := range g.Values {
 			if _, err := strconv.ParseFloat(v, 64); err != nil {
-				return nil, fmt.Errorf("survey: %s: line %d: %w", names[grids], i+2, err)
+				return nil, fmt.Errorf("survey: %s: line %d: %w", names[Hyperparameters], i+2, err)
 			}
 		}
 		if g.Method == "" || g.Parameter == "" {
-			return nil, fmt.Errorf("survey: %s: line %d names no method or no parameter", names[grids], i+2)
+			return nil, fmt.Errorf("survey: %s: line %d names no method or no parameter", names[Hyperparameters], i+2)
 		}
 		all = append(all, g)
 	}

@@ -240,7 +240,7 @@ type Need func(*Run) bool
 // has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
 // Of several runs of a seed the one with the fewest evaluations counts.
 func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
-	key, wanted := learnKey(spec.config(1))
+	key, wanted := keysOf(spec)
 	of := map[string]map[uint64]*Run{}
 	var order []string
 	for _, r := range s.byKey[key] {

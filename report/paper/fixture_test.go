@@ -25,7 +25,7 @@ import (
 // fake is a made-up result of a run of a spec: all classifiers and, with eval all, every metric. The same arguments give the same result.
 func fake(spec Spec, seed uint64, eval string) *result.Result {
 	b, c := benchmark(spec.Benchmark), spec.config(seed)
-	c.Eval = eval
+	c.Eval, c.EvalEvery = eval, 20
 	info, err := method.Lookup(spec.Method)
 	if err != nil {
 		panic(err)
@@ -44,7 +44,10 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 	src := rand.New(rand.NewPCG(h.Sum64(), seed))
 	level := 0.3 + 0.4*src.Float64()
 	r.Accuracy = matrix(src, r, level, eval)
-	r.Metrics = result.MetricsOf(r.Accuracy, r.Stream.CommonTest, nil)
+	for step := 20; step <= 100; step += 20 {
+		r.Evaluations = append(r.Evaluations, result.Evaluation{Step: step, Accuracy: r.Accuracy[len(r.Accuracy)-1]})
+	}
+	r.Metrics = result.MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)
 	if !b.DomainIncremental() {
 		r.ErrorAnalysis = analysis(src, r, eval)
 	}

@@ -107,6 +107,24 @@ func learnKey(c config.Config) (key, settings string) {
 	return strings.Join(kept, "\n"), strings.Join(tuned, " ")
 }
 
+// keysOf are the key and the settings of the runs of a spec with the settings that were chosen.
+func keysOf(s Spec) (key, settings string) {
+	keysMutex.Lock()
+	defer keysMutex.Unlock()
+	k, known := keysBySpec[s]
+	if !known {
+		k.key, k.settings = learnKey(s.config(1))
+		keysBySpec[s] = k
+	}
+	return k.key, k.settings
+}
+
+// keysBySpec remembers what keysOf has found: a page asks for each some hundred times.
+var (
+	keysMutex  sync.Mutex
+	keysBySpec = map[Spec]struct{ key, settings string }{}
+)
+
 // withoutNCM is the text of tricks without the one that is a classifier.
 func withoutNCM(text string) string {
 	names := slices.DeleteFunc(strings.Split(text, "+"), func(t string) bool { return t == config.ClassifierNCM || t == config.NoTrick })

@@ -243,3 +243,30 @@ func held(r *result.Result) [][]int {
 }
 
 const classIncremental = "class-incremental"
+
+// Unused are the runs that no cell of a table is made of.
+func (s *Study) Unused() []*Run {
+	used := map[*Run]bool{}
+	for _, label := range tables {
+		cells, err := s.Cells(label)
+		if err != nil {
+			continue // the labels are those of the survey
+		}
+		for _, c := range cells {
+			if c.Spec.Method == "" {
+				continue
+			}
+			key, _ := keysOf(c.Spec)
+			for _, r := range s.byKey[key] {
+				used[r] = used[r] || slices.Contains(c.Runs, r) || c.Settings == r.settings // a repeat
+			}
+		}
+	}
+	var rest []*Run
+	for _, r := range s.Runs {
+		if !used[r] {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}

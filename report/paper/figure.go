@@ -1,0 +1,268 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/method"
+	"ocl/metric"
+	"ocl/report"
+	"ocl/report/chart"
+	"ocl/report/known"
+	"ocl/survey"
+)
+
+// figure is a figure of the survey: some panels under one title.
+type figure struct {
+	Label  string
+	Title  string // what is to be seen
+	Text   string // what was measured
+	Panels []*panel
+}
+
+// panel is a chart of a figure, or the reason why there is none.
+type panel struct {
+	ID      string // names its files and its place on the page
+	Name    string // such as the data set
+	Alt     string // the panel in words
+	Missing string // why nothing is drawn; "" is drawn
+	chart   chart.Chart
+	series  []chart.Series // of a line chart, for the legend of the figure
+	data    [][]string     // lines of the figure's CSV file
+}
+
+// figureBuilder is a figure as data: a panel for each of some streams at each of some sizes of the memory, and for each of some measures.
+type figureBuilder struct {
+	label      string
+	text       string
+	streams    []string
+	memories   []int
+	quantities []quantity
+	build      func(*paper, figureBuilder) (*figure, error)
+}
+
+// Labels of the survey's figures; the last three are ours.
+const (
+	figCurves, figBars, figErrors          = "fig:nc_5k", "fig:nc_bar", "fig:trick_motivation"
+	figTricks, figTricksMini, figDomains   = "fig:trick_cifar", "fig:trick_mini", "fig:ni_bar"
+	figCIFAR, figMini, figCORe50           = "fig:cifar_full_mem", "fig:mini_full_mem", "fig:core_full_mem"
+	figNoise, figOcclusion, figCORe50NI    = "fig:noise_allmem", "fig:occlusion_allmem", "fig:coreni_allmem"
+	figAnytime, figTimeAccuracy, figMemory = "beyond:anytime", "beyond:time", "beyond:memory"
+)
+
+const curveText = "Average accuracy after each task on the tasks learned so far, in per cent: means, with 95 % intervals as bands. Runs that were tested after the last task only " +
+	"(`--eval final`) have no curve. "
+
+// figureBuilders are the figures in the order of the paper, and then those beyond it.
+var figureBuilders = []figureBuilder{
+	{figCurves, curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
+	{figBars, "Methods without tricks, memory of 5,000. Times can be compared only among runs that had the machine to themselves.", newClasses, []int{5000},
+		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
+	{figErrors, "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
+		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
+	{figTricks, "Average accuracy at the end with each trick on CIFAR-100, as in table:trick_cifar.", nil, nil, nil, (*paper).trickBars},
+	{figDomains, "Methods without tricks, memory of 5,000. CORe50-NI has one test set for all tasks, so it has no forward and backward transfer.", newDomains, []int{5000},
+		[]quantity{accuracy, forgetting, runTime, forward, backward}, (*paper).bars},
+	{figCIFAR, curveText, []string{survey.CIFAR100}, memories, nil, (*paper).curves},
+	{figMini, curveText, []string{survey.MiniImageNet}, memories, nil, (*paper).curves},
+	{figCORe50, curveText, []string{survey.CORe50NC}, memories, nil, (*paper).curves},
+	{figTricksMini, "Average accuracy at the end with each trick on Mini-ImageNet, as in table:trick_mini.", nil, nil, nil, (*paper).trickBars},
+	{figNoise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
+	{figOcclusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
+	{figCORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
+	{figAnytime, "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`--eval-every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
+	{figTimeAccuracy, "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside others on the machine are left out.",
+		everywhere, memories, nil, (*paper).timeAccuracy},
+	{figMemory, "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
+}
+
+// ID names the figure's files and its place on the page.
+func (f *figure) ID() string { return id(f.Label) }
+
+// lookOf is how the method of a row of the survey is drawn; ok is false for a method that ocl does not have.
+func lookOf(row string) (look chart.Look, ok bool) {
+	info, err := method.Lookup(MethodName(row))
+	if err != nil {
+		return look, false
+	}
+	return report.LookOf(known.Method(info)), true
+}
+
+// rowsOf are the methods of the table that a stream belongs to, in its order.
+func rowsOf(stream string) []string {
+	label := survey.ClassIncremental
+	if slices.Contains(newDomains, stream) {
+		label = survey.DomainIncremental
+	}
+	values, err := survey.Read(label)
+	if err != nil {
+		return nil
+	}
+	var rows []string
+	for _, v := range values {
+		if !slices.Contains(rows, v.Row) {
+			rows = append(rows, v.Row)
+		}
+	}
+	return rows
+}
+
+// plainSpec is the spec of a method without tricks at a memory, which is 0 where it has none; ok is false for a method that ocl does not have.
+func plainSpec(name, stream string, memory int) (Spec, bool) {
+	spec, ok := plain(name).spec(stream, memory)
+	if info, err := method.Lookup(spec.Method); ok && err == nil && !info.UsesMemory {
+		spec.Memory = 0
+	}
+	return spec, ok
+}
+
+// matrixOf are the accuracies of a run as package metric wants them.
+func matrixOf(r *Run) metric.Matrix {
+	m := metric.Matrix{Common: r.Result.OneTestSet()}
+	for _, row := range r.Result.Accuracy {
+		line := make([]float64, len(row))
+		for j, v := range row {
+			line[j] = math.NaN()
+			if v != nil {
+				line[j] = *v
+			}
+		}
+		m.Rows = append(m.Rows, line)
+	}
+	return m
+}
+
+// everyTask is the need of a curve: a run that ended and was tested after its first task.
+func everyTask(r *Run) bool {
+	rows := r.Result.Accuracy
+	return r.Result.Outcome.State == "finished" && len(rows) > 0 && len(rows[0]) > 0 && rows[0][0] != nil
+}
+
+// panelOf starts a panel.
+func panelOf(label string, names ...string) *panel {
+	var kept []string
+	for _, n := range names {
+		if n != "" {
+			kept = append(kept, n)
+		}
+	}
+	name := strings.Join(kept, ", ")
+	return &panel{ID: id(label) + "-" + slug(name), Name: name}
+}
+
+// slug is a name for files and anchors.
+func slug(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r == ' ' || r == '-' || r == '=':
+			return '-'
+		}
+		return -1
+	}, strings.ReplaceAll(name, " = ", "")), "-")
+}
+
+// memoryName is a size of the memory as a heading.
+func memoryName(sizes []int, m int) string {
+	if len(sizes) < 2 {
+		return ""
+	}
+	return "M = " + kilo(m)
+}
+
+// write writes the files of the figure.
+func (f *figure) write(file func(string, []byte) error) error {
+	for _, p := range f.Panels {
+		if p.Missing != "" {
+			continue
+		}
+		title := f.Title + " (" + p.Name + ")"
+		d := chart.Draw(p.chart, chart.File(title))
+		png, err := d.PNG()
+		if err != nil {
+			return fmt.Errorf("report: figure %s: %w", p.ID, err)
+		}
+		if err := file("figures/"+p.ID+".svg", d.SVG(title, p.Alt+" "+f.Text)); err != nil {
+			return err
+		}
+		if err := file("figures/"+p.ID+".png", png); err != nil {
+			return err
+		}
+	}
+	if err := file("tables/"+f.ID()+".csv", f.csv()); err != nil {
+		return err
+	}
+	if err := file("tables/"+f.ID()+".md", f.markdown()); err != nil {
+		return err
+	}
+	return file("tables/"+f.ID()+".tex", f.latex())
+}
+
+// csv is a line for each point of the figure.
+func (f *figure) csv() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{"panel", "series", "quantity", "x", "mean", "half_width_95", "runs", "published", "published_half_width"})
+	for _, p := range f.Panels {
+		_ = w.WriteAll(p.data) // a bytes.Buffer takes every write
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// point is a line of the CSV file.
+func (p *panel) point(series, quantity, x string, e Estimate, published, half float64) {
+	p.data = append(p.data, []string{p.Name, series, quantity, x, full(e.Mean), full(e.Half), strconv.Itoa(e.N), full(published), full(half)})
+}
+
+// markdown is the figure for people: its panels as links to the images, in words.
+func (f *figure) markdown() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** (%s)\n\n%s\n", f.Title, f.Label, f.Text)
+	for _, p := range f.Panels {
+		if p.Missing != "" {
+			fmt.Fprintf(&b, "\n%s: %s\n", p.Name, p.Missing)
+			continue
+		}
+		fmt.Fprintf(&b, "\n![%s](../figures/%s.png)\n\n%s\n", p.Name, p.ID, p.Alt)
+	}
+	return []byte(b.String())
+}
+
+// latex is the figure as a float of LaTeX.
+func (f *figure) latex() []byte {
+	var b strings.Builder
+	b.WriteString("\\begin{figure}[p]\n\\centering\\scriptsize\n")
+	for _, p := range f.Panels {
+		if p.Missing != "" {
+			fmt.Fprintf(&b, "%s: \\textit{%s}\\par\n", texEscape(p.Name), texEscape(p.Missing))
+			continue
+		}
+		fmt.Fprintf(&b, "\\includegraphics[width=0.32\\textwidth]{figures/%s.png}\n", p.ID)
+	}
+	fmt.Fprintf(&b, "\\caption{%s. %s}\n\\label{%s}\n\\end{figure}\n", texEscape(f.Title), texEscape(f.Text), f.Label)
+	return []byte(b.String())
+}
+
+// document is a LaTeX document of all tables and figures.
+func (p *paper) document() []byte {
+	var b strings.Builder
+	b.WriteString("% Written by ocl report --paper. Compile it in its folder: pdflatex paper.tex\n\\documentclass{article}\n\\usepackage[a4paper,margin=15mm]{geometry}\n" +
+		"\\usepackage{booktabs}\n\\usepackage{graphicx}\n\\begin{document}\n")
+	for _, t := range p.tables {
+		fmt.Fprintf(&b, "\\input{tables/%s.tex}\n\\clearpage\n", t.ID())
+	}
+	for _, f := range p.figures {
+		fmt.Fprintf(&b, "\\input{tables/%s.tex}\n\\clearpage\n", f.ID())
+	}
+	b.WriteString("\\end{document}\n")
+	return []byte(b.String())
+}

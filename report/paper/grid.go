@@ -1,0 +1,249 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/internal/count"
+	"ocl/survey"
+)
+
+// grid is a table whose cells are measured, as data: its rows are those of its data file, its columns a group for each of some names, with
+// one for each size of the memory.
+type grid struct {
+	label, title, text string
+	head               string // of the first column
+	groups             []string
+	memories           []int
+	format             func(float64) string
+	unit               string
+	bounds             []string // rows that are never the best
+	rules              []string // rows above which a rule stands
+	least              bool     // the smallest is the best
+	unranked           bool     // no row is better than another
+}
+
+var memories = []int{1000, 5000, 10000}
+
+const accuracyText = "Mean accuracy after the last task on the test images of all tasks, in per cent: mean ± 95 % Student-t interval over the runs, and their number. " +
+	"A single run has no interval. "
+
+// grids are the measured tables.
+var grids = map[string]grid{
+	survey.ClassIncremental: {title: "Average accuracy of the methods where every task brings new classes",
+		text: accuracyText + "Protocol survey. What has no memory stands in each column of its data set.", head: "method",
+		groups: []string{survey.CIFAR100, survey.MiniImageNet, survey.CORe50NC}, memories: memories, format: oneDecimal,
+		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC++", "ER"}},
+	survey.ErrorAnalysis: {title: "Errors after the last of 20 tasks, old and new classes apart", head: "method",
+		text: "CIFAR-100 with a memory of 5,000, protocol standard. e(n,o) counts test images of new classes taken for old ones, and so on; er(n,o) and er(o,n) " +
+			"are shares of the errors in per cent.",
+		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000}, format: whole, unranked: true},
+	survey.TricksCIFAR100: {title: "Average accuracy with each trick on CIFAR-100", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
+		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, format: oneDecimal,
+		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"N/A", "LB", bestRow}},
+	survey.TrickTimes: {title: "Run time of ER with each trick on CIFAR-100", head: "trick",
+		text:   "Seconds of training, preparing and testing, of runs that had the machine to themselves and one classifier. The survey's machine was another one.",
+		groups: []string{"Running Time(s)"}, memories: memories, format: whole, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"}, least: true},
+	survey.DomainIncremental: {title: "Average accuracy of the methods where every task brings new domains",
+		text: accuracyText + "Protocol survey. Blur is across the images of a task, as published (docs/deviations.md).", head: "method",
+		groups: []string{survey.Noise, survey.Occlusion, survey.Blur, survey.CORe50NI}, memories: memories, format: oneDecimal,
+		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC", "ER"}},
+	survey.TricksMiniImage: {title: "Average accuracy with each trick on Mini-ImageNet", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
+		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, format: oneDecimal,
+		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"NA", "LB", bestRow}},
+}
+
+// grid builds a measured table.
+func (p *paper) grid(label string) (*table, error) {
+	g := grids[label]
+	cells, err := p.study.Cells(label)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{Label: label, Title: g.title, Text: g.text, Head: []column{{g.head, g.head, true}}, Cells: cells, Data: dataOf(cells)}
+	if len(g.memories) > 1 {
+		t.Groups = []group{{"", 1}}
+	}
+	for _, name := range g.groups {
+		if len(g.memories) == 1 {
+			t.Head = append(t.Head, column{Text: name, Full: name})
+			continue
+		}
+		t.Groups = append(t.Groups, group{name, len(g.memories)})
+		for _, m := range g.memories {
+			t.Head = append(t.Head, column{Text: "M = " + kilo(m), Full: name + ", M = " + kilo(m)})
+		}
+	}
+	var names []string
+	for _, c := range cells {
+		if !slices.Contains(names, c.Row) {
+			names = append(names, c.Row)
+		}
+	}
+	found := map[string][]*Cell{} // by row, then in the order of the columns
+	for _, name := range names {
+		for _, group := range g.groups {
+			for _, m := range g.memories {
+				found[name] = append(found[name], cellAt(cells, name, group, m))
+			}
+		}
+	}
+	best := g.best(names, found)
+	for _, name := range names {
+		r := row{Cells: []cell{words(name)}, Rule: slices.Contains(g.rules, name)}
+		for i, c := range found[name] {
+			shown := p.shown(g, c)
+			shown.Best = best[[2]string{name, strconv.Itoa(i)}]
+			for k := i + 1; c != nil && (i == 0 || found[name][i-1] != c) && k < len(found[name]) && found[name][k] == c; k++ {
+				shown.Same = k - i + 1
+			}
+			r.Cells = append(r.Cells, shown)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	t.Notes = gridNotes(cells)
+	return t, nil
+}
+
+// cellAt is the cell of a row in a column; one that the survey has for all memories, or for all columns, stands in each. It is nil where the
+// survey has none.
+func cellAt(cells []*Cell, row, column string, memory int) *Cell {
+	for _, c := range cells {
+		if c.Row == row && (c.Column == column || c.Column == "") && (c.Memory == memory || c.Memory == 0) {
+			return c
+		}
+	}
+	return nil
+}
+
+// best says which cells are the best of their column, by row and number of the column. Those that look the same are all of them.
+func (g grid) best(names []string, found map[string][]*Cell) map[[2]string]bool {
+	best := map[[2]string]bool{}
+	if g.unranked {
+		return best
+	}
+	for i := range found[names[0]] {
+		top := math.NaN()
+		for _, name := range names {
+			c := found[name][i]
+			if c == nil || c.Ours.N == 0 || slices.Contains(g.bounds, name) {
+				continue
+			}
+			if v := c.Ours.Mean; math.IsNaN(top) || v > top != g.least && v != top {
+				top = v
+			}
+		}
+		for _, name := range names {
+			if c := found[name][i]; c != nil && c.Ours.N > 0 && !slices.Contains(g.bounds, name) && g.format(c.Ours.Mean) == g.format(top) {
+				best[[2]string{name, strconv.Itoa(i)}] = true
+			}
+		}
+	}
+	return best
+}
+
+// shown is a cell as the table has it.
+func (p *paper) shown(g grid, c *Cell) cell {
+	if c == nil {
+		return words("–") // the survey has no such cell
+	}
+	var out cell
+	switch {
+	case !c.Known:
+		out = missing("not in ocl")
+	case len(c.Runs) == 0:
+		out = missing(notRun)
+	case c.Ours.N == 0:
+		out = missing("diverged")
+		out.Small = []string{runsText(0, len(c.Runs))}
+	default:
+		out = cell{Text: c.Ours.plusMinus(g.format), Value: c.Ours.Mean, Number: true, Small: []string{runsText(c.Ours.N, c.Diverged())}}
+	}
+	if p.beside {
+		out.Small = append(out.Small, c.beside(g)...)
+	}
+	return out
+}
+
+// beside is the published value, and how far ours is from it.
+func (c *Cell) beside(g grid) []string {
+	published := Estimate{c.Published.Mean, c.Published.Interval, 1}
+	lines := []string{"paper " + published.plusMinus(g.format) + g.unit}
+	if c.Ours.N == 0 {
+		return lines
+	}
+	text := signed(c.Difference(), g.format)
+	if overlap, ok := c.Overlap(); ok && overlap {
+		text += ", overlap"
+	} else if ok {
+		text += ", apart"
+	}
+	return append(lines, text)
+}
+
+// kilo prints a size of a memory: 5000 is "5k".
+func kilo(n int) string { return strconv.Itoa(n/1000) + "k" }
+
+// gridNotes say what a reader of the table should know.
+func gridNotes(cells []*Cell) []string {
+	counts, repeats, runs := CountVerdicts(cells), 0, map[string]bool{}
+	measured := 0
+	for _, c := range cells {
+		if c.Repeat != "" {
+			repeats++
+		} else if c.Ours.N > 0 {
+			measured++
+		}
+		for _, r := range c.Runs {
+			runs[r.Path] = true
+		}
+	}
+	text := fmt.Sprintf("Measured: %d of %s, by %s", measured, count.Of(len(cells)-repeats, "cell"), count.Of(len(runs), "run"))
+	var parts []string
+	for _, v := range Verdicts() {
+		if counts.Sum() > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], plural[v]))
+		}
+	}
+	if len(parts) > 0 {
+		text += "; " + strings.Join(parts, ", ")
+	}
+	if repeats > 0 {
+		text += fmt.Sprintf(". %s of other tables are not counted again", count.Of(repeats, "cell"))
+	}
+	return []string{text + "."}
+}
+
+// plural says what several cells do.
+var plural = map[Verdict]string{Agrees: "agree", Differs: "differ", Undecided: "are undecided", NotRun: "are not run"}
+
+// dataOf is a line for each cell, in full precision and in the unit of the table.
+func dataOf(cells []*Cell) [][]string {
+	records := [][]string{{"label", "row", "column", "memory", "mean", "half_width_95", "runs", "diverged", "seeds", "values", "settings", "published",
+		"published_half_width", "difference", "overlap", "verdict", "repeats", "seconds", "command", "files"}}
+	for _, c := range cells {
+		var seeds, values []string
+		for i, r := range c.Runs {
+			seeds, values = append(seeds, strconv.FormatUint(r.Seed, 10)), append(values, full(c.Values[i]))
+		}
+		overlap := ""
+		if yes, ok := c.Overlap(); ok {
+			overlap = strconv.FormatBool(yes)
+		}
+		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), full(c.Ours.Mean), full(c.Ours.Half), strconv.Itoa(c.Ours.N),
+			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), strings.Join(values, " "), c.Settings, full(c.Published.Mean), full(c.Published.Interval),
+			full(c.Difference()), overlap, string(c.Verdict()), c.Repeat, full(c.Seconds()), c.Command(), strings.Join(c.Files(), " ")})
+	}
+	return records
+}
+
+// full prints a number in full, "" for none.
+func full(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

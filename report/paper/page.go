@@ -1,0 +1,160 @@
+package paper
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"ocl/internal/count"
+	"ocl/report"
+	"ocl/report/chart"
+)
+
+//go:embed paper.html.tmpl
+var pageTemplate string
+
+//go:embed paper.css
+var pageCSS string
+
+// page is the HTML page: one file that needs nothing else.
+func (p *paper) page() ([]byte, error) {
+	t, err := template.New("paper").Funcs(template.FuncMap{
+		"css":    func() template.CSS { return template.CSS(report.PageStyle() + pageCSS) },
+		"js":     func() template.JS { return template.JS(report.PageScript()) },
+		"chart":  func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
+		"legend": func(f *figure) template.HTML { return template.HTML(f.legend()) },
+		"glue": func(s string) string {
+			return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
+		},
+		"prose":  prose,
+		"number": func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) },
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("report: the template of the page: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("report: the page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// prose is a text with commands between backquotes.
+func prose(s string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(s, "`") {
+		if i%2 == 1 {
+			b.WriteString("<code>" + html.EscapeString(part) + "</code>")
+			continue
+		}
+		b.WriteString(html.EscapeString(part))
+	}
+	return template.HTML(b.String())
+}
+
+// Tables and Figures are those of the survey, Beyond are the figures that it does not have.
+func (p *paper) Tables() []*table   { return p.tables }
+func (p *paper) Figures() []*figure { return p.split(false) }
+func (p *paper) Beyond() []*figure  { return p.split(true) }
+
+func (p *paper) split(beyond bool) (figures []*figure) {
+	for _, f := range p.figures {
+		if strings.HasPrefix(f.Label, "beyond:") == beyond {
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}
+
+// Answer is the page in a sentence or two.
+func (p *paper) Answer() string {
+	cells, measured := p.measured()
+	counts := p.counts()
+	return fmt.Sprintf("%d of the survey's %s are measured, by %s. Of those with a published interval %d agree, %d differ and %d are undecided.",
+		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts[Agrees], counts[Differs], counts[Undecided])
+}
+
+// LeftOut are the results that were not used.
+func (p *paper) LeftOut() []LeftOut { return p.study.LeftOut }
+
+// LeftOutText says how many they are.
+func (p *paper) LeftOutText() string {
+	return count.Of(len(p.study.LeftOut), "result") + " could not be used."
+}
+
+// Notes are about the results.
+func (p *paper) Notes() []string {
+	notes := p.study.Notes
+	if n := len(p.study.Unused()); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s in no table: no cell of the survey has their settings.", runsText(n, 0)+isOrAre(n)))
+	}
+	return notes
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// Commands are the cells of a table that say how to run them, each once.
+func (t *table) Commands() []*Cell {
+	var cells []*Cell
+	for _, c := range t.Cells {
+		if c.Repeat == "" && c.Command() != "" {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// Name is a cell in words.
+func (c *Cell) Name() string {
+	name := c.Row
+	if c.Column != "" {
+		name += ", " + c.Column
+	}
+	if c.Memory > 0 {
+		name += ", M = " + count.Number(c.Memory)
+	}
+	return name
+}
+
+// State is the number of runs of a cell in words.
+func (c *Cell) State() string {
+	if len(c.Runs) == 0 {
+		return notRun
+	}
+	return runsText(c.Ours.N, c.Diverged())
+}
+
+// inline is the panel as an SVG for the page. Lines have their names in the legend of the figure.
+func (pl *panel) inline() string {
+	l := chart.Narrow
+	l.Labels = 0
+	return chart.Draw(pl.chart, l).Inline("panel", pl.ID, pl.Name, pl.Alt)
+}
+
+// legend names the lines of all panels of a figure, with switches where the page has its script.
+func (f *figure) legend() string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, p := range f.Panels {
+		for _, s := range p.series {
+			if seen[s.Label] {
+				continue
+			}
+			seen[s.Label] = true
+			fmt.Fprintf(&b, `<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, html.EscapeString(s.Label), s.Look.Class, chart.Swatch(s), html.EscapeString(s.Label))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return `<ul class="legend">` + b.String() + `</ul>`
+}

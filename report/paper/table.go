@@ -1,0 +1,261 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// table is a table of the page, for every format.
+type table struct {
+	Label  string // of the survey
+	Title  string // what is to be seen
+	Text   string // what was measured
+	Groups []group
+	Head   []column
+	Rows   []row
+	Notes  []string
+	Data   [][]string // of the CSV file, the heads first; nil is the texts of the table
+	Cells  []*Cell    // those that were measured, for their commands
+}
+
+// group is a heading above those of some columns.
+type group struct {
+	Text string
+	Span int
+}
+
+// column is a heading.
+type column struct {
+	Text  string
+	Full  string // with what the group says, for narrow pages
+	Words bool   // text stands to the left, numbers to the right
+}
+
+// row is a line; a rule stands above it where a new kind of rows begins.
+type row struct {
+	Cells []cell
+	Rule  bool
+}
+
+// cell is a text with smaller ones below it: the number of runs, the published value.
+type cell struct {
+	Text    string
+	Small   []string
+	Value   float64 // what sorts it
+	Number  bool    // Value is set
+	Best    bool
+	Missing bool
+	Same    int // so many cells from here on say the same, as nothing depends on their columns; 0 is this one alone
+}
+
+// words is a cell of text.
+func words(text string) cell { return cell{Text: text} }
+
+// missing is a cell without a measurement.
+func missing(why string) cell { return cell{Text: why, Missing: true} }
+
+const notRun = "not run"
+
+// id names the files of a table or figure and its place on the page: "table:nc" is table-nc.
+func id(label string) string {
+	return strings.NewReplacer(": ", "-", ":", "-", "_", "-").Replace(label)
+}
+
+// ID names the table's files and its place on the page.
+func (t *table) ID() string { return id(t.Label) }
+
+// csv is the data of the table.
+func (t *table) csv() []byte {
+	records := t.Data
+	if records == nil {
+		var head []string
+		for _, h := range t.Head {
+			head = append(head, h.Full)
+		}
+		records = append(records, head)
+		for _, r := range t.Rows {
+			var line []string
+			for _, c := range r.Cells {
+				line = append(line, strings.Join(append([]string{c.Text}, c.Small...), "; "))
+			}
+			records = append(records, line)
+		}
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.WriteAll(records) // a bytes.Buffer takes every write
+	return b.Bytes()
+}
+
+// markdown is the table for people.
+func (t *table) markdown() []byte {
+	clean := strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`).Replace
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** (%s)\n\n", clean(t.Title), t.Label)
+	if t.Text != "" {
+		b.WriteString(t.Text + "\n\n")
+	}
+	rule := ""
+	for _, h := range t.Head {
+		b.WriteString("| " + clean(h.Full) + " ")
+		if h.Words {
+			rule += "|---"
+		} else {
+			rule += "|---:"
+		}
+	}
+	b.WriteString("|\n" + rule + "|\n")
+	for _, r := range t.Rows {
+		for i, c := range r.Cells {
+			text := clean(c.Text)
+			if c.Best {
+				text = "**" + text + "**"
+			}
+			if len(c.Small) > 0 && t.Head[i].Words {
+				text += "; " + clean(strings.Join(c.Small, "; "))
+			} else if len(c.Small) > 0 {
+				text += " (" + clean(strings.Join(c.Small, "; ")) + ")"
+			}
+			b.WriteString("| " + text + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for _, n := range t.Notes {
+		b.WriteString("\n" + n + "\n")
+	}
+	return []byte(b.String())
+}
+
+// latex is the table as a float of LaTeX, for a document with the packages booktabs and graphicx.
+func (t *table) latex() []byte {
+	var b strings.Builder
+	form := ""
+	for _, h := range t.Head {
+		if h.Words {
+			form += "l"
+		} else {
+			form += "c"
+		}
+	}
+	fmt.Fprintf(&b, "\\begin{table}[p]\n\\centering\\scriptsize\n\\caption{%s. %s}\n\\label{%s}\n\\resizebox{\\textwidth}{!}{%%\n\\begin{tabular}{%s}\n\\toprule\n", texEscape(t.Title), texEscape(t.Text), t.Label, form)
+	if len(t.Groups) > 0 {
+		var parts []string
+		for _, g := range t.Groups {
+			parts = append(parts, fmt.Sprintf(`\multicolumn{%d}{c}{%s}`, g.Span, texEscape(g.Text)))
+		}
+		b.WriteString(strings.Join(parts, " & ") + " \\\\\n")
+	}
+	var heads []string
+	for _, h := range t.Head {
+		heads = append(heads, texEscape(h.Text))
+	}
+	b.WriteString(strings.Join(heads, " & ") + " \\\\\n\\midrule\n")
+	for _, r := range t.Rows {
+		if r.Rule {
+			b.WriteString("\\midrule\n")
+		}
+		var parts []string
+		for i := 0; i < len(r.Cells); i += max(1, r.Cells[i].Same) {
+			c := r.Cells[i]
+			text := c.latex(t.Head[i].Words)
+			if c.Same > 1 {
+				text = fmt.Sprintf(`\multicolumn{%d}{c}{%s}`, c.Same, text)
+			}
+			parts = append(parts, text)
+		}
+		b.WriteString(strings.Join(parts, " & ") + " \\\\\n")
+	}
+	b.WriteString("\\bottomrule\n\\end{tabular}}\n")
+	for _, n := range t.Notes {
+		b.WriteString("\\par\\smallskip " + texEscape(n) + "\n")
+	}
+	b.WriteString("\\end{table}\n")
+	return []byte(b.String())
+}
+
+// latex is the cell; long texts are broken into lines.
+func (c cell) latex(wrap bool) string {
+	text := texEscape(c.Text)
+	switch {
+	case c.Best:
+		text = `\textbf{` + text + `}`
+	case c.Missing:
+		text = `\textit{` + text + `}`
+	}
+	if wrap && len(c.Text) > 40 {
+		text = `\parbox[t]{6cm}{\raggedright ` + text + `}`
+	}
+	if len(c.Small) == 0 {
+		return text
+	}
+	lines := []string{text}
+	for _, s := range c.Small {
+		if wrap && len(s) > 40 {
+			lines = append(lines, `{\tiny\parbox[t]{6cm}{\raggedright `+texEscape(s)+`}}`)
+			continue
+		}
+		lines = append(lines, `{\tiny `+texEscape(s)+`}`)
+	}
+	return `\shortstack{` + strings.Join(lines, `\\`) + `}`
+}
+
+// texEscape writes a text for LaTeX, in 7-bit characters.
+func texEscape(s string) string {
+	return strings.NewReplacer("`", "", `\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "%", `\%`, "&", `\&`, "#", `\#`, "$", `\$`, "_", `\_`, "^", `\^{}`, "~", `\~{}`,
+		"±", `$\pm$`, "−", `$-$`, "–", "--", "≈", `$\approx$`, "·", `$\cdot$`, "×", `$\times$`, "⁺", `$^+$`, "λ", `$\lambda$`, "α", `$\alpha$`, "…", `\ldots{}`,
+		"“", "``", "”", "''", "’", "'", "\u00a0", "~").Replace(s)
+}
+
+// plusMinus is an estimate in words, as format writes its numbers.
+func (e Estimate) plusMinus(format func(float64) string) string {
+	switch {
+	case e.N == 0:
+		return notRun
+	case math.IsNaN(e.Half):
+		return format(e.Mean)
+	}
+	return format(e.Mean) + " ± " + format(e.Half)
+}
+
+// oneDecimal, whole and signed print numbers.
+func oneDecimal(v float64) string { return fmt.Sprintf("%.1f", v+0) }
+func whole(v float64) string      { return fmt.Sprintf("%.0f", v+0) }
+
+// duration prints seconds: 160 is "2m40s", 9000 is "2h30m".
+func duration(seconds float64) string {
+	s := int(math.Round(seconds))
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+}
+
+// signed prints a difference with its sign, never −0.0.
+func signed(v float64, format func(float64) string) string {
+	text := format(math.Abs(v))
+	switch {
+	case text == format(0):
+		return text
+	case v < 0:
+		return "−" + text
+	}
+	return "+" + text
+}
+
+// runsText is the number of runs, and what became of those that do not count.
+func runsText(n, diverged int) string {
+	text := fmt.Sprintf("%d runs", n)
+	if n == 1 {
+		text = "1 run"
+	}
+	if diverged > 0 {
+		text += fmt.Sprintf(", %d diverged", diverged)
+	}
+	return text
+}

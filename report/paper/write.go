@@ -1,0 +1,148 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+)
+
+// Options of [Write].
+type Options struct {
+	Beside bool // the published value beside each cell, with the difference and whether the intervals overlap
+}
+
+// Written is what [Write] wrote.
+type Written struct {
+	Page    string    `json:"report"`   // path of paper.html
+	Files   []string  `json:"files"`    // paths, the page last
+	Cells   int       `json:"cells"`    // with a published value, each once
+	Runs    int       `json:"measured"` // of them measured
+	Counts  Counts    `json:"verdicts"` // of cells with a published interval
+	LeftOut []LeftOut `json:"left_out"`
+}
+
+// paper is the page in the making.
+type paper struct {
+	study   *Study
+	beside  bool
+	tables  []*table
+	figures []*figure
+}
+
+// Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into the folder out:
+// paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PNG) and paper.tex, which has all of them. An empty out is the folder
+// itself where there is one only. An error that wraps [report.ErrLeftOut] names results that were not used, and comes beside what was
+// written. With any other error nothing is returned. Every file appears whole or not at all, and the page last.
+func Write(dirs []string, out string, o Options) (*Written, error) {
+	study, left := Read(dirs)
+	if study == nil {
+		return nil, left
+	}
+	if out == "" {
+		if len(dirs) > 1 {
+			return nil, fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
+		}
+		if out = dirs[0]; !isFolder(out) {
+			out = filepath.Dir(out)
+		}
+	}
+	p, err := build(study, o)
+	if err != nil {
+		return nil, err
+	}
+	written, err := p.write(out)
+	if err != nil {
+		return nil, err
+	}
+	return written, left
+}
+
+// build makes all tables and figures.
+func build(study *Study, o Options) (*paper, error) {
+	p := &paper{study: study, beside: o.Beside}
+	for _, b := range builders {
+		t, err := b.build(p, b.label)
+		if err != nil {
+			return nil, err
+		}
+		p.tables = append(p.tables, t)
+	}
+	for _, b := range figureBuilders {
+		f, err := b.build(p, b)
+		if err != nil {
+			return nil, err
+		}
+		p.figures = append(p.figures, f)
+	}
+	return p, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// write writes all files below a folder.
+func (p *paper) write(out string) (*Written, error) {
+	w := &Written{Page: filepath.Join(out, "paper.html"), Counts: p.counts(), LeftOut: append([]LeftOut{}, p.study.LeftOut...)}
+	w.Cells, w.Runs = p.measured()
+	file := func(name string, text []byte) error {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+			return fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, err)
+		}
+		w.Files = append(w.Files, path)
+		return nil
+	}
+	for _, folder := range []string{"tables", "figures"} {
+		if err := os.MkdirAll(filepath.Join(out, folder), 0o777); err != nil {
+			return nil, fmt.Errorf("report: %w. Use a folder that can be written to, with \"--out DIR\"", err)
+		}
+	}
+	var faults error
+	for _, t := range p.tables {
+		name := "tables/" + t.ID()
+		faults = errors.Join(faults, file(name+".csv", t.csv()), file(name+".md", t.markdown()), file(name+".tex", t.latex()))
+	}
+	for _, f := range p.figures {
+		faults = errors.Join(faults, f.write(file))
+	}
+	faults = errors.Join(faults, file("paper.tex", p.document()))
+	page, err := p.page()
+	if faults = errors.Join(faults, err); faults != nil {
+		return nil, faults
+	}
+	if err := file("paper.html", page); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// counts are the verdicts of all tables.
+func (p *paper) counts() Counts {
+	all := Counts{}
+	for _, t := range p.tables {
+		for v, n := range CountVerdicts(t.Cells) {
+			all[v] += n
+		}
+	}
+	return all
+}
+
+// measured counts the cells with a published value, each once, and those of them that were measured.
+func (p *paper) measured() (cells, measured int) {
+	for _, t := range p.tables {
+		for _, c := range t.Cells {
+			if c.Repeat == "" {
+				cells++
+				if c.Ours.N > 0 {
+					measured++
+				}
+			}
+		}
+	}
+	return cells, measured
+}
