@@ -90,16 +90,16 @@ func (p *paper) LeftOutText() string {
 func (p *paper) Notes() []string {
 	notes := p.study.Notes
 	if n := len(p.study.Unused()); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s in no table: no cell of the survey has their settings.", runsText(n, 0)+isOrAre(n)))
+		notes = append(notes, fmt.Sprintf("%s %s in no table: no cell of the survey has their settings.", runsText(n, 0), isOrAre(n)))
 	}
 	return notes
 }
 
 func isOrAre(n int) string {
 	if n == 1 {
-		return " is"
+		return "is"
 	}
-	return " are"
+	return "are"
 }
 
 // Commands are the cells of a table that say how to run them, each once.

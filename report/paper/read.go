@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,7 +43,7 @@ type Study struct {
 // Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name. Results of the same run
 // count once.
 //
-// Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
+// Results of other programs (ocl import) are in no table, and a note counts them. Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
 // this program has, results of a data set of which the others have other images, and results that would fill a cell if it were not for their
 // protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study. Any other error comes alone: a
 // path that is not there, or no result that can be used.
@@ -69,8 +68,11 @@ func Read(paths []string) (*Study, error) {
 	}
 	close(next)
 	wait.Wait()
+	var foreign []string
 	for i, r := range runs {
 		switch {
+		case errors.Is(faults[i], result.ErrForeign):
+			foreign = append(foreign, files[i])
 		case faults[i] != nil:
 			s.leaveOut(files[i], faults[i].Error())
 		case r.Result.Outcome.State == result.Interrupted:
@@ -78,6 +80,9 @@ func Read(paths []string) (*Study, error) {
 		default:
 			s.Runs = append(s.Runs, r)
 		}
+	}
+	if n := len(foreign); n > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl import`) %s not counted, such as %s.", count.Of(n, "result"), isOrAre(n), foreign[0]))
 	}
 	s.oneNumbersVersion()
 	s.oneDigest()
@@ -159,11 +164,8 @@ func readRun(path string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Key != "" && r.Key != experiment.Key(r) {
-		return nil, errors.New("its config does not have the key that the file says, so it was edited. Restore the file, or run it again")
-	}
-	if err := consistent(r); err != nil {
-		return nil, err
+	if err := experiment.Intact(r); err != nil {
+		return nil, fmt.Errorf("%w. Restore the file, or run it again", err)
 	}
 	run := &Run{Path: path, Seed: r.Config.Seed, Result: r, Held: held(r)}
 	run.key, run.settings = learnKey(r.Config)
@@ -194,25 +196,6 @@ func slim(a *result.ErrorAnalysis) {
 	for i := range a.Tasks {
 		a.Tasks[i].Confusion, a.Tasks[i].Predictions = nil, nil
 	}
-}
-
-// consistent returns an error if the metrics of a result are not those of its accuracies.
-func consistent(r *result.Result) error {
-	same := func(what string, recorded result.Metrics, accuracy [][]*float64, between []result.Evaluation) error {
-		measured := result.MetricsOf(accuracy, r.OneTestSet(), between)
-		for _, d := range result.AllMetrics() {
-			a, b := d.Of(recorded), d.Of(measured)
-			if a != nil && (b == nil || math.Abs(*a-*b) > 1e-9) {
-				return fmt.Errorf("%s.%s is %g, but the accuracies in the file do not give it, so it was edited. Restore the file, or run it again", what, d.Key, *a)
-			}
-		}
-		return nil
-	}
-	faults := []error{same("metrics", r.Metrics, r.Accuracy, r.Evaluations)}
-	for name, c := range r.Classifiers {
-		faults = append(faults, same("classifiers."+name+".metrics", c.Metrics, c.Accuracy, nil))
-	}
-	return errors.Join(faults...)
 }
 
 // held counts the stored samples by task. Files that do not say with which task a sample came say its class, which in class-incremental

@@ -41,8 +41,8 @@ func TestLeftOut(t *testing.T) {
 	}{
 		"truncated":        {text: whole[:len(whole)/2], want: "damaged"},
 		"newer":            {text: []byte(strings.Replace(string(whole), `"version": 1`, `"version": 2`, 1)), want: "newer"},
-		"edited config":    {result: changed(func(r *result.Result) { r.Config.Optimizer.LR = 0.02 }), want: "was edited"},
-		"edited metric":    {result: changed(func(r *result.Result) { *r.Metrics.AverageAccuracy += 0.1 }), want: "metrics.average_accuracy"},
+		"edited config":    {result: changed(func(r *result.Result) { r.Config.Optimizer.LR = 0.02 }), want: "somebody has changed it"},
+		"edited metric":    {result: changed(func(r *result.Result) { *r.Metrics.AverageAccuracy += 0.1 }), want: "metrics.average_accuracy does not follow"},
 		"earlier numbers":  {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 1 }), want: "numbers version is 1, and the others have 2"},
 		"later numbers":    {result: rekeyed(func(r *result.Result) { r.Provenance.Numbers = 99 }), want: "numbers version is 99, and this ocl has 2"},
 		"other data":       {result: rekeyed(func(r *result.Result) { r.Provenance.DataDigest = "sha256:" + strings.Repeat("e", 64) }), want: "did not have the same images"},
@@ -133,6 +133,36 @@ func TestFind(t *testing.T) {
 	}
 	if _, err := Read([]string{filepath.Join(without, "x")}); err == nil || !strings.Contains(err.Error(), "not there") {
 		t.Errorf("an absent folder gives %v", err)
+	}
+}
+
+// TestForeign: accuracies of another program are in no table, and a note counts them.
+func TestForeign(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "er.json.gz", fake(er, 1, config.EvalAll))
+	out := filepath.Join(dir, "foreign")
+	v := 0.9
+	r := &result.Result{Format: result.Format, Version: result.Version, Method: result.Method{Name: "er", Title: "ER"}, Stream: streamOf(benchmark(survey.CIFAR100), config.ProtocolSurvey),
+		Foreign: &result.Foreign{Program: "another 1.0", File: "er.csv", Digest: "sha256:" + strings.Repeat("0d", 32), Seed: 2}}
+	r.Outcome.State = result.Finished
+	for range r.Stream.Tasks {
+		row := make([]*float64, len(r.Stream.Tasks))
+		for j := range row {
+			row[j] = &v
+		}
+		r.Accuracy = append(r.Accuracy, row)
+	}
+	r.Metrics = result.MetricsOf(r.Accuracy, false, nil)
+	path := write(t, out, "result.json", r)
+	if _, err := result.ReadAny(path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 1 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], path) {
+		t.Errorf("ER has %d runs; notes are %q", len(runs), s.Notes)
 	}
 }
 
