@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"ocl/method"
-	"ocl/metric"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/report/known"
+	"ocl/report/paper"
 	"ocl/survey"
 )
 
@@ -32,36 +32,46 @@ var none = math.NaN()
 // memory of the methods that are compared which have one.
 const memory = 5000
 
-// methodsChart sets our average accuracies beside the survey's: each method without tricks, on CIFAR-100.
-func methodsChart(runs []run) ([]byte, error) {
-	table, err := survey.Read(survey.ClassIncremental)
-	if err != nil {
-		return nil, err
-	}
+// methodsChart sets our average accuracies beside the survey's, from the cells of table:nc on CIFAR-100: each method without tricks, those with
+// a memory at 5,000 samples. A method that the table has with other memories alone is left out.
+func methodsChart(cells []*paper.Cell) ([]byte, error) {
 	// The legend is in no method's colour.
 	upper := report.LookOf(report.Known{Name: "offline", Bound: report.UpperBound})
 	upper.Marker = chart.Circle
 	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: upper}, {Name: "the survey", Look: upper}}, Unit: "%"}
-	for _, i := range method.Catalogue() {
-		capacity := 0
-		if i.UsesMemory {
-			capacity = memory
+	var free []string
+	for _, cell := range cells {
+		if !cell.Known || cell.Column != survey.CIFAR100 || cell.Memory != 0 && cell.Memory != memory {
+			continue
 		}
-		name := strings.TrimSuffix(i.Title, "-Greedy") // of GSS
-		published, ok := survey.Find(table, name, survey.CIFAR100, capacity)
-		if !ok {
-			return nil, fmt.Errorf("charts: %s has no %s with M = %d", survey.ClassIncremental, name, capacity)
+		info, err := method.Lookup(cell.Spec.Method)
+		if err != nil {
+			return nil, err
 		}
-		ours := estimate(runs, i.Name, capacity)
-		look := report.LookOf(known.Method(i))
+		if cell.Memory == 0 {
+			free = append(free, cell.Row)
+		}
+		look := report.LookOf(known.Method(info))
 		look.Marker = chart.Circle // a cross has no hollow form
-		c.Rows = append(c.Rows, chart.Row{Label: name, Look: look, Values: []chart.Value{ours,
-			{At: published.Mean, Low: published.Mean - published.Interval, High: published.Mean + published.Interval}}})
+		theirs := cell.Published
+		c.Rows = append(c.Rows, chart.Row{Label: cell.Row, Look: look, Values: []chart.Value{valueOf(cell.Ours),
+			{At: theirs.Mean, Low: theirs.Mean - theirs.Interval, High: theirs.Mean + theirs.Interval}}})
+	}
+	if len(c.Rows) == 0 {
+		return nil, fmt.Errorf("charts: %s has no cell of %s with M = %d", survey.ClassIncremental, survey.CIFAR100, memory)
 	}
 	slices.SortStableFunc(c.Rows, func(a, b chart.Row) int { return cmp.Compare(b.Values[1].At, a.Values[1].At) })
 	title := "Average accuracy on CIFAR-100, memory of 5,000 images"
-	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. Finetune, Offline, EWC++ and LwF have no memory. Lines are "+
-		"95 %% intervals; a mean of fewer than %d seeds has none. %s", leastSeeds, described(c.Rows))), nil
+	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Average accuracy after the last of 18 tasks. %s have no memory. Lines are "+
+		"95 %% intervals; a mean of fewer than %d seeds has none. %s", listed(free), leastSeeds, described(c.Rows))), nil
+}
+
+// listed is names as a sentence has them.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // described says in words what the rows show.
@@ -77,23 +87,13 @@ func described(rows []chart.Row) string {
 	return strings.Join(words, " ")
 }
 
-// estimate is the mean over the seeds of the runs of a plain method in per cent, with its interval where there are enough.
-func estimate(runs []run, name string, capacity int) chart.Value {
-	var values []float64
-	for _, r := range runs {
-		if strings.HasPrefix(r.file, "cifar100/methods/") && r.Method.Name == name && r.capacity() == capacity && r.Config.Eval == "final" &&
-			r.Outcome.State == "finished" {
-			values = append(values, 100**r.Metrics.AverageAccuracy)
-		}
-	}
-	if len(values) == 0 {
-		return chart.Value{At: none, Low: none, High: none}
-	}
-	mean, half := metric.Interval(values)
-	if len(values) < leastSeeds {
+// valueOf is an estimate with its interval, where there are enough runs for one.
+func valueOf(e paper.Estimate) chart.Value {
+	half := e.Half
+	if e.N < leastSeeds {
 		half = none
 	}
-	return chart.Value{At: mean, Low: mean - half, High: mean + half}
+	return chart.Value{At: e.Mean, Low: e.Mean - half, High: e.Mean + half}
 }
 
 // stepChart sets the time of a training step beside PyTorch's.

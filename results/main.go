@@ -1,20 +1,42 @@
-// Command results writes what follows from the committed results: results/runs.csv, which has a line for each run, and the two charts of the
-// README in docs/images. Run it as "go run ./results" in the root of the repository, whenever a file below results/ has changed.
+// Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the repository:
+//
+//	go run ./results                               writes results/runs.csv (a line for each run), docs/reproduction.md and the charts of the README
+//	go run ./results store STUDYDIR                keeps the results of the done jobs of a study, each under the name that it has below results/
+//	go run ./results store RESULT.json FILE.json.gz    keeps one result under a name of your own
+//
+// A kept result is compressed and names no places. What is there already stays: the same result is passed over, another one is refused. Write
+// the derived files again whenever a file below results/ has changed; a test says so.
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"ocl/checkpoint"
+	"ocl/survey"
 )
 
 func main() {
-	if err := write("."); err != nil {
+	if err := do(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "results:", err)
 		os.Exit(1)
 	}
+}
+
+// do does what the words of the command line say.
+func do(args []string, out io.Writer) error {
+	switch {
+	case len(args) == 0:
+		return write(".")
+	case args[0] == "store" && len(args) == 2:
+		return storeStudy(".", args[1], out)
+	case args[0] == "store" && len(args) == 3:
+		return storeFile(args[1], args[2])
+	}
+	return errors.New("the arguments are none of: (nothing), store STUDYDIR, store RESULT.json FILE.json.gz")
 }
 
 // write writes the files below the root of the repository.
@@ -47,10 +69,18 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	methods, err := methodsChart(runs)
+	p, err := openPage(root, runs)
+	if err != nil {
+		return nil, err
+	}
+	methods, err := methodsChart(p.cells[survey.ClassIncremental])
 	if err != nil {
 		return nil, err
 	}
 	steps, err := stepChart(filepath.Join(root, "results", "benchmarks", "step.csv"))
-	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}}, err
+	if err != nil {
+		return nil, err
+	}
+	reproduction, err := fill("reproduction.md", reproductionText, p)
+	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/reproduction.md", reproduction}}, err
 }

@@ -62,7 +62,7 @@ func TestIndex(t *testing.T) {
 		}
 		name := filepath.ToSlash(path)
 		if strings.HasSuffix(name, ".json") && !strings.Contains(name, "/tuning/") { // those are small, and people read them; package tune checks them
-			t.Errorf("%s is not compressed. Use results/methods.py store", name)
+			t.Errorf("%s is not compressed. Use `go run ./results store`", name)
 		}
 		if !strings.HasSuffix(name, result.Packed) {
 			return nil
@@ -118,54 +118,27 @@ func checkFile(t *testing.T, path string) []byte {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if place := absolute(v); place != "" {
-		t.Errorf("%s holds the path %q. Use results/methods.py store", path, place)
+		t.Errorf("%s holds the path %q. Use `go run ./results store`", path, place)
 	}
 	return text.Bytes()
 }
 
-// absolute is a text in v that begins as the path of a file does, "" if there is none.
-func absolute(v any) string {
-	switch v := v.(type) {
-	case string:
-		if strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || len(v) > 2 && v[1] == ':' && v[2] == '\\' {
-			return v
-		}
-	case []any:
-		for _, x := range v {
-			if found := absolute(x); found != "" {
-				return found
-			}
-		}
-	case map[string]any:
-		for _, x := range v {
-			if found := absolute(x); found != "" {
-				return found
-			}
-		}
-	}
-	return ""
-}
-
-// TestIntervals: a mean has an interval from three seeds on; runs that did not finish, have another memory or are in another folder do not count.
+// TestIntervals: a mean has an interval from three seeds on, in the chart and on the page.
 func TestIntervals(t *testing.T) {
-	of := func(file string, capacity int, state string, accuracy float64) run {
-		r := &result.Result{}
-		r.Method.Name, r.Config.Eval, r.Outcome.State = "er", "final", state
-		r.Memory, r.Metrics.AverageAccuracy = &result.Memory{Capacity: capacity}, &accuracy
-		return run{Result: r, file: file}
-	}
-	runs := []run{of("cifar100/methods/a", 5000, "finished", 0.1), of("cifar100/methods/b", 5000, "finished", 0.2),
-		of("cifar100/methods/c", 1000, "finished", 0.9), of("cifar100/methods/d", 5000, "diverged", 0.9), of("cifar100/examined/e", 5000, "finished", 0.9)}
 	near := func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
-	if v := estimate(runs, "er", 5000); !near(v.At, 15) || v.Low == v.Low || v.High == v.High {
+	if v := valueOf(estimate([]float64{10, none, 20})); !near(v.At, 15) || v.Low == v.Low || v.High == v.High {
 		t.Errorf("two seeds are %+v, want 15 without an interval", v)
 	}
-	runs = append(runs, of("cifar100/methods/f", 5000, "finished", 0.3))
-	if v := estimate(runs, "er", 5000); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) || !near(v.High, 40-v.Low) {
+	if v := valueOf(estimate([]float64{10, 20, 30})); !near(v.At, 20) || !(v.Low > -4.9 && v.Low < -4.8) || !near(v.High, 40-v.Low) {
 		t.Errorf("three seeds are %+v, want 20 ± 24.8", v)
 	}
-	if v := estimate(runs, "mir", 5000); v.At == v.At {
+	if v := valueOf(estimate(nil)); v.At == v.At {
 		t.Errorf("a method without a run is %+v", v)
+	}
+	for want, values := range map[string][]float64{"15.0": {10, 20}, "20.0 ± 24.8": {10, 20, 30}, "–": {none}} {
+		if got := plusMinus(estimate(values)); got != want {
+			t.Errorf("%v is %q, want %q", values, got, want)
+		}
 	}
 	if got := described([]chart.Row{{Label: "MIR", Values: []chart.Value{{At: none}, {At: 18.2}}}}); got != "MIR: ocl not run, the survey 18.2 %." {
 		t.Errorf("said as %q", got)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCommandsOfCells: what the commands of a table share stands above it, and a row with another value says it again.
+func TestCommandsOfCells(t *testing.T) {
+	commands := []string{
+		"ocl run --data d --eval final --method er --memory 5 --lr 0.1 --runs 15",
+		"ocl run --data d --eval seen --method er --memory 7 --lr 0.1 --set a=1 --runs 15",
+		"ocl run --data d --eval final --method er --memory 9 --lr 0.1 --runs 15",
+	}
+	common := shared(commands)
+	if want := []string{"ocl run", "data d", "eval final", "runs 15"}; !slices.Equal(common, want) {
+		t.Errorf("they share %q, want %q", common, want)
+	}
+	if got, want := own(commands[1], common), "`--eval seen --method er --memory 7 --lr 0.1 --set a=1`"; got != want {
+		t.Errorf("the second row has %s, want %s", got, want)
+	}
+}
+
+// TestWordsOfPages: numbers and names of files as the pages have them.
+func TestWordsOfPages(t *testing.T) {
+	path := func(name string) string { return filepath.Join("root", "results", filepath.FromSlash(name)) }
+	for got, want := range map[string]string{
+		signed(-0.04): "+0.0", signed(-1.26): "−1.3", signed(2): "+2.0",
+		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
+		joined([]float64{1, math.NaN(), 2.25}, "%.1f"): "1.0, 2.2", joined([]float64{math.NaN()}, "%.1f"): "–",
+		files("root", nil): "–",
+		files("root", []string{path("a/er-s1.json.gz"), path("a/er-s2.json.gz"), path("b/er-s3-all.json.gz")}): "`a/er-s{1,2}.json.gz` `b/er-s3-all.json.gz`",
+		orderOf(false, 2, 1): "holds", orderOf(false, -2, 1): "fails", orderOf(false, 1, 2): "undecided",
+		orderOf(true, 0.2, 0.3): "holds", orderOf(true, -3, 1): "fails", orderOf(true, 0.5, 1): "undecided",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestFiguresOfText: a figure of a run that is not committed is an error that names it, and no gap in the page.
+func TestFiguresOfText(t *testing.T) {
+	runs, err := allRuns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := openPage("..", runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{{.Mean "er rv" 77}}`: "er rv with a memory of 77", `{{.Full "mir lb/ncm" 77}}`: "mir lb/ncm",
+		`{{.Instead "er" 77 "replay.teacher=evaluation"}}`: "memory of 77", `{{.Of "er" "x"}}`: "no metric x", `{{.Nothing}}`: "Nothing",
+	} {
+		if _, err := fill("text", text, p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %q", text, err, want)
+		}
+	}
+	if text, err := fill("text", `{{.Mean "er" 5000}}`, p); err != nil || len(text) < 3 {
+		t.Errorf("ER has %q, %v", text, err)
+	}
+}
