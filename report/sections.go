@@ -28,6 +28,7 @@ type block struct {
 var sections = []section{
 	{"accuracy", "Accuracy", "Accuracy after each task", figures((*setting).accuracyFigure), nil},
 	{"anytime", "Anytime", "Accuracy during training", figures((*setting).anytimeFigure), nil},
+	{"comparison", "Comparison", "Rows compared in pairs", func(*setting) []block { return nil }, (*study).comparisonLead},
 	{"forgetting", "Forgetting", "Forgetting per task", func(s *setting) []block {
 		if s.tasks() < 2 {
 			if s.first.Parent != nil {
@@ -114,7 +115,7 @@ func (st *study) sections() []pageSection {
 		for _, setting := range st.settings {
 			p.Blocks = append(p.Blocks, s.of(setting)...)
 		}
-		if len(p.Blocks) > 0 {
+		if len(p.Blocks) > 0 || p.Table != nil {
 			out = append(out, p)
 		}
 	}

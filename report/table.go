@@ -14,6 +14,7 @@ type table struct {
 	Title string
 	Head  []column
 	Rows  [][]cell
+	Apart bool // too long for the page, which has links to it
 }
 
 // column is a heading; numbers stand to the right.
