@@ -222,7 +222,8 @@ func (p *paper) told(name string) []cell {
 }
 
 // parameters are the names that the survey has for the keys of a config, by method for its options.
-var parameters = map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size"}
+var parameters = map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
+	"cc": "method.cndpm.classifier_chill", "alpha": "method.cndpm.log_alpha"}
 
 // columns of table:hyper, each with the benchmarks that it is of.
 var hyperColumns = []struct {
