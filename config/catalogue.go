@@ -54,12 +54,14 @@ type Method struct {
 	Name       string
 	About      string // what it is, in words; messages about unknown names look there too
 	UsesMemory bool
-	Scratch    bool     // it trains its network from drawn weights each time, so it takes none of a file
-	Settings   []string // keys that it reads, of those that not every method reads
-	Options    []Option
-	Teacher    string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation
-	Check      func(Config) error            // what options and settings must be to each other; nil is nothing
-	Refuses    func(tricks []string) []error // an error for each trick that it does not take; nil takes all
+	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
+	// OwnNetworks says that it makes its networks itself and reads no key network.*.
+	OwnNetworks bool
+	Settings    []string // keys that it reads, of those that not every method reads
+	Options     []Option
+	Teacher     string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation
+	Check       func(Config) error            // what options and settings must be to each other; nil is nothing
+	Refuses     func(tricks []string) []error // an error for each trick that it does not take; nil takes all
 }
 
 // Trick is what a config has to respect of a trick.
@@ -251,11 +253,26 @@ func TrickText(names []string) string {
 	return strings.Join(names, "+")
 }
 
-// Reads says whether a run of a method with tricks reads a key: every run reads those that no method and no trick lists.
+// Reads says whether a run of a method with tricks reads a key: every run reads those that no method and no trick lists, but
+// a method that makes its networks itself reads none of network.*.
 func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	m, _ := lookup(s.Methods, method)
+	if m.OwnNetworks && isNetworkKey(key) {
+		return false
+	}
 	return !s.selective(key) || slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
 		return slices.Contains(tricks, t.Name) && slices.Contains(t.Settings, key)
+	})
+}
+
+// isNetworkKey says whether a key is about the network that most methods share.
+func isNetworkKey(key string) bool { return strings.HasPrefix(key, "network.") }
+
+// makeNetworks says whether all methods of a list make their networks themselves.
+func (s *Schema) makeNetworks(methods []string) bool {
+	return len(methods) > 0 && !slices.ContainsFunc(methods, func(name string) bool {
+		m, _ := lookup(s.Methods, name)
+		return !m.OwnNetworks
 	})
 }
 

@@ -32,6 +32,15 @@ func (s *Schema) Entries() []Entry {
 				e.ReadBy = strings.TrimPrefix(e.ReadBy+"; tricks "+strings.Join(tricks, ", "), "; ")
 			}
 		}
+		for _, m := range s.Methods {
+			switch {
+			case !isNetworkKey(k.Name) || !m.OwnNetworks:
+			case e.ReadBy == "":
+				e.ReadBy = "all but " + m.Name
+			default:
+				e.ReadBy += ", not " + m.Name
+			}
+		}
 		all = append(all, e)
 	}
 	for _, m := range s.Methods {

@@ -188,7 +188,7 @@ func (s *Schema) checkData(f *faults, c Config) {
 	if d.Unreadable == UnreadableSkip && !set.Files {
 		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable (--unreadable)", d.Unreadable, d.Name)
 	}
-	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least {
+	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
 		remedy := "Use a larger --size, or --network mlp"
 		if set.MaxSize == 0 {
 			remedy = "Remove data.size (--size), as the files have a fixed size, or use --network mlp"
@@ -398,7 +398,11 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init (--init) or parent.run")
 	}
 	for _, name := range c.Methods {
-		if m, known := lookup(s.Methods, name); known && m.Scratch && c.Network.Init != "" {
+		m, known := lookup(s.Methods, name)
+		if known && m.OwnNetworks && c.Network.Init != "" {
+			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove --init, or %s from --method", name, name)
+		}
+		if known && m.Scratch && c.Network.Init != "" {
 			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove --init, or %s from --method", name, name)
 		}
 	}
@@ -493,6 +497,9 @@ func (s *Schema) CheckGiven(c Config, key string) error {
 	k, _ := find(key)
 	if d, own := Default(), k.network(); own != "" && own != c.Network.Name && !equal(k.value(&c), k.value(&d)) {
 		return fmt.Errorf("%s: %s is given, but %s does not use it. Use --network %s, or remove it", key, shown(k.text(&c)), shown(c.Network.Name), own)
+	}
+	if d := Default(); isNetworkKey(key) && s.makeNetworks(c.Methods) && !equal(k.value(&c), k.value(&d)) {
+		return fmt.Errorf("%s: %s is given, but %s makes networks of its own and does not use it. Remove it", key, shown(k.text(&c)), listed)
 	}
 	if len(methods)+len(tricks) == 0 || slices.ContainsFunc(c.Methods, func(name string) bool { _, known := lookup(s.Methods, name); return !known }) {
 		return nil

@@ -117,7 +117,10 @@ func newNetwork(info ocl.StreamInfo, c config.Config, p *parent) (net *nn.Networ
 	if p != nil {
 		source = fmt.Sprintf("network/grow/%d", p.Classes)
 	}
-	if c.Network.Name == networkMLP {
+	switch {
+	case infoOf(c.Methods[0]).OwnNetworks: // nobody uses this one, so it is small
+		size.Hidden, build = []int{1}, arch.MLP
+	case c.Network.Name == networkMLP:
 		build = arch.MLP
 	}
 	if net, err = build(size, rng.New(c.InitSeed(), source)); err == nil && p != nil {

@@ -31,6 +31,9 @@ func newClassifiers(names []string, l ocl.Learner) (classifiers, error) {
 		if name != config.ClassifierNCM {
 			continue
 		}
+		if c.open == nil && learner.MemoryOf(l) != nil {
+			return c, fmt.Errorf("classifiers: ncm needs the features of one network, but the method has several. Remove ncm from --classifiers")
+		}
 		if c.open == nil || c.open.Parts().Memory == nil {
 			return c, fmt.Errorf("classifiers: ncm needs stored samples, but the method has none. Remove ncm from --classifiers")
 		}

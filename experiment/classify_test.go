@@ -18,7 +18,7 @@ import (
 func withMemory() []string {
 	var names []string
 	for _, info := range method.Catalogue() {
-		if info.UsesMemory {
+		if info.UsesMemory && !info.OwnNetworks { // which has no features for class means
 			names = append(names, info.Name)
 		}
 	}

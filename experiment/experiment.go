@@ -82,8 +82,8 @@ type Experiment struct {
 	config  config.Config // resolved
 	set     *data.Set
 	jobs    []Job
-	chosen  []Job // what Run runs
-	network facts
+	chosen  []Job          // what Run runs
+	network map[bool]facts // by whether the method makes its networks itself
 	start   start
 	parent  *parent // nil without
 	classes union   // of the parent and the data; without a parent nobody asks
@@ -167,7 +167,7 @@ func check(c config.Config, o Options) (config.Config, *parent, error) {
 
 // plan lists the jobs of a config that is valid by itself.
 func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes)}
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[bool]facts{}}
 	settleStream(set, &x.config)
 	if p != nil {
 		fewClasses(set, c.Stream, &x.config.Stream)
@@ -198,7 +198,7 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 			}
 			skipped[run.Seed] = skippedText(st)
 		}
-		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network.engine, x.config.Network.InitDigest
+		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[infoOf(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
 		j.id = x.identify(j)
 		j.Key = j.id.key()
 		x.jobs = append(x.jobs, j)
@@ -307,16 +307,24 @@ func (x *Experiment) examine(j Job) error {
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)
 	}
-	if x.network.params > 0 {
+	own := infoOf(j.Method).OwnNetworks
+	if _, known := x.network[own]; known {
 		return nil
 	}
 	net, err := newNetwork(info, j.Config, x.parent)
 	if err != nil {
 		return err
 	}
-	x.network = facts{
-		engine: config.Engine{Kernel: net.KernelName(), Convolution: net.ConvolutionName()},
+	convolution := net.ConvolutionName()
+	if own {
+		convolution = net.Engine().Convolution // of networks to come
+	}
+	x.network[own] = facts{
+		engine: config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 		flops:  net.FLOPs(), params: len(net.Params()),
+	}
+	if own {
+		return nil
 	}
 	return x.readStart(net)
 }

@@ -47,7 +47,7 @@ func TestMemoryByTask(t *testing.T) {
 func TestMemoryByTaskWhereClassesReturn(t *testing.T) {
 	t.Parallel()
 	for _, info := range method.Catalogue() {
-		if !info.UsesMemory {
+		if !info.UsesMemory || info.OwnNetworks { // which empties its memory
 			continue
 		}
 		c := countedRun(t, info.Name, true)

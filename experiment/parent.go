@@ -221,8 +221,8 @@ func (r *run) inherit() error {
 	if err := r.learner.LoadState(p.state.Decoder().Sub("learner")); err != nil {
 		return fmt.Errorf("%s: %w", p.state.Path, err)
 	}
-	if open, ok := r.learner.(learner.Open); ok && open.Parts().Memory != nil {
-		r.found.inherited = int64(open.Parts().Memory.Seen())
+	if m := learner.MemoryOf(r.learner); m != nil {
+		r.found.inherited = int64(m.Seen())
 	}
 	return nil
 }

@@ -64,8 +64,8 @@ func (x *Experiment) Plan(j Job) (Plan, error) {
 
 // newPlan counts the steps and tests of one run.
 func (x *Experiment) newPlan(st view, j Job) Plan {
-	c, known := j.Config, x.network
-	info, s := infoOf(j.Method), setup(c)
+	c, info, s := j.Config, infoOf(j.Method), setup(j.Config)
+	known := x.network[info.OwnNetworks]
 	p := Plan{FLOPsPerImage: known.flops}
 	of := st.Info()
 	n := len(of.Tasks)

@@ -74,8 +74,7 @@ func TestInterruptedResumes(t *testing.T) {
 func TestEveryMethodResumes(t *testing.T) {
 	t.Parallel()
 	for _, info := range method.Catalogue() {
-		c := tiny()
-		c.Methods, c.Runs = []string{info.Name}, 1
+		c := one(info.Name)
 		c.Replay.Augment = slices.Contains(info.Settings, "replay.augment")
 		if !info.UsesMemory {
 			c.Memory = config.DefaultMemory // what nobody chose

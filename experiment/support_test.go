@@ -28,7 +28,20 @@ func tiny() config.Config {
 func one(method string) config.Config {
 	c := tiny()
 	c.Methods, c.Runs = []string{method}, 1
+	if infoOf(method).OwnNetworks {
+		withExperts(&c)
+	}
 	return c
+}
+
+// withExperts gives a config experts that are trained within a test, of the smallest images that they take.
+func withExperts(c *config.Config) {
+	c.Data.Size = 12
+	c.Network = config.Default().Network
+	c.Method = map[string]map[string]any{"cndpm": {
+		"sleep_vae_steps": 3, "sleep_classifier_steps": 2, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4, "vae_growth": 2,
+		"classifier_features": 4, "classifier_growth": 2, "log_alpha": 1.0,
+	}}
 }
 
 // mustOpen opens an experiment.

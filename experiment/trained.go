@@ -193,10 +193,13 @@ func (t *Trained) Choose(ctx context.Context, name string) error {
 func (t *Trained) Classifier() string { return t.classifiers.names[0] }
 
 // Means are the class means that the classifier of Predict goes by; nil where it predicts the class of the largest
-// logit. They do not change any more.
+// logit, or where the learner shows its predictions alone. They do not change any more.
 func (t *Trained) Means() *learner.NCM {
 	if t.classifiers.ncm != nil {
 		return t.classifiers.ncm
+	}
+	if t.classifiers.open == nil {
+		return nil
 	}
 	return t.classifiers.open.Parts().Means
 }
@@ -276,9 +279,6 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 	if t.classifiers, err = newClassifiers(made.config.Classifiers[:1], t.Learner); err != nil {
 		return err
 	}
-	if t.classifiers.open == nil {
-		return fmt.Errorf("the method %s does not show what it predicts with. Use another run", made.config.Methods[0])
-	}
 	return t.Learner.LoadState(d.Sub("learner"))
 }
 
@@ -300,7 +300,12 @@ func checkSize(c config.Config, images shown, params int) error {
 			shownSection, images.Shape, images.Classes)
 	}
 	least := leastParameters(c.Network, values, images.Classes)
+	info, s := infoOf(c.Methods[0]), setup(c)
+	s.Shape, s.Classes = images.Shape, images.Classes
 	switch {
+	case info.OwnNetworks && info.Begins(s) > mostUnsaved:
+		return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", info.Begins(s), mostUnsaved)
+	case info.OwnNetworks: // it makes the others as it reads them
 	case params < 0 && least > mostUnsaved:
 		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
 			least, mostUnsaved)

@@ -27,6 +27,17 @@ type Parts struct {
 	Means    *NCM          // Decide is the class of the nearest of these; nil is another rule
 }
 
+// MemoryOf is the memory of a learner; nil where it has none or does not show it.
+func MemoryOf(l ocl.Learner) *memory.Store {
+	switch l := l.(type) {
+	case Open:
+		return l.Parts().Memory
+	case *CNDPM:
+		return l.Memory
+	}
+	return nil
+}
+
 var (
 	_ Open = (*Replay)(nil)
 	_ Open = (*GDumb)(nil)

@@ -336,3 +336,36 @@ func save(t *testing.T, m *memory.Store) *checkpoint.Container {
 	}
 	return c
 }
+
+// TestClear: an emptied memory takes new samples, counts what it has seen, and leaves a state that was saved before as it was.
+func TestClear(t *testing.T) {
+	m := memory.NewStore(3, [3]int{1, 1, 2})
+	put := func(v float32, y ocl.Label) {
+		m.Put(ocl.Batch{X: &tensor.Tensor{Shape: []int{1, 1, 1, 2}, Data: []float32{v, 0.2}}, Y: []ocl.Label{y}}, []int{m.Len()})
+	}
+	put(0.2, 4) // 51/255 is a pixel, and so is 0.2
+	put(0.123, 5)
+	saved := checkpoint.NewContainer()
+	if err := m.SaveState(saved.Encoder()); err != nil {
+		t.Fatal(err)
+	}
+	m.Clear()
+	if m.Len() != 0 || m.Bytes() != 0 || m.Seen() != 2 || len(m.Counts()) != 0 {
+		t.Errorf("%d samples in %d bytes, %d seen", m.Len(), m.Bytes(), m.Seen())
+	}
+	for y := range ocl.Label(3) {
+		put(0.6, y)
+	}
+	if places, known := m.Origins(); !known || !slices.Equal(places, []int64{2, 3, 4}) || m.Bytes() != 3*(2+4) {
+		t.Errorf("origins %v (%v), %d bytes", places, known, m.Bytes())
+	}
+	old := memory.NewStore(3, [3]int{1, 1, 2})
+	if err := old.LoadState(saved.Decoder()); err != nil {
+		t.Fatal(err)
+	}
+	x, y := tensor.New(2, 1, 1, 2), make([]ocl.Label, 2)
+	old.Gather(x, y, []int{0, 1})
+	if !slices.Equal(x.Data, []float32{0.2, 0.2, 0.123, 0.2}) || !slices.Equal(y, []ocl.Label{4, 5}) {
+		t.Errorf("saved before: %v of %v", x.Data, y)
+	}
+}

@@ -127,6 +127,17 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 	m.seen += len(slots)
 }
 
+// Clear empties the memory. How many samples it has seen stays.
+func (m *Store) Clear() {
+	for i := range m.slots[:len(m.y)] {
+		m.slots[i].values = nil
+	}
+	m.y, m.wide = m.y[:0], 0
+	if m.traced {
+		m.origins = m.origins[:0]
+	}
+}
+
 // check panics unless x is [n,C,H,W].
 func (m *Store) check(what string, x *tensor.Tensor, n int) {
 	if len(x.Shape) != 4 || x.Shape[0] != n || [3]int(x.Shape[1:]) != m.shape {

@@ -88,16 +88,31 @@ var options = map[string]map[string]any{
 	"ewc++": {"every": 1, "lambda": 10.0},
 	"gss":   {"gate": "sample"},         // the other gate and the other subset are compared with it
 	"gdumb": {"epochs": 12, "batch": 5}, // 30 learn the few classes whatever the rest
+	"cndpm": tiny,
+}
+
+// tiny are experts that are trained within a test: a sleep of seven steps.
+var tiny = map[string]any{
+	"sleep_vae_steps": 4, "sleep_classifier_steps": 3, "sleep_batch": 6, "z_samples": 2, "z_dim": 5, "vae_features": 5, "vae_growth": 2,
+	"classifier_features": 4, "classifier_growth": 2, "log_alpha": 0.0,
 }
 
 // others is another value of each option of each method.
 var others = map[string]map[string]any{
+	"cndpm": {
+		"log_alpha": 1e6, "classifier_chill": 0.5, "sleep_vae_steps": 9, "sleep_classifier_steps": 9, "sleep_batch": 11, "z_samples": 3, "z_dim": 7,
+		"l2": 0.5, "clip": 1e-3, "wake_rate": 5.0, "classifier_rate": 3.0, "vae_log_variance": -2.0, "vae_features": 7, "vae_growth": 3,
+		"classifier_features": 7, "classifier_growth": 3, "classifier_blocks": 2,
+	},
 	"ewc++": {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
 	"gdumb": {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
 	"gss":   {"subset_size": 2, "subset": "sample", "gate": "batch"},
 	"lwf":   {"mc": true},
 	"mir":   {"candidates": 5},
 }
+
+// expertImages are the smallest images that experts take.
+var expertImages = arch.Config{Channels: 3, Height: 12, Width: 12, Classes: 6, Hidden: []int{4}}
 
 // with changes an option.
 func with(name string, value any) func(*method.Setup) {
@@ -117,6 +132,12 @@ func TestContract(t *testing.T) {
 	}
 	for _, info := range method.Catalogue() {
 		for name, network := range networks {
+			if info.OwnNetworks {
+				if name == "resnet18" {
+					continue // it has networks of its own
+				}
+				name, network = "experts", expertImages
+			}
 			if testing.Short() && network.NF > 0 && !slices.Contains([]string{"er", "gss", "icarl"}, info.Name) {
 				continue // plain Go takes its time; these three use every kind of pass but MIR's probe
 			}
@@ -131,6 +152,9 @@ func TestContract(t *testing.T) {
 				if info.UsesMemory {
 					c.Capacity = 12
 				}
+				if info.OwnNetworks {
+					c.Steps, c.Late = 10, true // for two experts
+				}
 				for _, key := range info.Settings {
 					change, ok := changes[key]
 					if !ok {
@@ -138,6 +162,9 @@ func TestContract(t *testing.T) {
 					}
 					if key == "replay.teacher" && network.NF == 0 {
 						continue // it is a mode of batch norm, which the MLP has not
+					}
+					if key == "memory" && info.OwnNetworks {
+						change = func(s *method.Setup) { s.Memory = 8 } // at least sleep_batch
 					}
 					c.Vary[key] = build(info.Name, network, change)
 				}
@@ -161,7 +188,7 @@ func TestContract(t *testing.T) {
 func TestAugmentedContract(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {
-		if reads := slices.Contains(info.Settings, "replay.augment"); reads == info.Deferred { // GDumb has a crop of its own
+		if reads := slices.Contains(info.Settings, "replay.augment"); reads == (info.Deferred || info.OwnNetworks) { // GDumb has a crop of its own
 			t.Errorf("%s reads replay.augment: %v", info.Name, reads)
 		} else if reads {
 			t.Run(info.Name, func(t *testing.T) {

@@ -16,6 +16,9 @@ import (
 func TestStepCostIsThatOfItsPasses(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {
+		if info.OwnNetworks {
+			continue // its steps cost what its experts do, which grow
+		}
 		cases := map[string]func(*method.Setup){
 			"":               func(*method.Setup) {},
 			" memory 0":      func(s *method.Setup) { s.Memory = 0 },

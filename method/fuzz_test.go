@@ -22,6 +22,7 @@ type saved struct {
 	name  string
 	build func(*testing.T, uint64) ocl.Learner
 	state *checkpoint.Container // nil until it is wanted
+	c     learnertest.Case
 }
 
 // FuzzLoadState loads the states of all methods, and of those with tricks, with sections changed. A state is refused,
@@ -31,9 +32,14 @@ func FuzzLoadState(f *testing.F) {
 	c := learnertest.Case{Shape: [3]int{1, 3, 2}, Classes: 4}
 	var cases []*saved
 	add := func(name string, change func(*method.Setup)) {
-		cases = append(cases, &saved{name: name, build: build(name, network, change)})
+		cases = append(cases, &saved{name: name, build: build(name, network, change), c: c})
 	}
 	for _, info := range method.Catalogue() {
+		if info.OwnNetworks {
+			large := learnertest.Case{Shape: [3]int{3, 12, 12}, Classes: 6}
+			cases = append(cases, &saved{name: info.Name, build: build(info.Name, expertImages, nil), c: large})
+			continue
+		}
 		add(info.Name, nil)
 		for _, t := range method.Tricks() {
 			if _, refused := info.Refuses[t.Name]; !refused && slices.Contains([]string{"er", "icarl", "agem"}, info.Name) {
@@ -47,10 +53,10 @@ func FuzzLoadState(f *testing.F) {
 		f.Add([]byte{byte(i)})
 		f.Add([]byte{byte(i), byte(3 * i), 4, 8, 3, 14})
 	}
-	batches := c.Batches(1, 6, 5)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		choices := fuzztest.Of(b)
 		s := cases[choices.Below(len(cases))]
+		c, batches := s.c, s.c.Batches(1, 6, 5)
 		if s.state == nil {
 			l := s.build(t, 1)
 			c.Learn(t, l, batches, 0, 4) // into the second task

@@ -32,14 +32,21 @@ type Info struct {
 	Teacher        string            // what replay.teacher is where nothing is said; "" is evaluation
 	Options        []Option          // method.<Name>.<option>; only what no shared setting says
 	Paper, Authors Grid              // what to try when tuning: the survey's table:hyper, and its authors' files
+	PaperOn        map[Data]Grid     // instead of Paper, on some data
+	AuthorsOn      map[Data]Grid     // instead of Authors, on some data
+	Advice         []Advice          // on the options that need some
 	CostPerStep    string            // relative to Finetune
 	Expect         string            // what a person will see, on CIFAR-100 among others
 	Refuses        map[string]string // by name of a trick, why the method does not take it; it takes all others
 
+	begins   func(s Setup) int             // what Begins says; nil is the network of the setup
 	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
-	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
-	passes   func(s Setup, b int) []Pass   // what Passes says
-	build    func(Setup) (ocl.Learner, error)
+	// checkImages says whether the method takes images of a size in pixels; nil is all that its network takes.
+	checkImages func(height, width int) error
+
+	check  func(Setup) error           // what options and settings must be to each other; nil is nothing
+	passes func(s Setup, b int) []Pass // what Passes says
+	build  func(Setup) (ocl.Learner, error)
 }
 
 // Traits are the properties of a method that the rest of the program needs.
@@ -50,6 +57,7 @@ type Traits struct {
 	Deferred       bool   // it learns when it prepares for an evaluation, and not step by step
 	Baseline       bool   // it does nothing about forgetting: the lower bound of all others
 	Offline        bool   // it learns all tasks at once; its options Epochs and Batch say how they are shown to it
+	OwnNetworks    bool   // it makes its networks itself, of another kind than network.* says, and has no use for Setup.Net
 	OwnOutputs     bool   // output k of its network is that of the k-th class that appeared, and not of class k
 	Prediction     string // the rule; "" is the class with the largest logit
 }
@@ -159,6 +167,15 @@ func (i Info) CheckTogether(s Setup) error {
 	return i.check(s)
 }
 
+// Begins is the number of parameters that a learner of a method with networks of its own has from the start, whatever it was
+// loaded from. Of the setup it reads Shape, Classes and Options.
+func (i Info) Begins(s Setup) int {
+	if i.begins == nil {
+		return 0
+	}
+	return i.begins(s)
+}
+
 // Prepared estimates the work before an evaluation with that many stored samples: the number of images that go
 // forward and backward through the network. It reads only the options of the setup.
 func (i Info) Prepared(stored int, s Setup) int {
@@ -168,11 +185,17 @@ func (i Info) Prepared(stored int, s Setup) int {
 	return i.prepared(stored, s)
 }
 
-// CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses.
+// CheckStream says whether a stream gives the method, with tricks, the supervisory signals that it uses, and images that it
+// takes.
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
 			"Remove --task-signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
+	}
+	if i.checkImages != nil {
+		if err := i.checkImages(s.Height, s.Width); err != nil {
+			return fmt.Errorf("method: %s: stream %s: %w", i.Name, s.Name, err)
+		}
 	}
 	return i.checkTrickStream(s, tricks)
 }

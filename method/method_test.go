@@ -58,6 +58,9 @@ func TestCatalogueIsSortedAndWhole(t *testing.T) {
 // TestCostIsThatOfThePasses holds what CostPerStep says of a step to the arithmetic of its passes, as 2.7 or as 8/3.
 func TestCostIsThatOfThePasses(t *testing.T) {
 	for _, info := range method.Catalogue() {
+		if info.OwnNetworks {
+			continue // its steps are no passes of the network that Finetune has
+		}
 		passes := info.Passes(method.Setup{Memory: 1000, ReplayBatch: 10}, 10)
 		sum := 0
 		for _, p := range passes {
@@ -103,16 +106,16 @@ func checkGrid(t *testing.T, info method.Info, g method.Grid) {
 
 // TestBoundariesAreDeclared: who is told where tasks begin and end says so, so that the report says it too.
 func TestBoundariesAreDeclared(t *testing.T) {
-	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {
+		network := arch.Config{Channels: 3, Height: 12, Width: 12, Classes: 6, Hidden: []int{16}}
 		if _, aware := build(info.Name, network, nil)(t, 1).(ocl.TaskAware); aware != info.TaskBoundaries {
 			t.Errorf("%s: task boundaries are declared: %v, but used: %v", info.Name, info.TaskBoundaries, aware)
 		}
-		err := info.CheckStream(ocl.StreamInfo{Name: "blurry", NoBoundaries: true})
+		err := info.CheckStream(ocl.StreamInfo{Name: "blurry", NoBoundaries: true, Height: 12, Width: 12})
 		if (err != nil) != info.TaskBoundaries || err != nil && !strings.Contains(err.Error(), info.Name+": stream blurry") {
 			t.Errorf("%s: a stream without boundaries: error %v", info.Name, err)
 		}
-		if err := info.CheckStream(ocl.StreamInfo{Name: "split"}); err != nil {
+		if err := info.CheckStream(ocl.StreamInfo{Name: "split", Height: 12, Width: 12}); err != nil {
 			t.Errorf("%s: a stream with boundaries: %v", info.Name, err)
 		}
 	}
@@ -177,6 +180,10 @@ func TestNewRefuses(t *testing.T) {
 		Shape: [3]int{1, 2, 2}, Classes: 3, Seed: 1,
 	}
 	for _, info := range method.Catalogue() {
+		good := good
+		if info.OwnNetworks {
+			good.Memory, good.Shape = 50, [3]int{1, 12, 12}
+		}
 		if _, err := info.New(good); err != nil {
 			t.Errorf("%s: %v", info.Name, err)
 		}
@@ -208,6 +215,8 @@ func TestCheckTogether(t *testing.T) {
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "sample"}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
+		{"cndpm", method.Setup{Memory: 49}, []string{"memory: 49", "sleep_batch (50)", "--memory 50"}},
+		{"cndpm", method.Setup{Memory: 49, Options: map[string]any{"sleep_batch": 49}}, nil},
 		{"finetune", method.Setup{}, nil},
 	} {
 		info, err := method.Lookup(c.name)
@@ -228,7 +237,7 @@ func TestCheckTogether(t *testing.T) {
 
 // TestLooks: a method keeps its look in reports for ever, and has it alone.
 func TestLooks(t *testing.T) {
-	published := map[string]int{"agem": 1, "er": 2, "ewc++": 3, "gdumb": 4, "gss": 5, "icarl": 6, "lwf": 7, "mir": 8}
+	published := map[string]int{"agem": 1, "er": 2, "ewc++": 3, "gdumb": 4, "gss": 5, "icarl": 6, "lwf": 7, "mir": 8, "cndpm": 9}
 	seen := map[int]string{}
 	for _, info := range method.Catalogue() {
 		bound := info.Baseline || info.Offline

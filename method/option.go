@@ -14,6 +14,20 @@ type Axis struct {
 	Values []any
 }
 
+// Data is a column of the survey's table:hyper, where the method has values of its own for it.
+type Data string
+
+// Columns of the table other than CIFAR-100, which is [Info.Paper].
+const (
+	MiniImageNet   Data = "Mini-ImageNet"
+	CORe50NC       Data = "CORe50-NC"
+	CORe50NI       Data = "CORe50-NI"
+	NSMiniImageNet Data = "NS-MiniImageNet"
+)
+
+// Advice is how to choose a value of an option, or of a setting of all methods, that decides whether a method works.
+type Advice struct{ Of, Text string }
+
 // grid is the axes that nearly all methods tune, followed by further ones.
 func grid(rates, decays []any, more ...Axis) Grid {
 	return append(Grid{{"optimizer.lr", rates}, {"optimizer.weight_decay", decays}}, more...)

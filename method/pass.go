@@ -48,8 +48,11 @@ func (p Pass) Forwards() int {
 // batch of its own size. They are exactly what Cost of a learner counts, but for two methods whose work depends on
 // the data: iCaRL replays fewer rows once most of its memory is of the current task, and GSS with gate batch computes
 // its gradients a second time if the batch is accepted. Of the setup, Memory and everything from the config must be
-// set.
+// set. A method with networks of its own has none.
 func (i Info) Passes(s Setup, b int) []Pass {
+	if i.passes == nil {
+		return nil
+	}
 	once := i.passes(s, b)
 	if s.Taught() {
 		var taught []Pass

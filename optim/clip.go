@@ -33,3 +33,30 @@ func squares(g []float32) float64 {
 	}
 	return (s0 + s1) + (s2 + s3)
 }
+
+// ClipValue adds decay times each parameter to its gradient, and then bounds the gradient by limit either way (CN-DPM's
+// ±0.5), with the workers of ws. A gradient that is not a number stays as it is.
+func ClipValue(net *nn.Network, ws *nn.Workspace, decay, limit float64) {
+	ws.Share(valueClip{net.Params(), net.Grads(), float32(decay), float32(limit)}, len(net.Params()))
+}
+
+// valueClip is the arguments of ClipValue.
+type valueClip struct {
+	params, grads []float32
+	decay, limit  float32
+}
+
+// Do implements [nn.Work].
+func (c valueClip) Do(lo, hi int) {
+	params, grads := c.params[lo:hi], c.grads[lo:hi]
+	for i, g := range grads {
+		g += float32(c.decay * params[i])
+		if g > c.limit {
+			g = c.limit
+		}
+		if g < -c.limit {
+			g = -c.limit
+		}
+		grads[i] = g
+	}
+}

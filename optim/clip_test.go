@@ -108,3 +108,32 @@ func BenchmarkClipNorm(b *testing.B) {
 		optim.ClipNorm(net, ws, 10)
 	}
 }
+
+// TestClipValue: each gradient gets its part of the parameter, and is then bounded by itself.
+func TestClipValue(t *testing.T) {
+	net := network(t)
+	gradients(net, 3)
+	const decay, limit = 0.25, 0.125
+	before := slices.Clone(net.Grads())
+	ws := net.NewWorkspace(2)
+	defer ws.Close()
+	optim.ClipValue(net, ws, decay, limit)
+	cut := 0
+	for i, g := range net.Grads() {
+		want := before[i] + float32(decay*net.Params()[i])
+		if max(want, -want) > limit {
+			cut++
+			want = float32(math.Copysign(limit, float64(want)))
+		}
+		if g != want {
+			t.Fatalf("gradient %d is %v, want %v", i, g, want)
+		}
+	}
+	if n := len(before); cut == 0 || cut == n {
+		t.Errorf("%d of %d gradients were cut; want some", cut, n)
+	}
+	net.Grads()[0] = float32(math.NaN())
+	if optim.ClipValue(net, nil, 0, limit); net.Grads()[0] == net.Grads()[0] {
+		t.Errorf("a gradient that is no number became %v", net.Grads()[0])
+	}
+}

@@ -100,6 +100,9 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		return nil, err
 	}
 	defer t.Close()
+	if _, open := t.Learner.(learner.Open); !open {
+		return nil, fmt.Errorf("predict: %s: %s predicts by several networks at once, which this cannot do. Use a run of another method", t.Folder, t.Config.Methods[0])
+	}
 	if o.Classifier != "" {
 		if err := t.Choose(ctx, o.Classifier); err != nil {
 			return nil, err

@@ -58,6 +58,11 @@ func Named(name string, c config.Config) (Grid, error) {
 		return Grid{}, fmt.Errorf("tune: %w", err)
 	}
 	axes := map[string]method.Grid{Paper: info.Paper, Authors: info.Authors}
+	for name, on := range map[string]map[method.Data]method.Grid{Paper: info.PaperOn, Authors: info.AuthorsOn} {
+		if own, ok := on[columnOf(c)]; ok {
+			axes[name] = own
+		}
+	}
 	of, known := axes[name]
 	switch {
 	case !known:
@@ -79,6 +84,21 @@ func Named(name string, c config.Config) (Grid, error) {
 		g.Axes = append(g.Axes, axis)
 	}
 	return g.sorted(), nil
+}
+
+// columnOf is the column of table:hyper that the data of a run belong to; "" is that of all others.
+func columnOf(c config.Config) method.Data {
+	switch {
+	case c.Data.Name == "mini-imagenet" && c.Stream.Shift.Kind != "":
+		return method.NSMiniImageNet
+	case c.Data.Name == "mini-imagenet":
+		return method.MiniImageNet
+	case c.Data.Name == "core50" && (c.Stream.Kind == config.KindDomains || c.Stream.Kind == "" && c.Data.Domains != ""):
+		return method.CORe50NI
+	case c.Data.Name == "core50":
+		return method.CORe50NC
+	}
+	return ""
 }
 
 // sorted has its axes in the order of their keys.

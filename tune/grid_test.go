@@ -27,6 +27,7 @@ func TestCounts(t *testing.T) {
 		{"er", "cifar100", 28, 28}, {"agem", "cifar100", 28, 28}, {"icarl", "cifar100", 28, 28}, {"lwf", "cifar100", 28, 28},
 		{"finetune", "cifar100", 28, 28}, {"mir", "cifar100", 24, 24}, {"gss", "cifar100", 24, 24}, {"gss", "core50", 24, 18},
 		{"ewc++", "mini-imagenet", 24, 24}, {"gdumb", "cifar100", 6, 6}, {"offline", "cifar100", 0, 6},
+		{"cndpm", "cifar100", 36, 36}, {"cndpm", "mini-imagenet", 27, 27}, {"cndpm", "core50", 24, 12},
 	} {
 		for name, want := range map[string]int{Paper: tt.paper, Authors: tt.authors} {
 			g, err := Named(name, runOf(tt.method, tt.data))
@@ -78,15 +79,27 @@ func TestPaperIsTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	titles := map[string]string{"EWC++": "ewc++", "LwF": "lwf", "ER": "er", "MIR": "mir", "GSS": "gss", "iCaRL": "icarl", "A-GEM": "agem", "GDumb": "gdumb"}
-	keys := map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size"}
+	titles := map[string]string{"EWC++": "ewc++", "LwF": "lwf", "ER": "er", "MIR": "mir", "GSS": "gss", "iCaRL": "icarl", "A-GEM": "agem", "GDumb": "gdumb",
+		"CN-DPM": "cndpm"}
+	keys := map[string]string{"LR": "optimizer.lr", "WD": "optimizer.weight_decay", "lambda": "method.ewc++.lambda", "C": "method.mir.candidates", "n": "method.gss.subset_size",
+		"cc": "method.cndpm.classifier_chill", "alpha": "method.cndpm.log_alpha"}
 	schema, compared := experiment.Schema(), 0
 	for _, row := range table {
 		name, key := titles[row.Method], keys[row.Parameter]
-		if name == "" { // CN-DPM
-			continue
+		run := runOf(name, "cifar100")
+		switch row.Dataset {
+		case "Mini-ImageNet", "NS-MiniImageNet":
+			run.Data.Name = "mini-imagenet"
+			if row.Dataset == "NS-MiniImageNet" {
+				run.Stream.Shift.Kind = "noise"
+			}
+		case "CORe50-NC", "CORe50-NI":
+			run.Data.Name = "core50"
+			if row.Dataset == "CORe50-NI" {
+				run.Stream.Kind = config.KindDomains
+			}
 		}
-		g, err := Named(Paper, runOf(name, "cifar100"))
+		g, err := Named(Paper, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +121,8 @@ func TestPaperIsTheTable(t *testing.T) {
 		}
 		compared++
 	}
-	if compared != 19 {
-		t.Errorf("%d rows are compared, want 19", compared)
+	if compared != 34 {
+		t.Errorf("%d rows are compared, want 34", compared)
 	}
 }
 

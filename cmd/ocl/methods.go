@@ -163,6 +163,15 @@ func describeMethod(w io.Writer, info method.Info) error {
 			return err
 		}
 	}
+	if len(info.Advice) > 0 {
+		fmt.Fprint(&b, "\nHow to choose those that decide whether it works:\n")
+		for _, a := range info.Advice {
+			fmt.Fprintf(&b, "\n%s\n", a.Of)
+			for _, line := range fold(a.Text, plainWidth-2) {
+				fmt.Fprintf(&b, "  %s\n", line)
+			}
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

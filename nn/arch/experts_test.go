@@ -43,6 +43,17 @@ func TestExpertSizes(t *testing.T) {
 	total := 0
 	for k := range vaes {
 		total += vaes[k].Parameters() + len(nets[k].Net.Params())
+		if got, want := vaeConfig(32).Size(k), vaes[k].Parameters(); got != want {
+			t.Errorf("VAE %d: %d parameters are said, and it has %d", k, got, want)
+		}
+		if got, want := sharingConfig(32).Size(k), len(nets[k].Net.Params()); got != want {
+			t.Errorf("classifier %d: %d parameters are said, and it has %d", k, got, want)
+		}
+	}
+	deep := sharingConfig(32)
+	deep.Blocks = 3
+	if net, err := deep.New(2, rng.New(1, "net")); err != nil || deep.Size(2) != len(net.Net.Params()) {
+		t.Errorf("three blocks: %d parameters are said (%v)", deep.Size(2), err)
 	}
 	for _, v := range []struct {
 		what      string

@@ -39,6 +39,21 @@ type sharingBlock struct {
 	beside              bool
 }
 
+// Size is the number of parameters of a classifier that has so many before it. It makes none.
+func (c SharingConfig) Size(before int) int {
+	own, all := widths(c.Features, c.Growth, before)
+	size, in := 9*c.Channels*own, all
+	for stage := range stages {
+		out := own << stage
+		size += 9*(in+out)*out + (c.Blocks-1)*18*out*out
+		if stage > 0 || in != out {
+			size += in * out
+		}
+		in = all << stage
+	}
+	return size + (in+1)*c.Classes
+}
+
 // New draws a classifier from src that has so many before it.
 func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 	if c.Channels < 1 || c.Classes < 1 || c.Features < 1 || c.Growth < 1 || c.Blocks < 1 {
@@ -51,10 +66,8 @@ func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Sharing{config: c, own: c.Features, all: c.Features}
-	if before > 0 {
-		n.own, n.all = c.Growth, c.Features+before*c.Growth
-	}
+	n := &Sharing{config: c}
+	n.own, n.all = widths(c.Features, c.Growth, before)
 	n.stem = b.Conv("layer0", c.Channels, 3, n.own, false)
 	in := n.all
 	for stage := range stages {

@@ -47,7 +47,7 @@ const (
 func CheckExpert(height, width int) error {
 	for _, side := range []int{height, width} {
 		if side%4 != 0 || side < LeastExpertSide {
-			return fmt.Errorf("arch: experts: images of %d×%d pixels. Use images whose sides are divisible by 4 and at least %d pixels", height, width, LeastExpertSide)
+			return fmt.Errorf("experts of %d×%d pixels cannot be made. Use images whose sides are divisible by 4 and at least %d pixels", height, width, LeastExpertSide)
 		}
 	}
 	return nil
@@ -60,6 +60,25 @@ func (c VAEConfig) check() error {
 	return CheckExpert(c.Height, c.Width)
 }
 
+// widths are the channels of the first map of a VAE that has so many before it, and of those of all up to it.
+func (c VAEConfig) widths(before int) (own, all int) { return widths(c.Features, c.Growth, before) }
+
+func widths(features, growth, before int) (own, all int) {
+	if before == 0 {
+		return features, features
+	}
+	return growth, features + before*growth
+}
+
+// Size is the number of parameters of a VAE that has so many before it. It makes none.
+func (c VAEConfig) Size(before int) int {
+	own, all := c.widths(before)
+	const nf = decoderFeatures
+	pixels := c.Height / 4 * (c.Width / 4)
+	encoder := (9*c.Channels+1)*own + (9*all+1)*2*own + (pixels*2*all+1)*4*own + (4*all+1)*2*c.Latent
+	return encoder + (c.Latent+1)*4*nf + (4*nf+1)*pixels*2*nf + (2*nf*16+1)*nf + (nf*16+1)*c.Channels
+}
+
 // New draws a VAE from src, for an encoder that has so many before it.
 func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	if err := c.check(); err != nil {
@@ -69,10 +88,8 @@ func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &VAE{config: c, own: c.Features, all: c.Features}
-	if before > 0 {
-		v.own, v.all = c.Growth, c.Features+before*c.Growth
-	}
+	v := &VAE{config: c}
+	v.own, v.all = c.widths(before)
 	pixels := c.Height / 4 * (c.Width / 4)
 	v.conv1 = e.Conv("enc1", c.Channels, 3, v.own, true)
 	v.conv2 = e.Conv("enc2", v.all, 3, 2*v.own, true)

@@ -1,0 +1,798 @@
+package learner
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"ocl"
+	"ocl/internal/rng"
+	"ocl/memory"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/tensor"
+)
+
+// CNDPM is the continual neural Dirichlet process mixture (survey §methods, REFERENCE.md §7): a mixture of experts that
+// grows. An expert is a variational autoencoder, which says how unlikely an image is, and a classifier. With the counts
+// n_k of the experts, q_k = −log p_k(x) of the autoencoders and c_k = −log p_k(y|x) of the classifiers:
+//
+//	Observe:  k* = argmin_k  q_k + c_k − log n_k,  k = 0..K, where expert 0 is never trained and log n_0 = LogAlpha
+//	          k* = 0: the sample goes to the short-term memory. Otherwise the experts learn it, each by its responsibility
+//	sleep:    once Capacity samples are stored, a new expert is trained on them alone, and the memory is emptied
+//	Predict:  p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x),  k = 1..K
+//
+// In the choice, c_k is that of probabilities raised to the power 1/Chill and scaled to sum 1, so that it counts beside
+// the thousands of nats of q_k; its gradient is that of c_k without Chill. Before the first expert there is, Predict
+// gives the class with the nearest mean of the stored images.
+//
+// The initial parameters of expert k come from the source "cndpm/expert/k" of InitSeed. Training draws samples of a sleep
+// from "cndpm/samples" of Seed and codes from "cndpm/codes". A prediction draws the codes of an image from a source whose
+// name contains the image, so it does not depend on other images and changes no state.
+//
+// All passes run with the workers of WS. Set the fields before the first call.
+type CNDPM struct {
+	WS       *nn.Workspace
+	Opt      optim.Optimizer // its settings are those of the optimisers of each expert; it makes no step itself
+	Memory   *memory.Store   // short-term: has room for 2·Capacity − 1 samples
+	Capacity int             // samples before a sleep
+	VAE      arch.VAEConfig
+	Net      arch.SharingConfig
+	Inherit  int // classes of the learners whose states fit too, as [nn.Network.Inherit]; 0 is none
+
+	LogAlpha        float64 // how readily samples begin a new expert: the log-count of expert 0
+	Chill           float64 // greater than 0
+	VAESteps        int     // of a sleep
+	ClassifierSteps int     // of a sleep
+	Batch           int     // samples of a step of a sleep, drawn with replacement
+	L2              float64 // weight of the squared parameters in a sleep
+	Clip            float64 // bound of each gradient, either way
+	WakeRate        float64 // factor of the learning rate after the sleep
+	ClassifierRate  float64 // factor of the learning rate of classifiers
+	Seed, InitSeed  uint64
+
+	blank   *expert // the placeholder
+	experts []*expert
+	samples *rng.Source
+	codes   *rng.Source
+	normals func(dst []float32) // of training, from codes; a test injects others
+	slot    func(n int) int     // of n, from samples
+	steps   int64
+	asleep  bool
+	done    int64         // steps of this sleep
+	stats   ocl.StepStats // of the batch that it sleeps over
+	flops   int64         // of the last Observe, its parts together
+	watch   func(done, total int)
+
+	wakeful lateral // of all experts
+	absent  lateral // of the placeholder
+	asleepV *arch.VAEs
+	asleepN *arch.Sharings
+
+	drawn    batch // of a step of a sleep
+	slots    []int
+	eps      [][]float32 // by expert [B,Draws,Latent]
+	weight   []float32   // [B]
+	nll      [][]float64 // by expert [B], of the autoencoder
+	again    []float64   // [B], of one that learns
+	chilled  [][]float64 // by expert [B], of the classifier
+	logP     [][]float64 // by expert [B,K], of the classifier
+	share    [][]float64 // by expert [B]: responsibilities
+	gradient tensor.Tensor
+	means    classMeans
+}
+
+// expert is one of the mixture.
+type expert struct {
+	vae      *arch.VAE
+	net      *arch.Sharing
+	opts     [3]optim.Optimizer // of its networks
+	logCount float64
+	born     int64 // batches observed when its sleep began, the one under way included
+	stored   int64 // samples it was made of
+}
+
+// networks are those of an expert.
+func (e *expert) networks() []*nn.Network {
+	return []*nn.Network{e.vae.Encoder, e.vae.Decoder, e.net.Net}
+}
+
+// parameters is their number of parameters.
+func (e *expert) parameters() int { return e.vae.Parameters() + len(e.net.Net.Params()) }
+
+// lateral is the passes through some experts, for so many images at a time.
+type lateral struct {
+	vaes *arch.VAEs
+	nets *arch.Sharings
+	of   int // experts
+}
+
+// room is the most images at a time.
+func (l *lateral) room() int {
+	if l.vaes == nil {
+		return 0
+	}
+	return l.vaes.Room()
+}
+
+// predictRoom is how many images are predicted at a time; it moves no number. The maps of 45 experts take 3 MB an image.
+const predictRoom = 20
+
+var (
+	_ ocl.Pausing        = (*CNDPM)(nil)
+	_ ocl.MemoryReporter = (*CNDPM)(nil)
+)
+
+// prepare makes what does not depend on a state.
+func (c *CNDPM) prepare() error {
+	if c.blank != nil {
+		return nil
+	}
+	if c.Capacity < c.Batch || c.Batch < 1 {
+		return fmt.Errorf("learner: cndpm: a short-term memory of %d samples is smaller than the batch of a sleep, %d. Use a larger memory", c.Capacity, c.Batch)
+	}
+	if !(c.Chill > 0) {
+		return fmt.Errorf("learner: cndpm: a chill of %v. Use a number above 0", c.Chill)
+	}
+	c.samples, c.codes = rng.New(c.Seed, "cndpm/samples"), rng.New(c.Seed, "cndpm/codes")
+	c.slot, c.normals = c.samples.IntN, func(dst []float32) { normals(dst, c.codes) }
+	return c.placeholder()
+}
+
+// normals fills dst with standard normal numbers.
+func normals(dst []float32, src *rng.Source) {
+	for i := range dst {
+		dst[i] = float32(src.NormFloat64())
+	}
+}
+
+// placeholder makes expert 0, which is as large as the first expert.
+func (c *CNDPM) placeholder() (err error) {
+	c.blank, err = c.newExpert(0)
+	c.absent = lateral{}
+	return err
+}
+
+// newExpert draws expert k, 0 for the placeholder.
+func (c *CNDPM) newExpert(k int) (e *expert, err error) {
+	src := rng.New(c.InitSeed, fmt.Sprintf("cndpm/expert/%d", k))
+	e = &expert{}
+	if e.vae, err = c.VAE.New(max(0, k-1), src); err != nil {
+		return nil, err
+	}
+	if e.net, err = c.Net.New(max(0, k-1), src); err != nil {
+		return nil, err
+	}
+	if c.Inherit > 0 {
+		e.net.Net.Inherit(c.Inherit)
+	}
+	for i := range e.opts {
+		e.opts[i] = c.Opt.Fresh()
+	}
+	return e, nil
+}
+
+// setRates makes the learning rates of an expert those of its sleep, or those of the time after it.
+func (c *CNDPM) setRates(e *expert, asleep bool) {
+	rate := c.Opt.LR()
+	if !asleep {
+		rate *= c.WakeRate
+	}
+	for i, opt := range e.opts {
+		opt.SetLR(rate)
+		if i == 2 {
+			opt.SetLR(rate * c.ClassifierRate)
+		}
+	}
+}
+
+// Observe implements [ocl.Learner] and [ocl.Pausing]. Loss is the mean of what the experts learned from, over the samples
+// that were not stored. The experts learn a batch in one piece; a sleep looks at ctx before each of its steps.
+func (c *CNDPM) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
+	if err := c.prepare(); err != nil {
+		return ocl.StepStats{}, err
+	}
+	if !c.asleep {
+		stats := ocl.StepStats{Samples: b.Len()}
+		if err := ctx.Err(); err != nil {
+			return stats, fmt.Errorf("learner: cndpm: step %d: %w", c.steps+1, err)
+		}
+		if b.Len() == 0 {
+			return stats, nil
+		}
+		if err := c.check(b); err != nil {
+			return stats, err
+		}
+		c.steps++
+		before := c.WS.FLOPs()
+		err := c.wake(b, &stats)
+		c.flops = c.WS.FLOPs() - before
+		if err != nil {
+			return stats, fmt.Errorf("learner: cndpm: step %d: %w", c.steps, err)
+		}
+		if c.Memory.Len() < c.Capacity {
+			return stats, nil
+		}
+		if err := c.fallAsleep(stats); err != nil {
+			return stats, fmt.Errorf("learner: cndpm: step %d: %w", c.steps, err)
+		}
+	}
+	before := c.WS.FLOPs()
+	err := c.sleep(ctx)
+	c.flops += c.WS.FLOPs() - before
+	if err != nil {
+		return ocl.StepStats{}, fmt.Errorf("learner: cndpm: step %d: asleep, %d of %d steps are done: %w", c.steps, c.done, c.sleepSteps(), err)
+	}
+	stats := c.stats
+	c.stats = ocl.StepStats{}
+	return stats, nil
+}
+
+// check refuses a batch that cannot be learned.
+func (c *CNDPM) check(b ocl.Batch) error {
+	for i, y := range b.Y {
+		if y < 0 || int(y) >= c.Net.Classes {
+			return fmt.Errorf("learner: cndpm: step %d: row %d: label %d is not a class in [0, %d)", c.steps+1, i, y, c.Net.Classes)
+		}
+	}
+	if b.Len() > c.Capacity {
+		return fmt.Errorf("learner: cndpm: step %d: a batch of %d samples is larger than the short-term memory of %d. Use a larger memory or smaller batches",
+			c.steps+1, b.Len(), c.Capacity)
+	}
+	return nil
+}
+
+// wake learns a batch: it sends each sample to the short-term memory or to the experts.
+func (c *CNDPM) wake(b ocl.Batch, stats *ocl.StepStats) error {
+	n := b.Len()
+	c.slots = c.slots[:0]
+	if len(c.experts) == 0 {
+		if c.Memory.Len() > 0 {
+			c.classMeans()
+			for i, y := range b.Y {
+				if c.means.nearest(b.X.Row(i)) == y {
+					stats.Correct++
+				}
+			}
+		}
+		for i := range n {
+			c.slots = append(c.slots, c.Memory.Len()+i)
+		}
+		c.store(b)
+		return nil
+	}
+	if err := c.measure(b); err != nil {
+		return err
+	}
+	free, learned := c.Memory.Len(), 0
+	for i := range n {
+		if c.mixed(i) == b.Y[i] {
+			stats.Correct++
+		}
+		if c.assign(i) {
+			c.slots, free = append(c.slots, free), free+1
+			continue
+		}
+		c.slots = append(c.slots, -1)
+		learned++
+		for k := range c.experts {
+			stats.Loss += float64(c.share[k+1][i] * (c.nll[k+1][i] + c.chilled[k+1][i]))
+		}
+	}
+	if stats.Loss /= float64(max(1, learned)); math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
+		return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, stats.Loss)
+	}
+	for k, e := range c.experts {
+		usage := 0.0
+		for i := range n {
+			usage += c.share[k+1][i]
+		}
+		e.logCount = logSumExp(e.logCount, math.Log(usage))
+		if float32(usage) > 0 { // as in the authors' float32; what is less moves no parameter
+			c.learn(k, b.Y)
+		}
+	}
+	c.store(b)
+	return nil
+}
+
+// store puts the rows of a batch into c.slots and keeps the class means up to date.
+func (c *CNDPM) store(b ocl.Batch) {
+	c.Memory.Put(b, c.slots)
+	for i, slot := range c.slots {
+		if slot >= 0 && c.means.of > 0 {
+			c.means.add(b.X.Row(i), b.Y[i])
+		}
+	}
+}
+
+// measure finds how unlikely each sample is for each expert and for the placeholder: c.nll, c.chilled and c.logP.
+func (c *CNDPM) measure(b ocl.Batch) error {
+	n := b.Len()
+	c.passes(n)
+	if c.absent.room() < n {
+		c.absent = c.pass([]*expert{c.blank}, n, 1)
+	}
+	c.reserve(len(c.experts)+1, n)
+	for k := range len(c.experts) + 1 {
+		c.eps[k] = grow(c.eps[k], n*c.VAE.Draws*c.VAE.Latent)
+		c.normals(c.eps[k])
+		p, at := &c.wakeful, k-1
+		if k == 0 {
+			p, at = &c.absent, 0
+		}
+		if k <= 1 { // the first of its pass
+			p.vaes.Encode(b.X)
+			p.nets.Classify(b.X)
+		}
+		p.vaes.NLL(c.nll[k], at, c.eps[k])
+		for i, y := range b.Y {
+			logP := c.logP[k][i*c.Net.Classes:][:c.Net.Classes]
+			nn.LogSoftmax(logP, p.nets.Logits(at, i))
+			c.chilled[k][i] = chilledNLL(logP, y, c.Chill)
+		}
+		if err := checkFinite("likelihood", c.nll[k]); err != nil {
+			return err
+		}
+		if err := checkFinite("likelihood", c.chilled[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve makes room for n images and so many experts, the placeholder included.
+func (c *CNDPM) reserve(experts, n int) {
+	for len(c.eps) < experts {
+		c.eps, c.nll, c.chilled = append(c.eps, nil), append(c.nll, nil), append(c.chilled, nil)
+		c.logP, c.share = append(c.logP, nil), append(c.share, nil)
+	}
+	for k := range experts {
+		c.nll[k], c.chilled[k], c.share[k] = grow(c.nll[k], n), grow(c.chilled[k], n), grow(c.share[k], n)
+		c.logP[k] = grow(c.logP[k], n*c.Net.Classes)
+	}
+	c.weight = grow(c.weight, n)
+}
+
+// grow is v with so many values, which are those of v or undefined.
+func grow[T any](v []T, n int) []T {
+	if cap(v) < n {
+		return make([]T, n)
+	}
+	return v[:n]
+}
+
+// chilledNLL is −log of the probability of class y where log p [K] are divided by chill and then scaled to sum 1.
+func chilledNLL(logP []float64, y ocl.Label, chill float64) float64 {
+	most := math.Inf(-1)
+	for _, v := range logP {
+		most = max(most, v)
+	}
+	sum := 0.0
+	for _, v := range logP {
+		sum += math.Exp((v - most) / chill)
+	}
+	return math.Log(sum) - (logP[y]-most)/chill
+}
+
+// logSumExp is log(e^a + e^b).
+func logSumExp(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// joint is how unlikely sample i is together with expert k, 0 for the placeholder.
+func (c *CNDPM) joint(k, i int) float64 {
+	logCount := c.LogAlpha
+	if k > 0 {
+		logCount = c.experts[k-1].logCount
+	}
+	return c.nll[k][i] + c.chilled[k][i] - logCount
+}
+
+// assign says whether sample i goes to the short-term memory, and sets the responsibilities of the experts, c.share. They
+// sum to 1, less the 1e-7 of the authors' code, where the sample does not go there.
+func (c *CNDPM) assign(i int) (stored bool) {
+	least, stored := c.joint(0, i), true
+	for k := range c.experts {
+		if v := c.joint(k+1, i); v < least {
+			least, stored = v, false
+		}
+	}
+	sum := 0.0
+	for k := range c.experts {
+		e := math.Exp(least - c.joint(k+1, i))
+		c.share[k+1][i] = e
+		sum += e
+	}
+	for k := range c.experts {
+		c.share[k+1][i] /= sum + 1e-7
+	}
+	return stored
+}
+
+// learn makes a step of expert k on the samples that were not stored, each by its responsibility. The loss is their sum.
+func (c *CNDPM) learn(k int, y []ocl.Label) {
+	e, any := c.experts[k], false
+	for i := range y {
+		c.weight[i] = 0
+		if c.slots[i] < 0 {
+			c.weight[i] = float32(c.share[k+1][i])
+		}
+		any = any || c.weight[i] > 0
+	}
+	for _, net := range e.networks() {
+		net.ZeroGrads()
+	}
+	if any {
+		c.again = grow(c.again, len(y))
+		c.wakeful.vaes.Learn(c.again, k, c.eps[k+1], c.weight)
+		c.classifierGradient(c.logP[k+1], y, c.weight)
+		c.wakeful.nets.Learn(k, &c.gradient)
+	}
+	for i, net := range e.networks() {
+		optim.ClipValue(net, c.WS, 0, c.Clip)
+		e.opts[i].Step(net, c.WS)
+	}
+}
+
+// classifierGradient sets c.gradient [B,K] to that of Σ weight·(−log p_y), given log p [B,K].
+func (c *CNDPM) classifierGradient(logP []float64, y []ocl.Label, weight []float32) {
+	classes := c.Net.Classes
+	c.gradient.Shape = append(c.gradient.Shape[:0], len(y), classes)
+	c.gradient.Data = grow(c.gradient.Data, len(y)*classes)
+	for i, label := range y {
+		row := c.gradient.Row(i)
+		for j, v := range logP[i*classes:][:classes] {
+			p := math.Exp(v)
+			if ocl.Label(j) == label {
+				p--
+			}
+			row[j] = float32(float64(weight[i]) * p)
+		}
+	}
+}
+
+// pass makes the passes through experts for n images; those from learning on can learn.
+func (c *CNDPM) pass(all []*expert, n, learning int) lateral {
+	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), n, learning), nets: c.Net.Pass(c.WS, netsOf(all), n, learning), of: len(all)}
+}
+
+func vaesOf(all []*expert) []*arch.VAE {
+	list := make([]*arch.VAE, len(all))
+	for i, e := range all {
+		list[i] = e.vae
+	}
+	return list
+}
+
+func netsOf(all []*expert) []*arch.Sharing {
+	list := make([]*arch.Sharing, len(all))
+	for i, e := range all {
+		list[i] = e.net
+	}
+	return list
+}
+
+// trained are the experts whose sleep has ended.
+func (c *CNDPM) trained() []*expert {
+	if c.asleep {
+		return c.experts[:len(c.experts)-1]
+	}
+	return c.experts
+}
+
+// passes makes room for n images, or for those that are predicted at a time.
+func (c *CNDPM) passes(n int) {
+	if all := c.trained(); c.wakeful.of != len(all) || c.wakeful.room() < n {
+		c.wakeful = lateral{} // the old one can go first
+		c.wakeful = c.pass(all, max(n, predictRoom), 0)
+	}
+}
+
+// sleepSteps is the number of steps of a sleep.
+func (c *CNDPM) sleepSteps() int { return c.VAESteps + c.ClassifierSteps }
+
+// fallAsleep makes the expert that the coming sleep trains.
+func (c *CNDPM) fallAsleep(stats ocl.StepStats) error {
+	e, err := c.newExpert(len(c.experts) + 1)
+	if err != nil {
+		return err
+	}
+	e.logCount = math.Log(1 + float64(c.Memory.Len()))
+	e.born, e.stored = c.steps, int64(c.Memory.Len())
+	c.setRates(e, true)
+	c.experts = append(c.experts, e)
+	c.asleep, c.done, c.stats = true, 0, stats
+	c.forgetPasses()
+	return nil
+}
+
+// forgetPasses drops all passes: their experts have changed.
+func (c *CNDPM) forgetPasses() {
+	c.wakeful, c.asleepV, c.asleepN = lateral{}, nil, nil
+}
+
+// sleep makes the steps of a sleep that are left, unless ctx ends.
+func (c *CNDPM) sleep(ctx context.Context) error {
+	for total := c.sleepSteps(); c.done < int64(total); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step := c.vaeStep
+		if c.done >= int64(c.VAESteps) {
+			step = c.classifierStep
+		}
+		if err := step(); err != nil {
+			return err
+		}
+		c.done++
+		if c.watch != nil {
+			c.watch(int(c.done), total)
+		}
+	}
+	c.asleep, c.done = false, 0
+	c.setRates(c.experts[len(c.experts)-1], false)
+	c.Memory.Clear()
+	c.means = classMeans{}
+	c.forgetPasses()
+	return nil
+}
+
+// draw gathers the samples of a step of a sleep.
+func (c *CNDPM) draw() {
+	c.slots = c.slots[:0]
+	for range c.Batch {
+		c.slots = append(c.slots, c.slot(c.Memory.Len()))
+	}
+	c.drawn.resize(c.Batch, c.VAE.Channels, c.VAE.Height, c.VAE.Width)
+	c.Memory.Gather(&c.drawn.x, c.drawn.y, c.slots)
+	c.reserve(1, c.Batch)
+	for i := range c.weight {
+		c.weight[i] = 1 / float32(c.Batch)
+	}
+}
+
+// vaeStep is a step of the new expert's autoencoder.
+func (c *CNDPM) vaeStep() error {
+	k := len(c.experts) - 1
+	e := c.experts[k]
+	if c.asleepV == nil {
+		c.asleepV = c.VAE.Pass(c.WS, vaesOf(c.experts), c.Batch, k)
+	}
+	c.draw()
+	c.eps[0] = grow(c.eps[0], c.Batch*c.VAE.Draws*c.VAE.Latent)
+	c.normals(c.eps[0])
+	e.vae.Encoder.ZeroGrads()
+	e.vae.Decoder.ZeroGrads()
+	c.asleepV.Encode(&c.drawn.x)
+	c.asleepV.Learn(c.nll[0], k, c.eps[0], c.weight)
+	if err := checkFinite("likelihood", c.nll[0]); err != nil {
+		return err
+	}
+	for i, net := range e.networks()[:2] {
+		optim.ClipValue(net, c.WS, 2*c.L2, c.Clip)
+		e.opts[i].Step(net, c.WS)
+	}
+	return nil
+}
+
+// classifierStep is a step of the new expert's classifier.
+func (c *CNDPM) classifierStep() error {
+	k := len(c.experts) - 1
+	e := c.experts[k]
+	if c.asleepN == nil {
+		c.asleepV = nil // it is not needed any more
+		c.asleepN = c.Net.Pass(c.WS, netsOf(c.experts), c.Batch, k)
+	}
+	c.draw()
+	e.net.Net.ZeroGrads()
+	c.asleepN.Classify(&c.drawn.x)
+	for i, y := range c.drawn.y {
+		logP := c.logP[0][i*c.Net.Classes:][:c.Net.Classes]
+		nn.LogSoftmax(logP, c.asleepN.Logits(k, i))
+		c.chilled[0][i] = chilledNLL(logP, y, c.Chill)
+	}
+	if err := checkFinite("likelihood", c.chilled[0]); err != nil {
+		return err
+	}
+	c.classifierGradient(c.logP[0], c.drawn.y, c.weight)
+	c.asleepN.Learn(k, &c.gradient)
+	optim.ClipValue(e.net.Net, c.WS, 2*c.L2, c.Clip)
+	e.opts[2].Step(e.net.Net, c.WS)
+	return nil
+}
+
+// Paused implements [ocl.Pausing].
+func (c *CNDPM) Paused() bool { return c.asleep }
+
+// Watch implements [ocl.Watched].
+func (c *CNDPM) Watch(f func(done, total int)) { c.watch = f }
+
+// Predict implements [ocl.Learner].
+func (c *CNDPM) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	if err := checkRoom(dst, x); err != nil || len(dst) == 0 {
+		return err
+	}
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	if len(c.trained()) == 0 {
+		if c.Memory.Len() == 0 {
+			return fmt.Errorf("learner: cndpm: there is no expert and no stored sample to predict by. Observe a batch before a prediction")
+		}
+		c.classMeans()
+		for i := range dst {
+			dst[i] = c.means.nearest(x.Row(i))
+		}
+		return nil
+	}
+	for at := 0; at < len(dst); at += predictRoom {
+		end := min(at+predictRoom, len(dst))
+		if err := c.predict(dst[at:end], x.Rows(at, end)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// predict is Predict for few images, by the experts. The only expert's classifier decides alone, so its autoencoder is
+// not asked.
+func (c *CNDPM) predict(dst []ocl.Label, x *tensor.Tensor) error {
+	n, all := len(dst), c.trained()
+	c.passes(n)
+	c.reserve(len(all)+1, n)
+	c.wakeful.nets.Classify(x)
+	sources := make([]*rng.Source, n)
+	if len(all) > 1 {
+		c.wakeful.vaes.Encode(x)
+		for i := range sources {
+			sources[i] = c.sourceOf(x.Row(i))
+		}
+	}
+	for k := range all {
+		clear(c.nll[k+1])
+		if len(all) > 1 {
+			per := c.VAE.Draws * c.VAE.Latent
+			c.eps[0] = grow(c.eps[0], n*per)
+			for i, src := range sources {
+				normals(c.eps[0][i*per:(i+1)*per], src)
+			}
+			c.wakeful.vaes.NLL(c.nll[k+1], k, c.eps[0])
+		}
+		for i := range n {
+			logits := c.wakeful.nets.Logits(k, i)
+			if err := checkFinite("logit", logits); err != nil {
+				return err
+			}
+			nn.LogSoftmax(c.logP[k+1][i*c.Net.Classes:][:c.Net.Classes], logits)
+		}
+		if err := checkFinite("likelihood", c.nll[k+1]); err != nil {
+			return err
+		}
+	}
+	for i := range dst {
+		dst[i] = c.mixed(i)
+	}
+	return nil
+}
+
+// sourceOf is where the codes of an image come from when it is predicted.
+func (c *CNDPM) sourceOf(image []float32) *rng.Source {
+	name := []byte("cndpm/predict/")
+	for _, v := range image {
+		name = binary.LittleEndian.AppendUint32(name, math.Float32bits(v))
+	}
+	return rng.New(c.Seed, string(name))
+}
+
+// mixed is the class of the largest p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x) of image i, by c.nll and c.logP; the first one where
+// several are.
+func (c *CNDPM) mixed(i int) ocl.Label {
+	all := c.trained()
+	most := math.Inf(-1)
+	for k, e := range all {
+		most = max(most, e.logCount-c.nll[k+1][i])
+	}
+	best, label := math.Inf(-1), ocl.Label(0)
+	for y := range c.Net.Classes {
+		v := math.Inf(-1)
+		for k, e := range all {
+			v = logSumExp(v, e.logCount-c.nll[k+1][i]-most+c.logP[k+1][i*c.Net.Classes+y])
+		}
+		if v > best {
+			best, label = v, ocl.Label(y)
+		}
+	}
+	return label
+}
+
+// classMeans makes the means of the stored images those of the memory.
+func (c *CNDPM) classMeans() {
+	if c.means.of == c.Memory.Len() {
+		return
+	}
+	c.means = classMeans{}
+	shape := c.Memory.Shape()
+	var one batch
+	one.resize(1, shape[0], shape[1], shape[2])
+	for slot := range c.Memory.Len() {
+		c.Memory.Gather(&one.x, one.y, []int{slot})
+		c.means.add(one.x.Row(0), one.y[0])
+	}
+}
+
+// classMeans is the sums of images by class.
+type classMeans struct {
+	sums   [][]float64 // by class; nil of a class without images
+	counts []float64
+	of     int // images
+}
+
+// add counts an image.
+func (m *classMeans) add(image []float32, y ocl.Label) {
+	for len(m.sums) <= int(y) {
+		m.sums, m.counts = append(m.sums, nil), append(m.counts, 0)
+	}
+	if m.sums[y] == nil {
+		m.sums[y] = make([]float64, len(image))
+	}
+	for i, v := range image {
+		m.sums[y][i] += float64(v)
+	}
+	m.counts[y]++
+	m.of++
+}
+
+// nearest is the class of the nearest mean by Euclidean distance in pixels, the lowest class where several are as near.
+func (m *classMeans) nearest(image []float32) (label ocl.Label) {
+	least := math.Inf(1)
+	for y, sum := range m.sums {
+		if sum == nil {
+			continue
+		}
+		distance := 0.0
+		for i, v := range sum {
+			d := float64(image[i]) - v/m.counts[y]
+			distance += float64(d * d)
+		}
+		if distance < least {
+			least, label = distance, ocl.Label(y)
+		}
+	}
+	return label
+}
+
+// Cost implements [ocl.Learner]. Before the first expert there is no network to predict with; the distances to class
+// means are not counted. The codes of one expert are not needed, so only its classifier is counted for an image.
+func (c *CNDPM) Cost() ocl.Cost {
+	cost := ocl.Cost{StepFLOPs: c.flops}
+	all := c.trained()
+	for _, e := range all {
+		cost.Parameters += e.parameters()
+	}
+	if len(all) > 0 {
+		c.passes(1)
+		cost.ImageFLOPs = c.wakeful.nets.FLOPs()
+		if len(all) > 1 {
+			cost.ImageFLOPs += c.wakeful.vaes.FLOPs()
+		}
+	}
+	return cost
+}
+
+// MemoryCounts implements [ocl.MemoryReporter]: the short-term memory, which a sleep empties.
+func (c *CNDPM) MemoryCounts() map[ocl.Label]int { return c.Memory.Counts() }
+
+// MemoryBytes implements [ocl.MemoryReporter].
+func (c *CNDPM) MemoryBytes() int64 { return c.Memory.Bytes() }
+
+// MemoryOrigins implements [ocl.MemoryReporter].
+func (c *CNDPM) MemoryOrigins() (places []int64, known bool) { return c.Memory.Origins() }
