@@ -71,6 +71,7 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 		}
 		res.Memory = &result.Memory{Capacity: r.job.Config.Memory, ClassCounts: r.found.counts, TaskCounts: r.found.taskCounts}
 	}
+	res.Experts = expertsOf(r.learner, r.stream, r.x.before().Steps)
 	return res, nil
 }
 

@@ -90,8 +90,9 @@ type expert struct {
 	net      *arch.Sharing
 	opts     [3]optim.Optimizer // of its networks
 	logCount float64
-	born     int64 // batches observed when its sleep began, the one under way included
-	stored   int64 // samples it was made of
+	shown    []float32 // some of them, [shownImages,C,H,W] or fewer
+	born     int64     // batches observed when its sleep began, the one under way included
+	stored   int64     // samples it was made of
 }
 
 // networks are those of an expert.
@@ -508,11 +509,60 @@ func (c *CNDPM) fallAsleep(stats ocl.StepStats) error {
 	}
 	e.logCount = math.Log(1 + float64(c.Memory.Len()))
 	e.born, e.stored = c.steps, int64(c.Memory.Len())
+	e.shown = c.examples()
 	c.setRates(e, true)
 	c.experts = append(c.experts, e)
 	c.asleep, c.done, c.stats = true, 0, stats
 	c.forgetPasses()
 	return nil
+}
+
+// shownImages is how many of the samples that it was made of an expert keeps, to show what it makes of them.
+const shownImages = 4
+
+// examples are some of the stored images, spread over the memory.
+func (c *CNDPM) examples() []float32 {
+	n := min(shownImages, c.Memory.Len())
+	slots := make([]int, n)
+	for i := range slots {
+		slots[i] = i * c.Memory.Len() / n
+	}
+	var b batch
+	b.resize(n, c.VAE.Channels, c.VAE.Height, c.VAE.Width)
+	c.Memory.Gather(&b.x, b.y, slots)
+	return b.x.Data
+}
+
+// Expert is what there is to say of an expert.
+type Expert struct {
+	Step       int     // batches observed when its training began, the one under way included
+	Stored     int     // samples it was made of
+	Count      float64 // 1, those, and its responsibilities since
+	Parameters int
+}
+
+// Experts are those whose first training has ended.
+func (c *CNDPM) Experts() []Expert {
+	var list []Expert
+	for _, e := range c.trained() {
+		list = append(list, Expert{Step: int(e.born), Stored: int(e.stored), Count: math.Exp(e.logCount), Parameters: e.parameters()})
+	}
+	return list
+}
+
+// Reconstructions are some of the images [N,C,H,W] that expert k was made of, from 0, and what its autoencoder decodes from the
+// means of their codes. It changes nothing.
+func (c *CNDPM) Reconstructions(k int) (images, decoded *tensor.Tensor) {
+	e := c.trained()[k]
+	n := len(e.shown) / (c.VAE.Channels * c.VAE.Height * c.VAE.Width)
+	c.passes(n)
+	images = &tensor.Tensor{Shape: []int{n, c.VAE.Channels, c.VAE.Height, c.VAE.Width}, Data: e.shown}
+	decoded = tensor.New(images.Shape...)
+	c.wakeful.vaes.Encode(images)
+	for i := range n {
+		c.wakeful.vaes.Reconstruct(decoded.Row(i), k, i)
+	}
+	return images, decoded
 }
 
 // forgetPasses drops all passes: their experts have changed.

@@ -20,6 +20,7 @@ type block struct {
 	Figure  *figure // drawn on the page; lines or bars
 	Aside   *figure // of which the page has title and links
 	Gallery *gallery
+	Picture *picture
 	Note    string
 }
 
@@ -44,6 +45,7 @@ var sections = []section{
 		galleries(fmt.Sprintf("not measured by class, or there are more than %s classes", count.Number(maxHeatClasses)), (*row).classFigure), nil},
 	{"errors", "Errors", "Old and new classes confused", (*setting).errors, (*study).errorsLead},
 	{"memory", "Memory", "What the memory holds", galleries("no memory, or its contents by task were not recorded", (*row).memoryFigure), nil},
+	{"experts", "Experts", "Experts of a mixture", (*setting).experts, nil},
 	{"time", "Time", "Run time", figures((*setting).timeFigure), nil},
 }
 

@@ -43,9 +43,21 @@ type crashing struct {
 
 const small = "--size 8 --train-per-class 4 --test-per-class 2 --network mlp --hidden 8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report"
 
+// smallExperts are settings of CN-DPM with sleeps of five steps, one for every 40 samples.
+const smallExperts = "--size 12 --train-per-class 2 --test-per-class 1 --memory 40 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report " +
+	"--set method.cndpm.sleep_vae_steps=3 --set method.cndpm.sleep_classifier_steps=2 --set method.cndpm.sleep_batch=5 --set method.cndpm.z_samples=2 " +
+	"--set method.cndpm.z_dim=4 --set method.cndpm.vae_features=4 --set method.cndpm.vae_growth=2 --set method.cndpm.classifier_features=4 " +
+	"--set method.cndpm.classifier_growth=2 --set method.cndpm.log_alpha=1e6"
+
 // crashingRuns are runs of every method of the catalogue with one of the tricks that it takes, in turn, and of the review trick.
 func crashingRuns() (all []crashing) {
-	for i, info := range method.Catalogue() {
+	i := -1
+	for _, info := range method.Catalogue() {
+		if info.OwnNetworks {
+			all = append(all, crashing{name: info.Name, args: strings.Fields("run --tasks 4 --method " + info.Name + " " + smallExperts + " --out $OUT/run")})
+			continue
+		}
+		i++
 		var takes []string
 		for _, trick := range method.Tricks() {
 			if _, refused := info.Refuses[trick.Name]; !refused {

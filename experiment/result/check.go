@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func Check(r *Result) error {
 
 // check checks the shapes and ranges.
 func check(r *Result) error {
-	for _, f := range []func(*Result) error{checkKey, checkForeign, checkMethod, checkProvenance, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkOutcome} {
+	for _, f := range []func(*Result) error{checkKey, checkForeign, checkMethod, checkProvenance, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkExperts, checkOutcome} {
 		if err := f(r); err != nil {
 			return err
 		}
@@ -287,6 +288,54 @@ func checkMemory(r *Result) error {
 		}
 	}
 	return checkTaskCounts(m, r.Parent != nil)
+}
+
+// Bounds of the pictures of experts.
+const (
+	MostPictured    = 8  // experts
+	MostPictures    = 4  // images of each
+	MostPictureSide = 32 // pixels
+)
+
+func checkExperts(r *Result) error {
+	x := r.Experts
+	if x == nil {
+		return nil
+	}
+	for i, e := range x.List {
+		if i > 0 && e.Step < x.List[i-1].Step || e.Step < 1 || e.Task < -1 || e.Task == -1 && r.Parent == nil || e.Task >= len(r.Stream.Tasks) {
+			return fmt.Errorf("experts.list[%d] began at step %d in task %d, but steps must rise from 1, and tasks be 0 to %d", i, e.Step, e.Task, len(r.Stream.Tasks)-1)
+		}
+		if err := checkCounts(fmt.Sprintf("experts.list[%d]", i), []amount{{"stored", int64(e.Stored)}, {"parameters", int64(e.Parameters)}}); err != nil {
+			return err
+		}
+		if !(e.Count >= 1 && e.Count <= maxCount) {
+			return fmt.Errorf("experts.list[%d].count is %v, but must be 1 to %d", i, e.Count, maxCount)
+		}
+	}
+	return checkPictures(x)
+}
+
+func checkPictures(x *Experts) error {
+	p := x.Pictures
+	if p == nil {
+		return nil
+	}
+	for i, k := range p.Experts {
+		if k < 0 || k >= len(x.List) || i > 0 && k <= p.Experts[i-1] {
+			return fmt.Errorf("experts.pictures.experts[%d] is %d, but must rise within 0 to %d", i, k, len(x.List)-1)
+		}
+	}
+	if len(p.Experts) < 1 || len(p.Experts) > MostPictured || p.Images < 1 || p.Images > MostPictures ||
+		min(p.Height, p.Width) < 1 || max(p.Height, p.Width) > MostPictureSide {
+		return fmt.Errorf("experts.pictures has %d experts with %d images of %d×%d pixels, but must have 1 to %d with 1 to %d of at most %d×%d",
+			len(p.Experts), p.Images, p.Height, p.Width, MostPictured, MostPictures, MostPictureSide, MostPictureSide)
+	}
+	b, err := base64.StdEncoding.DecodeString(p.Pixels)
+	if want := len(p.Experts) * p.Images * 2 * p.Height * p.Width * 3; err != nil || len(b) != want {
+		return fmt.Errorf("experts.pictures.pixels has %d bytes in base64, but must have %d", len(b), want)
+	}
+	return nil
 }
 
 // checkTaskCounts holds the counts by task to those by class: the same samples are counted twice, but for those of a

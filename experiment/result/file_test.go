@@ -47,8 +47,12 @@ func example() *Result {
 		Evaluations:   []Evaluation{{Step: 1, Task: 0, Accuracy: []*float64{&half}}, {Step: 3, Task: 1, Accuracy: []*float64{&half, nil}}},
 		Tuning: &Tuning{Key: strings.Repeat("0e", 32), Grid: "paper", GridDigest: "sha256:" + strings.Repeat("0f", 32), Search: "grid", Repeats: 3, Steps: 30,
 			Keys: []string{"optimizer.lr"}, Chosen: []string{"0.1"}, Points: []TuningPoint{{[]string{"0.1"}, Finished, &half}, {[]string{"9"}, Diverged, nil}}},
-		Parent:  &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
-		Memory:  &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
+		Parent: &Parent{Run: "er-m3-s1", Key: strings.Repeat("0c", 32), Checkpoint: "sha256:" + strings.Repeat("0d", 32), Tasks: 2, Steps: 8, Classes: 6},
+		Memory: &Memory{Capacity: 3, ClassCounts: []map[int]int{{7: 2}, {7: 1, 10: 2}}, TaskCounts: []map[int]int{{0: 2}, {0: 1, 1: 2}}},
+		Experts: &Experts{
+			List:     []Expert{{Step: 5, Task: -1, Stored: 3, Count: 4, Parameters: 77}, {Step: 11, Task: 1, Stored: 3, Count: 6.5, Parameters: 9}},
+			Pictures: &Pictures{Experts: []int{1}, Images: 1, Height: 1, Width: 2, Pixels: "AAECAwQFBgcICQoL"}, // 0 to 11
+		},
 		Outcome: Outcome{State: Finished, Step: 4},
 	}
 }
@@ -244,6 +248,14 @@ func TestShapes(t *testing.T) {
 		{change(`"tricks": []`, `"tricks": {"a": [1, {}]}`), ErrDamaged, []string{"method.tricks is an object, but must be a list"}},
 		{change(`"tricks": []`, `"tricks": [["labels"]]`), ErrDamaged, []string{"method.tricks[0] is a list, but must be text"}},
 		{change(`"seconds": {`, `"seconds": null, "x": {`), ErrNewer, []string{`"x"`}},
+		{change(`"step": 11`, `"step": 4`), ErrDamaged, []string{"experts.list[1] began at step 4 in task 1, but steps must rise"}},
+		{change(`"task": -1`, `"task": 2`), ErrDamaged, []string{"experts.list[0] began at step 5 in task 2"}},
+		{change(`"stored": 3`, `"stored": -3`), ErrDamaged, []string{"experts.list[0].stored is -3"}},
+		{change(`"count": 6.5`, `"count": 0.5`), ErrDamaged, []string{"experts.list[1].count is 0.5, but must be 1 to 1000000000"}},
+		{change(`"images": 1`, `"images": 5`), ErrDamaged, []string{"1 experts with 5 images of 1×2 pixels, but must have 1 to 8 with 1 to 4 of at most 32×32"}},
+		{change(`"height": 1`, `"height": 2`), ErrDamaged, []string{"experts.pictures.pixels has 12 bytes in base64, but must have 24"}},
+		{change(`AAECAwQFBgcICQoL`, `AAECAwQFBgcI\u001bQoL`), ErrDamaged, []string{"experts.pictures.pixels has", "bytes in base64, but must have 12"}},
+		{change(`"experts": [1]`, `"experts": [2]`), ErrDamaged, []string{"experts.pictures.experts[0] is 2, but must rise within 0 to 1"}},
 		{change(`"state": "finished"`, `"state": null`), ErrDamaged, []string{"outcome.state is null, but must be text"}},
 		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values, but must have 3"}},
 		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes, but must have at most 1048576"}},
@@ -526,7 +538,7 @@ func TestSamplesOfAParent(t *testing.T) {
 	if err := Check(r); err != nil {
 		t.Error(err)
 	}
-	r.Parent = nil
+	r.Parent, r.Experts.List[0].Task = nil, 0
 	if err := Check(r); err == nil || !strings.Contains(err.Error(), "memory.task_counts[1] counts 2 samples, but must count 3") {
 		t.Errorf("a sample of no task, without a parent: %v", err)
 	}

@@ -43,6 +43,7 @@ type Result struct {
 	Seconds       Seconds        `json:"seconds"`
 	Resources     Resources      `json:"resources"`
 	Memory        *Memory        `json:"memory,omitempty"`
+	Experts       *Experts       `json:"experts,omitempty"` // of a method that makes networks as it learns, nil for others
 	Outcome       Outcome        `json:"outcome"`
 }
 
@@ -236,6 +237,31 @@ type Memory struct {
 	ClassCounts []map[int]int `json:"class_counts"` // class index (as text) to stored samples
 	// TaskCounts have the place in Stream.Tasks of the task that samples came with instead of their class; nil in older files.
 	TaskCounts []map[int]int `json:"task_counts,omitempty"`
+}
+
+// Experts are the networks that a learner has made by the end of a run, in their order. One whose training has not ended is
+// not among them.
+type Experts struct {
+	List     []Expert  `json:"list"`
+	Pictures *Pictures `json:"pictures,omitempty"` // nil where there are no experts
+}
+
+// Expert is an autoencoder and a classifier.
+type Expert struct {
+	Step       int     `json:"step"`   // of the learner, those before its run too: the batch with which its training began
+	Task       int     `json:"task"`   // place in Stream.Tasks of the task under way then; -1 before the run
+	Stored     int     `json:"stored"` // samples of the short-term memory that it was made of
+	Count      float64 `json:"count"`  // 1, those, and the responsibilities that it has had since: what its prior is in proportion to
+	Parameters int     `json:"parameters"`
+}
+
+// Pictures are some of the images that some experts were made of, each followed by what the expert's autoencoder makes of it.
+type Pictures struct {
+	Experts []int  `json:"experts"` // places in the list of experts, rising
+	Images  int    `json:"images"`  // of each expert
+	Height  int    `json:"height"`  // in pixels; large images are made smaller
+	Width   int    `json:"width"`
+	Pixels  string `json:"pixels"` // base64 of 8-bit RGB values [expert][image][original, decoded][H][W][3]
 }
 
 // Outcome says how the run ended. Step is the number of learner steps taken.
