@@ -345,7 +345,7 @@ func (s *Folder) Retry(e Entry) (bool, error) {
 // Cancel implements [Store].
 func (s *Folder) Cancel() error {
 	text := fmt.Sprintf("cancelled %s on %s\n", time.Now().UTC().Format(time.RFC3339), s.host)
-	if err := keep(s.dir, cancelledFile, []byte(text)); err != nil {
+	if err := experiment.WriteShared(s.dir, cancelledFile, []byte(text), nil); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

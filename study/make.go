@@ -110,7 +110,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	if err != nil {
 		return err
 	}
-	if err := keep(dir, StudyFile, whole); err != nil {
+	if err := experiment.WriteShared(dir, StudyFile, whole, nil); err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
 	}
 	return WriteJobs(dir, Entries(jobs))
@@ -162,7 +162,7 @@ func WriteJobs(dir string, entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := keep(dir, jobsFile, b.Bytes()); err != nil {
+	if err := experiment.WriteShared(dir, jobsFile, b.Bytes(), nil); err != nil {
 		return fmt.Errorf("study: %w. Make room on the disk", err)
 	}
 	return nil

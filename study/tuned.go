@@ -126,7 +126,7 @@ func keepGrids(dir string, runs []Run) error {
 			err = checkpoint.MakeFolder(filepath.Join(dir, gridsFolder))
 		}
 		if err == nil {
-			err = keep(filepath.Join(dir, gridsFolder), name, text)
+			err = experiment.WriteShared(filepath.Join(dir, gridsFolder), name, text, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("study: the grid cannot be copied: %w", err)

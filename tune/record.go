@@ -10,11 +10,12 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment"
 	"ocl/experiment/result"
 )
 
@@ -128,7 +129,7 @@ func (r *Record) write(path string, permit func() error) error {
 	if err != nil {
 		return err
 	}
-	return checkpoint.WriteBytesIf(path, text, permit)
+	return experiment.WriteShared(filepath.Dir(path), filepath.Base(path), text, permit)
 }
 
 // mostRecord bounds what is read of a record.

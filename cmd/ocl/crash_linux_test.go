@@ -24,6 +24,7 @@ import (
 	"ocl/experiment/result"
 	"ocl/internal/faulttest"
 	"ocl/method"
+	"ocl/study"
 	"ocl/tune"
 )
 
@@ -226,7 +227,7 @@ func draws(t *testing.T) *rand.Rand {
 
 // TestKilled: a command that is killed at random instants ends, given again, in the identical result. An instant is before one
 // of its operations on files, in the middle of a write, or some time after one, while it computes. Each command is killed up
-// to three times on its way.
+// to three times on its way, or twice where three deaths at one step are for a person to look at.
 func TestKilled(t *testing.T) {
 	draw := draws(t)
 	times := cmp.Or(*kills, 2)
@@ -235,7 +236,11 @@ func TestKilled(t *testing.T) {
 			want, ops := c.undisturbed(t)
 			for done := 0; done < times; {
 				dir, what := c.place(t), c.name
-				for range min(1+draw.IntN(3), times-done) {
+				most := 3
+				if c.retry != nil {
+					most = study.MostDeaths - 1
+				}
+				for range min(1+draw.IntN(most), times-done) {
 					n, v := 1+draw.IntN(ops), faulttest.Verdict{Kill: true}
 					switch draw.IntN(4) {
 					case 0:

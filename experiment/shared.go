@@ -1,0 +1,35 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+)
+
+// WriteShared writes a small file that several processes may write at the same time, each of them the same bytes, unless the
+// file has those already. permit is asked before the file is replaced; nil allows it. What a crash has left of such a write is
+// removed. The folder, which must exist, is locked meanwhile, so that no process removes what another one writes; a process
+// waits for the others for 20 seconds at most. Where the file system has no locks, nothing is removed.
+func WriteShared(dir, name string, text []byte, permit func() error) error {
+	path := filepath.Join(dir, name)
+	lock, err := lockFolder(dir, LockFile, inTurn)
+	if err == nil {
+		defer lock.unlock()
+		if err := checkpoint.RemoveTemporaries(dir, name); err != nil {
+			return err
+		}
+	}
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+		return nil
+	}
+	err = checkpoint.WriteBytesIf(path, text, permit)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Another machine, whose locks do not hold here, took the file that was being written for one that a crash had left.
+		err = checkpoint.WriteBytesIf(path, text, permit)
+	}
+	return err
+}
