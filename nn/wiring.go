@@ -40,7 +40,7 @@ func (ws *Workspace) Wire(like *Network, n int) *Wiring {
 	}
 	w := &Wiring{ws: ws, like: like, set: like.set, n: n}
 	for i := range w.makers {
-		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0}
+		w.makers[i] = conv.Maker{Set: like.set, Algorithm: like.algorithm, Workers: ws.team.Size(), Inference: i == 0, Narrow: true}
 	}
 	return w
 }

@@ -84,6 +84,24 @@ type ChannelLast struct {
 	Finish
 }
 
+// ChannelLastNarrow describes the same for a block of NarrowOuts outputs, too few to fill a vector, with vectors along the
+// inputs:
+//
+//	out[OutPos[j] + v] = Σ_t Σ_c X[XPos[j] + TapX[t] + c] · W[TapW[t] + (c/Lanes·NarrowOuts + v)·Lanes + c mod Lanes]
+//
+// for 0 ≤ v < NarrowOuts. W has whole vectors, which end in zeros; X is read up to C only.
+type ChannelLastNarrow struct {
+	Out    []float32
+	X      []float32
+	W      []float32
+	OutPos []int32
+	XPos   []int32
+	TapX   []int32
+	TapW   []int32
+	C      int
+	Finish
+}
+
 // ChannelLastGrad describes a weight gradient in the channel-last layout, Tiles times ChannelLastTile inputs by Vecs·Lanes outputs:
 //
 //	Dst[i·DstStride + v] += Σ_q X[XPos[q] + i] · Y[YPos[q] + v]      0 ≤ i < Tiles·ChannelLastTile

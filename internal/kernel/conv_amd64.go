@@ -53,6 +53,17 @@ func (s *Set) channelLast(a *ChannelLast) {
 	}
 }
 
+func (s *Set) channelLastNarrow(a *ChannelLastNarrow) {
+	switch s.isa {
+	case avx512:
+		channelLastNarrowAVX512(a)
+	case avx2:
+		channelLastNarrowAVX2(a)
+	default:
+		channelLastNarrowGeneric(s, a)
+	}
+}
+
 func (s *Set) channelLastGrad(a *ChannelLastGrad) {
 	switch s.isa {
 	case avx512:

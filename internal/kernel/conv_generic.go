@@ -95,6 +95,27 @@ func channelLastGeneric(s *Set, a *ChannelLast) {
 	}
 }
 
+func channelLastNarrowGeneric(s *Set, a *ChannelLastNarrow) {
+	var tile [ChannelLastTile][maxNarrowOuts]float32
+	for t := 0; t < len(a.OutPos); t += ChannelLastTile {
+		for j := range ChannelLastTile {
+			for v := range s.NarrowOuts {
+				sum := float32(0)
+				for tap, rel := range a.TapX {
+					w := a.W[a.TapW[tap]:]
+					for c, x := range a.X[int(a.XPos[t+j])+int(rel):][:a.C] {
+						sum += float32(x * w[(c/s.Lanes*s.NarrowOuts+v)*s.Lanes+c%s.Lanes])
+					}
+				}
+				tile[j][v] = a.finish(sum, v, int(a.OutPos[t+j])+v)
+			}
+		}
+		for j := range ChannelLastTile {
+			copy(a.Out[a.OutPos[t+j]:], tile[j][:s.NarrowOuts])
+		}
+	}
+}
+
 func channelLastGradGeneric(s *Set, a *ChannelLastGrad) {
 	bw := a.Vecs * s.Lanes
 	if a.Write {

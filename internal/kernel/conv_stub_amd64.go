@@ -34,6 +34,11 @@ func channelLast2AVX2(a *ChannelLast)
 //go:noescape
 func channelLastGrad2AVX2(a *ChannelLastGrad)
 
+// channelLastNarrowAVX2 is channelLastNarrowGeneric with vectors along the inputs.
+//
+//go:noescape
+func channelLastNarrowAVX2(a *ChannelLastNarrow)
+
 // fmaPeakAVX2 runs n rounds of 12 independent vector multiply-adds.
 //
 //go:noescape
@@ -98,6 +103,11 @@ func channelLast5AVX512(a *ChannelLast)
 //
 //go:noescape
 func channelLastGrad5AVX512(a *ChannelLastGrad)
+
+// channelLastNarrowAVX512 is channelLastNarrowGeneric with vectors along the inputs.
+//
+//go:noescape
+func channelLastNarrowAVX512(a *ChannelLastNarrow)
 
 // fmaPeakAVX512 runs n rounds of 12 independent vector multiply-adds.
 //

@@ -295,6 +295,67 @@ func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles in
 	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
 }
 
+func TestChannelLastNarrow(t *testing.T) {
+	forSets(t, func(t *testing.T, s *Set) {
+		r := rand.New(rand.NewPCG(5, 0))
+		for _, c := range []int{0, 1, 3, 7, 8, 9, 15, 16, 17, 24, 32, 37} {
+			for _, taps := range []int{0, 1, 4} {
+				for _, tiles := range []int{0, 1, 2} {
+					testChannelLastNarrow(t, s, r, c, taps, tiles)
+				}
+			}
+		}
+	})
+}
+
+func testChannelLastNarrow(t *testing.T, s *Set, r *rand.Rand, c, taps, tiles int) {
+	const positions = 9
+	shift, bw, vecs := (c+taps)%3, s.NarrowOuts, (c+s.Lanes-1)/s.Lanes
+	size := vecs*bw*s.Lanes + 4
+	a := ChannelLastNarrow{C: c}
+	a.X = normal(r, (positions+taps)*(c+1), shift)
+	a.W = make([]float32, taps*size)
+	weight := func(tap, ch, v int) int { return tap*size + (ch/s.Lanes*bw+v)*s.Lanes + ch%s.Lanes }
+	for i := range taps {
+		a.TapX = append(a.TapX, int32(i*(c+1)))
+		a.TapW = append(a.TapW, int32((taps-1-i)*size))
+		for ch := range c {
+			for v := range bw {
+				a.W[weight(i, ch, v)] = float32(r.NormFloat64())
+			}
+		}
+	}
+	if len(a.X) > 0 {
+		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+	}
+	perm := r.Perm(2 * ChannelLastTile * 3)
+	for j := range tiles * ChannelLastTile {
+		if j%ChannelLastTile == ChannelLastTile-1 { // the last position of a tile repeats the one before
+			a.OutPos, a.XPos = append(a.OutPos, a.OutPos[j-1]), append(a.XPos, a.XPos[j-1])
+			continue
+		}
+		a.OutPos, a.XPos = append(a.OutPos, int32(perm[j]*(bw+3))), append(a.XPos, int32(r.IntN(positions)*(c+1)))
+	}
+	out := newGuarded(len(perm)*(bw+3), shift)
+	a.Finish = anyFinish(r, bw, out, shift)
+	want, before := newExpected(), out.clone()
+	want.terms = c*taps + 3
+	for j, at := range a.OutPos {
+		for v := range bw {
+			want.set(int(at)+v, 0)
+			for i := range taps {
+				for ch := range c {
+					want.add(int(at)+v, a.W[weight(taps-1-i, ch, v)], a.X[int(a.XPos[j]+a.TapX[i])+ch])
+				}
+			}
+			want.finish(&a.Finish, v, int(at)+v)
+		}
+	}
+	a.Out = out.part
+	s.ChannelLastNarrow(&a)
+	want.check(t, fmt.Sprintf("c=%d taps=%d tiles=%d", c, taps, tiles), out, before)
+}
+
 func TestChannelLastGrad(t *testing.T) {
 	forSets(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(4, 0))
@@ -364,6 +425,10 @@ func TestConvRefuses(t *testing.T) {
 			"channel-last, Shift": func() {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
 			},
+			"channel-last, narrow, Shift": func() {
+				s.ChannelLastNarrow(&ChannelLastNarrow{Out: floats, OutPos: tile, XPos: tile, Finish: Finish{Scale: floats, Shift: few[:1]}})
+			},
+			"channel-last, narrow, positions": func() { s.ChannelLastNarrow(&ChannelLastNarrow{Out: floats, OutPos: tile[:3], XPos: tile}) },
 			"gradient, Dst": func() {
 				s.PlanesGrad(&PlanesGrad{Dst: few, X: floats, Y: floats, Off: off, Images: 1, Rows: 1, Vecs: 1})
 			},

@@ -42,6 +42,15 @@ func (s *Set) ChannelLast(a *ChannelLast) {
 	s.channelLast(a)
 }
 
+// ChannelLastNarrow runs a convolution in the channel-last layout for few outputs; see [ChannelLastNarrow].
+func (s *Set) ChannelLastNarrow(a *ChannelLastNarrow) {
+	if len(a.OutPos)%ChannelLastTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
+		panic("kernel: channel-last, narrow: positions are no whole tiles or tables differ in length")
+	}
+	a.check(s.NarrowOuts)
+	s.channelLastNarrow(a)
+}
+
 // check panics where a block of so many outputs has no value for one of them.
 func (f *Finish) check(outputs int) {
 	if f.Scale != nil {

@@ -98,6 +98,16 @@ func TestChannelLastPages(t *testing.T) {
 					call(fmt.Sprint("channel-last ", vecs, " vectors, ", c, " channels, finish ", i), func() { s.ChannelLast(&a) })
 				}
 			}
+			for _, c := range []int{1, 7, 8, 15, 16, 19, 40} {
+				width := s.NarrowOuts
+				size := (c + s.Lanes - 1) / s.Lanes * s.Lanes * width
+				a := ChannelLastNarrow{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)), XPos: f.table(0, 8, 16, 24, 40),
+					TapX: f.table(0, 50), TapW: f.table(int32(size), 0), C: c, Out: f.floats(5 * width), X: f.floats(90 + c), W: f.floats(2 * size)}
+				for i, finish := range f.finishes(width, len(a.Out)) {
+					a.Finish = finish
+					call(fmt.Sprint("channel-last, narrow, ", c, " channels, finish ", i), func() { s.ChannelLastNarrow(&a) })
+				}
+			}
 			for _, tiles := range []int{1, 3} {
 				inputs := tiles * ChannelLastTile
 				a := ChannelLastGrad{X: f.floats(40 + inputs), Y: f.floats(30 + width), XPos: f.table(0, 40, 7), YPos: f.table(30, 0, 1),

@@ -9,6 +9,7 @@ import (
 const (
 	maxLanes           = 16
 	maxChannelLastVecs = 5
+	maxNarrowOuts      = 4
 )
 
 type isa int
@@ -27,13 +28,14 @@ type Set struct {
 	GradOut         int    // outputs in a tile of PlanesGrad
 	GradIn          int    // values of k in a tile of PlanesGrad
 	ChannelLastVecs int    // most vectors in a block of ChannelLast
+	NarrowOuts      int    // outputs in a block of ChannelLastNarrow
 	isa             isa
 }
 
 var sets = []*Set{
-	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, isa: avx512},
-	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, isa: avx2},
-	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, isa: generic},
+	{Name: "avx512", Lanes: 16, PlanesOut: 10, GradOut: 5, GradIn: 5, ChannelLastVecs: 5, NarrowOuts: 4, isa: avx512},
+	{Name: "avx2", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: avx2},
+	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: generic},
 }
 
 var active = mustChoose(os.Getenv("OCL_KERNEL"))

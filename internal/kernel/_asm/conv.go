@@ -12,14 +12,15 @@ import (
 // convolutions generates the convolution kernels of one instruction set. Tile sizes are those of the Set of that name.
 type convolutions struct {
 	target
-	planesOut, gradOut, gradIn, channelLastVecs int
-	labels                                      int
+	planesOut, gradOut, gradIn, channelLastVecs, narrowOuts int
+	labels                                                  int
 }
 
 func convKernels(g *generator) {
+	g.tables()
 	for _, c := range []*convolutions{
-		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2},
-		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5},
+		{target: target{g, avx2}, planesOut: 5, gradOut: 4, gradIn: 3, channelLastVecs: 2, narrowOuts: 2},
+		{target: target{g, avx512}, planesOut: 10, gradOut: 5, gradIn: 5, channelLastVecs: 5, narrowOuts: 4},
 	} {
 		c.planes()
 		c.planesGrad()
@@ -27,6 +28,7 @@ func convKernels(g *generator) {
 			c.channelLast(v)
 			c.channelLastGrad(v)
 		}
+		c.channelLastNarrow()
 		c.fmaPeak()
 	}
 }
@@ -495,6 +497,134 @@ func (c *convolutions) channelLast(vecs int) {
 	c.JNZ(LabelRef("tile"))
 	c.Label(skip)
 	c.end()
+}
+
+// channelLastNarrow has vectors along the inputs, and adds up their lanes at the end of a tile.
+func (c *convolutions) channelLastNarrow() {
+	base, field := c.begin("channelLastNarrow", "ChannelLastNarrow", "is channelLastNarrowGeneric with vectors along the inputs.")
+	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
+	outs, width := c.narrowOuts, c.narrowOuts*c.bytes
+	skip := c.label("none")
+	c.TESTQ(tiles, tiles)
+	c.JZ(LabelRef(skip))
+	v := &vectors{target: c.target}
+	v.setTail(field("C"))
+	rest := c.AllocLocal(8)
+	c.MOVQ(v.tail.count, rest)
+	c.Label("tile")
+	acc := c.vecs(channelLastTile * outs)
+	c.clear(acc...)
+	done := c.label("done")
+	n := c.length("TapX")
+	c.TESTQ(n, n)
+	c.JZ(LabelRef(done))
+	tap := c.GP64()
+	c.XORQ(tap, tap)
+	taps := c.label("taps")
+	c.Label(taps)
+	tx, tw := base("TapX"), base("TapW")
+	x, rel := base("X"), c.GP64()
+	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
+	xs := make([]reg.GPVirtual, channelLastTile)
+	for j := range xs {
+		xs[j] = c.GP64()
+		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
+		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
+	}
+	w := base("W")
+	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
+	off, left := c.GP64(), field("C")
+	c.XORQ(off, off)
+	c.SHRQ(Imm(uint64(bits.Len(uint(c.lanes()))-1)), left)
+	ws := c.vecs(outs)
+	vector := func(masked bool) {
+		for o := range ws {
+			c.VMOVUPS(Mem{Base: w, Disp: o * c.bytes}, ws[o])
+		}
+		for j, at := range xs {
+			values := v.load(at, place{off: off, masked: masked})
+			for o := range ws {
+				c.VFMADD231PS(ws[o], values, acc[j*outs+o])
+			}
+		}
+	}
+	c.unless(left, func() {
+		c.loop(left, func() {
+			vector(false)
+			c.ADDQ(U32(uint32(width)), w)
+			c.ADDQ(U32(uint32(c.bytes)), off)
+		})
+	})
+	r := c.GP64()
+	c.MOVQ(rest, r)
+	c.unless(r, func() { vector(true) })
+	c.INCQ(tap)
+	n = c.length("TapX")
+	c.CMPQ(tap, n)
+	c.JLT(LabelRef(taps))
+	c.Label(done)
+	sums := make([]reg.VecVirtual, channelLastTile)
+	for j := range sums {
+		sums[j] = c.laneSums(acc[j*outs : (j+1)*outs])
+	}
+	move := c.VMOVSD
+	if c.wide() {
+		move = c.VMOVUPS
+	}
+	out, o := base("Out"), c.GP64()
+	c.finished(func(f finishRegisters) {
+		scale, shift, res, more := c.XMM(), c.XMM(), c.GP64(), c.XMM()
+		move(Mem{Base: f.scale}, scale)
+		move(Mem{Base: f.shift}, shift)
+		c.LEAQ(Mem{Base: out, Index: f.delta, Scale: 1}, res)
+		for j, s := range sums {
+			c.VFMADD213PS(shift, scale, s)
+			c.unless(f.res, func() {
+				c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
+				move(Mem{Base: res, Index: o, Scale: 4}, more)
+				c.VADDPS(more, s, s)
+			})
+			c.VMAXPS(s, f.floor.AsX(), s)
+		}
+	})
+	for j, s := range sums {
+		c.MOVLQSX(Mem{Base: outPos, Disp: 4 * j}, o)
+		move(s, Mem{Base: out, Index: o, Scale: 4})
+	}
+	c.ADDQ(Imm(4*channelLastTile), outPos)
+	c.ADDQ(Imm(4*channelLastTile), xPos)
+	c.SUBQ(Imm(channelLastTile), tiles)
+	c.JNZ(LabelRef("tile"))
+	c.Label(skip)
+	c.end()
+}
+
+// laneSums is the sums of the lanes of four wide vectors, or of two others, in the lowest lanes of one.
+func (c *convolutions) laneSums(v []reg.VecVirtual) reg.VecVirtual {
+	sum, upper := c.XMM(), c.YMM()
+	if !c.wide() {
+		c.VHADDPS(v[1], v[0], v[0])
+		c.VHADDPS(v[0], v[0], v[0])
+		c.VEXTRACTF128(Imm(1), v[0], sum)
+		c.VADDPS(v[0].AsX(), sum, sum)
+		return sum
+	}
+	low := c.vec()
+	for i := 0; i < len(v); i += 2 {
+		c.VUNPCKLPS(v[i+1], v[i], low)
+		c.VUNPCKHPS(v[i+1], v[i], v[i])
+		c.VADDPS(low, v[i], v[i])
+	}
+	c.VUNPCKLPD(v[2], v[0], low)
+	c.VUNPCKHPD(v[2], v[0], v[0])
+	c.VADDPS(low, v[0], v[0])
+	c.VEXTRACTF64X4(Imm(1), v[0], upper)
+	c.VADDPS(upper, v[0].AsY(), upper)
+	c.VEXTRACTF32X4(Imm(1), upper, sum)
+	c.VADDPS(upper.AsX(), sum, sum)
+	return sum
 }
 
 func (c *convolutions) channelLastGrad(vecs int) {

@@ -12,7 +12,8 @@ type directChannelLast struct {
 	grad     *channelLastGrad
 }
 
-func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, packed *Packed, t *tables) *directChannelLast {
+func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *directChannelLast {
+	s, t := m.Set, m.tables
 	forward := func(y, x, tap int) (int, int, bool) {
 		dy, dx := w.shift(tap)
 		iy, oky := w.source(y, dy, in.H)
@@ -29,7 +30,11 @@ func newDirectChannelLast(s *kernel.Set, in, out Layout, w Window, workers int, 
 		fwd: newChannelLastConv(s, out, in, w.Taps, forward, func(y, x int) (int, int) { return y * w.Stride, x * w.Stride }),
 		bwd: newChannelLastConv(s, in, out, w.Taps, backward, func(y, x int) (int, int) { return y / w.Stride, x / w.Stride }),
 	}
-	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, workers)
+	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, m.Workers)
+	if m.Narrow {
+		u.fwd.narrow()
+		u.grad.narrow()
+	}
 	key := tableKey{in: positionsOf(in), out: positionsOf(out), window: w}
 	u.fwd.tables, u.fwd.key, u.bwd.tables, u.bwd.key, u.grad.tables, u.grad.key = t, key, t, key, t, key
 	u.bwd.key.backward = true
@@ -71,6 +76,10 @@ func positionsOf(g Layout) Layout {
 func (u *directChannelLast) PackForward(w []float32) {
 	taps, ins, outs := u.w.Taps, u.in.C, u.out.C
 	wf := room(&u.packed.forward, u.fwd.packed())
+	if u.fwd.few > 0 {
+		u.packNarrow(wf, w)
+		return
+	}
 	for _, b := range u.fwd.blocks {
 		width := b.vecs * u.s.Lanes
 		cols := min(width, outs-b.first)
@@ -78,6 +87,22 @@ func (u *directChannelLast) PackForward(w []float32) {
 			dst := wf[b.w+tap*ins*width:]
 			for c := range ins {
 				copy(dst[c*width:][:cols], w[(c*taps+tap)*outs+b.first:])
+			}
+		}
+	}
+}
+
+// packNarrow copies them into blocks [tap][vector of in][few outs][in].
+func (u *directChannelLast) packNarrow(wf, w []float32) {
+	taps, ins, outs, lanes, few := u.w.Taps, u.in.C, u.out.C, u.s.Lanes, u.fwd.few
+	for _, b := range u.fwd.blocks {
+		n := min(few, outs-b.first)
+		for tap := range taps {
+			dst := wf[b.w+tap*u.fwd.tapFloats(b):]
+			for c := range ins {
+				for v, x := range w[(c*taps+tap)*outs+b.first:][:n] {
+					dst[(c/lanes*few+v)*lanes+c%lanes] = x
+				}
 			}
 		}
 	}
@@ -122,7 +147,11 @@ type tapGroup struct {
 	out, in []int32 // float offsets of positions, padded to whole tiles by repeating the last
 	tapIn   []int32 // offset of each tap's input from in
 	tap     []int   // which tap
+	pixels  []groupPixel
 }
+
+// groupPixel is an output pixel and the input pixel that offsets are relative to.
+type groupPixel struct{ y, x, by, bx int }
 
 // tapMap gives the input pixel that an output pixel reads through a tap.
 type tapMap func(y, x, tap int) (iy, ix int, ok bool)
@@ -151,14 +180,18 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 				index[string(key)] = i
 				groups = append(groups, g)
 			}
-			for img := range n {
-				groups[i].out = append(groups[i].out, offset("outputs", out.PixelAt(img, y, x)))
-				groups[i].in = append(groups[i].in, offset("inputs", in.PixelAt(img, by, bx)))
-			}
+			groups[i].pixels = append(groups[i].pixels, groupPixel{y, x, by, bx})
 		}
 	}
 	for i := range groups {
 		g := &groups[i]
+		for img := range n { // image by image, so that what pixels share stays in the caches
+			for _, p := range g.pixels {
+				g.out = append(g.out, offset("outputs", out.PixelAt(img, p.y, p.x)))
+				g.in = append(g.in, offset("inputs", in.PixelAt(img, p.by, p.bx)))
+			}
+		}
+		g.pixels = nil
 		for len(g.out)%kernel.ChannelLastTile != 0 {
 			g.out, g.in = append(g.out, g.out[len(g.out)-1]), append(g.in, g.in[len(g.in)-1])
 		}
@@ -187,6 +220,7 @@ type channelLastConv struct {
 	tables  *tables
 	key     tableKey
 	tapW    map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
+	few     int               // outputs in a block of narrow ones; 0: blocks are vectors
 
 	dst, src, w []float32
 	now         *tapPlan
@@ -214,7 +248,36 @@ func newChannelLastConv(s *kernel.Set, out, in Layout, taps int, m tapMap, base 
 		blocks: outputBlocks(s, out.C, taps*in.C)}
 }
 
-func (c *channelLastConv) packed() int { return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth }
+// narrow makes vectors run along the inputs where that takes at least a fifth fewer multiply-adds of vectors. Each tap
+// costs about one more a block, and the sums of lanes eight.
+func (c *channelLastConv) narrow() {
+	few, vectors := c.s.NarrowOuts, roundUp(c.depth, c.s.Lanes)/c.s.Lanes
+	blocks := roundUp(c.out.C, few) / few
+	if 5*blocks*(c.taps*(vectors*few+1)+8) >= 4*c.taps*(c.depth*(roundUp(c.out.C, c.s.Lanes)/c.s.Lanes)+1) {
+		return
+	}
+	c.few, c.blocks = few, nil
+	for first := 0; first < c.out.C; first += few {
+		b := outputBlock{first: first}
+		b.w = len(c.blocks) * c.taps * c.tapFloats(b)
+		c.blocks = append(c.blocks, b)
+	}
+}
+
+func (c *channelLastConv) packed() int {
+	if c.few > 0 {
+		return len(c.blocks) * c.taps * c.tapFloats(c.blocks[0])
+	}
+	return roundUp(c.out.C, c.s.Lanes) * c.taps * c.depth
+}
+
+// tapFloats is the weights of a tap in a block.
+func (c *channelLastConv) tapFloats(b outputBlock) int {
+	if c.few > 0 {
+		return roundUp(c.depth, c.s.Lanes) * c.few
+	}
+	return c.depth * b.vecs * c.s.Lanes
+}
 
 func (c *channelLastConv) planFor(images int) *tapPlan {
 	key := c.key.of(0, images)
@@ -227,7 +290,7 @@ func (c *channelLastConv) planFor(images int) *tapPlan {
 		c.tapW = map[int][][]int32{}
 		for _, b := range c.blocks {
 			if c.tapW[b.vecs] == nil {
-				c.tapW[b.vecs] = c.weightOffsets(p.groups, b.vecs)
+				c.tapW[b.vecs] = c.weightOffsets(p.groups, b)
 			}
 		}
 	}
@@ -250,12 +313,12 @@ func (c *channelLastConv) plan(images int) *tapPlan {
 	return p
 }
 
-// weightOffsets lists for each group where its taps' weights begin in a packed block of vecs vectors.
-func (c *channelLastConv) weightOffsets(groups []tapGroup, vecs int) [][]int32 {
+// weightOffsets lists for each group where its taps' weights begin in a packed block like b.
+func (c *channelLastConv) weightOffsets(groups []tapGroup, b outputBlock) [][]int32 {
 	all := make([][]int32, len(groups))
 	for i, g := range groups {
 		for _, tap := range g.tap {
-			all[i] = append(all[i], offset("weights", tap*c.depth*vecs*c.s.Lanes))
+			all[i] = append(all[i], offset("weights", tap*c.tapFloats(b)))
 		}
 	}
 	return all
@@ -271,6 +334,15 @@ func (c *channelLastConv) DoChunk(_, chunk int) {
 	b := c.blocks[chunk/len(c.now.chunks)]
 	ch := c.now.chunks[chunk%len(c.now.chunks)]
 	g := &c.now.groups[ch.group]
+	if c.few > 0 {
+		c.s.ChannelLastNarrow(&kernel.ChannelLastNarrow{
+			Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
+			OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
+			TapX: g.tapIn, TapW: c.tapW[b.vecs][ch.group],
+			C: c.depth, Finish: finishFrom(c.finish, b.first, b.first),
+		})
+		return
+	}
 	c.s.ChannelLast(&kernel.ChannelLast{
 		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
 		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
@@ -292,6 +364,7 @@ type channelLastGrad struct {
 	blocks  []outputBlock
 	tables  *tables
 	key     tableKey
+	turned  bool // tiles of outputs, vectors of inputs
 
 	y, x, dst []float32
 	list      []tapList
@@ -307,6 +380,20 @@ func newChannelLastGrad(s *kernel.Set, out, in Layout, taps int, m tapMap, worke
 		g.scratch = append(g.scratch, make([]float32, kernel.ChannelLastTile*s.ChannelLastVecs*s.Lanes))
 	}
 	return g
+}
+
+// narrow makes vectors run along the inputs where that takes at least a fifth fewer multiply-adds of vectors.
+func (g *channelLastGrad) narrow() {
+	work := func(tiled, vectors int) int {
+		return roundUp(tiled, kernel.ChannelLastTile) * roundUp(vectors, g.s.Lanes)
+	}
+	if 5*work(g.out.C, g.in.C) >= 4*work(g.in.C, g.out.C) {
+		return
+	}
+	g.turned, g.blocks = true, outputBlocks(g.s, g.in.C, 0)
+	for i := range g.scratch {
+		g.scratch[i] = make([]float32, roundUp(g.out.C, kernel.ChannelLastTile)*g.s.ChannelLastVecs*g.s.Lanes)
+	}
 }
 
 func (g *channelLastGrad) listFor(first, limit int) []tapList {
@@ -341,11 +428,20 @@ func (g *channelLastGrad) run(team *workers.Team, dst, y, x []float32, first, li
 }
 
 // parts cuts the inputs of a tap, so that small layers still have work for every worker.
-func (g *channelLastGrad) parts() int { return max(1, min(4, g.in.C/(4*kernel.ChannelLastTile))) }
+func (g *channelLastGrad) parts() int {
+	if g.turned {
+		return 1
+	}
+	return max(1, min(4, g.in.C/(4*kernel.ChannelLastTile)))
+}
 
 func (g *channelLastGrad) DoChunk(worker, chunk int) {
 	parts := g.parts()
 	part, tap, b := chunk%parts, chunk/parts%g.taps, g.blocks[chunk/parts/g.taps]
+	if g.turned {
+		g.turn(g.scratch[worker], tap, b)
+		return
+	}
 	tiles := (g.in.C + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile
 	lo, hi := part*tiles/parts*kernel.ChannelLastTile, (part+1)*tiles/parts*kernel.ChannelLastTile
 	outs := min(b.vecs*g.s.Lanes, g.out.C-b.first)
@@ -377,6 +473,25 @@ func (g *channelLastGrad) DoChunk(worker, chunk int) {
 					g.dst[at+r*step+v] += tmp[r*width+v]
 				}
 			}
+		}
+	}
+}
+
+// turn adds the gradient of a tap for a block of inputs.
+func (g *channelLastGrad) turn(sums []float32, tap int, b outputBlock) {
+	clear(sums)
+	width, l := b.vecs*g.s.Lanes, g.list[tap]
+	a := kernel.ChannelLastGrad{Dst: sums, X: g.y, Y: g.x[b.first:], DstStride: width, Vecs: b.vecs,
+		Tiles: (g.out.C + kernel.ChannelLastTile - 1) / kernel.ChannelLastTile}
+	areas := (len(l.x) + channelLastGradArea - 1) / channelLastGradArea
+	for area := range areas {
+		q, end := area*len(l.x)/areas, (area+1)*len(l.x)/areas
+		a.XPos, a.YPos = l.y[q:end], l.x[q:end]
+		g.s.ChannelLastGrad(&a)
+	}
+	for i := range min(width, g.in.C-b.first) {
+		for o, dst := range g.dst[((b.first+i)*g.taps+tap)*g.out.C:][:g.out.C] {
+			g.dst[((b.first+i)*g.taps+tap)*g.out.C+o] = dst + sums[o*width+i]
 		}
 	}
 }

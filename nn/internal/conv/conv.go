@@ -40,6 +40,7 @@ type Maker struct {
 	Algorithm string // one of Algorithms
 	Workers   int    // of the teams that will run the convolutions
 	Inference bool   // without gradients
+	Narrow    bool   // convolutions to few outputs have kernels of their own, in the channel-last layout
 	scratch   scratch
 	tables    *tables
 }
@@ -56,7 +57,7 @@ func (m *Maker) Make(in, out Layout, w Window, packed *Packed) Conv {
 	}
 	fast := m.byWinograd(in, out, w)
 	if in.ChannelLast {
-		u := newDirectChannelLast(m.Set, in, out, w, m.Workers, packed, m.tables)
+		u := newDirectChannelLast(m, in, out, w, packed)
 		if fast {
 			return newWinogradChannelLast(u, m.Workers, m.Inference, m.scratch)
 		}

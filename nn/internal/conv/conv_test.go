@@ -206,10 +206,26 @@ func TestCornerConvolutions(t *testing.T) {
 		for _, sh := range []shape{{64, 128, 8, 8, 3}, {5, 12, 4, 7, 2}, {33, 36, 6, 5, 4}, {9, 64, 1, 3, 7}, {32, 12, 16, 16, 2}, {20, 12, 6, 10, 3}} {
 			in := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n)
 			out := ChannelLastLayout(sh.out, sh.h+1, sh.w+1, sh.n)
-			t.Run(fmt.Sprintf("%s/%v", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out) })
+			t.Run(fmt.Sprintf("%s/%v", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out, false) })
 			if sh.h%2 == 0 && sh.w%2 == 0 {
 				in = BlocksLayout(sh.in, sh.h, sh.w, sh.n)
-				t.Run(fmt.Sprintf("%s/%v in blocks", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out) })
+				t.Run(fmt.Sprintf("%s/%v in blocks", s.Name, sh), func(t *testing.T) { checkLayouts(t, s, Direct, Window{4, 1}, in, out, false) })
+			}
+		}
+	}
+}
+
+// TestNarrowConvolutions compares convolutions to few outputs, of which vectors run along the inputs, with the definition in
+// float64.
+func TestNarrowConvolutions(t *testing.T) {
+	type shape struct{ in, out, h, w, n int }
+	for _, s := range kernel.Available() {
+		for _, sh := range []shape{{36, 4, 8, 6, 3}, {100, 3, 5, 7, 2}, {33, 2, 1, 1, 7}, {64, 4, 4, 4, 4}, {90, 1, 3, 4, 2}} {
+			for _, w := range []Window{{9, 1}, {9, 2}, {1, 1}, {1, 2}} {
+				in, out := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n), ChannelLastLayout(sh.out, w.Out(sh.h), w.Out(sh.w), sh.n)
+				t.Run(fmt.Sprintf("%s/%v/taps=%d/stride=%d", s.Name, sh, w.Taps, w.Stride), func(t *testing.T) {
+					checkLayouts(t, s, Direct, w, in, out, true)
+				})
 			}
 		}
 	}
@@ -220,10 +236,10 @@ func checkConvolution(t *testing.T, s *kernel.Set, algorithm string, channelLast
 	if channelLast {
 		shape = ChannelLastLayout
 	}
-	checkLayouts(t, s, algorithm, win, shape(ins, h, w, n), shape(outs, win.Out(h), win.Out(w), n))
+	checkLayouts(t, s, algorithm, win, shape(ins, h, w, n), shape(outs, win.Out(h), win.Out(w), n), false)
 }
 
-func checkLayouts(t *testing.T, s *kernel.Set, algorithm string, win Window, in, out Layout) {
+func checkLayouts(t *testing.T, s *kernel.Set, algorithm string, win Window, in, out Layout, narrow bool) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ins, outs, n, channelLast := in.C, out.C, in.N, in.ChannelLast
 	team := workers.New(2)
@@ -235,7 +251,10 @@ func checkLayouts(t *testing.T, s *kernel.Set, algorithm string, win Window, in,
 	}
 	z, dx, dw := convolveExactly(win, x, dz, weights)
 
-	u := (&Maker{Set: s, Algorithm: algorithm, Workers: 2}).Make(in, out, win, &Packed{})
+	u := (&Maker{Set: s, Algorithm: algorithm, Workers: 2, Narrow: narrow}).Make(in, out, win, &Packed{})
+	if d, is := u.(*directChannelLast); is && narrow && d.fwd.few == 0 && !d.grad.turned {
+		t.Fatal("want vectors along the inputs")
+	}
 	if algorithm == Winograd {
 		_, inChannelLast := u.(*winogradChannelLast)
 		if _, inPlanes := u.(*winogradPlanes); !inChannelLast && !inPlanes {

@@ -34,6 +34,18 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, s := range kernel.Available() {
+		for _, sh := range []shape{{36, 4, 4, 3, 2}, {100, 3, 5, 7, 1}, {33, 2, 1, 1, 4}} {
+			for _, w := range []Window{{9, 1}, {9, 2}, {1, 1}} {
+				in, out := ChannelLastLayout(sh.in, sh.h, sh.w, sh.n), ChannelLastLayout(sh.out, w.Out(sh.h), w.Out(sh.w), sh.n)
+				for _, e := range pages.Edges {
+					t.Run(fmt.Sprintf("%s/narrow/%v/taps=%d/stride=%d/%v", s.Name, sh, w.Taps, w.Stride, e), func(t *testing.T) {
+						checkPages(t, team, &Maker{Set: s, Algorithm: Direct, Workers: 1, Narrow: true}, in, out, w, e)
+					})
+				}
+			}
+		}
+	}
+	for _, s := range kernel.Available() {
 		for _, inChannelLast := range []bool{false, true} {
 			list, layout := planes, PlanesLayout
 			if inChannelLast {
