@@ -32,6 +32,7 @@ func newDirectChannelLast(m *Maker, in, out Layout, w Window, packed *Packed) *d
 	}
 	u.grad = newChannelLastGrad(s, out, in, w.Taps, forward, m.Workers)
 	if m.Narrow {
+		u.fwd.byImage, u.bwd.byImage = true, true
 		u.fwd.narrow()
 		u.grad.narrow()
 	}
@@ -157,7 +158,7 @@ type groupPixel struct{ y, x, by, bx int }
 type tapMap func(y, x, tap int) (iy, ix int, ok bool)
 
 // groupByTaps sorts the positions of n images by their taps. base gives the input pixel that offsets are relative to.
-func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int, int)) []tapGroup {
+func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int, int), byImage bool) []tapGroup {
 	var groups []tapGroup
 	index := map[string]int{}
 	for y := range out.H {
@@ -185,11 +186,14 @@ func groupByTaps(out, in Layout, n, taps int, m tapMap, base func(y, x int) (int
 	}
 	for i := range groups {
 		g := &groups[i]
-		for img := range n { // image by image, so that what pixels share stays in the caches
-			for _, p := range g.pixels {
-				g.out = append(g.out, offset("outputs", out.PixelAt(img, p.y, p.x)))
-				g.in = append(g.in, offset("inputs", in.PixelAt(img, p.by, p.bx)))
+		for k := range n * len(g.pixels) {
+			pixel, img := k/n, k%n
+			if byImage { // what pixels share stays in the caches
+				img, pixel = k/len(g.pixels), k%len(g.pixels)
 			}
+			p := g.pixels[pixel]
+			g.out = append(g.out, offset("outputs", out.PixelAt(img, p.y, p.x)))
+			g.in = append(g.in, offset("inputs", in.PixelAt(img, p.by, p.bx)))
 		}
 		g.pixels = nil
 		for len(g.out)%kernel.ChannelLastTile != 0 {
@@ -220,6 +224,7 @@ type channelLastConv struct {
 	tables  *tables
 	key     tableKey
 	tapW    map[int][][]int32 // by vectors a block, then group: offsets of the taps' weights
+	byImage bool              // positions of an image lie side by side in a group, else those of a pixel
 	few     int               // outputs in a block of narrow ones; 0: blocks are vectors
 
 	dst, src, w []float32
@@ -298,7 +303,7 @@ func (c *channelLastConv) planFor(images int) *tapPlan {
 }
 
 func (c *channelLastConv) plan(images int) *tapPlan {
-	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base)}
+	p := &tapPlan{groups: groupByTaps(c.out, c.in, images, c.taps, c.mapping, c.base, c.byImage)}
 	tiles := 0
 	for _, g := range p.groups {
 		tiles += len(g.out) / kernel.ChannelLastTile

@@ -40,9 +40,11 @@ type Maker struct {
 	Algorithm string // one of Algorithms
 	Workers   int    // of the teams that will run the convolutions
 	Inference bool   // without gradients
-	Narrow    bool   // convolutions to few outputs have kernels of their own, in the channel-last layout
-	scratch   scratch
-	tables    *tables
+	// Narrow is for the channel-last layout with few channels and many images: convolutions to few outputs have kernels of
+	// their own, and images are taken one after the other.
+	Narrow  bool
+	scratch scratch
+	tables  *tables
 }
 
 // Make returns the convolution from in to out, both of one layout. With stride 2 in planes, in is the layout of the

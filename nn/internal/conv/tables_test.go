@@ -70,12 +70,14 @@ func TestTablesBeyondOffsets(t *testing.T) {
 		build func()
 		table string
 	}{
-		"planes, inputs":        {func() { newDirectPlanes(s, planes(9), small, Window{9, 1}, 1, false, &Packed{}) }, "table of inputs"},
-		"planes, outputs":       {func() { newDirectPlanes(s, small, planes(9), Window{9, 1}, 1, false, &Packed{}) }, "table of outputs"},
-		"planes, weights":       {func() { newDirectPlanes(s, small, Layout{C: 1 << 28}, Window{9, 1}, 1, false, &Packed{}) }, "table of weights"},
-		"channel-last, taps":    {func() { groupByTaps(smallLast, last(3), 1, 9, identity, func(int, int) (int, int) { return 0, 0 }) }, "table of taps"},
-		"channel-last, inputs":  {func() { groupByTaps(smallLast, last(3), 2, 1, identity, here) }, "table of inputs"},
-		"channel-last, outputs": {func() { groupByTaps(last(3), smallLast, 2, 1, identity, here) }, "table of outputs"},
+		"planes, inputs":  {func() { newDirectPlanes(s, planes(9), small, Window{9, 1}, 1, false, &Packed{}) }, "table of inputs"},
+		"planes, outputs": {func() { newDirectPlanes(s, small, planes(9), Window{9, 1}, 1, false, &Packed{}) }, "table of outputs"},
+		"planes, weights": {func() { newDirectPlanes(s, small, Layout{C: 1 << 28}, Window{9, 1}, 1, false, &Packed{}) }, "table of weights"},
+		"channel-last, taps": {func() {
+			groupByTaps(smallLast, last(3), 1, 9, identity, func(int, int) (int, int) { return 0, 0 }, false)
+		}, "table of taps"},
+		"channel-last, inputs":  {func() { groupByTaps(smallLast, last(3), 2, 1, identity, here, true) }, "table of inputs"},
+		"channel-last, outputs": {func() { groupByTaps(last(3), smallLast, 2, 1, identity, here, true) }, "table of outputs"},
 		"channel-last, weights": {func() {
 			(&channelLastConv{s: s, depth: 1 << 28}).weightOffsets([]tapGroup{{tap: []int{8}}}, outputBlock{vecs: 1})
 		}, "table of weights"},
