@@ -3,11 +3,14 @@ package paper
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ocl/method"
 	"ocl/metric"
@@ -34,6 +37,9 @@ type panel struct {
 	chart   chart.Chart
 	series  []chart.Series // of a line chart, for the legend of the figure
 	data    [][]string     // lines of the figure's CSV file
+
+	svg, png []byte // its files
+	fault    error
 }
 
 // figureBuilder is a figure as data: a panel for each of some streams at each of some sizes of the memory, and for each of some measures.
@@ -178,22 +184,44 @@ func memoryName(sizes []int, m int) string {
 	return "M = " + kilo(m)
 }
 
-// write writes the files of the figure.
+// draw draws the files of all panels, on all cores.
+func (p *paper) draw() error {
+	var wait sync.WaitGroup
+	var faults []error
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, f := range p.figures {
+		for _, pl := range f.Panels {
+			if pl.Missing != "" {
+				continue
+			}
+			free <- struct{}{}
+			wait.Go(func() {
+				defer func() { <-free }()
+				title := f.Title + " (" + pl.Name + ")"
+				d := chart.Draw(pl.chart, chart.File(title))
+				pl.svg = d.SVG(title, pl.Alt+" "+f.Text)
+				pl.png, pl.fault = d.PNG()
+			})
+		}
+	}
+	wait.Wait()
+	for _, f := range p.figures {
+		for _, pl := range f.Panels {
+			if pl.fault != nil {
+				faults = append(faults, fmt.Errorf("report: figure %s: %w", pl.ID, pl.fault))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// write writes the files of the figure, which has been drawn.
 func (f *figure) write(file func(string, []byte) error) error {
 	for _, p := range f.Panels {
 		if p.Missing != "" {
 			continue
 		}
-		title := f.Title + " (" + p.Name + ")"
-		d := chart.Draw(p.chart, chart.File(title))
-		png, err := d.PNG()
-		if err != nil {
-			return fmt.Errorf("report: figure %s: %w", p.ID, err)
-		}
-		if err := file("figures/"+p.ID+".svg", d.SVG(title, p.Alt+" "+f.Text)); err != nil {
-			return err
-		}
-		if err := file("figures/"+p.ID+".png", png); err != nil {
+		if err := errors.Join(file("figures/"+p.ID+".svg", p.svg), file("figures/"+p.ID+".png", p.png)); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ func (p *paper) write(out string) (*Written, error) {
 			return nil, fmt.Errorf("report: %w. Use a folder that can be written to, with \"--out DIR\"", err)
 		}
 	}
-	var faults error
+	faults := p.draw()
 	for _, t := range p.tables {
 		name := "tables/" + t.ID()
 		faults = errors.Join(faults, file(name+".csv", t.csv()), file(name+".md", t.markdown()), file(name+".tex", t.latex()))
