@@ -1,6 +1,6 @@
 // Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the repository:
 //
-//	go run ./results                               writes results/runs.csv (a line for each run), docs/reproduction.md and the charts of the README
+//	go run ./results                               writes results/runs.csv (a line for each run), docs/reproduction.md, docs/findings.md and the README's charts
 //	go run ./results store STUDYDIR                keeps the results of the done jobs of a study, each under the name that it has below results/
 //	go run ./results store RESULT.json FILE.json.gz    keeps one result under a name of your own
 //
@@ -82,5 +82,14 @@ func derived(root string) ([]file, error) {
 		return nil, err
 	}
 	reproduction, err := fill("reproduction.md", reproductionText, p)
-	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/reproduction.md", reproduction}}, err
+	if err != nil {
+		return nil, err
+	}
+	checked, err := newFindingsPage(p)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := fill("findings.md", findingsText, checked)
+	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps},
+		{"docs/reproduction.md", reproduction}, {"docs/findings.md", claims}}, err
 }

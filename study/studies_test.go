@@ -32,7 +32,7 @@ func shipped(t *testing.T, name string) *study.Study {
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
 		"quick.yaml": 34, "oci.yaml": 880, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 760, "trick_time.yaml": 24,
-		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 25, "lambda.yaml": 9, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150,
+		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 25, "lambda.yaml": 9, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims.yaml": 114,
 	}
 	files, err := filepath.Glob("../studies/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -47,7 +47,7 @@ func TestShippedStudies(t *testing.T) {
 		seeds := map[string][]uint64{}
 		for _, r := range s.Runs {
 			c := r.Config
-			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method, c.Protocol)
+			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, c.Stream.Shift.Blur, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method, c.Protocol)
 			seeds[cell] = append(seeds[cell], c.Seed)
 			if name != "quick.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, cell, c.Engine)
@@ -65,12 +65,12 @@ func TestShippedStudies(t *testing.T) {
 				runs = 1
 			case name == "trick_time.yaml":
 				runs = 1
+			case name == "first.yaml", name == "claims.yaml":
+				runs = 3
 			case strings.HasPrefix(cell, "core50"), name == "odi.yaml":
 				runs = 10
 			case name == "examined.yaml", name == "metrics.yaml":
 				runs = len(got)
-			case name == "first.yaml":
-				runs = 3
 			case name == "lambda.yaml":
 				runs = 1
 			}

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (c Change) Flag() string {
 // other than those that were chosen on CIFAR-100, and options that no table has. The classifier of the spec is the method's own rule. An error
 // says that no benchmark of the survey has such a stream.
 func Planned(c config.Config) (spec Spec, changes []Change, err error) {
+	if len(c.Methods) == 0 {
+		return spec, nil, errors.New("paper: the config names no method, as that of a result of another program")
+	}
 	spec = Spec{Protocol: c.Protocol, Method: c.Methods[0], Classifier: config.ClassifierHead}
 	if len(c.Tricks) > 0 {
 		spec.Tricks = withoutNCM(c.Tricks[0])
@@ -70,6 +74,9 @@ func valueOf(c config.Config, key string) string {
 	}
 	return text
 }
+
+// Config is the config of a run of the spec, with the settings that were chosen on CIFAR-100 and the defaults of docs/deviations.md for all else.
+func (s Spec) Config(seed uint64) config.Config { return s.config(seed) }
 
 // learned is what a run learns, by key, without its seed and without when it evaluates.
 func learned(c config.Config) map[string]string {

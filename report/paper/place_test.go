@@ -43,6 +43,9 @@ func TestPlanned(t *testing.T) {
 	if _, changes, _ = Planned(c); !strings.Contains(fmt.Sprint(changes), "method.gdumb.update") {
 		t.Errorf("the changes of GDumb are %v", changes)
 	}
+	if _, _, err := Planned(config.Config{}); err == nil {
+		t.Error("a config without a method has a place")
+	}
 	c.Data.Name = "glyphs"
 	if _, _, err := Planned(c); err == nil {
 		t.Error("glyphs have a place")

@@ -59,13 +59,17 @@ func MethodName(row string) string {
 	if row == "EWC" { // so table:ni calls EWC++
 		row = "EWC++"
 	}
-	for _, i := range method.Catalogue() {
-		if strings.TrimSuffix(i.Title, "-Greedy") == row {
-			return i.Name
-		}
-	}
-	return ""
+	return methodNames()[row]
 }
+
+// methodNames are the names in the catalogue by those in the survey's tables.
+var methodNames = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
+	for _, i := range method.Catalogue() {
+		names[strings.TrimSuffix(i.Title, "-Greedy")] = i.Name
+	}
+	return names
+})
 
 // Spec says which runs a cell is made of. Runs count that differ only in their seed, in what else they evaluate, and in the engine that
 // computed them.
