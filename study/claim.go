@@ -79,13 +79,18 @@ func readClaim(path string) (r record, text []byte, ok bool, err error) {
 	return r, buf[:n], ok, nil
 }
 
+// temporary is the name of the claim while it is made.
+func (r record) temporary(folder string) string {
+	return filepath.Join(folder, claimFile+"."+r.Token+".tmp")
+}
+
 // putClaim makes a claim file that is whole from the start. made is false if there is one.
 func putClaim(folder string, r record) (made bool, err error) {
 	text, err := r.encode()
 	if err != nil {
 		return false, err
 	}
-	path, temp := filepath.Join(folder, claimFile), filepath.Join(folder, claimFile+"."+r.Token+".tmp")
+	path, temp := filepath.Join(folder, claimFile), r.temporary(folder)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return false, err
@@ -291,6 +296,7 @@ func (c *claim) seconds() float64 {
 
 // end removes the claim, if it is ours, and unlocks the folder.
 func (c *claim) end() (err error) {
+	_ = os.Remove(c.mine.temporary(c.folder)) // if it could not be removed when the claim was made
 	if c.permit() == nil {
 		if err = os.Remove(filepath.Join(c.folder, claimFile)); errors.Is(err, fs.ErrNotExist) {
 			err = nil

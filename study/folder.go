@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
 )
@@ -89,6 +90,9 @@ func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	}
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
+	}
+	if err := checkpoint.MakeFolder(folder); err != nil {
+		return nil, State{}, fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
 	}
 	unlock, err := s.lock(folder)
 	locked := err == nil

@@ -309,7 +309,7 @@ func TestFaultyDisk(t *testing.T) {
 				switch {
 				case at.N == 0:
 					continue // this time it took fewer
-				case err == nil && !dispensable(at):
+				case err == nil && !c.dispensable(at):
 					t.Errorf("%s: the command ends well: %s", what, text)
 				case err != nil && !(says && strings.Contains(text, shortName(at.Path))):
 					t.Errorf("%s: the message does not say what failed: %s", what, text)
@@ -328,10 +328,15 @@ func TestFaultyDisk(t *testing.T) {
 }
 
 // dispensable says whether a command may end well although an operation failed: what is removed can stay, a file that is only
-// locked holds nothing, events are synced before they are closed, and the log and the notes of a study are dispensable.
-func dispensable(op faulttest.Op) bool {
-	name := filepath.Base(op.Path)
-	return op.Call == "close" && slices.Contains([]string{experiment.LockFile, experiment.UseFile, experiment.EventsFile}, name) || op.Call == "remove" || name == ".done" || strings.HasPrefix(name, ".claim") || filepath.Base(filepath.Dir(op.Path)) == "log" || name == "log"
+// locked holds nothing, events are synced before they are closed, and the log and the notes of a study are dispensable. The folder of
+// a study, or of a record of tuning, is locked only to remove what a crash left there.
+func (c crashing) dispensable(op faulttest.Op) bool {
+	name, folder := filepath.Base(op.Path), filepath.Dir(op.Path)
+	if op.Call == "open" && name == experiment.LockFile {
+		record, err := filepath.Glob(filepath.Join(folder, tune.RecordFile))
+		return err == nil && len(record) > 0 || c.name == "sweep" && filepath.Base(folder) == "run"
+	}
+	return op.Call == "close" && slices.Contains([]string{experiment.LockFile, experiment.UseFile, experiment.EventsFile}, name) || op.Call == "remove" || name == ".done" || strings.HasPrefix(name, ".claim") || filepath.Base(folder) == "log" || name == "log"
 }
 
 // shortName is the name of a file that a message about it has: that of the file which a temporary one is to become.
