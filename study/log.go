@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"ocl/checkpoint"
 )
 
 // logFolder holds the logs of a study: a file for each process. Nothing depends on them.
@@ -45,7 +43,7 @@ func (l *logFile) add(e Event) {
 func (l *logFile) write(e Event) error {
 	if l.file == nil {
 		folder := filepath.Join(l.dir, logFolder)
-		if err := checkpoint.MakeFolder(folder); err != nil {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
 		name := fmt.Sprintf("%s-%d-%s.jsonl", fileWord(l.host), os.Getpid(), time.Now().UTC().Format("20060102T150405.000000000"))

@@ -336,7 +336,7 @@ func (c crashing) dispensable(op faulttest.Op) bool {
 		record, err := filepath.Glob(filepath.Join(folder, tune.RecordFile))
 		return err == nil && len(record) > 0 || c.name == "sweep" && filepath.Base(folder) == "run"
 	}
-	return op.Call == "close" && slices.Contains([]string{experiment.LockFile, experiment.UseFile, experiment.EventsFile}, name) || op.Call == "remove" || name == ".done" || strings.HasPrefix(name, ".claim") || filepath.Base(folder) == "log" || name == "log"
+	return op.Call == "close" && (strings.HasSuffix(name, experiment.LockFile) || name == experiment.UseFile || name == experiment.EventsFile) || op.Call == "remove" || name == ".done" || strings.HasPrefix(name, ".claim") || filepath.Base(folder) == "log" || name == "log"
 }
 
 // shortName is the name of a file that a message about it has: that of the file which a temporary one is to become.
