@@ -2,6 +2,8 @@
 // Extras only: without JavaScript everything is still on the page.
 document.querySelectorAll("table.sort").forEach(function (table) {
   var body = table.tBodies[0];
+  if (body.rows.length < 2) { return; }
+  table.classList.add("sorts"); // a narrow screen then shows the head as a list of buttons
   // Of several lines of headings the last one has a heading for each column.
   Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells).forEach(function (th, k) {
     var button = document.createElement("button");

@@ -30,6 +30,10 @@ var opacities = []float64{1, 0.6, 0.3}
 const (
 	barHeight = 16.0
 	barGap    = 14.0 // to the next bar's words
+
+	// certain is the share of the room that words may take by the widths of Liberation Sans. A browser without it takes another font,
+	// of which DejaVu Sans is a seventh wider.
+	certain = 0.85
 )
 
 func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
@@ -44,7 +48,7 @@ func (c *Bars) layout(d *Drawing, l Layout, b box) float64 {
 	y := b.y0 + 4
 	for i := range c.Bars {
 		s := &c.Bars[i]
-		for _, line := range wrap(s.Label+": "+s.Text, b.x1-b.x0, l.Font) {
+		for _, line := range wrap(s.Label+": "+s.Text, certain*(b.x1-b.x0), l.Font) {
 			y += 1.35 * l.Font
 			d.add(Mark{Role: Label, Series: s.Label, Look: &s.Look, Points: []Point{{b.x0, y - 0.25*l.Font}}, Text: line})
 		}

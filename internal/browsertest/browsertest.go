@@ -1,0 +1,260 @@
+// Package browsertest is for tests: it opens pages that ocl has written in Chromium and checks what only a browser can tell. Start at
+// [Start] and [Browser.Check].
+package browsertest
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+//go:embed checks.js
+var checks string
+
+// widths in pixels: of a phone and of a screen.
+var widths = []int64{360, 1440}
+
+// schemes are the values of prefers-color-scheme.
+var schemes = []string{"light", "dark"}
+
+// Browser is a running Chromium.
+type Browser struct{ ctx context.Context }
+
+// Start starts Chromium for a test, and skips the test where none is found.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("NOT RUN: there is no Chromium (`apt-get install chromium` installs one), so no browser has looked at the page")
+	}
+	// The pages are our own. In a container the sandbox of Chromium cannot start, and /dev/shm is small.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute))
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(allocated)
+	t.Cleanup(end)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("Chromium (%s) does not start: %v", path, err)
+	}
+	return &Browser{ctx}
+}
+
+// Check holds that the page in a file loads without an error and without a network; that its tables sort, by mouse and by keyboard; that
+// its figures have titles and descriptions; and that at the width of a phone and of a screen, light and dark, nothing is wider than the
+// page and all text has contrast.
+func (b *Browser) Check(t *testing.T, path string) {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range widths {
+		for _, scheme := range schemes {
+			t.Run(fmt.Sprintf("%d pixels %s", width, scheme), func(t *testing.T) {
+				v := b.open(t, path, width, scheme)
+				for _, fault := range v.faults("ocl.structure()") {
+					t.Error(fault)
+				}
+				for _, fault := range v.faults("ocl.overflow()") {
+					t.Error(fault)
+				}
+				for _, fault := range v.faults("ocl.contrast()") {
+					t.Error(fault)
+				}
+				if scheme == schemes[0] {
+					v.sort()
+				}
+				v.shoot(fmt.Sprintf("%s-%d-%s.png", strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), width, scheme))
+				v.told()
+			})
+		}
+	}
+}
+
+// view is a page that is open.
+type view struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu   sync.Mutex
+	tell []string // what the browser has said
+}
+
+// open opens a page in a tab of its own.
+func (b *Browser) open(t *testing.T, path string, width int64, scheme string) *view {
+	t.Helper()
+	ctx, end := chromedp.NewContext(b.ctx)
+	t.Cleanup(end)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(stop)
+	v := &view{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, v.hear)
+	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	v.run(
+		page.BringToFront(), // Chromium neither draws nor clicks in a tab behind others
+		network.Enable(), runtime.Enable(), log.Enable(),
+		emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		chromedp.Navigate(address),
+		chromedp.Evaluate(checks, nil),
+	)
+	return v
+}
+
+// hear notes errors, and requests that are not of files.
+func (v *view) hear(event any) {
+	say := func(format string, a ...any) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.tell = append(v.tell, fmt.Sprintf(format, a...))
+	}
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		say("a script fails: %s", e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+			for _, a := range e.Args {
+				say("the console says: %s %s", a.Value, a.Description)
+			}
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			say("the browser says: %s (%s)", e.Entry.Text, e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, "file:") && !strings.HasPrefix(u, "data:") {
+			say("the page asks for %s, but must work without a network", u)
+		}
+	}
+}
+
+// told reports what the browser has said.
+func (v *view) told() {
+	v.t.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, text := range v.tell {
+		v.t.Error(text)
+	}
+}
+
+func (v *view) run(actions ...chromedp.Action) {
+	v.t.Helper()
+	if err := chromedp.Run(v.ctx, actions...); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// faults runs a check of checks.js, which returns a list of texts.
+func (v *view) faults(call string) []string {
+	v.t.Helper()
+	var found []string
+	v.run(chromedp.Evaluate(call, &found))
+	return found
+}
+
+// spot is a button that sorts a table by a column.
+type spot struct {
+	Table, Column int
+	Name          string
+	X, Y          float64
+}
+
+// sort presses the button of each column of each table twice with the mouse, and those of the first column also with the keyboard. It
+// holds that the rows are in order after each time.
+func (v *view) sort() {
+	v.t.Helper()
+	var columns []spot
+	v.run(chromedp.Evaluate("ocl.columns()", &columns))
+	for _, c := range columns {
+		for _, by := range []struct {
+			name  string
+			press func(spot) error
+		}{{mouse, v.click}, {"the key Enter", v.enter}, {"the space bar", v.space}} {
+			if c.Column > 0 && by.name != mouse {
+				continue // all are made alike, and each press takes its time
+			}
+			v.run(chromedp.Evaluate(fmt.Sprintf("ocl.shuffle(%d)", c.Table), nil))
+			for _, order := range []string{"ascending", "descending"} {
+				if err := by.press(c); err != nil {
+					v.t.Fatal(err)
+				}
+				for _, fault := range v.faults(fmt.Sprintf("ocl.sorted(%d, %d, %q)", c.Table, c.Column, order)) {
+					v.t.Errorf("after %s pressed %s: %s", by.name, c.Name, fault)
+				}
+			}
+		}
+	}
+}
+
+// mouse is the name of the other way to press a button than keys.
+const mouse = "the mouse"
+
+// click clicks where the button is on the screen, and fails if something else lies there.
+func (v *view) click(c spot) error {
+	var at spot
+	if err := chromedp.Run(v.ctx, chromedp.Evaluate(fmt.Sprintf("ocl.reach(%d, %d)", c.Table, c.Column), &at)); err != nil {
+		return err
+	}
+	return chromedp.Run(v.ctx, chromedp.MouseClickXY(at.X, at.Y))
+}
+
+func (v *view) enter(c spot) error { return v.key(c, kb.Enter) }
+func (v *view) space(c spot) error { return v.key(c, " ") }
+
+// key comes to the button by the tabulator, from what stands before it, and presses a key.
+func (v *view) key(c spot, key string) error {
+	var visible bool
+	err := chromedp.Run(v.ctx,
+		chromedp.Evaluate(fmt.Sprintf("ocl.before(%d, %d)", c.Table, c.Column), nil),
+		chromedp.KeyEvent(kb.Tab),
+		chromedp.Evaluate(fmt.Sprintf("ocl.focused(%d, %d)", c.Table, c.Column), &visible),
+	)
+	if err == nil && !visible {
+		err = fmt.Errorf("the tabulator does not come to %s, or the focus cannot be seen", c.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return chromedp.Run(v.ctx, chromedp.KeyEvent(key))
+}
+
+// shoot writes a picture of the whole page into the folder that OCL_SHOTS names, for people; without it nothing.
+func (v *view) shoot(name string) {
+	v.t.Helper()
+	dir := os.Getenv("OCL_SHOTS")
+	if dir == "" {
+		return
+	}
+	var picture []byte
+	v.run(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		picture, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).Do(ctx)
+		return err
+	}))
+	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+		v.t.Fatal(err)
+	}
+}
