@@ -102,6 +102,10 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	}
+	untuned := Cell{Spec: Spec{Benchmark: survey.CIFAR100, Protocol: "survey", Method: "cndpm", Classifier: "head", Memory: 1000}, Known: true}
+	if got := untuned.Command(); !strings.Contains(got, "--method cndpm --memory 1000 --weight-decay 0 --tune paper --runs 15") {
+		t.Errorf("CN-DPM, of which no settings were chosen, has the command\n%s", got)
+	}
 	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
 		if c.Row == "KDC*" && c.Column == "MIR" && c.Memory == 5000 {
 			const want = "ocl run --data cifar100 --data-dir DIR --tasks 20 --protocol survey --eval final --method mir --memory 5000 --trick 'kdc*' " +
