@@ -53,6 +53,7 @@ type CNDPM struct {
 	ClassifierRate  float64 // factor of the learning rate of classifiers
 	Seed, InitSeed  uint64
 
+	atOnce  int     // together, but in a test
 	blank   *expert // the placeholder
 	experts []*expert
 	samples *rng.Source
@@ -103,23 +104,16 @@ func (e *expert) networks() []*nn.Network {
 // parameters is their number of parameters.
 func (e *expert) parameters() int { return e.vae.Parameters() + len(e.net.Net.Params()) }
 
-// lateral is the passes through some experts, for so many images at a time.
+// lateral is the passes through some experts.
 type lateral struct {
 	vaes *arch.VAEs
 	nets *arch.Sharings
 	of   int // experts
 }
 
-// room is the most images at a time.
-func (l *lateral) room() int {
-	if l.vaes == nil {
-		return 0
-	}
-	return l.vaes.Room()
-}
-
-// predictRoom is how many images are predicted at a time; it moves no number. The maps of 45 experts take 3 MB an image.
-const predictRoom = 20
+// together is how many images go through all experts at once. Their maps take 3 MB an image where there are 45 experts of
+// 32×32 pixels. Gradients of larger batches are summed part by part.
+const together = 20
 
 var (
 	_ ocl.Pausing        = (*CNDPM)(nil)
@@ -136,6 +130,9 @@ func (c *CNDPM) prepare() error {
 	}
 	if !(c.Chill > 0) {
 		return fmt.Errorf("learner: cndpm: a chill of %v. Use a number above 0", c.Chill)
+	}
+	if c.atOnce == 0 {
+		c.atOnce = together
 	}
 	c.samples, c.codes = rng.New(c.Seed, "cndpm/samples"), rng.New(c.Seed, "cndpm/codes")
 	c.slot, c.normals = c.samples.IntN, func(dst []float32) { normals(dst, c.codes) }
@@ -285,16 +282,7 @@ func (c *CNDPM) wake(b ocl.Batch, stats *ocl.StepStats) error {
 	if stats.Loss /= float64(max(1, learned)); math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
 		return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, stats.Loss)
 	}
-	for k, e := range c.experts {
-		usage := 0.0
-		for i := range n {
-			usage += c.share[k+1][i]
-		}
-		e.logCount = logSumExp(e.logCount, math.Log(usage))
-		if float32(usage) > 0 { // as in the authors' float32; what is less moves no parameter
-			c.learn(k, b.Y)
-		}
-	}
+	c.learn(b)
 	c.store(b)
 	return nil
 }
@@ -309,39 +297,54 @@ func (c *CNDPM) store(b ocl.Batch) {
 	}
 }
 
-// measure finds how unlikely each sample is for each expert and for the placeholder: c.nll, c.chilled and c.logP.
-func (c *CNDPM) measure(b ocl.Batch) error {
-	n := b.Len()
-	c.passes(n)
-	if c.absent.room() < n {
-		c.absent = c.pass([]*expert{c.blank}, n, 1)
-	}
-	c.reserve(len(c.experts)+1, n)
-	for k := range len(c.experts) + 1 {
-		c.eps[k] = grow(c.eps[k], n*c.VAE.Draws*c.VAE.Latent)
-		c.normals(c.eps[k])
-		p, at := &c.wakeful, k-1
-		if k == 0 {
-			p, at = &c.absent, 0
-		}
-		if k <= 1 { // the first of its pass
-			p.vaes.Encode(b.X)
-			p.nets.Classify(b.X)
-		}
-		p.vaes.NLL(c.nll[k], at, c.eps[k])
-		for i, y := range b.Y {
-			logP := c.logP[k][i*c.Net.Classes:][:c.Net.Classes]
-			nn.LogSoftmax(logP, p.nets.Logits(at, i))
-			c.chilled[k][i] = chilledNLL(logP, y, c.Chill)
-		}
-		if err := checkFinite("likelihood", c.nll[k]); err != nil {
-			return err
-		}
-		if err := checkFinite("likelihood", c.chilled[k]); err != nil {
+// eachPart calls f for the parts of n images that go through the experts together.
+func (c *CNDPM) eachPart(n int, f func(lo, hi int) error) error {
+	for lo := 0; lo < n; lo += c.atOnce {
+		if err := f(lo, min(lo+c.atOnce, n)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// measure finds how unlikely each sample is for each expert and for the placeholder: c.nll, c.chilled and c.logP.
+func (c *CNDPM) measure(b ocl.Batch) error {
+	n, classes, codes := b.Len(), c.Net.Classes, c.VAE.Draws*c.VAE.Latent
+	c.passes()
+	if c.absent.vaes == nil {
+		c.absent = c.pass([]*expert{c.blank}, 1)
+	}
+	c.reserve(len(c.experts)+1, n)
+	for k := range len(c.experts) + 1 {
+		c.eps[k] = grow(c.eps[k], n*codes)
+		c.normals(c.eps[k])
+	}
+	return c.eachPart(n, func(lo, hi int) error {
+		x := b.X.Rows(lo, hi)
+		for k := range len(c.experts) + 1 {
+			p, at := &c.wakeful, k-1
+			if k == 0 {
+				p, at = &c.absent, 0
+			}
+			if k <= 1 { // the first of its pass
+				p.vaes.Encode(x)
+				p.nets.Classify(x)
+			}
+			nll, chilled := c.nll[k][lo:hi], c.chilled[k][lo:hi]
+			p.vaes.NLL(nll, at, c.eps[k][lo*codes:hi*codes])
+			for i, y := range b.Y[lo:hi] {
+				logP := c.logP[k][(lo+i)*classes:][:classes]
+				nn.LogSoftmax(logP, p.nets.Logits(at, i))
+				chilled[i] = chilledNLL(logP, y, c.Chill)
+			}
+			for _, v := range [][]float64{nll, chilled} {
+				if err := checkFinite("likelihood", v); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // reserve makes room for n images and so many experts, the placeholder included.
@@ -419,28 +422,54 @@ func (c *CNDPM) assign(i int) (stored bool) {
 	return stored
 }
 
-// learn makes a step of expert k on the samples that were not stored, each by its responsibility. The loss is their sum.
-func (c *CNDPM) learn(k int, y []ocl.Label) {
-	e, any := c.experts[k], false
-	for i := range y {
-		c.weight[i] = 0
-		if c.slots[i] < 0 {
-			c.weight[i] = float32(c.share[k+1][i])
+// learn makes a step of each expert on the samples that were not stored, each by its responsibility. The loss is their sum.
+// An expert without any responsibility for the batch, those that were stored included, makes no step.
+func (c *CNDPM) learn(b ocl.Batch) {
+	n, classes, codes := b.Len(), c.Net.Classes, c.VAE.Draws*c.VAE.Latent
+	var active []int
+	for k, e := range c.experts {
+		usage := 0.0
+		for i := range n {
+			usage += c.share[k+1][i]
 		}
-		any = any || c.weight[i] > 0
+		e.logCount = logSumExp(e.logCount, math.Log(usage))
+		if float32(usage) > 0 { // as in the authors' float32; what is less moves no parameter
+			active = append(active, k)
+			for _, net := range e.networks() {
+				net.ZeroGrads()
+			}
+		}
 	}
-	for _, net := range e.networks() {
-		net.ZeroGrads()
-	}
-	if any {
-		c.again = grow(c.again, len(y))
-		c.wakeful.vaes.Learn(c.again, k, c.eps[k+1], c.weight)
-		c.classifierGradient(c.logP[k+1], y, c.weight)
-		c.wakeful.nets.Learn(k, &c.gradient)
-	}
-	for i, net := range e.networks() {
-		optim.ClipValue(net, c.WS, 0, c.Clip)
-		e.opts[i].Step(net, c.WS)
+	c.again = grow(c.again, n)
+	_ = c.eachPart(n, func(lo, hi int) error {
+		if n > c.atOnce { // other images went through since
+			c.wakeful.vaes.Encode(b.X.Rows(lo, hi))
+			c.wakeful.nets.Classify(b.X.Rows(lo, hi))
+		}
+		weight := c.weight[lo:hi]
+		for _, k := range active {
+			some := false
+			for i := range weight {
+				weight[i] = 0
+				if c.slots[lo+i] < 0 {
+					weight[i] = float32(c.share[k+1][lo+i])
+				}
+				some = some || weight[i] > 0
+			}
+			if !some {
+				continue
+			}
+			c.wakeful.vaes.Learn(c.again[lo:hi], k, c.eps[k+1][lo*codes:hi*codes], weight)
+			c.classifierGradient(c.logP[k+1][lo*classes:hi*classes], b.Y[lo:hi], weight)
+			c.wakeful.nets.Learn(k, &c.gradient)
+		}
+		return nil
+	})
+	for _, k := range active {
+		for i, net := range c.experts[k].networks() {
+			optim.ClipValue(net, c.WS, 0, c.Clip)
+			c.experts[k].opts[i].Step(net, c.WS)
+		}
 	}
 }
 
@@ -461,9 +490,9 @@ func (c *CNDPM) classifierGradient(logP []float64, y []ocl.Label, weight []float
 	}
 }
 
-// pass makes the passes through experts for n images; those from learning on can learn.
-func (c *CNDPM) pass(all []*expert, n, learning int) lateral {
-	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), n, learning), nets: c.Net.Pass(c.WS, netsOf(all), n, learning), of: len(all)}
+// pass makes the passes through experts; those from learning on can learn.
+func (c *CNDPM) pass(all []*expert, learning int) lateral {
+	return lateral{vaes: c.VAE.Pass(c.WS, vaesOf(all), c.atOnce, learning), nets: c.Net.Pass(c.WS, netsOf(all), c.atOnce, learning), of: len(all)}
 }
 
 func vaesOf(all []*expert) []*arch.VAE {
@@ -490,11 +519,11 @@ func (c *CNDPM) trained() []*expert {
 	return c.experts
 }
 
-// passes makes room for n images, or for those that are predicted at a time.
-func (c *CNDPM) passes(n int) {
-	if all := c.trained(); c.wakeful.of != len(all) || c.wakeful.room() < n {
+// passes makes the passes through the experts that there are.
+func (c *CNDPM) passes() {
+	if all := c.trained(); c.wakeful.of != len(all) {
 		c.wakeful = lateral{} // the old one can go first
-		c.wakeful = c.pass(all, max(n, predictRoom), 0)
+		c.wakeful = c.pass(all, 0)
 	}
 }
 
@@ -555,7 +584,7 @@ func (c *CNDPM) Experts() []Expert {
 func (c *CNDPM) Reconstructions(k int) (images, decoded *tensor.Tensor) {
 	e := c.trained()[k]
 	n := len(e.shown) / (c.VAE.Channels * c.VAE.Height * c.VAE.Width)
-	c.passes(n)
+	c.passes()
 	images = &tensor.Tensor{Shape: []int{n, c.VAE.Channels, c.VAE.Height, c.VAE.Width}, Data: e.shown}
 	decoded = tensor.New(images.Shape...)
 	c.wakeful.vaes.Encode(images)
@@ -684,20 +713,14 @@ func (c *CNDPM) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 		}
 		return nil
 	}
-	for at := 0; at < len(dst); at += predictRoom {
-		end := min(at+predictRoom, len(dst))
-		if err := c.predict(dst[at:end], x.Rows(at, end)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.eachPart(len(dst), func(lo, hi int) error { return c.predict(dst[lo:hi], x.Rows(lo, hi)) })
 }
 
 // predict is Predict for few images, by the experts. The only expert's classifier decides alone, so its autoencoder is
 // not asked.
 func (c *CNDPM) predict(dst []ocl.Label, x *tensor.Tensor) error {
 	n, all := len(dst), c.trained()
-	c.passes(n)
+	c.passes()
 	c.reserve(len(all)+1, n)
 	c.wakeful.nets.Classify(x)
 	sources := make([]*rng.Source, n)
@@ -829,7 +852,7 @@ func (c *CNDPM) Cost() ocl.Cost {
 		cost.Parameters += e.parameters()
 	}
 	if len(all) > 0 {
-		c.passes(1)
+		c.passes()
 		cost.ImageFLOPs = c.wakeful.nets.FLOPs()
 		if len(all) > 1 {
 			cost.ImageFLOPs += c.wakeful.vaes.FLOPs()

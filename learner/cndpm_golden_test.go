@@ -42,11 +42,18 @@ func tinyCNDPM(t *testing.T) *CNDPM {
 }
 
 // TestCNDPMGolden holds two sleeps and ten wake steps of two experts to an implementation in PyTorch, with the same
-// parameters at the start and the same draws.
+// parameters at the start and the same draws, whether a batch goes through the experts whole or in parts.
 func TestCNDPMGolden(t *testing.T) {
+	for _, atOnce := range []int{together, 2} {
+		t.Run(fmt.Sprint(atOnce), func(t *testing.T) { followCNDPM(t, atOnce) })
+	}
+}
+
+func followCNDPM(t *testing.T, atOnce int) {
 	var g cndpmGolden
 	readGolden(t, "cndpm.json", &g)
 	c := tinyCNDPM(t)
+	c.atOnce = atOnce
 	c.LogAlpha = g.LogAlpha
 	if err := c.prepare(); err != nil {
 		t.Fatal(err)

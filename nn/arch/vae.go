@@ -284,9 +284,6 @@ func (v *VAEs) Reconstruct(dst []float32, k, img int) {
 	v.pixels.Image(dst, 0)
 }
 
-// Room is the most images at a time.
-func (v *VAEs) Room() int { return v.wiring.Room() }
-
 // FLOPs is the number of operations of [VAEs.Encode] and [VAEs.NLL] of all VAEs for one image.
 func (v *VAEs) FLOPs() int64 {
 	sum := int64(len(v.all)*v.config.Draws) * v.decoder.FLOPs()
