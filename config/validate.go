@@ -368,8 +368,12 @@ func (s *Schema) checkClassifiers(f *faults, c Config) {
 	}
 	var without []string
 	for _, name := range c.Methods {
-		if m, known := lookup(s.Methods, name); known && !m.UsesMemory {
+		m, known := lookup(s.Methods, name)
+		if known && !m.UsesMemory {
 			without = append(without, name)
+		}
+		if m.OwnNetworks {
+			f.add("classifiers", "ncm needs the features of one network, but %s has several. Remove ncm from --classifiers, or %s from --method", name, name)
 		}
 	}
 	if len(without) > 0 {

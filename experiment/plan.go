@@ -21,6 +21,9 @@ type Plan struct {
 	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
 	// ended, unless it keeps them.
 	CheckpointBytes int64
+	// Experts is the most networks that a learner makes while it learns; 0 of other methods. FLOPsPerStep and FLOPsPerImage are
+	// then means over the run with so many.
+	Experts int
 	// Tasks are the numbers of the tasks that are learned, in the whole stream and from 1: a protocol or absent images may
 	// leave out others, which keep theirs.
 	Tasks []int
@@ -102,12 +105,25 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 			p.PrepareFLOPs[t] += 3 * known.flops * int64(stored)
 		}
 	}
+	if s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes; info.OwnNetworks {
+		samples := 0
+		for t := range n {
+			samples += st.Batches(t) * of.Batch // nearly: a last batch may be smaller
+		}
+		g, _ := info.Grows(s, samples, of.Batch)
+		known.params = g.Parameters
+		p.Experts, p.FLOPsPerImage = g.Experts, int64(g.Image)
+		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
+	}
 	if !info.Deferred {
 		for _, pass := range info.Passes(s, of.Batch) {
 			p.FLOPsPerStep += known.flops * int64(pass.Forwards())
 		}
 	}
 	p.MemoryBytes = x.memoryBytes(known, c, of.Batch)
+	if p.Experts > 0 {
+		p.MemoryBytes = x.expertBytes(known, c, p.Experts)
+	}
 	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(x.set.ImageLen()) + int64(known.params)*4*savedCopies
 	return p
 }
@@ -136,6 +152,15 @@ func (x *Experiment) memoryBytes(f facts, c config.Config, batch int) int64 {
 	stored := int64(c.Memory) * int64(x.set.ImageLen())
 	return baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + 3*stored +
 		int64(f.params)*4*parameterCopies + activationBytes(f.flops, batch+c.Replay.Batch)
+}
+
+// expertBytes estimates the peak of a run with so many experts: their parameters and gradients, two checkpoints, and the maps
+// of the images that go through all of them together.
+func (x *Experiment) expertBytes(f facts, c config.Config, experts int) int64 {
+	const copies, images, floatsOfPixel = 5, 20, 20
+	pixels := int64(x.set.ImageLen())
+	return baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + 3*int64(c.Memory)*pixels +
+		int64(f.params)*4*copies + int64(experts)*images*pixels*floatsOfPixel
 }
 
 // activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in

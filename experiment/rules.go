@@ -6,6 +6,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/learner"
 )
 
 // Rule is how a classifier of a run gets from the outputs of the network to a class: by the largest logit, logit k being
@@ -28,6 +29,9 @@ func (t *Trained) Rules(ctx context.Context) ([]Rule, error) {
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %s: %w", t.Folder, err)
 		}
+	}
+	if _, several := t.Learner.(learner.Scored); several {
+		return nil, fmt.Errorf("experiment: %s: %s predicts by several networks together, but an export holds one. Use `ocl predict`, or a run of another method", t.Folder, t.Config.Methods[0])
 	}
 	if all.open == nil {
 		return nil, fmt.Errorf("experiment: %s: %s shows its predictions but not how it makes them. Use a run of another method", t.Folder, t.Config.Methods[0])

@@ -78,6 +78,7 @@ type CNDPM struct {
 	weight   []float32   // [B]
 	nll      [][]float64 // by expert [B], of the autoencoder
 	again    []float64   // [B], of one that learns
+	scores   []float64   // [K]
 	chilled  [][]float64 // by expert [B], of the classifier
 	logP     [][]float64 // by expert [B,K], of the classifier
 	share    [][]float64 // by expert [B]: responsibilities
@@ -118,6 +119,7 @@ const together = 20
 var (
 	_ ocl.Pausing        = (*CNDPM)(nil)
 	_ ocl.MemoryReporter = (*CNDPM)(nil)
+	_ Scored             = (*CNDPM)(nil)
 )
 
 // prepare makes what does not depend on a state.
@@ -713,13 +715,21 @@ func (c *CNDPM) Predict(dst []ocl.Label, x *tensor.Tensor) error {
 		}
 		return nil
 	}
-	return c.eachPart(len(dst), func(lo, hi int) error { return c.predict(dst[lo:hi], x.Rows(lo, hi)) })
+	return c.eachPart(len(dst), func(lo, hi int) error {
+		if err := c.explain(x.Rows(lo, hi)); err != nil {
+			return err
+		}
+		for i := lo; i < hi; i++ {
+			dst[i] = c.mixed(i - lo)
+		}
+		return nil
+	})
 }
 
-// predict is Predict for few images, by the experts. The only expert's classifier decides alone, so its autoencoder is
-// not asked.
-func (c *CNDPM) predict(dst []ocl.Label, x *tensor.Tensor) error {
-	n, all := len(dst), c.trained()
+// explain finds how unlikely images that are predicted, few of them, are for each expert: c.nll and c.logP. The only expert's
+// classifier decides alone, so its autoencoder is not asked.
+func (c *CNDPM) explain(x *tensor.Tensor) error {
+	n, all := x.Dim(0), c.trained()
 	c.passes()
 	c.reserve(len(all)+1, n)
 	c.wakeful.nets.Classify(x)
@@ -751,9 +761,6 @@ func (c *CNDPM) predict(dst []ocl.Label, x *tensor.Tensor) error {
 			return err
 		}
 	}
-	for i := range dst {
-		dst[i] = c.mixed(i)
-	}
 	return nil
 }
 
@@ -766,25 +773,51 @@ func (c *CNDPM) sourceOf(image []float32) *rng.Source {
 	return rng.New(c.Seed, string(name))
 }
 
-// mixed is the class of the largest p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x) of image i, by c.nll and c.logP; the first one where
-// several are.
-func (c *CNDPM) mixed(i int) ocl.Label {
+// mix writes log p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x) of image i to dst [K], less a constant, by c.nll and c.logP.
+func (c *CNDPM) mix(dst []float64, i int) {
 	all := c.trained()
 	most := math.Inf(-1)
 	for k, e := range all {
 		most = max(most, e.logCount-c.nll[k+1][i])
 	}
-	best, label := math.Inf(-1), ocl.Label(0)
-	for y := range c.Net.Classes {
-		v := math.Inf(-1)
+	for y := range dst {
+		dst[y] = math.Inf(-1)
 		for k, e := range all {
-			v = logSumExp(v, e.logCount-c.nll[k+1][i]-most+c.logP[k+1][i*c.Net.Classes+y])
-		}
-		if v > best {
-			best, label = v, ocl.Label(y)
+			dst[y] = logSumExp(dst[y], e.logCount-c.nll[k+1][i]-most+c.logP[k+1][i*len(dst)+y])
 		}
 	}
-	return label
+}
+
+// mixed is the class of the largest of them, the first one where several are.
+func (c *CNDPM) mixed(i int) ocl.Label {
+	c.scores = grow(c.scores, c.Net.Classes)
+	c.mix(c.scores, i)
+	best := 0
+	for y, v := range c.scores {
+		if v > c.scores[best] {
+			best = y
+		}
+	}
+	return ocl.Label(best)
+}
+
+// Scores implements [Scored]. Without an expert there are none, which is an error.
+func (c *CNDPM) Scores(dst []float64, x *tensor.Tensor) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	if len(c.trained()) == 0 {
+		return fmt.Errorf("learner: cndpm: no expert was made yet, so classes have no probabilities. Learn until the short-term memory of %d samples was full", c.Capacity)
+	}
+	return c.eachPart(x.Dim(0), func(lo, hi int) error {
+		if err := c.explain(x.Rows(lo, hi)); err != nil {
+			return err
+		}
+		for i := lo; i < hi; i++ {
+			c.mix(dst[i*c.Net.Classes:(i+1)*c.Net.Classes], i-lo)
+		}
+		return nil
+	})
 }
 
 // classMeans makes the means of the stored images those of the memory.

@@ -4,6 +4,7 @@ import (
 	"ocl"
 	"ocl/memory"
 	"ocl/nn"
+	"ocl/tensor"
 )
 
 // Open learners show what they predict with. Then one pass over the test images is enough for an evaluation to find
@@ -25,6 +26,14 @@ type Parts struct {
 	Memory   *memory.Store // nil without memory
 	ByLogits bool          // Decide is the class of the largest logit, and logit k is that of class k
 	Means    *NCM          // Decide is the class of the nearest of these; nil is another rule
+}
+
+// Scored learners say how they compare classes, where they are not [Open].
+type Scored interface {
+	ocl.Learner
+	// Scores writes log p(y|x) of each class and each row of x [B,C,H,W], less a number for each row, to dst [B,K]. The class of
+	// the highest score is predicted. It changes nothing.
+	Scores(dst []float64, x *tensor.Tensor) error
 }
 
 // MemoryOf is the memory of a learner; nil where it has none or does not show it.

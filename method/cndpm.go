@@ -105,6 +105,7 @@ var cndpm = Info{
 		"ss":   "its loss is that of a mixture of experts, not one softmax",
 	},
 	checkImages: arch.CheckExpert,
+	grows:       cndpmGrowth,
 	begins: func(s Setup) int { // the placeholder
 		vae, net := cndpmNetworks(s)
 		return vae.Size(0) + net.Size(0)
@@ -135,4 +136,35 @@ var cndpm = Info{
 			WakeRate: option[float64](s, cndpmWakeRate), ClassifierRate: option[float64](s, cndpmNetRate),
 		}, nil
 	},
+}
+
+// cndpmGrowth is the estimate where every sample is stored, so that there are as many experts as there can be: the sleeps, and
+// for each sample what it takes to measure it by all experts that there are then and to teach it to one.
+func cndpmGrowth(s Setup, samples, _ int) (g Growth) {
+	vae, net := cndpmNetworks(s)
+	draws := float64(vae.Draws)
+	steps := float64(option[int](s, cndpmBatch)) * float64(option[int](s, cndpmVAESteps))
+	netSteps := float64(option[int](s, cndpmBatch)) * float64(option[int](s, cndpmClassifierSteps))
+	g.Experts = samples / max(1, s.Memory)
+	encodes, classifies, measure := 0.0, 0.0, 0.0 // of all experts so far
+	blank := workOf(vae, net, 0)
+	for k := range g.Experts {
+		w := workOf(vae, net, k)
+		encodes, classifies = encodes+w.encode, classifies+w.classify
+		g.Learn += steps*(encodes+2*w.encode+3*draws*w.decode) + netSteps*(classifies+2*w.classify)
+		measure += w.encode + w.classify + draws*w.decode
+		learn := 3 * (w.encode + w.classify + draws*w.decode)
+		g.Learn += float64(s.Memory) * (measure + blank.encode + blank.classify + draws*blank.decode + learn)
+		g.Parameters += vae.Size(k) + net.Size(k)
+		g.Image += measure / float64(g.Experts)
+	}
+	return g
+}
+
+// expertWork is the operations of an expert for an image or a code.
+type expertWork struct{ encode, decode, classify float64 }
+
+func workOf(vae arch.VAEConfig, net arch.SharingConfig, before int) expertWork {
+	encode, decode := vae.Work(before)
+	return expertWork{float64(encode), float64(decode), float64(net.Work(before))}
 }

@@ -39,8 +39,9 @@ type Info struct {
 	Expect         string            // what a person will see, on CIFAR-100 among others
 	Refuses        map[string]string // by name of a trick, why the method does not take it; it takes all others
 
-	begins   func(s Setup) int             // what Begins says; nil is the network of the setup
-	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
+	begins   func(s Setup) int                    // what Begins says; nil is the network of the setup
+	grows    func(s Setup, samples, b int) Growth // what Grows says; nil is nothing
+	prepared func(stored int, s Setup) int        // what Prepared says; nil is 0
 	// checkImages says whether the method takes images of a size in pixels; nil is all that its network takes.
 	checkImages func(height, width int) error
 
@@ -174,6 +175,23 @@ func (i Info) Begins(s Setup) int {
 		return 0
 	}
 	return i.begins(s)
+}
+
+// Growth is an estimate of what a learner becomes that makes networks as it learns, at most.
+type Growth struct {
+	Experts    int
+	Parameters int
+	Learn      float64 // operations to learn all samples
+	Image      float64 // to predict an image, on average over the stream
+}
+
+// Grows estimates a learner of a method with networks of its own after so many samples in batches of b. ok is false of other
+// methods.
+func (i Info) Grows(s Setup, samples, b int) (g Growth, ok bool) {
+	if i.grows == nil {
+		return g, false
+	}
+	return i.grows(s, samples, b), true
 }
 
 // Prepared estimates the work before an evaluation with that many stored samples: the number of images that go

@@ -45,9 +45,6 @@ func (ws *Workspace) Wire(like *Network, n int) *Wiring {
 	return w
 }
 
-// Room is the most images of a batch.
-func (w *Wiring) Room() int { return w.n }
-
 // Map is the values of a batch between two layers, C channels of H×W pixels for each image, and their gradient.
 type Map struct {
 	g conv.Layout

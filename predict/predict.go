@@ -20,6 +20,7 @@ import (
 	"ocl/experiment"
 	"ocl/learner"
 	"ocl/nn"
+	"ocl/tensor"
 )
 
 // Options say what predicts, and how much may work at the same time. No prediction depends on the latter.
@@ -64,12 +65,15 @@ type Info struct {
 	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
 }
 
-// Predictor predicts by one network that does not change. Any number of goroutines may use it. A call allocates nothing
-// once the buffers exist, but for what decoding an image file takes.
+// Predictor predicts by a learner that does not change. Any number of goroutines may use it; one of several networks (CN-DPM)
+// predicts for one of them at a time. A call allocates nothing
+// once the buffers exist, but for what decoding an image file and a learner of several networks take.
 type Predictor struct {
 	info        Info
 	net         *nn.Network
 	means       *learner.NCM
+	scored      learner.Scored      // instead of net, which is of no use then
+	trained     *experiment.Trained // what scored belongs to
 	preparation data.Preparation
 	pixels      [][256]float32 // of each channel: from a byte to an input
 
@@ -99,9 +103,22 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
-	if _, open := t.Learner.(learner.Open); !open {
-		return nil, fmt.Errorf("predict: %s: %s predicts by several networks at once, which this cannot do. Use a run of another method", t.Folder, t.Config.Methods[0])
+	scored, _ := t.Learner.(learner.Scored)
+	kept := false
+	defer func() {
+		if !kept {
+			t.Close()
+		}
+	}()
+	if _, open := t.Learner.(learner.Open); !open && scored == nil {
+		return nil, fmt.Errorf("predict: %s: %s says its predictions alone. Use a run of another method", t.Folder, t.Config.Methods[0])
+	}
+	if scored != nil { // it is used by one call at a time
+		workers, atOnce = max(workers, atOnce), 1
+		probe := tensor.New(1, t.Info.Channels, t.Info.Height, t.Info.Width)
+		if err := scored.Scores(make([]float64, t.Info.Classes), probe); err != nil {
+			return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
+		}
 	}
 	if o.Classifier != "" {
 		if err := t.Choose(ctx, o.Classifier); err != nil {
@@ -126,6 +143,9 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 		p.slots = append(p.slots, newSlot(ws, p.info))
 	}
 	p.free = slices.Clone(p.slots)
+	if scored != nil {
+		p.scored, p.trained, kept = scored, t, true
+	}
 	return p, nil
 }
 
@@ -204,6 +224,9 @@ func (p *Predictor) Close() {
 	}
 	for _, s := range p.slots {
 		s.ws.Close()
+	}
+	if p.trained != nil {
+		p.trained.Close()
 	}
 }
 

@@ -50,6 +50,15 @@ func residual() config.Config {
 	return c
 }
 
+// experts is CN-DPM with experts that are made of 30 samples each, in sleeps of eight steps.
+func experts() config.Config {
+	c := small("cndpm")
+	c.Data.Size, c.Network = 12, config.Default().Network
+	c.Method = map[string]map[string]any{"cndpm": {"sleep_vae_steps": 5, "sleep_classifier_steps": 3, "sleep_batch": 5, "z_samples": 2, "z_dim": 4, "vae_features": 4,
+		"vae_growth": 2, "classifier_features": 4, "classifier_growth": 2, "log_alpha": 1e6}}
+	return c
+}
+
 // trained runs a config.
 func trained(t testing.TB, c config.Config) (folder string, res *result.Result) {
 	t.Helper()
@@ -100,7 +109,7 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 	t.Parallel()
 	normal := small("er")
 	normal.Stream.Mean, normal.Stream.Std = []float64{0.1, 0.5, 0.9}, []float64{0.2, 0.3, 0.4}
-	for name, c := range map[string]config.Config{"er": small("er"), "normal": normal, "icarl": small("icarl"), "gdumb": small("gdumb"), "ncm": ncm(), "resnet": residual()} {
+	for name, c := range map[string]config.Config{"er": small("er"), "normal": normal, "icarl": small("icarl"), "gdumb": small("gdumb"), "ncm": ncm(), "resnet": residual(), "cndpm": experts()} {
 		p, _ := opened(t, c, Options{Workers: 2, AtOnce: 1})
 		set := dataOf(t, c)
 		images := pixels(t, set)

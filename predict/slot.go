@@ -75,6 +75,18 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 		}
 		return nil
 	}
+	if p.scored != nil {
+		n, classes := s.x.Dim(0), len(s.scores)
+		all := make([]float64, n*classes)
+		if err := p.scored.Scores(all, &s.x); err != nil {
+			return fmt.Errorf("predict: %s: %w", p.info.Folder, err)
+		}
+		for i := range n {
+			copy(s.scores, all[i*classes:])
+			p.probabilities(dst[i*top:(i+1)*top], s.scores)
+		}
+		return nil
+	}
 	logits := p.net.Predict(s.ws, &s.x)
 	for i := range logits.Dim(0) {
 		for k, v := range logits.Row(i) {
@@ -83,17 +95,21 @@ func (p *Predictor) judge(s *slot, dst []Guess, top int) error {
 			}
 			s.scores[k] = float64(v)
 		}
-		guesses := dst[i*top : (i+1)*top]
-		p.best(guesses, s.scores)
-		sum := 0.0
-		for _, v := range s.scores {
-			sum += math.Exp(v - guesses[0].Value)
-		}
-		for g, first := 0, guesses[0].Value; g < top; g++ {
-			guesses[g].Value = math.Exp(guesses[g].Value-first) / sum
-		}
+		p.probabilities(dst[i*top:(i+1)*top], s.scores)
 	}
 	return nil
+}
+
+// probabilities fills guesses with the best classes and the softmax over all scores.
+func (p *Predictor) probabilities(guesses []Guess, scores []float64) {
+	p.best(guesses, scores)
+	sum := 0.0
+	for _, v := range scores {
+		sum += math.Exp(v - guesses[0].Value)
+	}
+	for g, first := 0, guesses[0].Value; g < len(guesses); g++ {
+		guesses[g].Value = math.Exp(guesses[g].Value-first) / sum
+	}
 }
 
 // best fills dst with the classes of the highest scores, the lowest class first where scores are equal, as learners

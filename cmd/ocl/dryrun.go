@@ -31,6 +31,7 @@ type planned struct {
 	Seconds      float64 `json:"seconds"`      // estimated for what is left, with the machine to itself
 	State        string  `json:"state"`        // of the run in --out; "" where nothing is there
 	StepsDone    int     `json:"steps_done"`   // of the run in --out
+	Experts      int     `json:"experts"`      // networks that the learner makes at most; 0 of most methods
 }
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
@@ -75,7 +76,7 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 		if !found.Ended() {
 			left = p.Left(found) / speeds[timed]
 		}
-		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes, left, found.State, found.Step})
+		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes, left, found.State, found.Step, p.Experts})
 	}
 	if err := stopped(ctx); err != nil {
 		return err
@@ -121,6 +122,14 @@ func printPlan(w io.Writer, runs []planned, out string) error {
 	if kept := len(runs) - left; kept > 0 {
 		have = fmt.Sprintf("%s has the results of %d of %s, which are kept.\n", out, kept, count.Of(len(runs), "run"))
 	}
+	most := 0
+	for _, r := range runs {
+		most = max(most, r.Experts)
+	}
+	if most > 0 {
+		have += fmt.Sprintf("Times and memory of cndpm are those of as many experts as there can be, up to %d, which are trained for most of the time. "+
+			"A run with fewer takes less.\n", most)
+	}
 	_, err := fmt.Fprintf(w, "\n%sAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
 		have, duration(seconds(total)), count.Of(left, "run"))
 	return err
@@ -148,7 +157,7 @@ func trialMethod(name string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case info.Deferred || info.TaskBoundaries && !info.UsesMemory:
+	case info.Deferred || info.OwnNetworks || info.TaskBoundaries && !info.UsesMemory:
 		return "finetune", nil
 	case info.TaskBoundaries:
 		return "er", nil
@@ -168,6 +177,10 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 		cfg.Memory = config.DefaultMemory
 	}
 	step, plan, err := f.trial(ctx, x, cfg)
+	if err != nil && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
+		cfg.Network.Name = "mlp"
+		step, plan, err = f.trial(ctx, x, cfg)
+	}
 	if err != nil {
 		return 0, err
 	}

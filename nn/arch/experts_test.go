@@ -100,6 +100,28 @@ func TestExpertSizes(t *testing.T) {
 	}
 }
 
+// TestWorkIsThatOfThePasses: what is said of experts is what their passes count.
+func TestWorkIsThatOfThePasses(t *testing.T) {
+	for _, side := range []int{12, 32} {
+		v, c := vaeConfig(side), sharingConfig(side)
+		v.Draws, c.Blocks = 3, 2
+		vaes, nets := experts(t, v, c, 3)
+		ws := vaes[0].Decoder.NewWorkspace(1)
+		defer ws.Close()
+		wantV, wantC := int64(0), int64(0)
+		for k := range 3 {
+			encode, decode := v.Work(k)
+			wantV, wantC = wantV+encode+3*decode, wantC+c.Work(k)
+			if got := v.Pass(ws, vaes[:k+1], 1, k).FLOPs(); got != wantV {
+				t.Errorf("%d VAEs of %d pixels: %d operations, %d are said", k+1, side, got, wantV)
+			}
+			if got := c.Pass(ws, nets[:k+1], 1, k).FLOPs(); got != wantC {
+				t.Errorf("%d classifiers of %d pixels: %d operations, %d are said", k+1, side, got, wantC)
+			}
+		}
+	}
+}
+
 // TestOperationsOfASleep: 4,000 batches of 50 with 16 decodes each take the operations that REFERENCE.md §7.8 counts.
 func TestOperationsOfASleep(t *testing.T) {
 	c := vaeConfig(32)

@@ -54,6 +54,26 @@ func (c SharingConfig) Size(before int) int {
 	return size + (in+1)*c.Classes
 }
 
+// Work is the number of operations that it takes to classify an image by a classifier that has so many before it.
+func (c SharingConfig) Work(before int) int64 {
+	own, all := widths(c.Features, c.Growth, before)
+	h, w, in := c.Height, c.Width, all
+	work := int64(9 * c.Channels * own * h * w)
+	for stage := range stages {
+		if stage > 0 {
+			h, w = (h+1)/2, (w+1)/2
+		}
+		out := own << stage
+		taps := 9*(in+out)*out + (c.Blocks-1)*18*out*out
+		if stage > 0 || in != out {
+			taps += in * out
+		}
+		work += int64(taps) * int64(h*w)
+		in = all << stage
+	}
+	return 2 * (work + int64(in*c.Classes))
+}
+
 // New draws a classifier from src that has so many before it.
 func (c SharingConfig) New(before int, src *rng.Source) (*Sharing, error) {
 	if c.Channels < 1 || c.Classes < 1 || c.Features < 1 || c.Growth < 1 || c.Blocks < 1 {

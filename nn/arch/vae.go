@@ -79,6 +79,17 @@ func (c VAEConfig) Size(before int) int {
 	return encoder + (c.Latent+1)*4*nf + (4*nf+1)*pixels*2*nf + (2*nf*16+1)*nf + (nf*16+1)*c.Channels
 }
 
+// Work is the number of operations that it takes to encode an image by a VAE that has so many before it, and to decode a code.
+func (c VAEConfig) Work(before int) (encode, decode int64) {
+	own, all := c.widths(before)
+	const nf = decoderFeatures
+	h, w := c.Height/2, c.Width/2
+	pixels := h / 2 * (w / 2)
+	encode = int64(9*c.Channels*own*4*h*w) + int64(9*all*2*own*h*w) + int64(pixels*2*all*4*own) + int64(4*all*2*c.Latent)
+	decode = int64(c.Latent*4*nf) + int64(4*nf*pixels*2*nf) + int64(16*2*nf*nf*pixels) + int64(16*nf*c.Channels*h*w)
+	return 2 * encode, 2 * decode
+}
+
 // New draws a VAE from src, for an encoder that has so many before it.
 func (c VAEConfig) New(before int, src *rng.Source) (*VAE, error) {
 	if err := c.check(); err != nil {
