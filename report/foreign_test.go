@@ -92,6 +92,11 @@ func TestForeignBesideOurs(t *testing.T) {
 			t.Errorf("a foreign run is said to be repeatable: %s", r.Command)
 		}
 	}
+	for _, x := range st.settings[0].pairings() {
+		if x.first.foreign() || x.second.foreign() {
+			t.Errorf("%s and %s are in a paired test, but nobody knows whether their seeds mean the same", x.first.Label, x.second.Label)
+		}
+	}
 	if len(st.warnings) > 0 {
 		t.Errorf("there are warnings: %v", st.warnings)
 	}
