@@ -88,7 +88,11 @@ func (p *findingsPage) Summary() string {
 		for _, list := range p.claims(g) {
 			var verdicts []string
 			for _, f := range list {
-				verdicts = append(verdicts, f.Benchmark+": "+bold(f.Verdict))
+				text := f.Benchmark + ": " + bold(f.Verdict)
+				if n := f.Count(findings.Holds); f.Verdict == findings.Undecided && n > 0 {
+					text += fmt.Sprintf(" (%d of %d parts %s)", n, len(f.Parts), plural(findings.Holds, n))
+				}
+				verdicts = append(verdicts, text)
 			}
 			c := list[0].Claim
 			t.row(fmt.Sprintf("[%s](#%s)", c.Title, anchor(c.Title)), "`"+c.Source+"`", strings.Join(verdicts, "; "))

@@ -268,7 +268,7 @@ func Claims() []Claim {
 			Text: "GDumb falls behind because its greedy memory holds mostly samples of the latest tasks.",
 			Rule: "The share of the stored samples that came with the latest third of the tasks (rounded down), at the end. A part holds if it is more than half in each run, and fails if it is at most what that " +
 				"third has of the stream. One run decides, as it counts thousands of samples.",
-			Note:  "Where all tasks have the same classes, a greedy memory is balanced once it is full, and then refuses nearly everything that comes later.",
+			Note:  "By the rule of the greedy memory one expects the reverse: where all tasks have the same classes, it is balanced soon after it is full, and then refuses what comes later.",
 			parts: gdumbMemory},
 		{Title: "GDumb with a reservoir", Group: Domains, Source: "perf_domain_incremental", Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "claims.yaml",
 			Text: "With reservoir sampling in place of its greedy memory, GDumb does better.",
