@@ -67,7 +67,7 @@ const curveText = "Average accuracy after each task on the tasks learned so far,
 // figureBuilders are the figures in the order of the paper, and then those beyond it.
 var figureBuilders = []figureBuilder{
 	{figCurves, curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
-	{figBars, "Methods without tricks, memory of 5,000. Times can be compared only among runs that had the machine to themselves.", newClasses, []int{5000},
+	{figBars, "Methods without tricks, memory of 5,000. Times can be compared only among runs that had the machine to themselves, and results know only of other runs of ocl.", newClasses, []int{5000},
 		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
 	{figErrors, "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
 		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
@@ -82,7 +82,7 @@ var figureBuilders = []figureBuilder{
 	{figOcclusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
 	{figCORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
 	{figAnytime, "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`--eval-every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
-	{figTimeAccuracy, "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside others on the machine are left out.",
+	{figTimeAccuracy, "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
 		everywhere, memories, nil, (*paper).timeAccuracy},
 	{figMemory, "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
 }

@@ -14,7 +14,7 @@ import (
 // notDrawn says why a panel is empty, and how to fill it.
 func notDrawn(spec Spec, eval string) string {
 	c := Cell{Spec: spec, Known: true}
-	return "Not run. `" + strings.Replace(c.Command(), "--eval final", eval, 1) + "` runs ER."
+	return "Not run. `" + strings.Replace(c.Command(), "--eval final", eval, 1) + "` makes some of its runs."
 }
 
 // curves builds a line chart of accuracy over tasks for each stream and memory.
