@@ -71,7 +71,7 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best
 			continue
 		}
 		e := over(runs, func(r *Run) float64 { return q.scale * *q.of(r) })
-		look, _ := lookOf(name)
+		look := lookOf(name)
 		text := e.plusMinus(q.say) + q.unit + ", " + runsText(e.N, 0)
 		if q.name == runTime.name && slices.ContainsFunc(runs, func(r *Run) bool { return r.Result.Provenance.Concurrency > 1 }) {
 			text += ", beside others"
@@ -137,7 +137,7 @@ func (p *paper) trickBars(b figureBuilder) (*figure, error) {
 
 // trickPanel fills the panel of a method and returns its best cell with a trick.
 func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) (best *Cell) {
-	look, _ := lookOf(name)
+	look := lookOf(name)
 	c := &chart.Compare{Sides: memorySides(), Unit: "%", Bars: true}
 	if p.beside {
 		c.Bars, c.Sides = false, []chart.Side{{Name: "ocl", Look: look}, {Name: "the survey", Look: look}}

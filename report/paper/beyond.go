@@ -27,7 +27,7 @@ func (p *paper) anytime(b figureBuilder) (*figure, error) {
 			if len(runs) == 0 {
 				continue
 			}
-			look, _ := lookOf(name)
+			look := lookOf(name)
 			s := chart.Series{Label: name, Look: look, Width: 2}
 			for _, step := range steps(runs) {
 				e := over(runs, func(r *Run) float64 { return 100 * anytimeAt(r, step) })
@@ -99,7 +99,7 @@ func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
 					continue
 				}
 				x, y := over(runs, (*Run).Seconds), over(runs, func(r *Run) float64 { return 100 * *accuracy.of(r) })
-				look, _ := lookOf(name)
+				look := lookOf(name)
 				label := name
 				if spec.Memory > 0 {
 					label += " " + kilo(spec.Memory)

@@ -90,13 +90,13 @@ var figureBuilders = []figureBuilder{
 // ID names the figure's files and its place on the page.
 func (f *figure) ID() string { return id(f.Label) }
 
-// lookOf is how the method of a row of the survey is drawn; ok is false for a method that ocl does not have.
-func lookOf(row string) (look chart.Look, ok bool) {
+// lookOf is how the method of a row of the survey is drawn. It is the zero look for a method that ocl does not have.
+func lookOf(row string) chart.Look {
 	info, err := method.Lookup(MethodName(row))
 	if err != nil {
-		return look, false
+		return chart.Look{}
 	}
-	return report.LookOf(known.Method(info)), true
+	return report.LookOf(known.Method(info))
 }
 
 // rowsOf are the methods of the table that a stream belongs to, in its order.

@@ -67,7 +67,7 @@ func (p *paper) curvePanel(pl *panel, stream string, m int) {
 		if len(runs) == 0 {
 			continue
 		}
-		look, _ := lookOf(name)
+		look := lookOf(name)
 		s := chart.Series{Label: name, Look: look, Width: 2}
 		for i := range runs[0].Result.Stream.Tasks {
 			e := over(runs, func(r *Run) float64 { return 100 * metric.AverageAccuracy(matrixOf(r), i) })
@@ -158,7 +158,7 @@ func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
 		for _, name := range []string{"A-GEM", "ER", "MIR"} {
 			spec, _ = specOf(survey.ErrorAnalysis, survey.Value{Row: name, Memory: 5000})
 			runs, _ := p.study.Find(spec, func(r *Run) bool { return r.Result.ErrorAnalysis != nil && len(r.Result.ErrorAnalysis.Tasks) > 1 })
-			look, _ := lookOf(name)
+			look := lookOf(name)
 			for side, word := range part.words {
 				s := chart.Series{Label: name + ", " + word, Look: look, Width: 2, Hollow: side == 1}
 				found := false

@@ -14,16 +14,16 @@ import (
 // grid is a table whose cells are measured, as data: its rows are those of its data file, its columns a group for each of some names, with
 // one for each size of the memory.
 type grid struct {
-	label, title, text string
-	head               string // of the first column
-	groups             []string
-	memories           []int
-	format             func(float64) string
-	unit               string
-	bounds             []string // rows that are never the best
-	rules              []string // rows above which a rule stands
-	least              bool     // the smallest is the best
-	unranked           bool     // no row is better than another
+	title, text string
+	head        string // of the first column
+	groups      []string
+	memories    []int
+	format      func(float64) string
+	unit        string
+	bounds      []string // rows that are never the best
+	rules       []string // rows above which a rule stands
+	least       bool     // the smallest is the best
+	unranked    bool     // no row is better than another
 }
 
 var memories = []int{1000, 5000, 10000}
