@@ -71,7 +71,7 @@ func worker(dir string) error {
 }
 
 // crashing is a study of different kinds of state: a memory, a trick with a review, candidates, a Fisher matrix, a teacher,
-// training at inference, and runs that are tuned first: each by itself, and together.
+// training at inference, experts that are made and trained in sleeps of many steps, and runs that are tuned first: each by itself, and together.
 const crashing = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
 stream: {tasks: 10}
@@ -82,6 +82,8 @@ include:
   - {methods: [mir]}
   - {methods: [ewc++, lwf], optimizer: {lr: 0.01}}
   - {methods: [gdumb], stream: {tasks: 5}, memory: 30}
+  - {methods: [cndpm], data: {size: 12}, stream: {tasks: 5}, memory: 100, method: {cndpm: {sleep_vae_steps: 30, sleep_classifier_steps: 30, sleep_batch: 10,
+      z_samples: 2, z_dim: 4, vae_features: 4, vae_growth: 2, classifier_features: 4, classifier_growth: 2, log_alpha: 1e6}}}
   - {methods: [er], protocol: survey, tune: {grid: GRID, repeats: 2}}
   - {methods: [agem], protocol: survey, runs: 2, tune: {grid: GRID, repeats: 1, seed: 5}}
 `
