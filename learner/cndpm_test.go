@@ -145,6 +145,10 @@ func TestCNDPMPredictsEachImageByItself(t *testing.T) {
 	if err := c.Predict(all, x); err != nil {
 		t.Fatal(err)
 	}
+	scores, one := make([]float64, 50*6), make([]float64, 6)
+	if err := c.Scores(scores, x); err != nil {
+		t.Fatal(err)
+	}
 	state := checkpoint.NewContainer()
 	if err := c.SaveState(state.Encoder()); err != nil {
 		t.Fatal(err)
@@ -156,8 +160,11 @@ func TestCNDPMPredictsEachImageByItself(t *testing.T) {
 	}
 	for _, l := range []*CNDPM{c, other} {
 		for i := range 50 {
-			if err := l.Predict(got[49-i:50-i], x.Rows(49-i, 50-i)); err != nil {
+			if err := errors.Join(l.Predict(got[49-i:50-i], x.Rows(49-i, 50-i)), l.Scores(one, x.Rows(49-i, 50-i))); err != nil {
 				t.Fatal(err)
+			}
+			if want := scores[(49-i)*6 : (50-i)*6]; !slices.Equal(one, want) || one[got[49-i]] != slices.Max(one) {
+				t.Fatalf("image %d: class %d by the scores %v, want %v", 49-i, got[49-i], one, want)
 			}
 		}
 		if !slices.Equal(got, all) {
