@@ -79,7 +79,7 @@ func (f *figure) inline() string {
 		default:
 			fmt.Fprintf(&b, `<ul class="legend %s">`, page.class)
 			for _, s := range f.Lines.Series {
-				fmt.Fprintf(&b, `<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`,
+				fmt.Fprintf(&b, `<li data-s="%s"><svg class="sw m-%s" aria-hidden=true>%s</svg>%s</li>`,
 					html.EscapeString(s.Label), s.Look.Class, chart.Swatch(s), html.EscapeString(s.Label))
 			}
 			b.WriteString(`</ul>`)

@@ -175,7 +175,7 @@ func (p *page) Symbols() template.HTML {
 func swatchOf(class string) string {
 	for _, s := range allStyles() {
 		if s.Class == class {
-			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden="true"><use href="#sw-%s"/></svg>`, s.Class, s.Class)
+			return fmt.Sprintf(`<svg class="sw m-%s" aria-hidden=true><use href="#sw-%s"/></svg>`, s.Class, s.Class)
 		}
 	}
 	return ""
@@ -196,13 +196,13 @@ func (f *figure) heatTable() string {
 	if len(h.Cols) > 40 {
 		size = "tiny"
 	}
-	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope="col">%s&nbsp;↓<br/>%s&nbsp;→</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
+	fmt.Fprintf(&b, `<table class="heat %s"><thead><tr><th scope=col>%s&nbsp;↓<br/>%s&nbsp;→</th>`, size, template.HTMLEscapeString(h.RowLabel), template.HTMLEscapeString(h.ColLabel))
 	for _, c := range h.Cols {
-		fmt.Fprintf(&b, `<th scope="col">%s</th>`, template.HTMLEscapeString(c))
+		fmt.Fprintf(&b, `<th scope=col>%s</th>`, template.HTMLEscapeString(c))
 	}
 	b.WriteString("</tr></thead><tbody>")
 	for i, row := range h.V {
-		fmt.Fprintf(&b, `<tr><th scope="row">%s`, template.HTMLEscapeString(h.Rows[i]))
+		fmt.Fprintf(&b, `<tr><th scope=row>%s`, template.HTMLEscapeString(h.Rows[i]))
 		for j, v := range row {
 			if math.IsNaN(v) {
 				b.WriteString(`<td>·`)

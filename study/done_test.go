@@ -34,7 +34,7 @@ func TestNotesOfDoneJobs(t *testing.T) {
 			path := filepath.Join(folder, experiment.ResultFile)
 			text, err := os.ReadFile(path)
 			if err == nil {
-				text[len(text)/2] ^= 1
+				text[0] = '['
 				err = os.WriteFile(path, text, 0o644)
 			}
 			if err == nil {
