@@ -418,19 +418,7 @@ func (c *convolutions) channelLast(vecs int) {
 	c.XORQ(tap, tap)
 	taps := c.label("taps")
 	c.Label(taps)
-	tx, tw := base("TapX"), base("TapW")
-	x, rel := base("X"), c.GP64()
-	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
-	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
-	xs := make([]reg.GPVirtual, channelLastTile)
-	for j := range xs {
-		xs[j] = c.GP64()
-		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
-		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
-	}
-	w := base("W")
-	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
-	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
+	xs, w := c.channelLastTap(base, tap, xPos)
 	depth = field("C")
 	i := c.GP64()
 	c.XORQ(i, i)
@@ -499,6 +487,24 @@ func (c *convolutions) channelLast(vecs int) {
 	c.end()
 }
 
+// channelLastTap loads where the pixels of a tile and the weights of a tap begin.
+func (c *convolutions) channelLastTap(base func(string) reg.GPVirtual, tap, xPos reg.GPVirtual) (xs []reg.GPVirtual, w reg.GPVirtual) {
+	tx, tw := base("TapX"), base("TapW")
+	x, rel := base("X"), c.GP64()
+	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
+	xs = make([]reg.GPVirtual, channelLastTile)
+	for j := range xs {
+		xs[j] = c.GP64()
+		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
+		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
+	}
+	w = base("W")
+	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
+	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
+	return xs, w
+}
+
 // channelLastNarrow has vectors along the inputs, and adds up their lanes at the end of a tile.
 func (c *convolutions) channelLastNarrow() {
 	base, field := c.begin("channelLastNarrow", "ChannelLastNarrow", "is channelLastNarrowGeneric with vectors along the inputs.")
@@ -522,19 +528,7 @@ func (c *convolutions) channelLastNarrow() {
 	c.XORQ(tap, tap)
 	taps := c.label("taps")
 	c.Label(taps)
-	tx, tw := base("TapX"), base("TapW")
-	x, rel := base("X"), c.GP64()
-	c.MOVLQSX(Mem{Base: tx, Index: tap, Scale: 4}, rel)
-	c.LEAQ(Mem{Base: x, Index: rel, Scale: 4}, x)
-	xs := make([]reg.GPVirtual, channelLastTile)
-	for j := range xs {
-		xs[j] = c.GP64()
-		c.MOVLQSX(Mem{Base: xPos, Disp: 4 * j}, xs[j])
-		c.LEAQ(Mem{Base: x, Index: xs[j], Scale: 4}, xs[j])
-	}
-	w := base("W")
-	c.MOVLQSX(Mem{Base: tw, Index: tap, Scale: 4}, rel)
-	c.LEAQ(Mem{Base: w, Index: rel, Scale: 4}, w)
+	xs, w := c.channelLastTap(base, tap, xPos)
 	off, left := c.GP64(), field("C")
 	c.XORQ(off, off)
 	c.SHRQ(Imm(uint64(bits.Len(uint(c.lanes()))-1)), left)
