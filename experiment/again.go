@@ -56,7 +56,9 @@ func optional(v *float64) string {
 // the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
 // this program has another numbers version, this machine does not have the engine, or the data are others.
 func OpenAgain(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
-	if err := repeatable(made); err != nil {
+	if err := repeatable(made); errors.Is(err, ErrEdited) {
+		return nil, fmt.Errorf("experiment: %w. Get the file again from where it was made, or make the run again", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	c := recordedOf(made)

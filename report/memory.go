@@ -35,7 +35,10 @@ func (g *row) memoryFigure() *figure {
 	if !found {
 		return nil
 	}
-	names := s.taskNames()
+	names, missing := s.taskNames(), "not learned yet"
+	if g.empty(n) {
+		missing += ", or nothing is stored"
+	}
 	title, cols := g.memoryTitle(v), names
 	if s.first.Parent != nil {
 		title, cols, v = g.inheritedTitle(v), append([]string{beforeRun}, names...), withRest(v)
@@ -43,7 +46,7 @@ func (g *row) memoryFigure() *figure {
 	}
 	f := &figure{ID: "memory-" + g.slug, Title: title, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: label, Rows: names, Cols: cols, V: v},
-		Missing: "not learned yet", Whose: g.full(),
+		Missing: missing, Whose: g.full(),
 		Say: func(i, j int) string {
 			if cols[j] == beforeRun {
 				return "after " + names[i] + ", from before the run"
@@ -55,6 +58,31 @@ func (g *row) memoryFigure() *figure {
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the memory's contents. %s.", n, len(cols), f.Title)
 	f.Data = g.longTable(f, "after_task", column, "share")
 	return f
+}
+
+// empty says whether the memories of all runs hold nothing after one of the first n tasks, as one does that is emptied when it is full.
+func (g *row) empty(n int) bool {
+	for i := range n {
+		if g.emptyAfter(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// emptyAfter says whether the memories of all runs hold nothing after task i.
+func (g *row) emptyAfter(i int) bool {
+	return !slices.ContainsFunc(g.counted(), func(r *run) bool {
+		if r.Memory == nil || i >= len(r.Memory.ClassCounts) {
+			return true
+		}
+		for _, n := range r.Memory.ClassCounts[i] {
+			if n > 0 {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // beforeRun is the column of the samples that a parent brought.

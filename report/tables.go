@@ -324,6 +324,13 @@ func evaluationText(r *run) string {
 
 // networkText names the network with its own settings: those that no network of another name reads.
 func networkText(r *run) string {
+	if r.Experts != nil {
+		v := r.Method.Title + ": networks of its own"
+		if r.Resources.Parameters > 0 {
+			v += ", " + count.Number(r.Resources.Parameters) + " parameters at the end"
+		}
+		return v
+	}
 	v := r.Config.Network.Name
 	for _, k := range config.Keys() {
 		name, ok := strings.CutPrefix(k.Name, "network.")
@@ -356,6 +363,9 @@ func batchesText(r *run) string {
 	c := r.Config
 	if c.Stream.Batch == 0 {
 		return ""
+	}
+	if r.Experts != nil {
+		return fmt.Sprintf("%d incoming", c.Stream.Batch)
 	}
 	v := fmt.Sprintf("%d incoming, %d replayed if there is a memory", c.Stream.Batch, c.Replay.Batch)
 	if c.Replay.Iterations > 1 {

@@ -266,6 +266,9 @@ func (g *row) memoryTitle(v [][]float64) string {
 		}
 	}
 	names := g.setting.taskNames()
+	if g.emptyAfter(len(v) - 1) {
+		return g.Short + ": at the end the memory is empty"
+	}
 	if last < 0 {
 		return g.Short + ": the memory's contents by task"
 	}

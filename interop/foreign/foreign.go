@@ -153,6 +153,10 @@ func (t *table) checkShape() error {
 			return t.fault(r.line, want+1, "found %s in %s, but as many columns as rows are wanted, one for each task. Add the missing rows, or remove the columns",
 				count.Of(n, "column"), count.Of(want, "row"))
 		default:
+			if want > 1 && n == 1 && len(t.rows[want-1].cells) == 1 {
+				return t.fault(r.line, 2, "found 1 column in %s, but as many columns as rows are wanted. Add the missing columns, or give --common-test if all tasks share one test set",
+					count.Of(want, "row"))
+			}
 			return t.fault(r.line, n+1, "found %s in %s, but as many columns as rows are wanted, or in this row %d. Add the missing columns, or remove the rows",
 				count.Of(n, "column"), count.Of(want, "row"), i+1)
 		}

@@ -91,6 +91,9 @@ func Read(paths []string) (*Study, error) {
 		s.byKey[r.key] = append(s.byKey[r.key], r)
 	}
 	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
+	if n := len(foreign); len(s.Runs) == 0 && len(s.LeftOut) == 0 && n > 0 {
+		return nil, fmt.Errorf("report: all %s are of other programs (`ocl import`), which are in no table of the survey, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
+	}
 	if len(s.Runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut))
 	}

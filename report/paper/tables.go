@@ -59,7 +59,7 @@ func (p *paper) datasets(label string) (*table, error) {
 		return nil, err
 	}
 	t := &table{Label: label, Title: "The data sets and what they are cut into",
-		Text: "As the results have it, the survey's own value below where it differs. OCI streams bring new classes, ODI streams new domains. Images by task are those of the tasks in the results."}
+		Text: "As the results have it. OCI streams bring new classes, ODI streams new domains. Images by task are those of the tasks in the results."}
 	for _, name := range []string{"data set", "tasks", "training images a task", "test images a task", "classes", "image", "setting"} {
 		t.Head = append(t.Head, column{name, name, name == "data set"})
 	}
