@@ -13,6 +13,7 @@ type Plan struct {
 	TestSamples   int // samples predicted in all evaluations
 	TestsDone     int // of them when resumed
 	FLOPsPerStep  int64
+	FLOPsPerPause int64   // of long work inside a step, which FLOPsPerStep spreads over all steps; 0 for most methods
 	FLOPsPerImage int64   // of a prediction
 	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
 	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
@@ -114,6 +115,7 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 		known.params = g.Parameters
 		p.Experts, p.FLOPsPerImage = g.Experts, int64(g.Image)
 		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
+		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
 	}
 	if !info.Deferred {
 		for _, pass := range info.Passes(s, of.Batch) {

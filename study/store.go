@@ -92,9 +92,10 @@ type Progress struct {
 	Tasks int    `json:"tasks,omitempty"`
 	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning. Task and
 	// Tasks are then those of the trial, and Step has all steps of the job so far.
-	Trial  int      `json:"trial,omitempty"`
-	Trials int      `json:"trials,omitempty"`
-	Seen   *float64 `json:"seen,omitempty"` // mean accuracy on the tasks learned, nil before the first evaluation
+	Trial   int      `json:"trial,omitempty"`
+	Trials  int      `json:"trials,omitempty"`
+	Working float64  `json:"working,omitempty"` // share of long work under way that is done, such as a sleep of CN-DPM; 0 where there is none
+	Seen    *float64 `json:"seen,omitempty"`    // mean accuracy on the tasks learned, nil before the first evaluation
 }
 
 // Event is a line of the log.

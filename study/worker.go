@@ -523,7 +523,7 @@ func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func())
 
 // events are the observers of a run: those of the caller, and the worker's own.
 func (p *pulse) events(ev experiment.Events) experiment.Events {
-	begin, task, step, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Evaluated
+	begin, task, step, working, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Evaluated
 	var first int
 	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 		p.set(func(at *Progress) {
@@ -531,7 +531,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 				p.base = at.Step
 			}
 			at.Trial, at.Trials = p.job.Trial(j)
-			at.Tasks, at.Task, at.Step, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, nil
+			at.Tasks, at.Task, at.Step, at.Working, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, 0, nil
 		})
 		p.tell()
 		if len(info.Tasks) > 0 {
@@ -549,9 +549,15 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 		}
 	}
 	ev.StepEnd = func(n int, s ocl.StepStats) {
-		p.set(func(at *Progress) { at.Step = p.base + n })
+		p.set(func(at *Progress) { at.Step, at.Working = p.base+n, 0 })
 		if step != nil {
 			step(n, s)
+		}
+	}
+	ev.Working = func(done, total int) {
+		p.set(func(at *Progress) { at.Working = float64(done) / float64(total) })
+		if working != nil {
+			working(done, total)
 		}
 	}
 	ev.Evaluated = func(e experiment.Evaluated) {
@@ -562,6 +568,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 				n++
 			}
 		}
+		p.set(func(at *Progress) { at.Working = 0 })
 		if n > 0 {
 			seen := sum / float64(n)
 			p.set(func(at *Progress) { at.Seen = &seen })

@@ -368,9 +368,16 @@ func TestNewsIsTold(t *testing.T) {
 			at.Events.Begin(experiment.Job{}, info, experiment.Plan{})
 			at.Events.TaskBegin(info.Tasks[1])
 			at.Events.StepEnd(7, ocl.StepStats{})
+			at.Events.Working(1, 4)
 			time.Sleep(1500 * time.Millisecond)
-			if p := other.State(j.Entry).Progress; p.Task != 2 || p.Tasks != 2 || p.Step != 7 {
+			if p := other.State(j.Entry).Progress; p.Task != 2 || p.Tasks != 2 || p.Step != 7 || p.Working != 0.25 {
 				t.Errorf("after 1.5 s, it is at %+v", p)
+			}
+			at.Events.StepEnd(8, ocl.StepStats{})
+			at.Events.TaskBegin(info.Tasks[1])
+			time.Sleep(1500 * time.Millisecond)
+			if p := other.State(j.Entry).Progress; p.Step != 8 || p.Working != 0 {
+				t.Errorf("after the long work, it is at %+v", p)
 			}
 			return b.do(ctx, j, at)
 		}

@@ -182,7 +182,9 @@ func (p *progress) left() (time.Duration, bool) {
 func rateText(active []*runState) string {
 	rate := 0.0
 	for _, r := range active {
-		rate += r.rate
+		if r.working == 0 { // the steps before long work say nothing of it
+			rate += r.rate
+		}
 	}
 	if rate == 0 {
 		return ""
@@ -229,7 +231,7 @@ func (p *progress) named(name string, index, total int) experiment.Events {
 		},
 		StepEnd: func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(p.now(), step, s) }) },
 		Working: func(done, total int) {
-			locked(func() { r.working = float64(done) / float64(total) })
+			locked(func() { r.workedOn(float64(done) / float64(total)) })
 		},
 		Tested: func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
 		Evaluated: func(e experiment.Evaluated) {

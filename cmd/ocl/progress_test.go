@@ -211,6 +211,35 @@ func TestProgressReviews(t *testing.T) {
 	}
 }
 
+// TestProgressPauses: long work inside a step counts as it is done, also for a run that is resumed in it, and the rate of the steps before
+// it is not shown. A step of a hundred works for 100 seconds here; the others only store.
+func TestProgressPauses(t *testing.T) {
+	for _, resumed := range []int{0, 99} {
+		p, now := watch(&bytes.Buffer{}, true, 100)
+		ev := p.events(experiment.Job{Total: 1, Method: "cndpm"})
+		ev.Begin(experiment.Job{Total: 1}, streamOf(1), experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
+		ev.TaskBegin(ocl.TaskInfo{Index: 0})
+		for step := resumed + 1; step < 100; step++ {
+			ev.StepEnd(step, ocl.StepStats{Samples: 10, Correct: -1})
+		}
+		first := 1
+		if resumed > 0 {
+			first = 21
+			ev.Working(first, 100) // what an earlier process did is not this one's speed
+		}
+		for done := first + 1; done <= 50; done++ {
+			*now = now.Add(time.Second)
+			ev.Working(done, 100)
+		}
+		if got, ok := p.left(); !ok || got < 345*time.Second || got > 365*time.Second {
+			t.Errorf("from step %d, in the middle of the first of four, %v left (%t), want 350 s", resumed, got, ok)
+		}
+		if line := p.line(p.runs, 120); strings.Contains(line, "img/s") || !strings.Contains(line, "working 50.0 %") {
+			t.Errorf("from step %d: %q", resumed, line)
+		}
+	}
+}
+
 // TestProgressBetween: an evaluation in the middle of a task is no time of a step.
 func TestProgressBetween(t *testing.T) {
 	p, now := watch(&bytes.Buffer{}, true, 100)

@@ -67,10 +67,24 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.before = r.work()
 }
 
-// work is what was done of the run so far.
+// work is what was done of the run so far. Each step counts with its share of the long work inside steps, so that what is
+// left of that work is taken off while it lasts.
 func (r *runState) work() float64 {
-	return float64(r.step)*float64(r.plan.FLOPsPerStep) + float64(r.tested+r.testing)*float64(r.plan.FLOPsPerImage) +
+	learned := float64(r.step) * float64(r.plan.FLOPsPerStep)
+	if r.working > 0 {
+		learned = max(0, learned-(1-r.working)*float64(r.plan.FLOPsPerPause))
+	}
+	return learned + float64(r.tested+r.testing)*float64(r.plan.FLOPsPerImage) +
 		r.prepared + r.between + r.working*r.prepareFLOPs()
+}
+
+// workedOn notes the share of the long work under way that is done.
+func (r *runState) workedOn(share float64) {
+	resumed := r.step > 0 && r.step == r.plan.StepsDone && r.working == 0
+	r.working = share
+	if resumed && r.plan.FLOPsPerPause > 0 { // this process did not do what was done of it before
+		r.before = r.work()
+	}
 }
 
 // prepareFLOPs is the work of the preparation after the present task.

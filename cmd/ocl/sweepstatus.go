@@ -86,6 +86,7 @@ type jobStatus struct {
 	Tasks    int      `json:"tasks"`
 	Trial    int      `json:"trial"` // of a tuning under way, from 1; 0 outside
 	Trials   int      `json:"trials"`
+	Working  float64  `json:"working"` // share of long work under way, 0 where there is none
 	Seen     *float64 `json:"seen"`
 	Host     string   `json:"host"`
 	Attempt  int      `json:"attempt"`
@@ -112,7 +113,7 @@ func statusOf(dir string, store study.Store, entries []study.Entry) studyStatus 
 		s.add(st)
 		p := st.Progress
 		s.List = append(s.List, jobStatus{e.Folder, e.Name, e.Memory, e.Data, e.Seed, e.Timing, st.Phase, st.Outcome, p.Step, e.Steps, p.Task, p.Tasks, p.Trial, p.Trials,
-			p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy})
+			p.Working, p.Seen, p.Host, st.Attempt, st.Error, st.Accuracy})
 	}
 	events, damaged, _ := study.ReadLog(dir) // a log is dispensable
 	s.Damaged = damaged
@@ -195,7 +196,11 @@ func (s studyStatus) write(w io.Writer) error {
 			if j.Trial > 0 {
 				task = fmt.Sprintf("trial %d/%d, %s", j.Trial, j.Trials, task)
 			}
-			running.rows = append(running.rows, []string{j.Folder, task, count.Number(j.Step) + "/" + count.Number(j.Steps), seen, j.Host})
+			step := count.Number(j.Step) + "/" + count.Number(j.Steps)
+			if j.Working > 0 {
+				step += ", working " + percent(j.Working)
+			}
+			running.rows = append(running.rows, []string{j.Folder, task, step, seen, j.Host})
 		case study.Begun:
 			if j.Error != "" {
 				unusable.rows = append(unusable.rows, []string{j.Folder, printable(study.Problem(j.Error))})

@@ -167,6 +167,9 @@ func (v *sweepView) lines(width int) []string {
 				parts = append(parts, part{fmt.Sprintf("task %d/%d", st.Progress.Task, st.Progress.Tasks), 0})
 			}
 			parts = append(parts, part{"step " + count.Number(st.Progress.Step) + "/" + count.Number(j.Steps), 2})
+			if st.Progress.Working > 0 {
+				parts = append(parts, part{"working " + percent(st.Progress.Working), 1})
+			}
 			if st.Progress.Seen != nil {
 				parts = append(parts, part{"seen " + percent(*st.Progress.Seen), 1})
 			}
