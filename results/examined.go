@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl/config"
+	"ocl/method"
+	"ocl/report/paper"
+)
+
+// examination is runs with something changed.
+type examination struct {
+	spec    paper.Spec
+	changes []paper.Change
+	runs    []*paper.Run
+}
+
+// key tells examinations apart.
+func (e examination) key() string { return fmt.Sprint(e.spec, e.changes) }
+
+// examinations are the runs in the folders examined, and those with a blur that no table has.
+func (p *page) examinations() []examination {
+	of := map[string]int{}
+	var all []examination
+	for _, r := range p.study.Runs {
+		if path := filepath.ToSlash(r.Path); !strings.Contains(path, "/examined/") && !strings.Contains(path, "/"+perImage+"/") {
+			continue
+		}
+		spec, changes, err := paper.Planned(r.Result.Config)
+		if err != nil {
+			continue // it belongs to no table
+		}
+		e := examination{spec: spec, changes: changes}
+		i, there := of[e.key()]
+		if !there {
+			i = len(all)
+			of[e.key()] = i
+			all = append(all, e)
+		}
+		all[i].runs = append(all[i].runs, r)
+	}
+	order := func(name string) int {
+		return slices.IndexFunc(method.Catalogue(), func(i method.Info) bool { return i.Name == name })
+	}
+	slices.SortStableFunc(all, func(a, b examination) int {
+		if d := order(a.spec.Method) - order(b.spec.Method); d != 0 {
+			return d
+		}
+		if d := strings.Compare(a.spec.Tricks, b.spec.Tricks); d != 0 {
+			return d
+		}
+		return a.spec.Memory - b.spec.Memory
+	})
+	return all
+}
+
+// paired are the accuracies of an examination and of the unchanged runs, of the seeds that both have.
+func (p *page) paired(e examination) (changed, unchanged []float64) {
+	before := p.valuesOf(e.spec)
+	for i, v := range accuracies(e.runs, config.ClassifierHead) {
+		if old, ok := before[e.runs[i].Seed]; ok && !math.IsNaN(v) {
+			changed, unchanged = append(changed, v), append(unchanged, old)
+		}
+	}
+	return changed, unchanged
+}
+
+// Instead is the mean accuracy of runs with a change beside that of the same seeds without it: "8.7 % instead of 4.5", the unchanged first.
+// change is a key and its value.
+func (p *page) Instead(name string, memory int, change string) (string, error) {
+	key, value, _ := strings.Cut(change, "=")
+	e, err := p.examination(specOf(name, memory), paper.Change{Key: key, Value: value})
+	if err != nil {
+		return "", err
+	}
+	changed, unchanged := p.paired(e)
+	return fmt.Sprintf("%.1f %% instead of %.1f", estimate(unchanged).Mean, estimate(changed).Mean), nil
+}
+
+// examination is the one of a spec with those changes.
+func (p *page) examination(spec paper.Spec, changes ...paper.Change) (examination, error) {
+	all := p.examinations()
+	i := slices.IndexFunc(all, func(e examination) bool { return e.spec == spec && slices.Equal(e.changes, changes) })
+	if i < 0 {
+		return examination{}, fmt.Errorf("no result of %s %s with a memory of %d and %v is committed", spec.Method, spec.Tricks, spec.Memory, changes)
+	}
+	return all[i], nil
+}
+
+// Changed is the accuracies of runs with a change, by seed, with %.
+func (p *page) Changed(name string, memory int, change string) (string, error) {
+	key, value, _ := strings.Cut(change, "=")
+	e, err := p.examination(specOf(name, memory), paper.Change{Key: key, Value: value})
+	if err != nil {
+		return "", err
+	}
+	return joined(accuracies(e.runs, config.ClassifierHead), "%.1f"), nil
+}
+
+// ChangedMean is the mean accuracy of runs with some changes.
+func (p *page) ChangedMean(name string, memory int, changes ...string) (string, error) {
+	var wanted []paper.Change
+	for _, c := range changes {
+		key, value, _ := strings.Cut(c, "=")
+		wanted = append(wanted, paper.Change{Key: key, Value: value})
+	}
+	e, err := p.examination(specOf(name, memory), wanted...)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%.1f", estimate(accuracies(e.runs, config.ClassifierHead)).Mean), nil
+}
+
+// Examined is a row for each examination.
+func (p *page) Examined() string {
+	t := tableOf("changed", "ocl, seeds", "unchanged, same seeds", "the paper", "results")
+	for _, e := range p.examinations() {
+		cell := paper.Cell{Known: true, Spec: e.spec, Runs: e.runs}
+		var flags []string
+		for _, w := range words(cell.Command())[1:] {
+			switch f := flagOf(w); {
+			case slices.Contains([]string{"data-dir", "protocol", "eval", "runs"}, f), w == "data cifar100", w == "tasks 20", w == "weight-decay 0.0001",
+				f == "blur":
+			default:
+				flags = append(flags, "--"+w)
+			}
+		}
+		for _, c := range e.changes {
+			if f := c.Flag(); !slices.Contains(flags, f) && c.Key != decayKey {
+				flags = append(flags, f)
+			}
+		}
+		before := p.valuesOf(e.spec)
+		var old []float64
+		for _, r := range e.runs {
+			if v, ok := before[r.Seed]; ok {
+				old = append(old, v)
+			}
+		}
+		t.row("`"+strings.Join(flags, " ")+"`", joined(accuracies(e.runs, config.ClassifierHead), "%.1f"), joined(old, "%.1f"),
+			p.publishedOf(e.spec), files(p.root, pathsOf(e.runs)))
+	}
+	return t.String()
+}
+
+func pathsOf(runs []*paper.Run) []string {
+	var paths []string
+	for _, r := range runs {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
