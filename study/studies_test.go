@@ -32,7 +32,7 @@ func shipped(t *testing.T, name string) *study.Study {
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
 		"quick.yaml": 34, "oci.yaml": 920, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 800, "trick_time.yaml": 24,
-		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 25, "lambda.yaml": 9, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims.yaml": 114,
+		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 25, "lambda.yaml": 9, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims.yaml": 114, "cndpm.yaml": 8,
 	}
 	files, err := filepath.Glob("../studies/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -49,7 +49,7 @@ func TestShippedStudies(t *testing.T) {
 			c := r.Config
 			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, c.Stream.Shift.Blur, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method, c.Protocol)
 			seeds[cell] = append(seeds[cell], c.Seed)
-			if name != "quick.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
+			if name != "quick.yaml" && name != "cndpm.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, cell, c.Engine)
 			}
 			if r.Timing != (name == "trick_time.yaml") {
@@ -71,7 +71,7 @@ func TestShippedStudies(t *testing.T) {
 				runs = 10
 			case name == "examined.yaml", name == "metrics.yaml":
 				runs = len(got)
-			case name == "lambda.yaml":
+			case name == "lambda.yaml", name == "cndpm.yaml":
 				runs = 1
 			}
 			slices.Sort(got)
@@ -148,7 +148,7 @@ func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 	}
 	for _, tt := range []struct{ folder, name string }{
 		{"cifar100/methods", "oci.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"}, {"cifar100/errors", "error_analysis.yaml"},
-		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
+		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/cndpm", "cndpm.yaml"}, {"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
 		{"mini-imagenet/methods", "oci.yaml"}, {"ns-mini-noise/methods", "odi.yaml"}, {"ns-mini-occlusion/methods", "odi.yaml"},
 		{"ns-mini-blur/methods", "odi.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
 	} {

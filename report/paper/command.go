@@ -55,17 +55,12 @@ func (c *Cell) Command() string {
 	return strings.Join(words, " ")
 }
 
-// settingFlags are the flags of what the survey tuned. A method of which neither runs nor chosen settings are there is tuned.
+// settingFlags are the flags of what the survey tuned.
 func settingFlags(cfg config.Config, settings string) []string {
-	const tune = "--tune paper"
-	decay := "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)
 	if settings == tunedText {
-		return []string{tune}
+		return []string{"--tune paper"}
 	}
-	if _, known := chosen()[cfg.Methods[0]]; settings == "" && !known {
-		return []string{decay, tune}
-	}
-	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), decay}
+	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)}
 	_, texts := learnKey(cfg)
 	for _, word := range strings.Fields(texts) {
 		if strings.HasPrefix(word, "method.") {
