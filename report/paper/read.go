@@ -103,13 +103,27 @@ func Read(paths []string) (*Study, error) {
 	return s, nil
 }
 
-// listed is a line for each result that was left out.
+// mostAlike is how many results that were left out for the same reason have a line each.
+const mostAlike = 3
+
+// listed is a line for each result that was left out, or one for many with the same reason. Pages name them all.
 func listed(left []LeftOut) string {
+	alike := map[string]int{}
+	for _, l := range left {
+		alike[l.Reason]++
+	}
 	var b strings.Builder
 	for _, l := range left {
-		reason := l.Reason
+		n, reason := alike[l.Reason], l.Reason
+		if n == 0 { // it is among the many of a line above
+			continue
+		}
 		if !strings.Contains(reason, l.Path) {
 			reason = l.Path + ": " + reason
+		}
+		if n > mostAlike {
+			alike[l.Reason] = 0
+			reason += fmt.Sprintf(". %d more results are left out for the same reason, and the page names each", n-1)
 		}
 		b.WriteString("\n" + reason)
 	}

@@ -76,6 +76,23 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestLeftOutAlike: many results that are left out for one reason share a line, and a few do not.
+func TestLeftOutAlike(t *testing.T) {
+	for n, want := range map[int]int{mostAlike: mostAlike, mostAlike + 1: 1} {
+		left := []LeftOut{{"a/result.json", "a/result.json: damaged"}}
+		for i := range n {
+			left = append(left, LeftOut{fmt.Sprintf("b%d/result.json", i), "its numbers version is 1"})
+		}
+		text := listed(left)
+		if got := strings.Count(text, "its numbers version is 1"); got != want || !strings.Contains(text, "b0/result.json: its") {
+			t.Errorf("%d results alike have %d lines, want %d:\n%s", n, got, want, text)
+		}
+		if said := strings.Contains(text, fmt.Sprintf("%d more results", n-1)); said != (want == 1) {
+			t.Errorf("%d results alike are told as\n%s", n, text)
+		}
+	}
+}
+
 // TestFind: runs that differ only in their seed and in what they evaluate are of one spec; repeats count once; other settings do not.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
