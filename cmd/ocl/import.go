@@ -22,6 +22,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/data"
 	"ocl/experiment/result"
 	"ocl/internal/nearest"
 	"ocl/interop/foreign"
@@ -100,6 +101,11 @@ func (f *importFlags) convert(cmd *cobra.Command, path string) error {
 	}
 	if err := output.Write(f.out, func(w io.Writer) error { return writeResult(w, r, strings.HasSuffix(f.out, ".gz")) }); err != nil {
 		return err
+	}
+	if name := f.about.Data; !slices.Contains(data.Names(), name) {
+		if near := nearest.Word(name, data.Names()); near != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: ocl has no data set %s, so no result of ocl stands beside this one. If %s is meant, import it again with --data %s.\n", name, near, near)
+		}
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), f.out)
 	return err

@@ -246,9 +246,9 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 		told := map[string]bool{}
 		for _, j := range jobs {
 			for _, note := range j.Experiment.Notes() {
-				if !told[note] {
-					told[note] = true
-					fmt.Fprintln(cmd.ErrOrStderr(), note)
+				if text := j.Data + ": " + note; !told[text] { // a study may have several data sets
+					told[text] = true
+					fmt.Fprintln(cmd.ErrOrStderr(), text)
 				}
 			}
 		}

@@ -70,12 +70,12 @@ func (p *paper) split(beyond bool) (figures []*figure) {
 	return figures
 }
 
-// Answer is the page in a sentence or two.
+// Answer is the page in two sentences.
 func (p *paper) Answer() string {
 	cells, measured := p.measured()
 	counts := p.counts()
-	return fmt.Sprintf("%d of the survey's %s are measured, by %s. Of those with a published interval %d agree, %d differ and %d are undecided.",
-		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts[Agrees], counts[Differs], counts[Undecided])
+	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of them have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
+		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
 }
 
 // LeftOut are the results that were not used.
