@@ -363,25 +363,33 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 		return printJSON(w, list)
 	}
 	total := 0.0
-	for _, one := range list {
-		total += one.Seconds
-		head := make([]string, len(one.Keys))
-		for i, k := range one.Keys {
-			head[i] = tune.ShortKey(k)
+	for len(list) > 0 { // runs of other seeds mostly have the same points, which stand there once
+		var others []plannedTuning
+		for _, one := range list {
+			if !slices.Equal(one.Keys, list[0].Keys) || !slices.EqualFunc(one.Points, list[0].Points, slices.Equal) {
+				others = append(others, one)
+				continue
+			}
+			total += one.Seconds
+			state := ""
+			switch {
+			case one.Kept:
+				state = "; all of it was done before, and its record is kept"
+			case one.Ended > 0:
+				state = fmt.Sprintf("; %s of them done before", count.Of(one.Ended, "trial"))
+			}
+			fmt.Fprintf(w, "%s: %s, %s, %s%s\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"), count.Of(one.Steps, "step"), state)
 		}
-		points := table{head: head, right: slices.Repeat([]bool{true}, len(head)), rows: one.Points}
-		state := ""
-		switch {
-		case one.Kept:
-			state = "; all of it was done before, and its record is kept"
-		case one.Ended > 0:
-			state = fmt.Sprintf("; %s of them done before", count.Of(one.Ended, "trial"))
+		fmt.Fprintln(w)
+		points := table{right: slices.Repeat([]bool{true}, len(list[0].Keys)), rows: list[0].Points}
+		for _, k := range list[0].Keys {
+			points.head = append(points.head, tune.ShortKey(k))
 		}
-		fmt.Fprintf(w, "%s: %s, %s, %s%s\n\n", one.Tuning, count.Of(len(one.Points), "point"), count.Of(one.Trials, "trial"), count.Of(one.Steps, "step"), state)
 		if err := points.write(w); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
+		list = others
 	}
 	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", duration(seconds(total)), count.Of(cores, "trial"))
 	return err
