@@ -13,42 +13,13 @@ import (
 	"ocl/nn"
 )
 
-// ErrEdited says that a result is not what its run wrote.
-var ErrEdited = errors.New("somebody has changed it")
-
 // Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it says, and its
-// metrics follow from its accuracies. The error wraps [ErrEdited]; it does not name the file.
+// metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file.
 func Intact(r *result.Result) error {
 	if r.Key != "" && r.Key != Key(r) {
-		return fmt.Errorf("its config does not have the key that it says; %w", ErrEdited)
+		return fmt.Errorf("its config does not have the key that it says; %w", result.ErrEdited)
 	}
-	check := func(at string, has, follows result.Metrics) error {
-		for _, m := range result.AllMetrics() {
-			if a, b := m.Of(has), m.Of(follows); (a == nil) != (b == nil) || a != nil && *a != *b {
-				return fmt.Errorf("its %s.%s does not follow from its accuracies: it is %s, but they give %s; %w", at, m.Key, optional(a), optional(b), ErrEdited)
-			}
-		}
-		return nil
-	}
-	if err := check("metrics", r.Metrics, result.MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations)); err != nil {
-		return err
-	}
-	for _, name := range r.Config.Classifiers {
-		if c, there := r.Classifiers[name]; there {
-			if err := check("classifiers."+name+".metrics", c.Metrics, result.MetricsOf(c.Accuracy, r.OneTestSet(), nil)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// optional is a number that may not be there, for a message.
-func optional(v *float64) string {
-	if v == nil {
-		return "missing"
-	}
-	return fmt.Sprint(*v)
+	return result.CheckMetrics(r)
 }
 
 // OpenAgain opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
@@ -56,7 +27,7 @@ func optional(v *float64) string {
 // the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
 // this program has another numbers version, this machine does not have the engine, or the data are others.
 func OpenAgain(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
-	if err := repeatable(made); errors.Is(err, ErrEdited) {
+	if err := repeatable(made); errors.Is(err, result.ErrEdited) {
 		return nil, fmt.Errorf("experiment: %w. Get the file again from where it was made, or make the run again", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)

@@ -71,7 +71,7 @@ func TestAgainRefuses(t *testing.T) {
 		r := mustRun(t, one("er"), Options{Workers: 1})[0]
 		c.change(r)
 		_, err := OpenAgain(t.Context(), r, c.parent, Options{})
-		if err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, ErrEdited) != c.edited {
+		if err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, result.ErrEdited) != c.edited {
 			t.Errorf("got  %v\nwant %s", err, c.says)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // sideBySide is a made-up run of ER that also measured ncm, at factor times the head's accuracies.
 func sideBySide(seed uint64, factor float64) *result.Result {
 	r := fake{method: "er", title: "ER", memory: 500, seed: seed, tasks: 4, perTask: 2, level: 0.4, decay: 0.7}.make()
-	c := result.Classifier{Metrics: r.Metrics}
+	var c result.Classifier
 	for _, row := range r.Accuracy {
 		var other []*float64
 		for _, v := range row {
@@ -24,8 +24,7 @@ func sideBySide(seed uint64, factor float64) *result.Result {
 		}
 		c.Accuracy = append(c.Accuracy, other)
 	}
-	mean := *r.Metrics.AverageAccuracy * factor
-	c.Metrics.AverageAccuracy = &mean
+	c.Metrics = result.MetricsOf(c.Accuracy, r.OneTestSet(), nil)
 	r.Classifiers = map[string]result.Classifier{"ncm": c}
 	r.Config.Classifiers = []string{"head", "ncm"}
 	return r

@@ -131,23 +131,7 @@ func (f fake) make() *result.Result {
 	if f.errors {
 		r.ErrorAnalysis = f.analysis(r)
 	}
-	x := newRun(r, "")
-	mean := func(n int, of func(int) float64) *float64 {
-		s := 0.0
-		for i := range n {
-			s += of(i)
-		}
-		return value(s / float64(n))
-	}
-	last := f.through - 1
-	r.Metrics.AverageAccuracy = value(x.afterTask(last))
-	if last > 0 {
-		r.Metrics.AverageForgetting = mean(last, func(j int) float64 { return x.forgotten(j) })
-		r.Metrics.ForgettingAllTasks = mean(last, func(j int) float64 { return x.forgotten(j) })
-		r.Metrics.BWTPlus = value(0)
-	}
-	r.Metrics.LearningAccuracy = mean(f.through, func(i int) float64 { return at(r.Accuracy, i, i) })
-	r.Metrics.AverageIncrementalAccuracy = mean(f.through, x.afterTask)
+	r.Metrics = result.MetricsOf(r.Accuracy, r.OneTestSet(), nil)
 	r.Seconds = result.Seconds{Train: 40 + 30*f.decay + src.Float64(), Test: 9}
 	r.Resources = result.Resources{PeakResidentBytes: 312e6, Parameters: 1_109_240, MemoryBytes: int64(max(f.memory, 0)) * 3072, FLOPsPerStep: 7e9}
 	r.Outcome = result.Outcome{State: f.state, Step: f.through * 100}

@@ -54,7 +54,7 @@ type reading struct {
 }
 
 // readAll reads every run below the given folders, each an experiment folder, a run folder or a folder of compressed
-// results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read
+// results, and the given files, each a result. A run that two folders name is read once. A result that cannot be read or was edited
 // is left out, unless all are.
 func readAll(dirs []string) (*reading, error) {
 	if len(dirs) == 0 {
@@ -78,6 +78,11 @@ func readAll(dirs []string) (*reading, error) {
 			}
 			seen[key] = true
 			res, err := result.ReadAny(f.Path)
+			if err == nil && res.Foreign == nil {
+				if err = result.CheckMetrics(res); err != nil {
+					err = fmt.Errorf("report: %s: %w. Restore the file, or run it again", f.Path, err)
+				}
+			}
 			if err != nil {
 				r.left = append(r.left, LeftOut{Path: f.Path, Reason: err.Error(), err: err})
 				faults = append(faults, err)
@@ -102,7 +107,7 @@ func (r *reading) err() error {
 	if len(r.left) == 0 {
 		return nil
 	}
-	faults := []error{fmt.Errorf("report: %w: %d of %s cannot be read",
+	faults := []error{fmt.Errorf("report: %w: %d of %s cannot be used",
 		ErrLeftOut, len(r.left), count.Of(len(r.left)+len(r.runs), "result"))}
 	for _, l := range r.left {
 		faults = append(faults, l.err)

@@ -63,7 +63,13 @@ func TestNothingReadable(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	copied(t, dir, "er-s1", "errors/er-m5000-s1-seen.json.gz")
-	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`} {
+	edited := fake{method: "er", title: "ER", memory: 500, seed: 2, tasks: 3, perTask: 2, level: 0.5, decay: 0.5}.make()
+	*edited.Metrics.AverageAccuracy += 0.1
+	changed, err := result.Encode(edited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"damaged": `{"format":"ocl-result","version":1,"config":"\u001b[31m"`, "newer": `{"format":"ocl-result","version":2}`, "edited": string(changed)} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -72,10 +78,10 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	w, err := Write([]string{dir}, "", Options{Known: methods})
-	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) {
+	if w == nil || !errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) || !errors.Is(err, result.ErrNewer) || !errors.Is(err, result.ErrEdited) {
 		t.Fatalf("%v, %v", w, err)
 	}
-	if !strings.HasPrefix(err.Error(), "report: some results are left out: 2 of 3 results cannot be read\n") {
+	if !strings.HasPrefix(err.Error(), "report: some results are left out: 3 of 4 results cannot be used\n") {
 		t.Errorf("error is %v", err)
 	}
 	page, err := os.ReadFile(w.Page)
@@ -83,7 +89,7 @@ func TestLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkPage(t, string(page), dir)
-	for _, name := range []string{"damaged", "newer"} {
+	for _, name := range []string{"damaged", "newer", "edited"} {
 		path := filepath.Join(dir, name, "result.json")
 		if !strings.Contains(string(page), path+" is left out: ") {
 			t.Errorf("the page does not say that %s is left out", path)

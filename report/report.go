@@ -37,7 +37,7 @@ type Written struct {
 // whatever else of their configuration differs; seeds are averaged. An empty out is the folder itself where there is
 // one only, or the folder of the file.
 //
-// A result that cannot be read is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
+// A result that cannot be read or was edited is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
 // what was written. With any other error nothing is returned; that no result can be read is one. Results of different
 // numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at
 // all, and the page last; a second report in the same folder waits for the first.
