@@ -214,6 +214,20 @@ func foreignOrigin(r *run, cells int) []cell {
 	return row
 }
 
+// classesText counts the classes of the tasks, beside those of the network where it has more.
+func classesText(st result.Stream) string {
+	of := map[int]bool{}
+	for _, t := range st.Tasks {
+		for _, c := range t.Classes {
+			of[c] = true
+		}
+	}
+	if n := len(of); n > 0 && n < st.Classes { // files may not say the classes of tasks
+		return fmt.Sprintf("%d of %s", n, count.Of(st.Classes, "class"))
+	}
+	return count.Of(st.Classes, "class")
+}
+
 // fact is a line of "what was run".
 type fact struct{ Name, Value string }
 
@@ -223,7 +237,7 @@ func (s *setting) facts() []fact {
 	train, test := images(st)
 	f := []fact{
 		{"Stream", fmt.Sprintf("%s, %s, %d × %d pixels, %s", orUnknown(st.Name), orUnknown(st.Scenario), st.Shape[1], st.Shape[2], count.Of(st.Shape[0], "channel"))},
-		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), count.Of(st.Classes, "class"), count.Number(train), count.Number(test))},
+		{"Tasks", fmt.Sprintf("%s%s with %s in all, %s training images and %s test images", count.Of(len(st.Tasks), "task"), s.numbersText(), classesText(st), count.Number(train), count.Number(test))},
 	}
 	if s.first.Foreign != nil {
 		f = []fact{{"Stream", orUnknown(st.Name) + ", " + orUnknown(st.Scenario)}, {"Tasks", count.Of(len(st.Tasks), "task")}}
