@@ -39,7 +39,7 @@ func newRun(res *result.Result, folder string) *run {
 	return r
 }
 
-// LeftOut is a result that could not be read.
+// LeftOut is a result that could not be used.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
@@ -97,7 +97,7 @@ func readAll(dirs []string) (*reading, error) {
 		}
 	}
 	if len(r.runs) == 0 {
-		return nil, fmt.Errorf("report: no result can be read, so nothing is written: %w", errors.Join(faults...))
+		return nil, fmt.Errorf("report: no result can be used, so nothing is written: %w", errors.Join(faults...))
 	}
 	return &r, nil
 }

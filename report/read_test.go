@@ -48,7 +48,7 @@ func TestNothingReadable(t *testing.T) {
 		if w != nil || err == nil || errors.Is(err, ErrLeftOut) || !errors.Is(err, result.ErrDamaged) {
 			t.Fatalf("%v, %v", w, err)
 		}
-		for _, want := range []string{"report: no result can be read", filepath.Join(dir, "run", "result.json"), "not a whole JSON file"} {
+		for _, want := range []string{"report: no result can be used", filepath.Join(dir, "run", "result.json"), "not a whole JSON file"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("error is\n%v\nwithout %q", err, want)
 			}

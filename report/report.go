@@ -20,7 +20,7 @@ type Options struct {
 	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
-// ErrLeftOut says that a report was written without some results, which could not be read.
+// ErrLeftOut says that a report was written without some results, which could not be used.
 var ErrLeftOut = errors.New("some results are left out")
 
 // Written is what [Write] wrote.
@@ -38,7 +38,7 @@ type Written struct {
 // one only, or the folder of the file.
 //
 // A result that cannot be read or was edited is left out: the page names it, and the error wraps [ErrLeftOut] and says why, beside
-// what was written. With any other error nothing is returned; that no result can be read is one. Results of different
+// what was written. With any other error nothing is returned; that no result can be used is one. Results of different
 // numbers versions, kernels or convolutions are reported with a warning on the page. Every file appears whole or not at
 // all, and the page last; a second report in the same folder waits for the first.
 func Write(dirs []string, out string, o Options) (*Written, error) {

@@ -94,7 +94,7 @@ type Progress struct {
 	// Tasks are then those of the trial, and Step has all steps of the job so far.
 	Trial   int      `json:"trial,omitempty"`
 	Trials  int      `json:"trials,omitempty"`
-	Working float64  `json:"working,omitempty"` // share of long work under way that is done, such as a sleep of CN-DPM; 0 where there is none
+	Working float64  `json:"working,omitempty"` // share of long work under way that is done, such as a sleep of CN-DPM or a review; 0 where there is none
 	Seen    *float64 `json:"seen,omitempty"`    // mean accuracy on the tasks learned, nil before the first evaluation
 }
 

@@ -523,7 +523,7 @@ func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func())
 
 // events are the observers of a run: those of the caller, and the worker's own.
 func (p *pulse) events(ev experiment.Events) experiment.Events {
-	begin, task, step, working, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Evaluated
+	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested, ev.Evaluated
 	var first int
 	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
 		p.set(func(at *Progress) {
@@ -542,7 +542,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 		}
 	}
 	ev.TaskBegin = func(t ocl.TaskInfo) {
-		p.set(func(at *Progress) { at.Task = t.Index - first + 1 })
+		p.set(func(at *Progress) { at.Task, at.Working = t.Index-first+1, 0 })
 		p.tell()
 		if task != nil {
 			task(t)
@@ -560,6 +560,12 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 			working(done, total)
 		}
 	}
+	ev.Tested = func(done, total int) {
+		p.set(func(at *Progress) { at.Working = 0 })
+		if tested != nil {
+			tested(done, total)
+		}
+	}
 	ev.Evaluated = func(e experiment.Evaluated) {
 		sum, n := 0.0, 0
 		for j, a := range e.Accuracy {
@@ -568,7 +574,6 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 				n++
 			}
 		}
-		p.set(func(at *Progress) { at.Working = 0 })
 		if n > 0 {
 			seen := sum / float64(n)
 			p.set(func(at *Progress) { at.Seen = &seen })

@@ -377,7 +377,13 @@ func TestNewsIsTold(t *testing.T) {
 			at.Events.TaskBegin(info.Tasks[1])
 			time.Sleep(1500 * time.Millisecond)
 			if p := other.State(j.Entry).Progress; p.Step != 8 || p.Working != 0 {
-				t.Errorf("after the long work, it is at %+v", p)
+				t.Errorf("after the long work in a step, it is at %+v", p)
+			}
+			at.Events.Working(4, 4)
+			at.Events.Tested(0, 10)
+			time.Sleep(study.BeatEvery + time.Second)
+			if p := other.State(j.Entry).Progress; p.Working != 0 {
+				t.Errorf("in the evaluation after long work, it is at %+v", p)
 			}
 			return b.do(ctx, j, at)
 		}

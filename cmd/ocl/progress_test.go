@@ -214,7 +214,7 @@ func TestProgressReviews(t *testing.T) {
 // TestProgressPauses: long work inside a step counts as it is done, also for a run that is resumed in it, and the rate of the steps before
 // it is not shown. A step of a hundred works for 100 seconds here; the others only store.
 func TestProgressPauses(t *testing.T) {
-	for _, resumed := range []int{0, 99} {
+	for _, resumed := range []int{0, 50, 99} {
 		p, now := watch(&bytes.Buffer{}, true, 100)
 		ev := p.events(experiment.Job{Total: 1, Method: "cndpm"})
 		ev.Begin(experiment.Job{Total: 1}, streamOf(1), experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
@@ -223,7 +223,7 @@ func TestProgressPauses(t *testing.T) {
 			ev.StepEnd(step, ocl.StepStats{Samples: 10, Correct: -1})
 		}
 		first := 1
-		if resumed > 0 {
+		if resumed == 99 {
 			first = 21
 			ev.Working(first, 100) // what an earlier process did is not this one's speed
 		}

@@ -25,7 +25,9 @@ type runState struct {
 	began  time.Time
 	before float64 // work done before this process, for resumed runs
 	total  float64 // work of the whole run, floating-point operations
-	ended  bool
+	// resumed says that an earlier process made some steps, and that this one has done no long work inside a step yet.
+	resumed bool
+	ended   bool
 
 	task, tasks int  // 1-based
 	open        bool // the task's end has not been told
@@ -65,6 +67,7 @@ func (r *runState) begin(now time.Time, info ocl.StreamInfo, plan experiment.Pla
 	r.tested = plan.TestsDone
 	r.total = plan.FLOPs()
 	r.before = r.work()
+	r.resumed = plan.StepsDone > 0
 }
 
 // work is what was done of the run so far. Each step counts with its share of the long work inside steps, so that what is
@@ -78,13 +81,16 @@ func (r *runState) work() float64 {
 		r.prepared + r.between + r.working*r.prepareFLOPs()
 }
 
-// workedOn notes the share of the long work under way that is done.
-func (r *runState) workedOn(share float64) {
-	resumed := r.step > 0 && r.step == r.plan.StepsDone && r.working == 0
+// workedOn notes the share of the long work under way that is done. The first such work of a resumed run takes off what was counted before
+// it, in steps of an earlier process too; workedOn returns how much of that it was, so that it is no loss of this process.
+func (r *runState) workedOn(share float64) (lowered float64) {
 	r.working = share
-	if resumed && r.plan.FLOPsPerPause > 0 { // this process did not do what was done of it before
-		r.before = r.work()
+	if r.resumed {
+		lowered = max(0, r.before-r.work())
+		r.before -= lowered
+		r.resumed = false
 	}
+	return lowered
 }
 
 // prepareFLOPs is the work of the preparation after the present task.

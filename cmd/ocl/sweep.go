@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -243,10 +244,15 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 		err = usage(err)
 	}
 	if err == nil {
+		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
 		told := map[string]bool{}
 		for _, j := range jobs {
 			for _, note := range j.Experiment.Notes() {
-				if text := j.Data + ": " + note; !told[text] { // a study may have several data sets
+				text := note
+				if several {
+					text = j.Data + ": " + note
+				}
+				if !told[text] {
 					told[text] = true
 					fmt.Fprintln(cmd.ErrOrStderr(), text)
 				}

@@ -255,7 +255,9 @@ func (v *sweepView) watch(j study.Job) experiment.Events {
 		},
 		TaskBegin: func(t ocl.TaskInfo) { locked(func() { r.taskBegin(t) }) },
 		StepEnd:   func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(v.now(), step, s) }) },
-		Working:   func(done, total int) { locked(func() { r.working = float64(done) / float64(total) }) },
+		Working: func(done, total int) {
+			locked(func() { v.first -= r.workedOn(float64(done)/float64(total)) / max(r.total, 1) * j.FLOPs })
+		},
 		Tested:    func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
 		Evaluated: func(e experiment.Evaluated) { locked(func() { r.evaluated(e) }) },
 		Note:      func(text string) { locked(func() { v.say(v.notes, r.name+"  "+text) }) },

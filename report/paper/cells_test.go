@@ -128,6 +128,15 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	}
+	for benchmark, want := range map[string]string{
+		survey.CIFAR100:     "--method cndpm --memory 1000 --lr 0.1 --weight-decay 0 --set method.cndpm.classifier_chill=0.01",
+		survey.MiniImageNet: "--method cndpm --memory 1000 --weight-decay 0 --tune paper --runs 15", // nothing was chosen for larger images
+	} {
+		c := Cell{Spec: Spec{Benchmark: benchmark, Protocol: "survey", Method: "cndpm", Classifier: "head", Memory: 1000}, Known: true}
+		if got := c.Command(); !strings.Contains(got, want) {
+			t.Errorf("CN-DPM on %s has the command\n%s, want %s", benchmark, got, want)
+		}
+	}
 	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
 		if c.Row == "KDC*" && c.Column == "MIR" && c.Memory == 5000 {
 			const want = "ocl run --data cifar100 --data-dir DIR --tasks 20 --protocol survey --eval final --method mir --memory 5000 --trick 'kdc*' " +

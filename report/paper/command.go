@@ -55,12 +55,17 @@ func (c *Cell) Command() string {
 	return strings.Join(words, " ")
 }
 
-// settingFlags are the flags of what the survey tuned.
+// settingFlags are the flags of what the survey tuned. A method of which neither runs nor chosen settings are there is tuned.
 func settingFlags(cfg config.Config, settings string) []string {
+	const tune = "--tune paper"
+	decay := "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)
 	if settings == tunedText {
-		return []string{"--tune paper"}
+		return []string{tune}
 	}
-	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)}
+	if _, known := settingOf(cfg.Methods[0], cfg.Data.Name); settings == "" && !known {
+		return []string{decay, tune}
+	}
+	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), decay}
 	_, texts := learnKey(cfg)
 	for _, word := range strings.Fields(texts) {
 		if strings.HasPrefix(word, "method.") {

@@ -74,7 +74,7 @@ func (p *paper) split(beyond bool) (figures []*figure) {
 func (p *paper) Answer() string {
 	cells, measured := p.measured()
 	counts := p.counts()
-	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of them have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
+	return fmt.Sprintf("%d of the survey's %s are measured, by %s. %d of all cells have a published interval: %d agree, %d differ, %d are undecided, and %d were not run.",
 		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
 }
 

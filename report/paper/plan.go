@@ -164,7 +164,7 @@ func (s Spec) config(seed uint64) config.Config {
 	if s.Classifier != config.ClassifierHead {
 		c.Classifiers = append(c.Classifiers, s.Classifier)
 	}
-	if set, ok := chosen()[s.Method]; ok {
+	if set, ok := settingOf(s.Method, b.Data); ok {
 		c.Optimizer.LR, c.Optimizer.WeightDecay = set.lr, set.weightDecay
 		if set.option != "" {
 			c.Method = map[string]map[string]any{s.Method: {set.option: set.value}}
@@ -178,14 +178,21 @@ var settingsFile string
 
 // setting is what was chosen for a method where the survey has a grid.
 type setting struct {
+	data            string // set that it is of alone; "" is all
 	lr, weightDecay float64
 	option          string // of the method; "" is none
 	value           float64
 }
 
+// settingOf is what was chosen for a method on a data set; ok is false if nothing was.
+func settingOf(method, data string) (s setting, ok bool) {
+	s, ok = chosen()[method]
+	return s, ok && (s.data == "" || s.data == data)
+}
+
 // chosen are the settings of the methods that ocl's runs of the tables have: those with the best score on the first two tasks of CIFAR-100,
-// with a memory of 5,000 (results/cifar100/tuning.csv). Finetune has those of ER, and Offline is not tuned.
-// Those of CN-DPM are the best of six tries with 1,000 samples (results/cifar100/cndpm).
+// with a memory of 5,000 (results/cifar100/tuning.csv). Finetune has those of ER, and Offline is not tuned. Those of CN-DPM are the best of
+// six tries with 1,000 samples and sleeps of 1,250 steps (results/cifar100/cndpm); other images need others.
 var chosen = sync.OnceValue(func() map[string]setting {
 	records, err := csv.NewReader(strings.NewReader(settingsFile)).ReadAll()
 	if err != nil {
@@ -200,7 +207,7 @@ var chosen = sync.OnceValue(func() map[string]setting {
 	}
 	all := map[string]setting{}
 	for _, r := range records[1:] {
-		s := setting{lr: number(r[1]), weightDecay: number(r[2]), option: r[3]}
+		s := setting{lr: number(r[1]), weightDecay: number(r[2]), option: r[3], data: r[5]}
 		if s.option != "" {
 			s.value = number(r[4])
 		}

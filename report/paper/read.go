@@ -95,10 +95,10 @@ func Read(paths []string) (*Study, error) {
 		return nil, fmt.Errorf("report: all %s are of other programs (`ocl import`), which are in no table of the survey, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
 	}
 	if len(s.Runs) == 0 {
-		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut))
+		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut, ""))
 	}
 	if len(s.LeftOut) > 0 {
-		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut), count.Of(len(files), "result"), listed(s.LeftOut))
+		return s, fmt.Errorf("report: %w: %d of %s cannot be used%s", report.ErrLeftOut, len(s.LeftOut), count.Of(len(files), "result"), listed(s.LeftOut, ", and the page names each"))
 	}
 	return s, nil
 }
@@ -106,8 +106,8 @@ func Read(paths []string) (*Study, error) {
 // mostAlike is how many results that were left out for the same reason have a line each.
 const mostAlike = 3
 
-// listed is a line for each result that was left out, or one for many with the same reason. Pages name them all.
-func listed(left []LeftOut) string {
+// listed is a line for each result that was left out, or one for many with the same reason; rest says where the others are named.
+func listed(left []LeftOut, rest string) string {
 	alike := map[string]int{}
 	for _, l := range left {
 		alike[l.Reason]++
@@ -123,7 +123,7 @@ func listed(left []LeftOut) string {
 		}
 		if n > mostAlike {
 			alike[l.Reason] = 0
-			reason += fmt.Sprintf(". %d more results are left out for the same reason, and the page names each", n-1)
+			reason += fmt.Sprintf(". %d more results are left out for the same reason%s", n-1, rest)
 		}
 		b.WriteString("\n" + reason)
 	}

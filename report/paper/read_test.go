@@ -83,7 +83,7 @@ func TestLeftOutAlike(t *testing.T) {
 		for i := range n {
 			left = append(left, LeftOut{fmt.Sprintf("b%d/result.json", i), "its numbers version is 1"})
 		}
-		text := listed(left)
+		text := listed(left, "")
 		if got := strings.Count(text, "its numbers version is 1"); got != want || !strings.Contains(text, "b0/result.json: its") {
 			t.Errorf("%d results alike have %d lines, want %d:\n%s", n, got, want, text)
 		}
