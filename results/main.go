@@ -81,6 +81,10 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	experts, err := cndpmChart(p)
+	if err != nil {
+		return nil, err
+	}
 	reproduction, err := fill("reproduction.md", reproductionText, p)
 	if err != nil {
 		return nil, err
@@ -90,6 +94,6 @@ func derived(root string) ([]file, error) {
 		return nil, err
 	}
 	claims, err := fill("findings.md", findingsText, checked)
-	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps},
+	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts},
 		{"docs/reproduction.md", reproduction}, {"docs/findings.md", claims}}, err
 }
