@@ -247,11 +247,11 @@ func cndpmChart(p *page) ([]byte, error) {
 			name = "Adam, sleeps of " + thousands(sleepOf(r)) + " steps"
 		}
 		look := known.Method(info)
-		look.Look = (look.Look+3*i-1)%9 + 1 // one of nine
+		look.Look = (look.Look+4*i-1)%9 + 1 // one of nine
 		c.Series = append(c.Series, chart.Series{Label: name, Look: report.LookOf(look), Width: 2, Y: seen})
 		said += fmt.Sprintf(" %s: %s %%.", name, joined(seen, "%.1f"))
 	}
 	c.Scale(0, 100, 10)
 	title := "CN-DPM on CIFAR-100, short-term memory of 1,000 images"
-	return chart.Draw(c, layout(title)).Adaptive(title, said), nil
+	return chart.Draw(c, chart.File(title)).Adaptive(title, said), nil
 }
