@@ -8,7 +8,6 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
-	"ocl/internal/count"
 	"ocl/method"
 	"ocl/report"
 	"ocl/report/chart"
@@ -137,7 +136,7 @@ func (p *page) CNDPMChanges() (string, error) {
 	const tasks = 4 // that all of them learned
 	head := []string{"changed"}
 	for i := range tasks {
-		head = append(head, fmt.Sprintf("seen after %s", count.Of(i+1, "task")))
+		head = append(head, fmt.Sprintf("seen after task %d", i+1))
 	}
 	t := tableOf(append(head, "new tasks, mean of "+fmt.Sprint(tasks), "experts then", "seen at its end", "tasks learned", "minutes", "result")...)
 	for i, r := range append([]run{e.whole}, e.changed...) {
@@ -150,7 +149,7 @@ func (p *page) CNDPMChanges() (string, error) {
 		row, seen := []string{what}, seenAfter(r)
 		var learned []float64
 		if len(seen) < tasks {
-			return "", fmt.Errorf("%s has learned %s, but the table is about the first %d", r.file, count.Of(len(seen), "task"), tasks)
+			return "", fmt.Errorf("%s has %d tasks, but the table is about the first %d. Let it learn more", r.file, len(seen), tasks)
 		}
 		for i := range tasks {
 			row = append(row, fmt.Sprintf("%.1f", seen[i]))

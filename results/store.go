@@ -104,7 +104,7 @@ const (
 )
 
 // fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors (the error analysis),
-// times (jobs marked as timing), metrics (tested on all tasks), tuned, examined (with one thing changed, which the name says), tricks or
+// times (jobs marked as timing), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
 // methods. A run that no table of the survey has anything to do with has no such name, which is an error.
 func fileOf(r *result.Result, timing bool) (string, error) {
 	spec, changes, err := paper.Planned(r.Config)
@@ -137,6 +137,9 @@ func fileOf(r *result.Result, timing bool) (string, error) {
 		}
 		words = append(words, key+c.Value)
 	}
+	if spec.Protocol == config.ProtocolTuning {
+		words = append(words, "tuning")
+	}
 	words = append(words, "s"+strconv.FormatUint(r.Config.Seed, 10))
 	if r.Config.Eval != config.EvalFinal {
 		words = append(words, r.Config.Eval)
@@ -147,6 +150,8 @@ func fileOf(r *result.Result, timing bool) (string, error) {
 		folder = "times"
 	case r.Tuning != nil:
 		folder = "tuned"
+	case r.Method.Name == "cndpm": // a text of its own is about all of its runs
+		folder = "cndpm"
 	case len(changes) > 0 || spec.Protocol == config.ProtocolTuning:
 		folder = "examined"
 	case spec.Protocol == config.ProtocolStandard:
