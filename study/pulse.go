@@ -1,0 +1,145 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+)
+
+// pulse follows a run and tells the store that it lives.
+type pulse struct {
+	claim  Claim
+	cancel context.CancelFunc
+	note   func(string)
+	job    Job
+
+	mu   sync.Mutex
+	at   Progress
+	base int // steps of the trials before the run under way, or before the trial
+	news chan struct{}
+}
+
+// leastBeat is the least time between two beats: news waits for so long.
+const leastBeat = time.Second
+
+// beat tells the store until stopped is closed, soon after there is news and else every [BeatEvery]. A lost claim ends the run; so does the end
+// of the study.
+func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
+	tick := time.NewTicker(BeatEvery)
+	defer tick.Stop()
+	quiet := ""
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-tick.C:
+		case <-p.news:
+			wait := time.NewTimer(leastBeat)
+			select {
+			case <-stopped:
+				wait.Stop()
+				return
+			case <-wait.C:
+			}
+			tick.Reset(BeatEvery)
+		}
+		if cancelled() {
+			end()
+		}
+		p.mu.Lock()
+		at := p.at
+		p.mu.Unlock()
+		switch err := p.claim.Beat(at); {
+		case errors.Is(err, ErrLost):
+			p.cancel() // it saves nothing more, and says why
+			return
+		case err != nil && err.Error() != quiet:
+			quiet = err.Error()
+			p.note(fmt.Sprintf("%s  %v. The job goes on; if this lasts for %s, another machine may take it over", p.job, err, StaleAfter))
+		}
+	}
+}
+
+// events are the observers of a run: those of the caller, and the worker's own.
+func (p *pulse) events(ev experiment.Events) experiment.Events {
+	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested, ev.Evaluated
+	var first int
+	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		p.set(func(at *Progress) {
+			if at.Tasks > 0 { // a trial has ended
+				p.base = at.Step
+			}
+			at.Trial, at.Trials = p.job.Trial(j)
+			at.Tasks, at.Task, at.Step, at.Working, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, 0, nil
+		})
+		p.tell()
+		if len(info.Tasks) > 0 {
+			first = info.Tasks[0].Index
+		}
+		if begin != nil {
+			begin(j, info, plan)
+		}
+	}
+	ev.TaskBegin = func(t ocl.TaskInfo) {
+		p.set(func(at *Progress) { at.Task, at.Working = t.Index-first+1, 0 })
+		p.tell()
+		if task != nil {
+			task(t)
+		}
+	}
+	ev.StepEnd = func(n int, s ocl.StepStats) {
+		p.set(func(at *Progress) { at.Step, at.Working = p.base+n, 0 })
+		if step != nil {
+			step(n, s)
+		}
+	}
+	ev.Working = func(done, total int) {
+		p.set(func(at *Progress) { at.Working = float64(done) / float64(total) })
+		if working != nil {
+			working(done, total)
+		}
+	}
+	ev.Tested = func(done, total int) {
+		p.set(func(at *Progress) { at.Working = 0 })
+		if tested != nil {
+			tested(done, total)
+		}
+	}
+	ev.Evaluated = func(e experiment.Evaluated) {
+		sum, n := 0.0, 0
+		for j, a := range e.Accuracy {
+			if a != nil && j <= e.Task {
+				sum += *a
+				n++
+			}
+		}
+		if n > 0 {
+			seen := sum / float64(n)
+			p.set(func(at *Progress) { at.Seen = &seen })
+			p.tell()
+		}
+		if evaluated != nil {
+			evaluated(e)
+		}
+	}
+	return ev
+}
+
+// tell asks for a beat soon.
+func (p *pulse) tell() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pulse) set(f func(*Progress)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.at)
+}
