@@ -360,7 +360,7 @@ func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 // its historical value there leaves the text as it was. What means the same has the same text.
 func (s *Schema) Canonical(c Config) string {
 	historic := Historic()
-	if c = s.settled(c); !c.Stream.normalises() {
+	if c = s.settled(c); !c.Stream.Normalises() {
 		c.Stream.Mean, c.Stream.Std = nil, nil
 	}
 	var b strings.Builder

@@ -64,9 +64,9 @@ func (s *Schema) Recorded(c Config) Config {
 	return c
 }
 
-// normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for
+// Normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for
 // each channel is found when the data are opened.
-func (s Stream) normalises() bool {
+func (s Stream) Normalises() bool {
 	return slices.ContainsFunc(s.Mean, func(v float64) bool { return v != 0 }) || slices.ContainsFunc(s.Std, func(v float64) bool { return v != 1 })
 }
 

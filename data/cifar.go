@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ocl/internal/cause"
 )
 
 const (
@@ -115,7 +117,7 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause(err), f.use())
+		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), f.use())
 	}
 	if !info.IsDir() {
 		return f.openArchive(dir)
@@ -178,7 +180,7 @@ func (r *cifarReader) readFile(dir, name string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w. %s", shown(path), cause(err), r.again())
+		return fmt.Errorf("%s: %w. %s", shown(path), cause.Of(err), r.again())
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -201,15 +203,6 @@ func isFile(name string) bool {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-// cause strips the operation and path of a file error: the message around it names the file already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // contents names what a folder holds, for error messages.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/pickle"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -251,7 +252,7 @@ func (r *cifarReader) finish() (*Set, error) {
 func (f cifarFormat) openArchive(name string) (*Set, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
 	set, err := f.readArchive(bufio.NewReaderSize(file, 1<<20))

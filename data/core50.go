@@ -11,6 +11,7 @@ import (
 
 	"ocl/data/internal/core50"
 	"ocl/data/internal/picture"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -122,7 +123,7 @@ func namesIn(folder string) (map[string]bool, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Make the folder readable, or correct --data-dir", shown(folder), cause(err))
+		return nil, fmt.Errorf("%s: %w. Make the folder readable, or correct --data-dir", shown(folder), cause.Of(err))
 	}
 	names := make(map[string]bool, len(entries))
 	for _, e := range entries {
@@ -137,7 +138,7 @@ func findCORe50(dir string) (string, error) {
 		return "", errors.New("no folder is given. Use --data-dir with the folder core50_128x128")
 	}
 	if info, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%s: %w. Use --data-dir with the folder %s", shown(dir), cause(err), core50Folder)
+		return "", fmt.Errorf("%s: %w. Use --data-dir with the folder %s", shown(dir), cause.Of(err), core50Folder)
 	} else if !info.IsDir() {
 		return "", fmt.Errorf("%s: this is a file. Unpack it, and use --data-dir with the folder %s", shown(dir), core50Folder)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -49,7 +50,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	info, err := os.Stat(spec.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause(err), use)
+		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause.Of(err), use)
 	}
 	switch {
 	case info.IsDir():
@@ -59,7 +60,7 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	file, err := os.Open(spec.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check its permissions", shown(spec.Dir), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check its permissions", shown(spec.Dir), cause.Of(err))
 	}
 	defer file.Close()
 	rows, err := readCSV(ctx, file)
@@ -150,7 +151,7 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 func csvFault(err error) error {
 	var p *csv.ParseError
 	if !errors.As(err, &p) {
-		return fmt.Errorf("%w. Check the file", cause(err))
+		return fmt.Errorf("%w. Check the file", cause.Of(err))
 	}
 	switch {
 	case errors.Is(p.Err, csv.ErrFieldCount):

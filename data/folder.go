@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -45,7 +46,7 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	}
 	info, err := os.Stat(spec.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause(err), use)
+		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause.Of(err), use)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: this is a file. %s; for a list of images use --data csv", shown(spec.Dir), use)
@@ -322,7 +323,7 @@ func (t *tree) path(name string) string { return filepath.Join(t.root, filepath.
 
 // fault is an error about a folder of the tree.
 func (t *tree) fault(name string, err error) error {
-	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause(err))
+	return fmt.Errorf("%s: %w. Check the folder and its permissions", shown(path.Join(t.root, name)), cause.Of(err))
 }
 
 // notes say what was left out.

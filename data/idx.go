@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -96,12 +97,12 @@ func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
 func (f idxFormat) file(fsys fs.FS, name string, most int64, magic uint32, size int) ([]uint8, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause(err), f.again)
+		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause(err), f.again)
+		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again)
 	}
 	records, err := readIDX(file, min(info.Size(), most), magic, size)
 	if err != nil {

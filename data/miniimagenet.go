@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ocl/data/internal/picture"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -82,7 +83,7 @@ func (f miniFormat) list(spec Spec) (*listing, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check --data-dir; %s", shown(dir), cause(err), miniFetch)
+		return nil, fmt.Errorf("%s: %w. Check --data-dir; %s", shown(dir), cause.Of(err), miniFetch)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: this is a file. Use --data-dir with the folder that holds it; %s", shown(dir), miniFetch)
@@ -110,7 +111,7 @@ func (f miniFormat) listFolder(root string, seed uint64) (*listing, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errNoLayout
 		}
-		return nil, fmt.Errorf("%w. Check the folder and its permissions", cause(err))
+		return nil, fmt.Errorf("%w. Check the folder and its permissions", cause.Of(err))
 	}
 	has := func(name func(int) string) bool {
 		return slices.ContainsFunc([]int{0, 1, 2}, func(i int) bool { return exists(filepath.Join(root, name(i))) })

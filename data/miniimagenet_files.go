@@ -15,6 +15,7 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/pickle"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -111,7 +112,7 @@ var wordNetID = regexp.MustCompile(`^n\d{8}$`)
 func (f miniFormat) readFolders(root string) (classed, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return classed{}, cause(err)
+		return classed{}, cause.Of(err)
 	}
 	var c classed
 	for _, e := range entries {
@@ -120,7 +121,7 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 		}
 		inside, err := os.ReadDir(filepath.Join(root, e.Name()))
 		if err != nil {
-			return classed{}, fmt.Errorf("%s: %w. Make it a folder of images", e.Name(), cause(err))
+			return classed{}, fmt.Errorf("%s: %w. Make it a folder of images", e.Name(), cause.Of(err))
 		}
 		for _, file := range inside {
 			if IsPicture(file.Name()) {
@@ -159,7 +160,7 @@ func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 			}
 		}
 		if err != nil {
-			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause(err), miniFetch), release())
+			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause.Of(err), miniFetch), release())
 		}
 	}
 	return all, &packed{len(all.labels), func(i int, dst []uint8) { readPacked(parts, i, dst) }, release}, nil
@@ -233,12 +234,12 @@ func parseClassNames(text []byte, ids []string) ([]string, error) {
 func readSmall(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, cause.Of(err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
-		return nil, cause(err)
+		return nil, cause.Of(err)
 	}
 	if int64(len(text)) > most {
 		return nil, fmt.Errorf("the file has more than %s", count.Of(most, "byte"))

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ocl/internal/cause"
 )
 
 const (
@@ -70,7 +72,7 @@ func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
 	case spec.Dir == "":
 		return nil, fmt.Errorf("no folder is given. Use --data-dir with the folder of train-images-idx3-ubyte.gz; `ocl data info %s` describes the files", name)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(spec.Dir), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(spec.Dir), cause.Of(err))
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s: this is a file. Use --data-dir with the folder that holds the four files", shown(spec.Dir))
 	}
@@ -171,7 +173,7 @@ func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause(err), use)
+		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), use)
 	}
 	var set *Set
 	if info.IsDir() {
@@ -219,11 +221,11 @@ func emnistSplit(place string) (dir, split string, err error) {
 func (f idxFormat) openZip(name string) (*Set, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, cause.Of(err)
 	}
 	archive, err := zip.OpenReader(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause(err), f.again)
+		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again)
 	}
 	defer archive.Close()
 	archive.File = slices.DeleteFunc(archive.File, func(e *zip.File) bool { return !strings.HasSuffix(e.Name, ".gz") })

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -53,12 +54,12 @@ func openNPZ(_ context.Context, spec Spec) (*Set, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause(err))
+		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(name), cause.Of(err))
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(name), cause(err))
+		return nil, fmt.Errorf("%s: %w", shown(name), cause.Of(err))
 	}
 	set, err := readNPZ(file, info.Size())
 	if err != nil {
@@ -74,7 +75,7 @@ func findNPZ(dir string) (string, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w. Use --data-dir with an .npz file", shown(dir), cause(err))
+		return "", fmt.Errorf("%s: %w. Use --data-dir with an .npz file", shown(dir), cause.Of(err))
 	}
 	if !info.IsDir() {
 		return dir, nil

@@ -14,6 +14,7 @@ import (
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -121,7 +122,7 @@ func (p pictures) decode(i int, dst []uint8) error {
 	}
 	file, err := os.Open(p.place(i))
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.name(i), cause(err))
+		return fmt.Errorf("%s: %w", p.name(i), cause.Of(err))
 	}
 	defer file.Close()
 	text, err := ReadPicture(file)
@@ -150,7 +151,7 @@ func (p pictures) key() (string, error) {
 				}
 				info, err := os.Stat(p.place(i))
 				if err != nil {
-					errs[i] = fmt.Errorf("%s: %w", p.fileName(i), cause(err))
+					errs[i] = fmt.Errorf("%s: %w", p.fileName(i), cause.Of(err))
 					continue
 				}
 				lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/picture"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -27,7 +28,7 @@ func IsPicture(name string) bool {
 func ReadPicture(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPictureBytes+1))
 	if err != nil {
-		return nil, cause(err)
+		return nil, cause.Of(err)
 	}
 	if len(text) > maxPictureBytes {
 		return nil, fmt.Errorf("the file has more than %s bytes. Make the image smaller", count.Number(maxPictureBytes))

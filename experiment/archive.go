@@ -96,7 +96,8 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		one := Archived{path, Key(r), Learns(r.Config), r}
 		a.Results = append(a.Results, one)
 		for _, k := range one.Keys() {
-			if _, there := a.byKey[k]; !there {
+			i, there := a.byKey[k]
+			if !there || r.Provenance.Timed && !a.Results[i].Result.Provenance.Timed { // who wants no times can use both
 				a.byKey[k] = len(a.Results) - 1
 			}
 		}

@@ -79,7 +79,7 @@ func (r assembly) provenance() result.Provenance {
 	id := r.job.id
 	return result.Provenance{
 		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution,
-		Workers: r.workers, Concurrency: r.found.together, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
+		Workers: r.workers, Concurrency: r.found.together, Timed: r.found.timed, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
 		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.x.opts.Command, DataDigest: id.data,
 	}
 }

@@ -141,8 +141,9 @@ func setup(c config.Config) method.Setup {
 	s := method.Setup{
 		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,
 		Training: c.Replay.Teacher == config.TeacherTraining, Undistilled: c.Replay.KDCStar == config.KDCStarAuthors,
-		Opt:  newOptimizer(c.Optimizer),
-		Seed: c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
+		Normalises: c.Stream.Normalises(),
+		Opt:        newOptimizer(c.Optimizer),
+		Seed:       c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
 	}
 	if len(c.Tricks) == 1 { // of a config that is not valid yet there may be another number
 		if names, err := method.ParseTricks(c.Tricks[0]); err == nil {

@@ -75,6 +75,40 @@ func TestTogetherIsCounted(t *testing.T) {
 	}
 }
 
+// TestTimedInAllParts: a result is timed if every process that worked on its run was to keep others away, and none was there.
+func TestTimedInAllParts(t *testing.T) {
+	t.Parallel()
+	type part struct {
+		timed    bool
+		together int
+	}
+	for _, c := range []struct {
+		first, second part
+		want          bool
+	}{
+		{part{true, 1}, part{true, 1}, true},
+		{part{true, 1}, part{false, 1}, false},
+		{part{false, 1}, part{true, 1}, false},
+		{part{true, 2}, part{true, 1}, false},
+	} {
+		x := mustOpen(t, one("er"), Options{})
+		at := Place{Folder: t.TempDir(), Workers: 1}
+		ctx, o := stopAfter(15, Options{})
+		at.Timed, at.Together, at.Events = c.first.timed, c.first.together, o.Events(Job{})
+		if r, err := x.RunJobAt(ctx, x.Jobs()[0], at); err != nil || r.Outcome.State != result.Interrupted {
+			t.Fatal("the run was not interrupted", err)
+		}
+		at.Timed, at.Together, at.Events = c.second.timed, c.second.together, Events{}
+		r, err := x.RunJobAt(t.Context(), x.Jobs()[0], at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Provenance.Timed != c.want {
+			t.Errorf("%+v: timed is %v", c, r.Provenance.Timed)
+		}
+	}
+}
+
 // Calls of RunJob at the same time share the cores: each has its part of them.
 func TestRunJobSharesTheCores(t *testing.T) {
 	cores := runtime.GOMAXPROCS(4)

@@ -19,7 +19,9 @@ type Place struct {
 	Permit   func() error
 	Workers  int // goroutines of the run; at least 1
 	Together int // runs that are at work at once, this one included; 0 leaves the count to the experiment
-	Events   Events
+	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
+	Timed  bool
+	Events Events
 }
 
 // RunJobAt runs one job to its end at a place, or keeps the result that it has there. It may be called for different jobs
@@ -28,7 +30,7 @@ func (x *Experiment) RunJobAt(ctx context.Context, j Job, p Place) (*result.Resu
 	if p.Folder == "" || p.Workers < 1 {
 		return nil, errors.New("experiment: a place needs a folder and at least one worker")
 	}
-	return x.runJob(ctx, j, machinery{workers: p.Workers, together: max(1, p.Together), place: &p})
+	return x.runJob(ctx, j, machinery{workers: p.Workers, together: max(1, p.Together), timed: p.Timed, place: &p})
 }
 
 // LockRun locks the folder of a run as a run does, and makes it if it is missing. If it is locked already, the error wraps

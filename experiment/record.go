@@ -66,6 +66,7 @@ type record struct {
 	seconds     result.Seconds
 	peak        int64  // bytes
 	together    int    // the most runs at work at once while it was, itself included
+	timed       bool   // all of it was a timed job
 	started     string // when the run began, as result.Provenance has it
 	inherited   int64  // samples that the memory was offered before the run
 }
@@ -145,12 +146,13 @@ func (r *record) parts() checkpoint.Parts {
 		TaskCounts  []map[int]int        `json:"task_counts,omitempty"` // no pointer, so that it is absent where it is empty
 		Together    int                  `json:"together,omitempty"`    // likewise where the run was always alone
 		Inherited   int64                `json:"inherited,omitempty"`
-	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started, r.taskCounts, 0, r.inherited}
+		Timed       bool                 `json:"timed,omitempty"`
+	}{&r.evaluations, &r.counts, &r.seconds, &r.peak, &r.started, r.taskCounts, 0, r.inherited, r.timed}
 	if r.together > 1 {
 		others.Together = r.together
 	}
 	return append(parts, checkpoint.JSON("others", others), checkpoint.Then(func() error {
-		r.taskCounts, r.together, r.inherited = others.TaskCounts, others.Together, others.Inherited
+		r.taskCounts, r.together, r.inherited, r.timed = others.TaskCounts, others.Together, others.Inherited, others.Timed
 		return nil
 	}))
 }

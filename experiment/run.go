@@ -171,6 +171,7 @@ type machinery struct {
 	workers int
 	// together is how many runs, this one included, the caller says are at work at once; 1 where it leaves the count to us.
 	together int
+	timed    bool   // see Place
 	place    *Place // nil is the folder of the experiment
 }
 
@@ -275,7 +276,7 @@ func (r *run) build() error {
 	}
 	r.tests.tested = r.ev.Tested
 	r.found = newRecord(len(c.Classifiers), info)
-	r.found.together = r.on.together
+	r.found.together, r.found.timed = r.on.together, r.on.timed
 	r.found.started = time.Now().UTC().Format(time.RFC3339)
 	r.at.task = r.stream.Start()
 	r.plan = r.x.newPlan(r.stream, r.job)
@@ -294,6 +295,7 @@ func (r *run) build() error {
 // countTogether notes how many runs were at work with this one so far, in this process and in earlier ones.
 func (r *run) countTogether() {
 	r.found.together = max(r.found.together, r.on.together, r.x.crowd.of(r))
+	r.found.timed = r.found.timed && r.on.timed && r.found.together == 1
 }
 
 func (r *run) close() {

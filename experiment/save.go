@@ -202,6 +202,7 @@ func (r *run) load() (eventsLength int64, found bool, err error) {
 }
 
 func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
+	r.found.timed = false // the file says it where it is so
 	if err := r.parts(new(identity), eventsLength).LoadState(d); err != nil {
 		return err
 	}

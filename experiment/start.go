@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
+	"ocl/internal/cause"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
@@ -63,14 +63,14 @@ func (x *Experiment) readStart(net *nn.Network) error {
 func readWeights(path string, net *nn.Network) (s *weights.Start, digest string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w. Give the path of a safetensors file, such as `ocl export` writes", withoutPath(err))
+		return nil, "", fmt.Errorf("%w. Give the path of a safetensors file, such as `ocl export` writes", cause.Of(err))
 	}
 	if !info.Mode().IsRegular() {
 		return nil, "", errors.New("this is not a file. Give the path of a safetensors file, such as `ocl export` writes")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w. Give the path of a file that can be read", withoutPath(err))
+		return nil, "", fmt.Errorf("%w. Give the path of a file that can be read", cause.Of(err))
 	}
 	defer f.Close()
 	r, err := safetensors.NewReader(f, info.Size())
@@ -106,12 +106,4 @@ func otherFormat(f io.ReaderAt) string {
 		return "this looks like an ONNX model, whose weights ocl does not read. " + instead
 	}
 	return ""
-}
-
-// withoutPath is the cause of an error of a file, for a message that has the path already.
-func withoutPath(err error) error {
-	if p := new(fs.PathError); errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

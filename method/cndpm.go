@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"fmt"
 
 	"ocl"
@@ -114,6 +115,9 @@ var cndpm = Info{
 		if batch := option[int](s, cndpmBatch); s.Memory < batch {
 			return fmt.Errorf("memory: %d is smaller than method.cndpm.sleep_batch (%d), the samples in a training step of a new expert. Use --memory %d or more",
 				s.Memory, batch, batch)
+		}
+		if s.Normalises {
+			return errors.New("stream.mean and stream.std change the values of pixels, but the experts decode values from 0 to 1. Remove both, or cndpm")
 		}
 		return nil
 	},

@@ -84,6 +84,7 @@ type Setup struct {
 	Training    bool           // a teacher's batch norm goes by the images it is shown
 	Undistilled bool           // the trick kdc* has no teacher, as in the authors' code
 	Shape       [3]int         // C, H, W
+	Normalises  bool           // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
 	Classes     int            // K
 	Seed        uint64         // of all that the learner draws but

@@ -217,7 +217,8 @@ func TestCheckTogether(t *testing.T) {
 		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
 		{"cndpm", method.Setup{Memory: 49}, []string{"memory: 49", "sleep_batch (50)", "--memory 50"}},
 		{"cndpm", method.Setup{Memory: 49, Options: map[string]any{"sleep_batch": 49}}, nil},
-		{"finetune", method.Setup{}, nil},
+		{"cndpm", method.Setup{Memory: 50, Normalises: true}, []string{"stream.mean and stream.std", "Remove both"}},
+		{"finetune", method.Setup{Normalises: true}, nil},
 	} {
 		info, err := method.Lookup(c.name)
 		if err != nil {

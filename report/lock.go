@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"ocl/internal/cause"
 )
 
 // LockFile is the file in a report's folder that a process locks while it writes a report there. It is empty and is
@@ -39,7 +41,7 @@ func lock(out string, patience time.Duration) (unlock func(), waited bool, err e
 			"Wait until it has ended, or use another folder with \"--out DIR\"", out, patience, LockFile)
 	case err != nil:
 		_ = file.Close()
-		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w). Use a folder on a disk that supports locks, with \"--out DIR\"", path, cause(err))
+		return nil, waited, fmt.Errorf("report: %s cannot be locked (%w). Use a folder on a disk that supports locks, with \"--out DIR\"", path, cause.Of(err))
 	}
 	return func() { _ = file.Close() }, waited, nil // the end of the process unlocks it if this cannot
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"ocl/checkpoint"
 )
 
 // Options of [Write].
@@ -54,12 +52,10 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 			out = filepath.Dir(out)
 		}
 	}
-	w := writer{out: out}
-	w.folder("")
-	w.folder("figures")
-	w.folder("tables")
-	if w.err != nil {
-		return nil, w.err
+	w := Folder{Path: out}
+	w.Make("", "figures", "tables")
+	if w.Err != nil {
+		return nil, w.Err
 	}
 	unlock, waited, err := lock(out, lockPatience)
 	if err != nil {
@@ -85,7 +81,7 @@ func isFolder(path string) bool {
 }
 
 // write draws a report of what was read.
-func (r *reading) write(w *writer, o Options) (*Written, error) {
+func (r *reading) write(w *Folder, o Options) (*Written, error) {
 	st := newStudy(r.runs, r.notes, o.Known)
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
@@ -96,7 +92,7 @@ func (r *reading) write(w *writer, o Options) (*Written, error) {
 	p, figures, undrawn := newPage(st)
 	tables := append(p.tables(), undrawn...)
 	for _, f := range figures {
-		if w.err != nil {
+		if w.Err != nil {
 			break
 		}
 		files, err := f.files()
@@ -104,59 +100,21 @@ func (r *reading) write(w *writer, o Options) (*Written, error) {
 			return nil, err
 		}
 		for _, extension := range slices.Sorted(maps.Keys(files)) {
-			w.file("figures/"+f.ID+"."+extension, files[extension])
+			w.Write("figures/"+f.ID+"."+extension, files[extension])
 		}
 		tables = append(tables, f.table())
 	}
 	for _, t := range tables {
-		w.file("tables/"+t.ID+".csv", t.csvBytes())
-		w.file("tables/"+t.ID+".md", t.markdown())
+		w.Write("tables/"+t.ID+".csv", t.csvBytes())
+		w.Write("tables/"+t.ID+".md", t.markdown())
 	}
 	b, err := render(p)
 	if err != nil {
 		return nil, err
 	}
-	w.file("report.html", b)
-	if w.err != nil {
-		return nil, w.err
+	w.Write("report.html", b)
+	if w.Err != nil {
+		return nil, w.Err
 	}
-	return &Written{Page: filepath.Join(w.out, "report.html"), Files: w.files, Rows: st.summaries(), LeftOut: append([]LeftOut{}, r.left...)}, nil
-}
-
-// writer writes files below out until the first error.
-type writer struct {
-	out   string
-	files []string // written
-	err   error
-}
-
-func (w *writer) folder(name string) {
-	if w.err != nil {
-		return
-	}
-	path := filepath.Join(w.out, name)
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		w.err = fmt.Errorf("report: %s: %w. Use a folder that can be written to, with \"--out DIR\"", path, cause(err))
-	}
-}
-
-func (w *writer) file(name string, b []byte) {
-	if w.err != nil {
-		return
-	}
-	path := filepath.Join(w.out, filepath.FromSlash(name))
-	if err := checkpoint.WriteBytesAtomic(path, b); err != nil {
-		w.err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause(err))
-		return
-	}
-	w.files = append(w.files, path)
-}
-
-// cause is what the system said, without the path, which the error names already.
-func cause(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return &Written{Page: filepath.Join(w.Path, "report.html"), Files: w.Files, Rows: st.summaries(), LeftOut: append([]LeftOut{}, r.left...)}, nil
 }

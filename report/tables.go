@@ -223,7 +223,7 @@ func classesText(st result.Stream) string {
 		}
 	}
 	if n := len(of); n > 0 && n < st.Classes { // files may not say the classes of tasks
-		return fmt.Sprintf("%d of %s", n, count.Of(st.Classes, "class"))
+		return count.Number(n) + " of " + count.Of(st.Classes, "class")
 	}
 	return count.Of(st.Classes, "class")
 }

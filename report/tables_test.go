@@ -106,3 +106,27 @@ func TestMeanings(t *testing.T) {
 		}
 	}
 }
+
+// TestClassesText: the classes of the tasks are counted once each, beside those of the network where it has more; an older file does not say them.
+func TestClassesText(t *testing.T) {
+	tasks := func(classes ...[]int) (all []result.Task) {
+		for _, c := range classes {
+			all = append(all, result.Task{Classes: c})
+		}
+		return all
+	}
+	many := make([]int, 1200)
+	for i := range many {
+		many[i] = i
+	}
+	for want, st := range map[string]result.Stream{
+		"4 classes":              {Classes: 4, Tasks: tasks([]int{0, 1}, []int{2, 3})},
+		"2 of 4 classes":         {Classes: 4, Tasks: tasks([]int{0, 3}, []int{3, 0})},
+		"100 classes":            {Classes: 100, Tasks: tasks(nil, nil)},
+		"1,200 of 1,500 classes": {Classes: 1500, Tasks: tasks(many)},
+	} {
+		if got := classesText(st); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}

@@ -237,15 +237,12 @@ func (p *page) publishedOf(s paper.Spec) string {
 func (p *page) Times() string {
 	cells := p.cells[survey.TrickTimes]
 	base := map[int]*paper.Cell{}
-	var commands []string
 	for _, c := range cells {
 		if c.Row == "N/A" {
 			base[c.Memory] = c
 		}
-		commands = append(commands, c.Command())
 	}
-	common := shared(commands)
-	t := tableOf("trick", "M", "ocl, seconds (runs)", "the paper, seconds", "ocl, times ER alone", "the paper", "flags", "results")
+	t := tableOf("trick", "M", "ocl, seconds (runs)", "the paper, seconds", "ocl, times ER alone", "the paper", "results")
 	for _, c := range cells {
 		ours, ratio := "not run", dash
 		if c.Ours.N > 0 {
@@ -254,8 +251,7 @@ func (p *page) Times() string {
 				ratio = fmt.Sprintf("%.2f", c.Ours.Mean/b.Ours.Mean)
 			}
 		}
-		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean),
-			own(c.Command(), common), files(p.root, c.Files()))
+		t.row(c.Row, thousands(c.Memory), ours, published(c.Published), ratio, fmt.Sprintf("%.2f", c.Published.Mean/base[c.Memory].Published.Mean), files(p.root, c.Files()))
 	}
-	return "    " + strings.Join(common, " --") + "\n\n" + t.String()
+	return "    " + cells[0].Command() + "\n\n" + t.String()
 }

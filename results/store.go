@@ -104,9 +104,9 @@ const (
 )
 
 // fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors (the error analysis),
-// times (jobs marked as timing), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
+// times (timed jobs), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
 // methods. A run that no table of the survey has anything to do with has no such name, which is an error.
-func fileOf(r *result.Result, timing bool) (string, error) {
+func fileOf(r *result.Result) (string, error) {
 	spec, changes, err := paper.Planned(r.Config)
 	if err != nil {
 		return "", fmt.Errorf("%w. Give the name of its file: go run ./results store RESULT.json FILE.json.gz", err)
@@ -146,7 +146,7 @@ func fileOf(r *result.Result, timing bool) (string, error) {
 	}
 	folder := "methods"
 	switch {
-	case timing:
+	case r.Provenance.Timed:
 		folder = "times"
 	case r.Tuning != nil:
 		folder = "tuned"
@@ -202,7 +202,7 @@ func (s *shelf) put(r *result.Result, name string) (string, error) {
 		if bytes.Equal(own, text) {
 			return there.file + " is there already", nil
 		}
-		if there.file != name && (isTime(there.file) || isTime(name)) {
+		if there.file != name && there.Result.Provenance.Timed != r.Provenance.Timed {
 			continue // the same run, for its seconds
 		}
 		what := "with the same numbers, made at another time or place"
@@ -221,9 +221,6 @@ func (s *shelf) put(r *result.Result, name string) (string, error) {
 	s.of[key] = append(s.of[key], run{Result: r, file: name})
 	return name + " is new", nil
 }
-
-// isTime says whether a committed file is one of a run that was made for its seconds.
-func isTime(name string) bool { return strings.Contains(name, "/times/") }
 
 // keepResult writes a result to a file in the form of those below results/.
 func keepResult(r *result.Result, path string) error {
@@ -288,8 +285,11 @@ func storeStudy(root, dir string, out io.Writer) error {
 		}
 		r, err := result.Read(filepath.Join(dir, e.Folder, experiment.ResultFile))
 		name, words := "", ""
+		if err == nil && e.Timing && !r.Provenance.Timed {
+			err = errors.New("the job has timing: true, and its result is not timed. Run it in a new study on a disk that supports locks")
+		}
 		if err == nil {
-			name, err = fileOf(r, e.Timing)
+			name, err = fileOf(r)
 		}
 		if err == nil {
 			words, err = s.put(r, name)

@@ -26,10 +26,10 @@ func TestNamesOfResults(t *testing.T) {
 	for _, r := range runs {
 		folder := strings.Split(r.file, "/")
 		if len(folder) != 3 || folder[1] == "lr0.01" {
-			continue // the first tables of docs/notes/reproduction.md, and timed runs
+			continue // the first tables of docs/notes/reproduction.md, and runs that compare kernels
 		}
 		named++
-		if got, err := fileOf(r.Result, folder[1] == "times"); got != r.file || err != nil {
+		if got, err := fileOf(r.Result); got != r.file || err != nil {
 			t.Errorf("%s would be kept as %s, %v", r.file, got, err)
 		}
 	}
@@ -49,14 +49,14 @@ func committed(t *testing.T, name string) *result.Result {
 }
 
 // studyOf is the folder of a study whose jobs are results, as its workers leave it, with a last job that has none.
-func studyOf(t *testing.T, timing bool, results ...*result.Result) string {
+func studyOf(t *testing.T, results ...*result.Result) string {
 	t.Helper()
 	dir := t.TempDir()
 	var entries []study.Entry
 	for _, r := range results {
 		key := experiment.Key(r)
 		r.Key = key
-		e := study.Entry{Key: key, Folder: "job-" + key[:8], Name: r.Method.Name, Data: r.Config.Data.Name, Seed: r.Config.Seed, Timing: timing}
+		e := study.Entry{Key: key, Folder: "job-" + key[:8], Name: r.Method.Name, Data: r.Config.Data.Name, Seed: r.Config.Seed}
 		text, err := result.Encode(r)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestStoreStudy(t *testing.T) {
 	one, two := committed(t, plain), committed(t, tricked)
 	one.Config.Data.Dir, one.Provenance.Command = "/data/secret", []string{"ocl", "run", "--data-dir", "/data/secret"}
 	put(t, filepath.Join(root, "results", "runs.csv"), nil)
-	dir := studyOf(t, false, one, two)
+	dir := studyOf(t, one, two)
 	var out bytes.Buffer
 	if err := storeStudy(root, dir, &out); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestStoreStudy(t *testing.T) {
 	one.Provenance.Started = "2030-01-01T00:00:00Z" // the same run, made again
 	three := committed(t, "cifar100/methods/er-m5000-s2.json.gz")
 	out.Reset()
-	err = storeStudy(root, studyOf(t, false, one, three), &out)
+	err = storeStudy(root, studyOf(t, one, three), &out)
 	if err == nil || !strings.Contains(err.Error(), plain) || !strings.Contains(err.Error(), "same numbers") {
 		t.Errorf("another result of the run gives %v", err)
 	}
@@ -128,11 +128,31 @@ func TestStoreStudy(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(root, "results", plain)); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file has changed, %v", err)
 	}
-	if err := storeStudy(root, studyOf(t, true, one), &out); err != nil { // the same run, for its seconds
+	one.Provenance.Timed = true // the same run, for its seconds
+	if err := storeStudy(root, studyOf(t, one), &out); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "results", "cifar100/times/er-m5000-s1.json.gz")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStoreUntimed: a job whose run time was wanted and is not known is refused.
+func TestStoreUntimed(t *testing.T) {
+	root := t.TempDir()
+	put(t, filepath.Join(root, "results", "runs.csv"), nil)
+	dir := studyOf(t, committed(t, "cifar100/methods/er-m5000-s1.json.gz"))
+	entries, err := study.ReadJobs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries[0].Timing = true
+	if err := study.WriteJobs(dir, entries); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := storeStudy(root, dir, &out); err == nil || !strings.Contains(err.Error(), "is not timed") || !strings.Contains(out.String(), "1 of 2 jobs") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
@@ -150,7 +170,7 @@ func TestStoreTakenOver(t *testing.T) {
 	}
 	put(t, filepath.Join(root, "results", name), text)
 	var out bytes.Buffer
-	if err := storeStudy(root, studyOf(t, false, r), &out); err != nil || !strings.Contains(out.String(), name+" is there already") {
+	if err := storeStudy(root, studyOf(t, r), &out); err != nil || !strings.Contains(out.String(), name+" is there already") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

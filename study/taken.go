@@ -19,6 +19,9 @@ type Takeover struct {
 	Others map[string]int // of the other results, by the reason for which they do not count
 }
 
+// untimed is why a result is not that of a job whose run time is wanted.
+const untimed = "not timed, and their jobs have timing: true"
+
 // Reasons are the reasons why results do not count, those of most results first.
 func (t *Takeover) Reasons() []string {
 	return slices.SortedFunc(maps.Keys(t.Others), func(a, b string) int {
@@ -34,7 +37,7 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 	t := &Takeover{found: make([]experiment.Archived, len(jobs)), jobs: jobs, Others: map[string]int{}}
 	used, learns := map[string]bool{}, map[string]int{} // paths; jobs by what they learn
 	for i, j := range jobs {
-		r, there := a.Find(append([]string{j.Key}, j.Also...)...)
+		r, there := a.Find(j.keys()...)
 		if !j.Tuned {
 			learns[experiment.Learns(j.Run.Config)] = i
 		}
@@ -46,6 +49,10 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 			t.Have++
 			continue
 		}
+		if j.Timing && !r.Result.Provenance.Timed {
+			t.Others[untimed]++
+			continue
+		}
 		t.found[i] = r
 		t.Match++
 	}
@@ -55,9 +62,13 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 		}
 		reason := "of runs that the study does not have"
 		if i, same := learns[r.Learns]; same {
-			reason = r.Differ(jobs[i].Run).Error()
-			if slices.Contains(append([]string{jobs[i].Key}, jobs[i].Also...), r.Key) {
+			switch j := jobs[i]; {
+			case slices.Contains(j.keys(), r.Key):
 				reason = "there is another result of the same run"
+			case slices.Contains(j.Also, r.Key):
+				reason = "they measured more, which takes longer, and their jobs have timing: true"
+			default:
+				reason = r.Differ(j.Run).Error()
 			}
 		}
 		t.Others[reason]++
@@ -69,6 +80,14 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 		t.Others["of other programs (ocl import)"] = len(a.Foreign)
 	}
 	return t
+}
+
+// keys are the keys of the results that the job can use: those of its run, and of runs that measure more, which takes longer.
+func (j Job) keys() []string {
+	if j.Timing {
+		return []string{j.Key}
+	}
+	return append([]string{j.Key}, j.Also...)
 }
 
 // Take copies the results that match into the folders of their jobs, which are then done. A job that another process is at work on is left to

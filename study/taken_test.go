@@ -103,6 +103,63 @@ seed: [1, 2]
 	}
 }
 
+// TestTimedJobsTakeTimes: a job whose run time is wanted takes over a timed result of its own run alone, and another job takes either.
+func TestTimedJobsTakeTimes(t *testing.T) {
+	const text = `study: 1
+data: {train_per_class: 6, test_per_class: 2}
+stream: {tasks: 5}
+network: {name: mlp, hidden: [8]}
+methods: [finetune, er, gdumb]
+memory: 50
+eval: final
+`
+	from := t.TempDir()
+	_, jobs := made(t, text)
+	learn := func(folder, method, eval string, timed bool) {
+		t.Helper()
+		for _, j := range jobs {
+			c := j.Run.Config.Clone()
+			c.Eval = eval
+			if j.Name != method {
+				continue
+			}
+			x, err := experiment.Open(t.Context(), c, experiment.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := x.RunJobAt(t.Context(), x.Jobs()[0], experiment.Place{Folder: filepath.Join(from, folder), Workers: 1, Timed: timed})
+			if err != nil || r.Provenance.Timed != timed {
+				t.Fatalf("%s: timed is %v, %v", folder, r.Provenance.Timed, err)
+			}
+		}
+	}
+	learn("a", "finetune", config.EvalFinal, false)
+	learn("b", "finetune", config.EvalFinal, true)
+	learn("c", "er", config.EvalFinal, false)
+	learn("d", "gdumb", config.EvalAll, true)
+	archive, err := experiment.OpenArchive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for timing, others := range map[string]map[string]int{
+		"":               {"there is another result of the same run": 1},
+		"timing: true\n": {"there is another result of the same run": 1, "not timed, and their jobs have timing: true": 1, "they measured more, which takes longer, and their jobs have timing: true": 1},
+	} {
+		dir, jobs := made(t, text+timing)
+		store := study.OpenFolder(dir, "test")
+		defer store.Close()
+		found := study.Match(archive, store, jobs)
+		if !reflect.DeepEqual(found.Others, others) {
+			t.Errorf("%q: left out are %v, want %v", timing, found.Others, others)
+		}
+		for i, j := range jobs {
+			if want := timing == "" || j.Name == "finetune"; found.Matches(i) != want {
+				t.Errorf("%s, %q: taken over: %v, want %v", j.Name, timing, found.Matches(i), want)
+			}
+		}
+	}
+}
+
 // TestNarrowerResultsDoNotCount: a result that lacks an evaluation of the job is named as such.
 func TestNarrowerResultsDoNotCount(t *testing.T) {
 	dir, jobs := made(t, `study: 1

@@ -341,6 +341,7 @@ func (r *shift) hush(alone bool) bool {
 	got, err := try()
 	if err != nil {
 		r.Quiet = ""
+		r.tell("the folder of the study has no locks, so other workers may be at work beside jobs with timing: true. Their results do not count as timed; use a disk with locks")
 		return true
 	}
 	if !got {
@@ -349,6 +350,13 @@ func (r *shift) hush(alone bool) bool {
 	}
 	r.quiet = f
 	return true
+}
+
+// isAlone says whether the lock keeps all other jobs of the study off the machine.
+func (r *shift) isAlone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quiet != nil && r.quiet.Locked()
 }
 
 func (r *shift) unhush() {
@@ -373,7 +381,7 @@ func (r *shift) work(i int, c Claim, workers, places int) {
 	at := c.Place()
 	at.Workers, at.Together = workers, places
 	if j.Timing {
-		at.Workers, at.Together = r.Workers, 1
+		at.Workers, at.Together, at.Timed = r.Workers, 1, r.isAlone()
 		if at.Workers == 0 {
 			at.Workers = runtime.GOMAXPROCS(0)
 		}

@@ -32,7 +32,7 @@ type bench struct {
 	order  []string
 	most   int // at work at once
 	now    int
-	alone  bool // whether a timed job ever had company
+	alone  bool // timed jobs, and no others, have the machine to themselves, and their place says so
 	failed map[string]error
 }
 
@@ -56,7 +56,7 @@ func (b *bench) do(ctx context.Context, j study.Job, at experiment.Place) (*resu
 	b.order = append(b.order, j.Folder)
 	b.now++
 	b.most = max(b.most, b.now)
-	if j.Timing && b.now > 1 {
+	if j.Timing && b.now > 1 || at.Timed != j.Timing {
 		b.alone = false
 	}
 	fault := b.failed[j.Key]

@@ -37,7 +37,7 @@ func exportTrained(ctx context.Context, run, out, ending string, prepare func(*e
 		}
 		out = folder + ending
 	}
-	if err := output.Write(out, write); err != nil {
+	if err := output.Write("export", out, write); err != nil {
 		return "", err
 	}
 	return strings.Join(append([]string{out}, t.Notes...), "\n"), nil

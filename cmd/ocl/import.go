@@ -99,7 +99,7 @@ func (f *importFlags) convert(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := output.Write(f.out, func(w io.Writer) error { return writeResult(w, r, strings.HasSuffix(f.out, ".gz")) }); err != nil {
+	if err := output.Write("import", f.out, func(w io.Writer) error { return writeResult(w, r, strings.HasSuffix(f.out, ".gz")) }); err != nil {
 		return err
 	}
 	if name := f.about.Data; !slices.Contains(data.Names(), name) {

@@ -18,6 +18,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/predict"
 )
@@ -140,7 +141,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 			case ctx.Err() != nil:
 				return filepath.SkipAll
 			case err != nil:
-				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path, cause(err))})
+				files = append(files, labelled{file: path, err: fmt.Errorf("%s: %w. Give a folder that can be read", path, cause.Of(err))})
 			case secret:
 				hidden.add(path)
 				if e.IsDir() {
@@ -176,15 +177,6 @@ func (s *skippedFiles) note(w io.Writer, what string) {
 	if s.n > 0 {
 		fmt.Fprintf(w, "%s skipped, such as %s\n", count.Of(s.n, what), printable(s.such))
 	}
-}
-
-// cause is an error of a file without its name, which stands in front.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // labelling labels files, several at the same time, and prints them in their order.
@@ -260,7 +252,7 @@ func (l *labelling) read(name string) ([]byte, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w. Give image files, folders, or - for standard input", cause(err))
+		return nil, fmt.Errorf("%w. Give image files, folders, or - for standard input", cause.Of(err))
 	}
 	defer file.Close()
 	return data.ReadPicture(file)

@@ -18,6 +18,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/nearest"
 	"ocl/report"
@@ -128,11 +129,7 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 	f.opts.Progress = newOpening(stderr).work
 	if f.resume != "" {
 		if _, err := os.Stat(f.resume); err != nil { // before announce says that it continues there
-			var p *fs.PathError
-			if errors.As(err, &p) {
-				err = p.Err // the message has the path
-			}
-			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, err)
+			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
 		}
 		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
 		f.opts.Init = f.config.flags.Lookup("init").Value.String()

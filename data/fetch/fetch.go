@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ocl/checkpoint"
+	"ocl/internal/cause"
 )
 
 // File is a file at an official address.
@@ -163,7 +164,7 @@ func (g *getter) get(ctx context.Context, f File) error {
 	case err != nil && ctx.Err() != nil:
 		return g.stopped(ctx, f, p)
 	case err != nil:
-		return fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", g.path(f)+partSuffix, bare(err))
+		return fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", g.path(f)+partSuffix, cause.Of(err))
 	case fault != "":
 		err := f.errorf("%s. The bytes were removed: run the same command again, or get the file from elsewhere and save it as %s",
 			fault, g.path(f))
@@ -187,7 +188,7 @@ func (g *getter) here(ctx context.Context, f File) (bool, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("fetch: %s: %w. Check the file and its folder, or use another --data-dir", path, bare(err))
+		return false, fmt.Errorf("fetch: %s: %w. Check the file and its folder, or use another --data-dir", path, cause.Of(err))
 	case !info.Mode().IsRegular():
 		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", path)
 	case f.Bytes > 0 && info.Size() != f.Bytes:
@@ -195,7 +196,7 @@ func (g *getter) here(ctx context.Context, f File) (bool, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return false, fmt.Errorf("fetch: %s: %w. Change its permissions, or use another --data-dir", path, bare(err))
+		return false, fmt.Errorf("fetch: %s: %w. Change its permissions, or use another --data-dir", path, cause.Of(err))
 	}
 	defer file.Close()
 	fault, err := f.fault(ctx, file)
@@ -203,7 +204,7 @@ func (g *getter) here(ctx context.Context, f File) (bool, error) {
 		return false, f.errorf("stopped while %s was checked: %w. Run the same command again", path, context.Cause(ctx))
 	}
 	if err != nil {
-		return false, fmt.Errorf("fetch: %s: reading it: %w. Run the same command again, or remove the file", path, bare(err))
+		return false, fmt.Errorf("fetch: %s: reading it: %w. Run the same command again, or remove the file", path, cause.Of(err))
 	}
 	if fault == "" {
 		g.Progress(f, info.Size(), info.Size())

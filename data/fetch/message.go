@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"syscall"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -37,9 +37,9 @@ func unwritable(path string, err error) error {
 		return fmt.Errorf("fetch: %s: the disk is full. Free space, or use --data-dir with a folder on another disk", path)
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("fetch: %s: you may not write here (%w). Change the permissions, or use --data-dir with a folder of your own", path, bare(err))
+		return fmt.Errorf("fetch: %s: you may not write here (%w). Change the permissions, or use --data-dir with a folder of your own", path, cause.Of(err))
 	}
-	return fmt.Errorf("fetch: %s: %w. Use --data-dir with a folder that can be written", path, bare(err))
+	return fmt.Errorf("fetch: %s: %w. Use --data-dir with a folder that can be written", path, cause.Of(err))
 }
 
 // full says whether a disk or a quota is full. Windows has numbers of its own, which package syscall does not name.
@@ -49,19 +49,6 @@ func full(err error) bool {
 		return true
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
-
-// bare is an error of the system without the operation and the path, which the message has already.
-func bare(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return p.Err
-	case errors.As(err, &l):
-		return l.Err
-	}
-	return err
 }
 
 // soFar says how much of a file is there: "1,000 of 168,513,733 bytes", or "1,000 bytes" if the whole is unknown.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/cause"
 )
 
 // Reasons why a file cannot be read. The error of a missing file is fs.ErrNotExist.
@@ -43,14 +44,14 @@ func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, err
 	// Reading a pipe would wait for its writer, and the error for a folder would be that of a damaged disk.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w. Check the path", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Check the path", path, cause.Of(err))
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("result: %s: this is not a file (%s). Give the path of a result.json", path, info.Mode())
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w. Check who may read the file", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Check who may read the file", path, cause.Of(err))
 	}
 	defer f.Close()
 	text, err := readText(f)
@@ -58,22 +59,13 @@ func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, err
 		return nil, fmt.Errorf("result: %s: %w", path, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("result: %s: %w. Copy the file from another disk", path, cause(err))
+		return nil, fmt.Errorf("result: %s: %w. Copy the file from another disk", path, cause.Of(err))
 	}
 	r, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("result: %s: %w", path, err)
 	}
 	return r, nil
-}
-
-// cause is the error of the system without the path, which the message already has.
-func cause(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // Parse is [Read] for a text already in memory.

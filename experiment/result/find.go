@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -22,7 +23,7 @@ type Source struct{ Path, Folder string }
 func Find(path string) (found []Source, pending []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("result: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause(err))
+		return nil, nil, fmt.Errorf("result: %s: %w. Give the folder of an experiment or a run, such as the --out of \"ocl run\"", path, cause.Of(err))
 	}
 	if !info.IsDir() {
 		return []Source{{path, path}}, nil, nil
@@ -32,7 +33,7 @@ func Find(path string) (found []Source, pending []string, err error) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("result: %s: %w. Give a folder that can be read", path, cause(err))
+		return nil, nil, fmt.Errorf("result: %s: %w. Give a folder that can be read", path, cause.Of(err))
 	}
 	if begun(path) {
 		pending = append(pending, path)

@@ -76,8 +76,10 @@ type Provenance struct {
 	Convolution string `json:"convolution,omitempty"` // "" in files of numbers version 1, which do not say
 	Workers     int    `json:"workers"`
 	Concurrency int    `json:"concurrency"`
-	Go          string `json:"go"`
-	Processor   string `json:"processor,omitempty"`
+	// Timed says that the run was a job whose run time was wanted: no other job of its study was at work on the machine.
+	Timed     bool   `json:"timed,omitempty"`
+	Go        string `json:"go"`
+	Processor string `json:"processor,omitempty"`
 	// Architecture is what the program was built for (GOARCH). The generic kernels may round differently on another one.
 	Architecture string   `json:"architecture,omitempty"`
 	Started      string   `json:"started,omitempty"` // RFC 3339, UTC

@@ -15,7 +15,7 @@ import (
 // docs/format/result.md has the same list.
 var whereAndWhen = []string{
 	"config.data.dir", "config.network.init", "config.parent.run", "parent.run", "tuning",
-	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.go",
+	"provenance.program", "provenance.revision", "provenance.workers", "provenance.concurrency", "provenance.timed", "provenance.go",
 	"provenance.processor", "provenance.architecture", "provenance.started", "provenance.ended", "provenance.command",
 	"seconds",
 	"resources.peak_resident_bytes",

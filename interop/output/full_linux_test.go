@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	for _, size := range []int{5000, 1 << 20} {
 		var err error
 		full(t, 4096, func() {
-			err = output.Write(path, func(w io.Writer) error {
+			err = output.Write("export", path, func(w io.Writer) error {
 				_, err := w.Write(bytes.Repeat([]byte{7}, size))
 				return err
 			})

@@ -10,12 +10,13 @@ import (
 	"syscall"
 
 	"ocl/checkpoint"
+	"ocl/internal/cause"
 )
 
 // Write writes a file that appears whole or not at all, and makes its folder. An error of write, which is about the
 // content, is returned as it is; any other, also one that write has of its writer, says that the path cannot be written
-// and what to do.
-func Write(path string, write func(io.Writer) error) error {
+// and what to do, after the name of the command.
+func Write(command, path string, write func(io.Writer) error) error {
 	var content error
 	to := &sink{}
 	err := checkpoint.MakeFolder(filepath.Dir(path))
@@ -32,7 +33,7 @@ func Write(path string, write func(io.Writer) error) error {
 	case content != nil && to.err == nil:
 		return content
 	}
-	return fmt.Errorf("export: %s cannot be written: %w. %s", path, err, Remedy(err))
+	return fmt.Errorf("%s: %s cannot be written: %w. %s", command, path, cause.Of(err), Remedy(err))
 }
 
 // Remedy says what to do about an error of writing to the path that was chosen with -o.

@@ -21,18 +21,18 @@ func TestWrite(t *testing.T) {
 		_, err := io.WriteString(w, "hello")
 		return err
 	}
-	if err := output.Write(file, hello); err != nil {
+	if err := output.Write("export", file, hello); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "hello" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := output.Write(file, func(io.Writer) error { return bad }); !errors.Is(err, bad) {
+	if err := output.Write("export", file, func(io.Writer) error { return bad }); !errors.Is(err, bad) {
 		t.Errorf("got %v, want the error of the content alone", err)
 	}
 	below := filepath.Join(file, "other")
 	want := "export: " + below + " cannot be written: "
-	if err := output.Write(below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ". Choose another path with -o") {
+	if err := output.Write("export", below, hello); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ". Choose another path with -o") {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {

@@ -46,7 +46,7 @@ func Tensorboard(ctx context.Context, path, out string) (string, error) {
 				return "", err
 			}
 		}
-		if err := output.Write(file, func(w io.Writer) error { return r.board(ctx, w) }); err != nil {
+		if err := output.Write("export", file, func(w io.Writer) error { return r.board(ctx, w) }); err != nil {
 			return "", err
 		}
 	}

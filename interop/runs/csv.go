@@ -41,7 +41,7 @@ func CSVOf(ctx context.Context, found []result.Source, path, out string) (string
 	if !strings.EqualFold(filepath.Ext(out), ".csv") {
 		return "", fmt.Errorf("export: %s: the name of the table does not end in .csv, and it is no folder. Use -o %s.csv", out, out)
 	}
-	return out, output.Write(out, func(w io.Writer) error {
+	return out, output.Write("export", out, func(w io.Writer) error {
 		table := csv.NewWriter(w)
 		if err := table.Write(columns); err != nil {
 			return err

@@ -180,7 +180,7 @@ func Claims() []Claim {
 			Note: "The survey has no figure of MIR with both.", parts: nearOffline},
 		{Title: "Run times of tricks", Group: Tricks, Source: survey.TrickTimes, Benchmarks: cifar, Study: "trick_time.yaml",
 			Text: "The run times of the nearest class mean and of review grow with the memory, and those of the other tricks do not.",
-			Rule: fmt.Sprintf("Seconds of ER with M = 10,000 as a multiple of those with M = 1,000, of runs that had the machine to themselves; one run of each decides. Growing is more than %g times.", Steady), parts: trickTimes},
+			Rule: fmt.Sprintf("Seconds of ER with M = 10,000 as a multiple of those with M = 1,000, of jobs with timing: true in a study; one run of each decides. Growing is more than %g times.", Steady), parts: trickTimes},
 
 		{Title: "Replay leads", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi.yaml",
 			Text: "ER, MIR and GSS are ahead of Finetune, EWC++, LwF and A-GEM at each size of the memory.",

@@ -44,7 +44,7 @@ func (m made) result() *result.Result {
 		panic(err)
 	}
 	r := &result.Result{Format: result.Format, Version: result.Version, Config: c, Method: result.Method{Name: info.Name, Title: info.Title, Options: c.Method[info.Name]},
-		Provenance: result.Provenance{Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Go: "go1.26.0",
+		Provenance: result.Provenance{Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Timed: true, Go: "go1.26.0",
 			DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(c.Data.Name)%16), 64)},
 		Stream:  result.Stream{Name: c.Data.Name, Scenario: "class-incremental", Protocol: c.Protocol, Shape: [3]int{3, 32, 32}, Classes: 100},
 		Seconds: result.Seconds{Train: 100}, Outcome: result.Outcome{State: result.Finished, Step: 10}}

@@ -73,8 +73,8 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best
 		e := over(runs, func(r *Run) float64 { return q.scale * *q.of(r) })
 		look := lookOf(name)
 		text := e.plusMinus(q.say) + q.unit + ", " + runsText(e.N, 0)
-		if q.name == runTime.name && slices.ContainsFunc(runs, func(r *Run) bool { return r.Result.Provenance.Concurrency > 1 }) {
-			text += ", beside others"
+		if q.name == runTime.name && slices.ContainsFunc(runs, func(r *Run) bool { return !r.Result.Provenance.Timed }) {
+			text += ", not timed"
 		}
 		v, found := survey.Find(published, name, stream, spec.Memory)
 		found = found && q.name == accuracy.name

@@ -185,10 +185,10 @@ func needOf(label, column, classifier string) Need {
 	}
 }
 
-// timed says whether the seconds of a run are those of one classifier on a machine that no other run of ocl shared.
+// timed says whether the seconds of a run are those of one classifier, and of a job that a study kept the machine free for.
 func (r *Run) timed(classifier string) bool {
 	c := r.Result.Config.Classifiers
-	return r.Result.Provenance.Concurrency == 1 && len(c) == 1 && c[0] == classifier
+	return r.Result.Provenance.Timed && len(c) == 1 && c[0] == classifier
 }
 
 func (r *Run) diverged() bool { return r.Result.Outcome.State == result.Diverged }

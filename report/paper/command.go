@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/survey"
 )
 
 // Command is the command that runs the cell as often as the survey did, with the settings of our runs, or those that it is to have where there is
-// none. It is "" for a row of others and for a method that ocl does not have. DIR stands for the folder of the data.
+// none. Run times come from their study. It is "" for a row of others and for a method that ocl does not have. DIR stands for the folder of the data.
 func (c *Cell) Command() string {
 	if !c.Known || c.Spec.Method == "" {
 		return ""
+	}
+	if c.Table == survey.TrickTimes {
+		return "ocl sweep studies/trick_time.yaml --data-dir DIR"
 	}
 	b, cfg := benchmark(c.Spec.Benchmark), c.Spec.config(1)
 	if len(c.Runs) > 0 {

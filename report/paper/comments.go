@@ -235,7 +235,7 @@ func (p *paper) accuracies(a arm, benchmark string, memory int) map[uint64]float
 	return found
 }
 
-// seconds is the mean run time of an arm, of runs that had the machine to themselves and the same classifiers; NaN without one.
+// seconds is the mean run time of an arm, of jobs with timing: true and the same classifiers; NaN without one.
 func (p *paper) seconds(a arm, benchmark string, memory int) float64 {
 	spec, ok := a.spec(benchmark, memory)
 	if !ok {

@@ -67,7 +67,7 @@ const curveText = "Average accuracy after each task on the tasks learned so far,
 // figureBuilders are the figures in the order of the paper, and then those beyond it.
 var figureBuilders = []figureBuilder{
 	{figCurves, curveText + "Memory of 5,000.", newClasses, []int{5000}, nil, (*paper).curves},
-	{figBars, "Methods without tricks, memory of 5,000. Times can be compared only among runs that had the machine to themselves, and results know only of other runs of ocl.", newClasses, []int{5000},
+	{figBars, "Methods without tricks, memory of 5,000. Run times can be compared only among jobs with timing: true in a study; others are marked “not timed”, as they may have shared the machine.", newClasses, []int{5000},
 		[]quantity{accuracy, forgetting, runTime}, (*paper).bars},
 	{figErrors, "CIFAR-100 in 20 tasks with a memory of 5,000, protocol standard, after each task. Filled markers are of new classes, hollow ones of old classes; of the " +
 		"error ratios er(o,n) has filled markers.", cifar, []int{5000}, nil, (*paper).errorCurves},
@@ -216,22 +216,16 @@ func (p *paper) draw() error {
 }
 
 // write writes the files of the figure, which has been drawn.
-func (f *figure) write(file func(string, []byte) error) error {
+func (f *figure) write(to *report.Folder) {
 	for _, p := range f.Panels {
-		if p.Missing != "" {
-			continue
-		}
-		if err := errors.Join(file("figures/"+p.ID+".svg", p.svg), file("figures/"+p.ID+".png", p.png)); err != nil {
-			return err
+		if p.Missing == "" {
+			to.Write("figures/"+p.ID+".svg", p.svg)
+			to.Write("figures/"+p.ID+".png", p.png)
 		}
 	}
-	if err := file("tables/"+f.ID()+".csv", f.csv()); err != nil {
-		return err
-	}
-	if err := file("tables/"+f.ID()+".md", f.markdown()); err != nil {
-		return err
-	}
-	return file("tables/"+f.ID()+".tex", f.latex())
+	to.Write("tables/"+f.ID()+".csv", f.csv())
+	to.Write("tables/"+f.ID()+".md", f.markdown())
+	to.Write("tables/"+f.ID()+".tex", f.latex())
 }
 
 // csv is a line for each point of the figure.

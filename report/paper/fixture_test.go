@@ -36,7 +36,7 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 	}
 	r := &result.Result{Format: result.Format, Version: result.Version, Config: c,
 		Method:     result.Method{Name: info.Name, Title: info.Title, Tricks: tricks, Signals: info.SignalsWith(tricks), Options: c.Method[info.Name], Citation: info.Citation},
-		Provenance: result.Provenance{Revision: "0123456789abcdef", Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Go: "go1.26.0", DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(b.Data)%16), 64)},
+		Provenance: result.Provenance{Revision: "0123456789abcdef", Numbers: result.Numbers, Kernel: "avx2", Convolution: "winograd", Workers: 1, Concurrency: 1, Timed: true, Go: "go1.26.0", DataDigest: "sha256:" + strings.Repeat(fmt.Sprintf("%x", len(b.Data)%16), 64)},
 		Stream:     streamOf(b, spec.Protocol), Outcome: result.Outcome{State: result.Finished, Step: 100},
 	}
 	h := fnv.New64()

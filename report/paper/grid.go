@@ -45,7 +45,7 @@ var grids = map[string]grid{
 		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, format: oneDecimal,
 		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"N/A", "LB", bestRow}},
 	survey.TrickTimes: {title: "Run time of ER with each trick on CIFAR-100", head: "trick",
-		text:   "Seconds of training, preparing and testing, of runs that had the machine to themselves and one classifier. The survey's machine was another one.",
+		text:   "Seconds of training, preparing and testing, of jobs with timing: true in a study and with one classifier. The survey's machine was another one.",
 		groups: []string{"Running Time(s)"}, memories: memories, format: whole, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"}, least: true},
 	survey.DomainIncremental: {title: "Average accuracy of the methods where every task brings new domains",
 		text: accuracyText + "Protocol survey. Blur is across the images of a task, as published (docs/deviations.md).", head: "method",

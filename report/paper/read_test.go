@@ -144,6 +144,16 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s %s %d has %d runs, want %d", c.Row, c.Column, c.Memory, len(c.Runs), want)
 		}
 	}
+	late := fake(er, 6, config.EvalFinal) // it shared the machine
+	late.Provenance.Timed = false
+	write(t, dir, "e/er-s6.json.gz", late)
+	if s, err = Read([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	timed := needOf(survey.TrickTimes, "", config.ClassifierHead)
+	if got, want := names(er, timed), []string{"b/er-s1.json.gz", "b/er-s2.json.gz"}; !slices.Equal(got, want) {
+		t.Errorf("the run times of ER are those of %v, want %v", got, want)
+	}
 	without := t.TempDir()
 	if _, err := Read([]string{without}); err == nil || !strings.Contains(err.Error(), without) {
 		t.Errorf("an empty folder gives %v", err)

@@ -1,12 +1,11 @@
 package paper
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"ocl/checkpoint"
+	"ocl/report"
 )
 
 // Options of [Write].
@@ -87,37 +86,31 @@ func isFolder(path string) bool {
 
 // write writes all files below a folder.
 func (p *paper) write(out string) (*Written, error) {
-	w := &Written{Page: filepath.Join(out, "paper.html"), Counts: p.counts(), LeftOut: append([]LeftOut{}, p.study.LeftOut...)}
-	w.Cells, w.Runs = p.measured()
-	file := func(name string, text []byte) error {
-		path := filepath.Join(out, filepath.FromSlash(name))
-		if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
-			return fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, err)
-		}
-		w.Files = append(w.Files, path)
-		return nil
-	}
-	for _, folder := range []string{"tables", "figures"} {
-		if err := os.MkdirAll(filepath.Join(out, folder), 0o777); err != nil {
-			return nil, fmt.Errorf("report: %w. Use a folder that can be written to, with \"--out DIR\"", err)
-		}
-	}
-	faults := p.draw()
-	for _, t := range p.tables {
-		name := "tables/" + t.ID()
-		faults = errors.Join(faults, file(name+".csv", t.csv()), file(name+".md", t.markdown()), file(name+".tex", t.latex()))
-	}
-	for _, f := range p.figures {
-		faults = errors.Join(faults, f.write(file))
-	}
-	faults = errors.Join(faults, file("paper.tex", p.document()))
-	page, err := p.page()
-	if faults = errors.Join(faults, err); faults != nil {
-		return nil, faults
-	}
-	if err := file("paper.html", page); err != nil {
+	if err := p.draw(); err != nil {
 		return nil, err
 	}
+	page, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	to := report.Folder{Path: out}
+	to.Make("tables", "figures")
+	for _, t := range p.tables {
+		name := "tables/" + t.ID()
+		to.Write(name+".csv", t.csv())
+		to.Write(name+".md", t.markdown())
+		to.Write(name+".tex", t.latex())
+	}
+	for _, f := range p.figures {
+		f.write(&to)
+	}
+	to.Write("paper.tex", p.document())
+	to.Write("paper.html", page)
+	if to.Err != nil {
+		return nil, to.Err
+	}
+	w := &Written{Page: filepath.Join(out, "paper.html"), Files: to.Files, Counts: p.counts(), LeftOut: append([]LeftOut{}, p.study.LeftOut...)}
+	w.Cells, w.Runs = p.measured()
 	return w, nil
 }
 

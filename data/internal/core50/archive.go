@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
+
+	"ocl/internal/cause"
 )
 
 // archives are the kinds of archives, by the ends of their names.
@@ -55,7 +57,7 @@ func (t *tally) add(ctx context.Context, name string, regular bool, open func() 
 	t.done[l] = true
 	r, err := open()
 	if err != nil {
-		return fmt.Errorf("%s: %w", l.Path(), reason(err))
+		return fmt.Errorf("%s: %w", l.Path(), cause.Of(err))
 	}
 	defer r.Close()
 	if err := l.Check(r); err != nil {
@@ -94,12 +96,12 @@ func checkFolder(ctx context.Context, name string) error {
 func checkZip(ctx context.Context, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return reason(err)
+		return cause.Of(err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return reason(err)
+		return cause.Of(err)
 	}
 	return readZip(ctx, file, info.Size())
 }
@@ -124,7 +126,7 @@ func tarred(unpack func(io.Reader) (io.Reader, func(), error)) func(context.Cont
 	return func(ctx context.Context, name string) error {
 		file, err := os.Open(name)
 		if err != nil {
-			return reason(err)
+			return cause.Of(err)
 		}
 		defer file.Close()
 		r, done, err := unpack(bufio.NewReaderSize(file, 1<<16))

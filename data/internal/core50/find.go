@@ -2,11 +2,11 @@ package core50
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ocl/internal/cause"
 )
 
 // Official are official lists on disk.
@@ -26,7 +26,7 @@ func (o *Official) Check(ctx context.Context) error { return o.check(ctx, o.Name
 func Find(folder string) (*Official, error) {
 	entries, err := os.ReadDir(folder) // sorted: the folder comes before its archives
 	if err != nil {
-		return nil, reason(err)
+		return nil, cause.Of(err)
 	}
 	pickles := false
 	for _, e := range entries {
@@ -56,13 +56,4 @@ func form(entry, path string) func(context.Context, string) error {
 		}
 	}
 	return nil
-}
-
-// reason strips the operation and path of a file error: the message around it names the file already.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ocl/data/internal/pickle"
+	"ocl/internal/cause"
 	"ocl/internal/count"
 )
 
@@ -38,7 +39,7 @@ func checkPickles(ctx context.Context, folder string) error {
 func read(folder, name string, check func(r io.Reader, size int64) error) error {
 	file, err := os.Open(filepath.Join(folder, name))
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, reason(err))
+		return fmt.Errorf("%s: %w", name, cause.Of(err))
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -46,7 +47,7 @@ func read(folder, name string, check func(r io.Reader, size int64) error) error 
 		err = check(file, info.Size())
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, reason(err))
+		return fmt.Errorf("%s: %w", name, cause.Of(err))
 	}
 	return nil
 }

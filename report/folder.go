@@ -1,0 +1,43 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl/checkpoint"
+	"ocl/internal/cause"
+)
+
+// Folder is a folder that a report is written to. After the first error nothing more is written.
+type Folder struct {
+	Path  string
+	Files []string // paths of what was written
+	Err   error    // the first error; it names the path and says what to do
+}
+
+// Make makes folders below the folder, of which "" is itself, and all above them.
+func (f *Folder) Make(names ...string) {
+	for _, name := range names {
+		if f.Err != nil {
+			return
+		}
+		path := filepath.Join(f.Path, name)
+		if err := os.MkdirAll(path, 0o777); err != nil {
+			f.Err = fmt.Errorf("report: %s: %w. Use a folder that can be written to, with \"--out DIR\"", path, cause.Of(err))
+		}
+	}
+}
+
+// Write writes a file below the folder, whole or not at all. Its name has slashes.
+func (f *Folder) Write(name string, text []byte) {
+	if f.Err != nil {
+		return
+	}
+	path := filepath.Join(f.Path, filepath.FromSlash(name))
+	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause.Of(err))
+		return
+	}
+	f.Files = append(f.Files, path)
+}
