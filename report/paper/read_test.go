@@ -154,6 +154,15 @@ func TestFind(t *testing.T) {
 	if got, want := names(er, timed), []string{"b/er-s1.json.gz", "b/er-s2.json.gz"}; !slices.Equal(got, want) {
 		t.Errorf("the run times of ER are those of %v, want %v", got, want)
 	}
+	shared := fake(er, 1, config.EvalFinal)
+	shared.Provenance.Timed = false
+	write(t, dir, "z/er-s1.json.gz", shared)
+	if s, err = Read([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	if accuracy, times := names(er, all)[0], names(er, timed)[0]; accuracy != "z/er-s1.json.gz" || times != "b/er-s1.json.gz" {
+		t.Errorf("beside a run that was not timed, accuracies come from %s and run times from %s", accuracy, times)
+	}
 	without := t.TempDir()
 	if _, err := Read([]string{without}); err == nil || !strings.Contains(err.Error(), without) {
 		t.Errorf("an empty folder gives %v", err)
