@@ -238,8 +238,8 @@ type Need func(*Run) bool
 
 // Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
 // has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
-// Of several runs of a seed the one with the fewest evaluations counts, and of those one that was not timed: a timed job, which may have other
-// kernels, changes no accuracy.
+// Of several runs of a seed one that was not timed counts: a timed job, which may have other kernels, changes no accuracy. Of those the one with
+// the fewest evaluations counts.
 func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 	key, wanted := keysOf(spec)
 	of := map[string]map[uint64]*Run{}
@@ -288,10 +288,10 @@ func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 
 // before says whether a run counts rather than another one of the same seed.
 func (r *Run) before(other *Run) bool {
-	if d := r.evaluations() - other.evaluations(); d != 0 {
-		return d < 0
+	if timed := r.Result.Provenance.Timed; timed != other.Result.Provenance.Timed {
+		return !timed
 	}
-	return !r.Result.Provenance.Timed && other.Result.Provenance.Timed
+	return r.evaluations() < other.evaluations()
 }
 
 // evaluations orders runs by how much they evaluate.

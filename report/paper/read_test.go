@@ -163,6 +163,16 @@ func TestFind(t *testing.T) {
 	if accuracy, times := names(er, all)[0], names(er, timed)[0]; accuracy != "z/er-s1.json.gz" || times != "b/er-s1.json.gz" {
 		t.Errorf("beside a run that was not timed, accuracies come from %s and run times from %s", accuracy, times)
 	}
+	seen := fake(er, 2, config.EvalSeen)
+	seen.Provenance.Timed = false
+	write(t, dir, "y/er-s2.json.gz", seen)
+	write(t, dir, "x/er-s2.json.gz", fake(er, 2, config.EvalFinal))
+	if s, err = Read([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	if accuracy, times := names(er, all)[1], names(er, timed)[1]; accuracy != "y/er-s2.json.gz" || times != "x/er-s2.json.gz" {
+		t.Errorf("beside a run that was not timed and evaluates more, accuracies come from %s and run times from %s", accuracy, times)
+	}
 	without := t.TempDir()
 	if _, err := Read([]string{without}); err == nil || !strings.Contains(err.Error(), without) {
 		t.Errorf("an empty folder gives %v", err)
