@@ -49,13 +49,20 @@ func Start(t testing.TB) *Browser {
 	if path == "" {
 		t.Skip("NOT RUN: there is no Chromium (`apt-get install chromium` installs one), so no browser has looked at the page")
 	}
-	// The pages are our own. In a container the sandbox of Chromium cannot start, and /dev/shm is small.
+	// The pages are our own. In a container the sandbox of Chromium cannot start, and /dev/shm is small. The profile is not in t.TempDir:
+	// processes of a Chromium that was stopped may still write to it for a moment, and then the test fails as the folder cannot be removed.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute))
+		chromedp.WSURLReadTimeout(2*time.Minute))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(allocated)
-	t.Cleanup(end)
+	ctx, _ := chromedp.NewContext(allocated)
+	t.Cleanup(func() {
+		closing, end := context.WithTimeout(ctx, 30*time.Second)
+		defer end()
+		if err := chromedp.Cancel(closing); err != nil {
+			t.Logf("closing Chromium: %v", err)
+		}
+	})
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("Chromium (%s) does not start: %v", path, err)
 	}
