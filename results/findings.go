@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,17 +23,8 @@ type findingsPage struct {
 	all  []findings.Finding
 }
 
-func newFindingsPage(p *page) (*findingsPage, error) {
-	rows, err := readLambda(p.root)
-	if err != nil {
-		return nil, err
-	}
-	const rate = 0.1 // of results/cifar100/lambda.csv
-	var lambda []findings.Lambda
-	for _, r := range rows {
-		lambda = append(lambda, findings.Lambda{Rate: rate, Lambda: r.lambda, Diverged: r.diverged, Path: filepath.Join(p.root, "results", "cifar100", "lambda.csv")})
-	}
-	return &findingsPage{root: p.root, all: findings.Check(p.study, lambda)}, nil
+func newFindingsPage(p *page) *findingsPage {
+	return &findingsPage{root: p.root, all: findings.Check(p.study)}
 }
 
 // claims are the findings, those of one claim together.
@@ -186,12 +176,12 @@ func (p *findingsPage) finding(f findings.Finding) string {
 	fmt.Fprintf(&b, "%s: %s%s.\n\n", f.Benchmark, bold(f.Verdict), strings.Join(counts, ""))
 	compares, published := false, false
 	for _, part := range f.Parts {
-		compares = compares || !math.IsNaN(part.SignFlip)
+		compares = compares || !math.IsNaN(part.P)
 		published = published || part.Published != "" && part.Verdict != findings.NotRun
 	}
-	heads := []string{"part", "ocl", "runs"}
+	heads := []string{"part", "ocl", "seeds", "kernels"}
 	if compares {
-		heads = []string{"part", "difference, same seeds", "seeds", "p, paired t (Holm)", "p, sign flip"}
+		heads = append(heads, "p, paired t (Holm)", "p, sign flip (Holm)")
 	}
 	if published {
 		heads = append(heads, "the paper")
@@ -203,14 +193,18 @@ func (p *findingsPage) finding(f findings.Finding) string {
 			missing = append(missing, part.What)
 			continue
 		}
-		row := []string{part.What, part.Ours, strconv.Itoa(part.Runs)}
+		row := []string{part.What, part.Ours, strconv.Itoa(part.Seeds), orDash(part.Kernels)}
 		if compares {
 			row = append(row, probability(part.P), probability(part.SignFlip))
 		}
 		if published {
 			row = append(row, orDash(part.Published))
 		}
-		t.row(append(row, bold(part.Verdict))...)
+		verdict := bold(part.Verdict)
+		if part.Why != "" {
+			verdict += ": " + part.Why
+		}
+		t.row(append(row, verdict)...)
 	}
 	b.WriteString(t.String() + "\n\n")
 	if n := len(missing); n > 0 {

@@ -89,11 +89,7 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked, err := newFindingsPage(p)
-	if err != nil {
-		return nil, err
-	}
-	claims, err := fill("findings.md", findingsText, checked)
+	claims, err := fill("findings.md", findingsText, newFindingsPage(p))
 	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts},
 		{"docs/reproduction.md", reproduction}, {"docs/findings.md", claims}}, err
 }
