@@ -18,9 +18,9 @@ func classClaims() []Claim {
 			Note: "`results/cifar100/lambda.csv` lists nine older runs with one seed: four came to their end, up to λ = 10, and five diverged, from λ = 30 on. " +
 				"Their result files were not kept, so this is not from results, cannot be computed again and does not count.",
 			parts: explosion},
-		{Title: "EWC++ and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "EWC++ and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: methodStudy,
 			Text: "EWC++ is hardly better than Finetune.", parts: asGood("ewc++", []string{"finetune"}, 0)},
-		{Title: "LwF and small memories", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "LwF and small memories", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: methodStudy,
 			Text: "LwF, which stores nothing, is as good as replay with 1,000 samples on CIFAR-100, and better on Mini-ImageNet.",
 			parts: func(b string) []question {
 				if b == survey.CIFAR100 {
@@ -28,36 +28,36 @@ func classClaims() []Claim {
 				}
 				return leads("lwf", replaying, 1000)(b)
 			}},
-		{Title: "Methods without memory on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci.yaml",
+		{Title: "Methods without memory on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
 			Text:  "On CORe50, EWC++ and LwF fail: they are as good as Finetune.",
 			parts: all(asGood("ewc++", []string{"finetune"}, 0), asGood("lwf", []string{"finetune"}, 0))},
-		{Title: "A-GEM and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "A-GEM and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: methodStudy,
 			Text: "A-GEM is as good as Finetune: using stored samples indirectly is worth little.", parts: asGood("agem", []string{"finetune"}, sizes...)},
-		{Title: "iCaRL leads with a small memory", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "iCaRL leads with a small memory", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: methodStudy,
 			Text: "With a memory of 1,000, iCaRL is ahead of all other methods.", parts: leads("icarl", methods, 1000)},
-		{Title: "CN-DPM with a small memory", Source: "conclusion", Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "CN-DPM with a small memory", Source: "conclusion", Benchmarks: smallStreams, Study: methodStudy,
 			Text:  "With a memory of 1,000, CN-DPM comes next after iCaRL.",
 			parts: leads("cndpm", slices.DeleteFunc(slices.Clone(methods), func(name string) bool { return name == "icarl" }), 1000)},
-		{Title: "CN-DPM on CORe50", Source: "perf_class_incremental", Benchmarks: []string{survey.CORe50NC}, Study: "oci.yaml",
+		{Title: "CN-DPM on CORe50", Source: "perf_class_incremental", Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
 			Text: "CN-DPM fails on CORe50: it is as good as Finetune.", parts: asGood("cndpm", []string{"finetune"}, 1000)},
-		{Title: "GDumb leads with larger memories", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "GDumb leads with larger memories", Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: methodStudy,
 			Text: "With a memory of 5,000 and 10,000, GDumb is ahead of all other methods.", parts: leads("gdumb", methods, large...)},
-		{Title: "GDumb leads at every evaluation", Source: "perf_class_incremental", Benchmarks: smallStreams, Study: "metrics.yaml",
+		{Title: "GDumb leads at every evaluation", Source: "perf_class_incremental", Benchmarks: smallStreams, Study: metricStudy,
 			Text:  "GDumb is ahead not only at the end of the stream, but also at every evaluation before.",
 			Rule:  "M = 5,000, runs that were tested after each task. The share of the evaluations after which GDumb is ahead by the average accuracy on the tasks so far: all of them.",
 			parts: gdumbAlways},
-		{Title: "GSS stays below ER", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "GSS stays below ER", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: methodStudy,
 			Text: "ER is ahead of GSS at each size of the memory.", parts: leads("er", []string{"gss"}, sizes...)},
-		{Title: "MIR and ER", Source: "tab: comment_method", Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "MIR and ER", Source: "tab: comment_method", Benchmarks: classStreams, Study: methodStudy,
 			Text: "With a large memory, MIR is ahead of ER.", parts: leads("mir", []string{"er"}, large...)},
-		{Title: "MIR leads on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci.yaml",
+		{Title: "MIR leads on CORe50", Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: methodStudy,
 			Text: "On CORe50, MIR is ahead of all other methods at each size of the memory.", parts: leads("mir", methods, sizes...)},
-		{Title: "Distillation forgets less because it learns less", Source: "fig:nc_bar", Benchmarks: smallStreams, Study: "metrics.yaml",
+		{Title: "Distillation forgets less because it learns less", Source: "fig:nc_bar", Benchmarks: smallStreams, Study: metricStudy,
 			Text:  "LwF and iCaRL, which distil, forget less than the others because they learn less: their accuracy on a task just learned is lower, too.",
 			Rule:  "M = 5,000; forgetting and learning accuracy in points, of runs that were tested after each task.",
 			Note:  "The parts show both, and not that one is the cause of the other.",
 			parts: distillation},
-		{Title: "No transfer between classes", Source: "fig:nc_bar", Benchmarks: smallStreams, Study: "metrics.yaml",
+		{Title: "No transfer between classes", Source: "fig:nc_bar", Benchmarks: smallStreams, Study: metricStudy,
 			Text: "No method transfers to earlier tasks.",
 			Rule: "Backward transfer in points, not clipped: the survey's BWT⁺ is never below 0, so of a method that forgets nothing but 0 could be found. It is below 0 where later tasks harm " +
 				"the earlier ones. Runs that were tested after each task, M = 5,000 but for CN-DPM.",
@@ -173,7 +173,7 @@ func errorClaims() []Claim {
 			})},
 	}
 	for i := range list {
-		list[i].Group, list[i].Benchmarks, list[i].Study = Errors, cifar, "metrics.yaml"
+		list[i].Group, list[i].Benchmarks, list[i].Study = Errors, cifar, metricStudy
 	}
 	return list
 }

@@ -11,18 +11,18 @@ import (
 // domainClaims are those about methods where the tasks have the same classes.
 func domainClaims() []Claim {
 	list := []Claim{
-		{Title: "Replay leads", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "Replay leads", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: domainStudy,
 			Text:  "ER, MIR and GSS are ahead of Finetune, EWC++, LwF and A-GEM at each size of the memory.",
 			parts: on([]string{"finetune", "ewc++", "lwf", "agem"}, func(name, b string) []question { return behind(name, replaying, sizes...)(b) })},
-		{Title: "Methods that replay are alike", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "Methods that replay are alike", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: domainStudy,
 			Text: "ER, MIR and GSS are comparable at each size of the memory.", Note: "On CORe50-NI, the survey's own table has MIR ahead by 2 to 8 points.",
 			parts: all(asGood("er", []string{"mir", "gss"}, sizes...), asGood("mir", []string{"gss"}, sizes...))},
-		{Title: "GDumb falls behind", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "GDumb falls behind", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: domainStudy,
 			Text: "GDumb falls behind ER, MIR and GSS.", parts: behind("gdumb", replaying, sizes...)},
-		{Title: "CN-DPM falls behind", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "CN-DPM falls behind", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: domainStudy,
 			Text: "CN-DPM falls behind all other methods.", Note: "With blur, the survey's own table has it level with Finetune.",
 			parts: behind("cndpm", slices.DeleteFunc(slices.Concat([]string{"finetune"}, methods), func(name string) bool { return name == "icarl" || name == "cndpm" }), 1000)},
-		{Title: "What GDumb stores", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "What GDumb stores", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: domainStudy,
 			Text: "GDumb falls behind because its greedy memory holds mostly samples of the latest tasks.",
 			Rule: "The share of the stored samples that came with the latest third of the tasks (rounded down), at the end: more than half.",
 			Note: "By the rule of the greedy memory one expects the reverse: where all tasks have the same classes, it is balanced soon after it is full, and then refuses what comes later.",
@@ -34,22 +34,22 @@ func domainClaims() []Claim {
 				}
 				return list
 			}},
-		{Title: "GDumb with a reservoir", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: "claims.yaml",
+		{Title: "GDumb with a reservoir", Source: "perf_domain_incremental", Benchmarks: domainStreams, Study: claimStudy,
 			Text: "With reservoir sampling in place of its greedy memory, GDumb does better.",
 			parts: func(b string) []question {
 				greedy := of(b, "gdumb", "none", 5000)
 				return []question{ahead(greedy.with(changed("method.gdumb.update", "reservoir")).named("GDumb with a reservoir"), greedy)}
 			}},
-		{Title: "LwF falls behind", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: "odi.yaml",
+		{Title: "LwF falls behind", Source: survey.DomainIncremental, Benchmarks: domainStreams, Study: domainStudy,
 			Text:  "LwF is behind EWC++ and Finetune.",
 			Note:  "With blur, the survey's own table has LwF ahead of both.",
 			parts: behind("lwf", []string{"ewc++", "finetune"}, 0)},
-		{Title: "Transfer between domains", Source: "fig:ni_bar", Benchmarks: shiftStreams, Study: "claims.yaml",
+		{Title: "Transfer between domains", Source: "fig:ni_bar", Benchmarks: shiftStreams, Study: claimStudy,
 			Text: "All methods transfer to later tasks. ER, MIR and GSS also transfer to earlier ones, more than the others do.",
 			Rule: fmt.Sprintf("M = 5,000, runs that were tested on all tasks. FWT is an accuracy, so it is never below 0, and guessing among the 100 classes gives 1 %%: here transfer is more than %g %%. "+
 				"Backward transfer is not clipped, in points.", Guessed),
 			parts: domainTransfer},
-		{Title: "Blur is the hardest", Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: "odi.yaml",
+		{Title: "Blur is the hardest", Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: domainStudy,
 			Text: "All methods, and Offline, are worse with blur than with noise and occlusion.", Rule: "M = 5,000.",
 			parts: on([]string{"finetune", "offline", "ewc++", "lwf", "er", "mir", "gss", "agem", "gdumb"}, func(name, b string) (list []question) {
 				for _, other := range []string{survey.Noise, survey.Occlusion} {
@@ -60,7 +60,7 @@ func domainClaims() []Claim {
 				}
 				return list
 			})},
-		{Title: "Why blur is hard", Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: "claims.yaml",
+		{Title: "Why blur is hard", Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: claimStudy,
 			Text: "Accuracy is low with blur because the network, a ResNet, suffers from blurred images.",
 			Rule: "ER, M = 5,000. If this were the cause, images that are blurred one by one would be as hard as those of the authors' code, whose filter goes across the images of a task, " +
 				"and harder than noise and occlusion.",

@@ -79,8 +79,19 @@ type Claim struct {
 	parts func(benchmark string) []question
 }
 
+// Studies that make the runs of claims.
+const (
+	methodStudy     = "oci.yaml"
+	domainStudy     = "odi.yaml"
+	claimStudy      = "claims.yaml"
+	metricStudy     = "metrics.yaml"
+	trickStudy      = "tricks_cifar.yaml"
+	trickTimeStudy  = "trick_time.yaml"
+	methodTimeStudy = "method_time.yaml"
+)
+
 // elsewhere are studies in place of others on Mini-ImageNet.
-var elsewhere = map[string]string{"tricks_cifar.yaml": "tricks_mini.yaml", "metrics.yaml": "claims.yaml"}
+var elsewhere = map[string]string{trickStudy: "tricks_mini.yaml", metricStudy: claimStudy}
 
 // StudyOf is the study that makes the runs on a benchmark.
 func (c Claim) StudyOf(benchmark string) string {

@@ -287,8 +287,34 @@ func TestSeedsCountOnce(t *testing.T) {
 	twice := one
 	twice.change = func(r *result.Result) { r.Config.Eval = config.EvalFinal }
 	again := made{gss, 1, 10, nil}
+	stored := func(r *result.Result) {
+		r.Memory = &result.Memory{Capacity: 1000}
+		for range evaluations {
+			r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, map[int]int{0: 1000}), append(r.Memory.TaskCounts, map[int]int{0: 1000})
+		}
+	}
+	if p := check(t, with(stored, of(survey.Noise, "gdumb", "none", 5000), 10))["What GDumb stores"+onNoise].Parts[1]; p.Verdict != Undecided || p.Why != "one run" {
+		t.Errorf("one run of thousands of samples: %+v", p)
+	}
 	if p := check(t, []made{one, twice, again})["GSS stays below ER"+onCIFAR].Parts[1]; p.Seeds != 1 || p.Verdict != Undecided || p.Why != "one run" {
 		t.Errorf("a seed that ran twice: %+v", p)
+	}
+}
+
+// TestOtherProtocols: a run of a seed that was shown all tasks is no further run.
+func TestOtherProtocols(t *testing.T) {
+	change := func(r *result.Result) {
+		r.ErrorAnalysis = &result.ErrorAnalysis{}
+		for i := range evaluations {
+			r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: ptr(0.8), NewAsOldOfSamples: ptr(0.2)})
+		}
+	}
+	er := of(survey.CIFAR100, "er", "none", 5000)
+	standard := er
+	standard.spec.Protocol = config.ProtocolStandard
+	p := check(t, with(change, er, 10, 11), with(change, standard, 10))["Old classes are taken for new ones"+onCIFAR].Parts[1]
+	if p.Verdict != Undecided || p.Seeds != 2 || p.Why != "two seeds" {
+		t.Errorf("two seeds, one with both protocols: %+v", p)
 	}
 }
 

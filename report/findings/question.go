@@ -15,7 +15,7 @@ import (
 // Most parts compare the values with a limit, as "GDumb > ER" compares the differences of both with 0. [compare.Family] decides these, all of a
 // claim together: a part that orders holds or fails by the sign of the mean; one that says that values are alike holds if they are less than a margin
 // from the limit, and fails if they are more. A part that says of each run that something is so holds if it is so with each seed, and fails if it is
-// with none. No part is decided by fewer than [compare.LeastSeeds] seeds.
+// with none; it is no test of chance. No part is decided by fewer than [compare.LeastSeeds] seeds.
 type Part struct {
 	What      string
 	Verdict   Verdict

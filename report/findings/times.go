@@ -14,7 +14,7 @@ import (
 func timeClaims() []Claim {
 	const rule = "Seconds of jobs that had the machine for themselves (`timing: true` in a study), on one kind of processor. "
 	list := []Claim{
-		{Title: "Run times of tricks", Source: survey.TrickTimes, Study: "trick_time.yaml",
+		{Title: "Run times of tricks", Source: survey.TrickTimes, Study: trickTimeStudy,
 			Text: "The run times of the nearest class mean and of review grow with the memory, and those of the other tricks do not.",
 			Rule: rule + fmt.Sprintf("ER with M = 10,000 as a multiple of M = 1,000. Growing is more than %g times.", Steady),
 			parts: func(b string) (list []question) {
@@ -28,7 +28,7 @@ func timeClaims() []Claim {
 				}
 				return list
 			}},
-		{Title: "Overhead of tricks", Source: survey.TrickTimes, Study: "trick_time.yaml",
+		{Title: "Overhead of tricks", Source: survey.TrickTimes, Study: trickTimeStudy,
 			Text: "The labels trick, KDC, KDC*, multiple iterations and separated softmax take little longer than ER alone.",
 			Rule: rule + fmt.Sprintf("M = 5,000, as a multiple of ER alone. A little is less than %g times.", Limited),
 			Note: "The survey's own table has multiple iterations at almost four times.",
@@ -36,7 +36,7 @@ func timeClaims() []Claim {
 				x, er := of(b, "er", trick, 5000), of(b, "er", "none", 5000)
 				return []question{within(ratio(x, er), x, er, Limited)}
 			})},
-		{Title: "Tricks by run time", Source: "tab:comment_trick", Study: "trick_time.yaml",
+		{Title: "Tricks by run time", Source: "tab:comment_trick", Study: trickTimeStudy,
 			Text: "Separated softmax costs less time than KDC*, and review less than the nearest class mean.", Rule: rule + "ER at each size of the memory.",
 			parts: func(b string) (list []question) {
 				for _, m := range sizes {
@@ -44,11 +44,11 @@ func timeClaims() []Claim {
 				}
 				return list
 			}},
-		{Title: "Run times of methods", Source: "perf_class_incremental", Study: "method_time.yaml",
+		{Title: "Run times of methods", Source: "perf_class_incremental", Study: methodTimeStudy,
 			Text:  "CN-DPM takes longest, then GDumb, which trains anew at every evaluation, then GSS. The others have similar run times.",
 			Rule:  rule + fmt.Sprintf("M = 5,000 but for CN-DPM with 1,000, tested after each task. Similar to ER is less than %g times as long as ER, and ER as the method.", Similar),
 			parts: methodTimes},
-		{Title: "Run time of ER", Source: "tab: comment_method", Study: "method_time.yaml",
+		{Title: "Run time of ER", Source: "tab: comment_method", Study: methodTimeStudy,
 			Text: "ER is the fastest of the methods with a memory.", Rule: rule + "M = 5,000, tested after each task.",
 			parts: on([]string{"mir", "gss", "icarl", "agem", "gdumb"}, func(name, b string) []question {
 				return []question{slowerOften(of(b, name, "none", 5000), of(b, "er", "none", 5000))}

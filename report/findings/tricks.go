@@ -26,7 +26,7 @@ func trickClaims() []Claim {
 		{Title: "Every trick helps", Benchmarks: smallStreams,
 			Text: "Every trick helps A-GEM, ER and MIR.", Note: "The survey's own tables have KDC below ER and MIR at 5,000 and 10,000, of which it says itself that KDC fails there.",
 			parts: helps(bases, allTricks, sizes...)},
-		{Title: "The nearest class mean helps always", Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "The nearest class mean helps always", Benchmarks: smallStreams, Study: methodStudy,
 			Text: "The nearest class mean helps at each size of the memory.", parts: helps(bases, []string{ncm}, sizes...)},
 		{Title: "Review helps with a large memory", Benchmarks: smallStreams,
 			Text: "Review helps with a large memory.", parts: helps(bases, []string{"rv"}, large...)},
@@ -116,7 +116,7 @@ func trickClaims() []Claim {
 			c.Source = "performance_tricks"
 		}
 		if c.Study == "" {
-			c.Study = "tricks_cifar.yaml"
+			c.Study = trickStudy
 		}
 	}
 	return list
