@@ -232,6 +232,12 @@ func TestShift(t *testing.T) {
 			t.Fatalf("normalised %v, want %v", v, want)
 		}
 	}
+	scaled := split(Options{Shift: Shift{Kinds: []string{"noise"}, Float: true}, Std: []float64{0.25}})
+	for i, v := range pass(scaled) {
+		if want := pass(float)[i] / 0.25; math.Abs(float64(v-want)) > 1e-5 {
+			t.Fatalf("with a deviation and no mean %v, want %v", v, want)
+		}
+	}
 	both := split(Options{Tasks: 2, Shift: Shift{Kinds: []string{"blur", "occlusion"}, Strengths: [][]float64{{0, 1}, {0.5, 0}}}})
 	if steps := both.opts.Shift.steps(1); len(steps) != 2 || steps[0].Kind != "blur" || steps[0].Strength != 1 || steps[1].Strength != 0 {
 		t.Errorf("steps %+v", steps)
@@ -241,6 +247,7 @@ func TestShift(t *testing.T) {
 		want string
 	}{
 		{Options{Kind: "shift"}, "nobody says how the images are disturbed"},
+		{Options{CommonTest: true, Shift: Shift{Kinds: []string{"noise"}}}, "each task tests images of its own strength"},
 		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}}, "noise has the survey's 10 strengths for 5 tasks. Give one"},
 		{Options{Shift: Shift{Kinds: []string{"blur", "noise"}, Strengths: [][]float64{{0, 1}, {0, 1, 2}}}},
 			"stream.shift: blur has 2 strengths, but noise has 3 strengths. Give both one strength for each task, with --blur-strengths and --noise-strengths"},
@@ -265,6 +272,25 @@ func TestShift(t *testing.T) {
 	}
 	if _, err := ParseShift("noise+noise"); err == nil || !strings.Contains(err.Error(), "listed twice") {
 		t.Error(err)
+	}
+}
+
+// TestShiftHeldOut: held-out test images come in an order that has nothing to do with their classes. The blur across images
+// mixes neighbours: of a data set that is sorted by class, neighbours of one class would show it.
+func TestShiftHeldOut(t *testing.T) {
+	set := tiny(5, 200, 8)
+	slices.Sort(set.Train.Y)
+	o := Options{Batch: 7, Seed: 3, Tasks: 2, HeldOut: true, Shift: Shift{Kinds: []string{"blur"}, Strengths: [][]float64{{0, 1}}, CrossImage: true}}
+	for task, list := range mustSplit(t, set, o).test.lists {
+		alike := 0
+		for i := range list[1:] {
+			if set.Train.Y[list[i]] == set.Train.Y[list[i+1]] {
+				alike++
+			}
+		}
+		if len(list) != 50 || alike > 20 { // by chance 9.8 of 49, with a deviation of 2.8; sorted by class 45
+			t.Errorf("task %d: of %d test images %d have a neighbour of their class behind them", task, len(list), alike)
+		}
 	}
 }
 

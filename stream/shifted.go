@@ -109,6 +109,9 @@ var shifted = Kind{
 			return errors.New("kind shift: nobody says how the images are disturbed. Use --shift noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
 			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
+		case o.CommonTest:
+			return errors.New("kind shift: one test set of all tasks is asked for, but each task tests images of its own strength. Leave CommonTest out, " +
+				"and take the mean over the tasks")
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
 			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use --class-order random")
 		}
