@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -291,6 +292,50 @@ func TestShiftHeldOut(t *testing.T) {
 		if len(list) != 50 || alike > 20 { // by chance 9.8 of 49, with a deviation of 2.8; sorted by class 45
 			t.Errorf("task %d: of %d test images %d have a neighbour of their class behind them", task, len(list), alike)
 		}
+	}
+}
+
+// TestShiftMemory: what a stream says it keeps is what it has in memory in the middle of its largest task.
+func TestShiftMemory(t *testing.T) {
+	for _, float := range []bool{false, true} {
+		o := Options{Tasks: 3, Batch: 5, Shift: Shift{Kinds: []string{"occlusion"}, Strengths: [][]float64{{0, 0.2, 0.5}}, Float: float}}
+		first := func(batches iter.Seq2[ocl.Batch, error]) {
+			for _, err := range batches {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+		kept := func(s *Tasks, train ...int) (values int64) {
+			for set := range s.test.lists {
+				first(s.Test(set))
+				values += int64(s.test.shifted[set].N * 16)
+			}
+			for _, task := range train {
+				values += int64(s.train.shifted[task].N * 16)
+			}
+			if float {
+				values *= 4
+			}
+			return values
+		}
+		s := mustSplit(t, tiny(4, 10, 2), o)
+		first(s.Train(2)) // of 13, 13 and 14 images
+		if got, want := s.MemoryBytes(), kept(s, 2); got != want {
+			t.Errorf("float %v: %d bytes, want %d", float, got, want)
+		}
+		off, err := mustSplit(t, tiny(4, 10, 2), o).Offline(1, 40, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first(off.Train(2))
+		if got, want := off.MemoryBytes(), kept(off.Tasks, 0, 1, 2); got != want {
+			t.Errorf("offline, float %v: %d bytes, want %d", float, got, want)
+		}
+	}
+	if n := mustSplit(t, tiny(4, 10, 2), Options{Tasks: 2, Batch: 5}).MemoryBytes(); n != 0 {
+		t.Errorf("a stream that makes no images keeps %d bytes of them", n)
 	}
 }
 

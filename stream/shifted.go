@@ -148,6 +148,31 @@ func (s *Tasks) shift(h *half, list int) (*shift.Images, error) {
 	return out, nil
 }
 
+// MemoryBytes is how much memory the images take that the stream makes and keeps: those of the kind shift, of the largest task
+// and of all test sets.
+func (s *Tasks) MemoryBytes() int64 {
+	largest := 0
+	for _, list := range s.train.lists {
+		largest = max(largest, len(list))
+	}
+	return s.keptBytes(largest)
+}
+
+// keptBytes is the memory of so many disturbed training images and of all disturbed test images.
+func (s *Tasks) keptBytes(images int) int64 {
+	if s.opts.Kind != shifted.Name {
+		return 0
+	}
+	for _, list := range s.test.lists {
+		images += len(list)
+	}
+	size := int64(s.set.ImageLen())
+	if s.opts.Shift.Float {
+		size *= 4
+	}
+	return int64(images) * size
+}
+
 // disturbed are images of a half as a task of the whole stream shows them.
 func (s *Tasks) disturbed(h *half, images []int32, task int, float bool) (*shift.Images, error) {
 	o := s.opts.Shift
