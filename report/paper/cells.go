@@ -259,9 +259,9 @@ const StudyKernels = "avx2 winograd"
 
 // Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which moves an accuracy
 // about as far as another seed does. So only runs of the same kernels are compared seed by seed.
-func (r *Run) Kernels() string {
-	return r.Result.Provenance.Kernel + " " + r.Result.Provenance.Convolution
-}
+func (r *Run) Kernels() string { return kernels(r.Result) }
+
+func kernels(r *result.Result) string { return r.Provenance.Kernel + " " + r.Provenance.Convolution }
 
 // before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same accuracies, so of those the
 // order says only which file is named.
@@ -296,6 +296,9 @@ func (s *Study) Cells(label string) ([]*Cell, error) {
 		if c.Spec, c.Known = specOf(label, v); c.Known {
 			s.fill(c)
 			c.Repeat = firstTable(c)
+			if label != survey.TrickTimes {
+				c.Nearness = nearness(c.Spec)
+			}
 		} else if v.Row == bestRow {
 			c.Known, c.Repeat = true, survey.ClassIncremental
 		}
@@ -316,7 +319,7 @@ func (s *Study) fill(c *Cell) {
 	values := func(runs []*Run) (values []float64) {
 		for _, r := range runs {
 			v, ok := measure(c.Table, c.Column, c.Spec.Classifier, r)
-			if !ok || r.diverged() {
+			if !ok || r.diverged() && !s.confirms {
 				v = math.NaN()
 			}
 			values = append(values, v)

@@ -58,7 +58,9 @@ func (s *Study) judge(cells []*Cell) {
 	for _, c := range cells {
 		c.Judgement = Judgement{Margin: math.Min(near, c.Published.Mean/nearBy), Low: math.NaN(), High: math.NaN(), P: math.NaN(), PHolm: math.NaN()}
 		switch {
-		case math.IsNaN(c.Published.Interval) || c.Row == bestRow:
+		case math.IsNaN(c.Published.Interval) || c.Row == bestRow || s.confirms && !confirmed(c.Spec):
+		case s.confirms && len(c.Runs) < confirmingRuns:
+			c.Verdict, c.Former, c.Note = NotRun, NotRun, fmt.Sprintf("%d of %d runs", len(c.Runs), confirmingRuns)
 		case c.Repeat == "":
 			c.Former = c.former()
 			families[c.Spec.Benchmark] = append(families[c.Spec.Benchmark], c)

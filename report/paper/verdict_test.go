@@ -177,7 +177,7 @@ func TestCommittedRepeats(t *testing.T) {
 
 // TestCommittedVerdicts: of the 34 cells that agreed by the former rule 11 still do. 14 would with a margin of 2 points for all.
 func TestCommittedVerdicts(t *testing.T) {
-	s := committed(t)
+	s := committed(t).WithoutConfirmation()
 	var all []*Cell
 	wide := 0
 	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
