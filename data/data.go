@@ -112,7 +112,11 @@ func (s Split) Len() int { return len(s.Y) }
 // MemoryBytes is how much memory the images take; those of a cache file take none that the system could not use for
 // other things.
 func (s Split) MemoryBytes() int64 {
-	if b, ok := s.Images.(Block); ok {
+	images := s.Images
+	if three, ok := images.(tripled); ok { // one channel in memory
+		images = three.Images
+	}
+	if b, ok := images.(Block); ok {
 		return int64(len(b.Pixels))
 	}
 	return 0
@@ -175,8 +179,8 @@ func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 			return nil, err
 		}
 	}
-	set.grow(spec.Channels)
 	set.reduce(spec)
+	set.grow(spec.Channels)
 	return set, nil
 }
 

@@ -106,6 +106,9 @@ func TestMNISTPadded(t *testing.T) {
 		if set.C != 3 || set.H != c.side || set.W != c.side || set.Train.Len() != 10 {
 			t.Fatalf("%d×%d×%d, %d images", set.C, set.H, set.W, set.Train.Len())
 		}
+		if got, want := set.Train.MemoryBytes(), int64(10*c.side*c.side); got != want { // they stay grey in memory, and the part is all there is
+			t.Errorf("side %d: the training images take %d bytes, want %d", c.side, got, want)
+		}
 		image, err := set.Test.Images.Image(4, make([]uint8, set.ImageLen()))
 		if err != nil {
 			t.Fatal(err)

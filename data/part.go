@@ -63,7 +63,8 @@ func divide(labels []int32, classes int, share float64, seed uint64) (train, tes
 	return train, test
 }
 
-// grow makes three equal channels of one, if channels is 3.
+// grow makes three equal channels of one, if channels is 3. It comes after reduce, so that a part of images in memory is all that
+// stays there.
 func (s *Set) grow(channels int) {
 	if channels != 3 || s.C == 3 {
 		return

@@ -352,6 +352,20 @@ func TestSeedsVaryApart(t *testing.T) {
 	}
 }
 
+// TestWrongEnvironment: an experiment is refused where the environment names an engine that there is not.
+func TestWrongEnvironment(t *testing.T) {
+	for variable, want := range map[string]string{
+		"OCL_KERNEL=avx513": `experiment: kernel: OCL_KERNEL: this machine cannot run "avx513". Use one of `,
+		"OCL_CONV=fourier":  `experiment: nn: OCL_CONV: "fourier" is unknown. Use direct, winograd or table`,
+	} {
+		c := child(t.TempDir(), "open")
+		c.Env = append(c.Env, "OCL_KERNEL=", "OCL_CONV=", variable)
+		if out, err := c.CombinedOutput(); err == nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%s: %v, %q, want %q", variable, err, out, want)
+		}
+	}
+}
+
 // Two engines in one process give what each gives by itself; the config of a run repeats it, whatever the machine would
 // choose.
 func TestEngineIsPartOfTheConfig(t *testing.T) {

@@ -23,6 +23,7 @@ type view interface {
 	TaskName(original int) string
 	Batches(task int) int // that Train delivers
 	Skipped() []int       // tasks of the whole stream that are left out
+	MemoryBytes() int64   // of the images that it makes and keeps
 }
 
 // newStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.

@@ -248,6 +248,9 @@ func (x *Experiment) newStream(c config.Config) (view, error) {
 
 // chooseEngine chooses the engine: that of the environment, else that of the config, else the fastest of this machine.
 func (x *Experiment) chooseEngine() error {
+	if err := nn.CheckEnvironment(); err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
 	e, env := &x.config.Engine, nn.EngineOfEnvironment()
 	for _, v := range []struct {
 		key, variable, asked string

@@ -277,9 +277,9 @@ func OnlyOurs(entries []os.DirEntry) bool {
 	return true
 }
 
-// clearExperiment removes the files that experiments wrote below out, their report, and folders that are then empty. It
-// is an error, and nothing is removed, if a run there is at work. The config is removed last: until then the folder is
-// known as that of an experiment.
+// clearExperiment removes the files that experiments wrote below out, and their report, but no lock files. It is an error, and
+// nothing is removed, if a run there is at work. The config is removed last: until then the folder is known as that of an
+// experiment.
 func clearExperiment(out string) error {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -332,8 +332,8 @@ func holdsRun(folder string) bool {
 	return err == nil
 }
 
-// clearRun removes what a run wrote into its folder, and the folder if nothing else is in it. The config is removed
-// last: until then the folder is known as that of a run.
+// clearRun removes what a run wrote into its folder, but for the lock, which stays with the folder. The config is removed last:
+// until then the folder is known as that of a run.
 func clearRun(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err == nil {
 		dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
@@ -348,12 +348,11 @@ func clearRun(folder string) error {
 	if err := checkpoint.RemoveTemporaries(folder, runFiles...); err != nil {
 		return err
 	}
-	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile, LockFile} {
+	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	_ = os.Remove(folder) // stays when it holds something that is not ours
 	return nil
 }
 

@@ -127,21 +127,37 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 	left := listed(t, out)
 	slices.Sort(left)
-	wanted := []string{".lock", ".use", "er-m30-s1-KEY/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1-KEY/.lock",
+	wanted := []string{".lock", ".use", "er-m30-s1-KEY/.lock", "er-m30-s1-KEY/mine.txt", "experiment.yaml", "figures/photo.jpg", "finetune-s1-KEY/.lock",
 		"finetune-s1-KEY/config.yaml", "finetune-s1-KEY/events.jsonl", "finetune-s1-KEY/result.json", "notes.txt"}
 	if d := cmp.Diff(wanted, left); d != "" {
 		t.Error(d)
 	}
 }
 
-// Force starts the same experiment again too.
+// Force starts the same experiment again too. The lock files stay: a process that has opened one of them waits for the same file
+// as those that come later.
 func TestForceStartsAgain(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "x")
 	c := tiny()
 	c.Runs, c.Stream.Tasks = 1, 2
 	first := mustRun(t, c, Options{Out: out})
-	steps := 0
+	locks := func() (all []os.FileInfo) {
+		for _, j := range jobsOf(t, c) {
+			f, err := os.Open(filepath.Join(out, j.Folder, LockFile)) // it stays open, so that no other file gets its number
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = f.Close() })
+			info, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, info)
+		}
+		return all
+	}
+	before, steps := locks(), 0
 	second := mustRun(t, c, Options{Out: out, Force: true, Concurrency: 1, Events: func(Job) Events {
 		return Events{StepEnd: stepCounter(&steps)}
 	}})
@@ -150,6 +166,11 @@ func TestForceStartsAgain(t *testing.T) {
 	}
 	if d := cmp.Diff(comparable(t, first), comparable(t, second)); d != "" {
 		t.Error(d)
+	}
+	for i, lock := range locks() {
+		if !os.SameFile(lock, before[i]) {
+			t.Errorf("run %d has another lock file", i)
+		}
 	}
 }
 
@@ -366,8 +387,8 @@ func TestForceWithoutEvents(t *testing.T) {
 		other.Optimizer.LR = 0.05
 		started := -1
 		mustRun(t, other, Options{Out: out, Force: true})
-		if _, err := os.Stat(folder); !os.IsNotExist(err) {
-			t.Errorf("the folder of the run that was replaced is there: %v", err)
+		if left := listed(t, folder); !slices.Equal(left, []string{LockFile}) {
+			t.Errorf("the folder of the run that was replaced has %q", left)
 		}
 		mustRun(t, c, Options{Out: out, Force: true, Events: func(Job) Events {
 			return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { started = p.StepsDone }}

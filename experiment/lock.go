@@ -35,6 +35,9 @@ func lockFolder(folder, name string, how func(*flock.Flock) (bool, error)) (*fol
 	// Network file systems that make flock out of byte ranges want a file opened for writing.
 	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 	locked, err := how(file)
+	if err != nil || !locked {
+		_ = file.Close() // nothing was written to it
+	}
 	switch {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("experiment: %s cannot be locked: %w. Choose a folder that can be written, on a file system with locks", path, err)

@@ -122,9 +122,11 @@ func (x *Experiment) newPlan(st view, j Job) Plan {
 			p.FLOPsPerStep += known.flops * int64(pass.Forwards())
 		}
 	}
-	p.MemoryBytes = x.memoryBytes(known, c, of.Batch)
+	p.MemoryBytes = baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + st.MemoryBytes() + 3*int64(c.Memory)*int64(x.set.ImageLen())
 	if p.Experts > 0 {
-		p.MemoryBytes = x.expertBytes(known, c, p.Experts)
+		p.MemoryBytes += x.expertBytes(known, p.Experts)
+	} else {
+		p.MemoryBytes += networkBytes(known, of.Batch+c.Replay.Batch)
 	}
 	p.CheckpointBytes = int64(min(seen, c.Memory))*int64(x.set.ImageLen()) + int64(known.params)*4*savedCopies
 	return p
@@ -149,20 +151,16 @@ const (
 	savedCopies     = 2        // vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix
 )
 
-// memoryBytes estimates the peak of a run by itself.
-func (x *Experiment) memoryBytes(f facts, c config.Config, batch int) int64 {
-	stored := int64(c.Memory) * int64(x.set.ImageLen())
-	return baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + 3*stored +
-		int64(f.params)*4*parameterCopies + activationBytes(f.flops, batch+c.Replay.Batch)
+// networkBytes estimates what a network takes, with what a step of so many rows needs.
+func networkBytes(f facts, rows int) int64 {
+	return int64(f.params)*4*parameterCopies + activationBytes(f.flops, rows)
 }
 
-// expertBytes estimates the peak of a run with so many experts: their parameters and gradients, two checkpoints, and the maps
-// of the images that go through all of them together.
-func (x *Experiment) expertBytes(f facts, c config.Config, experts int) int64 {
+// expertBytes estimates what so many experts take: their parameters and gradients, two checkpoints, and the maps of the images
+// that go through all of them together.
+func (x *Experiment) expertBytes(f facts, experts int) int64 {
 	const copies, images, floatsOfPixel = 5, 20, 20
-	pixels := int64(x.set.ImageLen())
-	return baseBytes + x.set.Train.MemoryBytes() + x.set.Test.MemoryBytes() + 3*int64(c.Memory)*pixels +
-		int64(f.params)*4*copies + int64(experts)*images*pixels*floatsOfPixel
+	return int64(f.params)*4*copies + int64(experts)*images*int64(x.set.ImageLen())*floatsOfPixel
 }
 
 // activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in

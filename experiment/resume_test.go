@@ -161,6 +161,10 @@ var childWork = map[string]func(out string) error{
 		return err
 	},
 	"hold": hold,
+	"open": func(string) error {
+		_, err := Open(context.Background(), tiny(), Options{})
+		return err
+	},
 }
 
 // child is this program as another process, to do the named work.

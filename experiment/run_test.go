@@ -220,6 +220,23 @@ func TestEvalAndProtocol(t *testing.T) {
 	}
 }
 
+// TestPlannedMemoryOfShift: a plan counts the disturbed images that the stream keeps: those of a task and of all tests, and
+// all of them where the method learns offline.
+func TestPlannedMemoryOfShift(t *testing.T) {
+	t.Parallel()
+	c := one("finetune")
+	c.Stream.Shift.Kind, c.Stream.Tasks = "noise", 10
+	c.Methods = []string{"finetune", "offline"}
+	bytes := plansOf(t, c)
+	c.Stream.Shift.Pixels = config.PixelsFloat
+	floats := plansOf(t, c)
+	for i, images := range []int64{60 + 200, 600 + 200} {
+		if more := floats[i].MemoryBytes - bytes[i].MemoryBytes; more != images*3*192 {
+			t.Errorf("run %d: %d images of 192 float32 values take %d bytes more than of 8 bits, want %d", i, images, more, images*3*192)
+		}
+	}
+}
+
 // A run whose loss is no number is a result; the others go on, and it is not run again.
 func TestDiverged(t *testing.T) {
 	t.Parallel()

@@ -136,6 +136,7 @@ func (r *run) save() error {
 	r.countTogether()
 	c := checkpoint.NewContainer()
 	if err := r.encode(c.Encoder()); err != nil {
+		c.Release()
 		return err
 	}
 	return r.desk.store.save(r.at.step, c, r.desk.journal.sync)

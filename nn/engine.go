@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -34,8 +35,9 @@ func AllKernels() []string { return kernel.Names() }
 // Winograd's wherever it fits, and "table" is the faster one for each convolution.
 func Convolutions() []string { return []string{conv.Direct, conv.Winograd, conv.Table} }
 
-// DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use.
-func DefaultEngine() Engine { return Engine{kernel.Active().Name, algorithm} }
+// DefaultEngine is the engine of a network for which nobody chose one: the kernel set and the algorithm in use. It panics
+// with the error of [CheckEnvironment] if there is one.
+func DefaultEngine() Engine { return Engine{kernel.Active().Name, Convolution()} }
 
 // EngineOfEnvironment is the engine that the environment variables OCL_KERNEL and OCL_CONV name; the field of a
 // variable that is not set is empty. The names are not checked.
@@ -49,20 +51,31 @@ func (e Engine) Check() error {
 
 // choose finds the kernel set and the algorithm.
 func (e Engine) choose() (*kernel.Set, string, error) {
-	set, convolution := kernel.Active(), algorithm
+	set, err := e.set()
+	if err != nil {
+		return nil, "", err
+	}
+	if e.Convolution == "" {
+		return set, algorithm, errAlgorithm
+	}
+	if err := convolutionIsKnown(e.Convolution); err != nil {
+		return nil, "", fmt.Errorf("nn: algorithm of convolutions %w", err)
+	}
+	return set, e.Convolution, nil
+}
+
+func (e Engine) set() (*kernel.Set, error) {
 	if e.Kernel != "" {
-		var err error
-		if set, err = kernel.Find(e.Kernel); err != nil {
-			return nil, "", fmt.Errorf("nn: %w", err)
+		set, err := kernel.Find(e.Kernel)
+		if err != nil {
+			return nil, fmt.Errorf("nn: %w", err)
 		}
+		return set, nil
 	}
-	if e.Convolution != "" {
-		if err := convolutionIsKnown(e.Convolution); err != nil {
-			return nil, "", fmt.Errorf("nn: algorithm of convolutions %w", err)
-		}
-		convolution = e.Convolution
+	if err := kernel.CheckEnvironment(); err != nil {
+		return nil, err
 	}
-	return set, convolution, nil
+	return kernel.Active(), nil
 }
 
 func convolutionIsKnown(name string) error {
@@ -120,12 +133,18 @@ func UseConvolution(name string) error {
 	if err := convolutionIsKnown(name); err != nil {
 		return err
 	}
-	algorithm = name
+	algorithm, errAlgorithm = name, nil
 	return nil
 }
 
-// CheckEnvironment returns an error when OCL_CONV names no algorithm.
-func CheckEnvironment() error { return errAlgorithm }
+// CheckEnvironment returns an error when OCL_KERNEL names a kernel set that cannot run here, or OCL_CONV no algorithm.
+func CheckEnvironment() error { return errors.Join(kernel.CheckEnvironment(), errAlgorithm) }
 
-// Convolution is the algorithm in use for networks made from now on: "table" unless OCL_CONV says otherwise.
-func Convolution() string { return algorithm }
+// Convolution is the algorithm in use for networks made from now on: "table" unless OCL_CONV says otherwise. It panics if
+// OCL_CONV names none.
+func Convolution() string {
+	if errAlgorithm != nil {
+		panic(errAlgorithm.Error())
+	}
+	return algorithm
+}

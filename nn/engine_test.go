@@ -2,7 +2,10 @@ package nn_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -261,5 +264,33 @@ func TestEngineOfEnvironment(t *testing.T) {
 	t.Setenv("OCL_CONV", "")
 	if got, want := nn.EngineOfEnvironment(), (nn.Engine{Kernel: "generic"}); got != want {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestWrongEnvironment: in a program whose environment names an engine that there is not, a network for which nobody chose
+// another one is an error, and a look at the default is a panic. Both say what there is. A chosen engine is used.
+func TestWrongEnvironment(t *testing.T) {
+	build := func(e nn.Engine) (*nn.Network, error) {
+		return arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: e}, rng.New(1, "net"))
+	}
+	if os.Getenv("OCL_TEST_CHILD") != "" {
+		_, err := build(nn.Engine{})
+		fmt.Println("error:", err)
+		_, err = build(nn.Engine{Kernel: "generic", Convolution: "direct"})
+		fmt.Println("chosen:", err)
+		defer func() { fmt.Println("panic:", recover()) }()
+		fmt.Println("default:", nn.DefaultEngine())
+		return
+	}
+	for variable, want := range map[string]string{
+		"OCL_KERNEL=avx513": `kernel: OCL_KERNEL: this machine cannot run "avx513". Use one of ` + strings.Join(nn.Kernels(), ", ") + ", or unset it to use the fastest",
+		"OCL_CONV=fourier":  `nn: OCL_CONV: "fourier" is unknown. Use direct, winograd or table, or unset the variable`,
+	} {
+		c := exec.Command(os.Args[0], "-test.run=^TestWrongEnvironment$")
+		c.Env = append(os.Environ(), "OCL_TEST_CHILD=1", "OCL_KERNEL=", "OCL_CONV=", variable)
+		out, err := c.CombinedOutput()
+		if wanted := "error: " + want + "\nchosen: <nil>\npanic: " + want + "\n"; err != nil || !strings.HasPrefix(string(out), wanted) {
+			t.Errorf("%s: %v, %s, want %s", variable, err, out, wanted)
+		}
 	}
 }

@@ -1,105 +1,120 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
-	"ocl/metric"
+	"ocl/internal/count"
+	"ocl/metric/compare"
 )
 
-// maxCompared is the number of rows of a setting up to which every two are compared. Of more rows, each is compared with the one that has
-// the highest accuracy: the family of tests would be so large that nothing could be found.
+// maxCompared is the number of rows of a setting up to which the page shows the comparison of every two. Of more rows it shows those of the
+// most accurate row with so many others. The correction is over all pairs in both cases, and the files have them all.
 const maxCompared = 10
 
-// pairing is two rows of a setting that ran with the same seeds, and how far their average accuracies are apart.
+// pairing is two rows of a setting, and how far their average accuracies are apart over the seeds that both have.
 type pairing struct {
 	first, second *row
-	metric.Comparison
-	adjusted, flipped float64 // P and SignFlip by Holm's method
+	compare.Comparison
 }
 
-// significance is the level of the tests.
-const significance = 0.05
-
-// accuracies are those of the finished runs of a row, by seed.
-func (g *row) accuracies() map[uint64]float64 {
-	found := map[uint64]float64{}
+// values are the average accuracies of the finished runs of a row.
+func (g *row) values() []compare.Value {
+	var found []compare.Value
 	for _, r := range g.finished {
 		if v := orNaN(r.Metrics.AverageAccuracy); !math.IsNaN(v) {
-			found[r.seed] = v
+			p := r.Provenance
+			found = append(found, compare.Value{Seed: r.seed, Engine: compare.Engine{Kernel: p.Kernel, Convolution: p.Convolution}, Value: v, Step: r.Stream.OneImage()})
 		}
 	}
 	return found
 }
 
-// pairings compare rows of the setting over the seeds that two of them have, at least two. What other programs measured is in no test: nobody
-// knows whether their seeds mean the same.
-func (s *setting) pairings() []pairing {
-	var rows []*row
-	best := -1
+// compared are the rows of the setting that are compared: those with at least two accuracies. What other programs measured is in no test:
+// nobody knows whether their seeds mean the same.
+func (s *setting) compared() (rows []*row) {
 	for _, g := range s.rows {
-		if g.foreign() || len(g.accuracies()) < 2 {
-			continue
-		}
-		rows = append(rows, g)
-		if mean := g.accuracyEnd().mean; best < 0 || mean > rows[best].accuracyEnd().mean {
-			best = len(rows) - 1
+		if !g.foreign() && len(g.values()) > 1 {
+			rows = append(rows, g)
 		}
 	}
-	var all []pairing
-	for i, a := range rows {
-		for k, b := range rows[i+1:] {
-			if len(rows) > maxCompared && i != best && i+1+k != best {
-				continue
-			}
-			if p, ok := pairOf(a, b); ok {
-				all = append(all, p)
-			}
-		}
-	}
-	var p, flips []float64
-	for _, x := range all {
-		p, flips = append(p, x.P), append(flips, x.SignFlip)
-	}
-	p, flips = metric.Holm(p), metric.Holm(flips)
-	for i := range all {
-		all[i].adjusted, all[i].flipped = p[i], flips[i]
-	}
-	return all
+	return rows
 }
 
-// accuracyEnd is the estimate of the average accuracy of a row.
-func (g *row) accuracyEnd() estimate {
-	return g.over(func(r *run) float64 { return orNaN(r.Metrics.AverageAccuracy) })
-}
-
-// pairOf compares two rows, the one with the higher mean first; ok is false for fewer than two seeds in common.
-func pairOf(a, b *row) (p pairing, ok bool) {
-	first, second := a.accuracies(), b.accuracies()
-	var x, y []float64
-	for _, r := range a.finished { // by seed
-		if v, there := first[r.seed]; there && len(x) < metric.MaxPairs {
-			if w, there := second[r.seed]; there {
-				x, y = append(x, v), append(y, w)
+// pairings compare every two of these rows, the one with the higher mean over the common seeds first. The headline and the table read them.
+func (s *setting) pairings() []pairing {
+	if s.pairs == nil {
+		rows := s.compared()
+		var arms [][]compare.Value
+		for _, g := range rows {
+			arms = append(arms, g.values())
+		}
+		s.pairs = []pairing{}
+		for _, p := range compare.All(arms) {
+			pair := pairing{rows[p.First], rows[p.Second], p.Comparison}
+			if p.Mean < 0 {
+				pair = pairing{rows[p.Second], rows[p.First], p.Reversed()}
 			}
+			s.pairs = append(s.pairs, pair)
 		}
 	}
-	if len(x) < 2 {
-		return p, false
-	}
-	if p = (pairing{first: a, second: b, Comparison: metric.Paired(x, y)}); p.Mean < 0 {
-		p = pairing{first: b, second: a, Comparison: metric.Paired(y, x)}
-	}
-	return p, true
+	return s.pairs
 }
 
-// verdict says what the paired t-test says after Holm's correction.
-func (p pairing) verdict() string {
-	if p.adjusted < significance {
-		return "first is higher"
+// with are the pairings of one row, those with the most accurate other ones first.
+func (s *setting) with(g *row) []pairing {
+	list := slices.DeleteFunc(slices.Clone(s.pairings()), func(p pairing) bool { return p.first != g && p.second != g })
+	slices.SortStableFunc(list, func(a, b pairing) int {
+		return cmp.Compare(b.other(g).finalAccuracy().mean, a.other(g).finalAccuracy().mean)
+	})
+	return list
+}
+
+// other is the row that g is compared with.
+func (p pairing) other(g *row) *row {
+	if p.first == g {
+		return p.second
 	}
-	return "undecided"
+	return p.first
+}
+
+// doubts says which rows the best one is not better than by the table of comparisons, bounds apart; "" if there are none.
+func (s *setting) doubts(best *row) string {
+	var undecided, ahead []string
+	var last pairing
+	for _, p := range s.with(best) {
+		switch other := p.other(best); {
+		case other.bound != NoBound:
+		case p.Verdict == compare.Undecided:
+			undecided, last = append(undecided, other.Short), p
+		case p.first == other:
+			ahead = append(ahead, other.Short)
+		}
+	}
+	text := ""
+	switch len(undecided) {
+	case 0:
+	case 1:
+		text = fmt.Sprintf(" These runs do not show which of %s and %s is better: %s.", best.Short, undecided[0], last.why())
+	default:
+		text = fmt.Sprintf(" These runs do not show whether %s is better than %s.", best.Short, count.Some(undecided))
+	}
+	if len(ahead) > 0 {
+		text += fmt.Sprintf(" Over the seeds that both have, %s is less accurate than %s.", best.Short, count.Some(ahead))
+	}
+	return text
+}
+
+// why is the reason for an undecided comparison, with its number where it has one.
+func (p pairing) why() string {
+	if p.Reason == compare.NotSignificant {
+		return fmt.Sprintf("p = %s over %s", chanceText(p.Holm), count.Of(p.N(), "seed"))
+	}
+	return string(p.Reason)
 }
 
 // comparisonLead is the table of all comparisons, nil without one.
@@ -110,59 +125,87 @@ func (st *study) comparisonLead() (string, *table) {
 		t.Head = append(t.Head, textCol("stream", "stream"))
 	}
 	t.Head = append(t.Head, textCol("first", "first"), textCol("second", "second"), numCol("difference, points", "difference"), hidden("half_width_95"),
-		numCol("seeds", "seeds"), hidden("t"), hidden("p"), numCol("p of t-test", "p_holm"), hidden("p_sign_flip"),
-		numCol("p of sign flips", "p_sign_flip_holm"), textCol("by t-test", "verdict"))
+		numCol("seeds", "seeds"), hidden("seeds_with_other_kernels"), column{Text: "kernels", Name: "kernels", Hidden: true}, hidden("t"), hidden("p"),
+		numCol("p of t-test", "p_holm"), hidden("p_sign_flip"), numCol("p of sign flips", "p_sign_flip_holm"), textCol("by t-test", "verdict"))
+	var few [][]cell
 	thinned := false
 	for _, s := range st.settings {
-		for _, p := range s.pairings() {
-			var line []cell
-			if several {
-				line = append(line, textCell(s.Name))
+		lines := func(pairs []pairing) (rows [][]cell) {
+			for _, p := range pairs {
+				if p.N()+p.Others < 2 {
+					continue
+				}
+				var line []cell
+				if several {
+					line = append(line, textCell(s.Name))
+				}
+				rows = append(rows, append(line, p.cells()...))
 			}
-			text := percent(p.Mean)
-			if !math.IsNaN(p.Half) {
-				text += " ± " + percent(p.Half)
-			}
-			t.Rows = append(t.Rows, append(line, cell{Text: p.first.Label, Raw: p.first.Label, Mark: p.first.style.Class},
-				cell{Text: p.second.Label, Raw: p.second.Label, Mark: p.second.style.Class},
-				numCell(text, p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N)), numCell("", finite(p.T)), chanceCell(p.P), chanceCell(p.adjusted),
-				chanceCell(p.SignFlip), chanceCell(p.flipped), textCell(p.verdict())))
+			return rows
 		}
-		compared := 0
-		for _, g := range s.rows {
-			if !g.foreign() && len(g.accuracies()) > 1 {
-				compared++
-			}
+		all := lines(s.pairings())
+		t.Rows = append(t.Rows, all...)
+		if rows := s.compared(); len(rows) > maxCompared {
+			thinned = true
+			all = lines(s.with(mostAccurate(rows)))
+			all = all[:min(len(all), maxCompared)]
 		}
-		thinned = thinned || compared > maxCompared
+		few = append(few, all...)
 	}
 	if len(t.Rows) == 0 {
 		return "", nil
 	}
-	text := "Differences of the average accuracy, first minus second, over the seeds that both have: mean ± 95 % interval, the paired t-test and the exact sign-flip test, " +
-		"which assumes no distribution but cannot give less than 2/2ⁿ for n seeds. Both p have Holm's correction over all pairs of a stream; the CSV file also has them without it. “Undecided” is a p of the t-test of 0.05 or more."
+	text := "Differences of the average accuracy, first minus second, over the seeds that both have with the same kernels: mean ± 95 % interval, the paired t-test and the " +
+		"sign-flip test, which assumes no distribution but cannot give less than 2/2ⁿ for n seeds. Both p have Holm's correction over all pairs of a stream; the CSV file also has them without it. " +
+		"A p of the t-test below 0.05 decides. There is no verdict below three seeds, nor where the differences vary less than the rounding to one test image."
 	if thinned {
-		text += fmt.Sprintf(" A stream has more than %d such rows, so each is compared only with the one that has the highest accuracy, and the table is in files of its own.", maxCompared)
+		t.Few = few
+		text += fmt.Sprintf(" A stream has more than %d such rows, so the page compares only the most accurate one with the next %d. The files have all pairs.", maxCompared, maxCompared)
 	}
-	t.Apart = thinned
 	return text, t
 }
 
-// finite is v, or NaN where it is infinite, as of differences that are all the same.
-func finite(v float64) float64 {
-	if math.IsInf(v, 0) {
-		return math.NaN()
+// mostAccurate is the row with the highest mean, bounds last.
+func mostAccurate(rows []*row) (best *row) {
+	for _, g := range rows {
+		if best == nil || g.bound == NoBound && best.bound != NoBound ||
+			(g.bound == NoBound) == (best.bound == NoBound) && g.finalAccuracy().mean > best.finalAccuracy().mean {
+			best = g
+		}
 	}
-	return v
+	return best
+}
+
+// cells are the line of a comparison in the table.
+func (p pairing) cells() []cell {
+	text := percent(p.Mean)
+	if !math.IsNaN(p.Half) {
+		text += " ± " + percent(p.Half)
+	}
+	var engines []string
+	for _, e := range p.Engines {
+		engines = append(engines, e.String())
+	}
+	verdict := string(p.Verdict)
+	if p.Reason != "" && p.Reason != compare.NotSignificant {
+		verdict += ": " + string(p.Reason)
+	}
+	return []cell{
+		{Text: p.first.Label, Raw: p.first.Label, Mark: p.first.style.Class}, {Text: p.second.Label, Raw: p.second.Label, Mark: p.second.style.Class},
+		numCell(text, p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())), textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
+		numCell("", p.T), chanceCell(p.P), chanceCell(p.Holm), chanceCell(p.SignFlip), chanceCell(p.SignFlipHolm), textCell(verdict),
+	}
 }
 
 // chanceCell prints a probability.
-func chanceCell(p float64) cell {
+func chanceCell(p float64) cell { return numCell(chanceText(p), p) }
+
+func chanceText(p float64) string {
 	switch {
 	case math.IsNaN(p):
-		return cell{Text: unmeasured}
+		return unmeasured
 	case p < 0.001:
-		return numCell("< 0.001", p)
+		return "< 0.001"
 	}
-	return numCell(strconv.FormatFloat(p, 'f', 3, 64), p)
+	return strconv.FormatFloat(p, 'f', 3, 64)
 }

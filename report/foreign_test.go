@@ -77,7 +77,7 @@ func TestForeignBesideOurs(t *testing.T) {
 	if err := wellFormed(string(html)); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"Measured by other programs and imported: ER (foreign: avalanche), memory 500 (er.csv); ER (foreign: my code), memory 500 (er.csv). ocl has not run this", "foreign: my code</td>"} {
+	for _, want := range []string{"Measured by other programs and imported: ER (foreign: avalanche), memory 500 (er.csv); ER (foreign: my code), memory 500 (er.csv). ocl has not run this", "foreign: my code<td"} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -18,8 +18,9 @@ type setting struct {
 	first    *run
 	stream   result.Stream
 	rows     []*row
-	memories []int // the different capacities, ascending, for line widths
-	all      bool  // all rows are drawn
+	memories []int     // the different capacities, ascending, for line widths
+	all      bool      // all rows are drawn
+	pairs    []pairing // see pairings; nil before the first call
 }
 
 // settingKey is the identity of a setting.

@@ -14,7 +14,15 @@ type table struct {
 	Title string
 	Head  []column
 	Rows  [][]cell
-	Apart bool // too long for the page, which has links to it
+	Few   [][]cell // what the page shows of a table that is too long for it; nil is all
+}
+
+// Shown are the rows on the page.
+func (t *table) Shown() [][]cell {
+	if t.Few != nil {
+		return t.Few
+	}
+	return t.Rows
 }
 
 // column is a heading; numbers stand to the right.

@@ -99,31 +99,7 @@ func (s *setting) answer() string {
 		}
 	}
 	text += "."
-	if near := s.near(best); near != nil {
-		text += fmt.Sprintf(" The intervals of %s and %s overlap, so these runs do not show which of the two is better.", best.Short, near.Short)
-	}
-	return text
-}
-
-// near is the next best candidate if its interval overlaps the best one's, else nil.
-func (s *setting) near(best *row) *row {
-	var next *row
-	for _, g := range s.rows {
-		if g == best || g.bound != NoBound || len(g.finished) < 2 {
-			continue
-		}
-		if next == nil || g.finalAccuracy().mean > next.finalAccuracy().mean {
-			next = g
-		}
-	}
-	e := best.finalAccuracy()
-	if next == nil || e.n < 2 {
-		return nil
-	}
-	if o := next.finalAccuracy(); o.mean+o.half >= e.mean-e.half {
-		return next
-	}
-	return nil
+	return text + s.doubts(best)
 }
 
 func (s *setting) anyFinished() bool {

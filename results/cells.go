@@ -155,7 +155,7 @@ func (p *page) Cells(label, column string) string {
 		if n := c.Diverged(); n > 0 {
 			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
 		}
-		row = append(row, thousands(c.Memory), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict()))
+		row = append(row, thousands(c.Memory), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict))
 		if byMeans {
 			row = append(row, plusMinus(p.means(c)))
 		}

@@ -104,7 +104,7 @@ const (
 )
 
 // fileOf is the name of a committed result below results/. Its folder is the benchmark and what the run is for: errors (the error analysis),
-// times (timed jobs), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
+// times (timed jobs), confirmation (the runs of studies/confirmation.yaml), metrics (tested on all tasks), tuned, cndpm (all runs of that method), examined (with one thing changed, which the name says), tricks or
 // methods. A run that no table of the survey has anything to do with has no such name, which is an error.
 func fileOf(r *result.Result) (string, error) {
 	spec, changes, err := paper.Planned(r.Config)
@@ -148,6 +148,8 @@ func fileOf(r *result.Result) (string, error) {
 	switch {
 	case r.Provenance.Timed:
 		folder = "times"
+	case paper.Confirms(r):
+		folder = "confirmation"
 	case r.Tuning != nil:
 		folder = "tuned"
 	case r.Method.Name == "cndpm": // a text of its own is about all of its runs

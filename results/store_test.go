@@ -38,6 +38,29 @@ func TestNamesOfResults(t *testing.T) {
 	}
 }
 
+// TestNamesOfConfirmation: the runs of studies/confirmation.yaml have a folder of their own, and no others are in it.
+func TestNamesOfConfirmation(t *testing.T) {
+	for _, tt := range []struct {
+		file, want string
+		change     func(*result.Result)
+	}{
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/confirmation/er-m5000-s4.json.gz", func(r *result.Result) {}},
+		{"cifar100/times/er+kdcstar-m5000-s1.json.gz", "cifar100/confirmation/er+kdcstar-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Timed = false }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s9.json.gz", func(r *result.Result) { r.Config.Seed = 9 }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/methods/er-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Kernel = "avx512" }},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/times/er-m5000-s4.json.gz", func(r *result.Result) { r.Provenance.Timed = true }},
+		{"cifar100/tricks/mir+rv-m5000-s1.json.gz", "cifar100/tricks/mir+rv-m5000-s4.json.gz", func(r *result.Result) {}},
+		{"cifar100/methods/er-m5000-s1.json.gz", "cifar100/examined/er-m5000-lr0.5-s4.json.gz", func(r *result.Result) { r.Config.Optimizer.LR = 0.5 }},
+	} {
+		r := committed(t, tt.file)
+		r.Config.Seed = 4
+		tt.change(r)
+		if got, err := fileOf(r); got != tt.want || err != nil {
+			t.Errorf("%s, changed, would be kept as %s, %v, want %s", tt.file, got, err, tt.want)
+		}
+	}
+}
+
 // committed is a result of this folder.
 func committed(t *testing.T, name string) *result.Result {
 	t.Helper()

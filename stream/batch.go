@@ -75,8 +75,11 @@ func (s *Tasks) putShifted(row []float32, h *half, of sample) error {
 	}
 	copy(row, images.Floats(int(of.at)))
 	plane := s.set.H * s.set.W
-	for c := range s.opts.Mean {
-		mean, std := float32(s.opts.Mean[c]), float32(1)
+	for c := range s.set.C {
+		mean, std := float32(0), float32(1)
+		if len(s.opts.Mean) > 0 {
+			mean = float32(s.opts.Mean[c])
+		}
 		if len(s.opts.Std) > 0 {
 			std = float32(s.opts.Std[c])
 		}

@@ -49,14 +49,22 @@ type share struct {
 // heldOut is the part of the training images that Options.HeldOut holds out: one of so many.
 const heldOut = 10
 
-// holdOut makes a tenth of the training images of task t the test images. The source "stream/held_out/t" of the seed draws them.
+// holdOut makes a tenth of the training images of task t the test images, in the order of the share. The source
+// "stream/held_out/t" of the seed draws them.
 func (s *share) holdOut(seed uint64, t int) {
-	n := len(s.train) / heldOut
 	order := slices.Clone(s.train)
 	rng.New(seed, fmt.Sprintf("stream/held_out/%d", t)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	s.test = order[:n]
-	slices.Sort(s.test)
-	s.train = slices.DeleteFunc(s.train, func(i int32) bool { _, is := slices.BinarySearch(s.test, i); return is })
+	drawn := order[:len(s.train)/heldOut]
+	slices.Sort(drawn)
+	var train, test []int32
+	for _, i := range s.train {
+		if _, is := slices.BinarySearch(drawn, i); is {
+			test = append(test, i)
+		} else {
+			train = append(train, i)
+		}
+	}
+	s.train, s.test = train, test
 }
 
 // SharesTest says whether the data have one test set for all tasks. [Options.For] must have chosen the kind.

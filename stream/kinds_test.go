@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -232,6 +233,12 @@ func TestShift(t *testing.T) {
 			t.Fatalf("normalised %v, want %v", v, want)
 		}
 	}
+	scaled := split(Options{Shift: Shift{Kinds: []string{"noise"}, Float: true}, Std: []float64{0.25}})
+	for i, v := range pass(scaled) {
+		if want := pass(float)[i] / 0.25; math.Abs(float64(v-want)) > 1e-5 {
+			t.Fatalf("with a deviation and no mean %v, want %v", v, want)
+		}
+	}
 	both := split(Options{Tasks: 2, Shift: Shift{Kinds: []string{"blur", "occlusion"}, Strengths: [][]float64{{0, 1}, {0.5, 0}}}})
 	if steps := both.opts.Shift.steps(1); len(steps) != 2 || steps[0].Kind != "blur" || steps[0].Strength != 1 || steps[1].Strength != 0 {
 		t.Errorf("steps %+v", steps)
@@ -241,6 +248,7 @@ func TestShift(t *testing.T) {
 		want string
 	}{
 		{Options{Kind: "shift"}, "nobody says how the images are disturbed"},
+		{Options{CommonTest: true, Shift: Shift{Kinds: []string{"noise"}}}, "each task tests images of its own strength"},
 		{Options{Tasks: 5, Shift: Shift{Kinds: []string{"noise"}}}, "noise has the survey's 10 strengths for 5 tasks. Give one"},
 		{Options{Shift: Shift{Kinds: []string{"blur", "noise"}, Strengths: [][]float64{{0, 1}, {0, 1, 2}}}},
 			"stream.shift: blur has 2 strengths, but noise has 3 strengths. Give both one strength for each task, with --blur-strengths and --noise-strengths"},
@@ -265,6 +273,69 @@ func TestShift(t *testing.T) {
 	}
 	if _, err := ParseShift("noise+noise"); err == nil || !strings.Contains(err.Error(), "listed twice") {
 		t.Error(err)
+	}
+}
+
+// TestShiftHeldOut: held-out test images come in an order that has nothing to do with their classes. The blur across images
+// mixes neighbours: of a data set that is sorted by class, neighbours of one class would show it.
+func TestShiftHeldOut(t *testing.T) {
+	set := tiny(5, 200, 8)
+	slices.Sort(set.Train.Y)
+	o := Options{Batch: 7, Seed: 3, Tasks: 2, HeldOut: true, Shift: Shift{Kinds: []string{"blur"}, Strengths: [][]float64{{0, 1}}, CrossImage: true}}
+	for task, list := range mustSplit(t, set, o).test.lists {
+		alike := 0
+		for i := range list[1:] {
+			if set.Train.Y[list[i]] == set.Train.Y[list[i+1]] {
+				alike++
+			}
+		}
+		if len(list) != 50 || alike > 20 { // by chance 9.8 of 49, with a deviation of 2.8; sorted by class 45
+			t.Errorf("task %d: of %d test images %d have a neighbour of their class behind them", task, len(list), alike)
+		}
+	}
+}
+
+// TestShiftMemory: what a stream says it keeps is what it has in memory in the middle of its largest task.
+func TestShiftMemory(t *testing.T) {
+	for _, float := range []bool{false, true} {
+		o := Options{Tasks: 3, Batch: 5, Shift: Shift{Kinds: []string{"occlusion"}, Strengths: [][]float64{{0, 0.2, 0.5}}, Float: float}}
+		first := func(batches iter.Seq2[ocl.Batch, error]) {
+			for _, err := range batches {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+		kept := func(s *Tasks, train ...int) (values int64) {
+			for set := range s.test.lists {
+				first(s.Test(set))
+				values += int64(s.test.shifted[set].N * 16)
+			}
+			for _, task := range train {
+				values += int64(s.train.shifted[task].N * 16)
+			}
+			if float {
+				values *= 4
+			}
+			return values
+		}
+		s := mustSplit(t, tiny(4, 10, 2), o)
+		first(s.Train(2)) // of 13, 13 and 14 images
+		if got, want := s.MemoryBytes(), kept(s, 2); got != want {
+			t.Errorf("float %v: %d bytes, want %d", float, got, want)
+		}
+		off, err := mustSplit(t, tiny(4, 10, 2), o).Offline(1, 40, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first(off.Train(2))
+		if got, want := off.MemoryBytes(), kept(off.Tasks, 0, 1, 2); got != want {
+			t.Errorf("offline, float %v: %d bytes, want %d", float, got, want)
+		}
+	}
+	if n := mustSplit(t, tiny(4, 10, 2), Options{Tasks: 2, Batch: 5}).MemoryBytes(); n != 0 {
+		t.Errorf("a stream that makes no images keeps %d bytes of them", n)
 	}
 }
 

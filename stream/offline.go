@@ -72,6 +72,9 @@ func (o *Offline) Batches(task int) int {
 	return o.epochs * o.perEpoch()
 }
 
+// MemoryBytes is that of the stream, with the training images of all tasks.
+func (o *Offline) MemoryBytes() int64 { return o.keptBytes(len(o.all)) }
+
 func (o *Offline) perEpoch() int {
 	if o.dropLast {
 		return len(o.all) / o.size

@@ -109,6 +109,9 @@ var shifted = Kind{
 			return errors.New("kind shift: nobody says how the images are disturbed. Use --shift noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
 			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
+		case o.CommonTest:
+			return errors.New("kind shift: one test set of all tasks is asked for, but each task tests images of its own strength. Leave CommonTest out, " +
+				"and take the mean over the tasks")
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
 			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use --class-order random")
 		}
@@ -143,6 +146,31 @@ func (s *Tasks) shift(h *half, list int) (*shift.Images, error) {
 	}
 	h.shifted[list] = out
 	return out, nil
+}
+
+// MemoryBytes is how much memory the images take that the stream makes and keeps: those of the kind shift, of the largest task
+// and of all test sets.
+func (s *Tasks) MemoryBytes() int64 {
+	largest := 0
+	for _, list := range s.train.lists {
+		largest = max(largest, len(list))
+	}
+	return s.keptBytes(largest)
+}
+
+// keptBytes is the memory of so many disturbed training images and of all disturbed test images.
+func (s *Tasks) keptBytes(images int) int64 {
+	if s.opts.Kind != shifted.Name {
+		return 0
+	}
+	for _, list := range s.test.lists {
+		images += len(list)
+	}
+	size := int64(s.set.ImageLen())
+	if s.opts.Shift.Float {
+		size *= 4
+	}
+	return int64(images) * size
 }
 
 // disturbed are images of a half as a task of the whole stream shows them.

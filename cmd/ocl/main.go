@@ -21,7 +21,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/internal/kernel"
 	"ocl/nn"
 )
 
@@ -51,7 +50,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr io.Writer) int {
 	root.SetArgs(args)
 	err := guard(func() error {
-		if err := errors.Join(kernel.CheckEnvironment(), nn.CheckEnvironment()); err != nil {
+		if err := nn.CheckEnvironment(); err != nil {
 			return usage(err)
 		}
 		if err := checkTruths(root, args); err != nil {

@@ -67,7 +67,7 @@ func newReport() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
 	cmd.Flags().BoolVar(&raw, "json", false, "print JSON instead of the path of the report: what was written, and the rows of the main table")
 	cmd.Flags().BoolVar(&table, "paper", false, "write the tables and figures of the survey, each under its label: paper.html, tables as CSV, Markdown and LaTeX, figures as SVG and PNG")
-	cmd.Flags().BoolVar(&beside, "beside-paper", false, "with --paper: the published value beside each cell, the difference, and whether the 95 % intervals overlap")
+	cmd.Flags().BoolVar(&beside, "beside-paper", false, "with --paper: the published value beside each cell, the difference and the verdict")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": "", "paper": "", "beside-paper": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd

@@ -369,6 +369,24 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestOneImage: the step of an average accuracy, by the sizes of the test sets.
+func TestOneImage(t *testing.T) {
+	for _, c := range []struct {
+		stream Stream
+		want   float64
+	}{
+		{Stream{}, 0},
+		{Stream{Tasks: []Task{{}, {}}}, 0},
+		{Stream{Tasks: []Task{{Test: 500}, {Test: 500}}}, 1. / 1000},
+		{Stream{Tasks: []Task{{Test: 100}, {Test: 400}}}, 1. / 800},
+		{Stream{Tasks: []Task{{Test: 500}, {Test: 500}}, CommonTest: true}, 1. / 500},
+	} {
+		if got := c.stream.OneImage(); got != c.want {
+			t.Errorf("one image of %+v is %g, want %g", c.stream, got, c.want)
+		}
+	}
+}
+
 // TestCommonTest: with one test set for all tasks the matrix has one column, and files from before the key may have one.
 func TestCommonTest(t *testing.T) {
 	for _, common := range []bool{true, false} {

@@ -38,10 +38,25 @@ var sets = []*Set{
 	{Name: "generic", Lanes: 8, PlanesOut: 5, GradOut: 4, GradIn: 3, ChannelLastVecs: 2, NarrowOuts: 2, isa: generic},
 }
 
-var active = mustChoose(os.Getenv("OCL_KERNEL"))
+// active is the set in use; nil where OCL_KERNEL names one that cannot run here, and errActive says so.
+var active, errActive = Find(os.Getenv("OCL_KERNEL"))
 
-// Active is the set in use: the fastest that the machine can run, or the one OCL_KERNEL names.
-func Active() *Set { return active }
+// Active is the set in use: the fastest that the machine can run, or the one OCL_KERNEL names. It panics with the error of
+// [CheckEnvironment] if there is one: another set would give other numbers.
+func Active() *Set {
+	if err := CheckEnvironment(); err != nil {
+		panic(err.Error())
+	}
+	return active
+}
+
+// CheckEnvironment returns an error when OCL_KERNEL names a set that cannot run here.
+func CheckEnvironment() error {
+	if active == nil {
+		return fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", errActive)
+	}
+	return nil
+}
 
 // Use makes the named set the active one; networks made before keep theirs. It fails where the machine lacks it.
 func Use(name string) error {
@@ -83,18 +98,3 @@ func Find(name string) (*Set, error) {
 	}
 	return nil, fmt.Errorf("this machine cannot run %q. Use one of %s", name, strings.Join(names, ", "))
 }
-
-var chooseErr error
-
-// mustChoose falls back to plain Go when OCL_KERNEL is wrong; CheckEnvironment reports it.
-func mustChoose(name string) *Set {
-	s, err := Find(name)
-	if err != nil {
-		chooseErr = fmt.Errorf("kernel: OCL_KERNEL: %w, or unset it to use the fastest", err)
-		return sets[len(sets)-1]
-	}
-	return s
-}
-
-// CheckEnvironment returns an error when OCL_KERNEL names a set that cannot run here.
-func CheckEnvironment() error { return chooseErr }

@@ -16,7 +16,7 @@ func classClaims() []Claim {
 			Text: "The regularisation term of EWC++ explodes when λ becomes too large.",
 			Rule: "At a learning rate of 0.1. With each seed, runs with λ = 0 and 10 come to their end, and with λ = 1,000, the largest value of table:hyper, they diverge.",
 			Note: "`results/cifar100/lambda.csv` lists nine older runs with one seed: four came to their end, up to λ = 10, and five diverged, from λ = 30 on. " +
-				"Their result files were not kept, so this is not from results, cannot be computed again and does not count.",
+				"Their result files were not kept, so this is not from results and does not count.",
 			parts: explosion},
 		{Title: "EWC++ and Finetune", Source: survey.ClassIncremental, Benchmarks: classStreams, Study: methodStudy,
 			Text: "EWC++ is hardly better than Finetune.", parts: asGood("ewc++", []string{"finetune"}, 0)},

@@ -133,7 +133,10 @@ func engineOf(r *paper.Run) compare.Engine {
 }
 
 // studyEngine is the one that the studies name. Of the runs of a seed, those of this engine count.
-var studyEngine = compare.Engine{Kernel: "avx2", Convolution: "winograd"}
+var studyEngine = func() compare.Engine {
+	kernel, convolution, _ := strings.Cut(paper.StudyKernels, " ")
+	return compare.Engine{Kernel: kernel, Convolution: convolution}
+}()
 
 // before orders engines: that of the studies is the first.
 func before(a, b compare.Engine) int {

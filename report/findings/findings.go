@@ -34,9 +34,8 @@ const (
 func Verdicts() []Verdict { return []Verdict{Holds, Fails, Undecided, NotRun} }
 
 const (
-	// Alike is the most by which accuracies may differ that count as equal, in points, where the published ones are [AlikeOf] times as large.
-	Alike = 2.0
-	// AlikeOf: of a smaller published value, the AlikeOf-th part is the most.
+	// Alike is the margin in points within which accuracies count as equal, or one part in [AlikeOf] of the smaller published one if that is less.
+	Alike   = 2.0
 	AlikeOf = 5.0
 	// Unlearnt is the accuracy in per cent up to which classes count as nearly unlearnt.
 	Unlearnt = 5.0

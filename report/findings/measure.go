@@ -37,17 +37,8 @@ func (m measure) engine(r *paper.Run) compare.Engine {
 	return e
 }
 
-// ofAll is what one image of all test sets changes in an average over them, in points.
-func ofAll(r *paper.Run) float64 {
-	n := 0
-	for _, t := range r.Result.Stream.Tasks {
-		n += t.Test
-	}
-	if n == 0 {
-		return 0
-	}
-	return 100 / float64(n)
-}
+// ofAll is what one image changes in an average over all test sets, in points.
+func ofAll(r *paper.Run) float64 { return 100 * r.Result.Stream.OneImage() }
 
 // accuracy is the average accuracy at the end by a classifier, in per cent.
 func accuracy(classifier string) measure {

@@ -99,7 +99,7 @@ func leads(name string, others []string, at ...int) func(string) []question {
 	}
 }
 
-// behind are the parts that others are ahead of a method. Methods without memory are asked about once.
+// behind are the parts that others are ahead of a method.
 func behind(name string, others []string, at ...int) func(string) []question {
 	return func(b string) (list []question) {
 		for _, m := range at {

@@ -28,6 +28,12 @@ type Cell struct {
 	Values   []float64 // what each of them measured, in the unit of the table; NaN of one that diverged
 	Settings string    // of the runs, such as "optimizer.lr=0.01", or "tuned"
 	Ours     Estimate
+
+	Others      []*Run    // further runs of these seeds and settings, by path, which do not count ([Study.Find])
+	OtherValues []float64 // what each of them measured
+
+	Nearness string // why its setting is one that was chosen because it came nearer to the published value; "" is one that was not
+	Judgement
 }
 
 // Estimate is a mean over runs. The survey gives it as mean ± 95 %.
@@ -47,57 +53,8 @@ func estimateOf(values []float64) Estimate {
 	return e
 }
 
-// Verdict says whether a cell agrees with the published value.
-type Verdict string
-
-// The verdicts, in the order in which they are counted. NoVerdict is that of a cell whose published value has no interval, such as a time.
-const (
-	Agrees    Verdict = "agrees"
-	Differs   Verdict = "differs"
-	Undecided Verdict = "undecided"
-	NotRun    Verdict = "not run"
-	NoVerdict Verdict = ""
-)
-
-// Verdicts are those that are counted.
-func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun} }
-
-const (
-	// near is the distance in points from which means do not agree, however wide the intervals are.
-	near = 2
-	// decisive is the least number of runs that decide anything: the interval of two is 12.7 times their distance from the mean.
-	decisive = 3
-)
-
-// Verdict compares a cell with the published value: it agrees if the 95 % intervals overlap and the means differ by less than 2 points, and
-// differs if the intervals do not overlap. It is undecided if neither is true, or with fewer than three finished runs.
-func (c *Cell) Verdict() Verdict {
-	distance := math.Abs(c.Difference())
-	switch {
-	case math.IsNaN(c.Published.Interval):
-		return NoVerdict
-	case len(c.Runs) == 0:
-		return NotRun
-	case c.Ours.N < decisive:
-		return Undecided
-	case distance > c.Ours.Half+c.Published.Interval:
-		return Differs
-	case distance < near:
-		return Agrees
-	}
-	return Undecided
-}
-
 // Difference is our mean minus the published one; NaN without runs.
 func (c *Cell) Difference() float64 { return c.Ours.Mean - c.Published.Mean }
-
-// Overlap says whether the 95 % intervals overlap; ok is false where one of the two has none.
-func (c *Cell) Overlap() (overlap, ok bool) {
-	if math.IsNaN(c.Ours.Half) || math.IsNaN(c.Published.Interval) {
-		return false, false
-	}
-	return math.Abs(c.Difference()) <= c.Ours.Half+c.Published.Interval, true
-}
 
 // Diverged is the number of runs that diverged.
 func (c *Cell) Diverged() int { return len(c.Runs) - c.Ours.N }
@@ -238,9 +195,14 @@ type Need func(*Run) bool
 
 // Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
 // has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
-// Of several runs of a seed one that was not timed counts: a timed job, which may have other kernels, changes no accuracy. Of those the one with
-// the fewest evaluations counts.
+// Of several runs of a seed one with [StudyKernels] counts.
 func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
+	runs, _, settings = s.find(spec, need)
+	return runs, settings
+}
+
+// find is Find with the other runs of these seeds and settings, by path.
+func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string) {
 	key, wanted := keysOf(spec)
 	of := map[string]map[uint64]*Run{}
 	var order []string
@@ -272,10 +234,16 @@ func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 		return len(of[b]) - len(of[a])
 	})
 	if len(order) == 0 {
-		return nil, ""
+		return nil, nil, ""
 	}
-	for _, r := range of[order[0]] {
-		runs = append(runs, r)
+	for _, r := range s.byKey[key] {
+		switch {
+		case r.settings != order[0] || !need(r):
+		case of[r.settings][r.Seed] == r:
+			runs = append(runs, r)
+		default:
+			others = append(others, r)
+		}
 	}
 	slices.SortFunc(runs, func(a, b *Run) int {
 		if a.Seed < b.Seed {
@@ -283,11 +251,25 @@ func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 		}
 		return 1
 	})
-	return runs, order[0]
+	return runs, others, order[0]
 }
 
-// before says whether a run counts rather than another one of the same seed.
+// StudyKernels are those that the committed studies name. Of a seed with several runs, the one with these counts.
+const StudyKernels = "avx2 winograd"
+
+// Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which moves an accuracy
+// about as far as another seed does. So only runs of the same kernels are compared seed by seed.
+func (r *Run) Kernels() string { return kernels(r.Result) }
+
+func kernels(r *result.Result) string { return r.Provenance.Kernel + " " + r.Provenance.Convolution }
+
+// before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same accuracies, so of those the
+// order says only which file is named.
 func (r *Run) before(other *Run) bool {
+	a, b := r.Kernels(), other.Kernels()
+	if a != b {
+		return a == StudyKernels || b != StudyKernels && a < b
+	}
 	if timed := r.Result.Provenance.Timed; timed != other.Result.Provenance.Timed {
 		return !timed
 	}
@@ -314,6 +296,9 @@ func (s *Study) Cells(label string) ([]*Cell, error) {
 		if c.Spec, c.Known = specOf(label, v); c.Known {
 			s.fill(c)
 			c.Repeat = firstTable(c)
+			if label != survey.TrickTimes {
+				c.Nearness = nearness(c.Spec)
+			}
 		} else if v.Row == bestRow {
 			c.Known, c.Repeat = true, survey.ClassIncremental
 		}
@@ -324,19 +309,24 @@ func (s *Study) Cells(label string) ([]*Cell, error) {
 			s.fillBest(c)
 		}
 	}
+	s.judge(cells)
 	return cells, nil
 }
 
 // fill finds the runs of a cell and measures them.
 func (s *Study) fill(c *Cell) {
-	c.Runs, c.Settings = s.Find(c.Spec, needOf(c.Table, c.Column, c.Spec.Classifier))
-	for _, r := range c.Runs {
-		v, ok := measure(c.Table, c.Column, c.Spec.Classifier, r)
-		if !ok || r.diverged() {
-			v = math.NaN()
+	c.Runs, c.Others, c.Settings = s.find(c.Spec, needOf(c.Table, c.Column, c.Spec.Classifier))
+	values := func(runs []*Run) (values []float64) {
+		for _, r := range runs {
+			v, ok := measure(c.Table, c.Column, c.Spec.Classifier, r)
+			if !ok || r.diverged() && !s.confirms {
+				v = math.NaN()
+			}
+			values = append(values, v)
 		}
-		c.Values = append(c.Values, v)
+		return values
 	}
+	c.Values, c.OtherValues = values(c.Runs), values(c.Others)
 	c.Ours = estimateOf(c.Values)
 }
 
@@ -353,6 +343,7 @@ func (s *Study) fillBest(c *Cell) {
 	for _, m := range methods {
 		if m.Column == column && m.Memory == c.Memory && m.Ours.N > 0 && !(m.Ours.Mean <= c.Ours.Mean) {
 			c.Spec, c.Runs, c.Values, c.Settings, c.Ours = m.Spec, m.Runs, m.Values, m.Settings, m.Ours
+			c.Others, c.OtherValues = m.Others, m.OtherValues
 		}
 	}
 }
@@ -390,9 +381,18 @@ func (c Counts) Sum() int {
 
 // CountVerdicts counts cells by verdict, without those that repeat a cell of another table or have no verdict.
 func CountVerdicts(cells []*Cell) Counts {
+	return countBy(cells, func(c *Cell) Verdict { return c.Verdict })
+}
+
+// CountFormer is CountVerdicts by the former rule.
+func CountFormer(cells []*Cell) Counts {
+	return countBy(cells, func(c *Cell) Verdict { return c.Former })
+}
+
+func countBy(cells []*Cell, of func(*Cell) Verdict) Counts {
 	counts := Counts{}
 	for _, c := range cells {
-		if v := c.Verdict(); v != NoVerdict && c.Repeat == "" {
+		if v := of(c); v != NoVerdict && c.Repeat == "" {
 			counts[v]++
 		}
 	}

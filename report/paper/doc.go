@@ -7,7 +7,7 @@
 //	study, err := paper.Read([]string{"results"})      // an error that wraps report.ErrLeftOut names what was left out; study is the rest
 //	cells, err := study.Cells(survey.ClassIncremental)
 //	for _, c := range cells {
-//		fmt.Println(c.Row, c.Column, c.Memory, c.Ours, c.Published, c.Verdict(), c.Files(), c.Command())
+//		fmt.Println(c.Row, c.Column, c.Memory, c.Ours, c.Published, c.Verdict, c.Files(), c.Command())
 //	}
 //	counts := paper.CountVerdicts(cells)
 //

@@ -176,12 +176,14 @@ func (c *Cell) beside(g grid) []string {
 		return lines
 	}
 	text := signed(c.Difference(), g.format)
-	if overlap, ok := c.Overlap(); ok && overlap {
-		text += ", overlap"
-	} else if ok {
-		text += ", apart"
+	if c.Verdict != NoVerdict {
+		text += ", " + string(c.Verdict)
 	}
-	return append(lines, text)
+	lines = append(lines, text)
+	if c.Note != "" {
+		lines = append(lines, c.Note)
+	}
+	return lines
 }
 
 // kilo prints a size of a memory: 5000 is "5k".
@@ -222,22 +224,31 @@ var plural = map[Verdict]string{Agrees: "agree", Differs: "differ", Undecided: "
 
 // dataOf is a line for each cell, in full precision and in the unit of the table.
 func dataOf(cells []*Cell) [][]string {
-	records := [][]string{{"label", "row", "column", "memory", "mean", "half_width_95", "runs", "diverged", "seeds", "values", "settings", "published",
-		"published_half_width", "difference", "overlap", "verdict", "repeats", "seconds", "command", "files"}}
+	records := [][]string{{"label", "row", "column", "memory", "mean", "half_width_95", "runs", "diverged", "seeds", "values", "kernels", "settings", "published",
+		"published_half_width", "difference", "low_90", "high_90", "margin", "p", "p_holm", "verdict", "note", "nearness", "repeats", "seconds", "command", "files",
+		"other_values", "other_kernels", "other_files"}}
 	for _, c := range cells {
-		var seeds, values []string
-		for i, r := range c.Runs {
-			seeds, values = append(seeds, strconv.FormatUint(r.Seed, 10)), append(values, full(c.Values[i]))
+		var seeds []string
+		for _, r := range c.Runs {
+			seeds = append(seeds, strconv.FormatUint(r.Seed, 10))
 		}
-		overlap := ""
-		if yes, ok := c.Overlap(); ok {
-			overlap = strconv.FormatBool(yes)
-		}
+		values, kernels, files := listsOf(c.Runs, c.Values)
+		otherValues, otherKernels, otherFiles := listsOf(c.Others, c.OtherValues)
 		records = append(records, []string{c.Table, c.Row, c.Column, strconv.Itoa(c.Memory), full(c.Ours.Mean), full(c.Ours.Half), strconv.Itoa(c.Ours.N),
-			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), strings.Join(values, " "), c.Settings, full(c.Published.Mean), full(c.Published.Interval),
-			full(c.Difference()), overlap, string(c.Verdict()), c.Repeat, full(c.Seconds()), c.Command(), strings.Join(c.Files(), " ")})
+			strconv.Itoa(c.Diverged()), strings.Join(seeds, " "), values, kernels, c.Settings, full(c.Published.Mean), full(c.Published.Interval),
+			full(c.Difference()), full(c.Low), full(c.High), full(c.Margin), full(c.P), full(c.PHolm), string(c.Verdict), c.Note, c.Nearness, c.Repeat,
+			full(c.Seconds()), c.Command(), files, otherValues, otherKernels, otherFiles})
 	}
 	return records
+}
+
+// listsOf are what runs measured, their kernels and their files, each a list between spaces.
+func listsOf(runs []*Run, measured []float64) (values, kernels, files string) {
+	var v, k, f []string
+	for i, r := range runs {
+		v, k, f = append(v, full(measured[i])), append(k, strings.ReplaceAll(r.Kernels(), " ", "/")), append(f, r.Path)
+	}
+	return strings.Join(v, " "), strings.Join(k, " "), strings.Join(f, " ")
 }
 
 // full prints a number in full, "" for none.

@@ -78,6 +78,12 @@ func (p *paper) Answer() string {
 		measured, count.Of(cells, "cell"), count.Of(len(p.study.Runs), "run"), counts.Sum(), counts[Agrees], counts[Differs], counts[Undecided], counts[NotRun])
 }
 
+// Rule says what the verdicts mean.
+func (p *paper) Rule() string {
+	return fmt.Sprintf("A cell agrees if the 90 %% interval of the difference lies within ± %d points and ± a fifth of the published value, with at least three runs. "+
+		"It differs if Welch's test says so at %.0f %% after Holm's correction over the table's cells of its data set. Else it is undecided.", near, 100*level)
+}
+
 // LeftOut are the results that were not used.
 func (p *paper) LeftOut() []LeftOut { return p.study.LeftOut }
 

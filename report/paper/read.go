@@ -37,7 +37,8 @@ type Study struct {
 	LeftOut []LeftOut
 	Notes   []string // what a reader should know of the results
 
-	byKey map[string][]*Run
+	byKey    map[string][]*Run
+	confirms bool // it is the confirmation
 }
 
 // Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name. Results of the same run

@@ -3,7 +3,6 @@ package paper
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,34 +208,6 @@ func TestForeign(t *testing.T) {
 	}
 	if runs, _ := s.Find(er, func(*Run) bool { return true }); len(runs) != 1 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], path) {
 		t.Errorf("ER has %d runs; notes are %q", len(runs), s.Notes)
-	}
-}
-
-// TestVerdicts: the rules at the top of docs/reproduction.md.
-func TestVerdicts(t *testing.T) {
-	published := survey.Value{Mean: 10, Interval: 1}
-	for _, tt := range []struct {
-		values []float64
-		want   Verdict
-	}{
-		{nil, NotRun},
-		{[]float64{10}, Undecided},
-		{[]float64{10, 10}, Undecided},
-		{[]float64{10, 10, 10}, Agrees},
-		{[]float64{10.9, 11, 11.1}, Agrees},
-		{[]float64{13, 13, 13}, Differs},
-		{[]float64{11, 13, 15}, Undecided}, // the intervals overlap, but the means are 3 points apart
-		{[]float64{math.NaN(), 10, 10}, Undecided},
-		{[]float64{math.NaN(), math.NaN()}, Undecided},
-	} {
-		c := Cell{Published: published, Values: tt.values, Ours: estimateOf(tt.values), Runs: make([]*Run, len(tt.values))}
-		if got := c.Verdict(); got != tt.want {
-			t.Errorf("%v is %q, want %q", tt.values, got, tt.want)
-		}
-	}
-	c := Cell{Published: survey.Value{Mean: 10, Interval: math.NaN()}, Runs: make([]*Run, 1)}
-	if got := c.Verdict(); got != NoVerdict {
-		t.Errorf("without a published interval it is %q", got)
 	}
 }
 

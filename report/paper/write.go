@@ -10,7 +10,7 @@ import (
 
 // Options of [Write].
 type Options struct {
-	Beside bool // the published value beside each cell, with the difference and whether the intervals overlap
+	Beside bool // the published value beside each cell, with the difference and the verdict
 }
 
 // Written is what [Write] wrote.
