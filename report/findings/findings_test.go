@@ -326,6 +326,10 @@ func TestKernelsAreNotMixed(t *testing.T) {
 	if p.Verdict != Undecided || p.Why != "only runs of different kernels" || p.Seeds != 0 {
 		t.Errorf("avx2 and avx512: %+v", p)
 	}
+	p = check(t, runs(er, 20, 21, 22), runs(gss, 10, 11.1), []made{{gss, 3, 12.1, from("avx512")}})["GSS stays below ER"+onCIFAR].Parts[1]
+	if p.Verdict != Undecided || p.Why != "two seeds with the same kernels" || p.Seeds != 2 || p.Kernels != "avx2, winograd" {
+		t.Errorf("a seed with other kernels: %+v", p)
+	}
 	p = check(t, with(from("avx512"), er, 20, 21, 22), with(from("avx512"), gss, 10, 11.1, 12.1))["GSS stays below ER"+onCIFAR].Parts[1]
 	if p.Verdict != Holds || p.Kernels != "avx512, winograd" {
 		t.Errorf("avx512 alone: %+v", p)

@@ -48,7 +48,7 @@ type question struct {
 	limit     float64
 	margin    float64                         // of near
 	so        func(float64) bool              // of each
-	text      func(mean, half float64) string // nil is a difference in points
+	text      func(mean, half float64) string // of a value, and of half its interval; NaN is none
 	published string
 }
 
@@ -175,12 +175,13 @@ func (q question) part(samples []sample, others int) Part {
 	}
 	slices.Sort(engines)
 	p.Verdict, p.Kernels, p.Ours = Undecided, strings.Join(engines, "; "), strings.Join(words, ", ")
-	if q.rule != each {
-		return p
-	}
 	switch n := len(samples); {
 	case n < compare.LeastSeeds:
 		p.Why = few(n)
+		if others > 0 {
+			p.Why += " with the same " + q.apart()
+		}
+	case q.rule != each:
 	case so == n:
 		p.Verdict = Holds
 	case so == 0:
@@ -233,8 +234,7 @@ func (q question) decide(p *Part, c compare.Comparison) {
 	}
 	p.Ours = q.text(c.Mean+q.limit, half)
 	switch {
-	case c.N() < compare.LeastSeeds:
-		p.Why = few(c.N())
+	case c.N() < compare.LeastSeeds: // why is said already
 	case c.Verdict == compare.Undecided:
 		p.Why = string(c.Reason)
 	case c.Verdict == compare.Alike, c.Verdict == compare.FirstHigher && q.rule == above, c.Verdict == compare.SecondHigher && q.rule == below:
