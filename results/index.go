@@ -15,7 +15,21 @@ import (
 
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/reproduce"
 )
+
+// references is the file of what `ocl reproduce check` compares with.
+func references(runs []run) ([]byte, error) {
+	var results []*result.Result
+	for _, r := range runs {
+		results = append(results, r.Result)
+	}
+	list, err := reproduce.References(results)
+	if err != nil {
+		return nil, err
+	}
+	return reproduce.Encode(list)
+}
 
 // run is a committed result.
 type run struct {

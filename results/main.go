@@ -1,6 +1,6 @@
 // Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the repository:
 //
-//	go run ./results                               writes results/runs.csv (a line for each run), docs/reproduction.md, docs/findings.md and the README's charts
+//	go run ./results                               writes results/runs.csv (a line for each run), reproduce/references.json, docs/reproduction.md, docs/findings.md and the README's charts
 //	go run ./results store STUDYDIR                keeps the results of the done jobs of a study, each under the name that it has below results/
 //	go run ./results store RESULT.json FILE.json.gz    keeps one result under a name of your own
 //
@@ -69,6 +69,10 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	references, err := references(runs)
+	if err != nil {
+		return nil, err
+	}
 	p, err := openPage(root, runs)
 	if err != nil {
 		return nil, err
@@ -90,6 +94,6 @@ func derived(root string) ([]file, error) {
 		return nil, err
 	}
 	claims, err := fill("findings.md", findingsText, newFindingsPage(p))
-	return []file{{"results/runs.csv", lines}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts},
+	return []file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts},
 		{"docs/reproduction.md", reproduction}, {"docs/findings.md", claims}}, err
 }

@@ -15,6 +15,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/report/chart"
+	"ocl/reproduce"
 )
 
 // TestDerived: runs.csv and the charts are what the committed results give.
@@ -27,6 +28,29 @@ func TestDerived(t *testing.T) {
 		if there, err := os.ReadFile(filepath.Join("..", f.name)); err != nil || !bytes.Equal(there, f.text) {
 			t.Errorf("%s is not what the results give (%v). Run \"go run ./results\" in the root of the repository", f.name, err)
 		}
+	}
+}
+
+// TestCommittedRunsAreReproduced: what `ocl reproduce check` has in itself gives each committed run its own bits, whatever it evaluated.
+func TestCommittedRunsAreReproduced(t *testing.T) {
+	runs, err := readRuns(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended []*result.Result
+	for _, r := range runs {
+		if r.Outcome.State != result.Interrupted {
+			ended = append(ended, r.Result)
+		}
+	}
+	compared := 0
+	for _, g := range reproduce.Check(reproduce.Committed(), ended) {
+		if compared += len(g.Repeats); g.Verdict() != reproduce.Same {
+			t.Errorf("%v: %s %s", reproduce.Learned(g.Runs[0].Config), g.Verdict(), g.Why)
+		}
+	}
+	if compared != len(ended) {
+		t.Errorf("%d runs are compared by their bits, want all %d", compared, len(ended))
 	}
 }
 

@@ -31,7 +31,7 @@ var refusedLines = []string{"ocl run optimizer.lr=0.1"}
 // stays.
 var placeholders = map[string]string{
 	"STUDY": "exp.yaml", "METHOD": "er", "SEED": "1", "RATE": "0.1", "M": "500", "N": "2", "COMMAND": "run", "WORD": "lr", "SHELL": "bash", "KEY=VALUE": "seed=2",
-	"RUN": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
+	"RUN": "folder", "RUNS": "folder", "RUNS...": "folder", "FORMAT": "npz", "DIR": "folder", "DIR...": "folder", "FILE": "exp.yaml", "FILE.json": "exp.yaml", "FILE.npz": "exp.npz", "exp.yaml": "exp.yaml", "result.json": "exp.yaml",
 }
 
 // TestLinesOfDocs holds every command line `ocl …` in the documents, the help and the messages to the commands: command
@@ -157,6 +157,8 @@ func checkLine(args []string, whole bool) string {
 				return "--" + flag + " is missing"
 			}
 		}
+		return ""
+	case path == "reproduce check": // it reads results; testdata/script/reproduce.txtar does so
 		return ""
 	case path == "verify": // it reads a result and runs it; testdata/script/verify.txtar does so
 		return ""

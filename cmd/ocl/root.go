@@ -37,7 +37,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newSweep(), newWorker(), newLearn(), newTune(), newMethods(), newData(), newBench(), newReport(), newVerify(), newImport(), newExport(), newPredict(), newEval(), newCheckpoint(), newConfig(), newVersion())
+	root.AddCommand(newRun(), newSweep(), newWorker(), newLearn(), newTune(), newMethods(), newData(), newBench(), newReport(), newVerify(), newReproduce(), newImport(), newExport(), newPredict(), newEval(), newCheckpoint(), newConfig(), newVersion())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
 	completion.Short = "Print a script that completes commands, flags and names in your shell."

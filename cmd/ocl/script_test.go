@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 //	poke FILE OFFSET BYTE         one byte changed; a negative offset counts from the end; FILE may be a pattern, and
 //	                              is then the file that was written last
 //	edit FILE REGEXP TEXT         the first match in a file replaced; the text may name groups
+//	moved RESULT FILE SEED POINTS  the result of a run with another seed, whose accuracies after the last task are so many points higher
 //	names FOLDER FILE             a copy of the file, with a name of bytes that a terminal would obey
 //
 // The condition [simd] is true where there are other kernels than plain Go.
@@ -58,7 +59,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "names": names,
+			"code": code, "folder": folder, "same": same, "npz": imagesNPZ, "resize": resize, "poke": poke, "edit": edit, "moved": moved, "names": names,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "simd" {

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/internal/count"
+	"ocl/reproduce"
+)
+
+func newReproduce() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reproduce",
+		Short: "Compare runs with the committed results of ocl.",
+		Example: `  ocl reproduce check runs/er
+  ocl reproduce check --help`,
+	}
+	return group(cmd, newReproduceCheck())
+}
+
+func newReproduceCheck() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check RUNS...",
+		Short: "Say whether runs reproduce what the committed runs of the same config have measured.",
+		Example: `  ocl reproduce check runs/er
+  ocl reproduce check runs/er runs/mir --json
+  ocl reproduce check results/cifar100/methods`,
+		Long: "RUNS is the folder of an experiment, of a study or of a run, a folder of compressed results (NAME.json.gz), or the file of one result. " +
+			"What the committed runs have measured is part of ocl; nothing is run or downloaded.\n" +
+			"Runs are compared with committed runs of the same data and the same config; seed, evaluations, classifiers and engine may be others. " +
+			"A run with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
+			fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ", reproduce.Least) +
+			"differ so much, after Holm's correction for all tests of the command. Below 0.05 the runs lie outside.\n" +
+			"One seed shows little, as the difference may then be large: give three or more.\n" +
+			"The exit code is 0 if nothing lies outside or differs, and 1 if something does, if a result cannot be read, or if no run could be compared.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("%s: RUNS is missing. Give at least one folder with results, such as runs/er5k", pathOf(cmd)))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs, faults, err := readEnded(cmd.Context(), cmd.ErrOrStderr(), args)
+			if err != nil {
+				return fmt.Errorf("%s: %w", pathOf(cmd), err)
+			}
+			groups := reproduce.Check(reproduce.Committed(), runs)
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), checkedJSON(groups))
+			} else {
+				err = writeChecked(cmd, cmd.OutOrStdout(), groups)
+			}
+			if text := failure(groups); text != "" {
+				err = errors.Join(err, fmt.Errorf("%s: %s", pathOf(cmd), text))
+			}
+			return errors.Join(err, faults)
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are about results that
+// cannot be used. It is an error if no result is left.
+func readEnded(ctx context.Context, notes io.Writer, paths []string) (runs []*result.Result, faults, err error) {
+	seen := map[string]bool{}
+	note := func(format string, args ...any) { fmt.Fprintln(notes, printable(fmt.Sprintf(format, args...))) }
+	for _, path := range paths {
+		found, pending, err := result.Find(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, folder := range pending {
+			note("%s is left out: the run has not ended. `ocl run --resume %s` continues it.", folder, folder)
+		}
+		for _, f := range found {
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			if whole, err := filepath.Abs(f.Path); err == nil && seen[whole] {
+				continue
+			} else if err == nil {
+				seen[whole] = true
+			}
+			r, err := result.ReadAny(f.Path)
+			if err == nil && r.Foreign == nil {
+				if fault := experiment.Intact(r); fault != nil {
+					err = fmt.Errorf("result: %s: %w", f.Path, fault)
+				}
+			}
+			switch {
+			case err != nil:
+				faults = errors.Join(faults, err)
+			case r.Foreign != nil:
+				note("%s is left out: another program has run it, so its config is not known.", f.Path)
+			case r.Outcome.State == result.Interrupted:
+				note("%s is left out: the run was interrupted at step %s. `ocl run --resume %s` continues it.", f.Path, count.Number(r.Outcome.Step), f.Folder)
+			default:
+				runs = append(runs, r)
+			}
+		}
+	}
+	if len(runs) == 0 {
+		return nil, nil, errors.Join(errors.New("no run that has ended can be used, so nothing is compared"), faults)
+	}
+	return runs, faults, nil
+}
+
+// failure says in what a check fails, "" for nothing.
+func failure(groups []*reproduce.Group) string {
+	compared := 0
+	var outside, differs []string
+	names := namesOf(groups)
+	for i, g := range groups {
+		switch g.Verdict() {
+		case reproduce.Outside:
+			outside = append(outside, names[i])
+		case reproduce.Differs:
+			differs = append(differs, names[i])
+		}
+		if g.Why == "" {
+			compared++
+		}
+	}
+	switch {
+	case compared == 0:
+		return "there is no reference for any of the runs, so nothing is compared. `ocl report --paper` names the commands of the survey's runs"
+	case len(outside) > 0:
+		return "outside the committed distribution: " + count.Some(outside)
+	case len(differs) > 0:
+		return "other numbers than the same committed run: " + count.Some(differs)
+	}
+	return ""
+}
+
+// streamText names the stream of a group.
+func streamText(g *reproduce.Group) string {
+	c := g.Runs[0].Config
+	text := c.Data.Name
+	switch kind := c.Stream.Kind; kind {
+	case "", config.KindClasses:
+	case config.KindShift:
+		text += " with " + c.Stream.Shift.Kind
+	default:
+		text += " by " + kind
+	}
+	return text + ", " + c.Protocol + " protocol"
+}
+
+// namesOf are the names of groups: method, tricks and memory, and where groups of one stream have the same, what differs in their configs.
+func namesOf(groups []*reproduce.Group) []string {
+	names := make([]string, len(groups))
+	alike := map[string][]int{}
+	for i, g := range groups {
+		r := g.Runs[0]
+		names[i] = r.Method.Title
+		for _, t := range r.Method.Tricks {
+			if !slices.Contains(config.Classifiers(), t) {
+				names[i] += " + " + strings.ToUpper(t)
+			}
+		}
+		if r.Memory != nil {
+			names[i] += fmt.Sprintf(", memory %d", r.Memory.Capacity)
+		}
+		id := streamText(g) + "\n" + names[i]
+		alike[id] = append(alike[id], i)
+	}
+	for _, twins := range alike {
+		for _, i := range twins {
+			for _, line := range reproduce.Learned(groups[i].Runs[0].Config) {
+				if slices.ContainsFunc(twins, func(j int) bool { return !slices.Contains(reproduce.Learned(groups[j].Runs[0].Config), line) }) {
+					names[i] += ", " + line
+				}
+			}
+		}
+	}
+	return names
+}
+
+// writeChecked prints what a check found: a table for each stream, and below it what a cell cannot say.
+func writeChecked(cmd *cobra.Command, w io.Writer, groups []*reproduce.Group) error {
+	var b strings.Builder
+	names := namesOf(groups)
+	var streams []string
+	for _, g := range groups {
+		if s := streamText(g); !slices.Contains(streams, s) {
+			streams = append(streams, s)
+		}
+	}
+	for i, stream := range streams {
+		if i > 0 {
+			fmt.Fprintln(&b)
+		}
+		fmt.Fprintln(&b, paint(cmd, w, bold, printable(stream)))
+		t := table{head: []string{"verdict", "measured", "here", "committed", "difference", "p", "seeds", "runs"},
+			right: []bool{false, false, true, true, true, true, false, false}}
+		var below []string
+		for i, g := range groups {
+			if streamText(g) != stream {
+				continue
+			}
+			rows, notes := checkedRows(names[i], g)
+			t.rows, below = append(t.rows, rows...), append(below, notes...)
+		}
+		if err := t.write(&b); err != nil {
+			return err
+		}
+		for _, line := range below {
+			fmt.Fprintln(&b, strings.Join(fold(printable(line), plainWidth), "\n"))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// checkedRows are the rows of a group, and sentences to stand below the table.
+func checkedRows(name string, g *reproduce.Group) (rows [][]string, notes []string) {
+	name = printable(name)
+	add := func(seeds []uint64, measured, here, committed, difference, p, verdict string) {
+		rows = append(rows, []string{verdict, measured, here, committed, difference, p, listSeeds(seeds), name})
+	}
+	var same, differ []uint64
+	for _, r := range g.Repeats {
+		if len(r.Differences) == 0 {
+			same = append(same, r.Seed)
+			continue
+		}
+		differ = append(differ, r.Seed)
+		for _, d := range r.Differences {
+			notes = append(notes, fmt.Sprintf("%s, seed %d: %s is %s, and %s in the same committed run.", name, r.Seed, d.Key, d.B, d.A))
+		}
+	}
+	if len(same) > 0 {
+		add(same, "bits", "", "", "", "", reproduce.Same)
+	}
+	if len(differ) > 0 {
+		add(differ, "bits", "", "", "", "", reproduce.Differs)
+	}
+	if len(g.Diverged) > 0 {
+		add(g.Diverged, "outcome", "diverged", "finished", "", "", reproduce.Outside)
+	}
+	for _, c := range g.Comparisons {
+		difference, p := "", ""
+		if c.Made() {
+			difference, p = fmt.Sprintf("%+.1f ± %.1f", 100*c.Difference, 100*c.Half), probability(c.Adjusted)
+		}
+		add(c.Seeds, c.Measure.Title, fmt.Sprintf("%.1f", 100*average(c.Values)), committedText(c.Committed), difference, p, verdictOf(c))
+	}
+	if len(rows) == 0 {
+		var seeds []uint64
+		for _, r := range g.Runs {
+			seeds = append(seeds, r.Config.Seed)
+		}
+		add(seeds, "", "", "", "", "", reproduce.None)
+	}
+	if g.Why != "" {
+		notes = append(notes, fmt.Sprintf("%s: %s.", name, g.Why))
+	}
+	for _, note := range g.Notes {
+		notes = append(notes, name+": "+note)
+	}
+	return rows, notes
+}
+
+func verdictOf(c reproduce.Comparison) string {
+	switch {
+	case !c.Made():
+		return reproduce.None
+	case c.Outside():
+		return reproduce.Outside
+	}
+	return reproduce.Inside
+}
+
+// committedText is the mean of the committed values and their number.
+func committedText(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f (%d)", 100*average(values), len(values))
+}
+
+// probability prints a probability.
+func probability(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+func average(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// listSeeds prints seeds in order, "1 to 3" where they follow each other.
+func listSeeds(seeds []uint64) string {
+	seeds = slices.Compact(slices.Sorted(slices.Values(seeds)))
+	var parts []string
+	for len(seeds) > 0 {
+		n := 1
+		for n < len(seeds) && seeds[n] == seeds[0]+uint64(n) {
+			n++
+		}
+		parts = append(parts, count.Range(seeds[0], seeds[n-1]))
+		seeds = seeds[n:]
+	}
+	return joinWords(parts)
+}
