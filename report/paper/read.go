@@ -14,6 +14,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/metric/compare"
 	"ocl/report"
 )
 
@@ -26,6 +27,12 @@ type Run struct {
 
 	key, settings string // see learnKey
 	base          string // the key without protocol
+}
+
+// Value is a value of the run in per cent, ready for comparisons with runs of the same seed.
+func (r *Run) Value(points float64) compare.Value {
+	v := r.Result.Provenance
+	return compare.Value{Seed: r.Seed, Engine: compare.Engine{Kernel: v.Kernel, Convolution: v.Convolution}, Value: points, Step: 100 * r.Result.Stream.OneImage()}
 }
 
 // LeftOut is a result that was not used, although it was asked for.
