@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ocl/metric/compare"
 )
 
 // TestCommandsOfCells: what the commands of a table share stands above it, and a row with another value says it again.
@@ -33,11 +35,22 @@ func TestWordsOfPages(t *testing.T) {
 		joined([]float64{1, math.NaN(), 2.25}, "%.1f"): "1.0, 2.2", joined([]float64{math.NaN()}, "%.1f"): "–",
 		files("root", nil): "–",
 		files("root", []string{path("a/er-s1.json.gz"), path("a/er-s2.json.gz"), path("b/er-s3-all.json.gz")}): "`a/er-s{1,2}.json.gz` `b/er-s3-all.json.gz`",
-		orderOf(false, 2, 1): "holds", orderOf(false, -2, 1): "fails", orderOf(false, 1, 2): "undecided",
-		orderOf(true, 0.2, 0.3): "holds", orderOf(true, -3, 1): "fails", orderOf(true, 0.5, 1): "undecided",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestOrderOf: what the table of the survey's order says of each verdict.
+func TestOrderOf(t *testing.T) {
+	for c, want := range map[[2]string]string{
+		{string(compare.FirstHigher)}: "holds", {string(compare.Alike)}: "holds", {string(compare.SecondHigher)}: "fails", {string(compare.Apart)}: "fails",
+		{string(compare.Undecided), string(compare.NotSignificant)}: "undecided",
+		{string(compare.Undecided), string(compare.FewSeeds)}:       "undecided: fewer than three seeds in common",
+	} {
+		if got := orderOf(compare.Comparison{Verdict: compare.Verdict(c[0]), Reason: compare.Reason(c[1])}); got != want {
+			t.Errorf("%v is %q, want %q", c, got, want)
 		}
 	}
 }

@@ -235,18 +235,15 @@ func (a arm) spec(benchmark string, memory int) (Spec, bool) {
 }
 
 // values are the accuracies of an arm, in per cent.
-func (p *paper) values(a arm, benchmark string, memory int) (found []compare.Value) {
+func (p *paper) values(a arm, benchmark string, memory int) []compare.Value {
 	spec, ok := a.spec(benchmark, memory)
 	if !ok {
 		return nil
 	}
-	runs, _ := p.study.Find(spec, needOf(survey.ClassIncremental, "", spec.Classifier))
-	for _, r := range runs {
-		if v, ok := measure(survey.ClassIncremental, "", spec.Classifier, r); ok && !r.diverged() {
-			found = append(found, r.Value(v))
-		}
-	}
-	return found
+	return p.study.Values(spec, needOf(survey.ClassIncremental, "", spec.Classifier), func(r *Run) (float64, bool) {
+		v, ok := measure(survey.ClassIncremental, "", spec.Classifier, r)
+		return v, ok && !r.diverged()
+	})
 }
 
 // seconds is the mean run time of an arm, of jobs with timing: true and the same classifiers; NaN without one.
@@ -280,8 +277,12 @@ func (p *paper) othersOf(a arm, benchmark string, memory int) []arm {
 			continue
 		}
 		var found []float64
+		seen := map[uint64]bool{}
 		for _, x := range p.values(plain(v.Row), benchmark, v.Memory) {
-			found = append(found, x.Value)
+			if !seen[x.Seed] { // the run that counts stands before its repeats
+				seen[x.Seed] = true
+				found = append(found, x.Value)
+			}
 		}
 		if len(found) > 0 {
 			others = append(others, plain(v.Row))
