@@ -55,9 +55,9 @@ func Claims() []Claim {
 			Rule: "It holds if, at one learning rate, at least three runs with small values of λ come to their end and at least three with larger values diverge. " +
 				"It fails if runs with λ up to 1,000, the largest value of table:hyper, all come to their end.",
 			parts: explosion},
-		{Title: "EWC++ and Finetune", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "EWC++ and Finetune", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci_cifar100.yaml",
 			Text: "EWC++ is hardly better than Finetune.", parts: asGood("ewc++", []string{"finetune"}, 5000)},
-		{Title: "LwF and small memories", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "LwF and small memories", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci_cifar100.yaml",
 			Text: "LwF, which stores nothing, is as good as replay with 1,000 samples on CIFAR-100, and better on Mini-ImageNet.",
 			parts: func(e *evidence, b string) []Part {
 				if b == survey.CIFAR100 {
@@ -65,25 +65,25 @@ func Claims() []Claim {
 				}
 				return leads("lwf", replaying, 1000)(e, b)
 			}},
-		{Title: "Methods without memory on CORe50", Group: Classes, Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci.yaml",
+		{Title: "Methods without memory on CORe50", Group: Classes, Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci_cifar100.yaml",
 			Text: "On CORe50, EWC++ and LwF fail: they are as good as Finetune.",
 			parts: func(e *evidence, b string) []Part {
 				return slices.Concat(asGood("ewc++", []string{"finetune"}, 5000)(e, b), asGood("lwf", []string{"finetune"}, 5000)(e, b))
 			}},
-		{Title: "A-GEM and Finetune", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "A-GEM and Finetune", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci_cifar100.yaml",
 			Text: "A-GEM is as good as Finetune: using stored samples indirectly is worth little.", parts: asGood("agem", []string{"finetune"}, sizes...)},
-		{Title: "iCaRL leads with a small memory", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "iCaRL leads with a small memory", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci_cifar100.yaml",
 			Text: "With a memory of 1,000, iCaRL is ahead of all other methods.", parts: leads("icarl", plain(), 1000)},
-		{Title: "CN-DPM with a small memory", Group: Classes, Source: "conclusion", Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "CN-DPM with a small memory", Group: Classes, Source: "conclusion", Benchmarks: smallStreams, Study: "oci_cifar100.yaml",
 			Text:  "With a memory of 1,000, CN-DPM comes next after iCaRL.",
 			parts: leads(paper.MethodName("CN-DPM"), slices.DeleteFunc(plain(), func(name string) bool { return name == "icarl" }), 1000)},
-		{Title: "GDumb leads with larger memories", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "GDumb leads with larger memories", Group: Classes, Source: survey.ClassIncremental, Benchmarks: smallStreams, Study: "oci_cifar100.yaml",
 			Text: "With a memory of 5,000 and 10,000, GDumb is ahead of all other methods.", parts: leads("gdumb", plain(), large...)},
-		{Title: "GSS stays below ER", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "GSS stays below ER", Group: Classes, Source: survey.ClassIncremental, Benchmarks: classStreams, Study: "oci_cifar100.yaml",
 			Text: "ER is ahead of GSS at each size of the memory.", parts: leads("er", []string{"gss"}, sizes...)},
-		{Title: "MIR and ER", Group: Classes, Source: "tab: comment_method", Benchmarks: classStreams, Study: "oci.yaml",
+		{Title: "MIR and ER", Group: Classes, Source: "tab: comment_method", Benchmarks: classStreams, Study: "oci_cifar100.yaml",
 			Text: "With a large memory, MIR is ahead of ER.", parts: leads("mir", []string{"er"}, large...)},
-		{Title: "MIR leads on CORe50", Group: Classes, Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci.yaml",
+		{Title: "MIR leads on CORe50", Group: Classes, Source: survey.ClassIncremental, Benchmarks: []string{survey.CORe50NC}, Study: "oci_cifar100.yaml",
 			Text: "On CORe50, MIR is ahead of all other methods at each size of the memory.", parts: leads("mir", plain(), sizes...)},
 		{Title: "Distillation forgets less because it learns less", Group: Classes, Source: "fig:nc_bar", Benchmarks: smallStreams, Study: "metrics.yaml",
 			Text: "LwF and iCaRL, which distil, forget less than the others because they learn less: their accuracy on a task just learned is lower, too.",
@@ -148,7 +148,7 @@ func Claims() []Claim {
 		{Title: "Every trick helps", Group: Tricks, Source: "performance_tricks", Benchmarks: smallStreams, Study: "tricks_cifar.yaml",
 			Text: "Every trick helps A-GEM, ER and MIR.", Note: "The survey's own tables have KDC below ER and MIR at 5,000 and 10,000, of which it says itself that KDC fails there.",
 			parts: helps(bases, allTricks, sizes...)},
-		{Title: "The nearest class mean helps always", Group: Tricks, Source: "performance_tricks", Benchmarks: smallStreams, Study: "oci.yaml",
+		{Title: "The nearest class mean helps always", Group: Tricks, Source: "performance_tricks", Benchmarks: smallStreams, Study: "oci_cifar100.yaml",
 			Text: "The nearest class mean helps at each size of the memory.", parts: helps(bases, []string{config.ClassifierNCM}, sizes...)},
 		{Title: "Review helps with a large memory", Group: Tricks, Source: "performance_tricks", Benchmarks: smallStreams, Study: "tricks_cifar.yaml",
 			Text: "Review helps with a large memory.", parts: helps(bases, []string{"rv"}, large...)},
@@ -182,7 +182,7 @@ func Claims() []Claim {
 			Text: "The run times of the nearest class mean and of review grow with the memory, and those of the other tricks do not.",
 			Rule: fmt.Sprintf("Seconds of ER with M = 10,000 as a multiple of those with M = 1,000, of jobs with timing: true in a study; one run of each decides. Growing is more than %g times.", Steady), parts: trickTimes},
 
-		{Title: "Replay leads", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi.yaml",
+		{Title: "Replay leads", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi_mini.yaml",
 			Text: "ER, MIR and GSS are ahead of Finetune, EWC++, LwF and A-GEM at each size of the memory.",
 			parts: func(e *evidence, b string) (parts []Part) {
 				for _, other := range []string{"finetune", "ewc++", "lwf", "agem"} {
@@ -190,30 +190,30 @@ func Claims() []Claim {
 				}
 				return parts
 			}},
-		{Title: "GDumb falls behind", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi.yaml",
+		{Title: "GDumb falls behind", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi_mini.yaml",
 			Text: "GDumb falls behind ER, MIR and GSS.", parts: behind("gdumb", replaying, sizes...)},
-		{Title: "What GDumb stores", Group: Domains, Source: "perf_domain_incremental", Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi.yaml",
+		{Title: "What GDumb stores", Group: Domains, Source: "perf_domain_incremental", Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi_mini.yaml",
 			Text: "GDumb falls behind because its greedy memory holds mostly samples of the latest tasks.",
 			Rule: "The share of the stored samples that came with the latest third of the tasks (rounded down), at the end. A part holds if it is more than half in each run, and fails if it is at most what that " +
 				"third has of the stream. One run decides, as it counts thousands of samples.",
 			Note:  "By the rule of the greedy memory one expects the reverse: where all tasks have the same classes, it is balanced soon after it is full, and then refuses what comes later.",
 			parts: gdumbMemory},
-		{Title: "GDumb with a reservoir", Group: Domains, Source: "perf_domain_incremental", Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "claims.yaml",
+		{Title: "GDumb with a reservoir", Group: Domains, Source: "perf_domain_incremental", Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "claims_mini.yaml",
 			Text: "With reservoir sampling in place of its greedy memory, GDumb does better.",
 			parts: func(e *evidence, b string) []Part {
 				greedy, reservoir := of(b, "gdumb", "none", 5000), of(b, "gdumb", "none", 5000)
 				reservoir.changes, reservoir.name = []paper.Change{{Key: "method.gdumb.update", Value: "reservoir"}}, "GDumb with a reservoir"
 				return []Part{e.ahead(reservoir, greedy, memory(5000))}
 			}},
-		{Title: "LwF falls behind", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi.yaml",
+		{Title: "LwF falls behind", Group: Domains, Source: survey.DomainIncremental, Benchmarks: slices.Concat(shiftStreams, []string{survey.CORe50NI}), Study: "odi_mini.yaml",
 			Text:  "LwF is behind EWC++ and Finetune.",
 			Note:  "With blur, the survey's own table has LwF ahead of both.",
 			parts: behind("lwf", []string{"ewc++", "finetune"}, 5000)},
-		{Title: "Transfer between domains", Group: Domains, Source: "fig:ni_bar", Benchmarks: shiftStreams, Study: "claims.yaml",
+		{Title: "Transfer between domains", Group: Domains, Source: "fig:ni_bar", Benchmarks: shiftStreams, Study: "claims_mini.yaml",
 			Text:  "All methods transfer to later tasks, and ER, MIR and GSS transfer more to earlier ones than the others do.",
 			Rule:  "M = 5,000, runs that were tested on all tasks. A part about FWT holds if the whole 95 % interval over at least three runs is above 0, and fails if it is below 1 point.",
 			parts: domainTransfer},
-		{Title: "Why blur is hard", Group: Domains, Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: "claims.yaml",
+		{Title: "Why blur is hard", Group: Domains, Source: "perf_domain_incremental", Benchmarks: []string{survey.Blur}, Study: "claims_mini.yaml",
 			Text: "Accuracy is low with blur because the network, a ResNet, suffers from blurred images.",
 			Rule: "ER, M = 5,000. If this were the cause, images that are blurred one by one would be as hard as those of the authors' code, whose filter goes across the images of a task, " +
 				"and harder than noise and occlusion.",

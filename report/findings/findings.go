@@ -11,6 +11,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,21 +74,24 @@ type Claim struct {
 	Source     string   // the label of the paper under which it says so; that of a section, a figure or a table
 	Benchmarks []string // on which it is checked, each by itself; names of [paper.Benchmark]
 	Rule       string   // what decides it, where that is more than the general rules; "" is not
-	Study      string   // the study that makes the runs, below studies/; see [Claim.StudyOf]
+	Study      string   // the study that makes the runs, below studies/, on the first data set of several; see [Claim.StudyOf]
 	Note       string   // what a reader should know of it; "" is nothing
 
 	parts func(e *evidence, benchmark string) []Part
 }
 
-// elsewhere are studies in place of others on Mini-ImageNet.
-var elsewhere = map[string]string{"tricks_cifar.yaml": "tricks_mini.yaml", "metrics.yaml": "claims.yaml"}
+// elsewhere are the studies in place of others on some benchmarks: each study has one data set.
+var elsewhere = map[string]map[string]string{
+	"oci_cifar100.yaml": {survey.MiniImageNet: "oci_mini.yaml", survey.CORe50NC: "oci_core50.yaml"},
+	"odi_mini.yaml":     {survey.CORe50NI: "odi_core50.yaml"},
+	"tricks_cifar.yaml": {survey.MiniImageNet: "tricks_mini.yaml"},
+	"metrics.yaml":      {survey.MiniImageNet: "claims_mini.yaml"},
+	"claims_mini.yaml":  {survey.CORe50NI: "claims_core50.yaml"},
+}
 
 // StudyOf is the study that makes the runs on a benchmark.
 func (c Claim) StudyOf(benchmark string) string {
-	if name, ok := elsewhere[c.Study]; ok && benchmark == survey.MiniImageNet {
-		return name
-	}
-	return c.Study
+	return cmp.Or(elsewhere[c.Study][benchmark], c.Study)
 }
 
 // Finding is a claim on a benchmark.
