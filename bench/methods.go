@@ -325,7 +325,7 @@ func (r *methodRig) pass(p method.Pass) {
 	case method.Probe:
 		for _, x := range list {
 			r.ahead.Changed() // its weights are to be packed
-			r.net.ProbeBeside(r.ws, r.ahead, x)
+			r.net.ProbeBeside(r.ws, r.ahead, x, nn.Probe)
 		}
 	case method.Gradients:
 		sum := 0

@@ -5,12 +5,13 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/loss"
 )
 
 // AGEM is averaged GEM (survey §methods, par: A-GEM): a Replay with another line 4. From the second task on the
 // network is not trained on the replay batch. The batch is a reference: to first order, a step must not raise its
 // loss. With g the gradient of the incoming batch and g_ref that of the replay batch, both of the learner's
-// criterion,
+// criterion unless Reference is another one of g_ref,
 //
 //	g ← g − (g·g_ref / g_ref·g_ref) g_ref   where g·g_ref < 0
 //
@@ -19,6 +20,7 @@ import (
 // Finetune. The memory is filled from the first batch on, so the reference may contain samples of the current task.
 type AGEM struct {
 	*Replay
+	Reference loss.Criterion // of g_ref; nil is Replay.Criterion. It has no teacher
 
 	tasks     int64 // begun
 	reference []float32
@@ -61,7 +63,7 @@ func (a *AGEM) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 			return s, err
 		}
 		if s.Replay = replay.Len(); s.Replay > 0 {
-			r.passes = append(r.passes, pass{Batch: replay})
+			r.passes = append(r.passes, pass{Batch: replay, criterion: a.Reference})
 		}
 	}
 	if s.Replay == 0 {

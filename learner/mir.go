@@ -1,20 +1,29 @@
 package learner
 
-import "ocl"
+import (
+	"ocl"
+	"ocl/nn"
+)
 
 // LookAhead is [Summed] for a retriever that needs to know what the step on the incoming batch alone would do to
 // stored samples, as [memory.MIR] does. The incoming batch runs first, then the retriever chooses with its gradient
 // at hand, then the replay batch runs. Both run with the same parameters, so the step follows ∇ℓ(B_n) + ∇ℓ(B_M).
-type LookAhead struct{}
+//
+// With Moves the network's pass over the retriever's candidates moves the running statistics of batch norm, as in the
+// survey's authors' code. θ^v has none of its own: only batch statistics enter its answers.
+type LookAhead struct{ Moves bool }
 
 // Gradient implements [Stepper].
-func (LookAhead) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
+func (l LookAhead) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	r.Net.ZeroGrads()
 	r.passes = append(r.passes[:0], pass{Batch: b, count: b.Len()})
 	if s.Loss, s.Correct, err = r.accumulate(); err != nil {
 		return s, err
 	}
-	r.probe.incoming = true
+	r.probe.incoming, r.probe.candidates = true, nn.Probe
+	if l.Moves {
+		r.probe.candidates = nn.Train
+	}
 	replay, err := r.retrieve()
 	r.probe.incoming = false
 	if err != nil || replay.Len() == 0 {

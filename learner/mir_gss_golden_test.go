@@ -143,6 +143,9 @@ func TestGoldenMIRAndGSS(t *testing.T) {
 		"mir": func(r *learner.Replay) {
 			r.Retrieve, r.Step = &memory.MIR{Size: 4, Candidates: 9}, learner.LookAhead{}
 		},
+		"mir-statistics-moved": func(r *learner.Replay) {
+			r.Retrieve, r.Step = &memory.MIR{Size: 4, Candidates: 9, Always: true}, learner.LookAhead{Moves: true}
+		},
 		"gss":               func(r *learner.Replay) { r.Update = &memory.GSS{Size: 3} },
 		"gss-subset-sample": func(r *learner.Replay) { r.Update = &memory.GSS{Size: 3, PerSample: true} },
 		"gss-gate-batch":    func(r *learner.Replay) { r.Update = &memory.GSSBatch{Size: 1} },

@@ -200,6 +200,41 @@ func TestMIRChooses(t *testing.T) {
 	}
 }
 
+// TestMIRMovesStatistics: with Moves a step leaves the same parameters, and running statistics as after one more forward
+// pass in training mode, over the candidates and between the two others. Without it they are as without that pass
+// (docs/deviations.md: MIR's candidates).
+func TestMIRMovesStatistics(t *testing.T) {
+	batches := resized.Batches(1, 3, 5)
+	var params [][]float32
+	for _, moves := range []bool{false, true} {
+		r := mir(t, 2, 12, 2, 12)
+		learnertest.Observe(t, r, batches[:2])
+		ask := &asking{t: t}
+		r.Retrieve, r.Step = ask, learner.LookAhead{Moves: moves}
+		all := contents(r.Memory)
+		shown := []*tensor.Tensor{batches[2].X, all.X, all.X.Rows(0, 2)}
+		if !moves {
+			shown = slices.Delete(shown, 1, 2)
+		}
+		byHand := r.Net.Clone()
+		ws := byHand.NewWorkspace(1)
+		defer ws.Close()
+		for _, x := range shown {
+			byHand.Forward(ws, x, nn.Train)
+		}
+		learnertest.Observe(t, r, batches[2:])
+		for k, v := range r.Net.Running() {
+			if d := math.Abs(float64(v - byHand.Running()[k])); !(d <= 1e-6) {
+				t.Fatalf("Moves %v: running statistic %d is %v, want %v", moves, k, v, byHand.Running()[k])
+			}
+		}
+		params = append(params, slices.Clone(r.Net.Params()))
+	}
+	if !slices.Equal(params[0], params[1]) {
+		t.Error("the step depends on Moves")
+	}
+}
+
 // recording keeps what a retriever chose last.
 type recording struct {
 	memory.Retriever
@@ -301,6 +336,7 @@ func TestProbesDoNotDependOnWorkers(t *testing.T) {
 // variants make of MIR each of the learners whose retriever or updater asks about the network.
 var variants = map[string]func(*learner.Replay){
 	"mir":                  func(*learner.Replay) {},
+	"mir, moved":           func(r *learner.Replay) { r.Step = learner.LookAhead{Moves: true} },
 	"gss":                  gssOf(&memory.GSS{Size: 4}),
 	"gss, subset: sample":  gssOf(&memory.GSS{Size: 3, PerSample: true}),
 	"gss, gate: batch":     gssOf(&memory.GSSBatch{Size: 2}),

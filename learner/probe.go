@@ -12,11 +12,12 @@ import (
 	"ocl/tensor"
 )
 
-// probe answers the questions of the retriever and the updater of a Replay about its network. It changes no parameter
-// and no running statistic. Its buffers are made when they are first needed.
+// probe answers the questions of the retriever and the updater of a Replay about its network. It changes no parameter,
+// and no running statistic but by [LookAhead.Moves]. Its buffers are made when they are first needed.
 type probe struct {
-	r        *Replay
-	incoming bool // Net.Grads are those of the incoming batch alone
+	r          *Replay
+	incoming   bool    // Net.Grads are those of the incoming batch alone
+	candidates nn.Mode // of the network's pass over what Interference is asked about
 
 	ahead    *nn.Network // θ^v
 	now      []float64   // losses at θ
@@ -46,7 +47,7 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 		p.ahead = net.Clone()
 	}
 	p.ahead.StepFrom(ws, net, p.r.Opt.LR())
-	now, then := net.ProbeBeside(ws, p.ahead, b.X)
+	now, then := net.ProbeBeside(ws, p.ahead, b.X, p.candidates)
 	p.now = slices.Grow(p.now[:0], len(dst))[:len(dst)]
 	if err := (loss.CrossEntropy{}).Rows(p.now, loss.Input{Logits: now, Y: b.Y}); err != nil {
 		return err

@@ -195,9 +195,10 @@ func (r *Replay) retrieve() (ocl.Batch, error) {
 // pass is a batch that goes through the network by itself, and what comes of it.
 type pass struct {
 	ocl.Batch
-	count   int // the first rows, whose right predictions are counted
-	mean    float64
-	correct int
+	criterion loss.Criterion // instead of the learner's, and without its teacher; nil is the learner's
+	count     int            // the first rows, whose right predictions are counted
+	mean      float64
+	correct   int
 }
 
 // accumulate runs the passes in training mode and adds the gradients of their mean losses to the network's gradients.
@@ -250,10 +251,14 @@ func (r *Replay) evaluate(i int, logits, d *tensor.Tensor) (err error) {
 	if r.Classes != nil {
 		in.Old, in.New, in.Share = r.Classes.old, r.Classes.current, r.Classes.share()
 	}
-	if r.Teacher != nil {
+	criterion := r.Criterion
+	switch {
+	case p.criterion != nil:
+		criterion = p.criterion
+	case r.Teacher != nil:
 		in.Teacher = r.Teacher.target(i)
 	}
-	p.mean, err = r.Criterion.Eval(d, in)
+	p.mean, err = criterion.Eval(d, in)
 	return err
 }
 

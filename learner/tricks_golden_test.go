@@ -3,6 +3,7 @@ package learner_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ type trickCases struct {
 	Candidates int
 	Cases      []struct {
 		Name, Trick string
+		Plain       bool // A-GEM's reference is of the loss on labels alone
 		Losses      []float64
 		LossTol     float64     `json:"loss_tol"`
 		Ends        [][]float64 // parameters at the end of each task
@@ -60,11 +62,11 @@ func TestGoldenTricks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(f.Cases) != 3*8 {
-		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks", len(f.Cases))
+	if len(f.Cases) != 3*8+3 {
+		t.Errorf("%d cases, want 3 methods with each of 8 lists of tricks, and A-GEM with another reference in 3", len(f.Cases))
 	}
 	for _, c := range f.Cases {
-		t.Run(c.Name+" "+c.Trick, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.Name, " ", c.Trick, " plain=", c.Plain), func(t *testing.T) {
 			start := g.finetune(t)
 			s := method.Setup{
 				Net: start.Net, WS: start.WS, Opt: start.Opt, Memory: g.Capacity, ReplayBatch: g.Replay, Iterations: 1,
@@ -72,6 +74,9 @@ func TestGoldenTricks(t *testing.T) {
 			}
 			if c.Name == "mir" {
 				s.Options = map[string]any{"candidates": f.Candidates}
+			}
+			if c.Plain {
+				s.Options = map[string]any{"reference": "plain"}
 			}
 			info, err := method.Lookup(c.Name)
 			if err != nil {

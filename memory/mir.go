@@ -14,10 +14,11 @@ import (
 //	θ^v = θ − α·∇ℓ(B_n);  s(x) = ℓ(f_θv(x), y) − ℓ(f_θ(x), y)
 //
 // largest s first; of equal ones the smaller slot. It asks [Probe.Interference], and nothing where there is nothing to
-// choose. It draws one number a candidate.
+// choose unless Always is set. It draws one number a candidate.
 type MIR struct {
-	Size       int // rows to replay beside each incoming batch
-	Candidates int // C, at least Size
+	Size       int  // rows to replay beside each incoming batch
+	Candidates int  // C, at least Size
+	Always     bool // ask where there is nothing to choose too, because asking moves running statistics
 
 	rows   rows
 	scores []float64
@@ -37,11 +38,12 @@ func (r *MIR) Retrieve(dst []int, m *Store, _ ocl.Batch, env Env) ([]int, error)
 	start := len(dst)
 	dst = Sample(dst, m.Len(), r.Candidates, env.Rand)
 	drawn := dst[start:]
-	if len(drawn) <= r.Size {
+	choose := len(drawn) > r.Size
+	if !choose && !r.Always {
 		return dst, nil
 	}
 	r.scores = slices.Grow(r.scores[:0], len(drawn))[:len(drawn)]
-	if err := env.Probe.Interference(r.scores, r.rows.gather(m, drawn)); err != nil {
+	if err := env.Probe.Interference(r.scores, r.rows.gather(m, drawn)); err != nil || !choose {
 		return dst, err
 	}
 	r.ranked = r.ranked[:0]

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMIRContract(t *testing.T) {
-	for _, r := range []*memory.MIR{{Size: 1, Candidates: 1}, {Size: 2, Candidates: 5}, {Size: 10, Candidates: 50}} {
+	for _, r := range []*memory.MIR{{Size: 1, Candidates: 1}, {Size: 2, Candidates: 5}, {Size: 10, Candidates: 50}, {Size: 2, Candidates: 5, Always: true}} {
 		memorytest.Retriever(t, r, r.Size)
 	}
 }
@@ -53,6 +53,25 @@ func TestMIRByHand(t *testing.T) {
 	got, err := (&memory.MIR{Size: 4, Candidates: 10}).Retrieve([]int{-7}, m, ocl.Batch{}, env)
 	if want := []int{-7, 3, 6, 2, 4}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("slots %v (%v), want %v", got, err, want)
+	}
+}
+
+// TestMIRAlways: where there is nothing to choose, only a retriever with Always asks, once about all that was drawn; what
+// it retrieves does not depend on that.
+func TestMIRAlways(t *testing.T) {
+	for _, always := range []bool{false, true} {
+		m, env := filled(3), memorytest.Env(1)
+		p := &scored{score: func(sample int) float64 { return float64(sample) }}
+		env.Probe = p
+		got, err := (&memory.MIR{Size: 4, Candidates: 10, Always: always}).Retrieve(nil, m, ocl.Batch{}, env)
+		want := memory.Sample(nil, 3, 10, memorytest.Env(1).Rand)
+		asked := []int(nil)
+		if always {
+			asked = want
+		}
+		if err != nil || !slices.Equal(got, want) || !slices.Equal(p.asked, asked) {
+			t.Errorf("always %v: slots %v (%v) after a question about %v, want %v after one about %v", always, got, err, p.asked, want, asked)
+		}
 	}
 }
 

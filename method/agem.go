@@ -1,10 +1,18 @@
 package method
 
 import (
+	"errors"
+
 	"ocl"
 	"ocl/learner"
 	"ocl/memory"
 )
+
+var agemReference = Option{
+	Name: "reference", Default: "criterion", Choices: []string{"criterion", "plain"},
+	Meaning: "loss that gives g_ref with the trick kdc or kdc*. criterion: that of the step, with its distillation; plain: the loss on " +
+		"labels alone, as in the authors' code",
+}
 
 var agem = Info{
 	Name:    "agem",
@@ -20,16 +28,30 @@ var agem = Info{
 	Traits:      Traits{UsesMemory: true, TaskBoundaries: true},
 	Signals:     []string{"task boundaries"},
 	Settings:    []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
+	Options:     []Option{agemReference},
 	Paper:       grid(rates7, decays4),
 	Authors:     grid(rates7, decays4),
 	CostPerStep: "2 × Finetune if as many samples are drawn as arrive; 1 × in the first task",
 	Expect: "Hardly better than Finetune when each task brings new classes: stored samples correct the steps but are never " +
 		"learned. The survey on CIFAR-100: 3.7, 3.6 and 3.8 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	check: func(s Setup) error {
+		if agemPlain(s) && s.fills().Distil == nil {
+			return errors.New("option reference: plain differs from criterion only where a trick distils. Add --trick kdc or 'kdc*', or remove reference")
+		}
+		return nil
+	},
 	passes: replay,
 	build: func(s Setup) (ocl.Learner, error) {
 		r := s.compose()
 		r.Memory = s.store()
 		r.Retrieve = memory.Random{Size: s.ReplayBatch}
-		return learner.NewAGEM(r), nil
+		a := learner.NewAGEM(r)
+		if agemPlain(s) {
+			a.Reference = s.labels()
+		}
+		return a, nil
 	},
 }
+
+// agemPlain says whether g_ref comes from the loss on labels alone.
+func agemPlain(s Setup) bool { return option[string](s, agemReference) == "plain" }

@@ -107,8 +107,9 @@ var others = map[string]map[string]any{
 	"ewc++": {"every": 2, "lambda": 1.0, "alpha": 0.5, "raw": true},
 	"gdumb": {"epochs": 3, "batch": 12, "clip": 0.1, "preset": "original", "update": "reservoir"},
 	"gss":   {"subset_size": 2, "subset": "sample", "gate": "batch"},
+	"agem":  {"reference": "plain"},
 	"lwf":   {"mc": true},
-	"mir":   {"candidates": 5},
+	"mir":   {"candidates": 5, "statistics": "moved"},
 }
 
 // expertImages are the smallest images that experts take.
@@ -149,6 +150,9 @@ func TestContract(t *testing.T) {
 				if network.NF > 0 && !info.TaskBoundaries && info.Name != "gss" { // those need some batches a task, gss a full memory
 					c.Steps = 4 // plain Go takes its time
 				}
+				if info.Name == "mir" && network.NF > 0 {
+					c.Steps = 8 // running statistics must reach a prediction
+				}
 				if info.UsesMemory {
 					c.Capacity = 12
 				}
@@ -169,8 +173,13 @@ func TestContract(t *testing.T) {
 					c.Vary[key] = build(info.Name, network, change)
 				}
 				for _, o := range info.Options {
-					if info.Offline {
+					switch {
+					case info.Offline:
 						continue // a stream reads them (experiment.TestOfflineOptions)
+					case info.Name == "mir" && o.Name == "statistics" && network.NF == 0:
+						continue // they are those of batch norm, which the MLP has not
+					case info.Name == "agem" && o.Name == "reference":
+						continue // it needs a trick that distils (TestTrickContract)
 					}
 					value, ok := others[info.Name][o.Name]
 					if !ok {
@@ -243,6 +252,9 @@ func TestTrickContract(t *testing.T) {
 						continue // it is a mode of batch norm, which the MLP has not
 					}
 					c.Vary[key] = build(name, network, func(s *method.Setup) { s.Tricks = list; changes[key](s) })
+				}
+				if name == "agem" && described.Distil != nil {
+					c.Vary["reference"] = build(name, network, func(s *method.Setup) { s.Tricks, s.Options = list, others[name] })
 				}
 			}
 			learnertest.Run(t, c)

@@ -35,6 +35,12 @@ func TestStepCostIsThatOfItsPasses(t *testing.T) {
 				cases[" "+o.Name] = with(o.Name, value)
 			}
 		}
+		switch info.Name {
+		case "agem":
+			cases[" reference"] = func(s *method.Setup) { s.Tricks, s.Options = []string{"kdc"}, others["agem"] } // it needs one that distils
+		case "mir":
+			cases[" statistics memory 2"] = func(s *method.Setup) { s.Memory = 2; with("statistics", "moved")(s) } // nothing to choose
+		}
 		for _, trick := range method.Tricks() {
 			if _, refused := info.Refuses[trick.Name]; !refused {
 				cases["+"+trick.Name] = func(s *method.Setup) { s.Tricks = []string{trick.Name} }

@@ -90,6 +90,14 @@ func (s Setup) compose() *learner.Replay {
 	return r
 }
 
+// labels is the loss on labels, without the distillation around it.
+func (s Setup) labels() loss.Criterion {
+	if f := s.fills(); f.Labels != nil {
+		return f.Labels
+	}
+	return loss.CrossEntropy{}
+}
+
 // Steps is the number of steps on each incoming batch, that of a trick included.
 func (s Setup) Steps() int {
 	if n := s.fills().Iterations; n > 0 && s.Iterations <= 1 {

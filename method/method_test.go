@@ -213,6 +213,7 @@ func TestCheckTogether(t *testing.T) {
 		{"mir", method.Setup{ReplayBatch: 60}, []string{"candidates: 50", "at least 60"}},
 		{"mir", method.Setup{ReplayBatch: 10, Options: map[string]any{"candidates": 10}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "batch"}}, []string{"subset: sample", "gate batch"}},
+		{"agem", method.Setup{Options: map[string]any{"reference": "plain"}, Tricks: []string{"lb"}}, []string{"reference: plain", "'kdc*'"}},
 		{"gss", method.Setup{Options: map[string]any{"subset": "sample", "gate": "sample"}}, nil},
 		{"gss", method.Setup{Options: map[string]any{"gate": "batch"}}, nil},
 		{"cndpm", method.Setup{Memory: 49}, []string{"memory: 49", "sleep_batch (50)", "--memory 50"}},

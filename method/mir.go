@@ -16,6 +16,12 @@ var mirCandidates = Option{
 	Range:   "a whole number, at least replay.batch",
 }
 
+var mirStatistics = Option{
+	Name: "statistics", Default: "kept", Choices: []string{"kept", "moved"},
+	Meaning: "running statistics of batch norm in the network's pass over the candidates. kept: they stay as they are; moved: they move " +
+		"towards those of the candidates, as in the authors' code",
+}
+
 const mirCitation = "Aljundi et al., Online Continual Learning with Maximally Interfered Retrieval, NeurIPS 2019"
 
 var mir = Info{
@@ -31,7 +37,7 @@ var mir = Info{
 	Look:     8,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
-	Options:  []Option{mirCandidates},
+	Options:  []Option{mirCandidates, mirStatistics},
 	Paper:    grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
 	Authors:  grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
 	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER, plus two forward passes over the " +
@@ -49,7 +55,8 @@ var mir = Info{
 	},
 	passes: func(s Setup, b int) []Pass {
 		passes := learn(s, b)
-		if candidates := min(option[int](s, mirCandidates), s.Memory); candidates > s.ReplayBatch {
+		candidates := min(option[int](s, mirCandidates), s.Memory)
+		if candidates > s.ReplayBatch || candidates > 0 && mirMoves(s) {
 			passes = append(passes, Pass{Probe, []int{candidates}}) // otherwise there is nothing to choose
 		}
 		if n := s.replayed(); n > 0 {
@@ -60,8 +67,11 @@ var mir = Info{
 	build: func(s Setup) (ocl.Learner, error) {
 		r := s.compose()
 		r.Memory = s.store()
-		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates)}
-		r.Step = learner.LookAhead{}
+		r.Retrieve = &memory.MIR{Size: s.ReplayBatch, Candidates: option[int](s, mirCandidates), Always: mirMoves(s)}
+		r.Step = learner.LookAhead{Moves: mirMoves(s)}
 		return r, nil
 	},
 }
+
+// mirMoves says whether the candidates move the running statistics.
+func mirMoves(s Setup) bool { return option[string](s, mirStatistics) == "moved" }

@@ -84,9 +84,9 @@ func BenchmarkProbe(b *testing.B) {
 	defer ws.Close()
 	x, ahead := images(50, 3, 32, 32, 1), net.Clone()
 	ahead.Changed()
-	net.ProbeBeside(ws, ahead, x)
+	net.ProbeBeside(ws, ahead, x, nn.Probe)
 	for b.Loop() {
-		net.ProbeBeside(ws, ahead, x)
+		net.ProbeBeside(ws, ahead, x, nn.Probe)
 	}
 	b.ReportMetric(float64(net.FLOPs())*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -29,7 +29,7 @@ func TestWorkspaceCounts(t *testing.T) {
 			{"predict", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"features", func() error { c.net.PredictFeatures(ws, c.x); return nil }, n},
 			{"beside", func() error { ahead.Forward(beside, c.x, nn.Probe); return nil }, n},
-			{"probe", func() error { c.net.ProbeBeside(ws, ahead, c.x); return nil }, 2 * n},
+			{"probe", func() error { c.net.ProbeBeside(ws, ahead, c.x, nn.Probe); return nil }, 2 * n},
 			{"accumulate", func() error {
 				return c.net.Accumulate(ws, []*tensor.Tensor{c.x, c.x.Rows(0, 1)}, objectiveOf)
 			}, 3 * (n + 1)},

@@ -73,7 +73,7 @@ func everything(t *testing.T, e nn.Engine, between func()) []byte {
 		ahead := net.Clone()
 		ahead.StepFrom(ws, net, 0.01)
 		keep(ahead.Params())
-		now, then := net.ProbeBeside(ws, ahead, batches[0])
+		now, then := net.ProbeBeside(ws, ahead, batches[0], nn.Probe)
 		keep(now.Data)
 		keep(then.Data)
 		opt.Step(net, ws)

@@ -78,7 +78,7 @@ func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	ahead := net.Clone()
 	ahead.StepFrom(ws, net, 0.01)
 	keep("step ahead", ahead.Params())
-	now, then := net.ProbeBeside(ws, ahead, x)
+	now, then := net.ProbeBeside(ws, ahead, x, nn.Probe)
 	keep("probe", now.Data, then.Data)
 	optim.NewAdam(optim.Adam{LR: 1e-3}).Step(net, ws)
 	keep("step by adam", net.Params())

@@ -54,7 +54,7 @@ func TestInputsAtPages(t *testing.T) {
 					{"AccumulateApart", func() error {
 						return c.net.AccumulateApart(ws, []*tensor.Tensor{x, one}, [][]float32{part}, objectiveOf)
 					}},
-					{"ProbeBeside", func() error { c.net.ProbeBeside(ws, ahead, x); return nil }},
+					{"ProbeBeside", func() error { c.net.ProbeBeside(ws, ahead, x, nn.Probe); return nil }},
 					{"StepFrom", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }},
 					{"Step", func() error { optim.NewAdam(optim.Adam{LR: 1e-3}).Step(c.net, ws); return nil }},
 					{"Dot", func() error { ws.Dot(part, samples[:p:p]); return nil }},

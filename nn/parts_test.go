@@ -44,7 +44,7 @@ func TestPartsAreTheBatch(t *testing.T) {
 					if got := net.Predict(ws, x).Data; !slices.Equal(got, want["Eval"]) {
 						t.Errorf("%d workers: Predict differs from Forward in Eval mode", workers)
 					}
-					own, others := net.ProbeBeside(ws, ahead, x)
+					own, others := net.ProbeBeside(ws, ahead, x, nn.Probe)
 					if !slices.Equal(own.Data, want["Probe"]) || !slices.Equal(others.Data, want["Probe ahead"]) {
 						t.Errorf("%d workers: ProbeBeside differs from Forward in Probe mode", workers)
 					}

@@ -80,7 +80,7 @@ func TestReaders(t *testing.T) {
 		for what, call := range map[string]func(){
 			"Forward":     func() { c.net.Forward(readers[0], x, nn.Eval) },
 			"Accumulate":  func() { _ = c.net.Accumulate(readers[0], []*tensor.Tensor{x}, objectiveOf) },
-			"ProbeBeside": func() { c.net.ProbeBeside(readers[0], c.net.Clone(), x) },
+			"ProbeBeside": func() { c.net.ProbeBeside(readers[0], c.net.Clone(), x, nn.Probe) },
 		} {
 			mustPanic(t, what, call, what, "predict only")
 		}

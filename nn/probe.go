@@ -9,17 +9,18 @@ import (
 // images need as much memory as the activations of four of them.
 type probing struct {
 	nets   [2]*Network
+	modes  [2]Mode
 	passes [2]*pass
 	teams  [2]*workers.Team
 	packs  packs // weights of the second network; those of the first are the workspace's
 	x      *tensor.Tensor
 }
 
-// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n and by other, a network of the same shape. Both
-// are in Probe mode: batch norm uses the statistics of x and changes no running statistics. The two passes run at the
+// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n in mode m, and by other, a network of the same
+// shape, in Probe mode. Mode m is Probe, or Train if the running statistics of n are to move. The two passes run at the
 // same time if there are two workers; that gives the same bits. The results belong to the workspace and are valid
 // until its next use. Backward must not follow.
-func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (own, others *tensor.Tensor) {
+func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
 	n.check(x)
 	ws.own("ProbeBeside")
 	ws.learns("ProbeBeside")
@@ -36,13 +37,13 @@ func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor) (
 		}
 	}
 	ws.count(n, 2*x.Dim(0))
-	p.nets, p.x = [2]*Network{n, other}, x
+	p.nets, p.modes, p.x = [2]*Network{n, other}, [2]Mode{m, Probe}, x
 	ws.team.Run(p, 2)
 	p.nets, p.x = [2]*Network{}, nil
 	return p.passes[0].logits, p.passes[1].logits
 }
 
-func (p *probing) DoChunk(_, i int) { p.passes[i].forward(p.nets[i], p.x, Probe) }
+func (p *probing) DoChunk(_, i int) { p.passes[i].forward(p.nets[i], p.x, p.modes[i]) }
 
 func (p *probing) close() {
 	for _, team := range p.teams {

@@ -38,7 +38,7 @@ func TestProbeBesideIsForward(t *testing.T) {
 				before := slices.Concat(c.net.Running(), ahead.Running())
 				for _, images := range []int{1, c.x.Dim(0)} { // the first makes less room than the second needs
 					x := c.x.Rows(0, images)
-					own, others := c.net.ProbeBeside(ws, ahead, x)
+					own, others := c.net.ProbeBeside(ws, ahead, x, nn.Probe)
 					if images < c.x.Dim(0) {
 						continue // statistics of fewer images
 					}
@@ -48,6 +48,32 @@ func TestProbeBesideIsForward(t *testing.T) {
 				}
 				if !slices.Equal(before, slices.Concat(c.net.Running(), ahead.Running())) {
 					t.Errorf("%s: the running statistics moved", c.name)
+				}
+			}
+		}
+	})
+}
+
+// TestProbeBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network alone
+// move, as by Forward.
+func TestProbeBesideTrains(t *testing.T) {
+	forEachSet(t, func(t *testing.T) {
+		for _, c := range networks(t) {
+			for _, workers := range []int{1, 2} {
+				ws := c.net.NewWorkspace(workers)
+				defer ws.Close()
+				ahead, other := lookAhead(c, ws), c.net.Clone()
+				before := slices.Clone(ahead.Running())
+				want := slices.Clone(other.Forward(ws, c.x, nn.Train).Data)
+				own, _ := c.net.ProbeBeside(ws, ahead, c.x, nn.Train)
+				if !slices.Equal(own.Data, want) {
+					t.Errorf("%s, %d workers: the logits are not those of Forward in Train mode", c.name, workers)
+				}
+				if !slices.Equal(c.net.Running(), other.Running()) || len(before) > 0 && slices.Equal(c.net.Running(), before) {
+					t.Errorf("%s, %d workers: the running statistics are not those after Forward in Train mode", c.name, workers)
+				}
+				if !slices.Equal(ahead.Running(), before) {
+					t.Errorf("%s, %d workers: the running statistics of the other network moved", c.name, workers)
 				}
 			}
 		}
@@ -138,7 +164,7 @@ func TestProbesAllocate(t *testing.T) {
 		a, b := make([]float32, 2*p), make([]float32, 3*p)
 		probe := func() {
 			ahead.StepFrom(ws, c.net, 0.1)
-			c.net.ProbeBeside(ws, ahead, c.x)
+			c.net.ProbeBeside(ws, ahead, c.x, nn.Probe)
 			ws.Cosines(cosines, a, b, p)
 		}
 		probe()
@@ -158,9 +184,9 @@ func BenchmarkProbeBeside(b *testing.B) {
 			defer ws.Close()
 			ahead := net.Clone()
 			x := images(50, 3, 32, 32, 1)
-			net.ProbeBeside(ws, ahead, x)
+			net.ProbeBeside(ws, ahead, x, nn.Probe)
 			for b.Loop() {
-				net.ProbeBeside(ws, ahead, x)
+				net.ProbeBeside(ws, ahead, x, nn.Probe)
 			}
 			b.ReportMetric(float64(net.FLOPs())*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})

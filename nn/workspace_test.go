@@ -85,8 +85,8 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 				"AccumulateApart": func(ws *nn.Workspace) {
 					_ = c.other.AccumulateApart(ws, []*tensor.Tensor{y, y}, apart, objectiveOf)
 				},
-				"ProbeBeside, first":  func(ws *nn.Workspace) { c.other.ProbeBeside(ws, c.own, y) },
-				"ProbeBeside, second": func(ws *nn.Workspace) { c.own.ProbeBeside(ws, c.other, x) },
+				"ProbeBeside, first":  func(ws *nn.Workspace) { c.other.ProbeBeside(ws, c.own, y, nn.Probe) },
+				"ProbeBeside, second": func(ws *nn.Workspace) { c.own.ProbeBeside(ws, c.other, x, nn.Probe) },
 				"StepFrom, to":        func(ws *nn.Workspace) { c.other.StepFrom(ws, c.own, 0.1) },
 				"StepFrom, from":      func(ws *nn.Workspace) { c.own.StepFrom(ws, c.other, 0.1) },
 				"beside": func(ws *nn.Workspace) {
@@ -100,7 +100,7 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 				defer used.Close()
 				c.own.Forward(used, x, nn.Train)
 				c.own.Predict(used, x)
-				c.own.ProbeBeside(used, c.own.Clone(), x)
+				c.own.ProbeBeside(used, c.own.Clone(), x, nn.Probe)
 				if err := c.own.Accumulate(used, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
 					t.Fatal(err)
 				}
@@ -164,7 +164,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 		defer ws.Close()
 		beside := ws.Beside()
 		other.Forward(beside, x, nn.Probe)
-		net.ProbeBeside(ws, other, x)
+		net.ProbeBeside(ws, other, x, nn.Probe)
 		v := make([]float32, 40000)
 		for what, call := range map[string]func(){
 			"Dot":              func() { ws.Dot(v, v) },
@@ -186,7 +186,7 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 			}
 			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) }, "at work")
 		}
-		own, _ := net.ProbeBeside(ws, other, x)
+		own, _ := net.ProbeBeside(ws, other, x, nn.Probe)
 		if !slices.Equal(own.Data, net.Forward(ws, x, nn.Probe).Data) {
 			t.Errorf("%d workers, afterwards: other scores", workers)
 		}
@@ -217,7 +217,7 @@ func TestWorkspaceClose(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		net.ProbeBeside(ws, ahead, x)
+		net.ProbeBeside(ws, ahead, x, nn.Probe)
 		ahead.Forward(beside, x, nn.Probe)
 		ahead.Predict(beside, x)
 		net.Predict(ws, x)
@@ -226,7 +226,7 @@ func TestWorkspaceClose(t *testing.T) {
 		for what, call := range map[string]func(){
 			"Close":       beside.Close,
 			"Accumulate":  func() { _ = net.Accumulate(beside, []*tensor.Tensor{x}, objectiveOf) },
-			"ProbeBeside": func() { net.ProbeBeside(beside, ahead, x) },
+			"ProbeBeside": func() { net.ProbeBeside(beside, ahead, x, nn.Probe) },
 		} {
 			mustPanic(t, what+" beside", call, what, "beside")
 		}
@@ -238,7 +238,7 @@ func TestWorkspaceClose(t *testing.T) {
 			"Backward":       func() { net.Backward(ws, d) },
 			"Predict":        func() { net.Predict(ws, x) },
 			"Accumulate":     func() { _ = net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf) },
-			"ProbeBeside":    func() { net.ProbeBeside(ws, ahead, x) },
+			"ProbeBeside":    func() { net.ProbeBeside(ws, ahead, x, nn.Probe) },
 			"StepFrom":       func() { ahead.StepFrom(ws, net, 0.1) },
 			"Dot":            func() { ws.Dot(net.Params(), net.Params()) },
 		} {

@@ -1,16 +1,20 @@
 package study_test
 
 import (
+	"encoding/csv"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/method"
 	"ocl/study"
 )
 
@@ -31,8 +35,10 @@ func shipped(t *testing.T, name string) *study.Study {
 // TestShippedStudies expands every study of the folder and counts its runs, and how many of a cell of the survey.
 func TestShippedStudies(t *testing.T) {
 	want := map[string]int{ // runs
-		"quick.yaml": 34, "oci.yaml": 920, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975, "odi.yaml": 800, "trick_time.yaml": 72, "method_time.yaml": 30,
-		"error_analysis.yaml": 45, "examined.yaml": 40, "metrics.yaml": 31, "lambda.yaml": 27, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims.yaml": 117, "cndpm.yaml": 9,
+		"quick.yaml": 34, "oci_cifar100.yaml": 345, "oci_mini.yaml": 345, "oci_core50.yaml": 230, "tricks_cifar.yaml": 975, "tricks_mini.yaml": 975,
+		"odi_mini.yaml": 600, "odi_core50.yaml": 200, "trick_time.yaml": 72, "method_time.yaml": 30, "error_analysis.yaml": 45, "examined.yaml": 40,
+		"metrics.yaml": 31, "lambda.yaml": 27, "first.yaml": 24, "core50_short.yaml": 2, "tune.yaml": 150, "claims_mini.yaml": 114,
+		"claims_core50.yaml": 3, "cndpm.yaml": 9,
 		"confirmation.yaml": 195,
 	}
 	files, err := filepath.Glob("../studies/*.yaml")
@@ -66,9 +72,9 @@ func TestShippedStudies(t *testing.T) {
 				runs = 2
 			case name == "core50_short.yaml":
 				runs = 1
-			case name == "first.yaml", name == "claims.yaml", name == "lambda.yaml", strings.HasSuffix(name, "_time.yaml"):
+			case name == "first.yaml", strings.HasPrefix(name, "claims_"), name == "lambda.yaml", strings.HasSuffix(name, "_time.yaml"):
 				runs = 3
-			case strings.HasPrefix(cell, "core50"), name == "odi.yaml":
+			case strings.HasPrefix(cell, "core50"), name == "odi_mini.yaml":
 				runs = 10
 			case name == "examined.yaml", name == "metrics.yaml":
 				runs = len(got)
@@ -83,8 +89,75 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
-// TestShippedStudiesOpen opens every study of the folder on the real data where OCL_DATA has them, as `ocl sweep --dry-run` does. The sample of
-// CORe50's frames is too small for the batches of two studies. Then their errors are about those, and their other runs open.
+// TestShippedStudiesHaveOneDataSet: no study of a table needs a data set that is not at hand for the runs on another one. A study whose whole
+// purpose is to change one thing here and there may have several.
+func TestShippedStudiesHaveOneDataSet(t *testing.T) {
+	files, err := filepath.Glob("../studies/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		sets := map[string]bool{}
+		for _, r := range shipped(t, name).Runs {
+			sets[r.Config.Data.Name] = true
+		}
+		if len(sets) != 1 && name != "examined.yaml" {
+			t.Errorf("%s has the data sets %v, want one", name, slices.Sorted(maps.Keys(sets)))
+		}
+	}
+}
+
+// TestShippedStudiesHaveTheSettings: the runs of the tables have the settings of report/paper/settings.csv, on every data set. The other
+// studies change them.
+func TestShippedStudiesHaveTheSettings(t *testing.T) {
+	file, err := os.Open("../report/paper/settings.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string][]string{} // by method: rate, weight decay, option, its value
+	for _, r := range records[1:] {
+		settings[r[0]] = r[1:]
+	}
+	for _, name := range []string{
+		"oci_cifar100.yaml", "oci_mini.yaml", "oci_core50.yaml", "odi_mini.yaml", "odi_core50.yaml", "tricks_cifar.yaml", "tricks_mini.yaml",
+		"trick_time.yaml", "error_analysis.yaml", "metrics.yaml", "claims_mini.yaml", "claims_core50.yaml", "confirmation.yaml",
+	} {
+		for _, r := range shipped(t, name).Runs {
+			c := r.Config
+			want := settings[c.Methods[0]]
+			if want == nil {
+				t.Fatalf("settings.csv has no %s", c.Methods[0])
+			}
+			got := []string{strconv.FormatFloat(c.Optimizer.LR, 'f', -1, 64), strconv.FormatFloat(c.Optimizer.WeightDecay, 'f', -1, 64)}
+			if !slices.Equal(got, want[:2]) {
+				t.Fatalf("%s: %s has the rate and the weight decay %v, want %v", name, c.Methods[0], got, want[:2])
+			}
+			if want[2] == "" {
+				continue
+			}
+			info, err := method.Lookup(c.Methods[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, ok := c.Method[c.Methods[0]][want[2]]
+			if !ok {
+				v = info.Defaults()[want[2]]
+			}
+			if fmt.Sprint(v) != want[3] {
+				t.Fatalf("%s: %s has %s %v, want %s", name, c.Methods[0], want[2], v, want[3])
+			}
+		}
+	}
+}
+
+// TestShippedStudiesOpen opens every study of the folder on the real data where OCL_DATA has them, as `ocl sweep --dry-run` does. A sample of
+// CORe50's frames may be too small for the batches of a study on CORe50; then its error is about those.
 func TestShippedStudiesOpen(t *testing.T) {
 	dir := os.Getenv("OCL_DATA")
 	if dir == "" {
@@ -100,7 +173,6 @@ func TestShippedStudiesOpen(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			s := shipped(t, filepath.Base(file))
-			all := len(s.Runs)
 			text, err := os.ReadFile(file)
 			if err == nil {
 				s, err = study.Parse(file, text, dir, false)
@@ -109,16 +181,16 @@ func TestShippedStudiesOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			jobs, _, err := s.Open(t.Context(), experiment.Options{})
-			if err != nil && strings.Contains(err.Error(), "fewer training images than stream.batch") || err != nil && strings.Contains(err.Error(), "70 epochs in batches of 128") {
-				s.Runs = slices.DeleteFunc(s.Runs, func(r study.Run) bool { return r.Config.Data.Name == "core50" })
-				all = len(s.Runs)
-				jobs, _, err = s.Open(t.Context(), experiment.Options{})
-			}
-			if err != nil {
+			switch {
+			case err == nil:
+			case s.Runs[0].Config.Data.Name == "core50" &&
+				(strings.Contains(err.Error(), "fewer training images than stream.batch") || strings.Contains(err.Error(), "70 epochs in batches of 128")):
+				t.Skip("the sample of CORe50's frames is too small for the batches of this study")
+			default:
 				t.Fatal(err)
 			}
-			if len(jobs) != all {
-				t.Errorf("%d jobs of %d runs", len(jobs), all)
+			if len(jobs) != len(s.Runs) {
+				t.Errorf("%d jobs of %d runs", len(jobs), len(s.Runs))
 			}
 			for _, j := range jobs {
 				if j.Steps <= 0 || j.FLOPs <= 0 {
@@ -148,10 +220,10 @@ func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 		return schema.Canonical(c)
 	}
 	for _, tt := range []struct{ folder, name string }{
-		{"cifar100/methods", "oci.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"}, {"cifar100/errors", "error_analysis.yaml"},
+		{"cifar100/methods", "oci_cifar100.yaml"}, {"cifar100/tricks", "tricks_cifar.yaml"}, {"cifar100/errors", "error_analysis.yaml"},
 		{"cifar100/examined", "examined.yaml"}, {"cifar100/metrics", "metrics.yaml"}, {"cifar100/cndpm", "cndpm.yaml"}, {"cifar100/survey-*", "first.yaml"}, {"cifar100/standard-*", "first.yaml"},
-		{"mini-imagenet/methods", "oci.yaml"}, {"ns-mini-noise/methods", "odi.yaml"}, {"ns-mini-occlusion/methods", "odi.yaml"},
-		{"ns-mini-blur/methods", "odi.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
+		{"mini-imagenet/methods", "oci_mini.yaml"}, {"ns-mini-noise/methods", "odi_mini.yaml"}, {"ns-mini-occlusion/methods", "odi_mini.yaml"},
+		{"ns-mini-blur/methods", "odi_mini.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
 	} {
 		runs := map[string]bool{}
 		for _, r := range shipped(t, tt.name).Runs {

@@ -26,9 +26,10 @@ import torch.nn.functional as F
 C, STEPS, STRIDE, NF, SIZE, CLASSES = 6.0, 20, 13, 2, 32, 6
 BATCH, REPLAY, CAPACITY, LR, DECAY = 5, 4, 12, 0.03, 0.01
 KINK, MARGIN = 4e-7, 2e-5  # least distances of ReLU's arguments from 0, and of numbers that decide a choice
-SEEDS = {"mir": 5, "gss": 2, "gss-subset-sample": 2, "gss-gate-batch": 1}
+SEEDS = {"mir": 5, "mir-statistics-moved": 5, "gss": 2, "gss-subset-sample": 2, "gss-gate-batch": 1}
 CASES = {
     "mir": dict(candidates=9),
+    "mir-statistics-moved": dict(candidates=9, statistics="moved"),
     "gss": dict(subset_size=3, subset="batch", gate="sample"),
     "gss-subset-sample": dict(subset_size=3, subset="sample", gate="sample"),
     "gss-gate-batch": dict(subset_size=1, subset="batch", gate="batch"),
@@ -197,14 +198,17 @@ class Run:
         if "candidates" not in self.case:
             return self.retrieval.sample(len(self.memory), REPLAY)
         drawn = self.retrieval.sample(len(self.memory), self.case["candidates"])
-        if len(drawn) <= REPLAY:
+        moved = self.case.get("statistics") == "moved"
+        if len(drawn) <= REPLAY and not (moved and drawn):
             return drawn
         x, y = self.stack([self.memory[i] for i in drawn])
-        now, ahead = copy.deepcopy(self.net), copy.deepcopy(self.net)
+        now, ahead = self.net if moved else copy.deepcopy(self.net), copy.deepcopy(self.net)
         with torch.no_grad():
             for p, q in zip(ahead.parameters(), self.net.parameters()):
                 p -= LR * q.grad
             s = F.cross_entropy(ahead(x), y, reduction="none") - F.cross_entropy(now(x), y, reduction="none")
+        if len(drawn) <= REPLAY:
+            return drawn
         ranked = sorted(zip(drawn, s.tolist()[:: self.order]), key=lambda v: (-v[1], v[0]))
         self.near("rank", ranked[REPLAY - 1][1] - ranked[REPLAY][1])
         for a, b in zip(ranked[: REPLAY - 1], ranked[1:REPLAY]):

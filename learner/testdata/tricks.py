@@ -60,9 +60,12 @@ class ER(Run):
         g = self.grad(loss)
         self.chosen = self.choose(g) if self.memory else []
         if self.chosen:
-            other = self.criterion([self.memory[k] for k in self.chosen])
+            other = self.reference([self.memory[k] for k in self.chosen])
             loss, g = loss + other, self.combine(g, self.grad(other))
         return loss, g
+
+    def reference(self, numbers):
+        return self.criterion(numbers)
 
     def combine(self, g, other):
         return g + other
@@ -149,6 +152,16 @@ class MIR(ER):
 
 
 class AGEM(ER):
+    """plain: the reference is of the loss on labels alone, as in the authors' code."""
+
+    def __init__(self, dtype, order, plain=False, **trick):
+        super().__init__(dtype, order, **trick)
+        self.plain = plain
+
+    def reference(self, numbers):
+        x, y = self.batch(numbers)
+        return self.label_loss(self.forward(x), y) if self.plain else self.criterion(numbers)
+
     def choose(self, g):
         return self.floyd(REPLAY) if self.task > 0 else []
 
@@ -164,9 +177,9 @@ TRICKS = {
 }
 
 
-def case(name, method, trick):
-    want = method(torch.float64, 1, **TRICKS[trick]).run()
-    runs = [method(torch.float32, order, **TRICKS[trick]).run() for order in (1, -1)]
+def case(name, method, trick, **options):
+    want = method(torch.float64, 1, **TRICKS[trick], **options).run()
+    runs = [method(torch.float32, order, **TRICKS[trick], **options).run() for order in (1, -1)]
     for r in runs:
         assert r["slots"] == want["slots"] and r["memory"] == want["memory"], (name, trick)
         for kind in ("heads", "means"):
@@ -175,7 +188,7 @@ def case(name, method, trick):
     largest = max(far(a, b) for r in runs for a, b in zip(r["ends"], want["ends"]))
     assert largest < MARGIN / 100, largest
     return dict(
-        name=name, trick=trick, losses=[round(v, 9) for v in want["losses"]],
+        name=name, trick=trick, **options, losses=[round(v, 9) for v in want["losses"]],
         loss_tol=FACTOR * max(far(r["losses"], want["losses"]) for r in runs) + 1e-9,
         ends=[[round(v, 8) for v in p] for p in want["ends"]], param_tol=FACTOR * largest + 1e-8,
         slots=want["slots"], memory=want["memory"], heads=want["heads"], means=want["means"])
@@ -184,6 +197,7 @@ def case(name, method, trick):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     cases = [case(n, m, t) for n, m in [("er", ER), ("mir", MIR), ("agem", AGEM)] for t in TRICKS]
+    cases += [case("agem", AGEM, t, plain=True) for t in TRICKS if "kdc" in t]
     head = dict(steps=STEPS, task=TASK, batch=BATCH, classes=CLASSES, pixels=PIXELS, hidden=HIDDEN, lr=LR, weight_decay=DECAY,
                 capacity=CAPACITY, replay=REPLAY, candidates=CANDIDATES, iterations=ITERATIONS, seed=SEED, torch=torch.__version__)
     print(json.dumps(dict(head, cases=cases), separators=(",", ":")).replace('{"name"', '\n{"name"'))

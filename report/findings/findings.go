@@ -13,6 +13,7 @@
 package findings
 
 import (
+	"cmp"
 	"slices"
 
 	"ocl/report/paper"
@@ -72,32 +73,35 @@ type Claim struct {
 	Source     string   // the label of the paper under which it says so; that of a section, a figure or a table
 	Benchmarks []string // on which it is checked, each by itself; names of [paper.Benchmark]
 	Rule       string   // what decides it, where that is more than the general rules; "" is not
-	Study      string   // the study that makes the runs, below studies/; see [Claim.StudyOf]
+	Study      string   // the study that makes the runs, below studies/, on the first data set of several; see [Claim.StudyOf]
 	Note       string   // what a reader should know of it; "" is nothing
 
 	parts func(benchmark string) []question
 }
 
-// Studies that make the runs of claims.
+// Studies that make the runs of claims, on the first data set of each.
 const (
-	methodStudy     = "oci.yaml"
-	domainStudy     = "odi.yaml"
-	claimStudy      = "claims.yaml"
+	methodStudy     = "oci_cifar100.yaml"
+	domainStudy     = "odi_mini.yaml"
+	claimStudy      = "claims_mini.yaml"
 	metricStudy     = "metrics.yaml"
 	trickStudy      = "tricks_cifar.yaml"
 	trickTimeStudy  = "trick_time.yaml"
 	methodTimeStudy = "method_time.yaml"
 )
 
-// elsewhere are studies in place of others on Mini-ImageNet.
-var elsewhere = map[string]string{trickStudy: "tricks_mini.yaml", metricStudy: claimStudy}
+// elsewhere are the studies in place of others on some benchmarks: each study has one data set.
+var elsewhere = map[string]map[string]string{
+	methodStudy: {survey.MiniImageNet: "oci_mini.yaml", survey.CORe50NC: "oci_core50.yaml"},
+	domainStudy: {survey.CORe50NI: "odi_core50.yaml"},
+	trickStudy:  {survey.MiniImageNet: "tricks_mini.yaml"},
+	metricStudy: {survey.MiniImageNet: claimStudy},
+	claimStudy:  {survey.CORe50NI: "claims_core50.yaml"},
+}
 
 // StudyOf is the study that makes the runs on a benchmark.
 func (c Claim) StudyOf(benchmark string) string {
-	if name, ok := elsewhere[c.Study]; ok && benchmark == survey.MiniImageNet {
-		return name
-	}
-	return c.Study
+	return cmp.Or(elsewhere[c.Study][benchmark], c.Study)
 }
 
 // Claims are those that are checked, in the order of the page.
