@@ -88,10 +88,20 @@ func ForgettingAllTasks(m Matrix) float64 {
 	return mean(f)
 }
 
-// BWTPlus returns positive backward transfer (survey eq: bwt), the mean over the T(T−1)/2 pairs j < i of a[i][j] −
-// a[j][j], or 0 if that is negative: the clip acts on each run, before runs are averaged. In [0,1]. NaN for T < 2 and
-// with a common test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267, so 0.
+// BWTPlus returns positive backward transfer (survey eq: bwt): [BWT], or 0 if that is negative. The clip acts on each
+// run, before runs are averaged. In [0,1]. NaN where BWT is. Example: 0.
 func BWTPlus(m Matrix) float64 {
+	b := BWT(m)
+	if b < 0 {
+		return 0
+	}
+	return b
+}
+
+// BWT returns backward transfer, the mean over the T(T−1)/2 pairs j < i of a[i][j] − a[j][j]. It is what [BWTPlus] clips:
+// only this one can say that learning harmed the earlier tasks, and by how much. In [-1,1]. NaN for T < 2 and with a common
+// test set. Example: (−0.3 − 0.4 − 0.1)/3 = −0.267.
+func BWT(m Matrix) float64 {
 	if m.Common {
 		return math.NaN()
 	}
@@ -101,11 +111,7 @@ func BWTPlus(m Matrix) float64 {
 			d = append(d, m.at(i, j)-m.at(j, j))
 		}
 	}
-	b := mean(d)
-	if b < 0 {
-		return 0
-	}
-	return b
+	return mean(d)
 }
 
 // FWT returns forward transfer (survey eq: fwt), the mean over the T(T−1)/2 pairs i < j of a[i][j], the accuracy on

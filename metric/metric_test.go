@@ -97,6 +97,25 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestTransferUnclipped: forgetting shows in the transfer that is not clipped, and the clipped one has the same value where that is positive.
+func TestTransferUnclipped(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		m             metric.Matrix
+		want, clipped float64
+	}{
+		{"example", example, -0.8 / 3, 0},
+		{"seen", seen(example), -0.8 / 3, 0},
+		{"old tasks improve", of([]float64{0.4, nan}, []float64{0.7, 0.6}), 0.3, 0.3},
+		{"one task", of([]float64{0.9}), nan, nan},
+		{"common test set", common(0.2, 0.5), nan, nan},
+	} {
+		if got, clipped := metric.BWT(c.m), metric.BWTPlus(c.m); !same(got, c.want) || !same(clipped, c.clipped) {
+			t.Errorf("%s: got %v, clipped %v; want %v, clipped %v", c.name, got, clipped, c.want, c.clipped)
+		}
+	}
+}
+
 // TestTwoForgettings shows where the text's definition and the authors' differ (docs/deviations.md).
 func TestTwoForgettings(t *testing.T) {
 	text, code := metric.AverageForgetting(example, 2), metric.ForgettingAllTasks(example)

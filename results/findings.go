@@ -3,29 +3,13 @@ package main
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"ocl/report/findings"
-	"ocl/report/paper"
 )
-
-// checked are the claims of the survey, judged by the committed results.
-func checked(root string, s *paper.Study) ([]findings.Finding, error) {
-	rows, err := readLambda(root)
-	if err != nil {
-		return nil, err
-	}
-	const rate = 0.1 // of results/cifar100/lambda.csv
-	var lambda []findings.Lambda
-	for _, r := range rows {
-		lambda = append(lambda, findings.Lambda{Rate: rate, Lambda: r.lambda, Diverged: r.diverged, Path: filepath.Join(root, "results", "cifar100", "lambda.csv")})
-	}
-	return findings.Check(s, lambda), nil
-}
 
 // byClaim are the findings about something, those of one claim together.
 func (p *page) byClaim(g findings.Group) (claims [][]findings.Finding) {
@@ -92,7 +76,7 @@ func (p *page) ClaimTable() string {
 			verdicts = append(verdicts, text)
 			for _, part := range f.Parts {
 				if part.Verdict != findings.NotRun {
-					seeds = append(seeds, part.Runs)
+					seeds = append(seeds, part.Seeds)
 				}
 			}
 		}
@@ -128,11 +112,11 @@ func bold(v findings.Verdict) string {
 // plural is a verdict as a sentence says it of some parts.
 func plural(v findings.Verdict, n int) string {
 	switch {
-	case n > 1 && v == findings.Holds:
+	case n != 1 && v == findings.Holds:
 		return "hold"
-	case n > 1 && v == findings.Fails:
+	case n != 1 && v == findings.Fails:
 		return "fail"
-	case n > 1:
+	case n != 1:
 		return "are " + string(v)
 	case v == findings.Undecided || v == findings.NotRun:
 		return "is " + string(v)
@@ -221,7 +205,7 @@ func (p *page) claim(list []findings.Finding) string {
 	slices.SortStableFunc(rows, func(a, b partRow) int { return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict) })
 	shown := max(mostRows, slices.IndexFunc(rows, func(r partRow) bool { return r.Verdict != findings.Fails }))
 	shown = min(shown, len(rows))
-	b.WriteString(partTable(rows[:shown], len(list) > 1) + "\n\n")
+	b.WriteString(partTable(rows[:shown]) + "\n\n")
 	if n := len(rows) - shown; n > 0 {
 		fmt.Fprintf(&b, "%d more %s in [claims.csv](../results/claims.csv). ", n, map[bool]string{true: "part is", false: "parts are"}[n == 1])
 	}
@@ -251,20 +235,26 @@ type partRow struct {
 }
 
 // partTable is a row for each part, without columns that say nothing.
-func partTable(rows []partRow, several bool) string {
+func partTable(rows []partRow) string {
 	has := func(of func(partRow) bool) bool { return slices.ContainsFunc(rows, of) }
 	columns := []struct {
 		head string
 		is   bool
 		of   func(partRow) string
 	}{
-		{"on", several, func(r partRow) string { return r.benchmark }},
+		{"on", has(func(r partRow) bool { return r.benchmark != rows[0].benchmark }), func(r partRow) string { return r.benchmark }},
 		{"part", true, func(r partRow) string { return r.What }},
 		{"ocl", true, func(r partRow) string { return r.Ours }},
-		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Runs) }},
+		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
+		{"kernels", true, func(r partRow) string { return orDash(r.Kernels) }},
 		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return probability(r.P) }},
 		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return orDash(r.Published) }},
-		{"", true, func(r partRow) string { return bold(r.Verdict) }},
+		{"", true, func(r partRow) string {
+			if r.Why != "" {
+				return bold(r.Verdict) + ": " + r.Why
+			}
+			return bold(r.Verdict)
+		}},
 	}
 	var heads []string
 	for _, c := range columns {
@@ -287,11 +277,11 @@ func partTable(rows []partRow, several bool) string {
 
 // claimsCSV has a line for each part of each claim on each data set.
 func (p *page) claimsCSV() ([]byte, error) {
-	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "runs", "p_holm", "p_sign_flip", "published", "verdict", "study", "files"}}
+	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm", "p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
 	for _, f := range p.claims {
 		for _, part := range f.Parts {
-			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Runs),
-				exact(part.P), exact(part.SignFlip), part.Published, string(part.Verdict), f.Claim.StudyOf(f.Benchmark),
+			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Seeds), part.Kernels,
+				exact(part.P), exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
 				each(part.Paths, func(path string) string { return below(p.root, path) })})
 		}
 	}

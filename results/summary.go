@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/report/findings"
@@ -103,6 +104,28 @@ func (p *page) FailingClaims() string {
 		return "- No claim fails."
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ClaimSum says how many claims have which verdict.
+func (p *page) ClaimSum() string {
+	var words []string
+	for _, v := range findings.Verdicts() {
+		n := len(withVerdict(p.claims, v))
+		words = append(words, fmt.Sprintf("%d %s", n, plural(v, n)))
+	}
+	return fmt.Sprintf("%s, of %d claims and data sets", listed(words), len(p.claims))
+}
+
+// Shown is what our results show of the first part of a claim that has any.
+func (p *page) Shown(claim string) (string, error) {
+	for _, f := range p.claims {
+		for _, part := range f.Parts {
+			if f.Claim.Title == claim && part.Ours != "" {
+				return fmt.Sprintf("%s (%s, %s)", part.Ours, f.Benchmark, count.Of(part.Seeds, "seed")), nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no result bears on the claim %q", claim)
 }
 
 // Confirmation says how many cells of the confirmation have all their runs, and how many of those have which verdict.

@@ -85,16 +85,7 @@ type measured struct {
 // MetricsOf computes the metrics of a classifier. accuracy, commonTest and evaluations are as in [Result] and [Stream].
 // evaluations are those of the first classifier of a run, and nil for the others.
 func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation) Metrics {
-	rows := 0
-	for i, row := range accuracy {
-		if len(row) > 0 && row[0] != nil {
-			rows = i + 1
-		}
-	}
-	m := measured{matrix: metric.Matrix{Common: commonTest}}
-	for _, row := range accuracy[:rows] {
-		m.matrix.Rows = append(m.matrix.Rows, orNaN(row))
-	}
+	m := measured{matrix: MatrixOf(accuracy, commonTest)}
 	for _, e := range evaluations {
 		m.between = append(m.between, orNaN(e.Accuracy))
 	}
@@ -105,6 +96,22 @@ func MetricsOf(accuracy [][]*float64, commonTest bool, evaluations []Evaluation)
 		}
 	}
 	return out
+}
+
+// MatrixOf is a matrix of accuracies as package metric takes it, with the rows up to the last that was evaluated. Its arguments are those of
+// [MetricsOf].
+func MatrixOf(accuracy [][]*float64, commonTest bool) metric.Matrix {
+	rows := 0
+	for i, row := range accuracy {
+		if len(row) > 0 && row[0] != nil {
+			rows = i + 1
+		}
+	}
+	m := metric.Matrix{Common: commonTest}
+	for _, row := range accuracy[:rows] {
+		m.Rows = append(m.Rows, orNaN(row))
+	}
+	return m
 }
 
 // orNaN copies a row, NaN where it is nil.

@@ -13,6 +13,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/method"
+	"ocl/metric/compare"
 	"ocl/report/paper"
 	"ocl/survey"
 )
@@ -24,9 +25,6 @@ type made struct {
 	accuracy float64
 	change   func(*result.Result) // nil changes nothing
 }
-
-// tasks in the made-up streams.
-const tasks = 6
 
 func ptr(v float64) *float64 { return &v }
 
@@ -54,9 +52,9 @@ func (m made) result() *result.Result {
 	if c.Stream.Kind != config.KindClasses {
 		r.Stream.Scenario = "domain-incremental"
 	}
-	for t := range tasks {
-		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: t, Classes: []int{t}, Train: 100, Test: 100})
-		row := make([]*float64, tasks)
+	for t := range evaluations {
+		r.Stream.Tasks = append(r.Stream.Tasks, result.Task{Index: t, Classes: []int{t}, Train: 100, Test: 500})
+		row := make([]*float64, evaluations)
 		for j := range row {
 			row[j] = ptr(0)
 			if j <= t {
@@ -87,7 +85,7 @@ func with(change func(*result.Result), a arm, accuracies ...float64) (all []made
 }
 
 // check judges the claims by made-up results and one more, of a method that no claim is about, so that there is always one.
-func check(t *testing.T, lambda []Lambda, all ...[]made) map[string]Finding {
+func check(t *testing.T, all ...[]made) map[string]Finding {
 	t.Helper()
 	dir := t.TempDir()
 	for i, m := range append(slices.Concat(all...), made{arm: of(survey.CIFAR100, "er", "lb+rv", 5000), seed: 1, accuracy: 10}) {
@@ -108,7 +106,7 @@ func check(t *testing.T, lambda []Lambda, all ...[]made) map[string]Finding {
 		t.Fatal(err)
 	}
 	found := map[string]Finding{}
-	for _, f := range Check(s, lambda) {
+	for _, f := range Check(s) {
 		found[f.Claim.Title+" / "+f.Benchmark] = f
 	}
 	return found
@@ -119,241 +117,250 @@ const (
 	onNoise = " / " + survey.Noise
 )
 
-// TestVerdicts: every kind of claim holds, fails, is undecided and is not run, as the results are.
-func TestVerdicts(t *testing.T) {
+// from has a run computed by other kernels.
+func from(kernel string) func(*result.Result) {
+	return func(r *result.Result) { r.Provenance.Kernel = kernel }
+}
+
+// TestFromFiles: the runs of all kinds of parts are found among result files, and decide.
+func TestFromFiles(t *testing.T) {
 	c := survey.CIFAR100
-	errorsOf := func(newer, older float64, so int) func(*result.Result) {
-		return func(r *result.Result) {
-			r.ErrorAnalysis = &result.ErrorAnalysis{}
-			for i := range tasks {
-				a, b := newer, older
-				if i > so { // task 0 has no old classes
-					a, b = older, newer
-				}
-				r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: ptr(a), NewAsOldOfSamples: ptr(b),
-					Logits: &result.Logits{NewOwn: ptr(a), OldOwn: ptr(b)}, Head: &result.Head{NewWeight: ptr(a), OldWeight: ptr(b), NewBias: ptr(a), OldBias: ptr(b)}})
-			}
-		}
-	}
-	three := func(of func(a arm) []made) (all []made) {
-		for _, name := range bases {
-			all = append(all, of(arm{spec: paper.Spec{Benchmark: c, Protocol: config.ProtocolSurvey, Method: name, Classifier: config.ClassifierHead, Memory: 5000}})...)
-		}
-		return all
-	}
-	lastTask := func(percent float64) func(*result.Result) {
-		return func(r *result.Result) { r.Accuracy[tasks-1][tasks-1] = ptr(percent / 100) }
-	}
-	later := func(percent float64) func(*result.Result) {
-		return func(r *result.Result) {
-			for i := range tasks {
-				for j := i + 1; j < tasks; j++ {
-					r.Accuracy[i][j] = ptr(percent / 100)
-				}
-			}
-		}
-	}
-	stored := func(latest int) func(*result.Result) {
-		return func(r *result.Result) {
-			r.Memory = &result.Memory{Capacity: 1000}
-			for i := range tasks {
-				classes, tasks := map[int]int{0: 1000}, map[int]int{0: 1000}
-				if i == len(r.Stream.Tasks)-1 {
-					classes, tasks = map[int]int{0: 1000 - latest, i: latest}, map[int]int{0: 1000 - latest, i: latest}
-				}
-				r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, classes), append(r.Memory.TaskCounts, tasks)
-			}
-		}
-	}
-	seconds := func(s float64) func(*result.Result) {
-		return func(r *result.Result) {
-			r.Seconds.Train = s
-			r.Config.Classifiers, r.Classifiers = r.Config.Classifiers[:1], nil
-		}
-	}
-	// times are runs of ER with each trick that has the table of times, with how much longer they take with the larger memory.
-	rising := func(rate float64, ends ...bool) (all []Lambda) {
-		for i, diverged := range ends {
-			all = append(all, Lambda{rate, math.Pow(10, float64(i)), diverged, "lambda.csv"})
-		}
-		return all
-	}
-	agem, finetune := of(c, "agem", "none", 5000), of(c, "finetune", "none", 0)
 	atEach := func(name string, accuracies ...float64) (all []made) {
 		for _, m := range sizes {
 			all = append(all, runs(of(c, name, "none", m), accuracies...)...)
 		}
 		return all
 	}
-	kdc := func(change func(*result.Result), n int) (all []made) {
+	kdc := func(percent float64) (all []made) {
 		for _, m := range large {
-			for _, name := range []string{"er", "mir"} {
-				all = append(all, with(change, of(c, name, "kdc", m), []float64{10, 11, 12}[:n]...)...)
+			for _, name := range replayed {
+				all = append(all, with(func(r *result.Result) { r.Accuracy[evaluations-1][evaluations-1] = ptr(percent / 100) }, of(c, name, "kdc", m), 10, 11, 12)...)
 			}
 		}
 		return all
 	}
-	everywhere := func(change func(*result.Result)) (all []made) {
-		for _, name := range plain() {
-			for _, m := range []int{1000, 5000} { // CN-DPM has the first alone in the paper
-				all = append(all, with(change, of(c, name, "none", m), 10, 11, 12)...)
+	learnt := func(kept float64) (all []made) {
+		for _, name := range methods {
+			m := 5000
+			if !has(name, m) {
+				m = 1000
+			}
+			for seed := range uint64(3) {
+				all = append(all, made{of(c, name, "none", m), seed + 1, 30, func(r *result.Result) {
+					for i := range evaluations {
+						for j := range i {
+							r.Accuracy[i][j] = ptr((kept + float64(seed)) / 100)
+						}
+					}
+				}})
 			}
 		}
 		return all
 	}
-	forgetting := func(learnt, kept float64) func(*result.Result) {
-		return func(r *result.Result) {
-			for i := range tasks {
-				for j := range i {
-					r.Accuracy[i][j] = ptr(kept / 100)
+	ends := func(diverge ...string) (all []made) {
+		for _, term := range explosion(c)[0].terms {
+			change := func(r *result.Result) {
+				if slices.Contains(diverge, term.arm.changes[0].Value) {
+					r.Outcome.State, r.Accuracy = result.Diverged, nil
 				}
-				r.Accuracy[i][i] = ptr(learnt / 100)
 			}
-		}
-	}
-	distils := func(learnt, kept float64, others ...float64) (all []made) {
-		for _, name := range []string{"lwf", "icarl"} {
-			for i, v := range others {
-				all = append(all, made{of(c, name, "none", 5000), uint64(i + 1), 0, forgetting(learnt+v, kept)})
-			}
-		}
-		for _, name := range []string{"finetune", "ewc++", "er", "mir", "gss", "agem"} {
-			for i := range others {
-				all = append(all, made{of(c, name, "none", 5000), uint64(i + 1), 0, forgetting(60, 5)})
-			}
+			all = append(all, with(change, term.arm, 4, 5, 6)...)
 		}
 		return all
 	}
-	trickTime := func(more float64) (all []made) {
+	courses := func(so bool) (all []made) {
+		change := func(r *result.Result) {
+			r.ErrorAnalysis = &result.ErrorAnalysis{}
+			for i := range evaluations {
+				newer, older := ptr(0.8), ptr(0.2)
+				if !so {
+					newer, older = older, newer
+				}
+				r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: newer, NewAsOldOfSamples: older,
+					Logits: &result.Logits{NewOwn: newer, OldOwn: older}, Head: &result.Head{NewWeight: newer, OldWeight: older, NewBias: newer, OldBias: older}})
+			}
+		}
+		for _, name := range bases {
+			all = append(all, with(change, of(c, name, "none", 5000), 10, 11, 12)...)
+		}
+		return all
+	}
+	stored := func(late int) (all []made) {
+		change := func(r *result.Result) {
+			r.Memory = &result.Memory{Capacity: 1000}
+			for i := range evaluations {
+				classes, tasks := map[int]int{0: 1000}, map[int]int{0: 1000}
+				if i == evaluations-1 {
+					classes, tasks = map[int]int{0: 1000 - late, i: late}, map[int]int{0: 1000 - late, i: late}
+				}
+				r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, classes), append(r.Memory.TaskCounts, tasks)
+			}
+		}
+		for _, m := range sizes {
+			all = append(all, with(change, of(survey.Noise, "gdumb", "none", m), 10, 11, 12)...)
+		}
+		return all
+	}
+	trickTimes := func(more float64) (all []made) {
+		seconds := func(s float64, classifier string) func(*result.Result) {
+			return func(r *result.Result) {
+				r.Config.Eval, r.Config.Classifiers, r.Classifiers = config.EvalFinal, []string{classifier}, nil
+				r.Seconds.Train = s + math.Pow(s/100, float64(r.Config.Seed))
+			}
+		}
 		for _, trick := range append([]string{"none"}, allTricks...) {
-			if trick == config.ClassifierNCM {
-				continue // its runs have it as their only classifier
+			a, b := of(c, "er", trick, 1000), of(c, "er", trick, 10000)
+			last := 100.0
+			if trick == "rv" || trick == config.ClassifierNCM {
+				last = more
 			}
-			grown := 100.0
-			if trick == "rv" {
-				grown = more
-			}
-			all = append(all, with(seconds(100), of(c, "er", trick, 1000), 10)...)
-			all = append(all, with(seconds(grown), of(c, "er", trick, 10000), 10)...)
+			all = append(all, with(seconds(102, a.spec.Classifier), a, 10, 10.1, 10)...)
+			all = append(all, with(seconds(last, b.spec.Classifier), b, 10, 10, 10)...)
 		}
 		return all
 	}
-	reservoir := of(survey.Noise, "gdumb", "none", 5000)
-	reservoir.changes = []paper.Change{{Key: "method.gdumb.update", Value: "reservoir"}}
-	greedy := of(survey.Noise, "gdumb", "none", 5000)
-	perImage := of(survey.Blur, "er", "none", 5000)
-	perImage.changes = []paper.Change{{Key: "stream.shift.blur", Value: config.BlurPerImage}}
-	blurs := func(across, image, other float64, n int) [][]made {
-		near := func(v float64) []float64 { return []float64{v, v + 0.1, v - 0.1}[:n] }
-		return [][]made{runs(of(survey.Blur, "er", "none", 5000), near(across)...), runs(perImage, image, image+0.1, image-0.1),
-			runs(of(survey.Noise, "er", "none", 5000), near(other)...), runs(of(survey.Occlusion, "er", "none", 5000), near(other)...)}
-	}
-	domain := func(name string, percent float64, n int) []made {
-		return with(later(percent), of(survey.Noise, name, "none", 5000), []float64{10, 11, 12}[:n]...)
-	}
-
-	type try struct {
-		claim  string
-		want   Verdict
-		lambda []Lambda
-		runs   [][]made
-	}
-	var tries []try
-	add := func(claim string, want Verdict, runs ...[]made) { tries = append(tries, try{claim, want, nil, runs}) }
-
-	tries = append(tries,
-		try{"EWC++ explodes with λ" + onCIFAR, Holds, rising(0.1, false, false, false, true, true, true), nil},
-		try{"EWC++ explodes with λ" + onCIFAR, Fails, rising(0.1, false, false, false, false), nil},
-		try{"EWC++ explodes with λ" + onCIFAR, Undecided, rising(0.1, false, true, false, true), nil},
-		try{"EWC++ explodes with λ" + onCIFAR, NotRun, nil, nil})
-
-	add("A-GEM and Finetune"+onCIFAR, Holds, atEach("agem", 10, 11, 12), runs(finetune, 10.1, 11.2, 12))
-	add("A-GEM and Finetune"+onCIFAR, Fails, atEach("agem", 20, 21, 22), runs(finetune, 10.1, 11.2, 12))
-	add("A-GEM and Finetune"+onCIFAR, Undecided, runs(agem, 10, 11, 12), runs(finetune, 10.1, 11.2, 12)) // one size of the memory
-	add("A-GEM and Finetune"+onCIFAR, Undecided, atEach("agem", 10, 11), runs(finetune, 10.1, 11.2))     // two seeds
-	add("A-GEM and Finetune"+onCIFAR, NotRun, runs(finetune, 10.1, 11.2, 12))
-
-	add("GSS stays below ER"+onCIFAR, Holds, atEach("er", 20, 21, 22), atEach("gss", 10, 11.1, 12.1))
-	add("GSS stays below ER"+onCIFAR, Fails, atEach("gss", 20, 21, 22), atEach("er", 10, 11.1, 12.1))
-	add("GSS stays below ER"+onCIFAR, Undecided, atEach("er", 10, 21, 12), atEach("gss", 10, 11.1, 12.1))
-	add("GSS stays below ER"+onCIFAR, Undecided, atEach("er", 20, 21), atEach("gss", 10, 11))
-	add("GSS stays below ER"+onCIFAR, NotRun)
-
-	add("Distillation forgets less because it learns less"+onCIFAR, Holds, distils(20, 5, 0, 0.1, 0.2))
-	add("Distillation forgets less because it learns less"+onCIFAR, Fails, distils(90, 5, 0, 0.1, 0.2))
-	add("Distillation forgets less because it learns less"+onCIFAR, Fails, distils(70, 69, 0, 0.1, 0.2)) // it forgets less, but learns more
-	add("Distillation forgets less because it learns less"+onCIFAR, Undecided, distils(20, 5, 0, 0.1))
-	add("Distillation forgets less because it learns less"+onCIFAR, NotRun)
-
-	add("No transfer between classes"+onCIFAR, Holds, everywhere(nil))
-	add("No transfer between classes"+onCIFAR, Fails, everywhere(later(20)))
-	add("No transfer between classes"+onCIFAR, Undecided, runs(agem, 10, 11, 12))
-	add("No transfer between classes"+onCIFAR, NotRun)
-
-	for _, claim := range []string{"Old classes are taken for new ones", "Biases of new classes"} {
-		add(claim+onCIFAR, Holds, three(func(a arm) []made { return with(errorsOf(0.8, 0.2, 3), a, 10, 11, 12) }))
-		add(claim+onCIFAR, Fails, three(func(a arm) []made { return with(errorsOf(0.8, 0.2, 2), a, 10, 11, 12) }))
-		add(claim+onCIFAR, Undecided, three(func(a arm) []made { return with(errorsOf(0.8, 0.2, 5), a, 10, 11) }))
-		add(claim+onCIFAR, NotRun)
-	}
-	for _, claim := range []string{"Logits of new classes", "Weights of new classes"} {
-		add(claim+onCIFAR, Holds, three(func(a arm) []made { return with(errorsOf(0.8, 0.2, 5), a, 10, 11, 12) }))
-		add(claim+onCIFAR, Fails, three(func(a arm) []made { return with(errorsOf(0.8, 0.2, 4), a, 10, 11, 12) }))
-		add(claim+onCIFAR, NotRun)
-	}
-
-	add("New classes under KDC"+onCIFAR, Holds, kdc(lastTask(0.5), 3))
-	add("New classes under KDC"+onCIFAR, Fails, kdc(lastTask(30), 3))
-	add("New classes under KDC"+onCIFAR, Undecided, kdc(lastTask(0.5), 2))
-	add("New classes under KDC"+onCIFAR, NotRun)
-
 	both, alone, offline := of(c, "mir", "rv", 10000), of(c, "mir", "none", 10000), of(c, "offline", "none", 0)
 	both.spec.Classifier = config.ClassifierNCM
-	add("MIR with both tricks and Offline"+onCIFAR, Holds, runs(both, 40, 41, 42), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52))
-	add("MIR with both tricks and Offline"+onCIFAR, Fails, runs(both, 20, 21, 22), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52))
-	add("MIR with both tricks and Offline"+onCIFAR, Undecided, runs(both, 40), runs(alone, 10), runs(offline, 50))
-	add("MIR with both tricks and Offline"+onCIFAR, NotRun, runs(both, 40), runs(alone, 10))
-
-	add("Run times of tricks"+onCIFAR, Undecided, trickTime(200)) // but for NCM, which is not run here
-	add("Run times of tricks"+onCIFAR, Fails, trickTime(100))
-	add("Run times of tricks"+onCIFAR, NotRun)
-
-	gdumbAt := func(change func(*result.Result)) (all []made) {
-		for _, m := range sizes {
-			all = append(all, with(change, of(survey.Noise, "gdumb", "none", m), 10)...)
-		}
-		return all
+	finetune := of(c, "finetune", "none", 0)
+	greedy := of(survey.Noise, "gdumb", "none", 5000)
+	reservoir := greedy.with(changed("method.gdumb.update", "reservoir"))
+	across := of(survey.Blur, "er", "none", 5000)
+	byImage := across.with(changed("stream.shift.blur", config.BlurPerImage))
+	blurs := func(image float64) [][]made {
+		return [][]made{runs(across, 6, 6.1, 5.9), runs(byImage, image, image+0.05, image-0.15),
+			runs(of(survey.Noise, "er", "none", 5000), 20, 21, 22), runs(of(survey.Occlusion, "er", "none", 5000), 20, 21, 22)}
 	}
-	add("What GDumb stores"+onNoise, Holds, gdumbAt(stored(600)))
-	add("What GDumb stores"+onNoise, Fails, gdumbAt(stored(100)))
-	add("What GDumb stores"+onNoise, Undecided, gdumbAt(stored(400)))
-	add("What GDumb stores"+onNoise, NotRun, gdumbAt(nil))
-
-	add("GDumb with a reservoir"+onNoise, Holds, runs(reservoir, 20, 21, 22), runs(greedy, 10, 11, 12.1))
-	add("GDumb with a reservoir"+onNoise, Fails, runs(reservoir, 10, 11, 12.1), runs(greedy, 20, 21, 22))
-	add("GDumb with a reservoir"+onNoise, Undecided, runs(reservoir, 20), runs(greedy, 10))
-	add("GDumb with a reservoir"+onNoise, NotRun, runs(greedy, 10))
-
-	add("Transfer between domains"+onNoise, Fails, domain("er", 0, 3))
-	add("Transfer between domains"+onNoise, Undecided, domain("er", 20, 3), domain("finetune", 20, 3))
-	add("Transfer between domains"+onNoise, NotRun)
-
-	const onBlur = " / " + survey.Blur
-	add("Why blur is hard"+onBlur, Holds, blurs(6, 6.05, 20, 3)...)
-	add("Why blur is hard"+onBlur, Fails, blurs(6, 19, 20, 3)...)
-	add("Why blur is hard"+onBlur, Undecided, blurs(6, 19, 20, 1)...)
-	add("Why blur is hard"+onBlur, NotRun, blurs(6, 19, 20, 0)...)
-
-	seen := map[string]bool{}
-	for _, tt := range tries {
-		seen[tt.claim] = true
-		f, there := check(t, tt.lambda, tt.runs...)[tt.claim]
-		if !there || f.Verdict != tt.want {
-			t.Errorf("%s is %q, want %q: %+v", tt.claim, f.Verdict, tt.want, f.Parts)
+	for _, try := range []struct {
+		claim string
+		want  Verdict
+		runs  [][]made
+	}{
+		{"EWC++ explodes with λ" + onCIFAR, Holds, [][]made{ends("1000")}},
+		{"EWC++ explodes with λ" + onCIFAR, Fails, [][]made{ends()}},
+		{"EWC++ explodes with λ" + onCIFAR, NotRun, nil},
+		{"A-GEM and Finetune" + onCIFAR, Holds, [][]made{atEach("agem", 10, 11, 12), runs(finetune, 10.1, 11.2, 12)}},
+		{"A-GEM and Finetune" + onCIFAR, Fails, [][]made{atEach("agem", 20, 21, 22), runs(finetune, 10.1, 11.2, 12)}},
+		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{runs(of(c, "agem", "none", 5000), 10, 11, 12), runs(finetune, 10.1, 11.2, 12)}}, // one size of the memory
+		{"A-GEM and Finetune" + onCIFAR, Undecided, [][]made{atEach("agem", 10, 11), runs(finetune, 10.1, 11.2)}},                            // two seeds
+		{"A-GEM and Finetune" + onCIFAR, NotRun, [][]made{runs(finetune, 10.1, 11.2, 12)}},
+		{"GSS stays below ER" + onCIFAR, Holds, [][]made{atEach("er", 20, 21, 22), atEach("gss", 10, 11.1, 12.1)}},
+		{"GSS stays below ER" + onCIFAR, Fails, [][]made{atEach("gss", 20, 21, 22), atEach("er", 10, 11.1, 12.1)}},
+		{"GSS stays below ER" + onCIFAR, Undecided, [][]made{atEach("er", 10, 21, 12), atEach("gss", 10, 11.1, 12.1)}},
+		{"GSS stays below ER" + onCIFAR, Undecided, [][]made{atEach("er", 20, 21, 22), atEach("gss", 10, 11, 12)}}, // no spread
+		{"No transfer between classes" + onCIFAR, Holds, [][]made{learnt(5)}},
+		{"No transfer between classes" + onCIFAR, Fails, [][]made{learnt(50)}},
+		{"Old classes are taken for new ones" + onCIFAR, Holds, [][]made{courses(true)}},
+		{"Old classes are taken for new ones" + onCIFAR, Fails, [][]made{courses(false)}},
+		{"Biases of new classes" + onCIFAR, Holds, [][]made{courses(true)}},
+		{"Logits of new classes" + onCIFAR, Fails, [][]made{courses(false)}},
+		{"New classes under KDC" + onCIFAR, Holds, [][]made{kdc(0.5)}},
+		{"New classes under KDC" + onCIFAR, Fails, [][]made{kdc(30)}},
+		{"MIR with both tricks and Offline" + onCIFAR, Holds, [][]made{runs(both, 40, 41, 42), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52)}},
+		{"MIR with both tricks and Offline" + onCIFAR, Fails, [][]made{runs(both, 20, 21, 22), runs(alone, 10, 11, 12.1), runs(offline, 50, 51, 52)}},
+		{"MIR with both tricks and Offline" + onCIFAR, NotRun, [][]made{runs(both, 40), runs(alone, 10)}},
+		{"Run times of tricks" + onCIFAR, Holds, [][]made{trickTimes(200)}},
+		{"Run times of tricks" + onCIFAR, Fails, [][]made{trickTimes(100)}},
+		{"What GDumb stores" + onNoise, Holds, [][]made{stored(600)}},
+		{"What GDumb stores" + onNoise, Fails, [][]made{stored(100)}},
+		{"GDumb with a reservoir" + onNoise, Holds, [][]made{runs(reservoir, 20, 21, 22), runs(greedy, 10, 11, 12.1)}},
+		{"GDumb with a reservoir" + onNoise, Undecided, [][]made{runs(reservoir, 20), runs(greedy, 10)}},
+		{"Why blur is hard / " + survey.Blur, Holds, blurs(6)},
+		{"Why blur is hard / " + survey.Blur, Fails, blurs(19)},
+	} {
+		f, there := check(t, try.runs...)[try.claim]
+		if !there || f.Verdict != try.want {
+			t.Errorf("%s is %q, want %q: %+v", try.claim, f.Verdict, try.want, f.Parts)
 		}
 	}
-	if len(seen) < 14 {
-		t.Errorf("%d claims were tried", len(seen))
+}
+
+// TestSeedsCountOnce: runs of one seed count once, and of several kernels that one which the studies name, whatever else they measured.
+func TestSeedsCountOnce(t *testing.T) {
+	c := survey.CIFAR100
+	er, gss := of(c, "er", "none", 5000), of(c, "gss", "none", 5000)
+	parts := check(t, runs(er, 20, 21, 22), runs(gss, 10, 11.1, 12.1),
+		with(from("avx512"), er, 40, 41, 42), with(from("avx512"), gss, 50, 51.1, 52.1))["GSS stays below ER"+onCIFAR].Parts
+	if p := parts[1]; p.Seeds != 3 || p.Kernels != "avx2, winograd" || p.Verdict != Holds {
+		t.Errorf("of two kernels: %+v", p)
+	}
+	one := made{er, 1, 20, nil}
+	twice := one
+	twice.change = func(r *result.Result) { r.Config.Eval = config.EvalFinal }
+	again := made{gss, 1, 10, nil}
+	stored := func(r *result.Result) {
+		r.Memory = &result.Memory{Capacity: 1000}
+		for range evaluations {
+			r.Memory.ClassCounts, r.Memory.TaskCounts = append(r.Memory.ClassCounts, map[int]int{0: 1000}), append(r.Memory.TaskCounts, map[int]int{0: 1000})
+		}
+	}
+	if p := check(t, with(stored, of(survey.Noise, "gdumb", "none", 5000), 10))["What GDumb stores"+onNoise].Parts[1]; p.Verdict != Undecided || p.Why != "one run" {
+		t.Errorf("one run of thousands of samples: %+v", p)
+	}
+	if p := check(t, []made{one, twice, again})["GSS stays below ER"+onCIFAR].Parts[1]; p.Seeds != 1 || p.Verdict != Undecided || p.Why != "one run" {
+		t.Errorf("a seed that ran twice: %+v", p)
+	}
+}
+
+// TestOtherProtocols: a run of a seed that was shown all tasks is no further run.
+func TestOtherProtocols(t *testing.T) {
+	change := func(r *result.Result) {
+		r.ErrorAnalysis = &result.ErrorAnalysis{}
+		for i := range evaluations {
+			r.ErrorAnalysis.Tasks = append(r.ErrorAnalysis.Tasks, result.TaskErrors{Task: i, New: 100, Old: 100 * i, OldAsNewOfSamples: ptr(0.8), NewAsOldOfSamples: ptr(0.2)})
+		}
+	}
+	er := of(survey.CIFAR100, "er", "none", 5000)
+	standard := er
+	standard.spec.Protocol = config.ProtocolStandard
+	p := check(t, with(change, er, 10, 11), with(change, standard, 10))["Old classes are taken for new ones"+onCIFAR].Parts[1]
+	if p.Verdict != Undecided || p.Seeds != 2 || p.Why != "two seeds" {
+		t.Errorf("two seeds, one with both protocols: %+v", p)
+	}
+}
+
+// TestKernelsAreNotMixed: runs of different kernels are not compared, and a part says so. Runs of other kernels than the studies' are.
+func TestKernelsAreNotMixed(t *testing.T) {
+	c := survey.CIFAR100
+	er, gss := of(c, "er", "none", 5000), of(c, "gss", "none", 5000)
+	p := check(t, runs(er, 20, 21, 22), with(from("avx512"), gss, 10, 11.1, 12.1))["GSS stays below ER"+onCIFAR].Parts[1]
+	if p.Verdict != Undecided || p.Why != "only runs of different kernels" || p.Seeds != 0 {
+		t.Errorf("avx2 and avx512: %+v", p)
+	}
+	p = check(t, runs(er, 20, 21, 22), runs(gss, 10, 11.1), []made{{gss, 3, 12.1, from("avx512")}})["GSS stays below ER"+onCIFAR].Parts[1]
+	if p.Verdict != Undecided || p.Why != "two seeds with the same kernels" || p.Seeds != 2 || p.Kernels != "avx2, winograd" {
+		t.Errorf("a seed with other kernels: %+v", p)
+	}
+	p = check(t, with(from("avx512"), er, 20, 21, 22), with(from("avx512"), gss, 10, 11.1, 12.1))["GSS stays below ER"+onCIFAR].Parts[1]
+	if p.Verdict != Holds || p.Kernels != "avx512, winograd" {
+		t.Errorf("avx512 alone: %+v", p)
+	}
+}
+
+// TestTimes: a run each decides nothing, nor do runs on different processors or of jobs that were not timed.
+func TestTimes(t *testing.T) {
+	c := survey.CIFAR100
+	run := func(seconds float64, timed bool, processor string, n int) []made {
+		change := func(r *result.Result) {
+			r.Config.Eval, r.Config.Classifiers, r.Classifiers = config.EvalFinal, []string{byHead}, nil
+			r.Seconds.Train, r.Provenance.Timed, r.Provenance.Processor = seconds+float64(r.Config.Seed), timed, processor
+		}
+		return with(change, of(c, "er", map[bool]string{true: "none", false: "lb"}[seconds < 150], 5000), []float64{10, 10, 10}[:n]...)
+	}
+	for _, try := range []struct {
+		name      string
+		er, lb    []made
+		want      Verdict
+		why, ours string
+	}{
+		{"three seeds", run(100, true, "one", 3), run(200, true, "one", 3), Fails, "", "× 1.98 ± 0.02"},
+		{"one seed", run(100, true, "one", 1), run(200, true, "one", 1), Undecided, "one run", "× 1.99"},
+		{"two processors", run(100, true, "one", 3), run(200, true, "another", 3), Undecided, "only runs of different kernels or processors", ""},
+		{"not timed", run(100, false, "one", 3), run(200, false, "one", 3), NotRun, "", ""},
+	} {
+		p := check(t, try.er, try.lb)["Overhead of tricks"+onCIFAR].Parts[0]
+		if p.Verdict != try.want || p.Why != try.why || p.Ours != try.ours {
+			t.Errorf("%s: %+v", try.name, p)
+		}
 	}
 }
 
@@ -362,8 +369,8 @@ func TestHolm(t *testing.T) {
 	c := survey.CIFAR100
 	// The difference is 2 ± 1.7 with each method: p = 0.037 alone.
 	lead := runs(of(c, "icarl", "none", 1000), 12, 12.7, 13.3)
-	one := check(t, nil, lead, runs(of(c, "er", "none", 1000), 10, 10, 12))["iCaRL leads with a small memory"+onCIFAR]
-	two := check(t, nil, lead, runs(of(c, "er", "none", 1000), 10, 10, 12), runs(of(c, "mir", "none", 1000), 10, 10, 12), runs(of(c, "gss", "none", 1000), 10, 10))["iCaRL leads with a small memory"+onCIFAR]
+	one := check(t, lead, runs(of(c, "er", "none", 1000), 10, 10, 12))["iCaRL leads with a small memory"+onCIFAR]
+	two := check(t, lead, runs(of(c, "er", "none", 1000), 10, 10, 12), runs(of(c, "mir", "none", 1000), 10, 10, 12), runs(of(c, "gss", "none", 1000), 10, 10))["iCaRL leads with a small memory"+onCIFAR]
 	if one.Count(Holds) != 1 || one.Verdict != Undecided {
 		t.Errorf("one comparison: %+v", one)
 	}
@@ -376,7 +383,7 @@ func TestHolm(t *testing.T) {
 			p = append(p, part.P)
 		}
 	}
-	if len(p) != 2 || !(p[0] > Level && p[0] < 2*Level) {
+	if len(p) != 2 || !(p[0] > compare.Level && p[0] < 2*compare.Level) {
 		t.Errorf("the probabilities are %v", p)
 	}
 }
@@ -393,9 +400,16 @@ func TestClaims(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("..", "..", "studies", c.StudyOf(b))); err != nil {
 				t.Errorf("%s: %v", c.Title, err)
 			}
+			parts := map[string]bool{}
+			for _, q := range c.parts(b) {
+				if parts[q.what] {
+					t.Errorf("%s on %s has the part %q twice", c.Title, b, q.what)
+				}
+				parts[q.what] = true
+			}
 		}
 	}
-	if len(titles) < 30 {
+	if len(titles) < 45 {
 		t.Errorf("%d claims", len(titles))
 	}
 }

@@ -1,0 +1,176 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"ocl/config"
+	"ocl/method"
+	"ocl/metric/compare"
+	"ocl/report/paper"
+	"ocl/survey"
+)
+
+// arm is runs that are compared with others.
+type arm struct {
+	spec    paper.Spec
+	changes []paper.Change // from the spec
+	name    string         // "" is by the spec
+}
+
+// of is the arm of a method with tricks on a benchmark, by its own classifier. A method without memory has none of any size.
+func of(benchmark, name, tricks string, memory int) arm {
+	if info, err := method.Lookup(name); err == nil && !info.UsesMemory {
+		memory = 0
+	}
+	a := arm{spec: paper.Spec{Benchmark: benchmark, Protocol: config.ProtocolSurvey, Method: name, Classifier: config.ClassifierHead, Memory: memory}}
+	switch tricks {
+	case "none":
+	case config.ClassifierNCM:
+		a.spec.Classifier = config.ClassifierNCM
+	default:
+		a.spec.Tricks = tricks
+	}
+	return a
+}
+
+// named is the arm under another name.
+func (a arm) named(name string) arm {
+	a.name = name
+	return a
+}
+
+// with is the arm with other values of some keys.
+func (a arm) with(changes ...paper.Change) arm {
+	a.changes = changes
+	return a
+}
+
+// String is the arm as the survey would call it.
+func (a arm) String() string {
+	if a.name != "" {
+		return a.name
+	}
+	name := titleOf(a.spec.Method)
+	for _, trick := range strings.Split(a.spec.Tricks, "+") {
+		if trick != "" {
+			name += " + " + strings.ToUpper(trick)
+		}
+	}
+	if a.spec.Classifier == config.ClassifierNCM {
+		name += " + NCM"
+	}
+	return name
+}
+
+// titleOf is what the survey calls a method.
+func titleOf(name string) string {
+	info, err := method.Lookup(name)
+	if err != nil {
+		return name
+	}
+	return strings.TrimSuffix(info.Title, "-Greedy")
+}
+
+// published are the survey's values of the arms without changes.
+var published = sync.OnceValue(func() map[paper.Spec]survey.Value {
+	all := map[paper.Spec]survey.Value{}
+	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
+		cells, err := new(paper.Study).Cells(label)
+		if err != nil {
+			panic("findings: " + err.Error()) // the labels are tables
+		}
+		for _, c := range cells {
+			if c.Spec != (paper.Spec{}) && c.Repeat != survey.ClassIncremental {
+				all[c.Spec] = c.Published
+			}
+		}
+	}
+	return all
+})
+
+// publishedMean is the survey's accuracy of an arm; ok is false where it has none.
+func (a arm) publishedMean() (mean float64, ok bool) {
+	v, ok := published()[a.spec]
+	return v.Mean, ok && len(a.changes) == 0
+}
+
+// evidence has the results.
+type evidence struct {
+	find    func(paper.Spec, paper.Need) (runs []*paper.Run, settings string) // [paper.Study.Find]
+	engines []compare.Engine                                                  // of all runs
+	changed map[string][]*paper.Run                                           // runs with something changed, by spec and changes
+}
+
+func newEvidence(s *paper.Study) *evidence {
+	e := &evidence{find: s.Find, changed: map[string][]*paper.Run{}}
+	for _, r := range s.Runs {
+		if engine := engineOf(r); !slices.Contains(e.engines, engine) {
+			e.engines = append(e.engines, engine)
+		}
+		spec, changes, err := paper.Planned(r.Result.Config)
+		if err == nil && len(changes) > 0 {
+			key := changedKey(spec, changes)
+			e.changed[key] = append(e.changed[key], r)
+		}
+	}
+	slices.SortFunc(e.engines, before)
+	return e
+}
+
+// changedKey is where the changed runs of a spec are, whatever the classifier.
+func changedKey(spec paper.Spec, changes []paper.Change) string {
+	spec.Classifier = config.ClassifierHead
+	return fmt.Sprint(spec, changes)
+}
+
+// engineOf is what computed a run.
+func engineOf(r *paper.Run) compare.Engine {
+	return compare.Engine{Kernel: r.Result.Provenance.Kernel, Convolution: r.Result.Provenance.Convolution}
+}
+
+// studyEngine is the one that the studies name. Of the runs of a seed, those of this engine count.
+var studyEngine = func() compare.Engine {
+	kernel, convolution, _ := strings.Cut(paper.StudyKernels, " ")
+	return compare.Engine{Kernel: kernel, Convolution: convolution}
+}()
+
+// before orders engines: that of the studies is the first.
+func before(a, b compare.Engine) int {
+	rank := func(e compare.Engine) int {
+		if e == studyEngine {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(rank(a)-rank(b), strings.Compare(a.String(), b.String()))
+}
+
+// runs are those of an arm that have a measure, one for each seed and engine. All have the same settings.
+func (e *evidence) runs(a arm, m measure) []*paper.Run {
+	has := func(r *paper.Run) bool { _, ok := m.of(r); return ok }
+	if len(a.changes) > 0 {
+		type one struct {
+			seed   uint64
+			engine compare.Engine
+		}
+		seen := map[one]bool{}
+		return slices.DeleteFunc(slices.Clone(e.changed[changedKey(a.spec, a.changes)]), func(r *paper.Run) bool {
+			again := !has(r) || seen[one{r.Seed, engineOf(r)}]
+			seen[one{r.Seed, engineOf(r)}] = seen[one{r.Seed, engineOf(r)}] || has(r)
+			return again
+		})
+	}
+	_, settings := e.find(a.spec, has)
+	var all []*paper.Run
+	for _, engine := range e.engines {
+		runs, of := e.find(a.spec, func(r *paper.Run) bool { return engineOf(r) == engine && has(r) })
+		if of == settings {
+			all = append(all, runs...)
+		}
+	}
+	return all
+}
