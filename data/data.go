@@ -33,6 +33,9 @@ type Spec struct {
 	Seed uint64
 	// SkipUnreadable leaves out images that cannot be read and says so in Set.Notes; otherwise the first of them is an error.
 	SkipUnreadable bool
+	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time they are
+	// asked for.
+	ReadOnly bool
 	// OneClass lets a person's own images be of one class only, for a learner that knows other classes. Otherwise that is an
 	// error, as one class has nothing to be told apart from.
 	OneClass bool
@@ -134,7 +137,7 @@ func (s *Set) ClassName(k int) string {
 }
 
 // Open opens or draws the data set that spec names, checks it and records its digest. Images that have to be decoded are
-// decoded once, into a cache file. When ctx ends, so does the work, and nothing is left behind.
+// decoded once, into a cache file, unless Spec.ReadOnly says that none is written. When ctx ends, so does the work, and nothing is left behind.
 func Open(ctx context.Context, spec Spec) (*Set, error) {
 	info, err := Lookup(spec.Name)
 	if err != nil {

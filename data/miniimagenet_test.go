@@ -152,6 +152,22 @@ func numbers(t testing.TB, s Split) []int {
 	return list
 }
 
+// TestMiniImageNetReadOnly: without a cache, files and pickles give the same images, and nothing is written.
+func TestMiniImageNetReadOnly(t *testing.T) {
+	for _, files := range []map[string][]byte{miniLists(t), miniPickles()} {
+		dir := writeTree(t, t.TempDir(), files)
+		cached := mustOpenMini(t, Spec{Dir: dir})
+		set := mustOpenMini(t, Spec{Dir: dir, ReadOnly: true})
+		if entries, err := os.ReadDir(os.Getenv("OCL_CACHE")); err != nil || len(entries) > 0 {
+			t.Errorf("the folder of caches has %v (%v)", entries, err)
+		}
+		if set.Digest != cached.Digest || !slices.Equal(numbers(t, set.Train), numbers(t, cached.Train)) || !slices.Equal(numbers(t, set.Test), numbers(t, cached.Test)) {
+			t.Errorf("images %v and %v with digest %s, in a cache %v and %v with %s", numbers(t, set.Train), numbers(t, set.Test), set.Digest,
+				numbers(t, cached.Train), numbers(t, cached.Test), cached.Digest)
+		}
+	}
+}
+
 // TestMiniImageNetLayouts: the lists and the pickles of the same images are the same set, in the order of the lists.
 // Folders have the same images, and the order of names.
 func TestMiniImageNetLayouts(t *testing.T) {

@@ -63,10 +63,14 @@ func (p pictures) fileName(i int) string {
 
 // open returns the decoded images, 3×side×side, in the order of the files. It decodes those that are not in a cache yet:
 // that of the same names, sizes and times of the files, size, filter and decoder. With SkipUnreadable, dropped are the
-// files that cannot be read; they have no image.
+// files that cannot be read; they have no image. With ReadOnly, packed images stay open: they may be decoded again.
 func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dropped []cache.Fault, err error) {
 	if p.packed != nil {
-		defer func() { err = errors.Join(err, p.packed.release()) }()
+		defer func() {
+			if err != nil || !spec.ReadOnly {
+				err = errors.Join(err, p.packed.release())
+			}
+		}()
 	}
 	key, err := p.key()
 	if err != nil {
@@ -83,7 +87,7 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 func (p pictures) cached(key string, spec Spec) cache.Spec {
 	return cache.Spec{
 		Name: p.set, Source: p.source(), Key: key, Shape: [3]int{3, p.side, p.side}, N: p.images(),
-		Skip: spec.SkipUnreadable, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
+		Skip: spec.SkipUnreadable, ReadOnly: spec.ReadOnly, Decode: p.decode, Progress: spec.progress(p.set + ": images decoded"),
 	}
 }
 

@@ -28,6 +28,7 @@ type Options struct {
 	KeepCheckpoint  bool   // keep the last checkpoint of a finished run
 	DataDir         string // where the data lie on this machine; "" is Config.Data.Dir
 	Init            string // where the first weights lie on this machine; "" is Config.Network.Init
+	ReadOnly        bool   // write no cache of decoded images, for a plan (data.Spec.ReadOnly)
 
 	// What results say about the program: its version, its revision ("" takes that of the build) and its command line.
 	Program, Revision string
@@ -58,6 +59,7 @@ type hooks struct {
 type Events struct {
 	Begin        func(Job, ocl.StreamInfo, Plan)
 	TaskBegin    func(ocl.TaskInfo)
+	StepBegin    func() // the images of the batch are there
 	StepEnd      func(step int, s ocl.StepStats)
 	Working      func(done, total int) // long work in one piece; only of learners that tell
 	Tested       func(done, total int) // samples of the evaluation under way, 0 of them when it begins
@@ -94,7 +96,8 @@ type Experiment struct {
 	ready bool // the folder is set up
 }
 
-// Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing. It is an error if
+// Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing but a cache of images that have to be
+// decoded, and with Options.ReadOnly not even that. It is an error if
 // something is wrong with the config or the data, if they do not fit together, or if this machine does not have the
 // engine. Opening data may take long the first time; it ends when ctx does.
 func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) {
@@ -108,17 +111,17 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	if err != nil {
 		return nil, err
 	}
-	set, err := OpenData(ctx, c, o.Progress)
+	set, err := OpenData(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
 	return plan(c, o, set, p)
 }
 
-// OpenData opens the data of a config.
-func OpenData(ctx context.Context, c config.Config, progress func(what string, done, total int)) (*data.Set, error) {
+// OpenData opens the data of a config, with Options.Progress and Options.ReadOnly.
+func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
 	spec := DataSpec(c)
-	spec.Progress = progress
+	spec.Progress, spec.ReadOnly = o.Progress, o.ReadOnly
 	return data.Open(ctx, spec)
 }
 

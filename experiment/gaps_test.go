@@ -123,7 +123,7 @@ func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
 // withoutClasses opens the data of a config and leaves out the training images of some classes.
 func withoutClasses(t *testing.T, c config.Config, classes ...int32) *data.Set {
 	t.Helper()
-	set, err := OpenData(t.Context(), c, nil)
+	set, err := OpenData(t.Context(), c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func withoutClasses(t *testing.T, c config.Config, classes ...int32) *data.Set {
 func TestTuningHoldsOut(t *testing.T) {
 	c := one("finetune")
 	c.Stream.Kind, c.Stream.Tasks = config.KindDomains, 10
-	set, err := OpenData(t.Context(), c, nil)
+	set, err := OpenData(t.Context(), c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

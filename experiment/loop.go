@@ -113,6 +113,9 @@ func (r *run) beginTask(task ocl.TaskInfo) error {
 // made; the seconds of the step count from there.
 func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
 	r.found.seconds.Train += time.Since(start).Seconds()
+	if r.ev.StepBegin != nil {
+		r.ev.StepBegin()
+	}
 	stats, err := r.observe(ctx, b)
 	if errors.Is(err, errInterrupted) {
 		return err

@@ -21,7 +21,7 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 			return nil, err
 		}
 	}
-	set, err := OpenData(ctx, configs[0], progress)
+	set, err := OpenData(ctx, configs[0], Options{Progress: progress})
 	if err != nil {
 		return nil, err
 	}

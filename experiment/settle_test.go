@@ -38,7 +38,7 @@ func TestSettled(t *testing.T) {
 func TestSavedConfigGivesTheSameStream(t *testing.T) {
 	c := one("finetune")
 	c.Stream.Tasks = 0
-	glyphs, err := OpenData(t.Context(), c, nil)
+	glyphs, err := OpenData(t.Context(), c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

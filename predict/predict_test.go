@@ -83,7 +83,7 @@ func opened(t testing.TB, c config.Config, o Options) (*Predictor, *result.Resul
 
 func dataOf(t testing.TB, c config.Config) *data.Set {
 	t.Helper()
-	set, err := experiment.OpenData(context.Background(), c, nil)
+	set, err := experiment.OpenData(context.Background(), c, experiment.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (g *row) values() []compare.Value {
 	for _, r := range g.finished {
 		if v := orNaN(r.Metrics.AverageAccuracy); !math.IsNaN(v) {
 			p := r.Provenance
-			found = append(found, compare.Value{Seed: r.seed, Engine: compare.Engine{Kernel: p.Kernel, Convolution: p.Convolution}, Value: v, Step: r.Stream.OneImage()})
+			found = append(found, compare.Value{Seed: r.seed, Engine: compare.Engine{Kernel: p.Kernel, Convolution: p.Convolution}, Value: v, Step: r.OneImage()})
 		}
 	}
 	return found

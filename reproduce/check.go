@@ -7,6 +7,7 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/metric"
+	"ocl/metric/compare"
 )
 
 const (
@@ -148,7 +149,7 @@ func (g *Group) compare(m Measure, reference *Reference, repeated func(*result.R
 		own := runOf(r)
 		if v, measured := own.Values[m.Name]; measured && !repeated(r) && !slices.Contains(c.Seeds, own.Seed) {
 			c.Seeds, c.Values = append(c.Seeds, own.Seed), append(c.Values, v)
-			image = max(image, oneImage(r))
+			image = max(image, r.OneImage())
 		}
 	}
 	if len(c.Values) == 0 {
@@ -164,21 +165,6 @@ func (g *Group) compare(m Measure, reference *Reference, repeated func(*result.R
 	g.Comparisons = append(g.Comparisons, c)
 }
 
-// oneImage is the most by which one more image that is classified rightly changes an average accuracy.
-func oneImage(r *result.Result) float64 {
-	tasks := r.Stream.Tasks
-	most := 0.0
-	for _, t := range tasks {
-		if t.Test > 0 {
-			most = max(most, 1/float64(t.Test)/float64(len(tasks)))
-		}
-	}
-	if r.OneTestSet() {
-		most *= float64(len(tasks))
-	}
-	return most
-}
-
 // correct corrects the probabilities of all comparisons together.
 func correct(groups []*Group) {
 	var p []float64
@@ -187,7 +173,7 @@ func correct(groups []*Group) {
 			p = append(p, c.P)
 		}
 	}
-	adjusted := metric.Holm(p)
+	adjusted := compare.Holm(p)
 	for _, g := range groups {
 		for i := range g.Comparisons {
 			g.Comparisons[i].Adjusted, adjusted = adjusted[0], adjusted[1:]

@@ -2,20 +2,18 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/method"
-	"ocl/metric"
+	"ocl/metric/compare"
 	"ocl/report/paper"
 )
 
-// comparisons that the survey makes at each memory: the first is ahead of the second, or (≈) as good.
+// comparisons that the survey makes at each memory: the first is ahead of the second, or (≈) as good. They are one family.
 var comparisons = []struct {
 	memory        int
 	first         string
@@ -29,45 +27,58 @@ var comparisons = []struct {
 	{1000, "lwf", true, "er", 0, 1000},
 }
 
-// alike is the most by which methods may differ that are as good as each other, in points.
+// alike is the distance below which methods are as good as each other, in points.
 const alike = 1
 
-// Order is the differences of runs with the same seeds.
+// Order is the differences of runs with the same seeds and kernels.
 func (p *page) Order() string {
-	t := tableOf("M", "the survey", "difference, same seeds", "")
+	var family []compare.Question
 	for _, c := range comparisons {
-		a, b := p.valuesOf(specOf(c.first, c.first0)), p.valuesOf(specOf(c.second, c.last0))
-		var x, y []float64
-		for _, seed := range slices.Sorted(maps.Keys(a)) {
-			if v, ok := b[seed]; ok {
-				x, y = append(x, a[seed]), append(y, v)
-			}
+		q := compare.Question{First: p.compared(specOf(c.first, c.first0)), Second: p.compared(specOf(c.second, c.last0))}
+		if c.alike {
+			q.Margin = alike
 		}
+		family = append(family, q)
+	}
+	t := tableOf("M", "the survey", "difference, same seeds", "seeds", "p (Holm)", "")
+	for i, d := range compare.Family(family) {
+		c := comparisons[i]
 		sign := ">"
 		if c.alike {
 			sign = "≈"
 		}
-		what := title(c.first) + " " + sign + " " + title(c.second)
-		if len(x) < leastSeeds {
-			t.row(thousands(c.memory), what, dash, fmt.Sprintf("undecided: %d of %d seeds", len(x), leastSeeds))
-			continue
+		difference := dash
+		if d.N() >= compare.LeastSeeds {
+			difference = signed(d.Mean)
+			if !math.IsNaN(d.Half) {
+				difference += fmt.Sprintf(" ± %.1f", d.Half)
+			}
 		}
-		d := metric.Paired(x, y)
-		t.row(thousands(c.memory), what, signed(d.Mean)+fmt.Sprintf(" ± %.1f", d.Half), orderOf(c.alike, d.Mean, d.Half))
+		t.row(thousands(c.memory), title(c.first)+" "+sign+" "+title(c.second), difference, strconv.Itoa(d.N()), probability(d.Holm), orderOf(d))
 	}
 	return t.String()
 }
 
-// orderOf says whether an order holds: first > second by whether 0 is outside the interval, first ≈ second by whether the interval is within
-// or outside one point to either side.
-func orderOf(alikeIs bool, mean, half float64) string {
-	switch {
-	case alikeIs && math.Abs(mean)+half <= alike, !alikeIs && mean > half:
+// compared are the accuracies of the runs of a spec, in per cent.
+func (p *page) compared(s paper.Spec) []compare.Value {
+	return p.study.Values(s, func(r *paper.Run) bool { _, ok := r.Metrics(s.Classifier); return ok }, func(r *paper.Run) (float64, bool) {
+		v := accuracies([]*paper.Run{r}, s.Classifier)[0]
+		return v, !math.IsNaN(v)
+	})
+}
+
+// orderOf says whether the survey's order holds.
+func orderOf(d compare.Comparison) string {
+	switch d.Verdict {
+	case compare.FirstHigher, compare.Alike:
 		return "holds"
-	case alikeIs && math.Abs(mean)-half > alike, !alikeIs && mean < -half:
+	case compare.SecondHigher, compare.Apart:
 		return "fails"
 	}
-	return "undecided"
+	if d.Reason == compare.NotSignificant { // the column before it says so
+		return "undecided"
+	}
+	return "undecided: " + string(d.Reason)
 }
 
 // title is what the survey calls a method.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"ocl/metric/compare"
 	"ocl/report/findings"
 	"ocl/report/paper"
 	"ocl/survey"
@@ -41,11 +42,22 @@ func TestWordsOfPages(t *testing.T) {
 		files("root", []string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz")}):                                                                  "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz`",
 		files("root", []string{path("a/er-m1-s1.json.gz"), path("a/er-m5-s1.json.gz"), path("a/mir+rv-m1-s1.json.gz"), path("a/mir+rv-m5-s1.json.gz"), path("a/mir-m1-lr1-s1.json.gz")}): "`a/{er,mir+rv}-m{1,5}-s1.json.gz` `a/mir-m1-lr1-s1.json.gz`",
 		files("root", []string{path("a/er-m1-s1.json.gz"), path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("lambda.csv")}):                                                  "`a/er-m1-s1.json.gz` `a/er-m5-s{1,2}.json.gz` `lambda.csv`",
-		orderOf(false, 2, 1): "holds", orderOf(false, -2, 1): "fails", orderOf(false, 1, 2): "undecided",
-		orderOf(true, 0.2, 0.3): "holds", orderOf(true, -3, 1): "fails", orderOf(true, 0.5, 1): "undecided",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestOrderOf: what the table of the survey's order says of each verdict.
+func TestOrderOf(t *testing.T) {
+	for c, want := range map[[2]string]string{
+		{string(compare.FirstHigher)}: "holds", {string(compare.Alike)}: "holds", {string(compare.SecondHigher)}: "fails", {string(compare.Apart)}: "fails",
+		{string(compare.Undecided), string(compare.NotSignificant)}: "undecided",
+		{string(compare.Undecided), string(compare.FewSeeds)}:       "undecided: fewer than three seeds in common",
+	} {
+		if got := orderOf(compare.Comparison{Verdict: compare.Verdict(c[0]), Reason: compare.Reason(c[1])}); got != want {
+			t.Errorf("%v is %q, want %q", c, got, want)
 		}
 	}
 }
@@ -201,6 +213,13 @@ func TestFiguresOfText(t *testing.T) {
 	} {
 		if _, err := fill("text", text, p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{ // runs are paired with those of equal kernels, or the text says that there are none
+		`{{.Instead "er kdc" 5000 "replay.teacher=evaluation"}}`: "(2 seeds)", `{{.Instead "icarl" 1000 "replay.teacher=evaluation"}}`: "(3 seeds, other kernels)",
+	} {
+		if got, err := fill("text", text, p); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s gives %q, %v, want %q", text, got, err, want)
 		}
 	}
 	if text, err := fill("text", `{{.Mean "er" 5000}}`, p); err != nil || len(text) < 3 {

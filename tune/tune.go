@@ -43,6 +43,7 @@ type Options struct {
 	Concurrency     int    // trials at once; 0 chooses
 	CheckpointEvery int    // as experiment.Options has it
 	DataDir, Init   string // as experiment.Options has them
+	ReadOnly        bool   // as experiment.Options has it, for plans
 
 	Program, Revision string
 	Command           []string
@@ -110,7 +111,7 @@ type trial struct {
 }
 
 // Open checks a config, the grid and the points, and opens the data. Each run of the config (seed, method, tricks) is tuned by itself. It
-// writes nothing.
+// writes nothing but a cache of images that have to be decoded, and with Options.ReadOnly not even that.
 func Open(ctx context.Context, c config.Config, spec Spec, o Options) (*Tuner, error) {
 	spec.Grid, spec.Search.Name = cmp.Or(spec.Grid, Paper), cmp.Or(spec.Search.Name, SearchGrid)
 	if err := spec.Search.check(); err != nil {
@@ -216,10 +217,10 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 	if t.open[share] != nil {
 		return nil
 	}
-	c := t.base.Clone()
+	c, opening := t.base.Clone(), experiment.Options{Progress: t.opts.Progress, ReadOnly: t.opts.ReadOnly}
 	if share < 1 {
 		if t.full = c.Data.TrainPerClass; t.full == 0 {
-			set, err := experiment.OpenData(ctx, c, t.opts.Progress)
+			set, err := experiment.OpenData(ctx, c, opening)
 			if err != nil {
 				return err
 			}
@@ -233,7 +234,7 @@ func (t *Tuner) openShare(ctx context.Context, share float64) error {
 		c.Data = t.opts.Data.Config().Data
 		x, err = t.opts.Data.With(c, experiment.Options{})
 	} else {
-		x, err = experiment.Open(ctx, c, experiment.Options{Progress: t.opts.Progress})
+		x, err = experiment.Open(ctx, c, opening)
 	}
 	t.open[share] = x
 	return err

@@ -162,7 +162,7 @@ func (f *previewFlags) taskSheet(ctx context.Context, configs []config.Config, p
 
 // classSheet has a row for each class.
 func (f *previewFlags) classSheet(ctx context.Context, configs []config.Config, progress func(string, int, int)) (image.Image, error) {
-	set, err := experiment.OpenData(ctx, configs[0], progress)
+	set, err := experiment.OpenData(ctx, configs[0], experiment.Options{Progress: progress})
 	if err != nil {
 		return nil, err
 	}

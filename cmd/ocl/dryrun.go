@@ -36,13 +36,18 @@ type planned struct {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work})
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work, ReadOnly: true})
 	if errors.Is(err, experiment.ErrUnfit) {
 		return usage(err)
 	}
 	if err != nil {
 		return err
 	}
+	return f.planOf(ctx, w, notes, x)
+}
+
+// planOf is plan with an experiment that is open.
+func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment.Experiment) error {
 	if err := x.CheckFolder(); err != nil {
 		return err
 	}
@@ -187,43 +192,49 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 	return float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
 }
 
-// trial learns the beginning of the stream with one method. It returns the mean time of a step and the plan of the run.
+// trial learns the beginning of the stream with one method. It returns the mean time of a step, without that of getting its images:
+// a dry run decodes them, and a run has them in a cache. It also returns the plan of the run.
 func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
 	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
-	steps, first, begun, last := 0, time.Time{}, time.Time{}, time.Time{}
+	var begun, counted time.Time // the step under way, and the first one that counts
+	var took []time.Duration
 	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
 	opts.Events = func(experiment.Job) experiment.Events {
-		return experiment.Events{Begin: func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p }, StepEnd: func(int, ocl.StepStats) {
-			steps++
-			last = time.Now()
-			if steps == 1 {
-				first = last
-			}
-			if steps == trialSkipped {
-				begun = last
-			}
-			if steps > trialSkipped && last.Sub(begun) >= trialFor {
-				cancel()
-			}
-		}}
+		return experiment.Events{
+			Begin:     func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p },
+			StepBegin: func() { begun = time.Now() },
+			StepEnd: func(int, ocl.StepStats) {
+				took = append(took, time.Since(begun))
+				switch {
+				case len(took) == trialSkipped:
+					counted = time.Now()
+				case len(took) > trialSkipped && time.Since(counted) >= trialFor:
+					cancel()
+				}
+			},
+		}
 	}
 	y, err := x.With(cfg, opts) // over the data that are open
 	if err != nil {
 		return 0, plan, err
 	}
-	began := time.Now()
 	if _, err := y.Run(timed); err != nil && !errors.Is(err, context.Canceled) {
 		return 0, plan, err
 	}
 	if err := stopped(ctx); err != nil { // and not by the clock of the trial
 		return 0, plan, err
 	}
-	switch {
-	case steps <= 1:
-		return last.Sub(began), plan, nil
-	case steps <= trialSkipped: // of a short stream, such as one that adds a class: what comes before the first step is no step
-		return last.Sub(first) / time.Duration(steps-1), plan, nil
+	switch n := len(took); {
+	case n > trialSkipped:
+		took = took[trialSkipped:]
+	case n > 1: // of a short stream, such as one that adds a class
+		took = took[1:]
+	case n == 0: // its first loss is no number
+		return 0, plan, nil
 	}
-	return last.Sub(begun) / time.Duration(steps-trialSkipped), plan, nil
+	for _, t := range took {
+		step += t
+	}
+	return step / time.Duration(len(took)), plan, nil
 }

@@ -81,7 +81,7 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return err
 	}
 	show := newOpening(notes)
-	set, err := experiment.OpenData(ctx, c, show.work)
+	set, err := experiment.OpenData(ctx, c, experiment.Options{Progress: show.work})
 	if err != nil {
 		show.end()
 		return err

@@ -125,7 +125,7 @@ func TestONNXRuntimeAgrees(t *testing.T) {
 		if _, err := exportONNX(t.Context(), run, filepath.Join(dir, "model.onnx")); err != nil {
 			t.Fatal(err)
 		}
-		set, err := experiment.OpenData(t.Context(), trained.Config, nil)
+		set, err := experiment.OpenData(t.Context(), trained.Config, experiment.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

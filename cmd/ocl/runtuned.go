@@ -37,7 +37,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	defer show.stop()
 	v := readVersion()
 	o := tune.Options{Out: f.opts.Out, Workers: f.opts.Workers, Concurrency: f.opts.Concurrency, CheckpointEvery: f.opts.CheckpointEvery,
-		Program: v.Version, Revision: v.source(), Command: append([]string{"ocl"}, os.Args[1:]...), Progress: newOpening(stderr).work,
+		Program: v.Version, Revision: v.source(), Command: append([]string{"ocl"}, os.Args[1:]...), Progress: newOpening(stderr).work, ReadOnly: f.dryRun,
 		Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume
@@ -85,6 +85,13 @@ func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tune
 		return err
 	}
 	fmt.Fprint(cmd.OutOrStdout(), "\nThen, with the chosen values:\n\n")
-	cfg.Tune, f.opts.Out = config.Tune{}, ""
-	return f.plan(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cfg)
+	cfg.Tune, cfg.Data, f.opts.Out = config.Tune{}, t.Experiment().Config().Data, ""
+	x, err := t.Experiment().With(cfg, experiment.Options{Workers: f.opts.Workers})
+	if errors.Is(err, experiment.ErrUnfit) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	return f.planOf(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), x)
 }

@@ -238,7 +238,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	o := f.opts
 	o.Out, o.DataDir = "", "" // the configs have the place of the data
 	o.Program, o.Revision, o.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
-	o.Progress = newOpening(cmd.ErrOrStderr()).work
+	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun
 	jobs, made, err := s.Open(cmd.Context(), o)
 	if errors.Is(err, experiment.ErrUnfit) {
 		err = usage(err)

@@ -95,7 +95,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	}
 	v := readVersion()
 	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
-	f.opts.Progress = newOpening(stderr).work
+	f.opts.Progress, f.opts.ReadOnly = newOpening(stderr).work, f.dryRun
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
 	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }

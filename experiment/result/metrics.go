@@ -76,6 +76,21 @@ func (r *Result) OneTestSet() bool {
 	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
 }
 
+// OneImage is the most by which one test image changes the average accuracy over all tasks, in (0,1]: 1/n for n images that all tasks share,
+// else 1/(T·n) for T tasks, the smallest of which has n test images. 0 where no number of images is known, as of other programs.
+func (r *Result) OneImage() float64 {
+	most := 0.0
+	for _, t := range r.Stream.Tasks {
+		if t.Test > 0 {
+			most = max(most, 1/float64(t.Test))
+		}
+	}
+	if n := len(r.Stream.Tasks); n > 0 && !r.OneTestSet() {
+		most /= float64(n)
+	}
+	return most
+}
+
 // measured is what metrics are computed from. What was not evaluated is NaN.
 type measured struct {
 	matrix  metric.Matrix // rows up to the last that was evaluated

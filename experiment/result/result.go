@@ -146,22 +146,6 @@ func (s Stream) Order() []int {
 	return order
 }
 
-// OneImage is what one test image changes in an average accuracy over all tasks, in (0,1]: 1/n of n images that all tasks share, else 1/(T·n)
-// for T tasks, the largest of which has n test images. 0 where no number of images is known, as of other programs.
-func (s Stream) OneImage() float64 {
-	most := 0
-	for _, t := range s.Tasks {
-		most = max(most, t.Test)
-	}
-	switch {
-	case most == 0:
-		return 0
-	case s.CommonTest:
-		return 1 / float64(most)
-	}
-	return 1 / float64(most*len(s.Tasks))
-}
-
 // Task is one task of the stream; Index is its 0-based place in the whole stream, before a protocol cut tasks away. Name is
 // that of the data set, if it has names for its tasks.
 type Task struct {

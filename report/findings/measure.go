@@ -38,7 +38,7 @@ func (m measure) engine(r *paper.Run) compare.Engine {
 }
 
 // ofAll is what one image changes in an average over all test sets, in points.
-func ofAll(r *paper.Run) float64 { return 100 * r.Result.Stream.OneImage() }
+func ofAll(r *paper.Run) float64 { return 100 * r.Result.OneImage() }
 
 // accuracy is the average accuracy at the end by a classifier, in per cent.
 func accuracy(classifier string) measure {

@@ -1,14 +1,17 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ocl/config"
-	"ocl/metric"
+	"ocl/internal/count"
+	"ocl/metric/compare"
 	"ocl/survey"
 )
 
@@ -103,7 +106,8 @@ func (p *paper) comments(label string) (*table, error) {
 	}
 	t := &table{Label: label, Title: "What the survey says of each " + kind + ", and what was measured",
 		Text: "Comments in short, in words of our own. Beside each is the difference of the accuracies in points, first minus second, mean ± 95 % interval over the seeds that both have, " +
-			"or the ratio of the run times. “Best other” is the method with the highest mean of all others that were run.",
+			"or the ratio of the run times. Runs are compared if they have the same kernels. Higher, lower and undecided are by a paired t-test at 5 %, with Holm's correction over all differences of a comment; " +
+			"below three seeds all are undecided. “Best other” is the method with the highest mean of all others that were run. The correction is then over the differences from all of them.",
 		Head: []column{{kind, kind, true}, {"the survey", "the survey", true}, {"measured", "measured", true}}}
 	last := ""
 	for _, r := range records {
@@ -127,33 +131,86 @@ func (p *paper) answers(label string, record []string) []string {
 	if key == [3]string{survey.MethodComments, "CN-DPM", "2"} {
 		return p.settingsTried("CN-DPM")
 	}
+	return p.linesOf(bearing[key])
+}
+
+// part is what a line says of a benchmark and a memory: the answer to a question of the comment's family, or a text alone.
+type part struct {
+	line, asked int // asked is -1 for a text alone
+	at, text    string
+}
+
+// linesOf answers the questions of a comment, which are one family: a line for each that something was run for.
+func (p *paper) linesOf(questions []question) []string {
+	var family []compare.Question
+	var parts []part
+	for i, q := range questions {
+		for _, name := range q.benchmarks {
+			for _, m := range q.memories {
+				at := name
+				if m > 0 {
+					at += ", M = " + kilo(m)
+				}
+				others := []arm{q.b}
+				if q.b.method == bestOther {
+					if others = p.othersOf(q.a, name, m); len(others) == 0 {
+						continue
+					}
+				}
+				if q.ratio {
+					if x := p.seconds(q.a, name, m) / p.seconds(others[0], name, m); !math.IsNaN(x) {
+						parts = append(parts, part{i, -1, at, fmt.Sprintf("%.2f on %s", x, at)})
+					}
+					continue
+				}
+				if q.b.method == bestOther {
+					at += " (" + others[0].method + ")"
+				}
+				parts = append(parts, part{line: i, asked: len(family), at: at})
+				// Which of the others is best is seen in the values, so all of them are asked.
+				for _, b := range others {
+					family = append(family, compare.Question{First: p.values(q.a, name, m), Second: p.values(b, name, m)})
+				}
+			}
+		}
+	}
+	answers := compare.Family(family)
+	of := make([][]string, len(questions))
+	for _, x := range parts {
+		if x.asked >= 0 {
+			x.text = differenceText(answers[x.asked], x.at)
+		}
+		if x.text != "" {
+			of[x.line] = append(of[x.line], x.text)
+		}
+	}
 	var lines []string
-	for _, q := range bearing[key] {
-		if line := p.answer(q); line != "" {
-			lines = append(lines, line)
+	for i, q := range questions {
+		word := " against "
+		if q.ratio {
+			word = " takes, of the time of "
+		}
+		if len(of[i]) > 0 {
+			lines = append(lines, q.a.String()+word+q.b.String()+": "+strings.Join(of[i], "; "))
 		}
 	}
 	return lines
 }
 
-// answer is a question's line, "" where nothing was run for it.
-func (p *paper) answer(q question) string {
-	var parts []string
-	for _, name := range q.benchmarks {
-		for _, m := range q.memories {
-			if text := p.compare(q, name, m); text != "" {
-				parts = append(parts, text)
-			}
+// differenceText is a difference with its verdict, "" where one side was not run.
+func differenceText(c compare.Comparison, at string) string {
+	if c.N() == 0 {
+		if c.Others > 0 {
+			return "not compared on " + at + " (" + count.Of(c.Others, "seed") + ", but with other kernels)"
 		}
-	}
-	if len(parts) == 0 {
 		return ""
 	}
-	word := " against "
-	if q.ratio {
-		word = " takes, of the time of "
+	text := signed(c.Mean, oneDecimal)
+	if !math.IsNaN(c.Half) {
+		text += " ± " + oneDecimal(c.Half)
 	}
-	return q.a.String() + word + q.b.String() + ": " + strings.Join(parts, "; ")
+	verdict := map[compare.Verdict]string{compare.FirstHigher: "higher", compare.SecondHigher: "lower", compare.Undecided: "undecided"}[c.Verdict]
+	return fmt.Sprintf("%s on %s (%s, %s)", text, at, count.Of(c.N(), "seed"), verdict)
 }
 
 func (a arm) String() string {
@@ -161,48 +218,6 @@ func (a arm) String() string {
 		return a.method + " + " + a.trick
 	}
 	return a.method
-}
-
-// compare is the comparison on a benchmark, "" where one side was not run.
-func (p *paper) compare(q question, benchmark string, memory int) string {
-	at := benchmark
-	if memory > 0 {
-		at += ", M = " + kilo(memory)
-	}
-	b := q.b
-	if b.method == bestOther {
-		b = p.bestBeside(q.a, benchmark, memory)
-	}
-	if q.ratio {
-		x, y := p.seconds(q.a, benchmark, memory), p.seconds(b, benchmark, memory)
-		if math.IsNaN(x / y) {
-			return ""
-		}
-		return fmt.Sprintf("%.2f on %s", x/y, at)
-	}
-	first, second := p.accuracies(q.a, benchmark, memory), p.accuracies(b, benchmark, memory)
-	var x, y []float64
-	for seed, v := range first {
-		if w, ok := second[seed]; ok && !math.IsNaN(v+w) && len(x) < metric.MaxPairs {
-			x, y = append(x, v), append(y, w)
-		}
-	}
-	if len(x) == 0 {
-		return ""
-	}
-	c := metric.Paired(x, y)
-	text := signed(c.Mean, oneDecimal)
-	if c.N > 1 {
-		text += " ± " + oneDecimal(c.Half)
-	}
-	seeds := "1 seed"
-	if c.N > 1 {
-		seeds = strconv.Itoa(c.N) + " seeds"
-	}
-	if q.b.method == bestOther {
-		at += " (" + b.method + ")"
-	}
-	return fmt.Sprintf("%s on %s (%s)", text, at, seeds)
 }
 
 // spec is what an arm is on a benchmark; ok is false for a method that ocl does not have.
@@ -219,20 +234,16 @@ func (a arm) spec(benchmark string, memory int) (Spec, bool) {
 	return s, ok
 }
 
-// accuracies are those of an arm by seed, in per cent.
-func (p *paper) accuracies(a arm, benchmark string, memory int) map[uint64]float64 {
-	found := map[uint64]float64{}
+// values are the accuracies of an arm, in per cent.
+func (p *paper) values(a arm, benchmark string, memory int) []compare.Value {
 	spec, ok := a.spec(benchmark, memory)
 	if !ok {
-		return found
+		return nil
 	}
-	runs, _ := p.study.Find(spec, needOf(survey.ClassIncremental, "", spec.Classifier))
-	for _, r := range runs {
-		if v, ok := measure(survey.ClassIncremental, "", spec.Classifier, r); ok && !r.diverged() {
-			found[r.Seed] = v
-		}
-	}
-	return found
+	return p.study.Values(spec, needOf(survey.ClassIncremental, "", spec.Classifier), func(r *Run) (float64, bool) {
+		v, ok := measure(survey.ClassIncremental, "", spec.Classifier, r)
+		return v, ok && !r.diverged()
+	})
 }
 
 // seconds is the mean run time of an arm, of jobs with timing: true and the same classifiers; NaN without one.
@@ -249,82 +260,122 @@ func (p *paper) seconds(a arm, benchmark string, memory int) float64 {
 	return estimateOf(v).Mean
 }
 
-// bestBeside is the method without tricks that is best on a benchmark at a memory, of those that were run, but for that of a and the bounds.
-func (p *paper) bestBeside(a arm, benchmark string, memory int) arm {
+// othersOf are the methods without tricks that were run on a benchmark at a memory, but for that of a and the bounds, the most accurate first.
+func (p *paper) othersOf(a arm, benchmark string, memory int) []arm {
 	label := survey.ClassIncremental
 	if slices.Contains(newDomains, benchmark) {
 		label = survey.DomainIncremental
 	}
-	best, top := arm{}, math.Inf(-1)
 	values, err := survey.Read(label)
 	if err != nil {
-		return best
+		return nil
 	}
+	var others []arm
+	means := map[arm]float64{}
 	for _, v := range values {
 		if v.Column != benchmark || v.Memory != memory && v.Memory != 0 || v.Row == a.method && a.trick == "" || slices.Contains(grids[label].bounds, v.Row) {
 			continue
 		}
 		var found []float64
-		for _, x := range p.accuracies(plain(v.Row), benchmark, v.Memory) {
-			found = append(found, x)
+		seen := map[uint64]bool{}
+		for _, x := range p.values(plain(v.Row), benchmark, v.Memory) {
+			if !seen[x.Seed] { // the run that counts stands before its repeats
+				seen[x.Seed] = true
+				found = append(found, x.Value)
+			}
 		}
-		slices.Sort(found) // so that the sum does not depend on the order of a map
-		if e := estimateOf(found); e.N > 0 && e.Mean > top {
-			best, top = plain(v.Row), e.Mean
+		if len(found) > 0 {
+			others = append(others, plain(v.Row))
+			means[plain(v.Row)] = estimateOf(found).Mean
 		}
 	}
-	return best
+	slices.SortStableFunc(others, func(a, b arm) int { return cmp.Compare(means[b], means[a]) })
+	return others
+}
+
+// company is what runs must share to be counted together.
+type company struct {
+	place                       int // of the benchmark in the order of the tables
+	benchmark, protocol, digest string
+	numbers                     int
+}
+
+// String says which runs are counted.
+func (c company) String() string {
+	return fmt.Sprintf("%s, protocol %s, data %.8s, numbers version %d", c.benchmark, c.protocol, strings.TrimPrefix(c.digest, "sha256:"), c.numbers)
+}
+
+// companies are the runs of a method by what they must share, in the order of the tables. Results of one run, which differ in what they
+// evaluate, count once.
+func (p *paper) companies(method string) (order []company, of map[company][]*Run) {
+	of = map[company][]*Run{}
+	seen := map[string]bool{}
+	for _, r := range p.study.Runs {
+		i := slices.IndexFunc(benchmarks, func(b Benchmark) bool { return b.matches(r) })
+		if r.Result.Method.Name != method || i < 0 {
+			continue
+		}
+		v := r.Result.Provenance
+		c := company{i, benchmarks[i].Name, r.Result.Config.Protocol, v.DataDigest, v.Numbers}
+		run := fmt.Sprint(c, r.key, r.settings, r.Seed, v.Kernel, v.Convolution)
+		if seen[run] {
+			continue
+		}
+		seen[run] = true
+		if of[c] == nil {
+			order = append(order, c)
+		}
+		of[c] = append(of[c], r)
+	}
+	slices.SortFunc(order, func(a, b company) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.digest, b.digest), cmp.Compare(a.numbers, b.numbers))
+	})
+	return order, of
 }
 
 // explosions says how many runs of EWC++ diverged, by λ.
-func (p *paper) explosions() []string {
-	type tally struct{ runs, diverged int }
-	of := map[float64]*tally{}
-	var order []float64
-	for _, r := range p.study.Runs {
-		text, ok := r.Result.Config.Text("method.ewc++.lambda")
-		lambda, err := strconv.ParseFloat(text, 64)
-		if !ok || err != nil || r.Result.Method.Name != "ewc++" {
-			continue
-		}
-		if of[lambda] == nil {
-			of[lambda] = &tally{}
-			order = append(order, lambda)
-		}
-		of[lambda].runs++
-		if r.diverged() {
-			of[lambda].diverged++
-		}
-	}
-	slices.Sort(order)
-	var parts []string
-	for _, lambda := range order {
-		parts = append(parts, fmt.Sprintf("λ = %g: %d of %s", lambda, of[lambda].diverged, runsText(of[lambda].runs, 0)))
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return []string{"Runs that diverged, " + strings.Join(parts, "; ")}
-}
-
-// settingsTried says how far the runs of a method on each benchmark are apart that differ in their settings.
-func (p *paper) settingsTried(row string) []string {
-	name := MethodName(row)
-	of := map[string][]float64{}
-	for _, r := range p.study.Runs {
-		if r.Result.Method.Name != name || r.Result.Metrics.AverageAccuracy == nil || r.diverged() {
-			continue
-		}
-		for _, b := range benchmarks {
-			if b.matches(r) {
-				of[b.Name] = append(of[b.Name], 100**r.Result.Metrics.AverageAccuracy)
+func (p *paper) explosions() (lines []string) {
+	order, of := p.companies("ewc++")
+	for _, c := range order {
+		runs, diverged := map[float64]int{}, map[float64]int{}
+		for _, r := range of[c] {
+			text, ok := r.Result.Config.Text("method.ewc++.lambda")
+			lambda, err := strconv.ParseFloat(text, 64)
+			if !ok || err != nil {
+				continue
+			}
+			runs[lambda]++
+			if r.diverged() {
+				diverged[lambda]++
 			}
 		}
+		var parts []string
+		for _, lambda := range slices.Sorted(maps.Keys(runs)) {
+			parts = append(parts, fmt.Sprintf("λ = %g: %d of %s", lambda, diverged[lambda], runsText(runs[lambda], 0)))
+		}
+		if len(parts) > 0 {
+			lines = append(lines, "Runs that diverged on "+c.String()+": "+strings.Join(parts, "; "))
+		}
 	}
-	var lines []string
-	for _, b := range benchmarks {
-		if v := of[b.Name]; len(v) > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s, from %.1f to %.1f %%", b.Name, runsText(len(v), 0), slices.Min(v), slices.Max(v)))
+	return lines
+}
+
+// settingsTried says how far the runs of a method are apart that differ in their settings.
+func (p *paper) settingsTried(row string) (lines []string) {
+	order, of := p.companies(MethodName(row))
+	for _, c := range order {
+		var v []float64
+		for _, r := range of[c] {
+			if a := r.Result.Metrics.AverageAccuracy; a != nil && !r.diverged() {
+				v = append(v, 100**a)
+			}
+		}
+		switch len(v) {
+		case 0:
+		case 1:
+			lines = append(lines, fmt.Sprintf("%s: %s, %.1f %%", c, runsText(1, 0), v[0]))
+		default:
+			lines = append(lines, fmt.Sprintf("%s: %s, from %.1f to %.1f %%", c, runsText(len(v), 0), slices.Min(v), slices.Max(v)))
 		}
 	}
 	return lines

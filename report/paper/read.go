@@ -14,6 +14,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/metric/compare"
 	"ocl/report"
 )
 
@@ -26,6 +27,24 @@ type Run struct {
 
 	key, settings string // see learnKey
 	base          string // the key without protocol
+}
+
+// Value is a value of the run in per cent, ready for comparisons with runs of the same seed.
+func (r *Run) Value(points float64) compare.Value {
+	v := r.Result.Provenance
+	return compare.Value{Seed: r.Seed, Engine: compare.Engine{Kernel: v.Kernel, Convolution: v.Convolution}, Value: points, Step: 100 * r.Result.OneImage()}
+}
+
+// Values are what runs of a spec measured in per cent, of those that [Study.Find] finds and, behind them, their repeats with other
+// kernels: what it is compared with may have only those.
+func (s *Study) Values(spec Spec, need Need, of func(*Run) (points float64, ok bool)) (values []compare.Value) {
+	runs, others, _ := s.find(spec, need)
+	for _, r := range slices.Concat(runs, others) {
+		if v, ok := of(r); ok {
+			values = append(values, r.Value(v))
+		}
+	}
+	return values
 }
 
 // LeftOut is a result that was not used, although it was asked for.

@@ -30,14 +30,37 @@ func (s Spec) build(ctx context.Context, path, key string, l layout) error {
 	if free, known := freeSpace(dir); known && free < float64(l.size()) {
 		return s.buildError(dir, l, fmt.Errorf("the disk has room for %d MB", int64(free/1e6)))
 	}
-	b := &builder{Spec: s, layout: l, index: make([]byte, s.N*sha256.Size)}
+	b := s.builder(l)
 	err := checkpoint.BuildFileAtomic(path, func(f *os.File) error { return b.fill(ctx, key, f) })
-	var refused *refusedError
-	if errors.As(err, &refused) {
-		return fmt.Errorf("data: cache: %s: %w", printable(s.Name), refused)
+	if refused := s.refused(err); refused != nil {
+		return refused
 	}
 	if err != nil {
 		return s.buildError(dir, l, err)
+	}
+	return nil
+}
+
+// decoded are the images without a file.
+func (s Spec) decoded(ctx context.Context, key string, l layout) (*Images, error) {
+	b := s.builder(l)
+	h, err := b.decodeAll(ctx, key)
+	if refused := s.refused(err); refused != nil {
+		return nil, refused
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data: cache: decoding %s: %w", printable(s.Name), err)
+	}
+	m := imagesOf("", h, b.index)
+	m.decode = s.Decode
+	return m, nil
+}
+
+// refused is the error about images that cannot be decoded, nil if err is another one or none.
+func (s Spec) refused(err error) error {
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("data: cache: %s: %w", printable(s.Name), refused)
 	}
 	return nil
 }
@@ -46,6 +69,7 @@ func (s Spec) build(ctx context.Context, path, key string, l layout) error {
 type builder struct {
 	Spec
 	layout
+	file    *os.File // nil writes none
 	index   []byte
 	written atomic.Int64 // bytes
 
@@ -54,17 +78,29 @@ type builder struct {
 	failed atomic.Bool // no file comes of it; the other images are only tried
 }
 
-// fill writes the whole file.
-func (b *builder) fill(ctx context.Context, key string, f *os.File) error {
-	err := Each(ctx, b.N, b.Workers, int(b.image), b.Progress, func(i int, buf []uint8) error { return b.add(f, i, buf) })
-	if err != nil {
-		return err
+func (s Spec) builder(l layout) *builder {
+	return &builder{Spec: s, layout: l, index: make([]byte, s.N*sha256.Size)}
+}
+
+// decodeAll decodes all images and describes them. Their sums are then in the index, and their pixels in the file.
+func (b *builder) decodeAll(ctx context.Context, key string) (header, error) {
+	if err := Each(ctx, b.N, b.Workers, int(b.image), b.Progress, b.add); err != nil {
+		return header{}, err
 	}
 	slices.SortFunc(b.faults, func(x, y Fault) int { return cmp.Compare(x.Image, y.Image) })
 	if b.failed.Load() || len(b.faults) == b.N {
-		return &refusedError{b.faults, b.N}
+		return header{}, &refusedError{b.faults, b.N}
 	}
-	h := header{printable(b.Name), printable(b.Source), key, b.Shape, b.N, b.faults}
+	return header{printable(b.Name), printable(b.Source), key, b.Shape, b.N, b.faults}, nil
+}
+
+// fill writes the whole file.
+func (b *builder) fill(ctx context.Context, key string, f *os.File) error {
+	b.file = f
+	h, err := b.decodeAll(ctx, key)
+	if err != nil {
+		return err
+	}
 	prefix, text, err := h.tail(b.index)
 	if err != nil {
 		return err
@@ -76,7 +112,7 @@ func (b *builder) fill(ctx context.Context, key string, f *os.File) error {
 }
 
 // add decodes image i into buf and writes it.
-func (b *builder) add(f *os.File, i int, buf []uint8) error {
+func (b *builder) add(i int, buf []uint8) error {
 	clear(buf) // a decoder that writes less must not show the image before it
 	if err := b.Decode(i, buf); err != nil {
 		b.mu.Lock()
@@ -92,11 +128,14 @@ func (b *builder) add(f *os.File, i int, buf []uint8) error {
 	}
 	sum := sha256.Sum256(buf)
 	copy(b.index[i*sha256.Size:], sum[:])
-	if _, err := f.WriteAt(buf, pixelsAt+int64(i)*b.image); err != nil {
+	if b.file == nil {
+		return nil
+	}
+	if _, err := b.file.WriteAt(buf, pixelsAt+int64(i)*b.image); err != nil {
 		return err
 	}
 	if n := b.written.Add(b.image); n/syncEvery != (n-b.image)/syncEvery {
-		return f.Sync()
+		return b.file.Sync()
 	}
 	return nil
 }

@@ -41,6 +41,9 @@ type Spec struct {
 	// building fails after all images were tried, with an error that names the first five and the count.
 	Skip bool
 	Dir  string // folder of the caches; "" is Dir()
+	// ReadOnly writes nothing: images that are in no file are decoded when they are opened, for their sums, and again each time
+	// they are asked for.
+	ReadOnly bool
 	// Progress may be nil. While the cache is built it is called by one goroutine at a time: at the beginning, some times
 	// a second, and at the end with done == total.
 	Progress func(done, total int)
@@ -76,7 +79,7 @@ func orDir(dir string) (string, error) {
 // Open maps the file of the key. If there is none, or it cannot be used, Open builds it first; [Images.Note] then says
 // what was wrong. The file appears complete or not at all. If another goroutine or process builds the same file, Open
 // waits and then opens that one. When ctx ends, waiting and building end with an error that wraps ctx.Err(), and no file
-// is left. Open waits for calls of Decode to return.
+// is left. Open waits for calls of Decode to return. With Spec.ReadOnly, it builds nothing.
 func Open(ctx context.Context, s Spec) (*Images, error) {
 	l, err := s.layout()
 	if err != nil {
@@ -90,6 +93,9 @@ func Open(ctx context.Context, s Spec) (*Images, error) {
 	path := filepath.Join(dir, key+fileSuffix)
 	if m, err := s.open(path); err == nil || !toBeBuilt(err) {
 		return m, err
+	}
+	if s.ReadOnly {
+		return s.decoded(ctx, key, l)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, s.buildError(dir, l, err)

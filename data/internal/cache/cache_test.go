@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,6 +44,57 @@ func TestReopened(t *testing.T) {
 	other.Key += "2"
 	if _, err := Open(context.Background(), other); err == nil || !strings.Contains(err.Error(), "called again") {
 		t.Errorf("another key: error %v, want it built", err)
+	}
+}
+
+// Images that may not be written have the sums, the faults and the pixels of those in a file, which is used where there is one.
+func TestReadOnly(t *testing.T) {
+	s, calls := small(t, 50)
+	draw := s.Decode
+	s.Decode = func(i int, dst []uint8) error {
+		if i == 7 {
+			return errors.New("no image")
+		}
+		return draw(i, dst)
+	}
+	s.ReadOnly = true
+	if _, err := Open(t.Context(), s); err == nil || !strings.Contains(err.Error(), "data: cache: small: 1 of 50 images cannot be decoded: no image") {
+		t.Errorf("an image that cannot be decoded: %v", err)
+	}
+	s.Skip = true
+	m := mustOpen(t, s)
+	if _, err := os.Stat(s.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the caches is there: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ended, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	s.ReadOnly = false
+	filed := mustOpen(t, s)
+	if !slices.Equal(m.Faults(), filed.Faults()) {
+		t.Errorf("faults %v, in a file %v", m.Faults(), filed.Faults())
+	}
+	buf := slices.Repeat([]uint8{9}, 30) // what was in it must not show
+	for i := range 50 {
+		got, err := m.Image(i, buf)
+		want, other := filed.Image(i, nil)
+		if (err == nil) != (other == nil) || !bytes.Equal(got, want) || m.Sum(i) != filed.Sum(i) {
+			t.Errorf("image %d is %v (%v), in a file %v (%v)", i, got, err, want, other)
+		}
+	}
+	before := calls.Load()
+	s.ReadOnly = true
+	again := mustOpen(t, s)
+	if got, err := again.Image(3, nil); err != nil || !bytes.Equal(got, drawn(3)) || again.Path() != filed.Path() || calls.Load() != before {
+		t.Errorf("with a file: %v, %v of %q, decoded %d times", got, err, again.Path(), calls.Load()-before)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Image(3, nil); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("after Close: %v", err)
 	}
 }
 

@@ -29,6 +29,8 @@ type Images struct {
 	data  []byte       // the mapped file; nil if it cannot be mapped
 	unmap func() error // nil if data is nil
 	file  *os.File     // read instead; nil if data is there
+
+	decode func(i int, dst []uint8) error // instead of a file; see Spec.ReadOnly
 }
 
 // openFile maps a file after its header and index were checked. An error is an *unfit if the file should be built, and
@@ -64,8 +66,7 @@ func newImages(path string, f *os.File) (*Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Images{path: path, header: h, index: index, checked: make([]atomic.Uint32, (h.Images+31)/32),
-		image: h.Shape[0] * h.Shape[1] * h.Shape[2]}
+	m := imagesOf(path, h, index)
 	if int64(int(info.Size())) == info.Size() { // not on a machine of 32 bits whose addresses do not reach so far
 		m.data, m.unmap, err = mapFile(f, int(info.Size()))
 	}
@@ -75,7 +76,12 @@ func newImages(path string, f *os.File) (*Images, error) {
 	return m, nil
 }
 
-// Path is the file.
+func imagesOf(path string, h header, index []byte) *Images {
+	return &Images{path: path, header: h, index: index, checked: make([]atomic.Uint32, (h.Images+31)/32),
+		image: h.Shape[0] * h.Shape[1] * h.Shape[2]}
+}
+
+// Path is the file, "" for images that are in none.
 func (m *Images) Path() string { return m.path }
 
 // Len is the number N of images, with those that were left out.
@@ -97,10 +103,14 @@ func (m *Images) Note() string { return m.note }
 //
 // The first use of an image checks its SHA-256. The error wraps [ErrDamaged] if it is wrong; other images can still be
 // used. An image that was left out is an error that has the message of its fault. Image panics if i is out of range. As
-// with every mapped file, the process ends if the disk fails while a view is read after that.
+// with every mapped file, the process ends if the disk fails while a view is read after that. An image that is in no file is
+// decoded into buf, or into a new slice, and not checked.
 func (m *Images) Image(i int, buf []uint8) ([]uint8, error) {
 	if i < 0 || i >= m.header.Images {
 		panic(fmt.Sprintf("data: cache: image %d of %d", i, m.header.Images))
+	}
+	if m.decode != nil {
+		return m.decoded(i, buf)
 	}
 	bit := uint32(1) << (i % 32)
 	good := m.checked[i/32].Load()&bit != 0
@@ -119,6 +129,16 @@ func (m *Images) Image(i int, buf []uint8) ([]uint8, error) {
 		return nil, err
 	}
 	return pixels, nil
+}
+
+// decoded is image i of images that are in no file.
+func (m *Images) decoded(i int, buf []uint8) ([]uint8, error) {
+	buf = slices.Grow(buf[:0], m.image)[:m.image]
+	clear(buf)
+	if err := m.decode(i, buf); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return buf, nil
 }
 
 // faultOf is the place of image i in Faults, -1 if it was not left out.
@@ -215,7 +235,7 @@ func (m *Images) Verify(ctx context.Context, progress func(done, total int)) []e
 // Close unmaps the file. Views of images must not be used afterwards. A second call does nothing.
 func (m *Images) Close() error {
 	unmap, file := m.unmap, m.file
-	m.data, m.unmap, m.file = nil, nil, nil
+	m.data, m.unmap, m.file, m.decode = nil, nil, nil, nil
 	switch {
 	case unmap != nil:
 		return unmap()
