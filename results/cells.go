@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func shared(commands []string) []string {
 	}
 	return slices.DeleteFunc(order, func(w string) bool {
 		f := flagOf(w)
-		return flags[f] < len(commands) || most[f] != w || slices.Contains([]string{"method", "memory", "lr"}, f)
+		return flags[f] < len(commands) || most[f] != w || slices.Contains([]string{"method", "trick", "memory", "lr"}, f)
 	})
 }
 
@@ -54,132 +53,42 @@ func own(command string, shared []string) string {
 	return "`" + strings.Join(parts, " ") + "`"
 }
 
-// Count is how many cells of each table have which verdict.
+// Count is how many cells of each table have which verdict, and had by the former rule.
 func (p *page) Count() string {
-	var heads []string
+	heads := []string{"cells of", "on"}
+	former := paper.Verdicts()[:3] // that a cell with runs can have
 	for _, v := range paper.Verdicts() {
 		heads = append(heads, string(v))
+		if v == paper.Agrees {
+			heads = append(heads, "of these chosen by nearness")
+		}
 	}
-	t := tableOf(append(append([]string{"cells of", "on"}, heads...), "all")...)
+	t := tableOf(append(heads, "all", fmt.Sprintf("by the former rule: %s, %s, %s", former[0], former[1], former[2]))...)
 	line := func(first, second string, cells []*paper.Cell) {
-		counts := paper.CountVerdicts(cells)
+		counts, before := paper.CountVerdicts(cells), paper.CountFormer(cells)
 		row := []string{first, second}
 		for _, v := range paper.Verdicts() {
 			row = append(row, strconv.Itoa(counts[v]))
+			if v == paper.Agrees {
+				row = append(row, strconv.Itoa(paper.CountVerdicts(near(cells))[v]))
+			}
 		}
-		t.row(append(row, strconv.Itoa(counts.Sum()))...)
+		t.row(append(row, strconv.Itoa(counts.Sum()), fmt.Sprintf("%d, %d, %d", before[former[0]], before[former[1]], before[former[2]]))...)
 	}
 	var all []*paper.Cell
-	for _, label := range measured[:4] { // the others have no intervals, so no verdicts
-		columns := p.columns(label)
-		for _, column := range columns {
-			line(label, column, p.of(label, column))
+	for _, s := range p.sheets() {
+		for _, data := range s.columns {
+			line(s.label, data, of(s.cells, data))
 		}
-		all = append(all, p.cells[label]...)
+		all = append(all, s.cells...)
 	}
 	line("all", "", all)
 	return t.String()
 }
 
-// columns of a table that are data sets.
-func (p *page) columns(label string) []string {
-	switch label {
-	case survey.TricksCIFAR100:
-		return []string{survey.CIFAR100}
-	case survey.TricksMiniImage:
-		return []string{survey.MiniImageNet}
-	}
-	var columns []string
-	for _, c := range p.cells[label] {
-		if !slices.Contains(columns, c.Column) {
-			columns = append(columns, c.Column)
-		}
-	}
-	return columns
-}
-
-// of are the cells of a table that belong to a data set.
-func (p *page) of(label, column string) []*paper.Cell {
-	if label == survey.TricksCIFAR100 || label == survey.TricksMiniImage {
-		return slices.Clone(p.cells[label])
-	}
-	return slices.DeleteFunc(slices.Clone(p.cells[label]), func(c *paper.Cell) bool { return c.Column != column })
-}
-
-// Cells is every cell of a table on a data set that no table before it has, below the command that they share.
-func (p *page) Cells(label, column string) string {
-	cells := slices.DeleteFunc(p.of(label, column), func(c *paper.Cell) bool { return c.Repeat != "" && c.Repeat != label })
-	tricks := label == survey.TricksCIFAR100 || label == survey.TricksMiniImage
-	slices.SortStableFunc(cells, func(a, b *paper.Cell) int { // by method, then by trick
-		if !tricks {
-			return 0
-		}
-		return strings.Compare(a.Column, b.Column)
-	})
-	var commands []string
-	byMeans, kept := false, false
-	for _, c := range cells {
-		if command := c.Command(); command != "" {
-			commands = append(commands, command)
-		}
-		byMeans = byMeans || p.means(c).N > 0
-		kept = kept || held(c) != dash
-	}
-	common := shared(commands)
-	heads := []string{"method"}
-	if tricks {
-		heads = append(heads, "trick")
-	}
-	heads = append(heads, "M", "ocl (runs)", "by seed", "the paper", "difference", "verdict")
-	if byMeans {
-		heads = append(heads, "class means")
-	}
-	if kept {
-		heads = append(heads, "memory: first two, middle, last task")
-	}
-	t := tableOf(append(heads, "flags", "minutes", "results")...)
-	for _, c := range cells {
-		name, trick := c.Row, ""
-		if tricks {
-			name, trick = c.Column, c.Row
-		}
-		row := []string{name}
-		if tricks {
-			row = append(row, trick)
-		}
-		ours, difference := plusMinus(c.Ours), dash
-		if c.Ours.N > 0 {
-			ours += fmt.Sprintf(" (%d)", c.Ours.N)
-			difference = signed(c.Difference())
-		}
-		if n := c.Diverged(); n > 0 {
-			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
-		}
-		row = append(row, thousands(c.Memory), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict))
-		if byMeans {
-			row = append(row, plusMinus(p.means(c)))
-		}
-		if kept {
-			row = append(row, held(c))
-		}
-		flags, minutes := "ocl does not have it", dash
-		if command := c.Command(); command != "" {
-			flags = own(command, common)
-		}
-		if len(c.Runs) > 0 {
-			minutes = fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60))
-		}
-		t.row(append(row, flags, minutes, files(p.root, c.Files()))...)
-	}
-	return "    " + strings.Join(common, " --") + "\n\n" + t.String()
-}
-
-// means is the accuracy of the runs of a cell by the nearest class mean; nothing for a cell that is by it itself.
-func (p *page) means(c *paper.Cell) paper.Estimate {
-	if c.Spec.Classifier == config.ClassifierNCM {
-		return estimate(nil)
-	}
-	return estimate(accuracies(c.Runs, config.ClassifierNCM))
+// near are the cells whose setting was chosen because it came nearer to the published value.
+func near(cells []*paper.Cell) []*paper.Cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return c.Nearness == "" })
 }
 
 // accuracies are what a classifier of runs reached in per cent, NaN where it was not measured and for a run that diverged.

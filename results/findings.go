@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -12,24 +11,9 @@ import (
 	"ocl/report/findings"
 )
 
-// findingsText is docs/findings.md as people wrote it, filled in by the methods of findingsPage.
-//
-//go:embed findings.md.tmpl
-var findingsText string
-
-// findingsPage has what the page of the findings is filled in from.
-type findingsPage struct {
-	root string
-	all  []findings.Finding
-}
-
-func newFindingsPage(p *page) *findingsPage {
-	return &findingsPage{root: p.root, all: findings.Check(p.study)}
-}
-
-// claims are the findings, those of one claim together.
-func (p *findingsPage) claims(g findings.Group) (claims [][]findings.Finding) {
-	for _, f := range p.all {
+// byClaim are the findings about something, those of one claim together.
+func (p *page) byClaim(g findings.Group) (claims [][]findings.Finding) {
+	for _, f := range p.claims {
 		if f.Claim.Group != g {
 			continue
 		}
@@ -42,53 +26,79 @@ func (p *findingsPage) claims(g findings.Group) (claims [][]findings.Finding) {
 	return claims
 }
 
-// Count says how many claims have which verdict; a claim counts once for each data set.
-func (p *findingsPage) Count() string {
-	var heads []string
+// ClaimCount says how many claims have which verdict; a claim counts once for each data set.
+func (p *page) ClaimCount() string {
+	heads := []string{"claims about"}
 	for _, v := range findings.Verdicts() {
 		heads = append(heads, string(v))
 	}
-	t := tableOf(append(append([]string{"claims about"}, heads...), "all")...)
-	total := map[findings.Verdict]int{}
-	line := func(name string, counts map[findings.Verdict]int) {
-		row, sum := []string{name}, 0
+	t := tableOf(append(heads, "all")...)
+	line := func(name string, list []findings.Finding) {
+		row := []string{name}
 		for _, v := range findings.Verdicts() {
-			row, sum = append(row, strconv.Itoa(counts[v])), sum+counts[v]
+			row = append(row, strconv.Itoa(len(withVerdict(list, v))))
 		}
-		t.row(append(row, strconv.Itoa(sum))...)
+		t.row(append(row, strconv.Itoa(len(list)))...)
 	}
 	for _, g := range findings.Groups() {
-		counts := map[findings.Verdict]int{}
-		for _, f := range p.all {
-			if f.Claim.Group == g {
-				counts[f.Verdict]++
-				total[f.Verdict]++
-			}
-		}
-		line(string(g), counts)
+		line(string(g), slices.Concat(p.byClaim(g)...))
 	}
-	line("all", total)
+	line("all", p.claims)
 	return t.String()
 }
 
-// Summary is a row for each claim.
-func (p *findingsPage) Summary() string {
-	t := tableOf("claim", "of the survey's", "verdict")
+// withVerdict are the findings with a verdict.
+func withVerdict(list []findings.Finding, v findings.Verdict) []findings.Finding {
+	return slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return f.Verdict != v })
+}
+
+// ClaimTable is a row for each claim: those that fail on some data first, then those that are undecided on some, those that hold, and those
+// that were not run.
+func (p *page) ClaimTable() string {
+	var claims [][]findings.Finding
 	for _, g := range findings.Groups() {
-		for _, list := range p.claims(g) {
-			var verdicts []string
-			for _, f := range list {
-				text := f.Benchmark + ": " + bold(f.Verdict)
-				if n := f.Count(findings.Holds); f.Verdict == findings.Undecided && n > 0 {
-					text += fmt.Sprintf(" (%d of %d parts %s)", n, len(f.Parts), plural(findings.Holds, n))
-				}
-				verdicts = append(verdicts, text)
+		claims = append(claims, p.byClaim(g)...)
+	}
+	first := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds, findings.NotRun}
+	rank := func(list []findings.Finding) int {
+		return slices.IndexFunc(first, func(v findings.Verdict) bool { return len(withVerdict(list, v)) > 0 })
+	}
+	slices.SortStableFunc(claims, func(a, b []findings.Finding) int { return rank(a) - rank(b) })
+	t := tableOf("claim", "of the survey's", "verdict", "seeds")
+	for _, list := range claims {
+		var verdicts []string
+		var seeds []int
+		for _, f := range list {
+			text := f.Benchmark + ": " + bold(f.Verdict)
+			if n := f.Count(findings.Holds); f.Verdict != findings.Holds && n > 0 {
+				text += fmt.Sprintf(" (%d of %d parts %s)", n, len(f.Parts), plural(findings.Holds, n))
 			}
-			c := list[0].Claim
-			t.row(fmt.Sprintf("[%s](#%s)", c.Title, anchor(c.Title)), "`"+c.Source+"`", strings.Join(verdicts, "; "))
+			verdicts = append(verdicts, text)
+			for _, part := range f.Parts {
+				if part.Verdict != findings.NotRun {
+					seeds = append(seeds, part.Seeds)
+				}
+			}
 		}
+		c := list[0].Claim
+		link := anchor(c.Title)
+		if len(seeds) == 0 {
+			link = "without-a-run"
+		}
+		t.row(fmt.Sprintf("[%s](#%s)", c.Title, link), "`"+c.Source+"`", strings.Join(verdicts, "; "), span(seeds))
 	}
 	return t.String()
+}
+
+// span is the least and the largest of some numbers, a dash for none.
+func span(n []int) string {
+	switch {
+	case len(n) == 0:
+		return dash
+	case slices.Min(n) == slices.Max(n):
+		return strconv.Itoa(n[0])
+	}
+	return fmt.Sprintf("%d to %d", slices.Min(n), slices.Max(n))
 }
 
 // bold marks the verdicts that decide.
@@ -102,11 +112,11 @@ func bold(v findings.Verdict) string {
 // plural is a verdict as a sentence says it of some parts.
 func plural(v findings.Verdict, n int) string {
 	switch {
-	case n > 1 && v == findings.Holds:
+	case n != 1 && v == findings.Holds:
 		return "hold"
-	case n > 1 && v == findings.Fails:
+	case n != 1 && v == findings.Fails:
 		return "fail"
-	case n > 1:
+	case n != 1:
 		return "are " + string(v)
 	case v == findings.Undecided || v == findings.NotRun:
 		return "is " + string(v)
@@ -128,94 +138,154 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// Claims are all claims with what bears on them.
-func (p *findingsPage) Claims() string {
+// mostRows is how many parts of a claim the page shows, but for those that fail, which it always shows.
+const mostRows = 6
+
+// Claims are all claims with what bears on them, below the studies that make the runs of a group.
+func (p *page) Claims() string {
 	var b strings.Builder
+	var without [][]findings.Finding
 	for _, g := range findings.Groups() {
 		fmt.Fprintf(&b, "## %s\n\n", g)
-		for _, list := range p.claims(g) {
-			c := list[0].Claim
-			fmt.Fprintf(&b, "### %s\n\n%s (`%s`)", c.Title, c.Text, c.Source)
-			for _, text := range []string{c.Rule, c.Note} {
-				if text != "" {
-					b.WriteString("\n\n" + text)
-				}
-			}
-			b.WriteString("\n\n")
-			var studies []string
-			for _, f := range list {
-				b.WriteString(p.finding(f))
-				if name := c.StudyOf(f.Benchmark); !slices.Contains(studies, name) {
-					studies = append(studies, name)
-				}
-			}
-			for _, name := range studies {
+		var studies []string
+		for _, f := range slices.Concat(p.byClaim(g)...) {
+			if name := f.Claim.StudyOf(f.Benchmark); !slices.Contains(studies, name) {
+				studies = append(studies, name)
 				fmt.Fprintf(&b, "    ocl sweep studies/%s --data-dir DATA_DIR --results results\n", name)
 			}
-			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+		for _, list := range p.byClaim(g) {
+			if len(withVerdict(list, findings.NotRun)) == len(list) {
+				without = append(without, list)
+				continue
+			}
+			b.WriteString(p.claim(list))
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n\n")
+	b.WriteString("## Without a run\n\n")
+	for _, list := range without {
+		c := list[0].Claim
+		fmt.Fprintf(&b, "- **%s.** %s (`%s`; %s)\n", c.Title, sentences(c), c.Source, listed(benchmarksOf(list)))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// finding is a claim on a data set: the verdict, a row for each part with results, and the files.
-func (p *findingsPage) finding(f findings.Finding) string {
-	if f.Verdict == findings.NotRun {
-		return fmt.Sprintf("%s: not run.\n\n", f.Benchmark)
+// sentences are what a claim says, what decides it, and what a reader should know of it.
+func sentences(c findings.Claim) string {
+	return strings.Join(slices.DeleteFunc([]string{c.Text, c.Rule, c.Note}, func(s string) bool { return s == "" }), " ")
+}
+
+func benchmarksOf(list []findings.Finding) (names []string) {
+	for _, f := range list {
+		names = append(names, f.Benchmark)
 	}
+	return names
+}
+
+// claim is a section: what the claim says, its verdicts, the parts that matter most, and the files.
+func (p *page) claim(list []findings.Finding) string {
 	var b strings.Builder
-	var counts []string
-	if len(f.Parts) > 1 {
-		for _, v := range findings.Verdicts() {
-			if n := f.Count(v); n > 0 {
-				counts = append(counts, fmt.Sprintf("%d %s", n, plural(v, n)))
+	c := list[0].Claim
+	fmt.Fprintf(&b, "### %s\n\n%s (`%s`)\n\n", c.Title, sentences(c), c.Source)
+	var verdicts []string
+	var rows []partRow
+	var paths []string
+	for _, f := range list {
+		verdicts = append(verdicts, f.Benchmark+": "+verdictText(f))
+		for _, part := range f.Parts {
+			if part.Verdict != findings.NotRun {
+				rows = append(rows, partRow{f.Benchmark, part})
 			}
 		}
-		counts = []string{fmt.Sprintf(". Of %d parts %s", len(f.Parts), strings.Join(counts, ", "))}
+		paths = append(paths, f.Paths()...)
 	}
-	fmt.Fprintf(&b, "%s: %s%s.\n\n", f.Benchmark, bold(f.Verdict), strings.Join(counts, ""))
-	compares, published := false, false
-	for _, part := range f.Parts {
-		compares = compares || !math.IsNaN(part.P)
-		published = published || part.Published != "" && part.Verdict != findings.NotRun
+	b.WriteString(strings.Join(verdicts, "; ") + ".\n\n")
+	order := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds}
+	slices.SortStableFunc(rows, func(a, b partRow) int { return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict) })
+	shown := max(mostRows, slices.IndexFunc(rows, func(r partRow) bool { return r.Verdict != findings.Fails }))
+	shown = min(shown, len(rows))
+	b.WriteString(partTable(rows[:shown]) + "\n\n")
+	if n := len(rows) - shown; n > 0 {
+		fmt.Fprintf(&b, "%d more %s in [claims.csv](../results/claims.csv). ", n, map[bool]string{true: "part is", false: "parts are"}[n == 1])
 	}
-	heads := []string{"part", "ocl", "seeds", "kernels"}
-	if compares {
-		heads = append(heads, "p, paired t (Holm)", "p, sign flip (Holm)")
-	}
-	if published {
-		heads = append(heads, "the paper")
-	}
-	t := tableOf(append(heads, "")...)
-	var missing []string
-	for _, part := range f.Parts {
-		if part.Verdict == findings.NotRun {
-			missing = append(missing, part.What)
-			continue
-		}
-		row := []string{part.What, part.Ours, strconv.Itoa(part.Seeds), orDash(part.Kernels)}
-		if compares {
-			row = append(row, probability(part.P), probability(part.SignFlip))
-		}
-		if published {
-			row = append(row, orDash(part.Published))
-		}
-		verdict := bold(part.Verdict)
-		if part.Why != "" {
-			verdict += ": " + part.Why
-		}
-		t.row(append(row, verdict)...)
-	}
-	b.WriteString(t.String() + "\n\n")
-	if n := len(missing); n > 0 {
-		const most = 4
-		if n > most {
-			missing = append(missing[:most:most], fmt.Sprintf("and %d more", n-most))
-		}
-		fmt.Fprintf(&b, "Not run: %s.\n\n", strings.Join(missing, "; "))
-	}
-	fmt.Fprintf(&b, "From %s.\n\n", strings.ReplaceAll(files(p.root, f.Paths()), "` `", "`, `"))
+	fmt.Fprintf(&b, "From %s.\n\n", strings.ReplaceAll(files(p.root, paths), "` `", "`, `"))
 	return b.String()
+}
+
+// verdictText is the verdict of a claim on its data, with the number of its parts by verdict where it has more than one.
+func verdictText(f findings.Finding) string {
+	text := bold(f.Verdict)
+	if len(f.Parts) < 2 || f.Verdict == findings.NotRun {
+		return text
+	}
+	var counts []string
+	for _, v := range findings.Verdicts() {
+		if n := f.Count(v); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, plural(v, n)))
+		}
+	}
+	return fmt.Sprintf("%s (of %d parts %s)", text, len(f.Parts), strings.Join(counts, ", "))
+}
+
+// partRow is a part of a claim on some data.
+type partRow struct {
+	benchmark string
+	findings.Part
+}
+
+// partTable is a row for each part, without columns that say nothing.
+func partTable(rows []partRow) string {
+	has := func(of func(partRow) bool) bool { return slices.ContainsFunc(rows, of) }
+	columns := []struct {
+		head string
+		is   bool
+		of   func(partRow) string
+	}{
+		{"on", has(func(r partRow) bool { return r.benchmark != rows[0].benchmark }), func(r partRow) string { return r.benchmark }},
+		{"part", true, func(r partRow) string { return r.What }},
+		{"ocl", true, func(r partRow) string { return r.Ours }},
+		{"seeds", true, func(r partRow) string { return strconv.Itoa(r.Seeds) }},
+		{"kernels", true, func(r partRow) string { return orDash(r.Kernels) }},
+		{"p (Holm)", has(func(r partRow) bool { return !math.IsNaN(r.P) }), func(r partRow) string { return probability(r.P) }},
+		{"the paper", has(func(r partRow) bool { return r.Published != "" }), func(r partRow) string { return orDash(r.Published) }},
+		{"", true, func(r partRow) string {
+			if r.Why != "" {
+				return bold(r.Verdict) + ": " + r.Why
+			}
+			return bold(r.Verdict)
+		}},
+	}
+	var heads []string
+	for _, c := range columns {
+		if c.is {
+			heads = append(heads, c.head)
+		}
+	}
+	t := tableOf(heads...)
+	for _, r := range rows {
+		var row []string
+		for _, c := range columns {
+			if c.is {
+				row = append(row, c.of(r))
+			}
+		}
+		t.row(row...)
+	}
+	return t.String()
+}
+
+// claimsCSV has a line for each part of each claim on each data set.
+func (p *page) claimsCSV() ([]byte, error) {
+	lines := [][]string{{"claim", "source", "data", "claim_verdict", "part", "ours", "seeds", "kernels", "p_holm", "p_sign_flip_holm", "published", "verdict", "why", "study", "files"}}
+	for _, f := range p.claims {
+		for _, part := range f.Parts {
+			lines = append(lines, []string{f.Claim.Title, f.Claim.Source, f.Benchmark, string(f.Verdict), part.What, part.Ours, strconv.Itoa(part.Seeds), part.Kernels,
+				exact(part.P), exact(part.SignFlip), part.Published, string(part.Verdict), part.Why, f.Claim.StudyOf(f.Benchmark),
+				each(part.Paths, func(path string) string { return below(p.root, path) })})
+		}
+	}
+	return csvOf(lines)
 }
 
 func orDash(text string) string {

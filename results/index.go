@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -142,20 +139,12 @@ func number(v *float64) string {
 
 // index is runs.csv: a line for each run.
 func index(runs []run) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	var head []string
+	lines := make([][]string, 1+len(runs))
 	for _, c := range columns {
-		head = append(head, c.name)
-	}
-	err := w.Write(head)
-	for _, r := range runs {
-		var line []string
-		for _, c := range columns {
-			line = append(line, c.of(r))
+		lines[0] = append(lines[0], c.name)
+		for i, r := range runs {
+			lines[1+i] = append(lines[1+i], c.of(r))
 		}
-		err = errors.Join(err, w.Write(line))
 	}
-	w.Flush()
-	return b.Bytes(), errors.Join(err, w.Error())
+	return csvOf(lines)
 }

@@ -1,6 +1,6 @@
 // Command results writes what follows from the committed results, and keeps further ones. Run it in the root of the repository:
 //
-//	go run ./results                               writes results/runs.csv (a line for each run), reproduce/references.json, docs/reproduction.md, docs/findings.md and the README's charts
+//	go run ./results                               writes CSV files of runs, cells and claims, docs/reproduction.md, the pages below docs/reproduction, docs/findings.md, reproduce/references.json, and charts
 //	go run ./results store STUDYDIR                keeps the results of the done jobs of a study, each under the name that it has below results/
 //	go run ./results store RESULT.json FILE.json.gz    keeps one result under a name of your own
 //
@@ -46,7 +46,8 @@ func write(root string) error {
 		return err
 	}
 	for _, f := range files {
-		if err := checkpoint.WriteBytesAtomic(filepath.Join(root, f.name), f.text); err != nil {
+		path := filepath.Join(root, f.name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), checkpoint.WriteBytesAtomic(path, f.text)); err != nil {
 			return err
 		}
 	}
@@ -89,11 +90,11 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	reproduction, err := fill("reproduction.md", reproductionText, p)
+	scatter, err := agreementChart(p)
 	if err != nil {
 		return nil, err
 	}
-	claims, err := fill("findings.md", findingsText, newFindingsPage(p))
-	return []file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods}, {"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts},
-		{"docs/reproduction.md", reproduction}, {"docs/findings.md", claims}}, err
+	pages, err := p.pages()
+	return append([]file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods},
+		{"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts}, {"docs/images/agreement.svg", scatter}}, pages...), err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -89,38 +91,86 @@ func estimate(values []float64) paper.Estimate {
 	return e
 }
 
-var seedWord = regexp.MustCompile(`-s(\d+)`)
+// resultName has the parts of the name of a result: folder, method and tricks, memory, changes, seed, and the rest.
+var resultName = regexp.MustCompile(`^(.*/)?([^/]+?)-m(\d+)(.*?)-s(\d+)(.*)$`)
 
-// files names results below results/, those that differ in their seed alone as the shell does: er-m5000-s{1,2}.json.gz.
+// files names results below results/. Those that differ in one part of their name alone are joined as the shell does: er-m5000-s{1,2}.json.gz.
 func files(root string, paths []string) string {
-	seeds := map[string][]string{}
-	var order []string
+	var names [][]variants
 	for _, path := range paths {
-		name, err := filepath.Rel(filepath.Join(root, "results"), path)
-		if err != nil {
-			name = path
+		name := below(root, path)
+		parts := []variants{{name}}
+		if m := resultName.FindStringSubmatch(name); m != nil {
+			parts = []variants{{m[1]}, {m[2]}, {"-m"}, {m[3]}, {m[4] + "-s"}, {m[5]}, {m[6]}}
 		}
-		name = filepath.ToSlash(name)
-		m := seedWord.FindStringSubmatchIndex(name)
-		form := name
-		if m != nil {
-			form = name[:m[2]] + "*" + name[m[3]:]
-			if seeds[form] = append(seeds[form], name[m[2]:m[3]]); len(seeds[form]) == 1 {
-				order = append(order, form)
-			}
-			continue
-		}
-		order = append(order, form)
+		names = append(names, parts)
 	}
-	for i, form := range order {
-		list := strings.Join(seeds[form], ",")
-		if len(seeds[form]) > 1 {
-			list = "{" + list + "}"
-		}
-		order[i] = "`" + strings.Replace(form, "*", list, 1) + "`"
+	for _, part := range []int{5, 3, 1} { // seeds, memories, methods
+		names = merged(names, part)
 	}
-	if len(order) == 0 {
+	var list []string
+	for _, parts := range names {
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(p.braced())
+		}
+		list = append(list, "`"+b.String()+"`")
+	}
+	if len(list) == 0 {
 		return dash
 	}
-	return strings.Join(order, " ")
+	return strings.Join(list, " ")
+}
+
+// below is the path of a result below results/, with slashes.
+func below(root, path string) string {
+	name, err := filepath.Rel(filepath.Join(root, "results"), path)
+	if err != nil {
+		name = path
+	}
+	return filepath.ToSlash(name)
+}
+
+// variants are what a part of a name can be.
+type variants []string
+
+func (w variants) braced() string {
+	if len(w) == 1 {
+		return w[0]
+	}
+	return "{" + strings.Join(w, ",") + "}"
+}
+
+// merged joins names that differ in one part alone.
+func merged(names [][]variants, part int) (joined [][]variants) {
+	for _, n := range names {
+		i := slices.IndexFunc(joined, func(other []variants) bool {
+			if len(other) != len(n) || part >= len(n) {
+				return false
+			}
+			for k := range n {
+				if k != part && !slices.Equal(n[k], other[k]) {
+					return false
+				}
+			}
+			return true
+		})
+		if i < 0 {
+			joined = append(joined, slices.Clone(n))
+			continue
+		}
+		for _, w := range n[part] {
+			if !slices.Contains(joined[i][part], w) {
+				joined[i][part] = append(slices.Clone(joined[i][part]), w)
+			}
+		}
+	}
+	return joined
+}
+
+// csvOf is a CSV file.
+func csvOf(lines [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	err := csv.NewWriter(&b).WriteAll(lines)
+	return b.Bytes(), err
 }

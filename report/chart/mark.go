@@ -84,6 +84,7 @@ const (
 	Band                // interval around a line
 	Faint               // the same where many bands overlap
 	Whisker             // interval at a point alone
+	Hair                // the same where many cross
 	Single              // one run behind a mean
 	Line                // the line of a series
 	Dot                 // marker
@@ -122,6 +123,7 @@ var roles = [...]struct {
 	Band:    {"band", series, none, 0, 0.18},
 	Faint:   {"faint", series, none, 0, 0.09},
 	Whisker: {"err", none, series, 4, 0.5},
+	Hair:    {"hair", none, series, 1.25, 0.6},
 	Single:  {"thin", none, series, 0.75, 0.45},
 	Line:    {"ln", none, series, 2, 0},
 	Dot:     {"mk", series, series, 1.25, 0},

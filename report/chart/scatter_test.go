@@ -44,3 +44,47 @@ func TestScatter(t *testing.T) {
 		}
 	}
 }
+
+// TestScatterOfEquals: both axes have one scale and hold all intervals, the dashed line goes from corner to corner, and the legend names the groups.
+func TestScatterOfEquals(t *testing.T) {
+	look := Look{Class: "c0", Light: "#000000", Marker: Circle}
+	s := &Scatter{XLabel: "theirs", YLabel: "ours", Equal: true, Groups: []Side{{Name: "a table", Look: look}},
+		Points: []Spot{{Group: "a table", Tip: "one", Look: look, X: 30, Y: 20, Half: 3, Wide: 12}, {Group: "a table", Tip: "two", Label: "two", Look: look, X: 10, Y: 10, Half: math.NaN()}}}
+	d := Draw(s, Layout{Width: 500, Height: 500, Font: 13, Alone: true})
+	var diagonal []Point
+	dots := map[string]Point{}
+	var hairs [][]Point
+	texts := map[string]bool{}
+	for _, m := range d.Marks {
+		switch {
+		case m.Role == Zero && m.Dash != nil:
+			diagonal = m.Points
+		case m.Role == Dot && m.Tip != "":
+			dots[m.Tip] = m.Points[0]
+			if m.Series != "a table" {
+				t.Errorf("the point %s is of %q", m.Tip, m.Series)
+			}
+		case m.Role == Hair:
+			hairs = append(hairs, m.Points)
+		case m.Text != "":
+			texts[m.Text] = true
+		}
+	}
+	if len(diagonal) != 2 {
+		t.Fatal("there is no line where both are equal")
+	}
+	if at, x := dots["two"], (diagonal[1].X-diagonal[0].X)/(diagonal[1].Y-diagonal[0].Y); math.Abs((at.X-diagonal[0].X)-x*(at.Y-diagonal[0].Y)) > 1e-9 {
+		t.Errorf("10 and 10 is at %v, not on the line %v", at, diagonal)
+	}
+	if len(hairs) != 2 || hairs[1][1].X > diagonal[1].X || hairs[1][0].X >= dots["one"].X || hairs[1][1].X <= dots["one"].X {
+		t.Errorf("the intervals are %v, want both of the first point, within the axes", hairs)
+	}
+	for _, name := range []string{"a table", "two", "50"} {
+		if !texts[name] {
+			t.Errorf("%q is not written", name)
+		}
+	}
+	if texts["one"] {
+		t.Error("a point without a label has one")
+	}
+}

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ocl/config"
+	"ocl/report/paper"
+	"ocl/survey"
+)
+
+// sheet is a table of the survey, or its columns of one data set. It is a page and a CSV file of its own.
+type sheet struct {
+	name    string // of the page and of the CSV file, below docs/reproduction
+	title   string
+	short   string   // in the legend of the chart
+	look    int      // in the chart, a number of report.Known
+	label   string   // of the survey's table
+	columns []string // data sets
+	text    string   // below the title
+	cells   []*paper.Cell
+}
+
+// sheets are the tables whose cells have verdicts, in the order of the pages. Each has the cells that no sheet before it has.
+func (p *page) sheets() []sheet {
+	const chosen = " Learning rates and options are those that were found on CIFAR-100."
+	all := []sheet{
+		{name: "methods-cifar100", title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2, label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
+			text: "table:nc, first columns."},
+		{name: "tricks-cifar100", title: "Tricks on Split CIFAR-100", short: "CIFAR-100, tricks", look: 6, label: survey.TricksCIFAR100, columns: []string{survey.CIFAR100},
+			text: "table:trick_cifar. A row NCM is the other classifier of the runs without a trick, so its command is theirs with `--classifiers head,ncm`."},
+		{name: "methods-mini-imagenet", title: "Methods on Split Mini-ImageNet", short: "Mini-ImageNet", look: 5, label: survey.ClassIncremental, columns: []string{survey.MiniImageNet},
+			text: "table:nc." + chosen},
+		{name: "tricks-mini-imagenet", title: "Tricks on Split Mini-ImageNet", short: "Mini-ImageNet, tricks", look: 3, label: survey.TricksMiniImage, columns: []string{survey.MiniImageNet},
+			text: "table:trick_mini." + chosen},
+		{name: "methods-core50-nc", title: "Methods on CORe50-NC", short: "CORe50-NC", look: 4, label: survey.ClassIncremental, columns: []string{survey.CORe50NC},
+			text: "table:nc, last columns."},
+		{name: "ns-mini-imagenet", title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8, label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
+			text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." + chosen + " Blur as published is across\n" +
+				"the images of a task (`--blur cross-image`, [deviations](../deviations.md)). Blurred image by image it has no published value;\n" +
+				"[examined](choices.md#examined) has a run."},
+		{name: "methods-core50-ni", title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1, label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
+			text: "table:ni, last columns."},
+	}
+	for i := range all {
+		s := &all[i]
+		for _, c := range p.cells[s.label] {
+			if c.Repeat == "" && slices.Contains(s.columns, dataOf(c)) {
+				s.cells = append(s.cells, c)
+			}
+		}
+		if s.tricks() {
+			slices.SortStableFunc(s.cells, func(a, b *paper.Cell) int { return strings.Compare(a.Column, b.Column) })
+		}
+	}
+	return all
+}
+
+// dataOf is the data set of a cell.
+func dataOf(c *paper.Cell) string {
+	switch c.Table {
+	case survey.ClassIncremental, survey.DomainIncremental:
+		return c.Column
+	case survey.TricksMiniImage:
+		return survey.MiniImageNet
+	}
+	return survey.CIFAR100
+}
+
+// tricks says whether a row of the table is a trick, and a column a method.
+func (s *sheet) tricks() bool {
+	return s.label == survey.TricksCIFAR100 || s.label == survey.TricksMiniImage
+}
+
+// run are the cells with runs, and notRun the others.
+func (s *sheet) run() (run, notRun []*paper.Cell) {
+	for _, c := range s.cells {
+		if len(c.Runs) > 0 {
+			run = append(run, c)
+		} else {
+			notRun = append(notRun, c)
+		}
+	}
+	return run, notRun
+}
+
+// of are the cells of one data set.
+func of(cells []*paper.Cell, data string) []*paper.Cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *paper.Cell) bool { return dataOf(c) != data })
+}
+
+// nameOf is what a cell measures: "ER + RV, M = 5,000".
+func nameOf(c *paper.Cell) string {
+	name := c.Row
+	if c.Table == survey.TricksCIFAR100 || c.Table == survey.TricksMiniImage {
+		name = c.Column + " + " + c.Row
+	}
+	if c.Memory > 0 {
+		name += ", M = " + thousands(c.Memory)
+	}
+	return name
+}
+
+// Title is the heading of the page.
+func (s *sheetPage) Title() string { return s.sheet.title }
+
+// sheetPage is a sheet with what its page is filled in from.
+type sheetPage struct {
+	*page
+	sheet sheet
+}
+
+// Name is the name of the sheet's files.
+func (s *sheetPage) Name() string { return s.sheet.name }
+
+// Text says what the table is.
+func (s *sheetPage) Text() string { return s.sheet.text }
+
+// Missing is the number of cells without a run.
+func (s *sheetPage) Missing() int {
+	_, missing := s.sheet.run()
+	return len(missing)
+}
+
+// Tables are, for each data set with a run, the cells beside the paper's and then the commands and files of their runs.
+func (s *sheetPage) Tables() string {
+	var b strings.Builder
+	cells, _ := s.sheet.run()
+	for _, data := range s.sheet.columns {
+		those := of(cells, data)
+		if len(those) == 0 {
+			continue
+		}
+		if len(s.sheet.columns) > 1 {
+			fmt.Fprintf(&b, "## %s\n\n", data)
+		}
+		b.WriteString(values(those) + "\n\n" + s.commands(those) + "\n\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n\n")
+}
+
+// values is a row for each cell: ours, the paper's and the verdict.
+func values(cells []*paper.Cell) string {
+	byMeans := slices.ContainsFunc(cells, func(c *paper.Cell) bool { return means(c).N > 0 })
+	kept := slices.ContainsFunc(cells, func(c *paper.Cell) bool { return held(c) != dash })
+	heads := []string{"cell", "ocl (runs)", "by seed", "the paper", "difference", "verdict"}
+	if byMeans {
+		heads = append(heads, "class means")
+	}
+	if kept {
+		heads = append(heads, "memory: first two, middle, last task")
+	}
+	t := tableOf(append(heads, "notes")...)
+	for _, c := range cells {
+		ours, difference := plusMinus(c.Ours), dash
+		if c.Ours.N > 0 {
+			ours += fmt.Sprintf(" (%d)", c.Ours.N)
+			difference = signed(c.Difference())
+		}
+		if n := c.Diverged(); n > 0 {
+			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
+		}
+		row := []string{nameOf(c), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict)}
+		if byMeans {
+			row = append(row, plusMinus(means(c)))
+		}
+		if kept {
+			row = append(row, held(c))
+		}
+		t.row(append(row, notes(c))...)
+	}
+	return t.String()
+}
+
+// notes are what a reader should know of a cell: how its setting was chosen, what the verdict rests on, and repeats of its seeds that do not count.
+func notes(c *paper.Cell) string {
+	var words []string
+	if c.Nearness != "" {
+		words = append(words, "**chosen by nearness**: "+c.Nearness)
+	}
+	if c.Note != "" {
+		words = append(words, c.Note)
+	}
+	var kernels []string
+	values, seeds := map[string][]string{}, map[string][]string{}
+	for i, r := range c.Others {
+		k := r.Kernels()
+		if values[k] == nil {
+			kernels = append(kernels, k)
+		}
+		values[k] = append(values[k], fmt.Sprintf("%.1f", c.OtherValues[i]))
+		seeds[k] = append(seeds[k], strconv.FormatUint(r.Seed, 10))
+	}
+	for _, k := range kernels {
+		words = append(words, fmt.Sprintf("repeats with %s: %s (seeds %s)", k, strings.Join(values[k], ", "), strings.Join(seeds[k], ", ")))
+	}
+	return strings.Join(words, "; ")
+}
+
+// commands is the command that most cells share, and a row for each with its own flags, the time of a run and the files.
+func (s *sheetPage) commands(cells []*paper.Cell) string {
+	var commands []string
+	for _, c := range cells {
+		if command := c.Command(); command != "" {
+			commands = append(commands, command)
+		}
+	}
+	common := shared(commands)
+	t := tableOf("cell", "flags", "minutes", "results")
+	for _, c := range cells {
+		t.row(nameOf(c), own(c.Command(), common), fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60)), files(s.root, c.Files()))
+	}
+	return "    " + strings.Join(common, " --") + "\n\n" + t.String()
+}
+
+// means is the accuracy of the runs of a cell by the nearest class mean; nothing for a cell that is by it itself.
+func means(c *paper.Cell) paper.Estimate {
+	if c.Spec.Classifier == config.ClassifierNCM {
+		return estimate(nil)
+	}
+	return estimate(accuracies(c.Runs, config.ClassifierNCM))
+}
+
+// NotRun lists the cells without a run for each sheet, those of one method together, with their command.
+func (p *page) NotRun() string {
+	var b strings.Builder
+	for _, s := range p.sheets() {
+		_, cells := s.run()
+		if len(cells) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "## %s\n\n%d of %d cells.\n\n", s.title, len(cells), len(s.cells))
+		for _, data := range s.columns {
+			those := of(cells, data)
+			if len(those) == 0 {
+				continue
+			}
+			if len(s.columns) > 1 {
+				fmt.Fprintf(&b, "%s:\n\n", data)
+			}
+			b.WriteString(missing(those) + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n\n")
+}
+
+// missing is the command that the cells share, and an entry of a list for those that differ in memory and trick alone, which M and TRICK stand for.
+func missing(cells []*paper.Cell) string {
+	var commands []string
+	of := map[string][]*paper.Cell{}
+	for _, c := range cells {
+		parts := words(c.Command())
+		for i, w := range parts {
+			switch flagOf(w) {
+			case "memory":
+				parts[i] = "memory M"
+			case "trick":
+				parts[i] = "trick TRICK"
+			}
+		}
+		command := strings.Join(parts, " --")
+		if of[command] == nil {
+			commands = append(commands, command)
+		}
+		of[command] = append(of[command], c)
+	}
+	common := shared(commands)
+	var b strings.Builder
+	b.WriteString("    " + strings.Join(common, " --") + "\n\n")
+	for _, command := range commands {
+		fmt.Fprintf(&b, "- %s: %s\n", shortened(of[command]), own(command, common))
+	}
+	return b.String()
+}
+
+// shortened names cells of one method, those with the same memories together: "ER with LB and SS at 1,000 and 10,000".
+func shortened(cells []*paper.Cell) string {
+	var tricks []string // in the order of the cells; "" is none
+	memories := map[string][]string{}
+	method := cells[0].Row
+	for _, c := range cells {
+		trick := ""
+		if c.Table == survey.TricksCIFAR100 || c.Table == survey.TricksMiniImage {
+			method, trick = c.Column, c.Row
+		}
+		if !slices.Contains(tricks, trick) {
+			tricks = append(tricks, trick)
+		}
+		if c.Memory > 0 {
+			memories[trick] = append(memories[trick], thousands(c.Memory))
+		}
+	}
+	together := map[string][]string{}
+	var order []string
+	for _, trick := range tricks {
+		at := listed(memories[trick])
+		if together[at] == nil {
+			order = append(order, at)
+		}
+		together[at] = append(together[at], trick)
+	}
+	for i, at := range order {
+		text := method
+		if names := listed(together[at]); names != "" {
+			text += " with " + names
+		}
+		if at != "" {
+			text += " at " + at
+		}
+		order[i] = text
+	}
+	return strings.Join(order, "; ")
+}
+
+// cellColumns are those of the CSV files of cells, and what each says of one. A value that there is none of is empty.
+var cellColumns = []struct {
+	name string
+	of   func(root string, c *paper.Cell) string
+}{
+	{"table", func(_ string, c *paper.Cell) string { return c.Table }},
+	{"data", func(_ string, c *paper.Cell) string { return dataOf(c) }},
+	{"row", func(_ string, c *paper.Cell) string { return c.Row }},
+	{"column", func(_ string, c *paper.Cell) string { return c.Column }},
+	{"memory", func(_ string, c *paper.Cell) string { return strconv.Itoa(c.Memory) }},
+	{"classifier", func(_ string, c *paper.Cell) string { return c.Spec.Classifier }},
+	{"seeds", func(_ string, c *paper.Cell) string {
+		return each(c.Runs, func(r *paper.Run) string { return strconv.FormatUint(r.Seed, 10) })
+	}},
+	{"values", func(_ string, c *paper.Cell) string { return each(c.Values, plain) }},
+	{"ours_mean", func(_ string, c *paper.Cell) string { return exact(c.Ours.Mean) }},
+	{"ours_half", func(_ string, c *paper.Cell) string { return exact(c.Ours.Half) }},
+	{"n", func(_ string, c *paper.Cell) string { return strconv.Itoa(c.Ours.N) }},
+	{"published", func(_ string, c *paper.Cell) string { return exact(c.Published.Mean) }},
+	{"published_half", func(_ string, c *paper.Cell) string { return exact(c.Published.Interval) }},
+	{"published_n", func(_ string, c *paper.Cell) string {
+		all := paper.Benchmarks()
+		return strconv.Itoa(all[slices.IndexFunc(all, func(b paper.Benchmark) bool { return b.Name == c.Spec.Benchmark })].Runs)
+	}},
+	{"former", func(_ string, c *paper.Cell) string { return string(c.Former) }},
+	{"verdict", func(_ string, c *paper.Cell) string { return string(c.Verdict) }},
+	{"note", func(_ string, c *paper.Cell) string { return c.Note }},
+	{"chosen_by_nearness", func(_ string, c *paper.Cell) string { return c.Nearness }},
+	{"kernels", func(_ string, c *paper.Cell) string {
+		return each(c.Runs, func(r *paper.Run) string { return r.Result.Provenance.Kernel })
+	}},
+	{"others", func(_ string, c *paper.Cell) string { return each(c.OtherValues, plain) }},
+	{"files", func(root string, c *paper.Cell) string {
+		return each(c.Files(), func(path string) string { return below(root, path) })
+	}},
+}
+
+// plain is a number in full precision, NaN of a run that diverged.
+func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// each is what there is of each value, with spaces between.
+func each[T any](list []T, of func(T) string) string {
+	var words []string
+	for _, v := range list {
+		words = append(words, of(v))
+	}
+	return strings.Join(words, " ")
+}
+
+// exact is a number in full precision, empty where there is none.
+func exact(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return number(&v)
+}
+
+// cellsCSV has a line for each cell. The first column says of which runs it is made: those of the tables, or those of the confirmation.
+func cellsCSV(root string, cells, confirmation []*paper.Cell) ([]byte, error) {
+	head := []string{"runs"}
+	for _, c := range cellColumns {
+		head = append(head, c.name)
+	}
+	lines := [][]string{head}
+	add := func(runs string, cells []*paper.Cell) {
+		for _, cell := range cells {
+			line := []string{runs}
+			for _, c := range cellColumns {
+				line = append(line, c.of(root, cell))
+			}
+			lines = append(lines, line)
+		}
+	}
+	add("tables", cells)
+	add("confirmation", confirmation)
+	return csvOf(lines)
+}
