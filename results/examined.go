@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/internal/count"
 	"ocl/method"
 	"ocl/report/paper"
 )
@@ -58,27 +59,51 @@ func (p *page) examinations() []examination {
 	return all
 }
 
-// paired are the accuracies of an examination and of the unchanged runs, of the seeds that both have.
-func (p *page) paired(e examination) (changed, unchanged []float64) {
-	before := p.valuesOf(e.spec)
-	for i, v := range accuracies(e.runs, config.ClassifierHead) {
-		if old, ok := before[e.runs[i].Seed]; ok && !math.IsNaN(v) {
-			changed, unchanged = append(changed, v), append(unchanged, old)
+// unchanged is the accuracy of the run of a spec beside which a run stands: it has the same seed, and the same kernels if there is such a run.
+func (p *page) unchanged(r *paper.Run, spec paper.Spec) (value float64, kernels string) {
+	value = none
+	for _, u := range p.study.Repeats(spec, func(u *paper.Run) bool { return u.Seed == r.Seed }) {
+		if v := accuracies([]*paper.Run{u}, spec.Classifier)[0]; math.IsNaN(value) || u.Kernels() == r.Kernels() && !math.IsNaN(v) {
+			value, kernels = v, u.Kernels()
 		}
 	}
-	return changed, unchanged
+	return value, kernels
 }
 
-// Instead is the mean accuracy of runs with a change beside that of the same seeds without it: "8.7 % instead of 4.5", the unchanged first.
-// change is a key and its value.
+// paired are the accuracies of an examination and of the unchanged runs, of the seeds that both have; alike says that they have the same kernels. If
+// any pair has, the others are left out.
+func (p *page) paired(e examination) (changed, unchanged []float64, alike bool) {
+	var same [2][]float64
+	for i, v := range accuracies(e.runs, config.ClassifierHead) {
+		old, kernels := p.unchanged(e.runs[i], e.spec)
+		if math.IsNaN(v + old) {
+			continue
+		}
+		changed, unchanged = append(changed, v), append(unchanged, old)
+		if kernels == e.runs[i].Kernels() {
+			same[0], same[1] = append(same[0], v), append(same[1], old)
+		}
+	}
+	if len(same[0]) > 0 {
+		return same[0], same[1], true
+	}
+	return changed, unchanged, false
+}
+
+// Instead is the mean accuracy of runs with a change beside that of the same seeds without it: "8.7 % instead of 4.5 (three seeds)", the unchanged
+// first. change is a key and its value.
 func (p *page) Instead(name string, memory int, change string) (string, error) {
 	key, value, _ := strings.Cut(change, "=")
 	e, err := p.examination(specOf(name, memory), paper.Change{Key: key, Value: value})
 	if err != nil {
 		return "", err
 	}
-	changed, unchanged := p.paired(e)
-	return fmt.Sprintf("%.1f %% instead of %.1f", estimate(unchanged).Mean, estimate(changed).Mean), nil
+	changed, unchanged, alike := p.paired(e)
+	text := fmt.Sprintf("%.1f %% instead of %.1f (%s", estimate(unchanged).Mean, estimate(changed).Mean, count.Of(len(changed), "seed"))
+	if !alike {
+		text += ", other kernels"
+	}
+	return text + ")", nil
 }
 
 // examination is the one of a spec with those changes.
@@ -134,14 +159,22 @@ func (p *page) Examined() string {
 				flags = append(flags, f)
 			}
 		}
-		before := p.valuesOf(e.spec)
-		var old []float64
+		var old []string
 		for _, r := range e.runs {
-			if v, ok := before[r.Seed]; ok {
-				old = append(old, v)
+			v, kernels := p.unchanged(r, e.spec)
+			if math.IsNaN(v) {
+				continue
 			}
+			text := fmt.Sprintf("%.1f", v)
+			if kernels != r.Kernels() {
+				text += " (other kernels)"
+			}
+			old = append(old, text)
 		}
-		t.row("`"+strings.Join(flags, " ")+"`", joined(accuracies(e.runs, config.ClassifierHead), "%.1f"), joined(old, "%.1f"),
+		if len(old) == 0 {
+			old = []string{dash}
+		}
+		t.row("`"+strings.Join(flags, " ")+"`", joined(accuracies(e.runs, config.ClassifierHead), "%.1f"), strings.Join(old, ", "),
 			p.publishedOf(e.spec), files(p.root, pathsOf(e.runs)))
 	}
 	return t.String()

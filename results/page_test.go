@@ -203,6 +203,13 @@ func TestFiguresOfText(t *testing.T) {
 			t.Errorf("%s gives %v, want %q", text, err, want)
 		}
 	}
+	for text, want := range map[string]string{ // runs are paired with those of equal kernels, or the text says that there are none
+		`{{.Instead "er kdc" 5000 "replay.teacher=evaluation"}}`: "(2 seeds)", `{{.Instead "icarl" 1000 "replay.teacher=evaluation"}}`: "(3 seeds, other kernels)",
+	} {
+		if got, err := fill("text", text, p); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s gives %q, %v, want %q", text, got, err, want)
+		}
+	}
 	if text, err := fill("text", `{{.Mean "er" 5000}}`, p); err != nil || len(text) < 3 {
 		t.Errorf("ER has %q, %v", text, err)
 	}
