@@ -11,6 +11,9 @@
 //	}
 //	counts := paper.CountVerdicts(cells)
 //
+// [Study.Confirmation] are the runs of a study that was planned before its first run, and [Study.WithoutConfirmation] all others. The rule of
+// the verdicts stands with [Judgement].
+//
 // A cell that several tables have counts once: [Cell.Repeat] names the table that has it first. What no table has is found by what it
 // is: [Study.Find] takes a [Spec], such as ER with the trick rv by the classifier ncm, and says which runs to prefer, for example those that
 // were tested on all tasks ([Need]).

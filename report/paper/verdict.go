@@ -8,6 +8,7 @@ import (
 
 	"ocl/internal/count"
 	"ocl/metric"
+	"ocl/metric/compare"
 )
 
 // Verdict says whether a cell agrees with the published value.
@@ -87,7 +88,7 @@ func judgeFamily(family []*Cell) {
 		c.test(family)
 		p = append(p, c.P)
 	}
-	for i, adjusted := range metric.Holm(p) {
+	for i, adjusted := range compare.Holm(p) {
 		c := family[i]
 		c.PHolm = adjusted
 		switch {
