@@ -90,7 +90,7 @@ func (p *page) paired(e examination) (changed, unchanged []float64, alike bool) 
 	return changed, unchanged, false
 }
 
-// Instead is the mean accuracy of runs with a change beside that of the same seeds without it: "8.7 % instead of 4.5 (three seeds)", the unchanged
+// Instead is the mean accuracy of runs with a change beside that of the same seeds without it: "8.7 % instead of 4.5 over 3 seeds", the unchanged
 // first. change is a key and its value.
 func (p *page) Instead(name string, memory int, change string) (string, error) {
 	key, value, _ := strings.Cut(change, "=")
@@ -99,11 +99,11 @@ func (p *page) Instead(name string, memory int, change string) (string, error) {
 		return "", err
 	}
 	changed, unchanged, alike := p.paired(e)
-	text := fmt.Sprintf("%.1f %% instead of %.1f (%s", estimate(unchanged).Mean, estimate(changed).Mean, count.Of(len(changed), "seed"))
+	text := fmt.Sprintf("%.1f %% instead of %.1f over %s", estimate(unchanged).Mean, estimate(changed).Mean, count.Of(len(changed), "seed"))
 	if !alike {
-		text += ", other kernels"
+		text += " with other kernels each"
 	}
-	return text + ")", nil
+	return text, nil
 }
 
 // examination is the one of a spec with those changes.
@@ -167,7 +167,7 @@ func (p *page) Examined() string {
 			}
 			text := fmt.Sprintf("%.1f", v)
 			if kernels != r.Kernels() {
-				text += " (other kernels)"
+				text += "†"
 			}
 			old = append(old, text)
 		}

@@ -216,7 +216,7 @@ func TestFiguresOfText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{ // runs are paired with those of equal kernels, or the text says that there are none
-		`{{.Instead "er kdc" 5000 "replay.teacher=evaluation"}}`: "(2 seeds)", `{{.Instead "icarl" 1000 "replay.teacher=evaluation"}}`: "(3 seeds, other kernels)",
+		`{{.Instead "er kdc" 5000 "replay.teacher=evaluation"}}`: "over 2 seeds", `{{.Instead "icarl" 1000 "replay.teacher=evaluation"}}`: "over 3 seeds with other kernels each",
 	} {
 		if got, err := fill("text", text, p); err != nil || !strings.Contains(string(got), want) {
 			t.Errorf("%s gives %q, %v, want %q", text, got, err, want)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// lineOfCells is a line of cells.csv, and what follows from it.
+type lineOfCells struct {
+	field          map[string]string
+	values         []float64
+	agrees, former bool
+	p, holm        float64
+}
+
+// recount works out the verdicts of cells.csv from its values alone, as verdicts.py does, without package paper.
+func recount(t *testing.T, path string) (lines []*lineOfCells) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string][]*lineOfCells{}
+	for _, r := range records[1:] {
+		l := &lineOfCells{field: map[string]string{}, p: math.NaN(), holm: 1}
+		for i, name := range records[0] {
+			l.field[name] = r[i]
+		}
+		lines = append(lines, l)
+		words := strings.Fields(l.field["values"])
+		for _, w := range words {
+			if v, err := strconv.ParseFloat(w, 64); err == nil && !math.IsNaN(v) {
+				l.values = append(l.values, v)
+			}
+		}
+		if l.field["runs"] == "tables" && len(l.values) > 0 || len(words) == 5 {
+			family := l.field["runs"] + l.field["table"] + l.field["data"]
+			families[family] = append(families[family], l)
+		}
+	}
+	for _, family := range families {
+		recountFamily(family)
+	}
+	return lines
+}
+
+func recountFamily(family []*lineOfCells) {
+	squares, freedom := 0.0, 0.0
+	for _, l := range family {
+		if n := float64(len(l.values)); n >= 3 {
+			squares, freedom = squares+(n-1)*stat.Variance(l.values, nil), freedom+n-1
+		}
+	}
+	quantile := func(q, df float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(q) }
+	number := func(text string) float64 { v, _ := strconv.ParseFloat(text, 64); return v }
+	var tested []*lineOfCells
+	for _, l := range family {
+		n, runs, half, mean := float64(len(l.values)), number(l.field["published_n"]), number(l.field["published_half"]), number(l.field["published"])
+		variance, df := squares/freedom, freedom
+		if n >= 3 {
+			variance, df = stat.Variance(l.values, nil), n-1
+		}
+		if df == 0 {
+			continue
+		}
+		a2, b2 := variance/n, math.Pow(half/quantile(0.975, runs-1), 2)
+		d, c, v := math.Abs(stat.Mean(l.values, nil)-mean), math.Sqrt(a2+b2), (a2+b2)*(a2+b2)/(a2*a2/df+b2*b2/(runs-1))
+		l.agrees = n >= 3 && d+quantile(0.95, v)*c < math.Min(2, mean/5)
+		l.former = n >= 3 && d <= quantile(0.975, df)*math.Sqrt(a2)+half && d < 2
+		l.p = 2 * distuv.StudentsT{Sigma: 1, Nu: v}.CDF(-d/c)
+		tested = append(tested, l)
+	}
+	slices.SortFunc(tested, func(a, b *lineOfCells) int {
+		if a.p < b.p {
+			return -1
+		}
+		return 1
+	})
+	least := 0.0
+	for k, l := range tested {
+		least = math.Max(least, float64(len(tested)-k)*l.p)
+		l.holm = math.Min(least, 1)
+	}
+}
+
+// TestVerdictsOfCells: a reader who works out the verdicts of cells.csv again gets the same.
+func TestVerdictsOfCells(t *testing.T) {
+	counts := map[string]int{}
+	for _, l := range recount(t, "cells.csv") {
+		want := "undecided"
+		switch {
+		case len(l.values) == 0 || l.field["runs"] == "confirmation" && len(strings.Fields(l.field["values"])) < 5:
+			want = "not run"
+		case l.agrees:
+			want = "agrees"
+		case l.holm <= 0.05:
+			want = "differs"
+		}
+		if got := l.field["verdict"]; got != want {
+			t.Errorf("%s: %s %s %s %s is %q in the file, and %q by its values", l.field["runs"], l.field["table"], l.field["row"], l.field["column"], l.field["memory"], got, want)
+		}
+		if said := l.field["former"] == "agrees"; said != l.former {
+			t.Errorf("%s %s %s %s agreed: %v, by its values %v", l.field["table"], l.field["row"], l.field["column"], l.field["memory"], said, l.former)
+		}
+		counts[l.field["runs"]]++
+	}
+	if counts["tables"] != 275 || counts["confirmation"] != 48 {
+		t.Errorf("the cells are %v, want 275 and 48", counts)
+	}
+}
