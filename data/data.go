@@ -137,7 +137,8 @@ func (s *Set) ClassName(k int) string {
 }
 
 // Open opens or draws the data set that spec names, checks it and records its digest. Images that have to be decoded are
-// decoded once, into a cache file, unless Spec.ReadOnly says that none is written. When ctx ends, so does the work, and nothing is left behind.
+// decoded once, into a cache file, unless Spec.ReadOnly says that none is written. When ctx ends, so does the work, and nothing
+// is left behind.
 func Open(ctx context.Context, spec Spec) (*Set, error) {
 	info, err := Lookup(spec.Name)
 	if err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 	// equally many. Where Tasks is 0 too, and the number of tasks does not divide the classes, the first tasks have one more.
 	TaskClasses []int
 	// CommonTest makes one test set of all tasks that Keep keeps; otherwise each task has its own test set, unless the data
-	// have one for all. The kind shift refuses it: its tasks test images of unequal strength.
+	// have one for all. The kind shift refuses it: its tasks test images of different strengths.
 	CommonTest bool
 	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of the
 	// test images: a tuning must not see the images that a run is tested on (DECISIONS row 1).
@@ -278,8 +278,8 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 	}
 }
 
-// Test delivers the images of a test set in the order of the data set, or in that of the kind shift, any number of times, in batches of
-// Options.TestBatch. The batch is reused for the next one.
+// Test delivers the images of a test set in the order of the data set, and those of the kind shift in their shuffled order, any
+// number of times, in batches of Options.TestBatch. The batch is reused for the next one.
 func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
 		if set < 0 || set >= len(s.test.lists) {
