@@ -10,8 +10,8 @@ var trickKDCRoot = Trick{
 	Title:   "Distillation with labels, square root",
 	Summary: "Like kdc, with more weight on the labels.",
 	Idea: "The weight of the labels is the square root of the λ of kdc. So distillation does not dominate the loss when " +
-		"most classes are old. In a shell, put the name in quotes: 'kdc*'. The survey's authors' code never gives this " +
-		"trick a teacher; replay.kdc_star: authors does the same.",
+		"most classes are old. In a shell, put the name in quotes: 'kdc*'. The public code of the survey's authors never " +
+		"gives this trick a teacher; replay.kdc_star: authors does the same.",
 	Formula:  "ℓ = λ·ℓ_CE + (1 − λ)·ℓ_KD,  λ = √(|C_new|/(|C_old| + |C_new|))",
 	Citation: surveyCitation,
 	Signals:  []string{"task boundaries"},
