@@ -26,7 +26,8 @@ type sheet struct {
 
 // sheets are the tables whose cells have verdicts, in the order of the pages. Each has the cells that no sheet before it has.
 func (p *page) sheets() []sheet {
-	const chosen = " Learning rates and options are those that were found on CIFAR-100."
+	const chosen = " Nothing was tuned on these images: learning rates, weight decays and options are those that were\n" +
+		"chosen on CIFAR-100 ([settings](../tuning.md#the-settings-of-the-tables)). The survey tuned each run on its own data."
 	all := []sheet{
 		{name: "methods-cifar100", title: "Methods on Split CIFAR-100", short: "CIFAR-100", look: 2, label: survey.ClassIncremental, columns: []string{survey.CIFAR100},
 			text: "table:nc, first columns."},
