@@ -79,13 +79,18 @@ func committedPage(t *testing.T) *page {
 		t.Fatal(err)
 	}
 	own := *p
+	copied := func(cells []*paper.Cell) (own []*paper.Cell) {
+		for _, c := range cells {
+			cell := *c
+			own = append(own, &cell)
+		}
+		return own
+	}
 	own.claims, own.cells = slices.Clone(p.claims), map[string][]*paper.Cell{}
 	for label, cells := range p.cells {
-		for _, c := range cells {
-			copied := *c
-			own.cells[label] = append(own.cells[label], &copied)
-		}
+		own.cells[label] = copied(cells)
 	}
+	own.confirmation.cells = copied(p.confirmation.cells)
 	return &own
 }
 
@@ -117,7 +122,7 @@ func TestMainPageNamesWhatDisagrees(t *testing.T) {
 	check := func(p *page) (named int) {
 		text := mainPage(t, p)
 		first, _, _ := strings.Cut(text, "## Rules")
-		for _, s := range p.sheets() {
+		for _, s := range append(p.sheets(), p.confirmation) {
 			for _, c := range s.cells {
 				if c.Verdict != paper.Differs {
 					continue
@@ -144,7 +149,7 @@ func TestMainPageNamesWhatDisagrees(t *testing.T) {
 	if check(p) == 0 {
 		t.Error("nothing differs and no claim fails, so this test shows little: see that the page says so")
 	}
-	for _, s := range p.sheets() {
+	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			c.Verdict = paper.Differs
 		}
@@ -152,7 +157,7 @@ func TestMainPageNamesWhatDisagrees(t *testing.T) {
 	for i := range p.claims {
 		p.claims[i].Verdict = findings.Fails
 	}
-	if n := check(p); n < 300 {
+	if n := check(p); n < 370 {
 		t.Errorf("%d cells and claims are named, want all of them", n)
 	}
 }

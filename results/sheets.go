@@ -105,14 +105,14 @@ func nameOf(c *paper.Cell) string {
 	return name
 }
 
-// Title is the heading of the page.
-func (s *sheetPage) Title() string { return s.sheet.title }
-
 // sheetPage is a sheet with what its page is filled in from.
 type sheetPage struct {
 	*page
 	sheet sheet
 }
+
+// Title is the heading of the page.
+func (s *sheetPage) Title() string { return s.sheet.title }
 
 // Name is the name of the sheet's files.
 func (s *sheetPage) Name() string { return s.sheet.name }

@@ -26,10 +26,10 @@ func (p *page) Hours() string {
 	return fmt.Sprintf("%.0f", sum/3600)
 }
 
-// Differing is an entry of a list for each table with cells that differ, which it names.
+// Differing is an entry of a list for each table with cells that differ, which it names; the confirmation is one of them.
 func (p *page) Differing() string {
 	var lines []string
-	for _, s := range p.sheets() {
+	for _, s := range append(p.sheets(), p.confirmation) {
 		var names []string
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {

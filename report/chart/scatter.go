@@ -141,7 +141,7 @@ func (s *Scatter) names(d *Drawing, l Layout, f box, x, y func(float64) float64)
 			continue
 		}
 		w := width(p.Label, l.Font)
-		for _, at := range []Point{{x(p.X) + 7, y(p.Y) + 0.35*l.Font}, {x(p.X) - 7 - w, y(p.Y) + 0.35*l.Font}, {x(p.X) - w/2, y(p.Y) - 8}, {x(p.X) - w/2, y(p.Y) + 8 + 0.8*l.Font}} {
+		for _, at := range []Point{{x(p.X+p.Wide) + 7, y(p.Y) + 0.35*l.Font}, {x(p.X-p.Wide) - 7 - w, y(p.Y) + 0.35*l.Font}, {x(p.X) - w/2, y(p.Y) - 8}, {x(p.X) - w/2, y(p.Y) + 8 + 0.8*l.Font}} {
 			if b := (box{at.X, at.Y - 0.8*l.Font, at.X + w, at.Y + 0.2*l.Font}); free(b) {
 				taken = append(taken, b)
 				d.add(Mark{Role: Label, Series: p.series(), Look: &p.Look, Points: []Point{at}, Text: p.Label})
