@@ -359,36 +359,48 @@ func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 // are those of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has
 // its historical value there leaves the text as it was. What means the same has the same text.
 func (s *Schema) Canonical(c Config) string {
+	var b strings.Builder
+	for _, v := range s.Values(c) {
+		own := v.field != nil && v.optional() && v.kind() == kindSeed && v.Text == plain(c.Seed) // a seed of its own that is the run's is none
+		if v.Place || v.Engine || v.Usual || own {
+			continue
+		}
+		fmt.Fprintf(&b, "%s=%s\n", v.Name, v.Text)
+	}
+	return b.String()
+}
+
+// Value is what a config says of one key or option.
+type Value struct {
+	Key         // of an option it has the name alone
+	Text string // as a flag takes it, "" where it is not set
+	// Usual says that files which lack the key have meant this value.
+	Usual bool
+}
+
+// Values are all that a config says, in the order of files, the options last. What means the same has the same text.
+func (s *Schema) Values(c Config) []Value {
 	historic := Historic()
 	if c = s.settled(c); !c.Stream.Normalises() {
 		c.Stream.Mean, c.Stream.Std = nil, nil
 	}
-	var b strings.Builder
+	values := make([]Value, 0, len(table))
 	for _, k := range table {
-		if k.Place || k.Engine {
-			continue
-		}
 		text := k.text(&c)
-		if own, ok := k.value(&c).(uint64); ok && k.optional() && own == c.Seed {
-			continue // a seed of its own that is the run's is none
-		}
-		if text != k.text(&historic) {
-			fmt.Fprintf(&b, "%s=%s\n", k.Name, text)
-		}
+		values = append(values, Value{k, text, text == k.text(&historic)})
 	}
 	for _, name := range sortedKeys(c.Method) {
 		m, _ := lookup(s.Methods, name)
 		for _, option := range sortedKeys(c.Method[name]) {
-			v := c.Method[name][option]
-			if o, known := lookup(m.Options, option); known {
-				if v = o.conform(v); equal(v, o.historic()) {
-					continue
-				}
+			v, usual := c.Method[name][option], false
+			if o, there := lookup(m.Options, option); there {
+				v = o.conform(v)
+				usual = equal(v, o.historic())
 			}
-			fmt.Fprintf(&b, "%s=%s\n", optionKey(name, option), plain(v))
+			values = append(values, Value{Key{Name: optionKey(name, option)}, plain(v), usual})
 		}
 	}
-	return b.String()
+	return values
 }
 
 // Difference says which keys differ between two experiments, such as "optimizer.lr is 0.1 there and 0.05 here"; "" says

@@ -34,8 +34,10 @@ type Key struct {
 
 	Place  bool // it says where, not what: no part of what makes two experiments the same
 	Engine bool // it says how the arithmetic is done
-	Anew   bool // a run with a parent may have another value than the parent; it keeps the others
-	ReadBy string
+	// Measured says that it is about what is measured of a run: nothing that is learned depends on it.
+	Measured bool
+	Anew     bool // a run with a parent may have another value than the parent; it keeps the others
+	ReadBy   string
 	// Historic is the value of files that were written before the key was; nil is the default.
 	Historic any
 	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it,
@@ -124,7 +126,7 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Tricks }},
 	{Name: "memory", Flag: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
 		Help: "size of the memory in samples; methods without memory ignore it", field: func(c *Config) any { return &c.Memory }},
-	{Name: "classifiers", Anew: true, Flag: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
+	{Name: "classifiers", Anew: true, Measured: true, Flag: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
 		Help:  "classifiers to evaluate: head (the method's own rule), ncm (nearest class mean of the memory); the first one gives the run's accuracy",
 		field: func(c *Config) any { return &c.Classifiers }},
 	{Name: "replay.batch", Flag: "replay-batch", Group: GroupMethod, Value: "N", Least: 1, Most: 100_000,
@@ -166,10 +168,10 @@ var table = []Key{
 	{Name: "protocol", Anew: true, Flag: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
 		Help:  "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)",
 		field: func(c *Config) any { return &c.Protocol }},
-	{Name: "eval", Anew: true, Flag: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
+	{Name: "eval", Anew: true, Measured: true, Flag: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
 		Choices: []string{EvalSeen, EvalAll, EvalFinal},
 		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)", field: func(c *Config) any { return &c.Eval }},
-	{Name: "eval_every", Anew: true, Flag: "eval-every", Group: GroupData, Value: "N", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
+	{Name: "eval_every", Anew: true, Measured: true, Flag: "eval-every", Group: GroupData, Value: "N", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
 		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training", field: func(c *Config) any { return &c.EvalEvery }},
 	{Name: "seed", Flag: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
 		field: func(c *Config) any { return &c.Seed }},
@@ -338,4 +340,11 @@ func (k Key) holds(v float64) bool {
 		return false
 	}
 	return true
+}
+
+// Concerns says whether a key is about the network or the optimiser of a config, and not about another one.
+func (k Key) Concerns(c Config) bool {
+	section, _, _ := strings.Cut(k.Name, ".")
+	named, ok := find(section + ".name")
+	return !ok || !slices.Contains(named.Choices, k.ReadBy) || named.text(&c) == k.ReadBy
 }

@@ -47,12 +47,12 @@ func OpenAgain(ctx context.Context, made *result.Result, parent string, o Option
 	if len(x.jobs) != 1 {
 		return nil, fmt.Errorf("experiment: its config has %d runs, but a result is of one. Give a result.json that `ocl run` wrote", len(x.jobs))
 	}
-	was, is := identityOf(made), x.jobs[0].id
+	was, is := IdentityOf(made), x.jobs[0].id
 	switch {
-	case was.data != is.data:
-		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.data, quoted(was.data))
-	case was.key() != is.key():
-		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.config, is.config), programOf(made))
+	case was.Data != is.Data:
+		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, quoted(was.Data))
+	case was.Key() != is.Key():
+		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.Config, is.Config), programOf(made))
 	}
 	return x, nil
 }

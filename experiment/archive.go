@@ -7,52 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ocl/checkpoint"
-	"ocl/config"
 	"ocl/experiment/result"
 )
 
-// Wider are the keys of the runs that do what a job does and measure all that it measures, and more: with further classifiers, or more
-// evaluations. No evaluation changes what is learned, so their numbers are the job's.
-func (j Job) Wider() (keys []string) {
-	evals := []string{config.EvalFinal, config.EvalSeen, config.EvalAll}
-	own := j.Config.Classifiers
-	lists := [][]string{own}
-	for _, name := range []string{config.ClassifierHead, config.ClassifierNCM} {
-		if !slices.Contains(own, name) {
-			lists = append(lists, append(slices.Clone(own), name))
-		}
-	}
-	for _, eval := range evals[max(0, slices.Index(evals, j.Config.Eval)):] {
-		for _, list := range lists {
-			wide := j.id
-			wide.config = j.Config.Clone()
-			wide.config.Eval, wide.config.Classifiers = eval, list
-			if key := wide.key(); key != j.Key {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
-}
-
-// Learns is what a run learns, as a text: its config without what is measured, the engine and places. Two runs with the same one have the same
-// numbers if their data, engine and numbers version are the same too.
-func Learns(c config.Config) string {
-	c = Schema().Recorded(c)
-	c.Eval, c.Classifiers, c.Engine = config.EvalFinal, []string{c.Classifiers[0]}, config.Engine{}
-	return Schema().Canonical(c)
-}
-
 // Archived is a result that lies somewhere.
 type Archived struct {
-	Path   string
-	Key    string // of its run, also where the file does not say it
-	Learns string // [Learns] of its config
-	Result *result.Result
+	Path    string
+	Key     string // of its run, also where the file does not say it
+	Learned string // what its run has learned, see [identity.Identity.Learned]
+	Result  *result.Result
 }
 
 // Archive has the results below a folder.
@@ -93,7 +59,8 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 			a.Damaged = append(a.Damaged, fmt.Errorf("result: %s: %w", path, err))
 			return nil
 		}
-		one := Archived{path, Key(r), Learns(r.Config), r}
+		id := IdentityOf(r)
+		one := Archived{path, id.Key(), id.Learned().String(), r}
 		a.Results = append(a.Results, one)
 		for _, k := range one.Keys() {
 			i, there := a.byKey[k]
@@ -151,14 +118,14 @@ func (r Archived) Copy(folder string, permit func() error) error {
 func (r Archived) Differ(j Job) error {
 	made := r.Result.Provenance
 	switch {
-	case made.Numbers != j.id.numbers:
+	case made.Numbers != j.id.Numbers:
 		return fmt.Errorf("another numbers version (%d)", made.Numbers)
-	case made.DataDigest != j.id.data:
+	case made.DataDigest != j.id.Data:
 		return errors.New("other data")
-	case made.Kernel != j.id.kernel:
+	case made.Kernel != j.id.Kernel:
 		return fmt.Errorf("other kernels (%s)", quoted(made.Kernel))
-	case made.Convolution != j.id.convolution:
+	case made.Convolution != j.id.Convolution:
 		return fmt.Errorf("another algorithm of convolutions (%s)", quoted(made.Convolution))
 	}
-	return errors.New("fewer evaluations or classifiers")
+	return errors.New("other or fewer evaluations or classifiers")
 }

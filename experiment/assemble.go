@@ -78,9 +78,9 @@ func (r assembly) result(outcome result.Outcome) (*result.Result, error) {
 func (r assembly) provenance() result.Provenance {
 	id := r.job.id
 	return result.Provenance{
-		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution,
+		Program: r.x.opts.Program, Revision: r.x.revision(), Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution,
 		Workers: r.workers, Concurrency: r.found.together, Timed: r.found.timed, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
-		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.x.opts.Command, DataDigest: id.data,
+		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.x.opts.Command, DataDigest: id.Data,
 	}
 }
 

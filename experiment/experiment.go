@@ -203,7 +203,7 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 		}
 		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[infoOf(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
 		j.id = x.identify(j)
-		j.Key = j.id.key()
+		j.Key = j.id.Key()
 		x.jobs = append(x.jobs, j)
 	}
 	x.noteSkipped(skipped)

@@ -10,6 +10,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -195,8 +196,8 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 		if made.older {
 			return fmt.Errorf("experiment: %s: an older ocl made this run, and this ocl cannot continue it. Choose another --out, or replace the experiment with --force", folder)
 		}
-		if j, ours := byConfig[schema.Canonical(made.id.config)]; made.run && made.id.numbers > 0 && ours {
-			if err := j.id.accept(made.id); err != nil {
+		if j, ours := byConfig[schema.Canonical(made.id.Config)]; made.run && made.id.Numbers > 0 && ours {
+			if err := accept(j.id, made.id); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
@@ -206,9 +207,9 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 
 // trace is what the files in a folder say about the run that made them.
 type trace struct {
-	run   bool     // it is the folder of a run
-	older bool     // made by an ocl without keys of runs
-	id    identity // its numbers are 0 if no file says what the run was made with
+	run   bool              // it is the folder of a run
+	older bool              // made by an ocl without keys of runs
+	id    identity.Identity // its numbers are 0 if no file says what the run was made with
 }
 
 // madeIn looks for a run in a folder. The first line of its events says what it was made with. If that is missing, its
@@ -219,7 +220,7 @@ func madeIn(folder string) (t trace) {
 		_, err := os.Stat(filepath.Join(folder, olderSteps))
 		return trace{run: err == nil, older: err == nil}
 	}
-	if t.id.config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
+	if t.id.Config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
 		return trace{} // it is not ours, or that of a newer ocl
 	}
 	t.run = true
@@ -229,13 +230,13 @@ func madeIn(folder string) (t trace) {
 			if err != nil {
 				break
 			}
-			t.id.data, t.id.numbers, t.id.kernel, t.id.convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+			t.id.Data, t.id.Numbers, t.id.Kernel, t.id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
 			return t
 		}
 	}
 	if r, err := result.Read(filepath.Join(folder, ResultFile)); err == nil {
 		p := r.Provenance
-		t.id.data, t.id.numbers, t.id.kernel, t.id.convolution = p.DataDigest, p.Numbers, p.Kernel, p.Convolution
+		t.id.Data, t.id.Numbers, t.id.Kernel, t.id.Convolution = p.DataDigest, p.Numbers, p.Kernel, p.Convolution
 		return t
 	}
 	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err != nil {
@@ -392,8 +393,7 @@ func keptResult(folder string, j Job) (*result.Result, error) {
 	case r.Key == j.Key:
 		return r, nil
 	}
-	err = j.id.accept(identity{config: r.Config, data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
-		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution})
+	err = accept(j.id, IdentityOf(r))
 	if err == nil {
 		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", quoted(r.Key), j.Key, startAnew)
 	}

@@ -408,7 +408,7 @@ func TestStrayByItsCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := madeIn(folder); !got.run || got.older || got.id.numbers != result.Numbers || !strings.HasPrefix(got.id.data, "sha256:") {
+	if got := madeIn(folder); !got.run || got.older || got.id.Numbers != result.Numbers || !strings.HasPrefix(got.id.Data, "sha256:") {
 		t.Errorf("found %+v", got)
 	}
 }

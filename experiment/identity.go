@@ -1,63 +1,47 @@
 package experiment
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
-// identity is everything that the numbers of a run depend on.
-type identity struct {
-	config      config.Config // of the run
-	data        string        // digest
-	numbers     int           // result.Numbers
-	kernel      string        // kernel set
-	convolution string        // algorithm of the network's convolutions
-}
-
 // identify is the identity of a job whose config is settled.
-func (x *Experiment) identify(j Job) identity {
-	return identity{config: j.Config, data: x.set.Digest, numbers: result.Numbers,
-		kernel: j.Config.Engine.Kernel, convolution: j.Config.Engine.Convolution}
+func (x *Experiment) identify(j Job) identity.Identity {
+	id := identity.New(Schema(), j.Config)
+	id.Data, id.Numbers, id.Kernel, id.Convolution = x.set.Digest, result.Numbers, j.Config.Engine.Kernel, j.Config.Engine.Convolution
+	return id
 }
 
-// key is a hash of the identity. Configs with the same meaning have the same key ([config.Config.Canonical]).
-func (id identity) key() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "ocl-key 1\ndata %s\nnumbers %d\nkernel %s\nconvolution %s\n%s", id.data, id.numbers, id.kernel, id.convolution, Schema().Canonical(id.config))
-	return hex.EncodeToString(h.Sum(nil))
-}
+// Identity is what a job's numbers depend on.
+func (j Job) Identity() identity.Identity { return j.id }
+
+// IdentityOf is the identity of the run that left a result.
+func IdentityOf(r *result.Result) identity.Identity { return identity.Of(Schema(), r) }
 
 // Key is the key of the run that left a result. Results of earlier programs do not have it.
-func Key(r *result.Result) string { return identityOf(r).key() }
-
-// identityOf is the identity of the run that left a result.
-func identityOf(r *result.Result) identity {
-	return identity{config: Schema().Recorded(r.Config), data: r.Provenance.DataDigest, numbers: r.Provenance.Numbers,
-		kernel: r.Provenance.Kernel, convolution: r.Provenance.Convolution}
-}
+func Key(r *result.Result) string { return IdentityOf(r).Key() }
 
 // startAnew is what else to do about files that belong to another run.
 const startAnew = "or start again with another --out"
 
 // accept returns an error if what was made under the identity made does not belong to id. The error says what differs.
-func (id identity) accept(made identity) error {
+func accept(id, made identity.Identity) error {
 	switch {
-	case made.data != id.data:
-		return fmt.Errorf("it was made with the data %s, but this run has %s. Use the same data, %s", quoted(made.data), id.data, startAnew)
-	case made.numbers != id.numbers: // first, as setting the others would not help
-		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, %s", made.numbers, id.numbers, startAnew)
-	case made.kernel != id.kernel:
-		return fmt.Errorf("it was made with the %s kernels, but this run uses %s. Set OCL_KERNEL=%s, %s", quoted(made.kernel), id.kernel, quoted(made.kernel), startAnew)
-	case made.convolution != id.convolution:
+	case made.Data != id.Data:
+		return fmt.Errorf("it was made with the data %s, but this run has %s. Use the same data, %s", quoted(made.Data), id.Data, startAnew)
+	case made.Numbers != id.Numbers: // first, as setting the others would not help
+		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it, %s", made.Numbers, id.Numbers, startAnew)
+	case made.Kernel != id.Kernel:
+		return fmt.Errorf("it was made with the %s kernels, but this run uses %s. Set OCL_KERNEL=%s, %s", quoted(made.Kernel), id.Kernel, quoted(made.Kernel), startAnew)
+	case made.Convolution != id.Convolution:
 		return fmt.Errorf("it was made with %s convolutions, but this run uses %s. Set OCL_CONV=%s, %s",
-			quoted(made.convolution), id.convolution, quoted(made.convolution), startAnew)
-	case Schema().Canonical(made.config) != Schema().Canonical(id.config):
-		return fmt.Errorf("it was made with another config: %s. Use that config, %s", config.Difference(made.config, id.config), startAnew)
+			quoted(made.Convolution), id.Convolution, quoted(made.Convolution), startAnew)
+	case Schema().Canonical(made.Config) != Schema().Canonical(id.Config):
+		return fmt.Errorf("it was made with another config: %s. Use that config, %s", config.Difference(made.Config, id.Config), startAnew)
 	}
 	return nil
 }
@@ -75,20 +59,21 @@ func quoted(word string) string {
 	return word
 }
 
-func (id *identity) parts() checkpoint.Parts {
+// identityParts are the parts of an identity in a checkpoint. A tuning is none of them: the config has the values that it chose.
+func identityParts(id *identity.Identity) checkpoint.Parts {
 	return checkpoint.Parts{
-		checkpoint.JSON("config", (*recordedConfig)(&id.config)),
-		checkpoint.Bytes("data", &id.data),
-		checkpoint.Values("numbers", &id.numbers),
-		checkpoint.Bytes("kernel", &id.kernel),
-		checkpoint.Bytes("convolution", &id.convolution),
+		checkpoint.JSON("config", (*recordedConfig)(&id.Config)),
+		checkpoint.Bytes("data", &id.Data),
+		checkpoint.Values("numbers", &id.Numbers),
+		checkpoint.Bytes("kernel", &id.Kernel),
+		checkpoint.Bytes("convolution", &id.Convolution),
 	}
 }
 
 // loadIdentity reads the identity in a checkpoint.
-func loadIdentity(d *checkpoint.Decoder) (id identity, err error) {
-	err = id.parts().LoadState(d)
-	return id, err
+func loadIdentity(d *checkpoint.Decoder) (identity.Identity, error) {
+	id := identity.New(Schema(), config.Config{})
+	return id, identityParts(&id).LoadState(d)
 }
 
 // recordedConfig is a config in a file of this program or of an older one, which lacked some keys.

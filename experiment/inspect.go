@@ -86,10 +86,10 @@ func InspectCheckpoint(path string) (*CheckpointInfo, error) {
 	if err := at.parts().LoadState(d); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", file, err)
 	}
-	c := made.config
-	info := &CheckpointInfo{File: file, Version: x.Version, Bytes: x.Bytes, Key: made.key(), Method: c.Methods[0], Trick: strings.Join(c.Tricks, "+"),
-		Data: c.Data.Name, Digest: made.data, Seed: c.Seed, Step: at.step, Task: at.task, Batch: at.batch, Phase: phaseNames[at.phase],
-		Kernel: made.kernel, Convolution: made.convolution, Numbers: made.numbers, Records: []CheckpointRecords{}}
+	c := made.Config
+	info := &CheckpointInfo{File: file, Version: x.Version, Bytes: x.Bytes, Key: made.Key(), Method: c.Methods[0], Trick: strings.Join(c.Tricks, "+"),
+		Data: c.Data.Name, Digest: made.Data, Seed: c.Seed, Step: at.step, Task: at.task, Batch: at.batch, Phase: phaseNames[at.phase],
+		Kernel: made.Kernel, Convolution: made.Convolution, Numbers: made.Numbers, Records: []CheckpointRecords{}}
 	for _, s := range x.Sections {
 		where := map[bool]string{true: "records", false: "file"}[s.Elsewhere]
 		info.Sections = append(info.Sections, CheckpointSection{s.Name, s.Bytes, fmt.Sprintf("%08x", s.Sum), where})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment/identity"
 )
 
 // Job is one run of an experiment: one method with its tricks, one seed.
@@ -19,7 +20,7 @@ type Job struct {
 	Key    string
 	Folder string // the name of its folder in the experiment's, such as "er-m5000-s3-1f2e3d4c"
 
-	id identity
+	id identity.Identity
 }
 
 // Name is the method with its tricks, such as "er+lb+ncm".

@@ -15,6 +15,7 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -34,7 +35,7 @@ type journal struct {
 // openJournal makes the file anew with the first length bytes that there are; 0 starts a new file. found is false if the
 // file is shorter, so that earlier events are missing. It is a copy because another process may still write into the
 // earlier file, if it has lost its claim on the run and does not know that yet ([Place]).
-func openJournal(path string, length int64, id identity, key string) (j *journal, found bool, err error) {
+func openJournal(path string, length int64, id identity.Identity, key string) (j *journal, found bool, err error) {
 	found, err = copyStart(path, length)
 	if err != nil {
 		return nil, false, err
@@ -52,7 +53,7 @@ func openJournal(path string, length int64, id identity, key string) (j *journal
 	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
 	if length == 0 {
 		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
-			Key: key, DataDigest: id.data, Numbers: id.numbers, Kernel: id.kernel, Convolution: id.convolution})
+			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution})
 		if err == nil {
 			err = j.flush()
 		}

@@ -64,7 +64,7 @@ func TestKey(t *testing.T) {
 	}
 	j := x.Jobs()[0]
 	r := &result.Result{Config: j.Config}
-	r.Provenance = result.Provenance{Numbers: result.Numbers, Kernel: j.id.kernel, Convolution: j.id.convolution, DataDigest: j.id.data}
+	r.Provenance = result.Provenance{Numbers: result.Numbers, Kernel: j.id.Kernel, Convolution: j.id.Convolution, DataDigest: j.id.Data}
 	if got := Key(r); got != j.Key {
 		t.Errorf("the key is %s, want %s", got, j.Key)
 	}

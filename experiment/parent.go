@@ -113,8 +113,8 @@ func (p *parent) read() error {
 	case s.at.step == 0: // the first task may be a later one than task 0
 		return fmt.Errorf("the run has not learned a task to its end. %s", resume)
 	}
-	p.config, p.known = s.made.config, s.known
-	p.Run, p.Key = filepath.Base(p.folder), s.made.key()
+	p.config, p.known = s.made.Config, s.known
+	p.Run, p.Key = filepath.Base(p.folder), s.made.Key()
 	p.Tasks, p.Steps, p.Classes = p.known.Tasks, p.known.Steps, p.known.Classes
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -109,12 +110,12 @@ func TestNoFilesWithoutPermit(t *testing.T) {
 // TestEventsAreCopied: what a process writes that has the earlier file open does not reach the file of the next attempt.
 func TestEventsAreCopied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), EventsFile)
-	first, whole, err := openJournal(path, 0, identity{}, "k")
+	first, whole, err := openJournal(path, 0, identity.Identity{}, "k")
 	if err != nil || !whole {
 		t.Fatal(whole, err)
 	}
 	length := first.length
-	second, whole, err := openJournal(path, length, identity{}, "k")
+	second, whole, err := openJournal(path, length, identity.Identity{}, "k")
 	if err != nil || !whole {
 		t.Fatal(whole, err)
 	}

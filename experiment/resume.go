@@ -65,8 +65,8 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 	}
 	made := madeIn(dir)
 	for _, j := range x.jobs {
-		if made.id.numbers > 0 && Schema().Canonical(made.id.config) == Schema().Canonical(j.Config) {
-			if err := j.id.accept(made.id); err != nil {
+		if made.id.Numbers > 0 && Schema().Canonical(made.id.Config) == Schema().Canonical(j.Config) {
+			if err := accept(j.id, made.id); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}
 		}

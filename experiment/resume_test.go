@@ -20,6 +20,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/method"
 )
@@ -321,16 +322,16 @@ func lastCheckpoint(t *testing.T, folder string) (*checkpoint.Dir, checkpoint.Lo
 func TestOthersRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		change func(*identity)
+		change func(*identity.Identity)
 		want   string
 	}{
-		{func(id *identity) { id.data = "sha256:0" }, "it was made with the data sha256:0, but this run has sha256:"},
-		{func(id *identity) { id.kernel = "abacus" }, "it was made with the abacus kernels, but this run uses "},
-		{func(id *identity) { id.convolution = "abacus" }, "it was made with abacus convolutions, but this run uses " +
+		{func(id *identity.Identity) { id.Data = "sha256:0" }, "it was made with the data sha256:0, but this run has sha256:"},
+		{func(id *identity.Identity) { id.Kernel = "abacus" }, "it was made with the abacus kernels, but this run uses "},
+		{func(id *identity.Identity) { id.Convolution = "abacus" }, "it was made with abacus convolutions, but this run uses " +
 			convolutionOf(t) + ". Set OCL_CONV=abacus, or start again with another --out"},
-		{func(id *identity) { id.numbers = 99 }, "it was made with numbers version 99, but this ocl has "},
-		{func(id *identity) { id.numbers, id.kernel, id.convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, but this ocl has "},
-		{func(id *identity) { id.config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
+		{func(id *identity.Identity) { id.Numbers = 99 }, "it was made with numbers version 99, but this ocl has "},
+		{func(id *identity.Identity) { id.Numbers, id.Kernel, id.Convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, but this ocl has "},
+		{func(id *identity.Identity) { id.Config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
 	} {
 		out, folder, c := interrupted(t)
 		dir, got := lastCheckpoint(t, folder)
@@ -340,7 +341,7 @@ func TestOthersRefused(t *testing.T) {
 		}
 		tt.change(&id)
 		other := checkpoint.NewContainer()
-		if err := id.parts().SaveState(other.Encoder().Sub("identity")); err != nil {
+		if err := identityParts(&id).SaveState(other.Encoder().Sub("identity")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := dir.Save(31, other); err != nil {
@@ -460,16 +461,16 @@ func TestOlderOptionsAreContinued(t *testing.T) {
 	t.Parallel()
 	j := jobsOf(t, one("gdumb"))[0]
 	older := j.id
-	older.config = older.config.Clone()
-	delete(older.config.Method["gdumb"], "clip")
-	if older.key() != j.Key {
+	older.Config = older.Config.Clone()
+	delete(older.Config.Method["gdumb"], "clip")
+	if older.Key() != j.Key {
 		t.Error("a run from before the option has another key")
 	}
-	if err := j.id.accept(older); err != nil {
+	if err := accept(j.id, older); err != nil {
 		t.Error(err)
 	}
-	older.config.Method["gdumb"]["epochs"] = 3
-	if older.key() == j.Key {
+	older.Config.Method["gdumb"]["epochs"] = 3
+	if older.Key() == j.Key {
 		t.Error("another value of an option is the same run")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ocl/checkpoint"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -144,10 +145,10 @@ func (r *run) save() error {
 
 // parts is everything that the run continues from. made is the identity in the checkpoint, length the length of
 // events.jsonl.
-func (r *run) parts(made *identity, length *int64) checkpoint.Parts {
+func (r *run) parts(made *identity.Identity, length *int64) checkpoint.Parts {
 	return checkpoint.Parts{
-		checkpoint.Sub("identity", made.parts()),
-		checkpoint.Then(func() error { return r.job.id.accept(*made) }),
+		checkpoint.Sub("identity", identityParts(made)),
+		checkpoint.Then(func() error { return accept(r.job.id, *made) }),
 		checkpoint.Inline(r.at.parts()),
 		checkpoint.Sub("record", r.found.parts()),
 		checkpoint.Values("events-length", length),
@@ -204,7 +205,7 @@ func (r *run) load() (eventsLength int64, found bool, err error) {
 
 func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
 	r.found.timed = false // the file says it where it is so
-	if err := r.parts(new(identity), eventsLength).LoadState(d); err != nil {
+	if err := r.parts(new(identity.Identity), eventsLength).LoadState(d); err != nil {
 		return err
 	}
 	if err := r.stream.Seek(r.at.task, r.at.batch); err != nil {

@@ -15,6 +15,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/learner"
@@ -57,7 +58,7 @@ func (s *shown) learned(classes ...int) {
 
 // saved is what a checkpoint says of its run.
 type saved struct {
-	made  identity
+	made  identity.Identity
 	at    position
 	known shown
 }
@@ -70,13 +71,13 @@ func readSaved(folder string, d *checkpoint.Decoder) (s saved, err error) {
 	if err := s.at.parts().LoadState(d); err != nil {
 		return s, err
 	}
-	if err := Schema().Validate(s.made.config); err != nil {
+	if err := Schema().Validate(s.made.Config); err != nil {
 		return s, err
 	}
 	if s.known, err = readShown(folder, d); err != nil {
 		return s, err
 	}
-	if err := checkSize(s.made.config, s.known, d.Len("learner/net/params")); err != nil {
+	if err := checkSize(s.made.Config, s.known, d.Len("learner/net/params")); err != nil {
 		return s, err
 	}
 	return s, s.fill(folder)
@@ -98,7 +99,7 @@ func (s *saved) fill(folder string) error {
 	}
 	tasks := res.Stream.Tasks
 	ended := min(s.at.ended(), len(tasks))
-	if infoOf(s.made.config.Methods[0]).Offline && ended < len(tasks) {
+	if infoOf(s.made.Config.Methods[0]).Offline && ended < len(tasks) {
 		return nil // it begins with the last task, which has the images of all
 	}
 	s.known.Tasks = ended
@@ -252,7 +253,7 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 		return err
 	}
 	made, images := read.made, read.known
-	t.Config, t.ClassNames = made.config, images.ClassNames
+	t.Config, t.ClassNames = made.Config, images.ClassNames
 	t.Tasks, t.Steps = images.Tasks, images.Steps
 	if read.at.within() {
 		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
@@ -264,10 +265,10 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 	for _, k := range images.Learned {
 		t.Learned = append(t.Learned, ocl.Label(k))
 	}
-	s := made.config.Stream
-	t.Info = ocl.StreamInfo{Name: made.config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
+	s := made.Config.Stream
+	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
 		Classes: images.Classes, Pixels: stream.PixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
-	c := made.config
+	c := made.Config
 	c.Engine = t.engine(made)
 	if t.Net, err = newNetwork(t.Info, c, nil); err != nil {
 		return err
@@ -276,7 +277,7 @@ func (t *Trained) decode(d *checkpoint.Decoder, workers int) error {
 	if t.Learner, err = newLearner(t.Net, t.ws, t.Info, c); err != nil {
 		return err
 	}
-	if t.classifiers, err = newClassifiers(made.config.Classifiers[:1], t.Learner); err != nil {
+	if t.classifiers, err = newClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
 		return err
 	}
 	return t.Learner.LoadState(d.Sub("learner"))
@@ -331,10 +332,10 @@ func leastParameters(n config.Network, values, classes int) int {
 }
 
 // engine is the one of the run, or this machine's where it cannot have that.
-func (t *Trained) engine(made identity) config.Engine {
-	want := nn.Engine{Kernel: made.kernel, Convolution: made.convolution}
+func (t *Trained) engine(made identity.Identity) config.Engine {
+	want := nn.Engine{Kernel: made.Kernel, Convolution: made.Convolution}
 	if want.Check() != nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", quoted(made.kernel)))
+		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", quoted(made.Kernel)))
 		want = nn.DefaultEngine()
 	}
 	return config.Engine{Kernel: want.Kernel, Convolution: want.Convolution}

@@ -48,7 +48,7 @@ func TestVersion1IsContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.numbers != result.Numbers {
+	if made.Numbers != result.Numbers {
 		if _, err := Resume(context.Background(), out, Options{}); err == nil {
 			t.Error("a checkpoint of another numbers version is continued")
 		}

@@ -82,13 +82,13 @@ func (g *Group) Verdict() string {
 func Check(references []Reference, runs []*result.Result) []*Group {
 	byID := map[string]*Reference{}
 	for i, r := range references {
-		byID[identity(r.Learned, r.Data)] = &references[i]
+		byID[identify(r.Learned, r.Data)] = &references[i]
 	}
 	groups := map[string]*Group{}
 	var list []*Group
 	var ids []string
 	for _, r := range runs {
-		id := identity(Learned(r.Config), r.Provenance.DataDigest)
+		id := identify(Learned(r.Config), r.Provenance.DataDigest)
 		if groups[id] == nil {
 			groups[id] = &Group{}
 			list, ids = append(list, groups[id]), append(ids, id)

@@ -19,6 +19,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -72,24 +73,10 @@ func firstClassifier(r *result.Result) string {
 }
 
 // Learned is what a run learned but for its seed: the lines KEY=VALUE of its config that say so and are not what a file without them means.
-// Which classifiers and which evaluations were made is not among them.
 func Learned(c config.Config) []string {
-	var lines []string
-	for line := range strings.Lines(experiment.Learns(c)) {
-		line = strings.TrimSpace(line)
-		switch name, value, _ := strings.Cut(line, "="); name {
-		case "seed", "eval", "eval_every", "classifiers":
-			continue
-		case "tricks":
-			tricks := slices.DeleteFunc(strings.Split(value, "+"), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
-			if len(tricks) == 0 {
-				continue
-			}
-			line = name + "=" + strings.Join(tricks, "+")
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	schema := experiment.Schema()
+	learned := identity.New(schema, schema.Recorded(c)).Learned().Without("seed").String()
+	return strings.Split(strings.TrimSuffix(learned, "\n"), "\n")
 }
 
 // runOf is what counts of a run that has ended.
@@ -172,7 +159,7 @@ func References(results []*result.Result) ([]Reference, error) {
 			continue
 		}
 		learned, own := Learned(r.Config), runOf(r)
-		id := identity(learned, r.Provenance.DataDigest)
+		id := identify(learned, r.Provenance.DataDigest)
 		if byID[id] == nil {
 			byID[id] = &Reference{Learned: learned, Data: r.Provenance.DataDigest}
 		}
@@ -188,8 +175,8 @@ func References(results []*result.Result) ([]Reference, error) {
 	return list, nil
 }
 
-// identity is what tells references from each other.
-func identity(learned []string, data string) string {
+// identify is what tells references from each other.
+func identify(learned []string, data string) string {
 	return strings.Join(append(slices.Clone(learned), data), "\n")
 }
 

@@ -25,7 +25,7 @@ func Load(dir, dataDir string) (*Study, error) {
 	}
 	s, err := Parse(filepath.Join(dir, StudyFile), text, cmp.Or(dataDir, made.DataDir), true)
 	if err == nil {
-		useGrids(dir, s.Runs)
+		useGrids(dir, s.Combinations)
 	}
 	return s, err
 }
@@ -97,12 +97,12 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 			return fmt.Errorf("study: %s: the study there has %d jobs that are not in the file, such as %s. Add them to the file, or choose another --out", dir, len(gone), gone[0])
 		}
 	}
-	if err := keepGrids(dir, s.Runs); err != nil {
+	if err := keepGrids(dir, s.Combinations); err != nil {
 		return err
 	}
 	text := s.Text
 	if is, err := config.IsSheet(s.Name, text); err == nil && !is {
-		if text, err = asSheet(s.Runs, text); err != nil {
+		if text, err = asSheet(s.Combinations, text); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 }
 
 // asSheet is the study of a config: its keys as they are, with the line that makes it a study.
-func asSheet(runs []Run, text []byte) ([]byte, error) {
+func asSheet(runs []Combination, text []byte) ([]byte, error) {
 	c, err := experiment.Schema().Parse("config", text)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 )
 
 // Entry is a job as the list of a study names it: what a store and a person have to know of it.
@@ -31,7 +32,7 @@ type Entry struct {
 	Tuned bool `json:"tuned,omitempty"`
 	// After is the folder of the job whose tuning chooses for this one, too; "" of one that waits for none.
 	After string `json:"after,omitempty"`
-	// Also are the keys of runs that learn the same and measure more (experiment.Job.Wider). The result of one of them serves, too.
+	// Also are the keys of runs that learn the same and measure more (identity.Identity.Wider). The result of one of them serves, too.
 	Also []string `json:"also,omitempty"`
 }
 
@@ -64,64 +65,36 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	open := map[config.Data]*experiment.Experiment{}
 	var jobs []Job
 	place := map[string]int{} // in jobs, by key
+	var same []string         // runs that are another one's
 	var faults expansion
-	for _, g := range groups(s.Runs) {
+	for _, g := range s.Combinations {
 		if err := ctx.Err(); err != nil {
 			return nil, Made{}, err
 		}
-		c, want := g.config, g.config.Engine
-		c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
-		plain := c
-		plain.Tune = config.Tune{}
-		x, err := s.experiment(ctx, open, plain, o)
+		listed, err := s.jobs(ctx, g, open, &made, o)
 		if err != nil {
 			faults.add(err) // others may be wrong in other ways
 			continue
 		}
-		got := x.Config().Engine
-		if !s.Made.IsZero() && c.Engine != got { // an environment variable has chosen another one
-			return nil, Made{}, fmt.Errorf("study: its runs use %s kernels and %s convolutions, but here they would use %s and %s. Unset OCL_KERNEL and OCL_CONV",
-				c.Engine.Kernel, c.Engine.Convolution, got.Kernel, got.Convolution)
-		}
-		if want.Kernel == "" {
-			made.Kernel = got.Kernel
-		}
-		if want.Convolution == "" {
-			made.Convolution = got.Convolution
-		}
-		if got.Kernel == "generic" {
-			made.Processor = runtime.GOARCH
-		}
-		made.Data[describe(c.Data)] = x.DataDigest()
-		listed := untuned(x)
-		if c.Tune.Grid != "" {
-			if listed, err = tunedJobs(x, c, o); err != nil {
-				faults.add(err)
-				continue
-			}
-		}
 		for _, job := range listed {
-			run := job.Run
-			timing, wanted := g.seeds[run.Seed]
-			if !wanted {
-				continue
-			}
 			if i, there := place[job.Key]; there {
-				jobs[i].Timing = jobs[i].Timing || timing
+				jobs[i].Timing = jobs[i].Timing || job.Timing
+				same = append(same, job.String())
 				continue
 			}
 			place[job.Key] = len(jobs)
-			job.Name, job.Memory, job.Data, job.Seed, job.Timing = run.Name(), run.Config.Memory, run.Config.Data.Name, run.Seed, timing
 			jobs = append(jobs, job)
-		}
-		if err := g.plan(listed[0].Experiment, jobs); err != nil {
-			return nil, Made{}, err
 		}
 	}
 	if err := faults.err(); err != nil {
 		return nil, Made{}, err
 	}
-	made.Kernel, made.Convolution = cmp.Or(made.Kernel, s.Runs[0].Config.Engine.Kernel), cmp.Or(made.Convolution, s.Runs[0].Config.Engine.Convolution)
+	if runs := s.Len(); len(jobs)+len(same) != runs {
+		return nil, Made{}, fmt.Errorf("study: internal error: %s and %s were made of %s. Please report it with the study's file", count.Of(len(jobs), "job"), count.Of(len(same), "repeat"), count.Of(runs, "run"))
+	}
+	s.Notes = sameNotes(same)
+	first := s.Combinations[0].Config.Engine
+	made.Kernel, made.Convolution = cmp.Or(made.Kernel, first.Kernel), cmp.Or(made.Convolution, first.Convolution)
 	for name, digest := range s.Made.Data {
 		if here, known := made.Data[name]; known && here != digest {
 			return nil, Made{}, fmt.Errorf("study: the study was made with other data: %s has the digest %s there and %s here. Use the same data, or make the study anew in another folder", name, digest, here)
@@ -138,10 +111,88 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 	return jobs, made, nil
 }
 
+// sameNotes says that runs are those of other combinations of values, as different words may mean the same.
+func sameNotes(names []string) []string {
+	switch n := len(names); n {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("a run of the study, %s, is the same as another one and is made once", names[0])}
+	default:
+		return []string{fmt.Sprintf("%s of the study, such as %s, are the same as others and are made once", count.Of(n, "run"), names[0])}
+	}
+}
+
+// jobs are the jobs of a combination, one for each seed, planned. made takes what it says of the engine and the data.
+func (s *Study) jobs(ctx context.Context, g Combination, open map[config.Data]*experiment.Experiment, made *Made, o experiment.Options) ([]Job, error) {
+	var all []Job
+	c, want := g.Config.Clone(), g.Config.Engine
+	c.Engine.Kernel, c.Engine.Convolution = cmp.Or(want.Kernel, made.Kernel), cmp.Or(want.Convolution, made.Convolution)
+	for _, span := range spans(slices.Sorted(maps.Keys(g.Seeds))) {
+		c.Seed, c.Runs = span.first, span.n
+		plain := c.Clone()
+		plain.Tune = config.Tune{}
+		x, err := s.experiment(ctx, open, plain, o)
+		if err != nil {
+			return nil, err
+		}
+		got := x.Config().Engine
+		if !s.Made.IsZero() && c.Engine != got { // an environment variable has chosen another one
+			return nil, fmt.Errorf("study: its runs use %s kernels and %s convolutions, but here they would use %s and %s. Unset OCL_KERNEL and OCL_CONV",
+				c.Engine.Kernel, c.Engine.Convolution, got.Kernel, got.Convolution)
+		}
+		if want.Kernel == "" {
+			made.Kernel = got.Kernel
+		}
+		if want.Convolution == "" {
+			made.Convolution = got.Convolution
+		}
+		if got.Kernel == "generic" {
+			made.Processor = runtime.GOARCH
+		}
+		made.Data[describe(c.Data)] = x.DataDigest()
+		listed := untuned(x)
+		if c.Tune.Grid != "" {
+			if listed, err = tunedJobs(x, c, o); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, listed...)
+	}
+	plan, err := all[0].Experiment.Plan(all[0].Run) // all seeds are taken to cost the same, as runs of an experiment are
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		j, run := &all[i], all[i].Run
+		j.Name, j.Memory, j.Data, j.Seed, j.Timing = run.Name(), run.Config.Memory, run.Config.Data.Name, run.Seed, g.Seeds[run.Seed]
+		j.Plan, j.Steps, j.FLOPs = plan, plan.Steps, plan.FLOPs()
+	}
+	return all, nil
+}
+
+// span is seeds that follow each other, which one experiment has.
+type span struct {
+	first uint64
+	n     int
+}
+
+// spans are those of rising seeds.
+func spans(seeds []uint64) (all []span) {
+	for i, seed := range seeds {
+		if i > 0 && seed == seeds[i-1]+1 {
+			all[len(all)-1].n++
+			continue
+		}
+		all = append(all, span{seed, 1})
+	}
+	return all
+}
+
 // untuned are the jobs of an experiment as they are.
 func untuned(x *experiment.Experiment) (jobs []Job) {
 	for _, run := range x.Jobs() {
-		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Wider()}})
+		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity().Wider()}})
 	}
 	return jobs
 }
@@ -180,67 +231,6 @@ func describe(d config.Data) string {
 		text += ", " + strings.Join(parts, ", ")
 	}
 	return text
-}
-
-// group is runs that differ in their seeds alone: one experiment plans them.
-type group struct {
-	config config.Config
-	seeds  map[uint64]bool // whether they are timed
-}
-
-// mostSpan is how many seeds an experiment plans for one that is wanted. Beyond it, each seed has its own experiment.
-const mostSpan = 4
-
-func groups(runs []Run) []group {
-	schema := experiment.Schema()
-	place := map[string]int{}
-	var all []group
-	for _, r := range runs {
-		c := r.Config.Clone()
-		c.Seed = 0
-		id := schema.Canonical(c) + c.Tune.Grid + " " + c.Engine.Kernel + " " + c.Engine.Convolution + " " + c.Data.Dir + " " + c.Network.Init + " " + c.Parent.Run
-		i, there := place[id]
-		if !there {
-			i = len(all)
-			place[id], all = i, append(all, group{config: r.Config, seeds: map[uint64]bool{}})
-		}
-		all[i].seeds[r.Config.Seed] = r.Timing
-	}
-	var out []group
-	for _, g := range all {
-		seeds := slices.Sorted(maps.Keys(g.seeds))
-		first, last := seeds[0], seeds[len(seeds)-1]
-		if last-first < uint64(mostSpan*len(seeds)) {
-			g.config.Seed, g.config.Runs = first, int(last-first)+1
-			out = append(out, g)
-			continue
-		}
-		for _, seed := range seeds {
-			c := g.config
-			c.Seed = seed
-			out = append(out, group{c, map[uint64]bool{seed: g.seeds[seed]}})
-		}
-	}
-	return out
-}
-
-// plan fills in how much there is to do. All seeds of a group are taken to cost the same, as runs of an experiment are.
-func (g group) plan(x *experiment.Experiment, jobs []Job) error {
-	var p experiment.Plan
-	for i := range jobs {
-		j := &jobs[i]
-		if j.Experiment != x {
-			continue
-		}
-		if p.Steps == 0 {
-			var err error
-			if p, err = x.Plan(j.Run); err != nil {
-				return err
-			}
-		}
-		j.Plan, j.Steps, j.FLOPs = p, p.Steps, p.FLOPs()
-	}
-	return nil
 }
 
 // separate gives jobs with the same folder but other keys folders of their own: eight digits of two keys may be the same.

@@ -48,19 +48,18 @@ func TestShippedStudies(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(file)
 		s := shipped(t, name)
-		if len(s.Runs) != want[name] {
-			t.Errorf("%s: %d runs, want %d", name, len(s.Runs), want[name])
+		if s.Len() != want[name] {
+			t.Errorf("%s: %d runs, want %d", name, s.Len(), want[name])
 		}
 		seeds := map[string][]uint64{}
-		for _, r := range s.Runs {
-			c := r.Config
+		for c, timing := range s.Runs() {
 			cell := fmt.Sprint(c.Data.Name, " ", c.Stream.Kind, c.Stream.Shift.Kind, c.Stream.Shift.Blur, " ", c.Methods, c.Tricks, " ", c.Memory, c.Optimizer, c.Replay, c.Method, c.Protocol)
 			seeds[cell] = append(seeds[cell], c.Seed)
 			if name != "quick.yaml" && name != "cndpm.yaml" && (c.Engine.Kernel != "avx2" || c.Engine.Convolution != "winograd") {
 				t.Errorf("%s: %s has the engine %v", name, cell, c.Engine)
 			}
-			if r.Timing != strings.HasSuffix(name, "_time.yaml") {
-				t.Errorf("%s: timing is %v", name, r.Timing)
+			if timing != strings.HasSuffix(name, "_time.yaml") {
+				t.Errorf("%s: timing is %v", name, timing)
 			}
 		}
 		for cell, got := range seeds {
@@ -99,8 +98,8 @@ func TestShippedStudiesHaveOneDataSet(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(file)
 		sets := map[string]bool{}
-		for _, r := range shipped(t, name).Runs {
-			sets[r.Config.Data.Name] = true
+		for c := range shipped(t, name).Runs() {
+			sets[c.Data.Name] = true
 		}
 		if len(sets) != 1 && name != "examined.yaml" {
 			t.Errorf("%s has the data sets %v, want one", name, slices.Sorted(maps.Keys(sets)))
@@ -128,8 +127,7 @@ func TestShippedStudiesHaveTheSettings(t *testing.T) {
 		"oci_cifar100.yaml", "oci_mini.yaml", "oci_core50.yaml", "odi_mini.yaml", "odi_core50.yaml", "tricks_cifar.yaml", "tricks_mini.yaml",
 		"trick_time.yaml", "error_analysis.yaml", "metrics.yaml", "claims_mini.yaml", "claims_core50.yaml", "confirmation.yaml",
 	} {
-		for _, r := range shipped(t, name).Runs {
-			c := r.Config
+		for c := range shipped(t, name).Runs() {
 			want := settings[c.Methods[0]]
 			if want == nil {
 				t.Fatalf("settings.csv has no %s", c.Methods[0])
@@ -183,14 +181,14 @@ func TestShippedStudiesOpen(t *testing.T) {
 			jobs, _, err := s.Open(t.Context(), experiment.Options{})
 			switch {
 			case err == nil:
-			case s.Runs[0].Config.Data.Name == "core50" &&
+			case s.Combinations[0].Config.Data.Name == "core50" &&
 				(strings.Contains(err.Error(), "fewer training images than stream.batch") || strings.Contains(err.Error(), "70 epochs in batches of 128")):
 				t.Skip("the sample of CORe50's frames is too small for the batches of this study")
 			default:
 				t.Fatal(err)
 			}
-			if len(jobs) != len(s.Runs) {
-				t.Errorf("%d jobs of %d runs", len(jobs), len(s.Runs))
+			if len(jobs) != s.Len() {
+				t.Errorf("%d jobs of %d runs", len(jobs), s.Len())
 			}
 			for _, j := range jobs {
 				if j.Steps <= 0 || j.FLOPs <= 0 {
@@ -226,8 +224,8 @@ func TestStudiesHaveTheCommittedRuns(t *testing.T) {
 		{"ns-mini-blur/methods", "odi_mini.yaml"}, {"ns-mini-blur-per-image/methods", "examined.yaml"},
 	} {
 		runs := map[string]bool{}
-		for _, r := range shipped(t, tt.name).Runs {
-			runs[text(r.Config)] = true
+		for c := range shipped(t, tt.name).Runs() {
+			runs[text(c)] = true
 		}
 		pattern := tt.folder + "/*.json.gz"
 		if strings.HasSuffix(tt.folder, "*") {

@@ -10,6 +10,8 @@ package study
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,17 +29,43 @@ const (
 
 // Study is a file with the runs that it describes.
 type Study struct {
-	Name string // of the file, for messages
-	Runs []Run
+	Name         string // of the file, for messages
+	Combinations []Combination
+	// Notes are for the person, once [Study.Open] has found the jobs.
+	Notes []string
 	// Made is what was fixed when the study was made; the zero value if it was not made yet.
 	Made Made
 	Text []byte // of the file, without what was made
 }
 
-// Run is one run of a study, before its data are open.
-type Run struct {
-	Config config.Config // one method with its tricks, one seed
-	Timing bool          // its run time is wanted, so it is to run alone on its machine
+// Combination is runs that differ in their seed alone, before their data are open.
+type Combination struct {
+	Config config.Config // one method with its tricks; its seed is one of Seeds
+	// Seeds are those of the runs, with whether the run time is wanted: such a run is to be alone on its machine.
+	Seeds map[uint64]bool
+}
+
+// Len counts the runs of the study.
+func (s *Study) Len() int {
+	n := 0
+	for _, c := range s.Combinations {
+		n += len(c.Seeds)
+	}
+	return n
+}
+
+// Runs are the configs of all runs, seed by seed of each combination, each with whether its run time is wanted.
+func (s *Study) Runs() iter.Seq2[config.Config, bool] {
+	return func(yield func(config.Config, bool) bool) {
+		for _, g := range s.Combinations {
+			for _, seed := range slices.Sorted(maps.Keys(g.Seeds)) {
+				c := g.Config.Clone()
+				if c.Seed = seed; !yield(c, g.Seeds[seed]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
@@ -68,7 +96,7 @@ func Parse(name string, text []byte, dataDir string, yes bool) (*Study, error) {
 	if err := x.err(); err != nil {
 		return nil, err
 	}
-	s := &Study{Name: name, Runs: x.runs, Text: sheet.Text}
+	s := &Study{Name: name, Combinations: x.combinations, Text: sheet.Text}
 	return s, s.Made.read(sheet.Made)
 }
 
@@ -82,11 +110,12 @@ type expansion struct {
 	dataDir string
 	yes     bool
 
-	runs   []Run
-	place  map[string]int // of each run by its canonical text, so that none is there twice
-	partly bool           // the file could not be read whole, so that what is missing is no fault
-	faults []error
-	told   map[string]bool
+	combinations []Combination
+	place        map[string]int // of each combination by all that it says but for the seed, so that none is there twice
+	runs         int            // of all combinations
+	partly       bool           // the file could not be read whole, so that what is missing is no fault
+	faults       []error
+	told         map[string]bool
 }
 
 func (x *expansion) fault(line int, format string, a ...any) {
@@ -156,12 +185,12 @@ func (x *expansion) sheet(s config.Sheet) {
 			x.fault(g.Line, "this entry of include names no methods. Add them, such as `methods: [er]`")
 			continue
 		}
-		before, faults := len(x.runs), len(x.faults)
-		if x.grid(whole, nil); len(x.runs) == before && len(x.faults) == faults {
+		before, faults := x.runs, len(x.faults)
+		if x.grid(whole, nil); x.runs == before && len(x.faults) == faults {
 			x.fault(g.Line, "this entry of include adds no run, because the study has all of its runs already. Remove it")
 		}
 	}
-	if len(x.runs) == 0 && len(x.faults) == 0 {
+	if x.runs == 0 && len(x.faults) == 0 {
 		x.fault(s.Top.Line, "the study has no runs, because exclude removes all of them. Remove an entry of exclude")
 	}
 }
@@ -255,7 +284,7 @@ func product(c config.Config, many []config.Setting, f func(config.Config)) {
 
 // fits is false, with a fault, if a grid has more runs than are allowed.
 func (x *expansion) fits(runs float64, line int) bool {
-	all := runs + float64(len(x.runs))
+	all := runs + float64(x.runs)
 	switch {
 	case all > Limit:
 		x.fault(line, "the study has about %s, but at most %s are possible. Divide it into several studies", count.Of(int64(min(all, math.MaxInt64/2)), "run"), count.Number(Limit))
@@ -283,11 +312,21 @@ func (x *expansion) include(c config.Config, timing bool) {
 	if x.place == nil {
 		x.place = map[string]int{}
 	}
-	text := x.schema.Canonical(c) + "engine " + c.Engine.Kernel + " " + c.Engine.Convolution
-	if i, there := x.place[text]; there {
-		x.runs[i].Timing = x.runs[i].Timing || timing
-		return
+	var text strings.Builder
+	for _, v := range x.schema.Values(c) {
+		if v.Name != "seed" {
+			fmt.Fprintf(&text, "%s=%q\n", v.Name, v.Text)
+		}
 	}
-	x.place[text] = len(x.runs)
-	x.runs = append(x.runs, Run{Config: c, Timing: timing})
+	i, there := x.place[text.String()]
+	if !there {
+		i = len(x.combinations)
+		x.place[text.String()] = i
+		x.combinations = append(x.combinations, Combination{Config: c, Seeds: map[uint64]bool{}})
+	}
+	seeds := x.combinations[i].Seeds
+	if _, there := seeds[c.Seed]; !there {
+		x.runs++
+	}
+	seeds[c.Seed] = seeds[c.Seed] || timing
 }

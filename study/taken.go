@@ -35,11 +35,11 @@ func (t *Takeover) Matches(i int) bool { return t.found[i].Result != nil }
 // Match finds the results of an archive that are those of jobs, and says why the others are not. It writes nothing.
 func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 	t := &Takeover{found: make([]experiment.Archived, len(jobs)), jobs: jobs, Others: map[string]int{}}
-	used, learns := map[string]bool{}, map[string]int{} // paths; jobs by what they learn
+	used, learned := map[string]bool{}, map[string]int{} // paths; jobs by what they learn
 	for i, j := range jobs {
 		r, there := a.Find(j.keys()...)
 		if !j.Tuned {
-			learns[experiment.Learns(j.Run.Config)] = i
+			learned[j.Run.Identity().Learned().String()] = i
 		}
 		if !there {
 			continue
@@ -61,7 +61,7 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 			continue
 		}
 		reason := "of runs that the study does not have"
-		if i, same := learns[r.Learns]; same {
+		if i, same := learned[r.Learned]; same {
 			switch j := jobs[i]; {
 			case slices.Contains(j.keys(), r.Key):
 				reason = "there is another result of the same run"

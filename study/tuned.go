@@ -106,7 +106,7 @@ const gridsFolder = "grids"
 func isFile(grid string) bool { return grid != "" && grid != tune.Paper && grid != tune.Authors }
 
 // keepGrids copies the files of grids into the folder of a study.
-func keepGrids(dir string, runs []Run) error {
+func keepGrids(dir string, runs []Combination) error {
 	from := map[string]string{} // by name
 	for _, r := range runs {
 		grid := r.Config.Tune.Grid
@@ -136,7 +136,7 @@ func keepGrids(dir string, runs []Run) error {
 }
 
 // useGrids lets the runs of a folder's study take the copies that it has.
-func useGrids(dir string, runs []Run) {
+func useGrids(dir string, runs []Combination) {
 	for i := range runs {
 		if t := &runs[i].Config.Tune; isFile(t.Grid) {
 			t.Grid = filepath.Join(dir, gridsFolder, filepath.Base(t.Grid))

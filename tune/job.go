@@ -9,6 +9,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -75,18 +76,16 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 	var jobs []Job
 	for i, run := range before.Jobs() {
 		seeded, of := of.Clone(), first[i%len(first)]
-		if spec.Search.Name == SearchRandom {
-			spec.Search.Seed = of.Seed
-		}
 		seeded.Seed, seeded.Runs = of.Seed, 1
-		points, err := spec.Search.points(grid)
+		search := spec.Search.of(of.Seed)
+		points, err := search.points(grid)
 		if err != nil {
 			return nil, nil, unfit{err}
 		}
-		trials, whole := spec.Search.effort(len(points), repeats)
-		j := Job{Before: run, Tuning: recordKey(of.Key, grid, spec.Search, repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
+		trials, whole := search.effort(len(points), repeats)
+		j := Job{Before: run, Tuning: identity.TuningKey(of.Key, grid.Digest(), search.text(), repeats), Trials: trials, Steps: int(whole * float64(plan.Steps)), FLOPs: whole * plan.FLOPs(),
 			spec: spec, run: runs[i], of: seeded}
-		j.Key = tunedKey(run.Key, j.Tuning)
+		j.Key = identity.TunedKey(run.Key, j.Tuning)
 		j.Folder = folderOf(run, j.Key)
 		jobs = append(jobs, j)
 	}

@@ -115,3 +115,24 @@ func TestRunAtIsGuarded(t *testing.T) {
 		t.Errorf("all points diverged: %v", err)
 	}
 }
+
+// TestPointsBySeed: `ocl run` and `ocl sweep` draw the same points for a run, those of its own seed, whatever runs are beside it.
+func TestPointsBySeed(t *testing.T) {
+	t.Parallel()
+	c := asked(t)
+	c.Tune.Search, c.Tune.Points = SearchRandom, 2
+	tunings := mustOpenTuned(t, t.Context(), c, Options{}).Tuner().tunings
+	x, err := experiment.Open(t.Context(), func() config.Config { p := c.Clone(); p.Tune = config.Tune{}; return p }(), experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, jobs, err := Jobs(x, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range jobs {
+		if got := tunings[i].record; got.Key != j.Tuning || got.Search.Seed != c.Seed+uint64(i) {
+			t.Errorf("seed %d: `ocl run` draws by seed %d with the key %.8s, and `ocl sweep` with %.8s", c.Seed+uint64(i), got.Search.Seed, got.Key, j.Tuning)
+		}
+	}
+}

@@ -21,7 +21,7 @@ const (
 type Search struct {
 	Name   string `json:"name"`
 	Points int    `json:"points,omitempty"` // of SearchRandom, how many are drawn
-	Seed   uint64 `json:"seed,omitempty"`   // of the draws of SearchRandom
+	Seed   uint64 `json:"seed,omitempty"`   // of the draws of SearchRandom: that of the run which is tuned
 }
 
 // Searches lists the names of all searches.
@@ -34,10 +34,18 @@ func (s Search) check() error {
 		return fmt.Errorf("tune: there is no search %s. Use %s, %s or %s", shown(s.Name), SearchGrid, SearchRandom, SearchHalving)
 	case s.Name == SearchRandom && (s.Points < 1 || s.Points > maxPoints):
 		return fmt.Errorf("tune: a random search of %d points is not possible. Use 1 to %d points", s.Points, maxPoints)
-	case s.Name != SearchRandom && (s.Points != 0 || s.Seed != 0):
+	case s.Name != SearchRandom && s.Points != 0:
 		return fmt.Errorf("tune: only the search %s takes a number of points. Remove it, or use that search", SearchRandom)
 	}
 	return nil
+}
+
+// of is the search for the run of a seed. A random one draws by it, so that the points of a run do not depend on the other runs of an experiment.
+func (s Search) of(seed uint64) Search {
+	if s.Name == SearchRandom {
+		s.Seed = seed
+	}
+	return s
 }
 
 // text is the search for the key of a tuning.

@@ -52,8 +52,9 @@ func TestRandomPoints(t *testing.T) {
 // TestRandomSearch: the record has the drawn points, and its search.
 func TestRandomSearch(t *testing.T) {
 	t.Parallel()
-	s := Search{SearchRandom, 3, 5}
-	r := mustTune(t, tiny("er"), Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, Options{Out: t.TempDir()})[0]
+	c := tiny("er")
+	s := Search{SearchRandom, 3, c.Seed}
+	r := mustTune(t, c, Spec{File: gridOf(t, "optimizer.lr: [0.001, 0.1]"), Repeats: 1, Search: s}, Options{Out: t.TempDir()})[0]
 	if r.Search != s || len(r.Points) != 3 || r.Chosen == nil {
 		t.Errorf("the record has the search %+v and %d points", r.Search, len(r.Points))
 	}

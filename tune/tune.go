@@ -3,8 +3,6 @@ package tune
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +13,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/method"
 )
@@ -180,11 +179,12 @@ func (t *Tuner) add(run config.Config) (err error) {
 	if u.grid, err = t.spec.of(run); err != nil {
 		return err
 	}
-	if u.values, err = t.spec.Search.points(u.grid); err != nil {
+	search := t.spec.Search.of(run.Seed)
+	if u.values, err = search.points(u.grid); err != nil {
 		return err
 	}
 	u.record = Record{Format: Format, Version: Version, Grid: GridRecord{u.grid.Name, u.grid.Digest(), u.grid.Axes},
-		Search: t.spec.Search, Repeats: t.spec.repeats(run)}
+		Search: search, Repeats: t.spec.repeats(run)}
 	for _, values := range u.values {
 		u.points = append(u.points, &point{values: values})
 	}
@@ -258,20 +258,13 @@ func (t *Tuner) settle(u *unit) error {
 		return err
 	}
 	r := &u.record
-	r.Key, r.Config = recordKey(job.Key, u.grid, t.spec.Search, u.record.Repeats), job.Config
+	r.Key, r.Config = identity.TuningKey(job.Key, u.grid.Digest(), u.record.Search.text(), u.record.Repeats), job.Config
 	r.Config.Data.Dir, r.Config.Network.Init = "", "" // places
 	r.DataDigest, r.Numbers, r.Kernel, r.Convolution = x.DataDigest(), result.Numbers, job.Config.Engine.Kernel, job.Config.Engine.Convolution
 	r.GridSteps = u.grid.Count() * r.Repeats * plan.Steps
 	u.name = fmt.Sprintf("%s s%d", job.Name(), job.Seed)
 	u.folder = folderOf(job, r.Key)
 	return nil
-}
-
-// recordKey is the key of a tuning, whose first trial is the run of a key.
-func recordKey(run string, g Grid, s Search, repeats int) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "ocl-tuning 1\nrun %s\ngrid %s\nsearch %s\nrepeats %d\n", run, g.Digest(), s.text(), repeats)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // path is that of the record of a tuning.

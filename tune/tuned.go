@@ -3,8 +3,6 @@ package tune
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 )
 
@@ -92,9 +91,6 @@ func wanted(c config.Config) (spec Spec, of config.Config, err error) {
 	of = c.Clone()
 	if of.Tune = (config.Tune{}); c.Tune.Seed != nil {
 		of.Seed, of.Runs = *c.Tune.Seed, 1
-	}
-	if spec.Search.Name == SearchRandom {
-		spec.Search.Seed = of.Seed
 	}
 	return spec, of, nil
 }
@@ -202,7 +198,7 @@ func (d *Tuned) chosen(i, n int, r *Record) (*tunedRun, error) {
 	if r.Chosen == nil {
 		return one, nil
 	}
-	block := r.block(tunedKey(before.Key, r.Key))
+	block := r.block(identity.TunedKey(before.Key, r.Key))
 	one.x, one.job, err = withValues(base, d.runs[i], grid, block.Chosen, experiment.Options{CheckpointEvery: d.opts.CheckpointEvery, KeepCheckpoint: d.keep,
 		Program: d.opts.Program, Revision: d.opts.Revision, Command: d.opts.Command, Tuning: block})
 	if err != nil {
@@ -236,13 +232,6 @@ func withValues(x *experiment.Experiment, run config.Config, g Grid, values []st
 		return nil, experiment.Job{}, fmt.Errorf("tune: %s s%d: %w", c.Methods[0], c.Seed, err)
 	}
 	return y, y.Jobs()[0], nil
-}
-
-// tunedKey is the key of a run that is tuned before it is made: that of the run with the first values of the grid, and that of the tuning.
-func tunedKey(run, tuning string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "ocl-tuned 1\nrun %s\ntuning %s\n", run, tuning)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // block is what results say of a tuning that has chosen something.

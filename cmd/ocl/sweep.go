@@ -245,6 +245,9 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	}
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
+		for _, note := range s.Notes {
+			fmt.Fprintln(cmd.ErrOrStderr(), note)
+		}
 		told := map[string]bool{}
 		for _, j := range jobs {
 			for _, note := range j.Experiment.Notes() {

@@ -99,9 +99,6 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
 	f.opts.Events = func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }
-	if f.spec.Search.Name == tune.SearchRandom {
-		f.spec.Search.Seed = cfg.Seed
-	}
 	if f.results != "" {
 		if f.opts.Archive, err = experiment.OpenArchive(ctx, f.results); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/survey"
 )
@@ -48,13 +49,7 @@ func (s *Study) oneNumbersVersion() {
 func (s *Study) oneDigest() {
 	of := map[string]map[string][]string{} // paths by data and digest
 	data := func(r *Run) string {
-		var lines []string
-		for line := range strings.Lines(r.key) {
-			if strings.HasPrefix(line, "data.") {
-				lines = append(lines, strings.TrimSpace(line))
-			}
-		}
-		return strings.Join(lines, " ")
+		return r.cell.Only(func(key string) bool { return strings.HasPrefix(key, "data.") }).String()
 	}
 	for _, r := range s.Runs {
 		if of[data(r)] == nil {
@@ -94,12 +89,9 @@ func short(digest string) string {
 	return digest
 }
 
-// withoutProtocol is a key without the lines that a protocol changes.
-func withoutProtocol(key string) string {
-	lines := slices.DeleteFunc(strings.Split(key, "\n"), func(line string) bool {
-		return strings.HasPrefix(line, "protocol=") || strings.HasPrefix(line, "stream.drop_last=")
-	})
-	return strings.Join(lines, "\n")
+// anyProtocol is what a cell has whatever its protocol.
+func anyProtocol(cell identity.Part) string {
+	return cell.Without("protocol", "stream.drop_last").String()
 }
 
 // otherProtocols leaves out the results that would fill a cell if it were not for their protocol. The trials of tuning are no such results.
@@ -115,18 +107,18 @@ func (s *Study) otherProtocols() {
 			if !ok {
 				continue
 			}
-			key, _ := learnKey(spec.config(1))
-			keys[key] = true
-			if base := withoutProtocol(key); bases[base] == "" {
+			cell, _ := cellOf(spec.identity())
+			keys[cell.String()] = true
+			if base := anyProtocol(cell); bases[base] == "" {
 				bases[base] = fmt.Sprintf("%s is made of runs with the protocol %s", label, spec.Protocol)
 			}
 		}
 	}
 	s.keep(func(r *Run) string {
-		p := r.Result.Config.Protocol
-		if keys[r.key] || p == config.ProtocolTuning || bases[r.base] == "" {
+		p, base := r.Result.Config.Protocol, anyProtocol(r.cell)
+		if keys[r.key] || p == config.ProtocolTuning || bases[base] == "" {
 			return ""
 		}
-		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself", p, bases[r.base])
+		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself", p, bases[base])
 	})
 }

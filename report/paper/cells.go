@@ -226,10 +226,10 @@ func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string
 		}
 	}
 	rank := func(settings string) int {
-		switch settings {
-		case wanted:
+		switch {
+		case settings == wanted:
 			return 0
-		case tunedText:
+		case strings.HasPrefix(settings, tunedText):
 			return 1
 		}
 		return 2

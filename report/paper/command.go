@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/survey"
 )
 
@@ -63,14 +65,14 @@ func (c *Cell) Command() string {
 func settingFlags(cfg config.Config, settings string) []string {
 	const tune = "--tune paper"
 	decay := "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)
-	if settings == tunedText {
+	if strings.HasPrefix(settings, tunedText) {
 		return []string{tune}
 	}
 	if _, known := settingOf(cfg.Methods[0], cfg.Data.Name); settings == "" && !known {
 		return []string{decay, tune}
 	}
 	flags := []string{fmt.Sprintf("--lr %g", cfg.Optimizer.LR), decay}
-	_, texts := learnKey(cfg)
+	_, texts := cellOf(identity.New(experiment.Schema(), cfg))
 	for _, word := range strings.Fields(texts) {
 		if strings.HasPrefix(word, "method.") {
 			flags = append(flags, "--set "+word)

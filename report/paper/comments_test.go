@@ -15,8 +15,7 @@ import (
 func studyOf(results ...*result.Result) *paper {
 	s := &Study{byKey: map[string][]*Run{}}
 	for i, r := range results {
-		run := &Run{Path: fmt.Sprint(i), Seed: r.Config.Seed, Result: r}
-		run.key, run.settings = learnKey(r.Config)
+		run := runOf(fmt.Sprint(i), r)
 		s.Runs = append(s.Runs, run)
 		s.byKey[run.key] = append(s.byKey[run.key], run)
 	}

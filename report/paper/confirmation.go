@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"ocl/config"
+	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/survey"
 )
@@ -52,8 +53,8 @@ func Confirms(r *result.Result) bool {
 	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil || kernels(r) != StudyKernels {
 		return false
 	}
-	key, settings := learnKey(r.Config)
-	wanted, ok := confirmingKeys()[key]
+	cell, settings := cellOf(experiment.IdentityOf(r))
+	wanted, ok := confirmingKeys()[cell.String()]
 	return ok && settings == wanted
 }
 

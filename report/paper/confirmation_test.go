@@ -42,15 +42,15 @@ func TestConfirmationFile(t *testing.T) {
 	}
 	seeds := map[string][]uint64{}
 	held := false
-	for _, r := range s.Runs {
-		stream := &r.Config.Stream // what the data set says of its stream when it is opened
+	for c := range s.Runs() {
+		stream := &c.Stream // what the data set says of its stream when it is opened
 		stream.Kind, stream.ClassOrder.Name, stream.HeldOut = config.KindClasses, config.OrderRandom, &held
-		res := &result.Result{Config: r.Config, Provenance: result.Provenance{Kernel: r.Config.Engine.Kernel, Convolution: r.Config.Engine.Convolution}}
+		res := &result.Result{Config: c, Provenance: result.Provenance{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}}
 		if !Confirms(res) {
-			t.Errorf("%s %v with seed %d is a job of the study and no run of the confirmation", r.Config.Methods, r.Config.Tricks, r.Config.Seed)
+			t.Errorf("%s %v with seed %d is a job of the study and no run of the confirmation", c.Methods, c.Tricks, c.Seed)
 		}
-		key, _ := learnKey(r.Config)
-		seeds[key] = append(seeds[key], r.Config.Seed)
+		key := runOf("", res).key
+		seeds[key] = append(seeds[key], c.Seed)
 	}
 	if got, want := slices.Sorted(maps.Keys(seeds)), slices.Sorted(maps.Keys(confirmingKeys())); !slices.Equal(got, want) {
 		t.Errorf("the study has %d cells, and the confirmation %d", len(got), len(want))

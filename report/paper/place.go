@@ -8,6 +8,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 )
 
 // Change is a key of a config whose value is not the one that a run of the plan has.
@@ -32,11 +33,10 @@ func Planned(c config.Config) (spec Spec, changes []Change, err error) {
 	if len(c.Tricks) > 0 {
 		spec.Tricks = withoutNCM(c.Tricks[0])
 	}
-	ours := learned(c)
-	if text, stored := ours["memory"]; stored {
-		if _, err := fmt.Sscan(text, &spec.Memory); err != nil {
-			return spec, nil, fmt.Errorf("paper: the memory is %q: %w", text, err)
-		}
+	id := identity.New(experiment.Schema(), experiment.Schema().Recorded(c))
+	ours := learned(id)
+	if text := id.Learned().Texts()["memory"]; text != "0" { // of a method with a memory
+		spec.Memory = c.Memory
 	}
 	found := false
 	for _, b := range benchmarks {
@@ -45,7 +45,7 @@ func Planned(c config.Config) (spec Spec, changes []Change, err error) {
 		}
 		of := spec
 		of.Benchmark = b.Name
-		theirs := learned(of.config(c.Seed))
+		theirs := learned(of.identity())
 		var differ []Change
 		for key := range ours {
 			theirs[key] += "" // so that both have it
@@ -78,14 +78,7 @@ func valueOf(c config.Config, key string) string {
 // Config is the config of a run of the spec, with the settings that were chosen on CIFAR-100 and the defaults of docs/deviations.md for all else.
 func (s Spec) Config(seed uint64) config.Config { return s.config(seed) }
 
-// learned is what a run learns, by key, without its seed and without when it evaluates.
-func learned(c config.Config) map[string]string {
-	lines := map[string]string{}
-	for line := range strings.Lines(experiment.Learns(c)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if key != "seed" && key != "eval_every" && key != "classifiers" {
-			lines[key] = value
-		}
-	}
-	return lines
+// learned is what a run learns, by key, without its seed and without what files mean that lack the key.
+func learned(id identity.Identity) map[string]string {
+	return slices.DeleteFunc(id.Learned().Without("seed"), func(v config.Value) bool { return v.Usual }).Texts()
 }

@@ -11,6 +11,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/method"
 	"ocl/survey"
 )
@@ -82,33 +83,25 @@ type Spec struct {
 	Memory     int    // samples; 0 for a method without memory
 }
 
-// learnKey is what a run with a config learns, without its seed and without the settings that are tuned, which are text. Two runs of
-// one key and one text differ at most in their seeds.
-func learnKey(c config.Config) (key, settings string) {
-	info, err := method.Lookup(c.Methods[0])
+// cellOf is what runs of one cell share, and the settings that are tuned, as texts. Two runs of one key and the same settings differ at most in
+// their seeds.
+func cellOf(id identity.Identity) (key identity.Part, settings string) {
+	info, err := method.Lookup(id.Config.Methods[0])
 	if err != nil {
-		return "", ""
+		return nil, ""
 	}
-	var kept, tuned []string
-	for line := range strings.Lines(experiment.Learns(c)) {
-		line = strings.TrimSpace(line)
-		name, value, _ := strings.Cut(line, "=")
-		switch {
-		case name == "seed" || name == "eval_every" || name == "classifiers" || name == "memory" && !info.UsesMemory || isTuned(info, name):
-		case name == "tricks":
-			if names := withoutNCM(value); names != "" {
-				kept = append(kept, "tricks="+names)
+	if id.Tuning != nil { // each run may have values of its own
+		settings = tunedText + ": " + id.Tuned().Words()
+	} else {
+		var texts []string
+		for _, name := range tunedKeys(info) {
+			if text, ok := id.Config.Text(name); ok {
+				texts = append(texts, name+"="+text)
 			}
-		default:
-			kept = append(kept, line)
 		}
+		settings = strings.Join(texts, " ")
 	}
-	for _, name := range tunedKeys(info) {
-		if text, ok := c.Text(name); ok {
-			tuned = append(tuned, name+"="+text)
-		}
-	}
-	return strings.Join(kept, "\n"), strings.Join(tuned, " ")
+	return id.Row().Without(append(id.Tuned().Keys(), tunedKeys(info)...)...), settings
 }
 
 // keysOf are the key and the settings of the runs of a spec with the settings that were chosen.
@@ -117,7 +110,8 @@ func keysOf(s Spec) (key, settings string) {
 	defer keysMutex.Unlock()
 	k, known := keysBySpec[s]
 	if !known {
-		k.key, k.settings = learnKey(s.config(1))
+		key, settings := cellOf(s.identity())
+		k.key, k.settings = key.String(), settings
 		keysBySpec[s] = k
 	}
 	return k.key, k.settings
@@ -146,7 +140,8 @@ func tunedKeys(info method.Info) []string {
 	return keys
 }
 
-func isTuned(info method.Info, key string) bool { return slices.Contains(tunedKeys(info), key) }
+// identity is that of a run of the cell, of the first seed.
+func (s Spec) identity() identity.Identity { return identity.New(experiment.Schema(), s.config(1)) }
 
 // config is the config of a run of the cell, with the settings that were chosen on CIFAR-100 ([chosen]) and the defaults of
 // docs/deviations.md for all else.

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ocl/experiment"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/metric/compare"
@@ -25,8 +26,8 @@ type Run struct {
 	Result *result.Result // without confusion matrices and accuracies by class, which no table has
 	Held   [][]int        // stored samples after each task that ended, by the task of the run that they came with; nil without a memory
 
-	key, settings string // see learnKey
-	base          string // the key without protocol
+	cell          identity.Part // see cellOf
+	key, settings string        // the text of cell, and what cellOf says of the settings
 }
 
 // Value is a value of the run in per cent, ready for comparisons with runs of the same seed.
@@ -195,6 +196,14 @@ func overlaps(folder string, seen map[string]bool) bool {
 	return false
 }
 
+// runOf is the run of a result, with where it belongs.
+func runOf(path string, r *result.Result) *Run {
+	run := &Run{Path: path, Seed: r.Config.Seed, Result: r}
+	run.cell, run.settings = cellOf(experiment.IdentityOf(r))
+	run.key = run.cell.String()
+	return run
+}
+
 // readRun reads one result and keeps what tables and figures need of it, as a study may have thousands.
 func readRun(path string) (*Run, error) {
 	r, err := result.Read(path)
@@ -204,12 +213,8 @@ func readRun(path string) (*Run, error) {
 	if err := experiment.Intact(r); err != nil {
 		return nil, fmt.Errorf("%w. Restore the file, or run it again", err)
 	}
-	run := &Run{Path: path, Seed: r.Config.Seed, Result: r, Held: held(r)}
-	run.key, run.settings = learnKey(r.Config)
-	if r.Tuning != nil {
-		run.settings = tunedText
-	}
-	run.base = withoutProtocol(run.key)
+	run := runOf(path, r)
+	run.Held = held(r)
 	r.PerClass = nil
 	if r.Memory != nil {
 		r.Memory.ClassCounts, r.Memory.TaskCounts = nil, nil
@@ -221,7 +226,7 @@ func readRun(path string) (*Run, error) {
 	return run, nil
 }
 
-// tunedText stands for the settings of runs that were tuned one by one: each may have its own.
+// tunedText begins the settings of runs that were tuned one by one: each may have its own. What was tuned and how follows.
 const tunedText = "tuned"
 
 // slim drops the matrices of an error analysis.

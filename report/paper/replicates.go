@@ -73,7 +73,7 @@ func (s *Study) Replicates() []Replicates {
 func (s *Study) repeated() (cells []map[uint64][]*Run) {
 	at := map[string]map[uint64][]*Run{}
 	for _, r := range s.Runs {
-		if r.settings == tunedText || r.Result.Outcome.State != result.Finished || r.Result.Metrics.AverageAccuracy == nil {
+		if r.Result.Tuning != nil || r.Result.Outcome.State != result.Finished || r.Result.Metrics.AverageAccuracy == nil {
 			continue
 		}
 		cell := r.key + "\n" + r.settings

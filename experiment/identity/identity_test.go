@@ -1,0 +1,93 @@
+package identity_test
+
+import (
+	"strings"
+	"testing"
+
+	"ocl/config"
+	"ocl/experiment"
+	"ocl/experiment/identity"
+	"ocl/experiment/result"
+)
+
+// of is the identity of a run with a config.
+func of(change func(*config.Config)) identity.Identity {
+	c := config.Default()
+	c.Methods, c.Eval = []string{"er"}, config.EvalFinal
+	change(&c)
+	return identity.New(experiment.Schema(), experiment.Schema().Runs(c)[0])
+}
+
+// TestParts: each part changes by what it is about, and by nothing else.
+func TestParts(t *testing.T) {
+	plain := of(func(*config.Config) {})
+	seed := uint64(3)
+	for name, tt := range map[string]struct {
+		change                 func(*config.Config)
+		learned, row, measured bool // whether they differ
+	}{
+		"eval":                           {func(c *config.Config) { c.Eval = config.EvalAll }, false, false, true},
+		"eval_every":                     {func(c *config.Config) { c.EvalEvery = 7 }, false, false, true},
+		"a further classifier":           {func(c *config.Config) { c.Classifiers = []string{"head", "ncm"} }, false, false, true},
+		"the trick that is a classifier": {func(c *config.Config) { c.Tricks = []string{"ncm"} }, false, false, true},
+		"engine":                         {func(c *config.Config) { c.Engine.Kernel = "generic" }, false, false, false},
+		"place of the data":              {func(c *config.Config) { c.Data.Dir = "x" }, false, false, false},
+		"what another network reads":     {func(c *config.Config) { c.Network.Hidden = []int{3} }, false, false, false},
+		"what no trick of the run reads": {func(c *config.Config) { c.Replay.KDCStar = config.KDCStarAuthors }, false, false, false},
+		"what means the same":            {func(c *config.Config) { c.Stream.Shift.Blur = config.BlurPerImage }, false, false, false},
+		"seed":                           {func(c *config.Config) { c.Seed = 2 }, true, false, false},
+		"a separate seed":                {func(c *config.Config) { c.Seeds.Order = &seed }, true, true, false},
+		"a trick":                        {func(c *config.Config) { c.Tricks = []string{"lb"} }, true, true, false},
+		"memory":                         {func(c *config.Config) { c.Memory = 100 }, true, true, false},
+		"learning rate":                  {func(c *config.Config) { c.Optimizer.LR = 0.2 }, true, true, false},
+		"first weights":                  {func(c *config.Config) { c.Network.Init = "a" }, true, true, false},
+		"first weights, told by digest":  {func(c *config.Config) { c.Network.InitDigest = "sha256:0" }, true, true, false},
+		"parent":                         {func(c *config.Config) { c.Parent.Run = "a" }, true, true, false},
+		"parent, told by its checkpoint": {func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" }, true, true, false},
+	} {
+		id := of(tt.change)
+		for part, same := range map[string]bool{
+			"learned": tt.learned == (id.Learned().String() != plain.Learned().String()), "row": tt.row == (id.Row().String() != plain.Row().String()),
+			"measured": tt.measured == (id.Measured().String() != plain.Measured().String()),
+		} {
+			if !same {
+				t.Errorf("%s: the part %s is wrong:\n%s%s%s", name, part, id.Learned(), id.Row(), id.Measured())
+			}
+		}
+	}
+	// Once the digest is known, the name of the file says nothing.
+	a := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "a", "sha256:0" })
+	if b := of(func(c *config.Config) { c.Network.Init, c.Network.InitDigest = "b", "sha256:0" }); a.Learned().String() != b.Learned().String() {
+		t.Errorf("weights of one digest differ:\n%s%s", a.Learned(), b.Learned())
+	}
+}
+
+// TestRowsOfTunings: tuned runs are one row whatever was chosen, but for another grid, search, number of drawn points or of repetitions.
+func TestRowsOfTunings(t *testing.T) {
+	row := func(lr float64, tuning *result.Tuning) string {
+		id := of(func(c *config.Config) { c.Optimizer.LR = lr })
+		id.Tuning = tuning
+		return id.Row().String()
+	}
+	tuning := func(change func(*result.Tuning)) *result.Tuning {
+		u := &result.Tuning{Grid: "paper", GridDigest: "sha256:0123456789", Search: "random", Repeats: 3, Keys: []string{"optimizer.lr"}, Points: make([]result.TuningPoint, 20)}
+		change(u)
+		return u
+	}
+	same := func(*result.Tuning) {}
+	want := row(0.1, tuning(same))
+	if got := row(0.01, tuning(same)); got != want || !strings.Contains(got, "optimizer.lr=tuned\n") || !strings.Contains(got, "grid=paper 01234567\nsearch=random\npoints=20\nrepeats=3\n") {
+		t.Errorf("tuned runs are two rows:\n%s\n%s", want, got)
+	}
+	if row(0.1, nil) == row(0.01, nil) || row(0.1, nil) == want {
+		t.Error("runs that were not tuned share a row")
+	}
+	for name, change := range map[string]func(*result.Tuning){
+		"grid": func(u *result.Tuning) { u.GridDigest = "sha256:1" }, "search": func(u *result.Tuning) { u.Search = "halving" },
+		"points": func(u *result.Tuning) { u.Points = u.Points[:10] }, "repeats": func(u *result.Tuning) { u.Repeats = 1 },
+	} {
+		if row(0.1, tuning(change)) == want {
+			t.Errorf("runs of another %s share a row", name)
+		}
+	}
+}
