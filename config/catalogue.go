@@ -57,11 +57,13 @@ type Method struct {
 	Scratch    bool // it trains its network from drawn weights each time, so it takes none of a file
 	// OwnNetworks says that it makes its networks itself and reads no key network.*.
 	OwnNetworks bool
-	Settings    []string // keys that it reads, of those that not every method reads
-	Options     []Option
-	Teacher     string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation
-	Check       func(Config) error            // what options and settings must be to each other; nil is nothing
-	Refuses     func(tricks []string) []error // an error for each trick that it does not take; nil takes all
+	// OwnRule is the classifier that the method's own rule is, of those that any method may have; "" is none of them.
+	OwnRule  string
+	Settings []string // keys that it reads, of those that not every method reads
+	Options  []Option
+	Teacher  string                        // what replay.teacher is where nothing is said; "" is TeacherEvaluation
+	Check    func(Config) error            // what options and settings must be to each other; nil is nothing
+	Refuses  func(tricks []string) []error // an error for each trick that it does not take; nil takes all
 }
 
 // Trick is what a config has to respect of a trick.
@@ -263,6 +265,12 @@ func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	return !s.selective(key) || slices.Contains(m.Settings, key) || slices.ContainsFunc(s.Tricks, func(t Trick) bool {
 		return slices.Contains(tricks, t.Name) && slices.Contains(t.Settings, key)
 	})
+}
+
+// OwnRule is the classifier that a method's own rule is: predictions by it are those of [ClassifierHead]. "" is none, and that of an unknown method.
+func (s *Schema) OwnRule(method string) string {
+	m, _ := lookup(s.Methods, method)
+	return m.OwnRule
 }
 
 // isNetworkKey says whether a key is about the network that most methods share.

@@ -127,5 +127,5 @@ func (r Archived) Differ(j Job) error {
 	case made.Convolution != j.id.Convolution:
 		return fmt.Errorf("another algorithm of convolutions (%s)", quoted(made.Convolution))
 	}
-	return errors.New("other or fewer evaluations or classifiers")
+	return errors.New("fewer evaluations or other classifiers")
 }

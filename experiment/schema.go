@@ -27,7 +27,11 @@ func Schema() *config.Schema {
 		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
 	}
 	for _, info := range method.Catalogue() {
-		s.Methods = append(s.Methods, config.Method{Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
+		own := ""
+		if info.ClassMeans {
+			own = config.ClassifierNCM
+		}
+		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
 			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
 			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(setup(c)) }})
 	}

@@ -20,7 +20,7 @@ var icarl = Info{
 	Citation: "Rebuffi et al., iCaRL: Incremental Classifier and Representation Learning, CVPR 2017",
 	Look:     6,
 	Traits: Traits{
-		UsesMemory: true, TaskBoundaries: true, StoredTasks: true, OwnOutputs: true,
+		UsesMemory: true, TaskBoundaries: true, StoredTasks: true, OwnOutputs: true, ClassMeans: true,
 		Prediction: "the class whose stored samples have the nearest mean feature",
 	},
 	Signals:  []string{"task boundaries", "tasks of stored samples"},

@@ -33,10 +33,15 @@ func (r *run) anytime(step int) float64 {
 	return metric.AverageAnytimeAccuracy([][]float64{row})
 }
 
+// anytimeRuns are the counted runs that were evaluated in the middle of tasks.
+func (g *row) anytimeRuns() []*run {
+	return slices.DeleteFunc(slices.Clone(g.counted()), func(r *run) bool { return len(r.Evaluations) == 0 })
+}
+
 // anytimeSteps are the steps after which a run of the row was evaluated in the middle of a task.
 func (g *row) anytimeSteps() []int {
 	var steps []int
-	for _, r := range g.counted() {
+	for _, r := range g.anytimeRuns() {
 		for _, e := range r.Evaluations {
 			steps = append(steps, e.Step)
 		}
@@ -97,7 +102,7 @@ func (s *setting) anytimeFigure() *figure {
 		f.Caption += ", with 95 % Student-t intervals"
 	}
 	f.Caption += "."
-	f.Caption += csvHas(more)
+	f.Caption += s.partly((*row).anytimeRuns) + csvHas(more)
 	if thinned {
 		f.Caption += " Not every evaluation is drawn; the CSV file has all."
 	}

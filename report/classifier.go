@@ -11,10 +11,17 @@ import (
 // ownRule is the classifier of a result that names none: the method's own rule.
 const ownRule = config.ClassifierHead
 
-// byClassifier returns the run and, as if they were runs of their own, what it measured of further classifiers.
-func (r *run) byClassifier() []*run {
+// byClassifier returns the run and, as if they were runs of their own, what it measured of further classifiers. own is the classifier that the
+// method's own rule is: predictions by it are the same, and are told once.
+func (r *run) byClassifier(own string) []*run {
+	if r.classifier == own {
+		r.classifier = ownRule
+	}
 	all := []*run{r}
 	for _, name := range slices.Sorted(maps.Keys(r.Classifiers)) {
+		if name == r.classifier || name == own && r.classifier == ownRule {
+			continue
+		}
 		c := r.Classifiers[name]
 		res := *r.Result
 		res.Accuracy, res.PerClass, res.Metrics, res.Classifiers = c.Accuracy, nil, c.Metrics, nil
@@ -25,6 +32,11 @@ func (r *run) byClassifier() []*run {
 		all = append(all, &o)
 	}
 	return all
+}
+
+// measures orders runs of one seed by how much they measure.
+func (r *run) measures() int {
+	return 2*max(0, slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Config.Eval)) + min(r.Config.EvalEvery, 1)
 }
 
 // classifierTitle is the title of a classifier, as the survey abbreviates it; "" is the method's own.

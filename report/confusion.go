@@ -30,7 +30,7 @@ func (g *row) taskConfusion() *figure {
 	}
 	names := g.setting.taskNames()[:last+1]
 	cols := append(slices.Clone(names), "unseen")
-	v := g.meanMatrix(last+1, last+2, func(r *run) [][]*float64 {
+	v := meanMatrix(g.counted(), last+1, last+2, func(r *run) [][]*float64 {
 		if t := r.lastErrors(); t != nil && t.Task == last {
 			return rowShares(t.Confusion)
 		}
@@ -88,7 +88,7 @@ func (g *row) classConfusion() *figure {
 	if n == 0 || n > maxHeatClasses {
 		return nil
 	}
-	v := g.meanMatrix(n, n, (*run).confusionInOrder)
+	v := meanMatrix(g.counted(), n, n, (*run).confusionInOrder)
 	found, never := false, 0
 	for j := range n {
 		sum := 0.0

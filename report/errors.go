@@ -229,7 +229,7 @@ func (s *setting) panel(p panel) *figure {
 			cells := append(g.head(), textCell(strconv.Itoa(i+1)))
 			runs := 0
 			for k, of := range []func(*result.TaskErrors) *float64{p.newOf, p.oldOf} {
-				e := g.over(func(r *run) float64 {
+				e := overRuns(g.followed(), func(r *run) float64 {
 					if t := r.errorsAfter(i); t != nil {
 						return orNaN(of(t))
 					}

@@ -72,13 +72,18 @@ func (s *setting) scope() (text string, low, high int) {
 	return text, low, high
 }
 
-// of says the same of one row.
-func (g *row) of() string {
-	n := len(g.counted())
-	if n == 1 {
-		return fmt.Sprintf("%s; 1 run (seed %d).", g.setting.Name, g.counted()[0].seed)
+// of says the same of one row, for the runs that are counted.
+func (g *row) of() string { return g.ofRuns(g.counted()) }
+
+func (g *row) ofRuns(runs []*run) string {
+	switch n, all := len(runs), len(g.counted()); {
+	case all == 1:
+		return fmt.Sprintf("%s; 1 run (seed %d).", g.setting.Name, runs[0].seed)
+	case n < all:
+		return fmt.Sprintf("%s; mean of %d of %d runs, as the others were not evaluated so.", g.setting.Name, n, all)
+	default:
+		return fmt.Sprintf("%s; mean of %d runs.", g.setting.Name, n)
 	}
-	return fmt.Sprintf("%s; mean of %d runs.", g.setting.Name, n)
 }
 
 // tasks is the number of tasks of the setting.
@@ -152,9 +157,10 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, numbers []int, v
 	}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
+		runs := g.followed()
 		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: numbers}
 		for i := range n {
-			e := g.over(func(r *run) float64 { return value(r, i) })
+			e := overRuns(runs, func(r *run) float64 { return value(r, i) })
 			se.Y = append(se.Y, 100*e.mean)
 			se.Half = append(se.Half, 100*e.half)
 			text := "not measured"
@@ -163,8 +169,8 @@ func (s *setting) lineFigure(kind, xlabel, ylabel, name string, numbers []int, v
 			}
 			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(numbers[i]), Raw: strconv.Itoa(numbers[i])}, numCell(text, e.mean), numCell(halfText(e), e.half), cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
 		}
-		if len(g.counted()) > 1 {
-			for _, r := range g.counted() {
+		if len(runs) > 1 {
+			for _, r := range runs {
 				var y []float64
 				for i := range n {
 					y = append(y, 100*value(r, i))
@@ -203,7 +209,7 @@ const intervalsCut = " Intervals that reach beyond the figure are cut at its edg
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
 	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "average_accuracy", upTo(s.tasks()), (*run).afterTask)
-	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured())
+	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(0) {
 		f.Caption += intervalsCut
 	}
@@ -215,7 +221,7 @@ func (s *setting) accuracyFigure() *figure {
 // forgettingFigure is what was forgotten of each task at the end.
 func (s *setting) forgettingFigure() *figure {
 	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", s.taskNumbers()[:max(s.tasks()-1, 0)], (*run).forgotten)
-	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured())
+	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(-100) {
 		f.Caption += intervalsCut
 	}
@@ -256,14 +262,15 @@ func (g *row) matrixFigure() *figure {
 	if common {
 		cols = []string{"all"}
 	}
-	v := g.meanMatrix(len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
+	runs := g.followed()
+	v := meanMatrix(runs, len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
 		Missing: "not evaluated", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
 	f.Title = g.matrixTitle(v)
-	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.of()))
+	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.ofRuns(runs)))
 	if common {
 		f.Caption += " All tasks share one test set."
 	}
@@ -344,12 +351,12 @@ func (s *setting) timeFigure() *figure {
 			continue
 		}
 		parts := []float64{
-			g.over(func(r *run) float64 { return r.Seconds.Train }).mean,
-			g.over(func(r *run) float64 { return r.Seconds.Prepare }).mean,
-			g.over(func(r *run) float64 { return r.Seconds.Test }).mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Train }).mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Prepare }).mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Test }).mean,
 		}
 		together := 1
-		for _, r := range g.counted() {
+		for _, r := range g.timed() {
 			together = max(together, r.Provenance.Concurrency)
 		}
 		atOnce = max(atOnce, together)
@@ -367,13 +374,13 @@ func (s *setting) timeFigure() *figure {
 		if len(g.finished) == 0 {
 			text += ", " + g.outcomeText()
 		}
-		stack.Text = text
+		stack.Text = text + g.fewer(g.seconds((*run).seconds))
 		f.Bars.Bars = append(f.Bars.Bars, stack)
 		row := g.head()
 		for _, v := range parts {
 			row = append(row, numCell(duration(v), v))
 		}
-		n := strconv.Itoa(len(g.counted()))
+		n := strconv.Itoa(len(g.timed()))
 		f.Data.Rows = append(f.Data.Rows, append(row, textCell(strconv.Itoa(together)), textCell(n)))
 	}
 	if len(f.Bars.Bars) == 0 {

@@ -24,7 +24,7 @@ var methods = []Known{
 var surveyed = []string{"agem", "cndpm", "er", "ewc++", "finetune", "gdumb", "gss", "icarl", "lwf", "mir", "offline"}
 
 // studyOf is newStudy with these methods.
-func studyOf(runs []*run, notes []string) *study { return newStudy(runs, notes, methods) }
+func studyOf(runs []*run, notes []string) *study { return newStudy(runs, notes, methods, nil) }
 
 // fake describes a made-up run.
 type fake struct {

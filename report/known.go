@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/experiment/result"
 	"ocl/report/chart"
 )
 
@@ -13,9 +12,6 @@ type Known struct {
 	Name  string // in results
 	Bound Bound
 	Look  int // number of its look, from 1; 0 is the first that no other method has. Bounds have looks of their own
-	// Reads says whether a run of the method with these tricks reads a key of the config. Rows do not differ in what they
-	// do not read. Nil says that it reads every key.
-	Reads func(tricks []string, key string) bool
 }
 
 // Bound says whether a method is a candidate, or a lower or upper bound for the candidates.
@@ -69,12 +65,6 @@ func (c catalogue) bound(name string) Bound {
 		return c[i].Bound
 	}
 	return NoBound
-}
-
-// reads says whether a method with its tricks reads a key of the config.
-func (c catalogue) reads(m result.Method, key string) bool {
-	i := c.place(m.Name)
-	return i < 0 || c[i].Reads == nil || c[i].Reads(m.Tricks, key)
 }
 
 // look is how a method of the catalogue is drawn. More candidates than looks share them.

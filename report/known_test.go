@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 		runs = append(runs, newRun(fake{method: m, memory: -1, seed: 1, tasks: 2, perTask: 1, level: 0.5, decay: 0.5}.make(), ""))
 	}
 	names := func(known []Known) (out []string) {
-		for _, g := range newStudy(runs, nil, known).rows {
+		for _, g := range newStudy(runs, nil, known, nil).rows {
 			out = append(out, g.method.Name)
 		}
 		return out

@@ -115,34 +115,23 @@ func (g *row) full() string {
 }
 
 // tellApart writes down in which settings each row differs from others: each row that reads a setting says its value, also
-// where that is the default. What is evaluated changes no accuracy, so it is said only where nothing else may differ.
+// where that is the default.
 func (s *setting) tellApart() {
-	twins := func(g *row) string { return fmt.Sprintf("%s\x00%d", g.title(), g.memory) }
-	special := s.differences(func(g *row, key string) string {
-		if key == "eval" {
-			return twins(g)
-		}
-		return ""
-	})
-	mark := s.differences(func(g *row, key string) string {
-		if key == "eval" {
-			return twins(g)
-		}
-		return g.title()
-	})
+	special := s.differences(func(*row) string { return "" })
+	mark := s.differences((*row).title)
 	for _, g := range s.rows {
 		g.special, g.mark = strings.Join(special[g], ", "), strings.Join(mark[g], ", ")
 	}
 }
 
 // differences are the settings in which rows of one group differ, as "lr 0.05".
-func (s *setting) differences(group func(g *row, key string) string) map[*row][]string {
+func (s *setting) differences(group func(*row) string) map[*row][]string {
 	found := map[*row][]string{}
 	for _, key := range s.keys() {
 		values := map[string]map[string]bool{}
 		for _, g := range s.rows {
 			if v, ok := g.value(key); ok {
-				of := group(g, key)
+				of := group(g)
 				if values[of] == nil {
 					values[of] = map[string]bool{}
 				}
@@ -150,7 +139,7 @@ func (s *setting) differences(group func(g *row, key string) string) map[*row][]
 			}
 		}
 		for _, g := range s.rows {
-			if v, ok := g.value(key); ok && len(values[group(g, key)]) > 1 {
+			if v, ok := g.value(key); ok && len(values[group(g)]) > 1 {
 				found[g] = append(found[g], inWords(key, v))
 			}
 		}

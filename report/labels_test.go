@@ -1,27 +1,32 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ocl/config"
 	"ocl/experiment/result"
 )
 
 // labelled are the full labels of a report's rows. Of the methods, er and mir read keys of replay.
 func labelled(results ...*result.Result) (labels []string) {
-	known := slices.Clone(methods)
-	for i := range known {
-		replays := known[i].Name == "er" || known[i].Name == "mir"
-		known[i].Reads = func(_ []string, key string) bool { return replays || !strings.HasPrefix(key, "replay.") }
+	var schema config.Schema
+	for _, name := range []string{"er", "mir"} {
+		m := config.Method{Name: name}
+		for _, k := range config.Keys() {
+			if strings.HasPrefix(k.Name, "replay.") {
+				m.Settings = append(m.Settings, k.Name)
+			}
+		}
+		schema.Methods = append(schema.Methods, m)
 	}
 	var runs []*run
 	for _, r := range results {
 		runs = append(runs, newRun(r, ""))
 	}
-	for _, g := range newStudy(runs, nil, known).rows {
+	for _, g := range newStudy(runs, nil, methods, &schema).rows {
 		labels = append(labels, g.full())
 	}
 	return labels
@@ -61,7 +66,7 @@ func TestEveryRowSaysInWhatItDiffers(t *testing.T) {
 			[]string{"ER, memory 10, network resnet18, optimizer sgd", "ER, memory 20, network mlp, optimizer adam"},
 		},
 		"an option of one method": {
-			[]*result.Result{small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Method.Options = map[string]any{"candidates": 5} }),
+			[]*result.Result{small("er", "ER", 10, nil), small("mir", "MIR", 10, func(r *result.Result) { r.Config.Method = map[string]map[string]any{"mir": {"candidates": 5}} }),
 				small("mir", "MIR", 20, nil)},
 			[]string{"ER, memory 10", "MIR, memory 10, candidates 5", "MIR, memory 20, candidates not recorded"},
 		},

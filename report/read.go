@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/metric"
@@ -19,8 +20,9 @@ type run struct {
 	memory int // capacity in samples; -1 for a method without memory
 	matrix metric.Matrix
 
-	classifier string // whose predictions accuracy and metrics are of
-	beside     bool   // measured beside the run's first classifier: the run itself is another one here
+	id         identity.Identity // known once the run is in a study
+	classifier string            // whose predictions accuracy and metrics are of
+	beside     bool              // measured beside the run's first classifier: the run itself is another one here
 }
 
 // newRun fills in what the report derives from a result.

@@ -10,12 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"ocl/config"
 )
 
 // Options of [Write].
 type Options struct {
 	Known []Known // methods in the order of their rows; others follow as they appear
-	All   bool    // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
+	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
+	Catalogue *config.Schema
+	All       bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
 // ErrLeftOut says that a report was written without some results, which could not be used.
@@ -82,7 +86,7 @@ func isFolder(path string) bool {
 
 // write draws a report of what was read.
 func (r *reading) write(w *Folder, o Options) (*Written, error) {
-	st := newStudy(r.runs, r.notes, o.Known)
+	st := newStudy(r.runs, r.notes, o.Known, o.Catalogue)
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
 	}

@@ -1,9 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
+	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/metric"
 )
 
@@ -49,12 +53,63 @@ func (g *row) counted() []*run {
 }
 
 // over is the estimate over the row's counted runs.
-func (g *row) over(f func(*run) float64) estimate {
+func (g *row) over(f func(*run) float64) estimate { return overRuns(g.counted(), f) }
+
+func overRuns(runs []*run, f func(*run) float64) estimate {
 	var v []float64
-	for _, r := range g.counted() {
+	for _, r := range runs {
 		v = append(v, f(r))
 	}
 	return estimateOf(v)
+}
+
+// followed are the counted runs that were evaluated after each task: they say how a run went on, and what it forgot. Without one it is all.
+func (g *row) followed() []*run {
+	runs := slices.DeleteFunc(slices.Clone(g.counted()), func(r *run) bool { return r.Config.Eval == config.EvalFinal })
+	if len(runs) == 0 {
+		return g.counted()
+	}
+	return runs
+}
+
+// partly says of which rows only some runs were measured in that way: "ER: 2 of 4 runs." It begins with a space.
+func (s *setting) partly(measured func(*row) []*run) string {
+	var parts []string
+	for _, g := range s.rows {
+		if n, all := len(measured(g)), len(g.counted()); n > 0 && n < all {
+			parts = append(parts, fmt.Sprintf("%s %d of %s", g.Short, n, count.Of(all, "run")))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Not all runs were evaluated so: the figure has of " + andList(parts) + "."
+}
+
+// timed are the counted runs whose times can be compared: those that measured the same as most others.
+func (g *row) timed() (runs []*run) {
+	of := map[string][]*run{}
+	for _, r := range g.counted() {
+		what := r.id.Measured().String()
+		if of[what] = append(of[what], r); len(of[what]) > len(runs) {
+			runs = of[what]
+		}
+	}
+	return runs
+}
+
+// seconds is the estimate of a time over the timed runs.
+func (g *row) seconds(f func(*run) float64) estimate { return overRuns(g.timed(), f) }
+
+// text prints an estimate with how many runs measured it, where these are not all.
+func (g *row) text(e estimate) string { return e.text("not measured") + g.fewer(e) }
+
+// fewer says how many runs measured something, where these are not all.
+func (g *row) fewer(e estimate) string {
+	if n := len(g.counted()); e.n > 0 && e.n < n {
+		return fmt.Sprintf(" (%d of %s)", e.n, count.Of(n, "run"))
+	}
+	return ""
 }
 
 // metricOf is the estimate of one recorded metric.
@@ -141,10 +196,10 @@ func (r *run) seconds() float64 {
 // shared says that other runs used the machine at the same time.
 func (r *run) shared() bool { return r.Provenance.Concurrency > 1 }
 
-// meanMatrix is the entry-wise mean of a matrix over the counted runs, rows × cols, NaN where no run has the entry.
-func (g *row) meanMatrix(rows, cols int, of func(*run) [][]*float64) [][]float64 {
+// meanMatrix is the entry-wise mean of a matrix over some runs, rows × cols, NaN where no run has the entry.
+func meanMatrix(runs []*run, rows, cols int, of func(*run) [][]*float64) [][]float64 {
 	var matrices [][][]*float64
-	for _, r := range g.counted() {
+	for _, r := range runs {
 		matrices = append(matrices, of(r))
 	}
 	out := make([][]float64, rows)

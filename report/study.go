@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/report/chart"
 )
@@ -21,7 +22,7 @@ type study struct {
 	notes    []string // runs that are missing
 }
 
-// row is one line of the tables: a method with its memory, protocol and config; its runs differ in their seeds only.
+// row is one line of the tables: a method with its memory, protocol and config. Its runs differ in their seeds, and in when they were evaluated.
 type row struct {
 	Label      string // "ER, memory 5,000": differs from all other rows of the setting
 	Short      string // "ER 5k", or "ER" where the setting has one memory size: for figures, which have little room
@@ -37,54 +38,24 @@ type row struct {
 	setting    *setting
 	runs       []*run // by seed
 	finished   []*run
-	config     map[string]string // texts by key: those that the method reads, without what is averaged over
+	config     map[string]string // texts by key: what its runs have learned, and how they were tuned
 }
 
-// averagedOver are the config keys in which the runs of one row may differ, or that the row's key holds in another
-// form. An evaluation in the middle of a task changes no number.
-var averagedOver = []string{"seed", "runs", "methods", "tricks", "memory", "classifiers", "eval_every"}
-
-// ofSetting are those that the setting's key holds in another form: the data digest says more than they do.
-var ofSetting = []string{"data.name", "data.size", "data.train_per_class", "data.test_per_class", "stream.class_order"}
+// elsewhere are the keys that the keys of the row and of its setting hold in another form: the data digest says more than they do.
+var elsewhere = []string{"methods", "tricks", "memory", "data.name", "data.size", "data.train_per_class", "data.test_per_class", "stream.class_order"}
 
 // rowConfig is the part of a run's config that must agree within a row. Which engine computed it, the provenance says.
-func rowConfig(r *run, methods catalogue) map[string]string {
+func rowConfig(r *run) map[string]string {
 	if r.Foreign != nil { // nothing is known of it
 		return nil
 	}
-	texts := map[string]string{"numbers version": fmt.Sprint(r.Provenance.Numbers)}
-	for _, k := range config.AllKeys() {
-		if !k.Place && !k.Engine && !slices.Contains(averagedOver, k.Name) && !slices.Contains(ofSetting, k.Name) &&
-			concerns(k, r.Config) && methods.reads(r.Method, k.Name) {
-			texts[k.Name], _ = r.Config.Text(k.Name)
-		}
-	}
-	for name, v := range r.Method.Options {
-		texts[optionPrefix(r.Method.Name)+name] = fmt.Sprint(v)
-	}
-	if t := r.Tuning; t != nil { // each seed may have values of its own
-		for _, key := range t.Keys {
-			texts[key] = "tuned"
-		}
-		texts["grid"] = t.Grid + " " + shorten(strings.TrimPrefix(t.GridDigest, "sha256:"), 8)
-	}
+	texts := r.id.Row().Without(elsewhere...).Texts()
+	texts["numbers version"] = fmt.Sprint(r.Provenance.Numbers)
 	return texts
 }
 
 // optionPrefix begins the keys of a method's options.
 func optionPrefix(method string) string { return "method." + method + "." }
-
-// concerns says whether a key is about the network or the optimiser of a config, and not about another one.
-func concerns(k config.Key, c config.Config) bool {
-	section, _, _ := strings.Cut(k.Name, ".")
-	for _, named := range config.AllKeys() {
-		if named.Name == section+".name" && slices.Contains(named.Choices, k.ReadBy) {
-			name, _ := c.Text(named.Name)
-			return name == k.ReadBy
-		}
-	}
-	return true
-}
 
 // keyOf is the identity of a row, printed in one string.
 func keyOf(r *run, setting string, cfg map[string]string) string {
@@ -113,19 +84,23 @@ func otherEngine(a, b *run) string {
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.
-// known are the methods that the caller knows.
-func newStudy(runs []*run, notes []string, known []Known) *study {
+// known are the methods that the caller knows, and schema is what they read; nil says that they read every key.
+func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema) *study {
 	st := &study{notes: notes}
 	methods := newCatalogue(known)
+	if schema == nil {
+		schema = new(config.Schema)
+	}
 	rows, settings := map[string]*row{}, map[string]*setting{}
 	var all []*run
 	for _, r := range runs {
-		all = append(all, r.byClassifier()...)
+		r.id = identity.Of(schema, r.Result)
+		all = append(all, r.byClassifier(schema.OwnRule(r.Method.Name))...)
 	}
 	slices.SortStableFunc(all, foreignLast)
 	for _, r := range all {
 		methods.add(r.Method.Name)
-		cfg := rowConfig(r, methods)
+		cfg := rowConfig(r)
 		home := st.settingOf(r)
 		key := keyOf(r, home, cfg)
 		g := rows[key]
@@ -142,19 +117,23 @@ func newStudy(runs []*run, notes []string, known []Known) *study {
 			s.rows = append(s.rows, g)
 		}
 		if old := g.bySeed(r.seed); old != nil {
-			st.warnings = append(st.warnings, fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; only the first is counted.",
-				place(old, g), place(r, g), r.seed, otherEngine(old, r)))
+			counted := "only the first is counted"
+			if r.measures() > old.measures() {
+				counted = "only the second, which measured more, is counted"
+				g.runs[slices.Index(g.runs, old)] = r
+			}
+			st.warn(fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; %s.", place(old, g), place(r, g), r.seed, otherEngine(old, r), counted))
 			continue
 		}
 		g.runs = append(g.runs, r)
-		if !r.beside {
-			st.runs = append(st.runs, r)
-		}
 	}
 	for _, s := range st.settings {
 		s.finish(methods)
 		st.rows = append(st.rows, s.rows...)
 	}
+	st.runs = slices.DeleteFunc(all, func(r *run) bool {
+		return r.beside || !slices.ContainsFunc(st.rows, func(g *row) bool { return slices.Contains(g.runs, r) })
+	})
 	st.name()
 	st.warnings = append(st.warnings, st.mixtures()...)
 	return st

@@ -20,14 +20,17 @@ func (st *study) resultsTable() *table {
 		numCol("forgetting, points", "average_forgetting"), hidden("average_forgetting_half_width_95"),
 		numCol("learning accuracy, %", "learning_accuracy"), hidden("learning_accuracy_half_width_95"),
 		numCol("time a run", "seconds"), numCol("runs", "runs"), textCol("outcome", "outcome"),
+		hidden("average_accuracy_runs"), hidden("average_forgetting_runs"), hidden("learning_accuracy_runs"), hidden("seconds_runs"),
 	)}
 	for _, g := range st.rows {
-		row := st.head(g)
+		row, seconds := st.head(g), g.seconds((*run).seconds)
+		var runs []cell
 		for _, of := range []func(result.Metrics) *float64{averageAccuracy, averageForgetting, learningAccuracy} {
-			row = append(row, metricCells(g.metricOf(of))...)
+			cells := g.metricCells(g.metricOf(of))
+			row, runs = append(row, cells[:2]...), append(runs, cells[2])
 		}
-		row = append(row, numCell(g.timeText(), g.over((*run).seconds).mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
-		t.Rows = append(t.Rows, row)
+		row = append(row, numCell(g.timeText(), seconds.mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
+		t.Rows = append(t.Rows, append(append(row, runs...), textCell(strconv.Itoa(seconds.n))))
 	}
 	return t
 }
@@ -35,21 +38,21 @@ func (st *study) resultsTable() *table {
 // hidden is a column for machines alone, such as a half width, which people read behind the ± of the column before.
 func hidden(name string) column { return column{Text: name, Name: name, Num: true, Hidden: true} }
 
-// metricCells are a mean with its interval, and the half width for machines.
-func metricCells(e estimate) []cell {
-	return []cell{numCell(e.text("not measured"), e.mean), numCell("1 run", e.half)}
+// metricCells are a mean with its interval, and the half width and the number of runs for machines.
+func (g *row) metricCells(e estimate) []cell {
+	return []cell{numCell(g.text(e), e.mean), numCell("1 run", e.half), textCell(strconv.Itoa(e.n))}
 }
 
 // metricsTable holds every recorded metric in per cent.
 func (st *study) metricsTable() *table {
 	t := &table{ID: "metrics", Title: "All metrics, in per cent or percentage points", Head: st.rowHead()}
 	for _, m := range result.AllMetrics() {
-		t.Head = append(t.Head, numCol(m.Title, m.Key), hidden(m.Key+"_half_width_95"))
+		t.Head = append(t.Head, numCol(m.Title, m.Key), hidden(m.Key+"_half_width_95"), hidden(m.Key+"_runs"))
 	}
 	for _, g := range st.rows {
 		row := st.head(g)
 		for _, m := range result.AllMetrics() {
-			row = append(row, metricCells(g.metricOf(m.Of))...)
+			row = append(row, g.metricCells(g.metricOf(m.Of))...)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -58,7 +58,7 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, teacher training"},
 		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment true"},
 		{func(r *result.Result) { r.Config.Stream.Augment = true }, "ER, memory 10, augment true"}, // of an earlier program
-		{func(r *result.Result) { r.Method.Options = map[string]any{"subset": 5.0} }, "ER, memory 10, subset 5"},
+		{func(r *result.Result) { r.Config.Method = map[string]map[string]any{"er": {"subset": 5.0}} }, "ER, memory 10, subset 5"},
 	} {
 		one, other := f, f
 		one.seed, other.seed = 1, 2

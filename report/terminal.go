@@ -8,14 +8,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/count"
 )
 
 // TableOptions are how [Table] prints.
 type TableOptions struct {
-	Known []Known // as in [Options]
-	Width int     // columns of the terminal; 0 is 100, and more than 100 is never used
+	Known     []Known        // as in [Options]
+	Catalogue *config.Schema // as in [Options]
+	Width     int            // columns of the terminal; 0 is 100, and more than 100 is never used
 }
 
 // Table prints the table that ends an experiment: for each method its average accuracy with the 95 % interval over the
@@ -38,7 +40,7 @@ func Table(w io.Writer, results []*result.Result, opts TableOptions) error {
 		width = 100
 	}
 	width = max(width, 40)
-	st := newStudy(runs, nil, opts.Known)
+	st := newStudy(runs, nil, opts.Known, opts.Catalogue)
 	var b strings.Builder
 	for i, s := range st.settings {
 		if i > 0 {
@@ -79,9 +81,9 @@ func (s *setting) terminal(b *strings.Builder, width int) {
 	for _, g := range s.rows {
 		rows = append(rows, []string{
 			g.Label,
-			g.metricOf(averageAccuracy).text("not measured"),
-			g.metricOf(averageForgetting).text("not measured"),
-			g.metricOf(learningAccuracy).text("not measured"),
+			g.text(g.metricOf(averageAccuracy)),
+			g.text(g.metricOf(averageForgetting)),
+			g.text(g.metricOf(learningAccuracy)),
 			g.timeText(),
 			g.runsText(),
 		})
@@ -185,14 +187,13 @@ func (g *row) tunedText() string {
 
 // timeText is the mean run time of one run, with a star where runs shared the machine.
 func (g *row) timeText() string {
-	e := g.over((*run).seconds)
-	star := ""
-	for _, r := range g.counted() {
+	e, star := g.seconds((*run).seconds), ""
+	for _, r := range g.timed() {
 		if r.shared() {
 			star = "*"
 		}
 	}
-	return duration(e.mean) + star
+	return duration(e.mean) + star + g.fewer(e)
 }
 
 // runsText says how many runs the numbers are of: "3", "2 of 3", "1 run" where there is no interval.

@@ -129,7 +129,7 @@ func (s *setting) accuracyTitle() string {
 	}
 	first := best.over(func(r *run) float64 { return r.afterTask(0) })
 	last := best.over(func(r *run) float64 { return r.afterTask(r.lastRow()) })
-	if first.n == 0 || last.n == 0 {
+	if first.n == 0 || first.n < last.n {
 		return fmt.Sprintf("%s ends at %s %%", best.Short, percent(best.finalAccuracy().mean))
 	}
 	after := best.counted()[0].lastRow() + 1
@@ -271,7 +271,7 @@ func (g *row) inheritedTitle(v [][]float64) string {
 
 func (s *setting) timeTitle() string {
 	var slow, fast *row
-	t := func(g *row) float64 { return g.over((*run).seconds).mean }
+	t := func(g *row) float64 { return g.seconds((*run).seconds).mean }
 	for _, g := range s.rows {
 		if len(g.finished) == 0 || g.foreign() {
 			continue

@@ -77,7 +77,7 @@ seed: [1, 2]
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
 	found := study.Match(archive, store, jobs)
-	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 1, "other or fewer evaluations or classifiers": 1, "damaged": 1}
+	want := map[string]int{"other kernels (other)": 1, "of runs that the study does not have": 1, "fewer evaluations or other classifiers": 1, "damaged": 1}
 	if found.Match != 3 || !reflect.DeepEqual(found.Others, want) {
 		t.Errorf("%d results count, the others are %v; want 3 and %v", found.Match, found.Others, want)
 	}
@@ -181,7 +181,7 @@ eval: all
 	}
 	store := study.OpenFolder(dir, "test")
 	defer store.Close()
-	if found := study.Match(archive, store, jobs); found.Match != 0 || found.Others["fewer evaluations or classifiers"] != 1 {
+	if found := study.Match(archive, store, jobs); found.Match != 0 || found.Others["fewer evaluations or other classifiers"] != 1 {
 		t.Errorf("%+v", found)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/experiment"
 	"ocl/report"
 	"ocl/report/known"
 	"ocl/report/paper"
@@ -52,7 +53,7 @@ func newReport() *cobra.Command {
 			if table {
 				return paperReport(cmd, args, out, raw, paper.Options{Beside: beside})
 			}
-			written, err := report.Write(args, out, report.Options{Known: known.Methods(), All: all})
+			written, err := report.Write(args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all})
 			if written == nil {
 				return err
 			}

@@ -236,7 +236,7 @@ func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err erro
 	}
 	if len(results) > 0 {
 		if !f.json {
-			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Width: terminalWidth(stdout)}); e != nil {
+			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
 		}
@@ -257,7 +257,7 @@ func (f *runFlags) report(cmd *cobra.Command) error {
 	if _, err := os.Stat(filepath.Join(out, experiment.ConfigFile)); err != nil { // one run of an experiment was continued
 		out = filepath.Dir(filepath.Clean(out))
 	}
-	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods()})
+	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
 	switch {
 	case written == nil:
 	case f.json:

@@ -378,10 +378,10 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	if f.json {
 		out = cmd.ErrOrStderr()
-	} else if err := report.Table(out, results, report.TableOptions{Known: known.Methods(), Width: terminalWidth(out)}); err != nil {
+	} else if err := report.Table(out, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(out)}); err != nil {
 		return err
 	}
-	written, err := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: known.Methods()})
+	written, err := report.Write([]string{f.opts.Out}, f.opts.Out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
 	if written != nil {
 		fmt.Fprintf(out, "\nreport: %s\n", written.Page)
 	}

@@ -23,27 +23,3 @@ func TestMethods(t *testing.T) {
 		}
 	}
 }
-
-// TestReads: rows are not told apart by what a method does not read.
-func TestReads(t *testing.T) {
-	reads := map[string]func([]string, string) bool{}
-	for _, k := range Methods() {
-		reads[k.Name] = k.Reads
-	}
-	for _, c := range []struct {
-		method string
-		tricks []string
-		key    string
-		want   bool
-	}{
-		{"er", nil, "replay.batch", true},
-		{"finetune", nil, "replay.batch", false},
-		{"er", nil, "replay.teacher", false},
-		{"er", []string{"kdc"}, "replay.teacher", true},
-		{"finetune", nil, "optimizer.lr", true},
-	} {
-		if got := reads[c.method](c.tricks, c.key); got != c.want {
-			t.Errorf("%s with %v reads %s: %v", c.method, c.tricks, c.key, got)
-		}
-	}
-}
