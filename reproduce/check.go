@@ -53,8 +53,8 @@ func (c Comparison) Outside() bool { return c.Adjusted < Level }
 
 // Verdicts of a group.
 const (
-	Same    = "same"         // every run has the bits of a committed one
-	Inside  = "inside"       // some do, and all others lie inside
+	Same    = "same"         // all that can be compared has the bits of committed runs
+	Inside  = "inside"       // some runs may be the same, and all others lie inside
 	Outside = "outside"      // some measure lies outside
 	Differs = "differs"      // the same run gave other numbers, which lie inside or are compared with nothing else
 	None    = "no reference" // compared with nothing

@@ -140,6 +140,17 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
+// TestSeparateSeeds: runs that share a seed of their own are one group, whatever their seeds are, and another one than runs without it.
+func TestSeparateSeeds(t *testing.T) {
+	var list []*result.Result
+	for seed := range uint64(3) {
+		list = append(list, with(made(seed, 0.2), func(r *result.Result) { order := uint64(1); r.Config.Seeds.Order = &order }))
+	}
+	if g := one(t, referencesOf(t, runs(1, 0.19, 0.20, 0.21)...), list...); g.Verdict() != None || !strings.Contains(g.Why, "seeds.order is not set and not 1") {
+		t.Errorf("three runs of one order: %s %s", g.Verdict(), g.Why)
+	}
+}
+
 // TestReferences: results of one run with different evaluations are one, which has all that they have measured; two that contradict each
 // other are an error, and what was interrupted is none.
 func TestReferences(t *testing.T) {
