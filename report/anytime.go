@@ -35,7 +35,16 @@ func (r *run) anytime(step int) float64 {
 
 // anytimeRuns are the counted runs that were evaluated in the middle of tasks.
 func (g *row) anytimeRuns() []*run {
-	return slices.DeleteFunc(slices.Clone(g.counted()), func(r *run) bool { return len(r.Evaluations) == 0 })
+	var runs []*run
+	for _, r := range g.counted() {
+		if len(r.Evaluations) == 0 {
+			r = g.moreOf(r)
+		}
+		if len(r.Evaluations) > 0 {
+			runs = append(runs, r)
+		}
+	}
+	return runs
 }
 
 // anytimeSteps are the steps after which a run of the row was evaluated in the middle of a task.
@@ -70,7 +79,7 @@ func (s *setting) anytimeFigure() *figure {
 		f.Lines.Sparse = f.Lines.Sparse || len(steps) > 20
 		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width}
 		for i, step := range steps {
-			e := g.over(func(r *run) float64 { return r.anytime(step) })
+			e := overRuns(g.anytimeRuns(), func(r *run) float64 { return r.anytime(step) })
 			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(step)),
 				numCell(valueText(percentText, 100*e.mean, math.NaN()), e.mean), numCell(halfText(e), e.half), textCell(strconv.Itoa(e.n))))
 			if (len(steps)-1-i)%every == 0 { // the last one is drawn

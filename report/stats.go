@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"ocl/config"
 	"ocl/experiment/result"
@@ -52,8 +51,25 @@ func (g *row) counted() []*run {
 	return g.runs
 }
 
-// over is the estimate over the row's counted runs.
-func (g *row) over(f func(*run) float64) estimate { return overRuns(g.counted(), f) }
+// over is the estimate over the row's counted runs. What a run did not measure another one of its seed may have.
+func (g *row) over(f func(*run) float64) estimate {
+	return overRuns(g.counted(), func(r *run) float64 {
+		if v := f(r); !math.IsNaN(v) {
+			return v
+		}
+		return f(g.moreOf(r))
+	})
+}
+
+// moreOf is the run of a counted run's seed that measured most.
+func (g *row) moreOf(r *run) *run {
+	for _, o := range g.more {
+		if o.seed == r.seed && o.measures() > r.measures() {
+			r = o
+		}
+	}
+	return r
+}
 
 func overRuns(runs []*run, f func(*run) float64) estimate {
 	var v []float64
@@ -63,9 +79,17 @@ func overRuns(runs []*run, f func(*run) float64) estimate {
 	return estimateOf(v)
 }
 
-// followed are the counted runs that were evaluated after each task: they say how a run went on, and what it forgot. Without one it is all.
-func (g *row) followed() []*run {
-	runs := slices.DeleteFunc(slices.Clone(g.counted()), func(r *run) bool { return r.Config.Eval == config.EvalFinal })
+// followed are the runs, one of a seed, that were evaluated after each task: they say how a run went on, and what it forgot. Without one it is
+// all that are counted.
+func (g *row) followed() (runs []*run) {
+	for _, r := range g.counted() {
+		if r.Config.Eval == config.EvalFinal {
+			r = g.moreOf(r)
+		}
+		if r.Config.Eval != config.EvalFinal {
+			runs = append(runs, r)
+		}
+	}
 	if len(runs) == 0 {
 		return g.counted()
 	}

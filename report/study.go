@@ -37,6 +37,7 @@ type row struct {
 	width      float64 // of its line in pixels: a larger memory draws a thicker line
 	setting    *setting
 	runs       []*run // by seed
+	more       []*run // of seeds that have one in runs, which measured what that one did not
 	finished   []*run
 	config     map[string]string // texts by key: what its runs have learned, and how they were tuned
 }
@@ -118,9 +119,9 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		}
 		if old := g.bySeed(r.seed); old != nil {
 			counted := "only the first is counted"
-			if r.measures() > old.measures() {
-				counted = "only the second, which measured more, is counted"
-				g.runs[slices.Index(g.runs, old)] = r
+			if g.moreOf(old).measures() < r.measures() {
+				counted = "the second counts only for what the first did not measure"
+				g.more = append(g.more, r)
 			}
 			st.warn(fmt.Sprintf("%s and %s are the same run (same configuration, seed %d)%s; %s.", place(old, g), place(r, g), r.seed, otherEngine(old, r), counted))
 			continue
@@ -132,7 +133,7 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		st.rows = append(st.rows, s.rows...)
 	}
 	st.runs = slices.DeleteFunc(all, func(r *run) bool {
-		return r.beside || !slices.ContainsFunc(st.rows, func(g *row) bool { return slices.Contains(g.runs, r) })
+		return r.beside || !slices.ContainsFunc(st.rows, func(g *row) bool { return slices.Contains(g.runs, r) || slices.Contains(g.more, r) })
 	})
 	st.name()
 	st.warnings = append(st.warnings, st.mixtures()...)

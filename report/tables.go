@@ -120,7 +120,7 @@ func (st *study) runsTable() *table {
 		numCol("testing", "test_seconds"), numCol("peak memory", "peak_resident_bytes"), hidden("parameters"), hidden("started"), hidden("ended"),
 	}}
 	for _, g := range st.rows {
-		for _, r := range g.runs {
+		for _, r := range slices.Concat(g.runs, g.more) {
 			acc := orNaN(r.Metrics.AverageAccuracy)
 			text := "not measured"
 			if acc == acc {
