@@ -378,7 +378,7 @@ type Value struct {
 	Usual bool
 }
 
-// Values are all that a config says, in the order of files, the options last. What means the same has the same text.
+// Values are all that a config says, in the order of files, the options last, those that a record lacks too. What means the same has the same text.
 func (s *Schema) Values(c Config) []Value {
 	historic := Historic()
 	if c = s.settled(c); !c.Stream.Normalises() {
@@ -398,6 +398,13 @@ func (s *Schema) Values(c Config) []Value {
 				usual = equal(v, o.historic())
 			}
 			values = append(values, Value{Key{Name: optionKey(name, option)}, plain(v), usual})
+		}
+	}
+	for _, m := range s.Methods {
+		for _, o := range m.Options {
+			if _, set := c.Method[m.Name][o.Name]; !set && slices.Contains(c.Methods, m.Name) {
+				values = append(values, Value{Key{Name: optionKey(m.Name, o.Name)}, plain(o.historic()), true})
+			}
 		}
 	}
 	return values

@@ -56,7 +56,7 @@ func (s *Schema) Recorded(c Config) Config {
 	c = c.Clone()
 	for _, m := range s.Methods {
 		for _, o := range m.Options {
-			if _, set := c.Method[m.Name][o.Name]; !set && slices.Contains(c.Methods, m.Name) {
+			if _, set := c.Method[m.Name][o.Name]; o.Historic != nil && !set && slices.Contains(c.Methods, m.Name) {
 				c.setOption(optionKey(m.Name, o.Name), o.historic())
 			}
 		}
