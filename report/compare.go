@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ocl/experiment/result"
 	"ocl/internal/count"
 	"ocl/metric/compare"
 )
@@ -22,11 +23,11 @@ type pairing struct {
 	compare.Comparison
 }
 
-// values are the average accuracies of the finished runs of a row.
+// values are the average accuracies of the finished runs of a row, with the repeats of their seeds.
 func (g *row) values() []compare.Value {
 	var found []compare.Value
-	for _, r := range g.finished {
-		if v := orNaN(r.Metrics.AverageAccuracy); !math.IsNaN(v) {
+	for _, r := range slices.Concat(g.finished, g.repeats) {
+		if v := orNaN(r.Metrics.AverageAccuracy); r.Outcome.State == result.Finished && !math.IsNaN(v) {
 			p := r.Provenance
 			found = append(found, compare.Value{Seed: r.seed, Engine: compare.Engine{Kernel: p.Kernel, Convolution: p.Convolution}, Value: v, Step: r.OneImage()})
 		}
@@ -38,7 +39,7 @@ func (g *row) values() []compare.Value {
 // nobody knows whether their seeds mean the same.
 func (s *setting) compared() (rows []*row) {
 	for _, g := range s.rows {
-		if !g.foreign() && len(g.values()) > 1 {
+		if !g.foreign() && len(g.finished) > 1 {
 			rows = append(rows, g)
 		}
 	}

@@ -101,3 +101,47 @@ func TestOwnRuleIsToldOnce(t *testing.T) {
 		t.Errorf("the rows are %q, want %q", titles, want)
 	}
 }
+
+// TestSharedRuns: a run whose own seed is its seed anyway belongs to the row with this seed and to the row without one.
+func TestSharedRuns(t *testing.T) {
+	of := func(seed uint64, order *uint64) *run {
+		r := (fake{method: "er", title: "ER", memory: 10, seed: seed, tasks: 3, perTask: 2, level: 0.9, decay: 0.8}).make()
+		r.Config.Seeds.Order = order
+		return newRun(r, "")
+	}
+	five := uint64(5)
+	for name, runs := range map[string][]*run{
+		"said by the run":     {of(4, nil), of(6, nil), of(4, &five), of(5, &five), of(6, &five)},
+		"not said by the run": {of(4, nil), of(5, nil), of(6, nil), of(4, &five), of(6, &five)},
+	} {
+		st := studyOf(runs, nil)
+		if len(st.rows) != 2 {
+			t.Fatalf("%s: %d rows, want 2", name, len(st.rows))
+		}
+		for _, g := range st.rows {
+			if len(g.runs) != 3 || len(g.finished) != 3 {
+				t.Errorf("%s: the row %q has %d runs, want 3", name, g.Label, len(g.runs))
+			}
+		}
+		if len(st.runs) != 5 {
+			t.Errorf("%s: %d runs, want 5", name, len(st.runs))
+		}
+	}
+}
+
+// TestRepeatsAreCompared: of two runs of a seed with other kernels, whichever comes first, that with the kernels of the other row is compared.
+func TestRepeatsAreCompared(t *testing.T) {
+	of := func(method, kernel string, seed uint64, level float64) *run {
+		r := (fake{method: method, title: strings.ToUpper(method), memory: 10, seed: seed, tasks: 3, perTask: 2, level: level + 0.01*float64(seed), decay: 0.8}).make()
+		r.Provenance.Kernel = kernel
+		return newRun(r, "")
+	}
+	var runs []*run
+	for seed := range uint64(3) {
+		runs = append(runs, of("er", "avx512", seed, 0.8), of("er", "avx2", seed, 0.7), of("mir", "avx2", seed, 0.6))
+	}
+	pairs := studyOf(runs, nil).settings[0].pairings()
+	if len(pairs) != 1 || pairs[0].N() != 3 || pairs[0].Others != 0 {
+		t.Errorf("got %+v, want one pair of three seeds", pairs)
+	}
+}

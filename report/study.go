@@ -38,6 +38,7 @@ type row struct {
 	setting    *setting
 	runs       []*run // by seed
 	more       []*run // of seeds that have one in runs, which measured what that one did not
+	repeats    []*run // all of seeds that have one in runs; they may have other kernels, and only runs of equal kernels are compared
 	finished   []*run
 	config     map[string]string // texts by key: what its runs have learned, and how they were tuned
 }
@@ -119,6 +120,7 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		}
 		if old := g.bySeed(r.seed); old != nil {
 			counted := "only the first is counted"
+			g.repeats = append(g.repeats, r)
 			if g.moreOf(old).measures() < r.measures() {
 				counted = "the second counts only for what the first did not measure"
 				g.more = append(g.more, r)
@@ -129,6 +131,7 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 		g.runs = append(g.runs, r)
 	}
 	for _, s := range st.settings {
+		s.share()
 		s.finish(methods)
 		st.rows = append(st.rows, s.rows...)
 	}
@@ -138,6 +141,54 @@ func newStudy(runs []*run, notes []string, known []Known, schema *config.Schema)
 	st.name()
 	st.warnings = append(st.warnings, st.mixtures()...)
 	return st
+}
+
+// ownSeeds are the keys of seeds that a run may have beside its seed.
+var ownSeeds = []string{"seeds.order", "seeds.init", "seeds.memory"}
+
+// share lets a run count in each row that it belongs to. A seed of its own that is the run's seed anyway changes nothing, so such a run belongs
+// to the row that has this seed of its own, and to the row that has none.
+func (s *setting) share() {
+	runs := map[*row][]*run{} // before any is shared
+	for _, g := range s.rows {
+		runs[g] = slices.Clone(g.runs)
+	}
+	for _, g := range s.rows {
+		for _, other := range s.rows {
+			if g == other || !g.sameButSeeds(other) {
+				continue
+			}
+			for _, r := range runs[other] {
+				same := !slices.ContainsFunc(ownSeeds, func(key string) bool { return seedOf(g, key, r) != seedOf(other, key, r) })
+				if same && g.bySeed(r.seed) == nil {
+					g.runs = append(g.runs, r)
+				}
+			}
+		}
+	}
+}
+
+// sameButSeeds says whether two rows of a setting differ in seeds of their own alone.
+func (g *row) sameButSeeds(other *row) bool {
+	if g.method.Name != other.method.Name || !slices.Equal(tricksOf(g.method), tricksOf(other.method)) || g.classifier != other.classifier || g.memory != other.memory {
+		return false
+	}
+	plain := func(config map[string]string) map[string]string {
+		config = maps.Clone(config)
+		for _, key := range ownSeeds {
+			delete(config, key)
+		}
+		return config
+	}
+	return maps.Equal(plain(g.config), plain(other.config))
+}
+
+// seedOf is a seed of a run as a row has it: that of the row, or the run's.
+func seedOf(g *row, key string, r *run) string {
+	if text := g.config[key]; text != "" {
+		return text
+	}
+	return fmt.Sprint(r.seed)
 }
 
 // place says where a run of row g was read from.

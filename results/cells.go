@@ -16,7 +16,8 @@ import (
 func words(command string) []string { return strings.Split(command, " --") }
 
 // shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that takes one value, such as
-// --eval, is shared with the value that most have; a command that has another one says so, and the last one counts.
+// --eval, is shared with the value that most have; a command that has another one says so, and the last one counts. The method and its options are
+// never shared.
 func shared(commands []string) []string {
 	counts, flags := map[string]int{}, map[string]int{}
 	var order []string
@@ -36,7 +37,7 @@ func shared(commands []string) []string {
 	}
 	return slices.DeleteFunc(order, func(w string) bool {
 		f := flagOf(w)
-		return flags[f] < len(commands) || most[f] != w || slices.Contains([]string{"method", "trick", "memory", "lr"}, f)
+		return flags[f] < len(commands) || most[f] != w || slices.Contains([]string{"method", "set", "trick", "memory", "lr"}, f)
 	})
 }
 

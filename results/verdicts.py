@@ -1,4 +1,4 @@
-"""Works out the verdicts of results/cells.csv again, from its values, and counts them: python3 results/verdicts.py (needs SciPy)."""
+"""Works out the verdicts of results/cells.csv again, from its values, and counts them: python3 results/verdicts.py (needs SciPy: pip install scipy)."""
 
 import collections, csv, math, pathlib, statistics
 from scipy.stats import t
@@ -20,7 +20,8 @@ for (name, _, _), cells in families.items():
         a, b = s / math.sqrt(n), half / t.ppf(0.975, runs - 1)
         error = math.hypot(a, b)
         v = error**4 / (a**4 / max(df, 1) + b**4 / (runs - 1))
-        c["agrees"], c["p"] = n >= 3 and abs(d) + t.ppf(0.95, v) * error < min(2, mean / 5), 2 * t.sf(abs(d) / error, v)
+        whole = n >= 3 and n == len(c["values"].split())  # runs of which one diverged do not agree
+        c["agrees"], c["p"] = whole and abs(d) + t.ppf(0.95, v) * error < min(2, mean / 5), 2 * t.sf(abs(d) / error, v)
         c["overlap"] = n >= 3 and abs(d) <= t.ppf(0.975, df) * a + half, n >= 3 and abs(d) < 2  # the former rule
     tested, most = sorted((c for c in tested if c["p"] == c["p"]), key=lambda c: c["p"]), 0  # a p-value that is no number is no test
     for k, c in enumerate(tested):  # Holm's correction

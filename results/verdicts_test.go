@@ -77,7 +77,8 @@ func recountFamily(family []*lineOfCells) {
 		}
 		a2, b2 := variance/n, math.Pow(half/quantile(0.975, runs-1), 2)
 		d, c, v := math.Abs(stat.Mean(l.values, nil)-mean), math.Sqrt(a2+b2), (a2+b2)*(a2+b2)/(a2*a2/df+b2*b2/(runs-1))
-		l.agrees = n >= 3 && d+quantile(0.95, v)*c < math.Min(2, mean/5)
+		whole := len(l.values) == len(strings.Fields(l.field["values"])) // runs of which one diverged do not agree
+		l.agrees = n >= 3 && whole && d+quantile(0.95, v)*c < math.Min(2, mean/5)
 		l.former = n >= 3 && d <= quantile(0.975, df)*math.Sqrt(a2)+half && d < 2
 		l.p = 2 * distuv.StudentsT{Sigma: 1, Nu: v}.CDF(-d/c)
 		tested = append(tested, l)

@@ -89,8 +89,9 @@ type Comparison struct {
 	Mean    float64  // of the differences; NaN without pairs
 	Half    float64  // half width of its 95 % interval, as of [metric.Interval]; NaN for fewer than two pairs and without spread
 	T       float64  // Mean by its standard error; NaN for fewer than [LeastSeeds] pairs and without spread
-	// P is the probability of the paired t-test with N−1 degrees of freedom, in [0,1]; NaN where T is. With a margin it is that of the
-	// one-sided test which speaks for the nearer of Alike and Apart, of |Mean| against the margin: for Alike the two one-sided tests.
+	// P is the probability of the paired t-test with N−1 degrees of freedom, in [0,1]; NaN where T is. With a margin it is that of the test
+	// which speaks for the nearer of Alike and Apart: the two one-sided tests for Alike, and for Apart the chance of a |Mean| at least as large
+	// if the true difference were the margin.
 	P        float64
 	SignFlip float64 // two-sided probability of the sign-flip test, in (0,1]; NaN without pairs and with a margin
 
@@ -243,10 +244,12 @@ func (x test) measure() Comparison {
 		return c
 	}
 	student, se := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}, spread/math.Sqrt(n)
-	if c.T = c.Mean / se; x.margin > 0 {
-		c.P = student.Survival(math.Abs(math.Abs(c.Mean)-x.margin) / se)
-	} else {
-		c.P = 2 * student.Survival(math.Abs(c.T))
+	c.T = c.Mean / se
+	switch size := math.Abs(c.Mean); {
+	case x.margin > 0 && size < x.margin: // alike
+		c.P = student.Survival((x.margin - size) / se)
+	default: // the margin is on both sides of 0, and without one this is the two-sided test
+		c.P = student.Survival((size-x.margin)/se) + student.Survival((size+x.margin)/se)
 	}
 	return c
 }

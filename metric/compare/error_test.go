@@ -84,6 +84,23 @@ func TestFamilyWiseError(t *testing.T) {
 	}
 }
 
+// TestApartIsRarelyWrong draws two methods whose difference is the margin exactly, which is small beside its standard error. Neither verdict
+// may be more frequent than the level, whichever side of 0 the observed difference is on.
+func TestApartIsRarelyWrong(t *testing.T) {
+	r := rand.New(rand.NewPCG(36, 1))
+	const margin, draws = 0.0015, 4000
+	verdicts := map[Verdict]int{}
+	for range draws {
+		arms := simulated(r, []float64{margin, 0}, false)
+		verdicts[Family([]Question{{First: arms[0], Second: arms[1], Margin: margin}})[0].Verdict]++
+	}
+	for _, v := range []Verdict{Alike, Apart} {
+		if share := float64(verdicts[v]) / draws; !(share < 0.06) {
+			t.Errorf("%q in %.1f %% of %d draws, want at most 5 %% but for chance", v, 100*share, draws)
+		}
+	}
+}
+
 // TestPower prints which part of true differences is found, beside plain t-tests, which find more of them and wrong ones too.
 func TestPower(t *testing.T) {
 	for _, methods := range []int{2, 11, 25} {
@@ -105,8 +122,10 @@ func TestPower(t *testing.T) {
 			all := float64(draws * (methods - 1))
 			t.Logf("%2d methods, %2g points ahead, which is %.1f standard deviations of a difference: found %5.1f %%, by plain t-tests %5.1f %%",
 				methods, points, points/math.Sqrt2, 100*float64(found)/all, 100*float64(plain)/all)
-			if found > plain || reversed > 0 {
-				t.Errorf("%d methods, %g points: %d found, %d reversed, %d by plain t-tests", methods, points, found, reversed, plain)
+			// What two and eleven methods find far apart, less some points: a comparison that finds little is of no use.
+			least := map[int]float64{2: 0.95, 11: 0.9, 25: 0.6}[methods]
+			if points == 10 && !(float64(found) >= least*all) || found > plain || reversed > 0 {
+				t.Errorf("%d methods, %g points: %d of %g found, %d reversed, %d by plain t-tests", methods, points, found, all, reversed, plain)
 			}
 		}
 	}

@@ -28,17 +28,17 @@ func Verdicts() []Verdict { return []Verdict{Agrees, Differs, Undecided, NotRun}
 
 // The rule of the verdicts. The head of studies/confirmation.yaml states it too, and a test holds the two together.
 const (
-	level  = 0.05 // of each of the two one-sided tests, and of the test of a difference after Holm's correction
-	near   = 2    // points: means that are further apart do not agree
-	nearBy = 5    // nor do means that are further apart than this part of the published one: a fifth
+	level  = compare.Level // of each of the two one-sided tests, and of the test of a difference after Holm's correction
+	near   = 2             // points: means that are further apart do not agree
+	nearBy = 5             // nor do means that are further apart than this part of the published one: a fifth
 	// decisive is the least number of runs whose own spread decides anything.
-	decisive = 3
+	decisive = compare.LeastSeeds
 )
 
 // Judgement is the verdict on a cell and what it follows from. Numbers that it does not need are NaN.
 type Judgement struct {
 	// Verdict is Agrees if two one-sided tests at 5 % say that our mean is within Margin of the published one. It is Differs if the cell does
-	// not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree.
+	// not agree and PHolm is at most 5 %, and else Undecided. Fewer than three runs never agree, nor do runs of which one diverged.
 	Verdict Verdict
 	Note    string // what a reader should know of the verdict, such as whose spread it has
 	Margin  float64
@@ -94,7 +94,7 @@ func judgeFamily(family []*Cell) {
 		switch {
 		case len(c.Runs) == 0:
 			c.Verdict = NotRun
-		case c.Ours.N >= decisive && math.Max(-c.Low, c.High) < c.Margin:
+		case c.Ours.N >= decisive && c.Diverged() == 0 && math.Max(-c.Low, c.High) < c.Margin:
 			c.Verdict = Agrees
 		case c.PHolm <= level:
 			c.Verdict = Differs
@@ -109,6 +109,9 @@ func (c *Cell) test(family []*Cell) {
 	var notes []string
 	if others := c.otherKernels(); len(others) > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s with other kernels (%s)", len(others), runsText(len(c.Runs), 0), strings.Join(slices.Compact(slices.Sorted(slices.Values(others))), ", ")))
+	}
+	if n := c.Diverged(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s diverged", n, runsText(len(c.Runs), 0)))
 	}
 	n := c.Ours.N
 	deviation, freedom := metric.ErrorOf(c.Ours.Half, n)*math.Sqrt(float64(n)), float64(n-1)
