@@ -83,13 +83,13 @@ func (p pairing) other(g *row) *row {
 	return p.first
 }
 
-// doubts says which rows the best one is not better than by the table of comparisons, bounds apart; "" if there are none.
+// doubts says which rows the best one is not better than by the table of comparisons, upper bounds apart; "" if there are none.
 func (s *setting) doubts(best *row) string {
 	var undecided, ahead []string
 	var last pairing
 	for _, p := range s.with(best) {
 		switch other := p.other(best); {
-		case other.bound != NoBound:
+		case other.bound == UpperBound:
 		case p.Verdict == compare.Undecided:
 			undecided, last = append(undecided, other.Short), p
 		case p.first == other:

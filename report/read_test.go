@@ -140,7 +140,7 @@ func TestBadFolders(t *testing.T) {
 	}{
 		{nil, "no folder is given"},
 		{[]string{filepath.Join(empty, "nowhere")}, "nowhere: no such file or directory. Give the folder of an experiment or a run"},
-		{[]string{empty}, `there is no result.json in it or in its folders. Give the folder of an experiment or a run; "ocl run --out `},
+		{[]string{empty}, `there is no result.json in it or in its folders. Give the folder of an experiment, of a run or of compressed results; "ocl run --out `},
 		{[]string{pending}, `1 run has begun, but none has a result.json yet. Wait until a run has ended, or continue with "ocl run --resume `},
 		{[]string{exp}, "not a whole JSON file"},
 		{[]string{filepath.Dir(exp)}, "its folders are experiments. Give them instead, such as "},

@@ -10,7 +10,9 @@ import (
 	"ocl/experiment/result"
 	"ocl/method"
 	"ocl/metric/compare"
+	"ocl/report/findings"
 	"ocl/report/paper"
+	"ocl/survey"
 )
 
 // comparisons that the survey makes at each memory: the first is ahead of the second, or (≈) as good. They are one family.
@@ -27,16 +29,13 @@ var comparisons = []struct {
 	{1000, "lwf", true, "er", 0, 1000},
 }
 
-// alike is the distance below which methods are as good as each other, in points.
-const alike = 1
-
 // Order is the differences of runs with the same seeds and kernels.
 func (p *page) Order() string {
 	var family []compare.Question
 	for _, c := range comparisons {
 		q := compare.Question{First: p.compared(specOf(c.first, c.first0)), Second: p.compared(specOf(c.second, c.last0))}
 		if c.alike {
-			q.Margin = alike
+			q.Margin = min(findings.Alike, p.paperOf(specOf(c.first, c.first0))/findings.AlikeOf, p.paperOf(specOf(c.second, c.last0))/findings.AlikeOf)
 		}
 		family = append(family, q)
 	}
@@ -57,6 +56,16 @@ func (p *page) Order() string {
 		t.row(thousands(c.memory), title(c.first)+" "+sign+" "+title(c.second), difference, strconv.Itoa(d.N()), probability(d.Holm), orderOf(d))
 	}
 	return t.String()
+}
+
+// paperOf is the published mean of a cell of table:nc.
+func (p *page) paperOf(s paper.Spec) float64 {
+	for _, c := range p.cells[survey.ClassIncremental] {
+		if c.Spec == s {
+			return c.Published.Mean
+		}
+	}
+	return math.NaN()
 }
 
 // compared are the accuracies of the runs of a spec, in per cent.

@@ -33,7 +33,11 @@ func (p *page) Differing() string {
 		var names []string
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {
-				names = append(names, fmt.Sprintf("%s (%s; paper %s)", nameOf(c), plusMinus(c.Ours), published(c.Published)))
+				note := ""
+				if c.Note != "" {
+					note = "; " + c.Note
+				}
+				names = append(names, fmt.Sprintf("%s (%s; paper %s%s)", nameOf(c), joined(c.Values, "%.1f"), published(c.Published), note))
 			}
 		}
 		if len(names) > 0 {
@@ -198,6 +202,16 @@ func (p *page) Repeats(name string, memory int, seed uint64) (string, error) {
 		values = append(values, by[kernels])
 	}
 	return listed(values), nil
+}
+
+// OtherKernels are the accuracies of the repeats of a cell of table:nc on CIFAR-100 that do not count.
+func (p *page) OtherKernels(name string, memory int) (string, error) {
+	for _, c := range p.cells[survey.ClassIncremental] {
+		if c.Spec == specOf(name, memory) && len(c.OtherValues) > 0 {
+			return joined(c.OtherValues, "%.1f"), nil
+		}
+	}
+	return "", fmt.Errorf("%s with a memory of %d has no repeats", name, memory)
 }
 
 // Pages is an entry of a list for each table with runs: its page and its cells.

@@ -30,7 +30,9 @@ for (name, _, _), cells in families.items():
         verdict = "agrees" if c.get("agrees") else "differs" if c.get("holm", 1) <= 0.05 else "undecided" if c["ran"] else "not run"
         counts[name, verdict], others = counts[name, verdict] + 1, others + (verdict != c["verdict"])
         counts[name, "agrees, and its setting was chosen by nearness"] += verdict == "agrees" and c["chosen_by_nearness"] != ""
-        counts[name, "agreed by the former rule"] += all(c.get("overlap", [False]))
+        former = all(c.get("overlap", [False]))
+        counts[name, "agreed by the former rule"] += former
+        counts[name, "agreed by the former rule, and its setting was chosen by nearness"] += former and c["chosen_by_nearness"] != ""
 for (name, verdict), n in sorted(counts.items()):
     print(f"{name}: {n} {verdict}")
 print(f"{others} verdicts are other ones than in the file")

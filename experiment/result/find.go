@@ -63,7 +63,7 @@ func Find(path string) (found []Source, pending []string, err error) {
 		return nil, nil, fmt.Errorf("result: %s: %s %s begun, but none has a result.json yet. "+
 			"Wait until a run has ended, or continue with \"ocl run --resume %s\"", path, count.Of(len(pending), "run"), have, path)
 	case len(found) == 0:
-		return nil, nil, fmt.Errorf("result: %s: there is no result.json in it or in its folders. Give the folder of an experiment or a run; "+
+		return nil, nil, fmt.Errorf("result: %s: there is no result.json in it or in its folders. Give the folder of an experiment, of a run or of compressed results; "+
 			"\"ocl run --out %s\" makes one", path, path)
 	}
 	return found, pending, nil
