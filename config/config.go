@@ -273,7 +273,7 @@ type Seeds struct {
 	Memory *uint64 // what is stored, what is replayed and how images are augmented
 }
 
-// Engine is how the arithmetic is done. Results of different engines differ in their last bits.
+// Engine is how the arithmetic is done. Different engines round differently, which may move an accuracy by a point or more.
 type Engine struct {
 	Kernel      string // kernel set; "" is the fastest of the machine
 	Convolution string // algorithm of convolutions; "" is the faster one of each layer

@@ -22,10 +22,10 @@ func (st *study) mixtures() []string {
 		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions cannot be compared (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: accuracies differ in their last bits, and times cannot be compared.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the kernels %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: accuracies differ in their last bits, and times cannot be compared.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the convolutions %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", andList(v)))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
 		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v))
