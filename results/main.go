@@ -90,11 +90,7 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	scatter, err := agreementChart(p)
-	if err != nil {
-		return nil, err
-	}
 	pages, err := p.pages()
 	return append([]file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods},
-		{"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts}, {"docs/images/agreement.svg", scatter}}, pages...), err
+		{"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts}, {"docs/images/agreement.svg", agreementChart(p)}}, pages...), err
 }

@@ -229,7 +229,7 @@ func (p *page) Pages() string {
 }
 
 // agreementChart sets every cell with runs against the published value, with both intervals, in one colour for each table.
-func agreementChart(p *page) ([]byte, error) {
+func agreementChart(p *page) []byte {
 	c := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
 	n := 0
 	for _, s := range p.sheets() {
@@ -255,5 +255,5 @@ func agreementChart(p *page) ([]byte, error) {
 	title := "Average accuracy of ocl against the survey's"
 	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Alone: true}
 	return chart.Draw(c, l).Adaptive(title, fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
-		n, leastSeeds)), nil
+		n, leastSeeds))
 }
