@@ -1,10 +1,6 @@
 package metric
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Interval returns the mean of the runs' values and the half width of its 95 % confidence interval, t·s/√n: Student's t
 // at 0.975 with n−1 degrees of freedom, s with n−1. One run has no interval: half is then NaN. Without values both are.
@@ -19,6 +15,5 @@ func Interval(values []float64) (average, half float64) {
 	for _, x := range values {
 		squares += (x - average) * (x - average)
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return average, t * math.Sqrt(squares/(n-1)/n)
+	return average, quantile(0.975, n-1) * math.Sqrt(squares/(n-1)/n)
 }
