@@ -5,8 +5,8 @@ usage: bench/compare_cndpm.py [--size 32] [--experts 1,10] [--steps sleep-vae,sl
                               [--threads 2] [--modes eager,channels_last] [--json FILE]
 
 A step of a sleep takes 50 images: the codes by all encoders, 16 decodes of each by the last VAE and its gradients, one SGD
-update; or the logits of all classifiers and the gradients of the last one. The networks are those of REFERENCE.md §7, in
-float32. A ratio above 1 says that ocl is faster than PyTorch's fastest mode in the same rounds. Needs Go and
+update; or the logits of all classifiers and the gradients of the last one. The networks have the sizes of those in the code
+of CN-DPM's authors, in float32. A ratio above 1 says that ocl is faster than PyTorch's fastest mode in the same rounds. Needs Go and
 `pip install torch`; give the machine nothing else to do.
 """
 import argparse

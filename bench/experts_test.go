@@ -18,7 +18,7 @@ import (
 var expertSides = flag.String("sides", "32", "sides in pixels of the images of BenchmarkExperts, separated by commas")
 
 const (
-	sleepBatch = 50 // images of a step of a sleep (REFERENCE.md §7.1)
+	sleepBatch = 50 // images of a step of a sleep in the code of CN-DPM's authors
 	draws      = 16 // codes that are decoded for an image
 	latent     = 64 // values of a code
 )

@@ -14,7 +14,7 @@ import (
 	"ocl/tensor"
 )
 
-// CNDPM is the continual neural Dirichlet process mixture (survey §methods, REFERENCE.md §7): a mixture of experts that
+// CNDPM is the continual neural Dirichlet process mixture (survey §methods; Lee et al. 2020): a mixture of experts that
 // grows. An expert is a variational autoencoder, which says how unlikely an image is, and a classifier. With the counts
 // n_k of the experts, q_k = −log p_k(x) of the autoencoders and c_k = −log p_k(y|x) of the classifiers:
 //

@@ -26,7 +26,7 @@ func TestNamesOfResults(t *testing.T) {
 	for _, r := range runs {
 		folder := strings.Split(r.file, "/")
 		if len(folder) != 3 || folder[1] == "lr0.01" {
-			continue // the first tables of docs/notes/reproduction.md, and runs that compare kernels
+			continue // the first runs, of numbers version 1, and runs that compare kernels
 		}
 		named++
 		if got, err := fileOf(r.Result); got != r.file || err != nil {

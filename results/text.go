@@ -225,7 +225,7 @@ func (p *page) Lambda() (string, error) {
 	return fmt.Sprintf("of %g or more, the loss is no longer a finite number within %d steps", least, last), nil
 }
 
-// Standard is the first table of docs/notes/reproduction.md: runs of numbers version 1 at a learning rate of 0.1.
+// Standard is the table of docs/reproduction/standard-protocol.md: runs of numbers version 1 at a learning rate of 0.1.
 func (p *page) Standard() (string, error) {
 	t := tableOf("method", "M", "ocl", "seeds", "published", "by whom", "difference", "results")
 	for _, row := range []struct {

@@ -17,7 +17,7 @@ func Protocols() []string { return []string{"standard", "survey", "tuning"} }
 const tuningTasks = 2
 
 // Protocol says which tasks of a stream a protocol keeps: standard all, survey all but the first two, which are for tuning,
-// and tuning only those two (DECISIONS row 1). The protocols survey and tuning need at least three tasks.
+// and tuning only those two (docs/glossary.md, protocol). The protocols survey and tuning need at least three tasks.
 func Protocol(name string, tasks int) (Range, error) {
 	if name != "standard" && name != "survey" && name != "tuning" {
 		return Range{}, fmt.Errorf("stream: unknown protocol %q. Use standard, survey or tuning", name)

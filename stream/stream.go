@@ -25,7 +25,7 @@ const (
 	Official = "official" // Options.Official, of those that were published with the data
 )
 
-// defaultTestBatch is the size with which the evaluation of the network is fastest (ENGINE.md measures 200).
+// defaultTestBatch is the size with which the evaluation of the network is fastest (measured with images of 32 pixels).
 const defaultTestBatch = 200
 
 // Options say how a data set becomes a stream.
@@ -45,7 +45,7 @@ type Options struct {
 	// have one for all. The kind shift refuses it: its tasks test images of different strengths.
 	CommonTest bool
 	// HeldOut tests on a tenth of the training images of each task that Keep keeps, which is then not learned, in place of the
-	// test images: a tuning must not see the images that a run is tested on (DECISIONS row 1).
+	// test images: a tuning must not see the images that a run is tested on (docs/tuning.md).
 	HeldOut bool
 	// NoSignals tells no learner where a task begins and ends.
 	NoSignals bool

@@ -263,7 +263,7 @@ class Run:
                     self.replaced += 1
 
     def gss_gate_batch(self, incoming):
-        """The authors' variant: REFERENCE.md, section 6."""
+        """The variant of the survey's public code (docs/deviations.md, GSS-Greedy)."""
         b = min(10, len(self.memory))
         n = min(self.case["subset_size"], len(self.memory) // b) if b else 0
         slots = self.update.sample(len(self.memory), n * b)

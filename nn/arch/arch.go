@@ -33,7 +33,7 @@ const (
 	LeastSide = (poolSide-1)<<(stages-1) + 1
 )
 
-// ResNet18 is the reduced ResNet-18 of the survey (§exp_setup, REFERENCE.md §2): a 3×3 stem of NF channels without
+// ResNet18 is the reduced ResNet-18 of the survey (§exp_setup): a 3×3 stem of NF channels without
 // max-pooling, four stages of two basic blocks with NF, 2·NF, 4·NF and 8·NF channels, 4×4 average pooling and a linear
 // head over all classes. Features have 8·NF·⌊h/4⌋·⌊w/4⌋ values for a last map of h×w. Images with a side below
 // [LeastSide] are an error. It draws from src.

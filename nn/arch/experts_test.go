@@ -37,7 +37,7 @@ func experts(t testing.TB, v arch.VAEConfig, c arch.SharingConfig, n int) (vaes 
 	return vaes, nets
 }
 
-// TestExpertSizes holds parameters and shapes to REFERENCE.md §7.6 to 7.8.
+// TestExpertSizes compares parameters and shapes with those of the networks in the code of CN-DPM's authors.
 func TestExpertSizes(t *testing.T) {
 	vaes, nets := experts(t, vaeConfig(32), sharingConfig(32), 18)
 	total := 0
@@ -122,7 +122,7 @@ func TestWorkIsThatOfThePasses(t *testing.T) {
 	}
 }
 
-// TestOperationsOfASleep: 4,000 batches of 50 with 16 decodes each take the operations that REFERENCE.md §7.8 counts.
+// TestOperationsOfASleep: 4,000 batches of 50 with 16 decodes each take the operations that were counted by hand from the shapes.
 func TestOperationsOfASleep(t *testing.T) {
 	c := vaeConfig(32)
 	vaes, _ := experts(t, c, sharingConfig(32), 1)

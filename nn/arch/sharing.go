@@ -8,7 +8,7 @@ import (
 	"ocl/tensor"
 )
 
-// SharingConfig sizes the classifiers of a growing mixture (survey §methods, REFERENCE.md §7.7) and says how they compute.
+// SharingConfig sizes the classifiers of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says how they compute.
 type SharingConfig struct {
 	Channels, Height, Width int
 	Classes                 int

@@ -8,8 +8,8 @@ import (
 	"ocl/tensor"
 )
 
-// VAEConfig sizes the variational autoencoders of a growing mixture (survey §methods, REFERENCE.md §7.6) and says how they
-// compute.
+// VAEConfig sizes the variational autoencoders of a growing mixture (CN-DPM, survey §methods; sizes as in its authors' code) and says
+// how they compute.
 type VAEConfig struct {
 	Channels, Height, Width int
 	Features                int // channels of the first encoder's first map
@@ -38,7 +38,7 @@ type VAE struct {
 }
 
 const (
-	decoderFeatures = 32 // the decoder's width, whatever that of its encoder (REFERENCE.md §7.6)
+	decoderFeatures = 32 // every decoder has this width, also where its encoder is narrower, as in the code of CN-DPM's authors
 	// LeastExpertSide is the smallest side in pixels of the images that experts take: their smallest maps are 2×2 pixels.
 	LeastExpertSide = 12
 )
