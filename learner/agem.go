@@ -8,10 +8,10 @@ import (
 	"ocl/loss"
 )
 
-// AGEM is averaged GEM (survey §methods, par: A-GEM): a Replay with another line 4. From the second task on the
-// network is not trained on the replay batch. The batch is a reference: to first order, a step must not raise its
-// loss. With g the gradient of the incoming batch and g_ref that of the replay batch, both of the learner's
-// criterion unless Reference is another one of g_ref,
+// AGEM is averaged GEM (survey §methods, par: A-GEM): a Replay with another line 4. From the second task on, the
+// network is not trained on the replay batch. This batch is a reference instead: to first order, a step must not raise
+// its loss. Let g be the gradient of the incoming batch and g_ref that of the replay batch. Both are gradients of the
+// learner's criterion; Reference can name another one for g_ref.
 //
 //	g ← g − (g·g_ref / g_ref·g_ref) g_ref   where g·g_ref < 0
 //
@@ -20,7 +20,7 @@ import (
 // Finetune. The memory is filled from the first batch on, so the reference may contain samples of the current task.
 type AGEM struct {
 	*Replay
-	Reference loss.Criterion // of g_ref; nil is Replay.Criterion. It has no teacher
+	Reference loss.Criterion // loss that g_ref is computed from, without a teacher; nil uses Replay.Criterion
 
 	tasks     int64 // begun
 	reference []float32
@@ -50,7 +50,7 @@ func (a *AGEM) BeginTask(t ocl.TaskInfo) error {
 	return nil
 }
 
-// EndTask implements [ocl.TaskAware]; without a trick nothing is learned.
+// EndTask implements [ocl.TaskAware]. It trains only if a trick reviews the memory.
 func (a *AGEM) EndTask(ctx context.Context) error { return a.endTask(ctx) }
 
 // Gradient implements [Stepper].

@@ -73,7 +73,7 @@ func (a *augmentation) apply(x *tensor.Tensor) {
 	}
 }
 
-// of is b as the network is shown it: changed in a buffer of its own, or b itself.
+// of returns b as the network sees it: an augmented copy in a buffer of a, or b itself if nothing is augmented.
 func (a *augmentation) of(b ocl.Batch) ocl.Batch {
 	if a.rand == nil {
 		return b
@@ -93,9 +93,9 @@ func (a *augmentation) parts() checkpoint.Parts {
 	return checkpoint.Parts{checkpoint.Binary("rng/augment", a.rand)}
 }
 
-// mixture is the second half of a batch that was cut and mixed: row i holds a box of another row, whose label is y[i].
+// mixture says what CutMix pasted into a batch: row i contains a box from another row, and y[i] is the label of that row.
 type mixture struct {
-	share  float64 // of the image that is still its own
+	share  float64 // share of an image that still shows the row's own picture
 	y      []ocl.Label
 	rows   []int
 	images []float32

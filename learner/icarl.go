@@ -193,7 +193,7 @@ func (l *ICaRL) gather(b ocl.Batch) {
 	l.augment.apply(&l.both.x)
 }
 
-// aim sets the targets of all rows.
+// aim computes the targets t of all rows.
 func (l *ICaRL) aim() {
 	rows, seen := len(l.both.y), len(l.order)
 	l.targets.Shape = append(l.targets.Shape[:0], rows, seen)
@@ -215,7 +215,7 @@ func (l *ICaRL) aim() {
 	}
 }
 
-// evaluate is the loss of the one pass.
+// evaluate computes the loss of the single pass and its gradient.
 func (l *ICaRL) evaluate(_ int, logits, d *tensor.Tensor) error {
 	l.correct = 0
 	for i, y := range l.both.y[:l.rows] {
@@ -275,7 +275,7 @@ func (l *ICaRL) Decide(dst []ocl.Label, o nn.Outputs) error {
 	return l.ncm.Classify(dst, o.Features)
 }
 
-// Order is the class of each output of the network, of those that have appeared.
+// Order returns the class of each output of the network that is in use.
 func (l *ICaRL) Order() []ocl.Label { return slices.Clone(l.order) }
 
 // MemoryCounts implements [ocl.MemoryReporter].
@@ -296,8 +296,8 @@ func (l *ICaRL) LoadState(d *checkpoint.Decoder) error {
 	return l.parts().LoadState(d)
 }
 
-// parts is the state: the number of batches observed, the classes, network, optimiser, memory, teacher, what the means
-// are, and sources.
+// parts lists the state: the number of batches observed, the classes, network, optimiser, memory, teacher, class means
+// and random sources.
 func (l *ICaRL) parts() checkpoint.Parts {
 	l.prepare()
 	parts := checkpoint.Parts{
@@ -333,7 +333,7 @@ func (l *ICaRL) arrange() error {
 	return nil
 }
 
-// fits holds the loaded classes, memory and teacher to each other.
+// fits checks that the loaded classes, memory and teacher belong together.
 func (l *ICaRL) fits() error {
 	for _, y := range l.order {
 		if !l.current[y] && l.Teacher.net == nil {
@@ -358,7 +358,7 @@ func (l *ICaRL) currentClasses() (list []ocl.Label) {
 	return list
 }
 
-// setCurrent undoes currentClasses.
+// setCurrent restores l.current from what currentClasses returned.
 func (l *ICaRL) setCurrent(list []ocl.Label) error {
 	if err := checkRising(len(l.column), list); err != nil {
 		return err

@@ -27,10 +27,10 @@ type NCM struct {
 	counts  []int       // [K]
 	slots   []int
 	samples batch
-	watch   func(done, total int) // of the batches of Fit; nil is nobody
+	watch   func(done, total int) // called after each batch of Fit; may be nil
 }
 
-// fitBatch is the number of stored samples whose features are found at once; it moves no number.
+// fitBatch is the number of stored samples whose features are computed at once. Results do not depend on it.
 const fitBatch = 200
 
 // Fit computes the means of the classes in memory with the network as it is. It checks ctx between batches and
@@ -81,7 +81,8 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		for _, v := range sum {
 			length += float64(v * v)
 		}
-		// The mean's length 1 makes the division by |M_y| idle. A class whose features are all 0 keeps a mean of 0.
+		// The division by |M_y| is left out, because the mean is scaled to length 1 anyway. A class whose features are all 0 keeps
+		// the mean 0.
 		scale := 0.0
 		if length > 0 {
 			scale = 1 / math.Sqrt(length)

@@ -28,7 +28,7 @@ type Parts struct {
 	Means    *NCM          // Decide is the class of the nearest of these; nil is another rule
 }
 
-// Scored learners say how they compare classes, where they are not [Open].
+// Scored is implemented by learners that are not [Open] but can return a score for each class.
 type Scored interface {
 	ocl.Learner
 	// Scores writes log p(y|x) of each class and each row of x [B,C,H,W], less a number for each row, to dst [B,K]. The class of
@@ -56,7 +56,7 @@ var (
 // Parts implements [Open].
 func (r *Replay) Parts() Parts { return Parts{Net: r.Net, WS: r.WS, Memory: r.Memory, ByLogits: true} }
 
-// Parts implements [Open]. The network is worth something between Prepare and the next Observe only.
+// Parts implements [Open]. The network can be used only between Prepare and the next Observe.
 func (g *GDumb) Parts() Parts { return Parts{Net: g.Net, WS: g.WS, Memory: g.Memory, ByLogits: true} }
 
 // Parts implements [Open].

@@ -17,7 +17,7 @@ import (
 type probe struct {
 	r          *Replay
 	incoming   bool    // Net.Grads are those of the incoming batch alone
-	candidates nn.Mode // of the network's pass over what Interference is asked about
+	candidates nn.Mode // mode of the network's pass over the candidates that Interference gets
 
 	ahead    *nn.Network // θ^v
 	now      []float64   // losses at θ
@@ -61,8 +61,8 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 	return nil
 }
 
-// Cosines implements [memory.Probe]. Gradients of single samples come from one backward pass for ten of them. It uses
-// the network's gradients where groups have several rows: an updater is asked after the step.
+// Cosines implements [memory.Probe]. One backward pass computes the gradients of ten single samples. Groups of several rows
+// overwrite the network's gradients, which nobody needs any more: an updater runs after the step.
 func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	size, na, nb := len(p.r.Net.Params()), a.Count(), b.Count()
 	p.in = p.in[:0]
@@ -86,7 +86,8 @@ func (p *probe) Cosines(dst []float64, a, b memory.Groups) error {
 	return nil
 }
 
-// gradients appends those of groups [lo, hi) to dst. They are scaled by one factor: a mean over all rows at once.
+// gradients appends the gradients of groups [lo, hi) to dst, all scaled by the same factor (that of a mean over all rows),
+// which does not matter for cosines.
 func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 	if g.Size > 1 {
 		for ; lo < hi; lo++ {

@@ -192,7 +192,7 @@ func (r *Replay) retrieve() (ocl.Batch, error) {
 	return ocl.Batch{X: &r.replayed.x, Y: r.replayed.y}, nil
 }
 
-// pass is a batch that goes through the network by itself, and what comes of it.
+// pass is a batch that goes through the network separately, and its results.
 type pass struct {
 	ocl.Batch
 	criterion loss.Criterion // instead of the learner's, and without its teacher; nil is the learner's
@@ -300,11 +300,11 @@ func (r *Replay) LoadState(d *checkpoint.Decoder) error {
 func (r *Replay) parts() checkpoint.Parts {
 	r.prepare()
 	parts := checkpoint.Parts{checkpoint.Values("steps", &r.steps), checkpoint.Sub("net", r.Net), optimiserPart(r.Opt, r.Net)}
-	if r.bound() != "" { // one that has observed a batch was told of a task
-		early := r.boundaries.told && r.steps == 0
+	if r.bound() != "" { // with steps it has surely begun a task, so the section is needed only before the first step
+		early := r.boundaries.begun && r.steps == 0
 		parts = append(parts, checkpoint.Either(&early, "told", checkpoint.Parts{checkpoint.Values("told", &early)}, nil),
 			checkpoint.Then(func() error {
-				r.boundaries = boundaries{told: early || r.steps > 0}
+				r.boundaries = boundaries{begun: early || r.steps > 0}
 				return nil
 			}))
 	}

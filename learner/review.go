@@ -33,10 +33,10 @@ type Review struct {
 	column func(y ocl.Label) ocl.Label // output of a class; nil is the class itself
 	among  func() []ocl.Label          // outputs that the softmax goes over; nil is all
 
-	watch  func(done, total int) // nil is nobody
+	watch  func(done, total int) // may be nil
 	rand   *rng.Source
 	left   []int32 // slots to review before the task has ended
-	begun  bool    // left is that of this task's end
+	begun  bool    // the review of this task's end has begun, and left is what remains of it
 	slots  []int
 	drawn  batch
 	images []*tensor.Tensor

@@ -51,7 +51,7 @@ func checkLabels(classes int, labels ...ocl.Label) error {
 	return nil
 }
 
-// checkRising is checkLabels for a set of classes, each once and in their order.
+// checkRising is checkLabels, and also refuses classes that are repeated or not in rising order.
 func checkRising(classes int, labels []ocl.Label) error {
 	for i, y := range labels {
 		if i > 0 && y <= labels[i-1] {

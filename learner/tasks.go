@@ -27,7 +27,7 @@ func (b Bounded) BeginTask(t ocl.TaskInfo) error { return b.beginTask(t) }
 // EndTask implements [ocl.TaskAware].
 func (b Bounded) EndTask(ctx context.Context) error { return b.endTask(ctx) }
 
-// bound names the part of r that needs the boundaries of tasks, "" if none does.
+// bound returns the name of the field of r that needs the boundaries of tasks, or "".
 func (r *Replay) bound() string {
 	switch {
 	case r.Review != nil:
@@ -40,12 +40,12 @@ func (r *Replay) bound() string {
 	return r.owner
 }
 
-// checkBound returns an error if a part could silently do nothing.
+// checkBound returns an error if a field needs the boundaries of tasks and BeginTask was never called: it would silently do nothing.
 func (r *Replay) checkBound() error {
 	if r.Review != nil && r.Memory == nil {
 		return fmt.Errorf("learner: the Review of a Replay needs a memory, and there is none. Set Memory, or remove the Review")
 	}
-	if who := r.bound(); who != "" && !r.boundaries.told {
+	if who := r.bound(); who != "" && !r.boundaries.begun {
 		return fmt.Errorf("learner: %s needs the boundaries of tasks, and no task has begun. "+
 			"Wrap the Replay in learner.Bounded and call BeginTask and EndTask. A learner that contains a Replay must call both", who)
 	}
@@ -86,7 +86,7 @@ func (r *Replay) endTask(ctx context.Context) error {
 
 // boundaries is what a learner knows of the boundaries of tasks.
 type boundaries struct {
-	told   bool // a task has begun
+	begun  bool // a task has begun
 	within bool // a task has begun since the learner was made or loaded, and has not ended
 }
 
@@ -97,7 +97,7 @@ func (b *boundaries) begin(who string, t ocl.TaskInfo) error {
 		return fmt.Errorf("learner: %s needs the boundaries of tasks, and task %d begins before the previous task has ended. "+
 			"Call EndTask after each task, also in a learner that contains another", who, t.Index+1)
 	}
-	b.told, b.within = true, true
+	b.begun, b.within = true, true
 	return nil
 }
 

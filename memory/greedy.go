@@ -18,7 +18,7 @@ import (
 type Greedy struct {
 	labels []ocl.Label // the memory's, as the rows of a batch change them
 	counts []int       // by class
-	looked int         // labels that the last Update looked at, which is what it costs
+	looked int         // number of labels that the last Update read, a measure of its cost
 }
 
 var _ Updater = (*Greedy)(nil)
@@ -90,7 +90,7 @@ func (g *Greedy) largest(env Env) ocl.Label {
 	panic("memory: Greedy: the largest class is gone")
 }
 
-// member is the slot of the sample of class y that comes after n others.
+// member returns the slot of the n-th stored sample of class y, counted from 0.
 func (g *Greedy) member(y ocl.Label, n int) int {
 	for slot, label := range g.labels {
 		if label == y {

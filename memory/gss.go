@@ -37,7 +37,7 @@ var (
 	_ ocl.State = (*GSS)(nil)
 )
 
-// noCosine is that of a sample that meets an empty memory, as in the authors' code.
+// noCosine is the cosine of a sample if the memory is empty, as in the authors' code.
 const noCosine = 0.1
 
 // Update implements [Updater].
@@ -122,7 +122,7 @@ func (s scores) draw(src *rng.Source) int {
 	u := src.Float64() * total
 	for i, c := range s {
 		if c > 0 {
-			chosen = i // the last with any weight, should rounding leave some of u
+			chosen = i // the last slot with a weight above 0, in case rounding leaves a rest of u
 		}
 		if u -= c; u < 0 {
 			break

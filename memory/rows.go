@@ -28,8 +28,8 @@ func (r *rows) gather(m *Store, slots []int) ocl.Batch {
 	return ocl.Batch{X: &r.x, Y: r.y}
 }
 
-// gatherWith is gather for the memory that m is after Put(b, put): slots may be those of rows that are not put yet. It
-// changes the order of slots.
+// gatherWith is gather for the memory as it will be after m.Put(b, put), so slots may also name rows of b that are not stored
+// yet. It changes the order of slots.
 func (r *rows) gatherWith(m *Store, slots []int, b ocl.Batch, put []int) ocl.Batch {
 	stored := 0
 	for i, slot := range slots {

@@ -34,7 +34,7 @@ var (
 	cndpmNetBlocks = Option{Name: "classifier_blocks", Default: 1, Least: 1, Most: 100, Meaning: "residual blocks in each of the four stages of a classifier"}
 )
 
-// cndpmGrid is the axes that it tunes; a weight decay is none of them.
+// cndpmGrid returns the axes that CN-DPM tunes. Weight decay is not among them.
 func cndpmGrid(rates, chills, alphas []any) Grid {
 	return Grid{{"optimizer.lr", rates}, {"method.cndpm.classifier_chill", chills}, {"method.cndpm.log_alpha", alphas}}
 }

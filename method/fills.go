@@ -12,17 +12,17 @@ type Fills struct {
 	Labels loss.Criterion
 	// Distil mixes the loss on labels, nil for cross entropy, with that of a teacher, which the learner then has.
 	Distil func(labels loss.Criterion) loss.Criterion
-	// Undistilled is the loss instead of Distil where replay.kdc_star is authors; the learner then has no teacher. nil
-	// is Distil always.
+	// Undistilled replaces Distil if replay.kdc_star is authors; the learner then has no teacher. If it is nil, Distil is always
+	// used.
 	Undistilled func(labels loss.Criterion) loss.Criterion
-	// Iterations is the number of steps on each incoming batch where replay.iterations says nothing more than 1.
+	// Iterations is the number of steps on each incoming batch, unless replay.iterations is set to more than 1.
 	Iterations int
 	// Reviews has the memory learned once at each task's end.
 	Reviews bool
 	// Classifies changes the classifier alone: "ncm" is then the first of the config's classifiers.
 	Classifies bool
 
-	// Classes has the learner know old and new classes. That is no slot: several tricks may want to know them.
+	// Classes tells the learner which classes are old and which are new. It is not a slot, because several tricks may need it.
 	Classes bool
 }
 
@@ -42,7 +42,7 @@ var slots = []struct {
 // TaskBoundaries says whether the learner is told when a task begins and ends.
 func (f Fills) TaskBoundaries() bool { return f.Classes || f.Distil != nil || f.Reviews }
 
-// Excludes says whether two tricks fill one slot, and why they do not go together then.
+// Excludes says whether two tricks fill the same slot and so cannot be combined, with the reason.
 func (t Trick) Excludes(other Trick) (reason string, excluded bool) {
 	for _, slot := range slots {
 		if t.Name != other.Name && slot.filled(t.Fills) && slot.filled(other.Fills) {
@@ -83,14 +83,14 @@ func (s Setup) compose() *learner.Replay {
 	case f.Distil != nil:
 		r.Criterion = f.Undistilled(f.Labels)
 	}
-	if f.Classes || f.Distil != nil { // distillation weighs by them
+	if f.Classes || f.Distil != nil { // the weight of distillation depends on their numbers
 		r.Classes = &learner.Classes{}
 	}
 	r.Iterations, r.Review = s.Steps(), s.review()
 	return r
 }
 
-// labels is the loss on labels, without the distillation around it.
+// labels returns the loss on labels without distillation.
 func (s Setup) labels() loss.Criterion {
 	if f := s.fills(); f.Labels != nil {
 		return f.Labels
@@ -118,7 +118,7 @@ func (s Setup) Reviewed() bool { return s.fills().Reviews }
 // Classified says whether a trick replaces the classifier by the nearest class mean.
 func (s Setup) Classified() bool { return s.fills().Classifies }
 
-// review is what reviews the memory for a learner, nil where nothing does.
+// review returns the review of a learner, or nil if no trick reviews the memory.
 func (s Setup) review() *learner.Review {
 	if !s.Reviewed() {
 		return nil

@@ -29,7 +29,7 @@ type Info struct {
 	Traits
 	Signals        []string          // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
 	Settings       []string          // keys of the config that it reads, beyond network and optimiser
-	Teacher        string            // what replay.teacher is where nothing is said; "" is evaluation
+	Teacher        string            // default of replay.teacher; "" means evaluation
 	Options        []Option          // method.<Name>.<option>; only what no shared setting says
 	Paper, Authors Grid              // what to try when tuning: the survey's table:hyper, and its authors' files
 	PaperOn        map[Data]Grid     // instead of Paper, on some data
@@ -39,13 +39,13 @@ type Info struct {
 	Expect         string            // what a person will see, on CIFAR-100 among others
 	Refuses        map[string]string // by name of a trick, why the method does not take it; it takes all others
 
-	begins   func(s Setup) int                    // what Begins says; nil is the network of the setup
-	grows    func(s Setup, samples, b int) Growth // what Grows says; nil is nothing
-	prepared func(stored int, s Setup) int        // what Prepared says; nil is 0
-	// checkImages says whether the method takes images of a size in pixels; nil is all that its network takes.
+	begins   func(s Setup) int                    // result of Begins; nil if the method has no network but that of the setup
+	grows    func(s Setup, samples, b int) Growth // result of Grows; nil if the method makes no networks as it learns
+	prepared func(stored int, s Setup) int        // result of Prepared; nil means 0
+	// checkImages refuses images of a size in pixels that the method cannot learn; nil accepts all that its network takes.
 	checkImages func(height, width int) error
 
-	check  func(Setup) error           // what options and settings must be to each other; nil is nothing
+	check  func(Setup) error           // refuses options and settings that do not fit each other; nil accepts all
 	passes func(s Setup, b int) []Pass // what Passes says
 	build  func(Setup) (ocl.Learner, error)
 }
@@ -82,14 +82,14 @@ type Setup struct {
 	Iterations  int            // steps on each incoming batch; at least 1
 	Joint       bool           // one concatenated pass instead of two
 	Augment     bool           // images are cropped and flipped at each draw
-	Training    bool           // a teacher's batch norm goes by the images it is shown
+	Training    bool           // a teacher's batch norm uses the statistics of the current batch
 	Undistilled bool           // the trick kdc* has no teacher, as in the authors' code
 	Shape       [3]int         // C, H, W
 	Normalises  bool           // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
 	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
 	Classes     int            // K
-	Seed        uint64         // of all that the learner draws but
-	InitSeed    uint64         // of the networks that it makes afresh
+	Seed        uint64         // of everything that the learner draws, except InitSeed
+	InitSeed    uint64         // of the initial parameters of networks that it makes later
 	Options     map[string]any // by Option.Name; what is absent has its default
 	Tricks      []string       // names of Tricks, as ParseTricks orders them
 }
@@ -152,7 +152,7 @@ func (i Info) New(s Setup) (ocl.Learner, error) {
 	return l, err
 }
 
-// Defaults are the values of all options where nothing else is said.
+// Defaults returns the default value of each option.
 func (i Info) Defaults() map[string]any {
 	values := map[string]any{}
 	for _, o := range i.Options {
@@ -170,8 +170,8 @@ func (i Info) CheckTogether(s Setup) error {
 	return i.check(s)
 }
 
-// Begins is the number of parameters that a learner of a method with networks of its own has from the start, whatever it was
-// loaded from. Of the setup it reads Shape, Classes and Options.
+// Begins returns the number of parameters that a new learner of a method with networks of its own has, before it has loaded a
+// state. Of the setup it reads Shape, Classes and Options.
 func (i Info) Begins(s Setup) int {
 	if i.begins == nil {
 		return 0
@@ -179,7 +179,7 @@ func (i Info) Begins(s Setup) int {
 	return i.begins(s)
 }
 
-// Growth is an estimate of what a learner becomes that makes networks as it learns, at most.
+// Growth is an upper estimate of the size of a learner that makes networks as it learns.
 type Growth struct {
 	Experts    int
 	Parameters int

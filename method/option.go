@@ -14,7 +14,7 @@ type Axis struct {
 	Values []any
 }
 
-// Data is a column of the survey's table:hyper, where the method has values of its own for it.
+// Data is a column of the survey's table:hyper for which a method may have separate values.
 type Data string
 
 // Columns of the table other than CIFAR-100, which is [Info.Paper].

@@ -23,12 +23,12 @@ const (
 	Gradients Work = "gradients" // forward in evaluation mode and backward to a gradient of each image
 )
 
-// String is such as "learn 10 + 10".
+// String returns a text such as "learn 10 + 10".
 func (p Pass) String() string {
 	return string(p.Work) + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Images), " ", " + "), "[]")
 }
 
-// Forwards is the arithmetic in forward passes of one image; a backward pass takes twice as much.
+// Forwards returns the arithmetic of a pass, in forward passes of one image. A backward pass counts as two.
 func (p Pass) Forwards() int {
 	sum := 0
 	for _, n := range p.Images {

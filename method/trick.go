@@ -21,11 +21,11 @@ type Trick struct {
 	Citation string
 	Signals  []string // supervisory signals used besides those of the method
 	Settings []string // keys of the config that it reads
-	Teacher  string   // what replay.teacher is where nothing is said and the method does not read it; "" is evaluation
+	Teacher  string   // default of replay.teacher if the method does not read it; "" means evaluation
 	Cost     string   // relative to the method without it
 	Expect   string   // what a person will see
 
-	ClassesOnce bool // it makes no sense where a class occurs in several tasks
+	ClassesOnce bool // it needs streams in which each class occurs in one task only
 
 	Fills
 }

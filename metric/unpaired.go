@@ -12,9 +12,9 @@ import (
 // interval of b. Welch's test does not assume that the spreads are equal, but two values against eight reject at a nominal 5 % in 9 %
 // of cases, and at 0.25 % in six times as many.
 //
-// difference is the mean of a minus the mean of b, half the half width of its 95 % interval, and p the two-sided probability of at
-// least this difference. Where no value differs from the others of its sample, half is 0 and p is 0 or 1. It panics with fewer than
-// three values, or none in one of the samples. Example: 5, 7 and 1, 2, 3 differ by 4 ± 3.3546, and p is 0.0321.
+// difference is the mean of a minus the mean of b, half is the half width of its 95 % interval, and p is the two-sided probability of
+// a difference at least as large. If all values of each sample are equal, half is 0 and p is 0 or 1. It panics with fewer than three
+// values in all, or if a sample is empty. Example: 5, 7 and 1, 2, 3 differ by 4 ± 3.3546, and p is 0.0321.
 func Unpaired(a, b []float64) (difference, half, p float64) {
 	free := float64(len(a) + len(b) - 2)
 	if len(a) == 0 || len(b) == 0 || free < 1 {

@@ -22,8 +22,8 @@ func (d Difference) P() float64 {
 	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: d.Freedom}.Survival(math.Abs(d.Mean)/d.Error)
 }
 
-// Half is how far an interval around the mean reaches to either side whose ends are the quantile q and 1−q of what the difference may be: with
-// q = 0.95 it is the 90 % interval. It lies within a margin to either side of 0 if and only if both one-sided tests at 5 % say that the difference does.
+// Half returns the half width of the interval around the mean between the quantiles 1−q and q of the difference: with q = 0.95, of the 90 %
+// interval. Both one-sided tests at 5 % say that the difference is within a margin of 0 if and only if this interval is.
 func (d Difference) Half(q float64) float64 { return quantile(q, d.Freedom) * d.Error }
 
 // ErrorOf is the standard error that a mean of n runs has whose 95 % interval, as of [Interval], reaches so far to either side.

@@ -12,7 +12,7 @@ import (
 // panics.
 type LossFunc func(batch int, logits, d *tensor.Tensor) error
 
-// lane runs one batch of Accumulate beside others, with workers, activations and gradients of its own.
+// lane runs one batch of Accumulate while other lanes run other batches. It has its own workers, activations and gradients.
 type lane struct {
 	team *workers.Team
 	pass *pass

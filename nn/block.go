@@ -39,7 +39,7 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	if l.short.size > 0 {
 		b.short = p.conv(in, out, conv.Window{Taps: 1, Stride: l.stride}, l.short)
 		b.bnS = p.norm(out, false, l.normS)
-		b.s = b.y // until the sum with it is written there
+		b.s = b.y // y is free until the sum is written there
 		if p.inference {
 			b.s = p.own("short", out) // convolutions write to y before they read it
 		}
@@ -57,8 +57,8 @@ func (l *blockLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	return b, out
 }
 
-// bindBackward prepares a backward pass, which needs hardly any buffers of its own: it writes each gradient to where the forward
-// pass left something that nobody reads any more.
+// bindBackward prepares a backward pass. It needs few buffers, because each gradient is written over values of the forward pass
+// that are not needed any more.
 func (b *blockState) bindBackward(p *pass, in conv.Layout) {
 	spills1, into1 := b.conv1.Spills()
 	spills2, into2 := b.conv2.Spills()
@@ -126,7 +126,7 @@ func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
 	l := b.l
 	dz2 := p.normBackward(l.conv2, b.bn2, g, b.y, b.z2) // g is masked: now the gradient of both summands
 	p.weights(l.conv2, b.conv2, dz2, b.y1)
-	dy1 := b.y // which only the mask was left to read
+	dy1 := b.y // only the mask of the ReLU still needed it
 	b.conv2.InputGradient(p.team, dy1, dz2, p.images, nil)
 	p.mark(l.conv2.name, "input gradient")
 	dz1 := p.normBackward(l.conv1, b.bn1, dy1, b.y1, b.z1)

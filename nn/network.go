@@ -267,14 +267,14 @@ func (ws *Workspace) belong(n *Network) {
 	}
 }
 
-// own panics where the workers are another workspace's.
+// own panics if the workspace uses the workers of another one.
 func (ws *Workspace) own(what string) {
 	if ws.beside {
 		panic(fmt.Sprintf("nn: %s: the workspace is beside another one. Use that one", what))
 	}
 }
 
-// learns panics where the packed weights are shared with others, who only read them.
+// learns panics if the workspace shares packed weights with others and so must not change them.
 func (ws *Workspace) learns(what string) {
 	if ws.reader {
 		panic(fmt.Sprintf("nn: %s: the workspace is one of Readers, which predict only. Use one of NewWorkspace", what))

@@ -94,14 +94,14 @@ func (p *pass) buffer(role string, g conv.Layout) []float32 {
 	return p.room.buffer(fmt.Sprint(role, g), g.Size())
 }
 
-// activation is a layer's output; in inference two buffers take turns, since a block still reads its input.
+// activation returns a buffer for a layer's output. In inference two buffers alternate, because a block still reads its input.
 func (p *pass) activation(g conv.Layout) []float32 {
 	p.parity ^= 1
 	return p.own(fmt.Sprint("activation", p.parity), g)
 }
 
-// sum is where a convolution writes its output, from which batch norm computes y. A backward pass needs both.
-// Otherwise they share their memory, which halves the traffic through the caches, unless the convolution writes to
+// sum returns the buffer for the output z of a convolution, from which batch norm computes y. A backward pass needs both z and
+// y. In inference z and y are the same buffer, which halves the traffic through the caches, unless the convolution writes to
 // the borders of y.
 func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float32 {
 	if p.inference && c.Finishes() {
@@ -114,7 +114,8 @@ func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float
 	return z
 }
 
-// gradient is that of a layer's input. Two buffers take turns, since a block still reads the gradient of its output.
+// gradient returns a buffer for the gradient of a layer's input. Two buffers alternate, because a block still reads the gradient
+// of its output.
 func (p *pass) gradient(g conv.Layout) []float32 {
 	p.gradients ^= 1
 	return p.buffer(fmt.Sprint("gradient", p.gradients), g)

@@ -18,7 +18,7 @@ type profile struct {
 
 func newProfile(parts int) *profile { return &profile{index: map[[2]string]int{}, parts: parts} }
 
-// beside is a profile of one of so many passes that run at once; nil for nil.
+// beside returns a profile for one of parts passes that run at the same time, or nil if p is nil.
 func (p *profile) beside(parts int) *profile {
 	if p == nil {
 		return nil
@@ -32,7 +32,7 @@ func (p *profile) start() {
 	}
 }
 
-// mark books the time since the last mark on a layer.
+// mark adds the time since the last mark to a layer's.
 func (p *profile) mark(layer, work string) {
 	if p == nil {
 		return
@@ -53,7 +53,7 @@ func (p *profile) book(layer, work string, d time.Duration) {
 	p.times[i].Time += d
 }
 
-// add books all times of q, as far as they are its own.
+// add adds all times of q, divided by the number of passes that ran at the same time.
 func (p *profile) add(q *profile) {
 	for _, t := range q.times {
 		p.book(t.Layer, t.Work, t.Time/time.Duration(q.parts))

@@ -15,7 +15,7 @@ type buffer struct {
 	y []ocl.Label
 	// raw is room for the bytes of an image that has to be read.
 	raw []uint8
-	// view is what is handed out: its extent and length shrink for an incomplete batch, without an allocation.
+	// view is the tensor that callers get. It is shorter for an incomplete batch, which then needs no allocation.
 	view tensor.Tensor
 }
 
@@ -51,7 +51,7 @@ func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
 	return nil
 }
 
-// values are the network's inputs of 8-bit pixels.
+// values converts 8-bit pixels into the network's inputs.
 func (s *Tasks) values(row []float32, pixels []uint8) {
 	plane := s.set.H * s.set.W
 	for c := range s.info.Pixels {

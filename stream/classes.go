@@ -36,7 +36,7 @@ var classes = Kind{
 	},
 }
 
-// checkOfficial holds options against a number of published orders, each of so many tasks.
+// checkOfficial checks options for a data set that has a number of published orders, each with the given number of tasks.
 func checkOfficial(o Options, orders, tasks int, name string) error {
 	switch {
 	case orders == 0:

@@ -73,8 +73,8 @@ var domains = Kind{
 	},
 }
 
-// tasksForDomains is the number of tasks of n domains where nobody says: the largest divisor up to ten, or n tasks if n is a
-// larger prime.
+// tasksForDomains returns the default number of tasks for n domains: the largest divisor up to ten, or n if n is a larger
+// prime.
 func tasksForDomains(n int) int {
 	for d := min(n, mostTasks); d > 1; d-- {
 		if n%d == 0 {

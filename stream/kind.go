@@ -21,18 +21,18 @@ type Kind struct {
 	// open; nil checks nothing.
 	CheckTasks func(tasks, classes int) error
 
-	// tasks is how many tasks there are where nobody says; nil is by the number of classes.
+	// tasks returns the default number of tasks; nil derives it from the number of classes.
 	tasks func(set *data.Set, o Options) int
-	check func(set *data.Set, o Options) error // what the kind wants of data and options
+	check func(set *data.Set, o Options) error // refuses data and options that do not fit the kind
 	deal  func(d deck) []share
-	// common says whether the data have one test set for all tasks; nil is never.
+	// common says whether the data have one test set for all tasks; nil means no.
 	common func(set *data.Set) bool
-	// scenario is that of the tasks where it depends on the data; nil is Scenario.
+	// scenario returns the scenario if it depends on the data; nil means Scenario.
 	scenario func(set *data.Set) ocl.Scenario
 }
 
-// deck is what a kind deals from: a data set, and those of its training images that the stream has, in the order of the
-// data set.
+// deck is the input of a kind: a data set, and those of its training images that the stream uses, in the order of the data
+// set.
 type deck struct {
 	set   *data.Set
 	o     Options
@@ -46,7 +46,7 @@ type share struct {
 	train, test []int32
 }
 
-// heldOut is the part of the training images that Options.HeldOut holds out: one of so many.
+// heldOut says that Options.HeldOut holds out one training image in ten.
 const heldOut = 10
 
 // holdOut makes a tenth of the training images of task t the test images, in the order of the share. The source
@@ -120,7 +120,7 @@ func (o Options) For(set *data.Set) Options {
 	return o
 }
 
-// tasksOf is the number of tasks where nobody says.
+// tasksOf returns the default number of tasks.
 func (o Options) tasksOf(set *data.Set) int {
 	kind, err := LookupKind(o.Kind)
 	switch {
@@ -136,12 +136,12 @@ func (o Options) tasksOf(set *data.Set) int {
 	return tasksFor(set.Classes)
 }
 
-// mostTasks is the largest number of tasks where nobody says, that of the survey's main streams and their like.
+// mostTasks is the largest default number of tasks, as in most streams of the literature.
 const mostTasks = 10
 
-// tasksFor is the number of tasks of so many classes where nobody says: as many as leave each task two classes, as one class
-// has nothing to tell apart, but at most ten. A divisor of the classes is taken instead if it is at least half as large.
-// Two and three classes become two tasks.
+// tasksFor returns the default number of tasks for a number of classes. Each task gets at least two classes, since a task of
+// one class needs no classifier, and there are at most ten tasks. If a divisor of the number of classes is at least half as
+// large, it is used instead. Two or three classes make two tasks.
 func tasksFor(classes int) int {
 	most := min(mostTasks, max(classes/2, min(classes, 2)))
 	for d := most; d > 1 && 2*d >= most; d-- {
@@ -152,8 +152,8 @@ func tasksFor(classes int) int {
 	return most
 }
 
-// shared is how many classes each of the tasks gets: the first tasks have one more where the number does not divide the
-// classes. It is nil where it does, or where there are too few classes.
+// shared returns the number of classes of each task if tasks does not divide classes: the first tasks have one class more. It
+// returns nil if tasks divides classes, or if there are too few classes.
 func shared(classes, tasks int) []int {
 	if tasks < 1 || tasks > classes || classes%tasks == 0 {
 		return nil

@@ -40,7 +40,7 @@ func (s *Tasks) Preview(o PreviewOptions) ([]data.Row, error) {
 	return rows, nil
 }
 
-// first are the first n images of a list, as a task shows them.
+// first returns the first n images of a list as the task shows them, before they are normalised.
 func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 	few := list[:min(n, len(list))]
 	if s.opts.Kind != shifted.Name {
@@ -48,7 +48,7 @@ func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 	}
 	around := few
 	if s.opts.Shift.CrossImage {
-		around = list // those behind the last of the few change it
+		around = list // a blur across images also needs the images after the last of the n
 	}
 	out, err := s.disturbed(h, around, s.original[task], false)
 	if err != nil {
@@ -61,11 +61,11 @@ func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 	return images, nil
 }
 
-// labelWords is how many domains or classes a label has.
+// labelWords is the largest number of domains or classes that a label lists.
 const labelWords = 3
 
-// label names a task, by its name too where it has one, with what makes it what it is: its strengths, its domains, or the first
-// of its classes.
+// label returns a text for a task: its number, its name if it has one, and its strengths, its domains or the first of its
+// classes.
 func (s *Tasks) label(task int) string {
 	original := s.original[task]
 	var words []string

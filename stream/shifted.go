@@ -53,8 +53,8 @@ func (s Shift) strengths(i int) []float64 {
 	return shift.Strengths(s.Kinds[i])
 }
 
-// check holds the strengths against each other and against the number of tasks. Where two lists differ in length, neither is
-// taken to be the right one.
+// check compares the lists of strengths with each other and with the number of tasks. If two lists differ in length, the error
+// names both, because either may be wrong.
 func (s Shift) check(tasks int) error {
 	for i, kind := range s.Kinds {
 		list := s.strengths(i)
@@ -73,7 +73,7 @@ func (s Shift) check(tasks int) error {
 	return nil
 }
 
-// has says how many strengths kind i has, and whose.
+// has returns a text that says how many strengths kind i has, and whether they are the survey's.
 func (s Shift) has(i int) string {
 	whose := ""
 	if i >= len(s.Strengths) || len(s.Strengths[i]) == 0 {

@@ -180,7 +180,7 @@ func (s *Tasks) add(t int, of share) error {
 	return nil
 }
 
-// shareTest tells the size of the one test set of all tasks.
+// shareTest sets the size of the one test set of all tasks in the stream's description.
 func (s *Tasks) shareTest() error {
 	n := len(s.test.lists[0])
 	if n == 0 {
@@ -207,7 +207,7 @@ func (s *Tasks) TaskName(original int) string {
 	return s.set.TaskNames[original]
 }
 
-// words is a task of the whole stream in messages: "task 2", or "task 2 (autumn)".
+// words returns the name of a task of the whole stream for messages: "task 2", or "task 2 (autumn)".
 func (s *Tasks) words(original int) string {
 	text := fmt.Sprintf("task %d", original+1)
 	if name := s.TaskName(original); name != "" {
@@ -216,7 +216,7 @@ func (s *Tasks) words(original int) string {
 	return text
 }
 
-// untested says that a task has no test images, and what a person can do about it.
+// untested returns the error for a task without test images, with what the user can do about it.
 func (s *Tasks) untested(original int, classes []int) error {
 	remedy := "Use fewer --tasks, or add test images"
 	if s.opts.Kind == tasks.Name {

@@ -193,7 +193,7 @@ func (s study) do(ctx context.Context, name string, processes, kills int, draw *
 	return took, killed, nil
 }
 
-// compare counts the runs of the first study, and those that another one has not or has with other numbers.
+// compare counts the runs of the first study, and those that are missing or have other numbers in another one.
 func (s study) compare(names ...string) (runs, differ int, err error) {
 	files, err := filepath.Glob(filepath.Join(s.out, names[0], "*", "result.json"))
 	if err != nil {

@@ -69,9 +69,9 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// Check holds that the page in a file loads without an error and without a network; that its tables sort, by mouse and by keyboard; that
-// its figures have titles and descriptions; and that at the width of a phone and of a screen, light and dark, nothing is wider than the
-// page and all text has contrast.
+// Check fails the test unless the page in a file loads without an error and without a network, its tables can be sorted by mouse and by
+// keyboard, and its figures have titles and descriptions. It looks at the page at the width of a phone and of a screen, light and dark:
+// nothing may be wider than the page, and all text must have enough contrast.
 func (b *Browser) Check(t *testing.T, path string) {
 	t.Helper()
 	path, err := filepath.Abs(path)
@@ -107,7 +107,7 @@ type view struct {
 	ctx context.Context
 
 	mu   sync.Mutex
-	tell []string // what the browser has said
+	tell []string // errors and warnings of the browser, and requests for the network
 }
 
 // open opens a page in a tab of its own.
@@ -131,7 +131,7 @@ func (b *Browser) open(t *testing.T, path string, width int64, scheme string) *v
 	return v
 }
 
-// hear notes errors, and requests that are not of files.
+// hear collects errors, warnings, and requests for anything but files.
 func (v *view) hear(event any) {
 	say := func(format string, a ...any) {
 		v.mu.Lock()
@@ -158,7 +158,7 @@ func (v *view) hear(event any) {
 	}
 }
 
-// told reports what the browser has said.
+// told fails the test if the browser has reported something.
 func (v *view) told() {
 	v.t.Helper()
 	v.mu.Lock()
@@ -202,7 +202,7 @@ func (v *view) sort() {
 			press func(spot) error
 		}{{mouse, v.click}, {"the key Enter", v.enter}, {"the space bar", v.space}} {
 			if c.Column > 0 && by.name != mouse {
-				continue // all are made alike, and each press takes its time
+				continue // the buttons are all made by the same code, and each press takes time
 			}
 			v.run(chromedp.Evaluate(fmt.Sprintf("ocl.shuffle(%d)", c.Table), nil))
 			for _, order := range []string{"ascending", "descending"} {
@@ -217,7 +217,7 @@ func (v *view) sort() {
 	}
 }
 
-// mouse is the name of the other way to press a button than keys.
+// mouse is the name of the mouse in messages.
 const mouse = "the mouse"
 
 // click clicks where the button is on the screen, and fails if something else lies there.
@@ -232,7 +232,7 @@ func (v *view) click(c spot) error {
 func (v *view) enter(c spot) error { return v.key(c, kb.Enter) }
 func (v *view) space(c spot) error { return v.key(c, " ") }
 
-// key comes to the button by the tabulator, from what stands before it, and presses a key.
+// key moves the focus to the button with the tab key, from the element before it, and presses a key there.
 func (v *view) key(c spot, key string) error {
 	var visible bool
 	err := chromedp.Run(v.ctx,

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Of is what the system said of a file, without the operation and the path. Other errors stay as they are.
+// Of returns the system's error about a file, without the operation and the path. Other errors are returned unchanged.
 func Of(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError

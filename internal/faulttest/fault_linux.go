@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Op is a change of the file system that a process is about to make. Opening a file counts if that may make it, and closing
-// one if it was open for writing.
+// Op is a change of the file system that a process is about to make. Opening a file counts if it may create the file, and
+// closing a file counts if it was open for writing.
 type Op struct {
 	N    int    // from 1
 	Call string // the system's name, such as "fsync"
@@ -27,7 +27,7 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("operation %d, %s of %s", o.N, o.Call, o.Path) }
 
-// Verdict is what becomes of an operation. The zero value lets it happen.
+// Verdict says what happens to an operation. The zero value lets it succeed.
 type Verdict struct {
 	Err  syscall.Errno // it fails with this error
 	Half bool          // of a write: half of its bytes are written first
@@ -39,21 +39,22 @@ type Verdict struct {
 // ErrNoTraps says that this system cannot ask.
 var ErrNoTraps = errors.New("this system has no seccomp notifications that wait (Linux 5.19)")
 
-// armVariable tells [Arm] that the process is to be asked about. Its value is the name under which it goes on.
+// armVariable is set in a process that is watched. Its value is the program name with which [Arm] starts it again.
 const armVariable = "OCL_TEST_ARM"
 
-// socketFD is where an armed process sends what it is asked through: the first of exec.Cmd.ExtraFiles.
+// socketFD is the socket through which a watched process sends the descriptor of its notifications: the first of
+// exec.Cmd.ExtraFiles.
 const socketFD = 3
 
-// watched are the calls that are asked about.
+// watched lists the system calls that are stopped.
 var watched = map[int]string{
 	unix.SYS_OPENAT: "open", unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_COPY_FILE_RANGE: "write", unix.SYS_FSYNC: "fsync",
 	unix.SYS_FDATASYNC: "fsync", unix.SYS_FTRUNCATE: "truncate", unix.SYS_RENAMEAT: "rename", unix.SYS_RENAMEAT2: "rename",
 	unix.SYS_LINKAT: "link", unix.SYS_UNLINKAT: "remove", unix.SYS_MKDIRAT: "mkdir", unix.SYS_CLOSE: "close",
 }
 
-// Arm is to be called first of all by the TestMain of a test whose binary [Run] starts. In a process that Run did not start
-// it does nothing. Otherwise it does not return: the program begins again, watched.
+// Arm must be the first call in the TestMain of a test binary that [Run] starts. In a process that Run did not start it does
+// nothing. Otherwise it does not return: it executes the program again with its system calls watched.
 func Arm() {
 	name, armed := os.LookupEnv(armVariable)
 	if !armed {
@@ -149,7 +150,7 @@ func Run(c *exec.Cmd, name, folder string, decide func(Op) Verdict) (killed bool
 	go func() {
 		defer close(stopped)
 		if faulty = w.watch(listener); faulty != nil {
-			_ = c.Process.Kill() // it would wait for ever
+			_ = c.Process.Kill() // it waits for an answer that never comes
 		}
 	}()
 	err = c.Wait()
@@ -210,7 +211,7 @@ func (w *watcher) watch(listener int) error {
 		}
 		var asked notification
 		if err := control(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&asked)); err != nil {
-			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) { // who asked is dead
+			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) { // the process that made the call is dead
 				continue
 			}
 			return err
@@ -227,7 +228,7 @@ func (w *watcher) watch(listener int) error {
 			case v.Kill && v.After == 0:
 				w.killed = true
 				_ = w.cmd.Process.Kill()
-				continue // it never hears of it
+				continue // the process was killed, so it needs no answer
 			case v.Kill:
 				w.killed = true
 				w.later = time.AfterFunc(v.After, func() { _ = w.cmd.Process.Kill() })
@@ -248,7 +249,7 @@ func control(fd int, request uintptr, data unsafe.Pointer) error {
 	return nil
 }
 
-// operation is what a call does; ok is false if it changes nothing below the folder.
+// operation decodes a system call; ok is false if it changes nothing below the folder.
 func (w *watcher) operation(a notification) (op Op, ok bool) {
 	op.Call = watched[int(a.nr)]
 	switch int(a.nr) {
@@ -316,7 +317,7 @@ func writable(pid uint32, fd uint64) bool {
 	return flags&unix.O_ACCMODE != unix.O_RDONLY
 }
 
-// half does half of a write in the place of the process.
+// half writes the first half of a write call's bytes on behalf of the process.
 func (w *watcher) half(a notification) error {
 	if int(a.nr) != unix.SYS_WRITE && int(a.nr) != unix.SYS_PWRITE64 {
 		return nil

@@ -1,7 +1,7 @@
 package kernel
 
-// Vector code knows no bounds, so the methods check what a few comparisons can tell before it runs: outputs, weights and
-// tables are long enough. What the tables point at is the caller's care.
+// Vector code checks no bounds. So the methods first check that outputs, weights and tables are long enough, which takes a few
+// comparisons. The caller must make sure that the offsets in the tables are valid.
 
 // Planes runs a convolution in the planes layout; see [Planes].
 func (s *Set) Planes(a *Planes) {
@@ -78,7 +78,7 @@ func (s *Set) checkVecs(vecs int) {
 	}
 }
 
-// enough panics where a slice has fewer elements than a kernel will touch.
+// enough panics if a slice has fewer elements than the kernel will read or write.
 func enough(have, want int, message string) {
 	if have < want {
 		panic(message)

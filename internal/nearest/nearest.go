@@ -1,5 +1,5 @@
-// Package nearest finds the names that a person meant by a word that is none of them, for messages about unknown names.
-// It does not know where the names come from. Start at [Names.Hint].
+// Package nearest finds the names that are most like an unknown word, for messages such as "did you mean". It does not know
+// where the names come from. Start at [Names.Hint].
 package nearest
 
 import (
@@ -90,7 +90,7 @@ func (n Names) Near(word string) []string {
 	return names
 }
 
-// alikeBy says whether a word may be a slip for a name that is so many edits away.
+// alikeBy says whether a word may be a typing error for a name at the given edit distance.
 func alikeBy(edits int, word, name string) bool {
 	longer := max(letters(word), letters(name))
 	return edits <= max(longer/3, 1) && edits < longer

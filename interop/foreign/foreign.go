@@ -1,5 +1,5 @@
 // Package foreign reads accuracies that other programs have measured, as tables of numbers in CSV, and makes results of them that
-// reports can show beside those of ocl. It runs nothing and believes nothing: such a result says that it is foreign. Start at [Read]
+// reports can show beside those of ocl. ocl cannot check these numbers, so such a result is marked as foreign. Start at [Read]
 // and [Result].
 package foreign
 
@@ -68,7 +68,7 @@ type row struct {
 	cells []string
 }
 
-// fault is an error about a place of the table; both numbers count from 1.
+// fault returns an error with its line and column, both counted from 1.
 func (t *table) fault(line, column int, format string, a ...any) error {
 	return fmt.Errorf("import: %s, line %d, column %d: %s", t.name, line, column, fmt.Sprintf(format, a...))
 }
@@ -112,7 +112,7 @@ func (t *table) split(text string) error {
 	return nil
 }
 
-// columns is how many test sets there are.
+// columns returns the number of test sets.
 func (t *table) columns() int {
 	if t.common {
 		return 1
@@ -120,7 +120,8 @@ func (t *table) columns() int {
 	return len(t.rows)
 }
 
-// checkNumbers wants numbers alone. A head line would also make the shape wrong, and is told first.
+// checkNumbers refuses cells that are not numbers. It runs before checkShape, because a header line would make the shape wrong
+// too, and this error says more.
 func (t *table) checkNumbers() error {
 	for _, r := range t.rows {
 		for j, text := range r.cells {
@@ -140,7 +141,7 @@ func (t *table) checkNumbers() error {
 // absent says that a cell has no number.
 func absent(text string) bool { return text == "" || strings.EqualFold(text, "nan") }
 
-// checkShape wants as many columns as rows; a row may end at the diagonal.
+// checkShape refuses a table that has not as many columns as rows. A row may end at the diagonal.
 func (t *table) checkShape() error {
 	want := t.columns()
 	for i, r := range t.rows {
@@ -164,7 +165,7 @@ func (t *table) checkShape() error {
 	return nil
 }
 
-// value is the accuracy in a cell; nil if there is none, which only a task that is not learned yet may lack.
+// value returns the accuracy in a cell. It is nil if the cell is empty, which is allowed only for a task not learned yet.
 func (t *table) value(r row, i, j int) (*float64, error) {
 	text := ""
 	if j < len(r.cells) {
@@ -197,7 +198,7 @@ func shown(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// About is what a person says of accuracies, as their file has numbers alone.
+// About is what the user states about accuracies, because their file has only numbers.
 type About struct {
 	Method, Title string // Title heads its row in tables; "" is Method
 	Citation      string

@@ -7,7 +7,7 @@ import (
 	"ocl/nn"
 )
 
-// Names of the values between the parts of a graph, as those who look into it see them.
+// Names of the values between the parts of a graph. Viewers of ONNX files show them.
 const (
 	imagesName     = "images"     // the input, uint8 [batch,C,height,width]
 	pixelsName     = "pixels"     // uint8 [batch,C,H,W]
@@ -54,8 +54,8 @@ func (m Model) pad(g *graph, x string) {
 	g.node("Pad", pixelsName, []string{x, g.ints("pads", pads, len(pads))})
 }
 
-// cut scales images until they are nowhere smaller than h×w, rounding down, and cuts out the middle; where it lies half
-// a pixel off, half to even. So does package data.
+// cut does what package data does with images. It scales them, rounding sizes down, so that they just cover h×w, and cuts out
+// the middle. If the surplus is odd, half of it is rounded to the nearest even number.
 func cut(g *graph, output, side string, c, h, w int, resize []attribute) {
 	// scaled height = max(h, height·w/width), and the same with the sides swapped
 	sides := g.node("Shape", "sides", []string{imagesName}, intAttribute("start", 2))
@@ -72,7 +72,7 @@ func cut(g *graph, output, side string, c, h, w int, resize []attribute) {
 	first := g.node("Cast", "first", []string{half}, intAttribute("to", typeInt64))
 	end := g.node("Add", "end", []string{first, side})
 	middle := g.node("Slice", "middle", []string{large, first, end, g.ints("axes", []int64{2, 3}, 2)})
-	// It has this shape already (0 is as many images as there are); Reshape tells programs that plan ahead.
+	// The tensor has this shape already (0 stands for the number of images). Reshape declares it, for programs that infer shapes.
 	g.node("Reshape", output, []string{middle, g.ints("shape", []int64{0, int64(c), int64(h), int64(w)}, 4)})
 }
 

@@ -76,7 +76,7 @@ func (m Model) message() (b message) {
 	return b
 }
 
-// doc says in words what a person who has only the file needs.
+// doc describes the model in words, for a reader who has only the file.
 func (m Model) doc() string {
 	c, h, w := m.Net.Input()
 	channels := "red, green, blue"
@@ -88,7 +88,7 @@ func (m Model) doc() string {
 		"Output label: the class, whose name is at that index in class_names of the metadata.", m.Net.Classes(), h, w, c, channels)
 }
 
-// metadata is what programs read: the facts of the model, then those of the caller.
+// metadata returns the keys and values for programs: those of the model, then those of the caller.
 func (m Model) metadata() []Fact {
 	c, h, w := m.Net.Input()
 	mean, std := m.normalisation()
@@ -140,7 +140,7 @@ func (m Model) normalisation() (mean, std []float64) {
 func encoded(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("onnx: %v", err)) // of finite numbers and texts there is none
+		panic(fmt.Sprintf("onnx: %v", err)) // encoding finite numbers and texts cannot fail
 	}
 	return string(b)
 }

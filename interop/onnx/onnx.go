@@ -51,7 +51,7 @@ type Model struct {
 	Net        *nn.Network
 	Mean, Std  []float64 // [C] of pixels in [0,1]: the network learned (v/255 − mean)/std; nil is 0 and 1
 	Fit        Fit
-	Inner      int      // side in pixels that images are scaled to before zeros are put around them; 0 is without
+	Inner      int      // side in pixels that images are scaled to before they are padded with zeros; 0 means no padding
 	Rules      []Rule   // at least one; at most one is without means, and those with means share them
 	ClassNames []string // [K], or nil
 	Version    string   // of ocl

@@ -38,7 +38,7 @@ func (m Model) byLogits(g *graph, features string) {
 		value(probabilitiesName, typeFloat32, "softmax of the logits", "batch", m.Net.Classes()))
 }
 
-// leastLength keeps features that are all 0 from being divided by 0; they then stay 0, as learner.NCM leaves them.
+// leastLength replaces the length of features that are all 0, to avoid a division by 0. They stay 0, as in learner.NCM.
 const leastLength = 1e-12
 
 // byMeans adds the class means μ as a linear layer on features f of length 1: −‖f − μ_k‖² = 2f·μ_k − ‖μ_k‖² − 1. Where f

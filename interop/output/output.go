@@ -46,7 +46,8 @@ func Remedy(err error) string {
 	return "Make room on the disk, or choose another path with -o"
 }
 
-// sink remembers the error of its writer: a full disk is no fault of the content, though write sees it first.
+// sink remembers the error of the writer below it. So Write can tell a full disk from an error in the content, although both
+// come back from write.
 type sink struct {
 	w   io.Writer
 	err error

@@ -148,7 +148,7 @@ func (r *Run) group(name, classifier string) string {
 	}, classifier)
 }
 
-// whose adds the classifier to a name where it is not the first one.
+// whose adds the name of the classifier to a text, unless it is the first one.
 func (r *Run) whose(name, classifier string) string {
 	if classifier == "" || classifier == r.classifier() {
 		return name

@@ -24,8 +24,8 @@ type picture struct {
 	heat   *chart.Heat
 }
 
-// pictures are what a classifier took for what: by task after each task that was evaluated, and by class after the last
-// of them, which is all that a result has.
+// pictures returns the confusion matrices of a classifier: by task after each evaluated task, and by class only after the last
+// one, because a result has no earlier ones.
 func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 	if a == nil || len(a.Tasks) == 0 {
 		return nil
@@ -59,8 +59,7 @@ func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 		Rows: names, Cols: names, V: shares(a.Confusion, order, order)}})
 }
 
-// shares are the counts of the given rows and columns, divided by the sum of each whole row. NaN where a row has no
-// counts.
+// shares returns the counts of the given rows and columns, divided by the sum of each whole row. Rows without counts are NaN.
 func shares(counts [][]int, rows, cols []int) [][]float64 {
 	out := make([][]float64, len(rows))
 	for i, y := range rows {

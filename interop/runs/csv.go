@@ -99,8 +99,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// beside is where something goes by default: under a name into a folder, or beside a file, with the end of its name
-// replaced.
+// beside returns the default path of an output: a file called name in a folder, or beside a file, with its ending replaced by
+// end.
 func beside(path, name, end string) string {
 	switch base := filepath.Base(path); {
 	case isFolder(path):

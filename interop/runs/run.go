@@ -124,8 +124,8 @@ func (r *Run) accept(e result.Event) (time.Time, error) {
 	return at, nil
 }
 
-// afterTask is when what was measured after a task was measured. Without events it is the end of the run, and the step
-// is not known.
+// afterTask returns the moment of the measurements after a task. Without events it is the end of the run, and the step is
+// unknown.
 func (r *Run) afterTask(task int) moment {
 	if m, ok := r.after[task]; ok {
 		return m
@@ -133,7 +133,7 @@ func (r *Run) afterTask(task int) moment {
 	return moment{None, r.ended.at}
 }
 
-// inTask is when the evaluation in the middle of a task was that came after so many steps.
+// inTask returns the moment of the evaluation in the middle of a task that came after the given number of steps.
 func (r *Run) inTask(step int) moment {
 	if m, ok := r.between[step]; ok {
 		return m
@@ -141,7 +141,7 @@ func (r *Run) inTask(step int) moment {
 	return moment{step, r.ended.at}
 }
 
-// classifier is the one that accuracy and metrics are of.
+// classifier returns the name of the classifier that gave the run's accuracy and metrics.
 func (r *Run) classifier() string {
 	if list := r.Result.Config.Classifiers; len(list) > 0 && list[0] != "" {
 		return list[0]

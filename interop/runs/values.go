@@ -142,7 +142,8 @@ func (r *Run) accuracies(name string, c result.Classifier) iter.Seq[Value] {
 	}
 }
 
-// metrics are those of the run, had it stopped after each task that was evaluated. The last are those of the result.
+// metrics returns, for each evaluated task, the metrics that the run would have if it had stopped there. The last ones equal
+// those of the result.
 func (r *Run) metrics(name string, c result.Classifier, evaluations []result.Evaluation) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		last := None

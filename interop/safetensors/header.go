@@ -9,7 +9,8 @@ import (
 	"strconv"
 )
 
-// parse reads a header. encoding/json into a map would hide names given twice, and would build what nobody asked for.
+// parse reads a header token by token. Unmarshal into a map would hide names that occur twice, and would allocate the whole
+// header before anything is checked.
 func (f *Reader) parse(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

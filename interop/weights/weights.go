@@ -35,7 +35,7 @@ func Of(net *nn.Network) (list []safetensors.Tensor) {
 
 // Start is the weights of a file that networks of one shape start from.
 type Start struct {
-	OtherHead string // for the person, that the file has a head for another number of classes; "" where it fits
+	OtherHead string // note for the user if the file has a head for another number of classes; "" if the head fits
 
 	values map[string][]float32 // in PyTorch's order; without a head that does not fit
 }
@@ -87,8 +87,8 @@ func (s *Start) otherHead(net *nn.Network, f *safetensors.Reader) []string {
 	return []string{w.Name, b.Name}
 }
 
-// compare is an error that lists what is missing, what has another shape, and what is unknown; passed are the names that
-// need not fit.
+// compare returns an error that lists which tensors are missing, have another shape or are unknown. Names in passed are not
+// compared.
 func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 	var missing, shapes, unknown []string
 	known := map[string]bool{Means: true, Classes: true}
@@ -138,8 +138,8 @@ func cut(list []string) string {
 	return text
 }
 
-// Into sets the parameters and running statistics of a network of the shape that was matched. Without head, that stays as
-// the network has it.
+// Into sets the parameters and running statistics of a network of the matched shape. If head is false, the head of the network
+// is not changed.
 func (s *Start) Into(net *nn.Network, head bool) {
 	named := net.Named()
 	for i, p := range named {

@@ -7,8 +7,8 @@ import (
 	"ocl/learner"
 )
 
-// costs checks what a learner says that it costs: a step is counted when it was made, and nothing else counts as one.
-// What a prediction costs is held to what the workspace counts.
+// costs checks the costs that a learner reports: the cost of a step is known once a step was made, and only steps change
+// it. The cost of a prediction must equal the operations that the workspace counts for one.
 func (c Case) costs(t *testing.T) {
 	l, twin := c.New(t, 1), c.New(t, 1)
 	first := l.Cost()

@@ -11,11 +11,11 @@ import (
 	"ocl/tensor"
 )
 
-// further is how many classes an heir has more.
+// further is how many more classes a grown learner (Case.Heir) has.
 const further = 3
 
-// grows checks that a learner for more classes takes over from one for fewer. It predicts the old classes by the same
-// logits, its state is one of its own size, and new classes change what it makes of them. An heir of the same size is the learner itself.
+// grows checks that a learner for more classes can load the state of one for fewer. Then it has the same logits for the old
+// classes, it saves a state of its own size, and it learns the new classes. With no further classes it is the same learner.
 func (c Case) grows(t *testing.T) {
 	old := c.New(t, 1)
 	batches := c.Batches(1, 2*c.Steps, 5)
@@ -72,13 +72,13 @@ func (c Case) grows(t *testing.T) {
 	CheckSame(t, "an heir of the same size, at the end", State(t, same), State(t, old))
 }
 
-// logits are those of the images x.
+// logits returns the logits of the images x.
 func logits(l learner.Open, x *tensor.Tensor) *tensor.Tensor {
 	p := l.Parts()
 	return p.Net.Predict(p.WS, x)
 }
 
-// newClasses are batches of the further classes of an heir.
+// newClasses returns batches with images of the further classes.
 func (c Case) newClasses() []ocl.Batch {
 	batches := c.Batches(4, 2*c.Steps, 5)
 	src := rng.New(4, "learnertest/new classes")
@@ -90,7 +90,7 @@ func (c Case) newClasses() []ocl.Batch {
 	return batches
 }
 
-// learnThird feeds batches as a third task. It has so many further classes, or with 0 those of the first task.
+// learnThird shows batches to l as a third task, which has further new classes. If further is 0, it has those of the first task.
 func (c Case) learnThird(t *testing.T, l ocl.Learner, batches []ocl.Batch, further int) {
 	t.Helper()
 	aware, ok := l.(ocl.TaskAware)

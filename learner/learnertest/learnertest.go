@@ -74,7 +74,7 @@ func (c Case) Learn(t *testing.T, l ocl.Learner, all []ocl.Batch, lo, hi int) []
 // taskOf is the task of batch i of n.
 func taskOf(i, n int) int { return 2 * i / n }
 
-// begin comes before batch i of n: it tells a learner that uses boundaries of a task that begins there.
+// begin is called before batch i of n. If a task begins there, it calls BeginTask on a learner that uses boundaries.
 func (c Case) begin(t *testing.T, l ocl.Learner, i, n int) {
 	t.Helper()
 	aware, ok := l.(ocl.TaskAware)
@@ -86,7 +86,7 @@ func (c Case) begin(t *testing.T, l ocl.Learner, i, n int) {
 	}
 }
 
-// end comes after batch i of n.
+// end is called after batch i of n, and calls EndTask likewise.
 func (c Case) end(t *testing.T, l ocl.Learner, i, n int) {
 	t.Helper()
 	aware, ok := l.(ocl.TaskAware)
@@ -207,7 +207,7 @@ func CheckSame(t *testing.T, what string, got, want *checkpoint.Container) {
 	t.Errorf("%s: states differ", what)
 }
 
-// throughFile is the state that the bytes of a file give back.
+// throughFile writes a state as the bytes of a checkpoint file and reads it back.
 func throughFile(t *testing.T, state *checkpoint.Container) *checkpoint.Container {
 	t.Helper()
 	var file bytes.Buffer
@@ -251,7 +251,7 @@ func (c Case) leavesBatch(t *testing.T) {
 		if !slices.Equal(b.X.Data, x.Data) || !slices.Equal(b.X.Shape, x.Shape) || !slices.Equal(b.Y, y) {
 			t.Fatalf("batch %d was changed", i)
 		}
-		// Batches are reused by streams: what was observed is overwritten before the next step.
+		// Streams reuse the memory of a batch. So overwrite it after Observe: a learner must have kept no reference to it.
 		copies[i] = ocl.Batch{X: x, Y: y}
 		c.Learn(t, wiped, copies, i, i+1)
 		for k := range x.Data {
@@ -307,8 +307,8 @@ func (c Case) predictRows(t *testing.T) {
 	}
 }
 
-// open checks a learner.Open, which every learner with a memory is: deciding about what the network makes of images is
-// predicting them, and the parts are those that predict.
+// open checks a learner.Open, as every learner with a memory is: Decide on the outputs of the network must give the labels
+// that Predict gives, and Parts must return the parts that predict.
 func (c Case) open(t *testing.T) {
 	l, ok := c.New(t, 1).(learner.Open)
 	if !ok {
@@ -342,7 +342,8 @@ func (c Case) open(t *testing.T) {
 	}
 }
 
-// diverged breaks the network of a learner.Open as a last step may that goes too far: one parameter, or all of them.
+// diverged sets one parameter of a learner.Open, or all of them, to NaN or infinity, as a last step that diverges does. Then
+// Predict and Decide must fail.
 func (c Case) diverged(t *testing.T) {
 	for name, v := range map[string]float64{"NaN": math.NaN(), "an infinity": math.Inf(1)} {
 		for _, all := range []bool{false, true} {
@@ -385,8 +386,8 @@ func (c Case) cancelled(t *testing.T) {
 	CheckSame(t, "after a cancelled batch", State(t, l), before)
 }
 
-// boundaries checks a learner that uses the boundaries of tasks: it refuses a batch before a task has begun, and a task
-// before the one before it has ended; loaded between the begin of a task and its first batch it goes on.
+// boundaries checks a learner that uses the boundaries of tasks. It must refuse a batch before the first task has begun, and
+// a task before the previous one has ended. A state saved between BeginTask and the first batch must be usable.
 func (c Case) boundaries(t *testing.T) {
 	batches := c.Batches(1, c.Steps, 5)
 	l := c.New(t, 1)
@@ -418,9 +419,9 @@ func (c Case) boundaries(t *testing.T) {
 	CheckSame(t, "loaded before the first batch of a task", State(t, loaded), State(t, twin))
 }
 
-// prepares checks a Preparer: nothing to prepare from is an error, and so is predicting unprepared; a cancelled
-// preparation can be repeated; a second one changes nothing; a prepared learner predicts after a load without preparing
-// again.
+// prepares checks a Preparer. It is an error to prepare without stored samples, and to predict before Prepare. A cancelled
+// Prepare can be repeated, and a second Prepare changes nothing. A prepared learner can predict after a load without
+// another Prepare.
 func (c Case) prepares(t *testing.T) {
 	l := c.New(t, 1)
 	p := l.(ocl.Preparer)
@@ -519,7 +520,8 @@ func (c Case) refuses(t *testing.T) {
 	}
 }
 
-// varies wants an effect that can be seen: a loss or a label. A state that only records the setting is none.
+// varies checks that each declared hyperparameter changes a loss or a label. A state that merely records the value does not
+// count as a change.
 func (c Case) varies(t *testing.T, build func(*testing.T, uint64) ocl.Learner) {
 	a, b := c.New(t, 1), build(t, 1)
 	batches := c.Batches(1, c.Steps, 5)

@@ -10,10 +10,10 @@ import (
 	"ocl/checkpoint"
 )
 
-// progress holds what a learner tells of long work to the contract of ocl.Watched.
+// progress checks the calls that a learner makes to the function of ocl.Watched.
 type progress struct {
 	t           *testing.T
-	done, total int // of the piece of work that is going on; 0 between two
+	done, total int // of the work under way; 0 if there is none
 	pieces      int // that were finished
 }
 
@@ -28,7 +28,7 @@ func (p *progress) tell(done, total int) {
 	}
 }
 
-// whole fails the test in the middle of a piece of work.
+// whole fails the test unless the last work was reported up to its end.
 func (p *progress) whole(what string) {
 	p.t.Helper()
 	if p.done > 0 {
@@ -36,7 +36,7 @@ func (p *progress) whole(what string) {
 	}
 }
 
-// watched checks that what is told rises to its end, and that being watched changes nothing.
+// watched checks that reported progress rises up to its total, and that watching changes no number.
 func (c Case) watched(t *testing.T) {
 	l, alone := c.New(t, 1), c.New(t, 1)
 	p := &progress{t: t}
@@ -63,8 +63,8 @@ func (c Case) watched(t *testing.T) {
 	}
 }
 
-// pauses stops Observe at several instants of its long work, one or all in a run, goes on in place and with a learner
-// that was loaded through the bytes of a file, and holds stats and state to those of a learner that was never stopped.
+// pauses interrupts the long work of Observe at several points, at one or at all of them in a run. It continues with the
+// same learner, and with one that loaded the saved state. Stats and state must equal those of an uninterrupted learner.
 func (c Case) pauses(t *testing.T) {
 	batches := c.Batches(1, 2*c.Steps, 5)
 	steps := make([]int, len(batches)) // of the long work on each batch
@@ -103,8 +103,8 @@ func (c Case) pauses(t *testing.T) {
 	}
 }
 
-// learnPaused learns batches with a fresh learner whose ctx ends when stop says so of the steps done on a batch. Where
-// reload is set another learner goes on after each pause. It returns the stats and the state at the end.
+// learnPaused shows batches to a new learner and ends ctx when stop, given the batch and the steps done on it, returns true.
+// If reload is set, another learner with the saved state continues after each pause. It returns the stats and the last state.
 func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, done int) bool, reload bool) ([]ocl.StepStats, *checkpoint.Container) {
 	t.Helper()
 	l := c.New(t, 1).(ocl.Pausing)
@@ -134,7 +134,7 @@ func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, do
 	return all, State(t, l)
 }
 
-// observePaused shows a copy of b, which is overwritten afterwards, until the learner has seen it or stop ends ctx.
+// observePaused calls Observe with a copy of b until it is learned or stop ends ctx, and then overwrites the copy.
 func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progress, stop func(done int) bool) (ocl.StepStats, error) {
 	t.Helper()
 	shown := ocl.Batch{X: b.X.Clone(), Y: slices.Clone(b.Y)}
@@ -158,7 +158,7 @@ func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progres
 	return stats, err
 }
 
-// reload passes a paused learner through the bytes of a file.
+// reload returns a new learner that has loaded the state of a paused one from the bytes of a file.
 func (c Case) reload(t *testing.T, l ocl.Pausing) ocl.Pausing {
 	t.Helper()
 	saved := throughFile(t, State(t, l))

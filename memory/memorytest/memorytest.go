@@ -56,7 +56,7 @@ func Env(seed uint64) memory.Env {
 	return memory.Env{Rand: rng.New(seed, "memorytest"), Probe: Probe{}}
 }
 
-// Probe answers as a network could, with made-up functions of the samples' numbers, see [Batch].
+// Probe stands in for a network. Its answers are simple functions of the samples' numbers, see [Batch].
 type Probe struct{}
 
 // Interference implements [memory.Probe]: some of the values are equal.
@@ -89,8 +89,8 @@ func Updater(t *testing.T, u memory.Updater) {
 	Updaters(t, func() memory.Updater { return u })
 }
 
-// Updaters checks the Updaters that build makes: one valid slot for each row, the store untouched, the same seed the
-// same slots, capacity kept, any batch size, and the origin of each stored sample is its number.
+// Updaters checks the Updaters that build makes. Update returns one valid slot for each row and does not change the store. The
+// same seed gives the same slots. The capacity is kept, any batch size works, and the origin of each stored sample is its number.
 func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
@@ -129,8 +129,8 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 	}
 }
 
-// Retriever checks a Retriever that is to choose size slots: filled ones, none twice, all when there are fewer, the
-// store untouched, the same seed the same slots.
+// Retriever checks a Retriever that should choose size slots. They must be filled and different, and all of them if there are
+// fewer. Retrieve does not change the store, and the same seed gives the same slots.
 func Retriever(t *testing.T, r memory.Retriever, size int) {
 	for _, stored := range []int{0, 1, size - 1, size, size + 1, 5 * size} {
 		m := memory.NewStore(5*size, Shape)

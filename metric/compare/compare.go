@@ -171,7 +171,7 @@ func answers(family []test) []Comparison {
 		case c.N() < LeastSeeds:
 			p[i], flips[i] = math.NaN(), math.NaN()
 		case math.IsNaN(c.P):
-			p[i] = 1 // whether there is spread is seen in the values, so it must not make the family smaller
+			p[i] = 1 // the spread is known only from the values, so a pair without spread must not make the family smaller
 		}
 	}
 	p, flips = Holm(p), Holm(flips)
@@ -294,7 +294,7 @@ func engineAt(list []average, engine Engine) int {
 	return slices.IndexFunc(list, func(v average) bool { return v.engine == engine })
 }
 
-// cut splits a list by rising seed: those of the seed, and those after it.
+// cut splits a list that is sorted by seed into the averages of the seed and those after it.
 func cut(list []average, seed uint64) (of, after []average) {
 	from, _ := slices.BinarySearchFunc(list, seed, func(a average, seed uint64) int { return cmp.Compare(a.seed, seed) })
 	to := from
@@ -321,7 +321,7 @@ func averages(values []Value) []average {
 	return all
 }
 
-// meanOf is the mean of some values of a seed. It counts as rounded as they are: repeats may be the same bit for bit.
+// meanOf returns the mean of the values of one seed. Averaging does not reduce its rounding error, because repeats may be equal bit for bit.
 func meanOf(list []average) average {
 	m := list[0]
 	for _, x := range list[1:] {

@@ -14,10 +14,10 @@ const (
 	drawnFlips = 19999
 )
 
-// signFlip is the two-sided probability in (0,1] of the sign-flip test of some differences: the share of all 2^n ways to give them signs whose
-// sum is at least as far from 0. It assumes no distribution. n differences cannot give less than 2/2^n, so three never less than 0.25. NaN
-// without differences. It is exact up to exactFlips differences. Of more, drawnFlips signs are drawn from a source with a fixed seed, and
-// the seen ones are counted among them, so the share is never 0 and the same at each call.
+// signFlip returns the two-sided probability in (0,1] of the sign-flip test: of all 2^n ways to give signs to the n differences, the share
+// whose sum is at least as far from 0 as the observed sum. It assumes no distribution. n differences cannot give less than 2/2^n, so three
+// never give less than 0.25. Without differences it is NaN. It is exact up to exactFlips differences. For more, it draws drawnFlips lists of
+// signs from a source with a fixed seed and also counts the observed signs, so the share is never 0 and is the same at each call.
 func signFlip(d []float64) float64 {
 	if len(d) == 0 {
 		return math.NaN()
@@ -27,7 +27,7 @@ func signFlip(d []float64) float64 {
 		seen += x
 		size += math.Abs(x)
 	}
-	// A sum that is the same but for rounding is as far from 0.
+	// A sum that differs from the observed one only by rounding counts as equally far from 0.
 	least := math.Abs(seen) - 1e-12*size
 	if len(d) > exactFlips {
 		return drawnSignFlip(d, least)
@@ -35,9 +35,9 @@ func signFlip(d []float64) float64 {
 	first, second := signedSums(d[:len(d)/2]), signedSums(d[len(d)/2:])
 	slices.Sort(first)
 	slices.Sort(second)
-	// The sums of each half of them under all signs are made and sorted, so that 2^(n/2) sums are kept, and not 2^n.
-	// Signs come in opposite pairs, so the sums of at least `least` are as many as those of at most −least. For each of first,
-	// rising, those of second that are large enough begin further and further to the left.
+	// Only the sums of each half of the differences are made and sorted, so 2^(n/2) sums are kept instead of 2^n. The signs come in
+	// opposite pairs, so as many sums are at least `least` as are at most −least. As x rises through first, the large enough sums of
+	// second begin further and further to the left.
 	above, from := 0, len(second)
 	for _, x := range first {
 		for from > 0 && x+second[from-1] >= least {
@@ -48,7 +48,7 @@ func signFlip(d []float64) float64 {
 	return math.Min(2*float64(above)/math.Exp2(float64(len(d))), 1)
 }
 
-// drawnSignFlip is the share of sums under drawn signs, and the seen ones, that are at least so far from 0.
+// drawnSignFlip estimates the probability from drawn signs: the share of sums, the observed one included, that are at least `least` from 0.
 func drawnSignFlip(d []float64, least float64) float64 {
 	source := rng.New(1, "compare/sign-flip")
 	as := 1

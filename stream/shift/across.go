@@ -1,6 +1,6 @@
 package shift
 
-// window blurs across images. It holds the images within radius of the last one that was asked for, not the whole task.
+// window blurs across images. It keeps only the images within radius of the last requested one in memory, not the whole task.
 type window struct {
 	weights []float32 // of the images at distance 0, 1, …, radius
 	n       int       // images of the task; beyond both ends the nearest image counts

@@ -32,8 +32,8 @@ func (m *Images) Floats(i int) []float32 {
 	return m.float[i*n : (i+1)*n : (i+1)*n]
 }
 
-// put stores image i. A value rounds to the nearest byte, and a half rounds up, so the error is at most 1/510. The upper
-// bound undoes what rounding in a blur adds to 1.
+// put stores image i. A value is rounded to the nearest byte, halves up, so the error is at most 1/510. Values are limited to
+// 1, because rounding in a blur can make them slightly larger.
 func (m *Images) put(i int, x []float32) {
 	if m.float != nil {
 		for p, v := range x {

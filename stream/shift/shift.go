@@ -130,7 +130,7 @@ func (t Task) size() int { return t.Shape[0] * t.Shape[1] * t.Shape[2] }
 // goroutine uses it.
 type transform func(x []float32, index int)
 
-// line is the way of each image through the steps, for one goroutine.
+// line applies the steps to one image after another, for one goroutine.
 type line struct {
 	task   Task
 	buf    []uint8
@@ -139,7 +139,7 @@ type line struct {
 	after  []transform
 }
 
-// newLine makes the line of steps that are valid. The first image that is asked for is from.
+// newLine makes a line of valid steps. The first image that is requested from it is from.
 func newLine(t Task, steps []Step, o Options, from int) *line {
 	l := &line{task: t, buf: make([]uint8, t.size())}
 	place := &l.before
