@@ -14,7 +14,7 @@ import (
 	"ocl/tensor"
 )
 
-// TestLayerFLOPs holds the breakdown against the network's own count, at an even and an odd size.
+// TestLayerFLOPs compares the breakdown with the network's own count, at an even and an odd size.
 func TestLayerFLOPs(t *testing.T) {
 	for _, size := range []int{32, 84} {
 		r, err := newRig(size, 1)

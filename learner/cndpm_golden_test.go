@@ -41,7 +41,7 @@ func tinyCNDPM(t *testing.T) *CNDPM {
 	}
 }
 
-// TestCNDPMGolden holds two sleeps and ten wake steps of two experts to an implementation in PyTorch, with the same
+// TestCNDPMGolden compares two sleeps and ten wake steps of two experts with an implementation in PyTorch, with the same
 // parameters at the start and the same draws, whether a batch goes through the experts whole or in parts.
 func TestCNDPMGolden(t *testing.T) {
 	for _, atOnce := range []int{together, 2} {

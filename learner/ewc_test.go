@@ -127,8 +127,8 @@ func TestEWCExplodes(t *testing.T) {
 	}
 }
 
-// TestEWCForwards: what it is built of is told of tasks. With λ = 0 EWC++ with a teacher, classes and a review is the
-// Replay with them, bit for bit; and what it holds on to is the network after the review.
+// TestEWCForwards: EWC++ passes the boundaries of tasks on to its Replay. With λ = 0, EWC++ with a teacher, classes and a review
+// equals a Replay with them, bit for bit. Its anchor θ* is the network after the review.
 func TestEWCForwards(t *testing.T) {
 	build := func() *learner.Replay {
 		r := replaying(t, 11)

@@ -26,8 +26,8 @@ func gdumb(t *testing.T, capacity int) *learner.GDumb {
 	}
 }
 
-// TestGDumbTrains holds a training to Finetune on the same samples: a fresh network, the memory in a random order each
-// epoch, whole batches only (docs/deviations.md: GDumb learner). With a clip that never acts the bits are Replay's.
+// TestGDumbTrains compares a training with Finetune on the same samples: a new network, the memory in a random order in each
+// epoch, whole batches only (docs/deviations.md: GDumb learner). With a clip that never acts, both give the same bits.
 func TestGDumbTrains(t *testing.T) {
 	g := gdumb(t, 23)
 	g.Epochs, g.Batch, g.Clip = 4, 5, 1e30
@@ -61,8 +61,7 @@ func TestGDumbTrains(t *testing.T) {
 	}
 }
 
-// TestGDumbForgetsItsTraining: what is predicted after a part of the stream does not depend on how often it was asked
-// before.
+// TestGDumbForgetsItsTraining: a prediction after a part of the stream does not depend on the number of earlier predictions.
 func TestGDumbForgetsItsTraining(t *testing.T) {
 	a, b := gdumb(t, 12), gdumb(t, 12)
 	for _, g := range []*learner.GDumb{a, b} { // nothing of a training's optimiser is left for the next
@@ -98,7 +97,7 @@ func TestGDumbClips(t *testing.T) {
 	}
 }
 
-// TestGDumbUnasked: predicting before anything was seen is told, with the remedy; so is a label that no output has.
+// TestGDumbUnasked: to predict before the first batch is an error that says what to do. So is a label that no output has.
 func TestGDumbUnasked(t *testing.T) {
 	g := gdumb(t, 12)
 	if err := g.Prepare(context.Background()); err == nil || !strings.Contains(err.Error(), "Observe a batch before a prediction") {

@@ -234,7 +234,7 @@ func TestICaRLNeverAsksItsTeacherWhereAllClassesReturn(t *testing.T) {
 	}
 }
 
-// TestICaRLRefuses: a batch before its task, and a label of another task, are told.
+// TestICaRLRefuses: a batch before its task, and a label of another task, are errors.
 func TestICaRLRefuses(t *testing.T) {
 	b := images.Batches(1, 1, 4)[0]
 	l := icarl(t, 5, 2)
@@ -276,7 +276,7 @@ func TestICaRLAllocates(t *testing.T) {
 	}
 }
 
-// clouds is a store and images whose class can be told by NCM.
+// clouds returns a store with images that NCM can classify.
 func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	t.Helper()
 	c, h, w := net.Input()
@@ -294,7 +294,7 @@ func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	return m
 }
 
-// TestNCM holds means and predictions to the definition in float64; duplicating the memory changes nothing, and a class
+// TestNCM compares means and predictions with the definition in float64; duplicating the memory changes nothing, and a class
 // without a sample is not predicted.
 func TestNCM(t *testing.T) {
 	for name, net := range map[string]*nn.Network{"mlp": perceptron(t, 0.1).Net, "resnet18": residual(t).Net} {

@@ -39,7 +39,7 @@ func mir(t *testing.T, workers, capacity, replay, candidates int) *learner.Repla
 	}
 }
 
-// asking is a retriever that asks for the interference of all stored samples and then retrieves the first two.
+// asking is a retriever that gets the interference of all stored samples from its probe, and then retrieves the first two.
 type asking struct {
 	t      *testing.T
 	scores [][]float64
@@ -333,7 +333,7 @@ func TestProbesDoNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// variants make of MIR each of the learners whose retriever or updater asks about the network.
+// variants turn MIR into each learner whose retriever or updater uses a memory.Probe.
 var variants = map[string]func(*learner.Replay){
 	"mir":                  func(*learner.Replay) {},
 	"mir, moved":           func(r *learner.Replay) { r.Step = learner.LookAhead{Moves: true} },

@@ -325,8 +325,8 @@ func TestTricksWorkers(t *testing.T) {
 // embedding is a learner of somebody else that embeds a Replay and forwards nothing.
 type embedding struct{ *learner.Replay }
 
-// TestUntoldIsRefused: a Replay whose parts need the boundaries of tasks learns nothing before it is told of one, and
-// says what to do; so does one that others are built of, and a Review without memory.
+// TestUntoldIsRefused: a Replay whose fields need the boundaries of tasks refuses batches before BeginTask, and the error says
+// what to do. So do a Replay within another learner, and a Review without memory.
 func TestUntoldIsRefused(t *testing.T) {
 	batches := residualCase.Batches(1, 2, 5)
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ func bce(logits, targets *tensor.Tensor) float64 {
 	return sum / float64(targets.Dim(0))
 }
 
-// TestBCE holds loss and gradient to the definition and its central differences; columns without a target get no
+// TestBCE compares loss and gradient with the definition and its central differences; columns without a target get no
 // gradient, and the gradient may take the place of the logits.
 func TestBCE(t *testing.T) {
 	src := rng.New(1, "bce")

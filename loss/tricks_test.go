@@ -20,7 +20,7 @@ var trickCriteria = map[string]loss.Criterion{
 	"kdc+lb": loss.Distilled{Labels: loss.Labels{}}, "kdc*+ss": loss.Distilled{Labels: loss.Separated{}, Root: true},
 }
 
-// TestGoldenTricks holds losses and gradients to those of PyTorch in float64, testdata/tricks.py: batches of one label,
+// TestGoldenTricks compares losses and gradients with those of PyTorch in float64, testdata/tricks.py: batches of one label,
 // of one row, of all classes and of none, and tasks without old and without new classes.
 func TestGoldenTricks(t *testing.T) {
 	text, err := os.ReadFile("testdata/tricks.json")

@@ -135,8 +135,8 @@ func full(t *testing.T, u memory.Updater, cosines []float64) (*memory.Store, mem
 	return m, env, p
 }
 
-// TestGSSReplaces counts whom a newcomer of score c replaces in a full memory: slot i with probability
-// C_i/Σ_j C_j · C_i/(C_i + c), nobody with what is left; and nobody at all from c = 1 on.
+// TestGSSReplaces counts which slot of a full memory a new sample with score c replaces: slot i with probability
+// C_i/Σ_j C_j · C_i/(C_i + c), and otherwise none. With c ≥ 1 it replaces none.
 func TestGSSReplaces(t *testing.T) {
 	const trials = 40000
 	cosines := []float64{0, -0.9, -0.5, 0.5, 1}

@@ -56,8 +56,8 @@ func TestMIRByHand(t *testing.T) {
 	}
 }
 
-// TestMIRAlways: where there is nothing to choose, only a retriever with Always asks, once about all that was drawn; what
-// it retrieves does not depend on that.
+// TestMIRAlways: if all candidates are retrieved, only a retriever with Always calls its probe, once with all of them. The
+// retrieved slots are the same.
 func TestMIRAlways(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		m, env := filled(3), memorytest.Env(1)

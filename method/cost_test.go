@@ -10,7 +10,7 @@ import (
 	"ocl/nn/arch"
 )
 
-// TestStepCostIsThatOfItsPasses holds what a learner counts in a step with a full memory, in the second task, to the
+// TestStepCostIsThatOfItsPasses compares what a learner counts in a step with a full memory, in the second task, with the
 // passes that the catalogue says the step takes: for every method, with every trick that it takes and with every
 // setting and option changed, and with a memory that holds less than a step could replay.
 func TestStepCostIsThatOfItsPasses(t *testing.T) {

@@ -82,7 +82,7 @@ func orders(list []string) (all [][]string) {
 // allowed says whether a method takes a set of tricks.
 func allowed(info method.Info, set []string) bool { return len(info.CheckTricks(set)) == 0 }
 
-// checkComposed holds the parts of a learner against a table of what each trick does.
+// checkComposed compares the parts of a learner with a table of what each trick does.
 func checkComposed(t *testing.T, r *learner.Replay, set []string, s method.Setup) {
 	t.Helper()
 	has := func(name string) bool { return slices.Contains(set, name) }

@@ -13,7 +13,7 @@ import (
 	"ocl/optim"
 )
 
-// TestGDumbPresets holds the catalogue's GDumb to the settings of docs/deviations.md, GDumb's learner: by default the
+// TestGDumbPresets compares the catalogue's GDumb with the settings of docs/deviations.md, GDumb's learner: by default the
 // survey's 30 epochs in batches of 16 at the optimiser's rate, clipped at 10; as the original, momentum, weight decay,
 // schedule, crops and mixtures of its own paper, whatever the optimiser.
 func TestGDumbPresets(t *testing.T) {

@@ -55,7 +55,7 @@ func TestCatalogueIsSortedAndWhole(t *testing.T) {
 	}
 }
 
-// TestCostIsThatOfThePasses holds what CostPerStep says of a step to the arithmetic of its passes, as 2.7 or as 8/3.
+// TestCostIsThatOfThePasses compares what CostPerStep says of a step with the arithmetic of its passes, as 2.7 or as 8/3.
 func TestCostIsThatOfThePasses(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		if info.OwnNetworks {
@@ -104,7 +104,7 @@ func checkGrid(t *testing.T, info method.Info, g method.Grid) {
 	}
 }
 
-// TestBoundariesAreDeclared: who is told where tasks begin and end says so, so that the report says it too.
+// TestBoundariesAreDeclared: the catalogue says of each method whether its learner is TaskAware, because reports print it.
 func TestBoundariesAreDeclared(t *testing.T) {
 	for _, info := range method.Catalogue() {
 		network := arch.Config{Channels: 3, Height: 12, Width: 12, Classes: 6, Hidden: []int{16}}

@@ -61,8 +61,8 @@ func TestWhoTakesWhat(t *testing.T) {
 	}
 }
 
-// TestTrickBoundaries: a learner is told of tasks where method or trick say so, a plain one never is; a stream without
-// boundaries is refused to exactly those.
+// TestTrickBoundaries: a learner is TaskAware if and only if the method or a trick says so. Exactly these learners refuse a
+// stream without task boundaries.
 func TestTrickBoundaries(t *testing.T) {
 	network := arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{16}}
 	for _, info := range method.Catalogue() {

@@ -140,9 +140,9 @@ func TestEngineOfANetwork(t *testing.T) {
 	})
 }
 
-// TestVectorsOfAWorkspace: work on vectors goes by the kernels of the network that a workspace belongs to, or beside
-// another one of the network that came first, and not by those in use; each has bits of its own. A network of other
-// kernels is refused.
+// TestVectorsOfAWorkspace: work on vectors uses the kernels of the network that made the workspace or, in a workspace of Beside,
+// of the first network in it, and not those of the process. The kernel sets give different bits, so the test can tell. A
+// network with other kernels is refused.
 func TestVectorsOfAWorkspace(t *testing.T) {
 	fastest, slowest := nn.Kernels()[0], "generic"
 	if fastest == slowest {
@@ -267,8 +267,8 @@ func TestEngineOfEnvironment(t *testing.T) {
 	}
 }
 
-// TestWrongEnvironment: in a program whose environment names an engine that there is not, a network for which nobody chose
-// another one is an error, and a look at the default is a panic. Both say what there is. A chosen engine is used.
+// TestWrongEnvironment: if the environment names an unknown engine, building a network without an explicit engine is an error,
+// and DefaultEngine panics. Both messages list the engines that exist. An explicit engine works.
 func TestWrongEnvironment(t *testing.T) {
 	build := func(e nn.Engine) (*nn.Network, error) {
 		return arch.MLP(arch.Config{Channels: 1, Height: 4, Width: 4, Classes: 2, Hidden: []int{3}, Engine: e}, rng.New(1, "net"))

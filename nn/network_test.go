@@ -197,7 +197,8 @@ func TestTrainingStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPredictIsForwardInEvalMode holds the two paths of prediction together, and images apart from their neighbours.
+// TestPredictIsForwardInEvalMode: Predict and Forward in Eval mode give the same bits, and the result for an image does not
+// depend on the other images of the batch.
 func TestPredictIsForwardInEvalMode(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
@@ -335,7 +336,7 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// TestConvolutionName: what a result says of the algorithm is what the network does, not what was asked for.
+// TestConvolutionName: ConvolutionName returns the algorithm that the network uses, even if another one was requested.
 func TestConvolutionName(t *testing.T) {
 	residual := func(nf int) *nn.Network {
 		net, err := arch.ResNet18(arch.Config{Channels: 3, Height: 32, Width: 32, Classes: 10, NF: nf}, rng.New(1, "net"))

@@ -97,7 +97,7 @@ func TestStepFrom(t *testing.T) {
 	}
 }
 
-// TestCosines holds Cosines against float64, for numbers of rows around a tile's and lengths around a block's.
+// TestCosines compares Cosines with float64, for numbers of rows around a tile's and lengths around a block's.
 func TestCosines(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -193,7 +193,7 @@ func BenchmarkProbeBeside(b *testing.B) {
 	}
 }
 
-// BenchmarkPerSample is what GSS asks: the gradients of 10 incoming and 10 stored samples, and their cosines.
+// BenchmarkPerSample does the work of GSS in a step: the gradients of 10 incoming and 10 stored samples, and their cosines.
 func BenchmarkPerSample(b *testing.B) {
 	net := survey(b, 32)
 	ws := net.NewWorkspace(2)

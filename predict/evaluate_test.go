@@ -140,7 +140,7 @@ func TestDataThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Images of classes that were not learned yet are left out, unless they are asked for.
+// Images of classes that were not learned yet are left out by default.
 func TestUnseenClassesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p, _ := opened(t, small("er"), Options{})

@@ -461,7 +461,7 @@ func TestNoSignals(t *testing.T) {
 	}
 }
 
-// TestDefaultTasks: where nobody says, the number of tasks is that of the data set or suits its classes.
+// TestDefaultTasks: the default number of tasks is that of the data set, or follows from the number of classes.
 func TestDefaultTasks(t *testing.T) {
 	for classes, want := range map[int]int{100: 10, 10: 5, 6: 3, 4: 2} {
 		if got := (Options{}).For(tiny(classes, 1, 1)).Tasks; got != want {

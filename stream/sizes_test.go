@@ -194,7 +194,7 @@ func TestTasksWhereNobodySays(t *testing.T) {
 	}
 }
 
-// TestTasksOfDomains: each domain is a task where nobody says, as long as there are at most ten.
+// TestTasksOfDomains: by default each domain is a task, if there are at most ten.
 func TestTasksOfDomains(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 2: 2, 7: 7, 10: 10, 11: 11, 12: 6, 20: 10} {
 		if got := tasksForDomains(n); got != want {

@@ -109,7 +109,7 @@ func TestGrids(t *testing.T) {
 	}
 }
 
-// TestPaper holds every number to the paper's source: the values of each table, in their order. The paper is not in the repository.
+// TestPaper compares every number with the paper's source: the values of each table, in their order. The paper is not in the repository.
 func TestPaper(t *testing.T) {
 	source, err := os.ReadFile("../../shared/survey.tex")
 	if errors.Is(err, fs.ErrNotExist) {

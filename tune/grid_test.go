@@ -18,7 +18,7 @@ func runOf(name, data string) config.Config {
 	return experiment.Schema().Runs(c)[0]
 }
 
-// TestCounts holds the grids to the numbers of points in the authors' files (REFERENCE §9.3) and in table:hyper.
+// TestCounts compares the grids with the numbers of points in the authors' files and in table:hyper.
 func TestCounts(t *testing.T) {
 	for _, tt := range []struct {
 		method, data   string

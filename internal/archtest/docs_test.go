@@ -60,7 +60,7 @@ func anchors(page string) map[string]bool {
 	return names
 }
 
-// TestLinksLead holds every link within the repository, with its anchor, to a file and a heading.
+// TestLinksLead checks that every link within the repository leads to a file, and its anchor to a heading there.
 func TestLinksLead(t *testing.T) {
 	pages, links := documents(t), 0
 	link := regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)`)
@@ -218,8 +218,8 @@ func unmatched(pattern string, tests []string) string {
 	return ""
 }
 
-// TestPatternsOfCI holds every -run pattern of .ci/run to its packages: an alternative that matches no test there tests
-// nothing, and the step passes all the same.
+// TestPatternsOfCI checks that each alternative of every -run pattern in .ci/run matches a test of its packages. Otherwise the
+// step would pass without testing anything.
 func TestPatternsOfCI(t *testing.T) {
 	script, _ := ciSteps(t)
 	_, packages := testNames(t)

@@ -100,7 +100,7 @@ func covers(name, path string) bool {
 	return path == name || strings.Contains(name, ".") && strings.HasPrefix(path, name+"/")
 }
 
-// TestImportsFollowTheGraph holds what go list reports to docs/ARCHITECTURE.md.
+// TestImportsFollowTheGraph compares what go list reports with docs/ARCHITECTURE.md.
 func TestImportsFollowTheGraph(t *testing.T) {
 	graph := readGraph(t)
 	ours := map[string]bool{}

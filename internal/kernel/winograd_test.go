@@ -82,8 +82,7 @@ func (e *expected) finish(f *Finish, c, at int) {
 	}
 }
 
-// restore gives elements their value before the call and forgets what was expected of them: they are a place that nobody
-// reads.
+// restore sets elements back to their value before the call and expects nothing of them, because nothing reads them.
 func (e *expected) restore(got, before guarded, from, n int) {
 	copy(got.part[from:][:n], before.part[from:][:n])
 	for i := range n {

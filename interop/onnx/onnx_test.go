@@ -29,7 +29,7 @@ func described(t *testing.T, v fields) string {
 	return fmt.Sprintf("%s %s [%s]", v.text(1), map[int]string{1: "float", 2: "uint8", 7: "int64"}[tensor.numbers(1)[0]], strings.Join(dims, ","))
 }
 
-// A model says what goes in and out, each node reads what came before it, and nothing is written that nobody reads.
+// A model declares its inputs and outputs, each node reads only earlier values, and each value is read by a node or is an output.
 func TestModelHoldsTogether(t *testing.T) {
 	for name, want := range map[string]model{
 		"resnet18": {
@@ -146,7 +146,7 @@ func TestWritePanics(t *testing.T) {
 // zeroMeans are those of the first class of resnet18.
 func zeroMeans() *onnx.Means { return &onnx.Means{Classes: []int{0}, Values: make([]float32, 8)} }
 
-// A writer that fails is heard of.
+// Write returns the error of its writer.
 func TestWriteFails(t *testing.T) {
 	if err := onnx.Write(full{}, small(t)["mlp"]); !errors.Is(err, errFull) {
 		t.Errorf("got %v", err)

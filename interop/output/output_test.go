@@ -13,7 +13,8 @@ import (
 	"ocl/interop/output"
 )
 
-// The folder is made; a fault of the content is told as it is, and one of the path with what to do. Both leave no file.
+// Write makes the folder. It returns an error of the content unchanged, and adds to an error of the path what to do. Both leave
+// no file.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	file, bad := filepath.Join(dir, "new", "file"), errors.New("the content is bad")
@@ -40,7 +41,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Nobody is told to make room where room would not help.
+// The advice to make room is given only if a full disk is the cause.
 func TestRemedy(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.ENOSPC: "Make room on the disk, or choose another path with -o",

@@ -59,7 +59,7 @@ func listing(t *testing.T, file string) string {
 	return b.String()
 }
 
-// TestBoardHasTheCharts holds the event file of a small run to one that was checked by hand.
+// TestBoardHasTheCharts compares the event file of a small run with one that was checked by hand.
 func TestBoardHasTheCharts(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "er-s7")
 	put(t, folder, small(), journal)
@@ -238,7 +238,7 @@ func TestClassifiersAreGroups(t *testing.T) {
 	}
 }
 
-// FuzzRun holds that nothing in files that can be read makes an export panic, or gives what has no name. It
+// FuzzRun checks that nothing in files that can be read makes an export panic, or gives what has no name. It
 // draws nothing, which would take its time.
 func FuzzRun(f *testing.F) {
 	text, err := result.Encode(small())

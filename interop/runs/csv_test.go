@@ -14,7 +14,7 @@ import (
 	"ocl/experiment/result"
 )
 
-// TestTableHasEveryNumber holds the table of a small run to one that was checked by hand.
+// TestTableHasEveryNumber compares the table of a small run with one that was checked by hand.
 func TestTableHasEveryNumber(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "er-s7")
 	put(t, folder, small(), journal)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocsHaveTheTable holds the tables of the section CSV in docs/interop.md to the columns and the quantities: all of them, in their
+// TestDocsHaveTheTable compares the tables of the section CSV in docs/interop.md with the columns and the quantities: all of them, in their
 // order, and quantities in the same words.
 func TestDocsHaveTheTable(t *testing.T) {
 	page := read(t, filepath.Join("..", "..", "docs", "interop.md"))

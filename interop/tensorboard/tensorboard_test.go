@@ -76,7 +76,7 @@ func TestFileHoldsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestFileIsTheGoldenOne holds the bytes to a file that TensorBoard has read (testdata/check.py).
+// TestFileIsTheGoldenOne compares the bytes with a file that TensorBoard has read (testdata/check.py).
 func TestFileIsTheGoldenOne(t *testing.T) {
 	path := filepath.Join("testdata", "small.tfevents")
 	got := small(t)
@@ -144,7 +144,7 @@ func TestErrorsOfTheDiskAreTold(t *testing.T) {
 	}
 }
 
-// FuzzWriter holds that any texts, places and numbers come back.
+// FuzzWriter checks that any texts, places and numbers come back.
 func FuzzWriter(f *testing.F) {
 	f.Add("step/loss", "loss", "Mean loss.", int64(3), int64(1_795_386_040_000_001), 0.25)
 	f.Add("", "", "\x00", int64(-1), int64(-1), math.Inf(-1))

@@ -72,7 +72,7 @@ func TestBlurOfOneColourChangesNothing(t *testing.T) {
 	}
 }
 
-// TestBlurRadius holds the radius to that of scipy, ⌊4σ+½⌋.
+// TestBlurRadius compares the radius with that of scipy, ⌊4σ+½⌋.
 func TestBlurRadius(t *testing.T) {
 	for sigma, want := range map[float64]int{1e-200: 0, 0.124: 0, 0.125: 1, 0.28: 1, 0.56: 2, 0.83: 3, 1.11: 4, 1.39: 6, 1.67: 7, 1.94: 8, 2.22: 9, 2.5: 10} {
 		weights := gaussian(sigma)
@@ -86,7 +86,7 @@ func TestBlurRadius(t *testing.T) {
 	}
 }
 
-// TestBlurAcrossImagesHidesLabels holds the weight of an image in its own blurred image to what the survey's code gives,
+// TestBlurAcrossImagesHidesLabels compares the weight of an image in its own blurred image with what the survey's code gives,
 // which falls below a half from the fourth task on.
 func TestBlurAcrossImagesHidesLabels(t *testing.T) {
 	for i, want := range []float64{1, 0.997, 0.709, 0.481, 0.359, 0.287, 0.239, 0.206, 0.180, 0.160} {

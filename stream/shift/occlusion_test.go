@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSidesOfTheSurvey holds the sides at 84 pixels to those of the survey's code.
+// TestSidesOfTheSurvey compares the sides at 84 pixels with those of the survey's code.
 func TestSidesOfTheSurvey(t *testing.T) {
 	var got []int
 	for _, f := range Strengths("occlusion") {

@@ -28,8 +28,8 @@ func TestGroupsAreWholeTiles(t *testing.T) {
 	}
 }
 
-// TestSumsAreAddedUpEarly: where one block holds all units, a weight gradient in planes keeps its sums in the room of
-// one product; cut into blocks it has a room for each. TestWinogradConvolutions holds both to the definition.
+// TestSumsAreAddedUpEarly: if one block has all units, a weight gradient in planes needs memory for the sums of one product
+// only; with several blocks, for those of each product. TestWinogradConvolutions compares both with the definition.
 func TestSumsAreAddedUpEarly(t *testing.T) {
 	const untouched = 12345
 	team := workers.New(1)
