@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/report/paper"
 	"ocl/survey"
@@ -54,7 +53,8 @@ func own(command string, shared []string) string {
 	return "`" + strings.Join(parts, " ") + "`"
 }
 
-// Count is how many cells of each table have which verdict, and had by the former rule.
+// Count is how many cells of each table have which verdict, and had by the former rule. A table that has a page is a link to it. The confirmation
+// has a line of its own, and is no part of the sum.
 func (p *page) Count() string {
 	heads := []string{"cells of", "on"}
 	former := paper.Verdicts()[:3] // that a cell with runs can have
@@ -79,12 +79,36 @@ func (p *page) Count() string {
 	var all []*paper.Cell
 	for _, s := range p.sheets() {
 		for _, data := range s.columns {
-			line(s.label, data, of(s.cells, data))
+			name := s.label
+			if run, _ := s.run(); len(run) > 0 {
+				name = fmt.Sprintf("[%s](reproduction/%s.md)", name, s.name)
+			}
+			line(name, data, of(s.cells, data))
 		}
 		all = append(all, s.cells...)
 	}
 	line("all", "", all)
+	line("[the confirmation](reproduction/confirmation.md)", survey.CIFAR100, p.confirmation.cells)
 	return t.String()
+}
+
+// Differing is a row for each cell that differs from the published value.
+func (p *page) Differing() string {
+	t := tableOf("cells that differ", "of", "ocl, by seed", "the paper", "notes")
+	for _, s := range append(p.sheets(), p.confirmation) {
+		for _, c := range s.cells {
+			if c.Verdict == paper.Differs {
+				t.row(nameOf(c), s.title, joined(c.Values, "%.1f"), published(c.Published), notes(c))
+			}
+		}
+	}
+	return t.String()
+}
+
+// ConfirmationCells is a row for each cell of the confirmation that has runs.
+func (p *page) ConfirmationCells() string {
+	run, _ := p.confirmation.run()
+	return values(run)
 }
 
 // near are the cells whose setting was chosen because it came nearer to the published value.
@@ -104,43 +128,6 @@ func accuracies(runs []*paper.Run, classifier string) []float64 {
 		values = append(values, 100**m.AverageAccuracy)
 	}
 	return values
-}
-
-// held are the shares of the memory that the first two tasks, those in the middle and the last one have at the end of the run with the first
-// seed, for the methods whose memories differ.
-func held(c *paper.Cell) string {
-	if len(c.Runs) == 0 || c.Spec.Classifier == config.ClassifierNCM || !slices.Contains([]string{"er", "gss", "gdumb"}, c.Spec.Method) {
-		return dash
-	}
-	rows := c.Runs[0].Held
-	if len(rows) == 0 || len(rows[len(rows)-1]) < 4 {
-		return dash
-	}
-	counts := rows[len(rows)-1]
-	last := len(counts) - 1
-	parts := []int{sum(counts[:2]), sum(counts[2:last]), counts[last]}
-	all := float64(sum(counts))
-	return fmt.Sprintf("%.0f, %.0f, %.0f %%", 100*float64(parts[0])/all, 100*float64(parts[1])/all, 100*float64(parts[2])/all)
-}
-
-func sum(counts []int) int {
-	n := 0
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
-
-// publishedOf is the published value of a spec.
-func (p *page) publishedOf(s paper.Spec) string {
-	for _, label := range measured[:4] {
-		for _, c := range p.cells[label] {
-			if c.Spec == s {
-				return published(c.Published)
-			}
-		}
-	}
-	return dash
 }
 
 // Times is tab:trick_time: our seconds and the paper's, and both as multiples of ER without a trick.

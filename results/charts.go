@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,43 +108,66 @@ func stepChart(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(records) < 2 || strings.Join(records[0], ",") != "size,program,median_ms,low_ms,high_ms,machine,revision,command" {
-		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", filepath.Base(file))
+		return nil, fmt.Errorf("charts: %s: the first line is not the expected one, or no line follows", file)
 	}
-	look := func(name string) chart.Look { return report.LookOf(report.Known{Name: name, Look: 2}) }
 	grey := report.LookOf(report.Known{Name: "finetune", Bound: report.LowerBound})
-	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: look("er")}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
+	c := chart.Compare{Sides: []chart.Side{{Name: "ocl", Look: report.LookOf(report.Known{Name: "er", Look: 2})}, {Name: "PyTorch", Look: grey}}, Unit: "ms", Bars: true}
 	var words, machines []string
 	for i, r := range records[1:] {
-		size, err := strconv.Atoi(r[0])
-		if err != nil {
-			return nil, fmt.Errorf("charts: %s: line %d: %w", filepath.Base(file), i+2, err)
-		}
-		median, err := strconv.ParseFloat(r[2], 64)
-		side := slices.IndexFunc(c.Sides, func(s chart.Side) bool { return s.Name == r[1] })
-		if err != nil || !(median > 0) || side < 0 {
-			return nil, fmt.Errorf("charts: %s: line %d is %q: it has no median, or another program than ocl and PyTorch", filepath.Base(file), i+2, r)
-		}
-		label := fmt.Sprintf("%d × %d pixels", size, size)
-		at := slices.IndexFunc(c.Rows, func(row chart.Row) bool { return row.Label == label })
-		if at < 0 {
-			at = len(c.Rows)
-			c.Rows = append(c.Rows, chart.Row{Label: label, Values: []chart.Value{{At: none}, {At: none}}})
-		}
-		v := chart.Value{At: median, Low: none, High: none}
-		if r[3] != "" || r[4] != "" {
+		v := chart.Value{Low: none, High: none}
+		at, bad := strconv.ParseFloat(r[2], 64)
+		if v.At = at; r[3] != "" {
 			var low, high error
 			v.Low, low = strconv.ParseFloat(r[3], 64)
 			v.High, high = strconv.ParseFloat(r[4], 64)
-			if low != nil || high != nil || !(v.Low <= median && median <= v.High) {
-				return nil, fmt.Errorf("charts: %s: line %d is %q: its median is not between low and high", filepath.Base(file), i+2, r)
-			}
+			bad = errors.Join(bad, low, high)
 		}
-		c.Rows[at].Values[side] = v
-		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], median))
+		side := slices.IndexFunc(c.Sides, func(s chart.Side) bool { return s.Name == r[1] })
+		if bad != nil || side < 0 {
+			return nil, fmt.Errorf("charts: %s: line %d is %q: a time is not a number, or the program is neither ocl nor PyTorch", file, i+2, r)
+		}
+		label := r[0] + " × " + r[0] + " pixels"
+		row := slices.IndexFunc(c.Rows, func(row chart.Row) bool { return row.Label == label })
+		if row < 0 {
+			row = len(c.Rows)
+			c.Rows = append(c.Rows, chart.Row{Label: label, Values: []chart.Value{{At: none}, {At: none}}})
+		}
+		c.Rows[row].Values[side] = v
+		words = append(words, fmt.Sprintf("%s, %s: %.1f ms.", label, r[1], v.At))
 		machines = append(machines, r[5])
 	}
 	slices.Sort(machines)
 	title := "Milliseconds for a training step of ER"
 	return chart.Draw(&c, layout(title)).Adaptive(title, fmt.Sprintf("Median time of a training step on %s. %s",
 		strings.Join(slices.Compact(machines), "; "), strings.Join(words, " "))), nil
+}
+
+// agreementChart sets every cell with runs against the published value, with both intervals, in one colour for each table.
+func agreementChart(p *page) []byte {
+	c := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
+	n := 0
+	for _, s := range p.sheets() {
+		run, _ := s.run()
+		if len(run) == 0 {
+			continue
+		}
+		look := report.LookOf(report.Known{Name: s.name, Look: s.look})
+		c.Groups = append(c.Groups, chart.Side{Name: s.short, Look: look})
+		for _, cell := range run {
+			if cell.Spec.Method == "offline" { // it would take half of the figure
+				continue
+			}
+			v := valueOf(cell.Ours)
+			spot := chart.Spot{Group: s.short, Tip: s.title + ": " + nameOf(cell), Look: look, X: cell.Published.Mean, Y: v.At, Half: v.High - v.At, Wide: cell.Published.Interval}
+			if cell.Verdict == paper.Differs {
+				spot.Label = nameOf(cell)
+			}
+			c.Points = append(c.Points, spot)
+			n++
+		}
+	}
+	title := "Average accuracy of ocl against the survey's"
+	l := chart.Layout{Width: 720, Height: 700, Font: 13, Title: title, Alone: true}
+	return chart.Draw(c, l).Adaptive(title, fmt.Sprintf("%d cells of the survey's tables, without Offline. The dashed line is where both are equal. Lines are 95 %% intervals; a mean of fewer than %d seeds has none.",
+		n, leastSeeds))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ocl/internal/count"
 	"ocl/report/findings"
 )
 
@@ -160,7 +161,7 @@ func (p *page) Claims() string {
 				without = append(without, list)
 				continue
 			}
-			b.WriteString(p.claim(list))
+			b.WriteString(claim(list))
 		}
 	}
 	b.WriteString("## Without a run\n\n")
@@ -183,14 +184,13 @@ func benchmarksOf(list []findings.Finding) (names []string) {
 	return names
 }
 
-// claim is a section: what the claim says, its verdicts, the parts that matter most, and the files.
-func (p *page) claim(list []findings.Finding) string {
+// claim is a section: what the claim says, its verdicts, and the parts that matter most. claims.csv has the files.
+func claim(list []findings.Finding) string {
 	var b strings.Builder
 	c := list[0].Claim
 	fmt.Fprintf(&b, "### %s\n\n%s (`%s`)\n\n", c.Title, sentences(c), c.Source)
 	var verdicts []string
 	var rows []partRow
-	var paths []string
 	for _, f := range list {
 		verdicts = append(verdicts, f.Benchmark+": "+verdictText(f))
 		for _, part := range f.Parts {
@@ -198,7 +198,6 @@ func (p *page) claim(list []findings.Finding) string {
 				rows = append(rows, partRow{f.Benchmark, part})
 			}
 		}
-		paths = append(paths, f.Paths()...)
 	}
 	b.WriteString(strings.Join(verdicts, "; ") + ".\n\n")
 	order := []findings.Verdict{findings.Fails, findings.Undecided, findings.Holds}
@@ -207,9 +206,8 @@ func (p *page) claim(list []findings.Finding) string {
 	shown = min(shown, len(rows))
 	b.WriteString(partTable(rows[:shown]) + "\n\n")
 	if n := len(rows) - shown; n > 0 {
-		fmt.Fprintf(&b, "%d more %s in [claims.csv](../results/claims.csv). ", n, map[bool]string{true: "part is", false: "parts are"}[n == 1])
+		fmt.Fprintf(&b, "%s more in [claims.csv](../results/claims.csv).\n\n", count.Of(n, "part"))
 	}
-	fmt.Fprintf(&b, "From %s.\n\n", strings.ReplaceAll(files(p.root, paths), "` `", "`, `"))
 	return b.String()
 }
 

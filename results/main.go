@@ -41,7 +41,15 @@ func do(args []string, out io.Writer) error {
 
 // write writes the files below the root of the repository.
 func write(root string) error {
-	files, err := derived(root)
+	runs, err := readRuns(filepath.Join(root, "results"))
+	if err != nil {
+		return err
+	}
+	p, err := openPage(root, runs)
+	if err != nil {
+		return err
+	}
+	files, err := p.derived()
 	if err != nil {
 		return err
 	}
@@ -61,20 +69,12 @@ type file struct {
 }
 
 // derived makes all files that follow from the committed ones.
-func derived(root string) ([]file, error) {
-	runs, err := readRuns(filepath.Join(root, "results"))
+func (p *page) derived() ([]file, error) {
+	lines, err := index(p.runs)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := index(runs)
-	if err != nil {
-		return nil, err
-	}
-	references, err := references(runs)
-	if err != nil {
-		return nil, err
-	}
-	p, err := openPage(root, runs)
+	references, err := references(p.runs)
 	if err != nil {
 		return nil, err
 	}
@@ -82,15 +82,11 @@ func derived(root string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := stepChart(filepath.Join(root, "results", "benchmarks", "step.csv"))
-	if err != nil {
-		return nil, err
-	}
-	experts, err := cndpmChart(p)
+	steps, err := stepChart(filepath.Join(p.root, "results", "benchmarks", "step.csv"))
 	if err != nil {
 		return nil, err
 	}
 	pages, err := p.pages()
 	return append([]file{{"results/runs.csv", lines}, {"reproduce/references.json", references}, {"docs/images/methods.svg", methods},
-		{"docs/images/step.svg", steps}, {"docs/images/cndpm.svg", experts}, {"docs/images/agreement.svg", agreementChart(p)}}, pages...), err
+		{"docs/images/step.svg", steps}, {"docs/images/agreement.svg", agreementChart(p)}}, pages...), err
 }

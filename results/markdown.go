@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/metric"
 	"ocl/report/paper"
 	"ocl/survey"
@@ -58,13 +58,10 @@ func signed(v float64) string {
 
 // thousands is a size of the memory; none is a dash.
 func thousands(n int) string {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return dash
-	case n < 1000:
-		return strconv.Itoa(n)
 	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	return count.Number(n)
 }
 
 // joined is the values that are numbers, "–" without one.
@@ -91,35 +88,34 @@ func estimate(values []float64) paper.Estimate {
 	return e
 }
 
-// resultName has the parts of the name of a result: folder, method and tricks, memory, changes, seed, and the rest.
-var resultName = regexp.MustCompile(`^(.*/)?([^/]+?)-m(\d+)(.*?)-s(\d+)(.*)$`)
+// resultName has the parts of the name of a result: what is before its seed, the seed, and the rest.
+var resultName = regexp.MustCompile(`^(.*-s)(\d+)(\..*|-.*)$`)
 
-// files names results below results/. Those that differ in one part of their name alone are joined as the shell does: er-m5000-s{1,2}.json.gz.
+// files names results below results/. Those of one cell that differ in their seed alone are joined as the shell does: er-m5000-s{1,2}.json.gz.
 func files(root string, paths []string) string {
-	var names [][]variants
+	var names []string
+	seeds := map[string][]string{}
 	for _, path := range paths {
-		name := below(root, path)
-		parts := []variants{{name}}
+		name, seed := below(root, path), ""
 		if m := resultName.FindStringSubmatch(name); m != nil {
-			parts = []variants{{m[1]}, {m[2]}, {"-m"}, {m[3]}, {m[4] + "-s"}, {m[5]}, {m[6]}}
+			name, seed = m[1]+"%s"+m[3], m[2]
 		}
-		names = append(names, parts)
-	}
-	for _, part := range []int{5, 3, 1} { // seeds, memories, methods
-		names = merged(names, part)
-	}
-	var list []string
-	for _, parts := range names {
-		var b strings.Builder
-		for _, p := range parts {
-			b.WriteString(p.braced())
+		if seeds[name] == nil {
+			names = append(names, name)
 		}
-		list = append(list, "`"+b.String()+"`")
+		seeds[name] = append(seeds[name], seed)
 	}
-	if len(list) == 0 {
+	for i, name := range names {
+		list := strings.Join(seeds[name], ",")
+		if len(seeds[name]) > 1 {
+			list = "{" + list + "}"
+		}
+		names[i] = "`" + strings.Replace(name, "%s", list, 1) + "`"
+	}
+	if len(names) == 0 {
 		return dash
 	}
-	return strings.Join(list, " ")
+	return strings.Join(names, " ")
 }
 
 // below is the path of a result below results/, with slashes.
@@ -129,43 +125,6 @@ func below(root, path string) string {
 		name = path
 	}
 	return filepath.ToSlash(name)
-}
-
-// variants are what a part of a name can be.
-type variants []string
-
-func (w variants) braced() string {
-	if len(w) == 1 {
-		return w[0]
-	}
-	return "{" + strings.Join(w, ",") + "}"
-}
-
-// merged joins names that differ in one part alone.
-func merged(names [][]variants, part int) (joined [][]variants) {
-	for _, n := range names {
-		i := slices.IndexFunc(joined, func(other []variants) bool {
-			if len(other) != len(n) || part >= len(n) {
-				return false
-			}
-			for k := range n {
-				if k != part && !slices.Equal(n[k], other[k]) {
-					return false
-				}
-			}
-			return true
-		})
-		if i < 0 {
-			joined = append(joined, slices.Clone(n))
-			continue
-		}
-		for _, w := range n[part] {
-			if !slices.Contains(joined[i][part], w) {
-				joined[i][part] = append(slices.Clone(joined[i][part]), w)
-			}
-		}
-	}
-	return joined
 }
 
 // csvOf is a CSV file.

@@ -120,25 +120,18 @@ func (s *sheetPage) Name() string { return s.sheet.name }
 // Text says what the table is.
 func (s *sheetPage) Text() string { return s.sheet.text }
 
-// Missing is the number of cells without a run.
-func (s *sheetPage) Missing() int {
-	_, missing := s.sheet.run()
-	return len(missing)
-}
-
-// Tables are, for each data set with a run, the cells beside the paper's and then the commands and files of their runs.
+// Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and files of all cells.
 func (s *sheetPage) Tables() string {
 	var b strings.Builder
-	cells, _ := s.sheet.run()
+	run, _ := s.sheet.run()
 	for _, data := range s.sheet.columns {
-		those := of(cells, data)
-		if len(those) == 0 {
+		if len(of(run, data)) == 0 {
 			continue
 		}
 		if len(s.sheet.columns) > 1 {
 			fmt.Fprintf(&b, "## %s\n\n", data)
 		}
-		b.WriteString(values(those) + "\n\n" + s.commands(those) + "\n\n")
+		b.WriteString(values(of(run, data)) + "\n\n" + s.commands(of(s.sheet.cells, data)) + "\n\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n\n")
 }
@@ -146,13 +139,9 @@ func (s *sheetPage) Tables() string {
 // values is a row for each cell: ours, the paper's and the verdict.
 func values(cells []*paper.Cell) string {
 	byMeans := slices.ContainsFunc(cells, func(c *paper.Cell) bool { return means(c).N > 0 })
-	kept := slices.ContainsFunc(cells, func(c *paper.Cell) bool { return held(c) != dash })
 	heads := []string{"cell", "ocl (runs)", "by seed", "the paper", "difference", "verdict"}
 	if byMeans {
 		heads = append(heads, "class means")
-	}
-	if kept {
-		heads = append(heads, "memory: first two, middle, last task")
 	}
 	t := tableOf(append(heads, "notes")...)
 	for _, c := range cells {
@@ -167,9 +156,6 @@ func values(cells []*paper.Cell) string {
 		row := []string{nameOf(c), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict)}
 		if byMeans {
 			row = append(row, plusMinus(means(c)))
-		}
-		if kept {
-			row = append(row, held(c))
 		}
 		t.row(append(row, notes(c))...)
 	}
@@ -212,7 +198,11 @@ func (s *sheetPage) commands(cells []*paper.Cell) string {
 	common := shared(commands)
 	t := tableOf("cell", "flags", "minutes", "results")
 	for _, c := range cells {
-		t.row(nameOf(c), own(c.Command(), common), fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60)), files(s.root, c.Files()))
+		minutes := dash
+		if len(c.Runs) > 0 {
+			minutes = fmt.Sprintf("%.0f", math.Ceil(c.Seconds()/float64(len(c.Runs))/60))
+		}
+		t.row(nameOf(c), own(c.Command(), common), minutes, files(s.root, c.Files()))
 	}
 	return "    " + strings.Join(common, " --") + "\n\n" + t.String()
 }
@@ -223,97 +213,6 @@ func means(c *paper.Cell) paper.Estimate {
 		return estimate(nil)
 	}
 	return estimate(accuracies(c.Runs, config.ClassifierNCM))
-}
-
-// NotRun lists the cells without a run for each sheet, those of one method together, with their command.
-func (p *page) NotRun() string {
-	var b strings.Builder
-	for _, s := range p.sheets() {
-		_, cells := s.run()
-		if len(cells) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "## %s\n\n%d of %d cells.\n\n", s.title, len(cells), len(s.cells))
-		for _, data := range s.columns {
-			those := of(cells, data)
-			if len(those) == 0 {
-				continue
-			}
-			if len(s.columns) > 1 {
-				fmt.Fprintf(&b, "%s:\n\n", data)
-			}
-			b.WriteString(missing(those) + "\n")
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n\n")
-}
-
-// missing is the command that the cells share, and an entry of a list for those that differ in memory and trick alone, which M and TRICK stand for.
-func missing(cells []*paper.Cell) string {
-	var commands []string
-	of := map[string][]*paper.Cell{}
-	for _, c := range cells {
-		parts := words(c.Command())
-		for i, w := range parts {
-			switch flagOf(w) {
-			case "memory":
-				parts[i] = "memory M"
-			case "trick":
-				parts[i] = "trick TRICK"
-			}
-		}
-		command := strings.Join(parts, " --")
-		if of[command] == nil {
-			commands = append(commands, command)
-		}
-		of[command] = append(of[command], c)
-	}
-	common := shared(commands)
-	var b strings.Builder
-	b.WriteString("    " + strings.Join(common, " --") + "\n\n")
-	for _, command := range commands {
-		fmt.Fprintf(&b, "- %s: %s\n", shortened(of[command]), own(command, common))
-	}
-	return b.String()
-}
-
-// shortened names cells of one method, those with the same memories together: "ER with LB and SS at 1,000 and 10,000".
-func shortened(cells []*paper.Cell) string {
-	var tricks []string // in the order of the cells; "" is none
-	memories := map[string][]string{}
-	method := cells[0].Row
-	for _, c := range cells {
-		trick := ""
-		if c.Table == survey.TricksCIFAR100 || c.Table == survey.TricksMiniImage {
-			method, trick = c.Column, c.Row
-		}
-		if !slices.Contains(tricks, trick) {
-			tricks = append(tricks, trick)
-		}
-		if c.Memory > 0 {
-			memories[trick] = append(memories[trick], thousands(c.Memory))
-		}
-	}
-	together := map[string][]string{}
-	var order []string
-	for _, trick := range tricks {
-		at := listed(memories[trick])
-		if together[at] == nil {
-			order = append(order, at)
-		}
-		together[at] = append(together[at], trick)
-	}
-	for i, at := range order {
-		text := method
-		if names := listed(together[at]); names != "" {
-			text += " with " + names
-		}
-		if at != "" {
-			text += " at " + at
-		}
-		order[i] = text
-	}
-	return strings.Join(order, "; ")
 }
 
 // cellColumns are those of the CSV files of cells, and what each says of one. A value that there is none of is empty.

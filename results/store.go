@@ -252,15 +252,12 @@ func storeFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	own, err := bare(there)
-	if err != nil {
-		return fmt.Errorf("%s: %w", to, err)
+	old, bad := bare(there)
+	text, alsoBad := bare(r)
+	if err := errors.Join(bad, alsoBad); err != nil {
+		return err
 	}
-	text, err := bare(r)
-	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	if !bytes.Equal(own, text) {
+	if !bytes.Equal(old, text) {
 		return fmt.Errorf("%s is there, with another result. Give another name, or remove it", to)
 	}
 	return nil
