@@ -1,15 +1,18 @@
-# check runs what CI runs. The others are short names for the commands below them.
-.PHONY: check quick dist bench generate
+# check runs what CI runs, and all also what takes long. The others are short names for the commands below them.
+.PHONY: check all quick dist bench generate
 
 check:
 	.ci/run
+
+all:
+	.ci/run all
 
 quick:
 	.ci/run format vet
 	go test -short ./...
 
 dist:
-	go run ./internal/dist
+	tools/dist
 
 bench:
 	go run ./cmd/ocl bench engine

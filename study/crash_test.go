@@ -22,6 +22,7 @@ import (
 var (
 	kills = flag.Int("kills", 5, "how often TestKilledStudyEndsAsAnUndisturbedOne kills a process")
 	seed  = flag.Uint64("killseed", 0, "seed of the times of the kills; 0 draws one")
+	file  = flag.String("killstudy", "", "file of the study that is killed, with its data in OCL_DATA; \"\" is one of drawn images")
 )
 
 // childVariable names the folder of a study that this test binary is to join as a worker. loadVariable says that it is that of
@@ -37,11 +38,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	default:
 		do := worker
-		switch {
-		case os.Getenv(loadVariable) != "":
+		if os.Getenv(loadVariable) != "" {
 			do = simulate
-		case os.Getenv(takeoverVariable) != "":
-			do = takeover
 		}
 		if err := do(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -98,7 +96,7 @@ func made(t testing.TB, text string) (string, []study.Job) {
 	if err := os.WriteFile(grid, []byte(tunedGrid), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Parse("s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), "", false)
+	s, err := study.Parse("s.yaml", []byte(strings.ReplaceAll(text, "GRID", grid)), os.Getenv("OCL_DATA"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +122,16 @@ func TestKilledStudyEndsAsAnUndisturbedOne(t *testing.T) {
 	}
 	t.Logf("-killseed %d", *seed)
 	draw := rand.New(rand.NewPCG(*seed, 1))
-	whole, jobs := made(t, crashing)
-	shared, _ := made(t, crashing)
+	text := crashing
+	if *file != "" {
+		from, err := os.ReadFile(*file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(from)
+	}
+	whole, jobs := made(t, text)
+	shared, _ := made(t, text)
 	began := time.Now()
 	if err := worker(whole); err != nil {
 		t.Fatal(err)

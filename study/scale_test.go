@@ -125,7 +125,8 @@ func TestScale(t *testing.T) {
 	n, wait, processes, workers, killEvery := 2000, 100*time.Millisecond, 10, 20, 10*time.Second
 	if *scale {
 		n, wait, killEvery = 100_000, 2*time.Second, time.Minute
-	} else if testing.Short() {
+	} else if testing.Short() || os.Getenv("OCL_LONG") == "" {
+		t.Log("200 jobs instead of 2,000, as OCL_LONG is not set or -short is given")
 		n, wait, processes, killEvery = 200, 50*time.Millisecond, 3, 3*time.Second
 	}
 	if *scaleJobs > 0 {

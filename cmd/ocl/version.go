@@ -18,7 +18,7 @@ import (
 // release is the version of ocl. It is the only place that says it.
 const release = "0.1.0"
 
-// revision is that of the source. internal/dist sets it when it links; elsewhere Go's stamp of the build says it.
+// revision is that of the source. tools/dist sets it when it links; elsewhere Go's stamp of the build says it.
 var revision string
 
 // version is what `ocl version --json` prints.
