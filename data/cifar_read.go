@@ -3,6 +3,7 @@ package data
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -162,17 +163,23 @@ func (h *cifarHalf) label(i, fine, coarse int) {
 
 // readPickle reads a pickle of n images, from image first on.
 func (r *cifarReader) readPickle(name string, file io.Reader, size int64, half *cifarHalf, first, n int) error {
-	c, err := pickle.ReadCIFAR(file, size)
+	at, err := anywhere(file, size)
+	var c *pickle.CIFAR
+	if err == nil {
+		c, err = pickle.ReadCIFAR(at, size)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w. %s", name, err, r.again())
 	}
-	if len(c.Labels) != n {
-		return fmt.Errorf("%s has %s instead of %d. %s", name, count.Of(len(c.Labels), "image"), n, r.again())
+	if c.Count != n {
+		return fmt.Errorf("%s has %s instead of %d. %s", name, count.Of(c.Count, "image"), n, r.again())
 	}
 	if (c.Coarse != nil) != (r.coarse > 0) {
 		return fmt.Errorf("%s has the labels of the other CIFAR. %s", name, r.again())
 	}
-	copy(half.block.Pixels[first*r.set.ImageLen():], c.Images)
+	if _, err := io.ReadFull(c.Images, half.block.Pixels[first*r.set.ImageLen():][:n*r.set.ImageLen()]); err != nil {
+		return fmt.Errorf("%s: %w. %s", name, err, r.again())
+	}
 	for i, fine := range c.Labels {
 		coarse := 0
 		if c.Coarse != nil {
@@ -181,6 +188,19 @@ func (r *cifarReader) readPickle(name string, file io.Reader, size int64, half *
 		half.label(first+i, int(fine), coarse)
 	}
 	return nil
+}
+
+// anywhere can read a file at any place; one in an archive is read into memory.
+func anywhere(file io.Reader, size int64) (io.ReaderAt, error) {
+	if at, can := file.(io.ReaderAt); can {
+		return at, nil
+	}
+	b := make([]byte, size)
+	n, err := io.ReadFull(file, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil // the reader of pickles says what is missing
+	}
+	return bytes.NewReader(b[:n]), err
 }
 
 // maxNameBytes bounds a file of names; the longest has about 2 kB.
@@ -192,7 +212,11 @@ func (r *cifarReader) readNames(name string, in io.Reader, size int64) (err erro
 		return fmt.Errorf("the file has %s, and names take less than %s. %s", count.Of(size, "byte"), count.Number(maxNameBytes), r.again())
 	}
 	if r.python {
-		n, err := pickle.ReadCIFARNames(in, size)
+		at, err := anywhere(in, size)
+		var n *pickle.CIFARNames
+		if err == nil {
+			n, err = pickle.ReadCIFARNames(at, size)
+		}
 		if err != nil {
 			return fmt.Errorf("%w. %s", err, r.again())
 		}

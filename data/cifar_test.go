@@ -245,7 +245,7 @@ func TestCIFARPicklesFaults(t *testing.T) {
 		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10,
 			func(f map[string][]byte) { f["data_batch_5"] = single10.pickled(0, 4) }},
 		{"the other CIFAR", "train has the labels of the other CIFAR", single100, func(f map[string][]byte) { f["train"] = single10.pickled(0, 100) }},
-		{"a call", "train: byte 0: the pickle calls os.system", single100, func(f map[string][]byte) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
+		{"a call", "train: byte 0: the pickle calls 'os.system'", single100, func(f map[string][]byte) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
 		{"missing", "data_batch_3", single10, func(f map[string][]byte) { delete(f, "data_batch_3") }},
 		{"names", "meta: ['coarse_label_names']: found 19 texts, wanted 20", single100,
 			func(f map[string][]byte) {

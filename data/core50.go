@@ -24,8 +24,8 @@ var core50Info = Info{
 	Layout: "--data-dir is the folder core50_128x128, or a folder that contains it, perhaps in a folder core50. It has " +
 		"the frames as s1/o1/C_01_01_000.png: session, object, and both again with the frame.\n" +
 		"Frames may be absent; what then cannot be learned or tested is left out and listed.\n" +
-		"Beside core50_128x128, or in it, may lie the official lists: batches_filelists as a folder, .zip, .tar.gz or " +
-		".tar.zst, or LUP.pkl, paths.pkl and labels.pkl. They are compared with the tables in this program.",
+		"Beside core50_128x128, or in it, may lie the official lists, the folder batches_filelists or its .zip. They are " +
+		"compared with the tables in this program.",
 	Endings: []string{"core50", "core50_128x128"},
 	Source:  "https://vlomonaco.github.io/core50 (core50_128x128.zip and batches_filelists.zip)",
 	Licence: "Creative Commons Attribution 4.0; not shipped with this program",
@@ -173,22 +173,15 @@ func checkCORe50Lists(ctx context.Context, root string) error {
 		folders = append(folders, filepath.Dir(full))
 	}
 	for _, folder := range folders {
-		lists, err := core50.Find(folder)
-		if err != nil {
-			return fmt.Errorf("%s: %w. Make the folder readable, or correct --data-dir", shown(folder), err)
-		}
-		if lists == nil {
+		lists := core50.Find(folder)
+		if lists == "" {
 			continue
 		}
-		err = lists.Check(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		err := core50.Check(ctx, lists)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%s: %w. Get the official lists again, or move these away, as this program has them as tables", shown(lists), err)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w. Get the official lists again, or move these away, as this program has them as tables",
-				shown(lists.Name), err)
-		}
-		return nil
+		return err
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/data/internal/cache"
 	"ocl/data/internal/pickle"
 	"ocl/internal/cause"
 	"ocl/internal/count"
@@ -137,33 +136,46 @@ func (f miniFormat) readFolders(root string) (classed, error) {
 	return c, nil
 }
 
-// readPickles maps the three pickles. Images are in the order of the pickles, and classes in that of their first images.
-// The packed images are views of the files, which the system reads when an image is decoded.
+// readPickles opens the three pickles. Images are in the order of the pickles, and classes in that of their first images. The
+// pixels are read when an image is decoded.
 func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 	var all classed
 	var parts []*pickle.MiniImageNet
-	var releases []func() error
+	var files []*os.File
 	release := func() (err error) {
-		for _, r := range releases {
-			err = errors.Join(err, r())
+		for _, f := range files {
+			err = errors.Join(err, f.Close())
 		}
 		return err
 	}
 	for i, list := range f.lists {
-		b, unmap, err := cache.Mapped(filepath.Join(root, f.pickle(i)))
+		m, file, err := readPickle(filepath.Join(root, f.pickle(i)))
+		if file != nil {
+			files = append(files, file)
+		}
 		if err == nil {
-			releases = append(releases, unmap)
-			var m *pickle.MiniImageNet
-			if m, err = pickle.ViewMiniImageNet(b); err == nil {
-				parts = append(parts, m)
-				err = all.add(nil, idsOf(m), list.classes)
-			}
+			parts = append(parts, m)
+			err = all.add(nil, idsOf(m), list.classes)
 		}
 		if err != nil {
 			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause.Of(err), miniFetch), release())
 		}
 	}
-	return all, &packed{len(all.labels), func(i int, dst []uint8) { readPacked(parts, i, dst) }, release}, nil
+	return all, &packed{len(all.labels), func(i int, dst []uint8) error { return readPacked(parts, i, dst) }, release}, nil
+}
+
+// readPickle opens a pickle. The file stays open for the pixels.
+func readPickle(name string) (*pickle.MiniImageNet, *os.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, file, err
+	}
+	m, err := pickle.ReadMiniImageNet(file, info.Size())
+	return m, file, err
 }
 
 // idsOf are the classes of the images.
@@ -175,19 +187,23 @@ func idsOf(m *pickle.MiniImageNet) []string {
 	return ids
 }
 
-// readPacked writes image i of the pickles, whose colours lie side by side, as planes.
-func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) {
+// readPacked reads image i of the pickles, whose colours lie side by side, as planes.
+func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 	at := 0
 	for i >= parts[at].Count {
 		i -= parts[at].Count
 		at++
 	}
 	const plane = miniSide * miniSide
-	pixels := parts[at].Images[i*3*plane : (i+1)*3*plane]
+	var pixels [3 * plane]uint8
+	if _, err := parts[at].Images.ReadAt(pixels[:], int64(i)*3*plane); err != nil {
+		return err
+	}
 	r, g, b := dst[:plane], dst[plane:2*plane], dst[2*plane:3*plane]
 	for p := range plane {
 		r[p], g[p], b[p] = pixels[3*p], pixels[3*p+1], pixels[3*p+2]
 	}
+	return nil
 }
 
 // readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps

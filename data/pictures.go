@@ -33,8 +33,8 @@ type pictures struct {
 // packed are images that lie decoded in the files of pictures, many in each.
 type packed struct {
 	count   int
-	read    func(i int, dst []uint8) // writes image i into dst; several goroutines call it at once
-	release func() error             // after the last call of read
+	read    func(i int, dst []uint8) error // writes image i into dst; several goroutines call it at once
+	release func() error                   // after the last call of read
 }
 
 // images is how many there are.
@@ -121,7 +121,9 @@ func (p pictures) there(i int) bool {
 // decode writes image i into dst.
 func (p pictures) decode(i int, dst []uint8) error {
 	if p.packed != nil {
-		p.packed.read(i, dst)
+		if err := p.packed.read(i, dst); err != nil {
+			return fmt.Errorf("%s: %w", p.name(i), cause.Of(err))
+		}
 		return nil
 	}
 	file, err := os.Open(p.place(i))

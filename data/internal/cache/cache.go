@@ -1,5 +1,5 @@
-// Package cache keeps the decoded images of a data set in one file. The file is built once, by all cores, and later
-// mapped into memory, so that opening it takes no time and its pages belong to the system and not to the process.
+// Package cache keeps the decoded images of a data set in one file, which is built once, by all cores. Images are read from
+// it one by one, so that a data set may be larger than memory.
 //
 // It knows nothing of labels, splits or image formats: a [Spec] says how many images there are, how an image is decoded
 // and what the pixels depend on. A cache is only a cache. A file that cannot be used is built again, and every file may
@@ -12,10 +12,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
+	"github.com/gofrs/flock"
+
+	"ocl/checkpoint"
 	"ocl/internal/count"
 )
 
@@ -76,58 +80,64 @@ func orDir(dir string) (string, error) {
 	return Dir()
 }
 
-// Open maps the file of the key. If there is none, or it cannot be used, Open builds it first; [Images.Note] then says
-// what was wrong. The file appears complete or not at all. If another goroutine or process builds the same file, Open
-// waits and then opens that one. When ctx ends, waiting and building end with an error that wraps ctx.Err(), and no file
-// is left. Open waits for calls of Decode to return. With Spec.ReadOnly, it builds nothing.
+// Open opens the file of the key. If there is none, or it cannot be used, Open builds it first. The file appears complete
+// or not at all. If another goroutine or process builds a file in the same folder, Open waits. When ctx ends, waiting and
+// building end with an error that wraps ctx.Err(), and no file is left. Open waits for calls of Decode to return. With
+// Spec.ReadOnly, it builds nothing.
 func Open(ctx context.Context, s Spec) (*Images, error) {
-	l, err := s.layout()
+	l, err := layoutOf(s.Shape, s.N)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data: cache: %s: %w", s.Name, err)
 	}
 	dir, err := orDir(s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	key := keyOf(s.Key)
-	path := filepath.Join(dir, key+fileSuffix)
-	if m, err := s.open(path); err == nil || !toBeBuilt(err) {
-		return m, err
+	path := filepath.Join(dir, fileOf(s.Key))
+	if m, err := s.open(path); err == nil {
+		return m, nil
 	}
 	if s.ReadOnly {
-		return s.decoded(ctx, key, l)
+		return s.decoded(ctx, l)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, s.buildError(dir, l, err)
 	}
-	lock, err := lockKey(ctx, dir, key)
-	if err != nil {
+	lock := lockOf(dir)
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("waiting for another ocl that builds a cache: %w", ctx.Err())
+		}
 		return nil, s.buildError(dir, l, err)
 	}
-	defer lock.release()
-	m, reason := s.open(path) // another builder may have finished meanwhile
-	if reason == nil || !toBeBuilt(reason) {
-		return m, reason
+	defer func() { _ = lock.Unlock() }()    // otherwise the end of the process does it
+	if m, err := s.open(path); err == nil { // another builder has finished meanwhile
+		return m, nil
 	}
-	if err := s.build(ctx, path, key, l); err != nil {
+	if err := s.build(ctx, path, l); err != nil {
 		return nil, err
 	}
-	m, err = s.open(path)
-	if err == nil && !errors.Is(reason, fs.ErrNotExist) {
-		m.note = fmt.Sprintf("%v. It was built again", reason)
-	}
-	return m, err
+	return s.open(path)
 }
 
-// Find maps the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
-// would build it again, or cannot.
+// lockOf is held while a file is built in a folder. The system releases it when the process ends; its empty file stays.
+func lockOf(dir string) *flock.Flock {
+	// Network file systems that make flock out of byte ranges want a file opened for writing.
+	return flock.New(filepath.Join(dir, ".lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+}
+
+// Find opens the file of the key and builds none. The error wraps fs.ErrNotExist if there is none, and else says why Open
+// would build it again.
 func Find(s Spec) (*Images, error) {
 	dir, err := orDir(s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return s.open(filepath.Join(dir, keyOf(s.Key)+fileSuffix))
+	return s.open(filepath.Join(dir, fileOf(s.Key)))
 }
+
+// fileOf is the name of the file of a key.
+func fileOf(key string) string { return keyOf(key) + fileSuffix }
 
 // keyOf is the SHA-256 of a key in hexadecimal digits.
 func keyOf(key string) string {
@@ -135,23 +145,7 @@ func keyOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unfit says why a file is built.
-type unfit struct {
-	path string
-	err  error
-}
-
-func (u *unfit) Error() string { return fmt.Sprintf("data: cache: %s: %v", u.path, u.err) }
-func (u *unfit) Unwrap() error { return u.err }
-
-// toBeBuilt says whether an error of open is a reason to build the file. Others are for a person to decide, such as a file
-// that must not be read, or a folder in its place.
-func toBeBuilt(err error) bool {
-	var u *unfit
-	return errors.As(err, &u)
-}
-
-// open maps the file if it is the one that s wants.
+// open opens the file if it is the one that s wants.
 func (s Spec) open(path string) (*Images, error) {
 	m, err := openFile(path)
 	if err != nil {
@@ -165,12 +159,51 @@ func (s Spec) open(path string) (*Images, error) {
 	default:
 		return m, nil
 	}
-	return nil, errors.Join(&unfit{path, err}, m.Close())
+	return nil, errors.Join(fmt.Errorf("data: cache: %s: %w", path, err), m.Close())
+}
+
+// build writes the file. The lock is held, so what other builds have left is of processes that were killed.
+func (s Spec) build(ctx context.Context, path string, l layout) error {
+	dir := filepath.Dir(path)
+	if err := checkpoint.RemoveTemporaries(dir, filepath.Base(path)); err != nil {
+		return s.buildError(dir, l, err)
+	}
+	if free, known := freeSpace(dir); known && free < float64(l.size()) {
+		return s.buildError(dir, l, fmt.Errorf("the disk has room for %d MB", int64(free/1e6)))
+	}
+	err := checkpoint.BuildFileAtomic(path, func(f *os.File) error { return s.write(ctx, f, l) })
+	if refused := (*refusedError)(nil); errors.As(err, &refused) {
+		return refused
+	}
+	if err != nil {
+		return s.buildError(dir, l, err)
+	}
+	return nil
 }
 
 // buildError says what stopped a build, where, how much room it takes and how to choose another folder.
 func (s Spec) buildError(dir string, l layout, cause error) error {
 	const mb = 1e6
 	return fmt.Errorf("data: cache: building %s in %s, which takes %d MB: %w. Nothing was kept; set $%s to use another folder",
-		printable(s.Name), dir, (l.size()+mb-1)/mb, cause, Folder)
+		s.Name, dir, (l.size()+mb-1)/mb, cause, Folder)
+}
+
+// refusedError is about images that cannot be decoded.
+type refusedError struct {
+	name   string
+	faults []Fault // by index
+	images int
+}
+
+func (e *refusedError) Error() string {
+	const shown = 5
+	var parts []string
+	for _, f := range e.faults[:min(shown, len(e.faults))] {
+		parts = append(parts, f.Message)
+	}
+	if more := len(e.faults) - shown; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with --unreadable skip",
+		e.name, len(e.faults), count.Of(e.images, "image"), strings.Join(parts, "; "))
 }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -9,33 +11,31 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"ocl/internal/count"
 )
 
 // A file has four parts. Numbers are little-endian.
 //
-//	prefix   magic, version uint32, bytes of the header uint32, SHA-256 of these and of the index and the header;
-//	         zeros up to pixelsAt
+//	prefix   magic, version uint32, bytes of the header uint32, SHA-256 of these and of the index and the header
 //	pixels   N images, uint8 [C,H,W]; zeros for an image that was left out
 //	index    N times the SHA-256 of an image; zeros for an image that was left out
-//	header   a JSON object, as encoding/json writes it
+//	header   a JSON object
 //
 // What is known only after the last image comes last. All bytes are a function of Spec and of the pixels, also if images
 // were decoded in another order.
 const (
 	magic   = "OCLIMGS\n" // the newline shows a file mangled by a text-mode copy
-	version = 1
+	version = 2           // 1 had zeros between prefix and pixels
 
 	summedPrefix = len(magic) + 4 + 4
 	prefixSize   = summedPrefix + sha256.Size
-	pixelsAt     = 1 << 16 // a multiple of the page size of all systems
 	maxImage     = 1 << 30 // bytes; far above any real image, and it fits an int of 32 bits
-	maxHeader    = 1 << 28 // bytes; a fault takes at most some hundred
 	maxText      = 400     // bytes of a text in the header
 	fileSuffix   = ".images"
 )
@@ -56,9 +56,10 @@ type layout struct {
 	header        int64 // bytes
 }
 
-func (l layout) indexAt() int64  { return pixelsAt + l.images*l.image }
-func (l layout) headerAt() int64 { return l.indexAt() + l.images*sha256.Size }
-func (l layout) size() int64     { return l.headerAt() + l.header }
+func (l layout) imageAt(i int) int64 { return int64(prefixSize) + int64(i)*l.image }
+func (l layout) indexAt() int64      { return l.imageAt(int(l.images)) }
+func (l layout) headerAt() int64     { return l.indexAt() + l.images*sha256.Size }
+func (l layout) size() int64         { return l.headerAt() + l.header }
 
 // layoutOf refuses shapes and counts out of range, so that no sum or product overflows.
 func layoutOf(shape [3]int, n int) (layout, error) {
@@ -75,147 +76,113 @@ func layoutOf(shape [3]int, n int) (layout, error) {
 	return l, nil
 }
 
-// layout is that of the file to be built, without its header, whose length is not known yet.
-func (s Spec) layout() (layout, error) {
-	l, err := layoutOf(s.Shape, s.N)
-	if err == nil && s.Decode == nil {
-		err = errors.New("there is no decoder")
-	}
+// write decodes all images into a file.
+func (s Spec) write(ctx context.Context, f *os.File, l layout) error {
+	h, index, err := s.decodeAll(ctx, l, func(i int, pixels []uint8) error {
+		_, err := f.WriteAt(pixels, l.imageAt(i))
+		return err
+	})
 	if err != nil {
-		return l, fmt.Errorf("data: cache: %s: %w", printable(s.Name), err)
+		return err
 	}
-	return l, nil
-}
-
-var keyPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-// check refuses what no build writes.
-func (h header) check() error {
-	texts := []string{h.Name, h.Source}
-	previous := -1
-	for _, f := range h.Faults {
-		if f.Image <= previous || f.Image >= h.Images {
-			return fmt.Errorf("image %d was left out, after image %d of %d", f.Image, previous, h.Images)
-		}
-		previous = f.Image
-		texts = append(texts, f.Message)
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
 	}
-	for _, t := range texts {
-		if printable(t) != t {
-			return errors.New("a text in the header is too long or not printable")
-		}
-	}
-	if !keyPattern.MatchString(h.Key) {
-		return errors.New("the key is not a SHA-256")
-	}
-	return nil
-}
-
-// tail is the prefix, and the header as it stands in the file, of an index.
-func (h header) tail(index []byte) (prefix, text []byte, err error) {
-	if text, err = json.Marshal(h); err != nil {
-		return nil, nil, err
-	}
-	if len(text) > maxHeader {
-		return nil, nil, fmt.Errorf("the header takes %s, and at most %s are allowed", count.Of(len(text), "byte"), count.Number(maxHeader))
-	}
-	prefix = binary.LittleEndian.AppendUint32([]byte(magic), version)
+	prefix := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	prefix = binary.LittleEndian.AppendUint32(prefix, uint32(len(text)))
-	sum := sumOf(prefix, index, text)
-	return append(prefix, sum[:]...), text, nil
+	prefix = append(prefix, sumOf(prefix, index, text)...)
+	_, prefixErr := f.WriteAt(prefix, 0)
+	_, err = f.WriteAt(append(index, text...), l.indexAt())
+	return errors.Join(prefixErr, err)
 }
 
-func sumOf(parts ...[]byte) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write(p)
-	}
-	h.Sum(sum[:0])
-	return sum
-}
-
-// read reads the header and the index of a file of size bytes, and checks both and the size. It allocates in proportion
-// to the size. Errors wrap [ErrDamaged], except for a file of another version.
-func read(r io.ReaderAt, size int64) (header, []byte, error) {
-	if size < pixelsAt {
-		return header{}, nil, fmt.Errorf("%w: it has %s, but a cache has more than %s", ErrDamaged, count.Of(size, "byte"), count.Number(pixelsAt))
-	}
-	prefix := make([]byte, prefixSize)
-	if err := readAt(r, prefix, 0); err != nil {
-		return header{}, nil, err
-	}
-	if string(prefix[:len(magic)]) != magic {
-		return header{}, nil, fmt.Errorf("%w: it starts with %q instead of %q", ErrDamaged, prefix[:len(magic)], magic)
-	}
-	if v := binary.LittleEndian.Uint32(prefix[len(magic):]); v != version {
-		return header{}, nil, fmt.Errorf("it has format version %d, but this ocl reads %d", v, version)
-	}
-	n := int64(binary.LittleEndian.Uint32(prefix[len(magic)+4:]))
-	if n > min(maxHeader, size-pixelsAt) {
-		return header{}, nil, fmt.Errorf("%w: its header has %s, but it has %s", ErrDamaged, count.Of(n, "byte"), count.Number(size))
-	}
-	text := make([]byte, n)
-	if err := readAt(r, text, size-n); err != nil {
-		return header{}, nil, err
-	}
-	h, l, err := parse(text)
+// decodeAll decodes all images, keeps those that can be decoded, and returns their description and their sums, 32 bytes
+// each. Several goroutines call keep at once.
+func (s Spec) decodeAll(ctx context.Context, l layout, keep func(i int, pixels []uint8) error) (header, []byte, error) {
+	h := header{Name: oneLine(s.Name), Source: oneLine(s.Source), Key: keyOf(s.Key), Shape: s.Shape, Images: s.N}
+	index := make([]byte, s.N*sha256.Size)
+	var mu sync.Mutex // of h.Faults
+	err := Each(ctx, s.N, s.Workers, int(l.image), s.Progress, func(i int, buf []uint8) error {
+		clear(buf) // a decoder that writes less must not show the image before it
+		if err := s.Decode(i, buf); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			h.Faults = append(h.Faults, Fault{i, oneLine(err.Error())})
+			return nil
+		}
+		sum := sha256.Sum256(buf)
+		copy(index[i*sha256.Size:], sum[:])
+		return keep(i, buf)
+	})
 	if err != nil {
-		return header{}, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if l.size() != size {
-		return header{}, nil, fmt.Errorf("%w: it has %s, but %s of %v take %s", ErrDamaged, count.Of(size, "byte"), count.Of(h.Images, "image"), h.Shape, count.Number(l.size()))
-	}
-	index := make([]byte, h.Images*sha256.Size)
-	if err := readAt(r, index, l.indexAt()); err != nil {
 		return header{}, nil, err
 	}
-	if sum := sumOf(prefix[:summedPrefix], index, text); !bytes.Equal(sum[:], prefix[summedPrefix:]) {
-		return header{}, nil, fmt.Errorf("%w: the SHA-256 of its header and index is %x… instead of %x…", ErrDamaged, sum[:4], prefix[summedPrefix:][:4])
+	slices.SortFunc(h.Faults, func(x, y Fault) int { return cmp.Compare(x.Image, y.Image) })
+	if n := len(h.Faults); n > 0 && (!s.Skip || n == s.N) {
+		return header{}, nil, &refusedError{s.Name, h.Faults, s.N}
 	}
 	return h, index, nil
 }
 
-// parse reads the text of a header. It must be what the header is written as: nothing is repeated, added or left out.
-func parse(text []byte) (header, layout, error) {
+func sumOf(parts ...[]byte) []byte {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return h.Sum(nil)
+}
+
+// read reads the header and the index of a file of size bytes, and checks both and the size. It allocates in proportion
+// to the size. Errors wrap [ErrDamaged], except for a file of another version.
+func read(r io.ReaderAt, size int64) (header, layout, []byte, error) {
 	var h header
-	if err := json.Unmarshal(text, &h); err != nil {
-		return h, layout{}, errors.New("the header is not the JSON that was written")
+	var l layout
+	damaged := func(format string, args ...any) (header, layout, []byte, error) {
+		return header{}, layout{}, nil, fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 	}
-	if same, err := json.Marshal(h); err != nil || !bytes.Equal(same, text) {
-		return h, layout{}, errors.New("the header is not the JSON that was written")
+	prefix := make([]byte, prefixSize)
+	if _, err := r.ReadAt(prefix, 0); err != nil || string(prefix[:len(magic)]) != magic {
+		return damaged("it has %s and does not begin with %q", count.Of(size, "byte"), magic)
 	}
-	if err := h.check(); err != nil {
-		return h, layout{}, err
+	if v := binary.LittleEndian.Uint32(prefix[len(magic):]); v != version {
+		return h, l, nil, fmt.Errorf("it has format version %d, but this ocl reads %d", v, version)
 	}
-	l, err := layoutOf(h.Shape, h.Images)
-	l.header = int64(len(text))
-	return h, l, err
+	n := int64(binary.LittleEndian.Uint32(prefix[len(magic)+4:]))
+	if n > size-int64(prefixSize) {
+		return damaged("its header has %s, but it has %s", count.Of(n, "byte"), count.Number(size))
+	}
+	text := make([]byte, n)
+	if _, err := r.ReadAt(text, size-n); err != nil && !errors.Is(err, io.EOF) {
+		return damaged("%w", err)
+	}
+	err := json.Unmarshal(text, &h)
+	if err == nil {
+		l, err = layoutOf(h.Shape, h.Images)
+	}
+	if l.header = n; err != nil || l.size() != size {
+		return damaged("its header does not describe its %s", count.Of(size, "byte"))
+	}
+	index := make([]byte, h.Images*sha256.Size)
+	if _, err := r.ReadAt(index, l.indexAt()); err != nil {
+		return damaged("%w", err)
+	}
+	if !bytes.Equal(sumOf(prefix[:summedPrefix], index, text), prefix[summedPrefix:]) {
+		return damaged("the SHA-256 of its header and index is another one")
+	}
+	return h, l, index, nil
 }
 
-func readAt(r io.ReaderAt, b []byte, at int64) error {
-	if n, err := r.ReadAt(b, at); n < len(b) {
-		return fmt.Errorf("%w: %s at byte %d cannot be read: %w", ErrDamaged, count.Of(len(b), "byte"), at, err)
-	}
-	return nil
-}
-
-// printable is a text in one line of at most maxText bytes of UTF-8, without characters that a terminal would obey.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
+// oneLine is a text in one line of at most 400 bytes, for lists and messages.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
 			return ' '
-		case !unicode.IsPrint(r):
-			return utf8.RuneError
 		}
 		return r
-	}, s)
+	}, s), "")
 	if len(s) <= maxText {
 		return s
 	}
-	end := maxText - len("…")
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }

@@ -1,12 +1,13 @@
 package cache
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"time"
 
 	"ocl/checkpoint"
@@ -25,17 +26,22 @@ type Entry struct {
 	Fault  string // what is wrong with the header or the index, "" if they are sound; pixels are not read
 }
 
+// cacheName are the names of caches.
+var cacheName = regexp.MustCompile(`^[0-9a-f]{64}\` + fileSuffix + `$`)
+
+// isLeftover says whether a file has the name of a cache that is being built.
+func isLeftover(name string) bool {
+	end := 1 + 2*sha256.Size + len(fileSuffix)
+	return len(name) > end && cacheName.MatchString(name[1:end]) && checkpoint.IsTemporary(name, name[1:end])
+}
+
 // List describes the caches in a folder ("" is Dir()), by file name. It reads headers and indexes. A folder that does not
 // exist has no caches.
 func List(dir string) ([]Entry, error) {
-	dir, err := orDir(dir)
-	if err != nil {
-		return nil, err
-	}
 	var all []Entry
-	err = eachName(dir, func(name string) error {
-		if key, kind := kindOf(name); key != "" && kind == complete {
-			if e, err := entryOf(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+	err := eachFile(dir, func(dir, name string) error {
+		if cacheName.MatchString(name) {
+			if e, err := entryOf(filepath.Join(dir, name)); err == nil { // otherwise it was removed meanwhile
 				all = append(all, e)
 			}
 		}
@@ -45,38 +51,33 @@ func List(dir string) ([]Entry, error) {
 }
 
 // Clean removes the caches of a folder ("" is Dir()) that keep does not want, and what killed builds have left. keep may be
-// nil and then wants none. A cache that is being built is left alone. It returns what was removed; what a build has left
-// is among it, with a Fault. The error joins those of files that could not be removed.
+// nil and then wants none. What is being built is left alone. It returns what was removed; what a build has left is among
+// it, with a Fault. The error joins those of files that could not be removed.
 func Clean(dir string, keep func(Entry) bool) (removed []Entry, err error) {
-	if dir, err = orDir(dir); err != nil {
-		return nil, err
-	}
-	err = eachName(dir, func(name string) error {
-		key, kind := kindOf(name)
-		if key == "" {
+	err = eachFile(dir, func(dir, name string) error {
+		leftover := isLeftover(name)
+		if !leftover && !cacheName.MatchString(name) {
 			return nil
 		}
-		path := filepath.Join(dir, name)
-		e, err := entryOf(path)
-		if kind == temporary {
+		e, err := entryOf(filepath.Join(dir, name))
+		switch {
+		case err != nil:
+			return nil // it was removed meanwhile
+		case leftover:
+			lock := lockOf(dir)
+			if locked, err := lock.TryLock(); err != nil || !locked {
+				return err
+			}
+			defer func() { _ = lock.Unlock() }()
 			e.Fault = "a build ended before it was complete"
+		case keep != nil && keep(e):
+			return nil
 		}
-		if err != nil || kind == complete && keep != nil && keep(e) {
-			return ignoreGone(err)
-		}
-		lock := newLock(dir, key)
-		if err := lock.try(); err != nil {
-			if errors.Is(err, errBusy) {
+		if err := os.Remove(e.Path); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			return fmt.Errorf("data: cache: %s: %w", path, err)
-		}
-		defer lock.release()
-		if kind == locked {
-			return nil // release removes it
-		}
-		if err := os.Remove(path); err != nil {
-			return ignoreGone(err)
+			return fmt.Errorf("data: cache: %w", err)
 		}
 		removed = append(removed, e)
 		return nil
@@ -84,57 +85,23 @@ func Clean(dir string, keep func(Entry) bool) (removed []Entry, err error) {
 	return removed, err
 }
 
-// eachName calls do with the name of each file in the folder and joins the errors.
-func eachName(dir string, do func(name string) error) error {
+// eachFile calls do with the folder ("" is Dir()) and the name of each file in it, and joins the errors.
+func eachFile(dir string, do func(dir, name string) error) error {
+	dir, err := orDir(dir)
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var faults []error
-	if err != nil {
-		faults = append(faults, fmt.Errorf("data: cache: %w", err))
-	}
+	faults := []error{err}
 	for _, e := range entries {
 		if e.Type().IsRegular() {
-			faults = append(faults, do(e.Name()))
+			faults = append(faults, do(dir, e.Name()))
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// ignoreGone is err, or nil if another process has removed the file.
-func ignoreGone(err error) error {
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("data: cache: %w", err)
-}
-
-// kind is what a file in the folder is.
-type kind int
-
-const (
-	complete  kind = iota // a cache
-	temporary             // a cache that is being built
-	locked                // the lock of a key
-)
-
-// kindOf is the key and the kind of a file, by its name; the key is "" for files of others.
-func kindOf(name string) (string, kind) {
-	if key, is := strings.CutSuffix(name, fileSuffix); is && keyPattern.MatchString(key) {
-		return key, complete
-	}
-	key, hidden := strings.CutPrefix(name, ".")
-	if len(key) < 64 || !hidden || !keyPattern.MatchString(key[:64]) {
-		return "", complete
-	}
-	switch key = key[:64]; {
-	case name == "."+key+lockSuffix:
-		return key, locked
-	case checkpoint.IsTemporary(name, key+fileSuffix):
-		return key, temporary
-	}
-	return "", complete
 }
 
 // entryOf describes a file. The error is that of finding it; whatever else is wrong stands in its Fault.
@@ -149,8 +116,8 @@ func entryOf(path string) (Entry, error) {
 		e.Fault = err.Error()
 		return e, nil
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	h, _, err := read(f, info.Size())
+	defer f.Close()
+	h, _, _, err := read(f, info.Size())
 	switch {
 	case err != nil:
 		e.Fault = err.Error()

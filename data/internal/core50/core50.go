@@ -63,7 +63,7 @@ func Cells(sessions, objects []int) []Cell {
 	return cells
 }
 
-// All are all cells, in the order of paths.pkl: sessions ascending.
+// All are all cells, sessions ascending.
 func All() []Cell { return Cells(upTo(Sessions), upTo(Objects)) }
 
 // upTo is 1 to n.

@@ -2,15 +2,12 @@ package core50
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 )
 
-// The scenarios, as the lists' folders and the pickles' keys name them in capital or small letters.
+// The scenarios, as the folders of the lists name them.
 const (
 	NC = "NC" // new classes: tasks of 10, then 5 objects, in all training sessions
 	NI = "NI" // new instances: tasks of one session with all objects
@@ -82,19 +79,6 @@ func (l List) Labels() [Objects + 1]int {
 	return labels
 }
 
-// WriteTo writes the list as it was published: a file and its label a line.
-func (l List) WriteTo(w io.Writer) (int64, error) {
-	out, n := bufio.NewWriter(w), int64(0)
-	for row := range l.rows {
-		m, err := out.Write(append(row, '\n'))
-		n += int64(m)
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, out.Flush()
-}
-
 // rows are the lines of the list, each valid until the next.
 func (l List) rows(yield func([]byte) bool) {
 	labels := l.Labels()
@@ -114,76 +98,21 @@ func (l List) rows(yield func([]byte) bool) {
 // Check reads a list and compares it with the table, line by line. The error names the line. Lines may end as on Windows,
 // and the last one without a newline.
 func (l List) Check(r io.Reader) error {
-	in, line := bufio.NewReader(r), 0
+	in, line := bufio.NewScanner(r), 0
 	for want := range l.rows {
 		line++
-		got, err := nextLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
+		if !in.Scan() {
+			if in.Err() != nil {
+				return fmt.Errorf("line %d: %w", line, in.Err())
+			}
 			return fmt.Errorf("the list ends after line %d, wanted %q next", line-1, want)
-		case err != nil:
-			return fmt.Errorf("line %d: %w", line, err)
-		case string(got) != string(want):
+		}
+		if got := in.Bytes(); string(got) != string(want) {
 			return fmt.Errorf("line %d is %.60q, wanted %q", line, got, want)
 		}
 	}
-	got, err := nextLine(in)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return fmt.Errorf("line %d: %w", line+1, err)
+	if in.Scan() {
+		return fmt.Errorf("line %d is %.60q, wanted the end of the list", line+1, in.Bytes())
 	}
-	return fmt.Errorf("line %d is %.60q, wanted the end of the list", line+1, got)
-}
-
-// nextLine is the next line without its end, valid until the next call; of a line that is far too long the beginning.
-func nextLine(in *bufio.Reader) ([]byte, error) {
-	row, err := in.ReadSlice('\n')
-	if len(row) == 0 && err != nil {
-		return nil, err
-	}
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, err
-	}
-	row = row[:len(row)-len(ending(row))]
-	return row, nil
-}
-
-// ending is the end of a line: a newline, perhaps after a carriage return.
-func ending(row []byte) string {
-	for _, end := range []string{"\r\n", "\n"} {
-		if strings.HasSuffix(string(row[max(0, len(row)-2):]), end) {
-			return end
-		}
-	}
-	return ""
-}
-
-// listAt is the list whose path ends a name, such as "batches_filelists/NC_inc/run0/test_filelist.txt".
-func listAt(name string, lists map[string]List) (List, bool) {
-	parts := strings.Split(name, "/")
-	l, ok := lists[strings.Join(parts[max(0, len(parts)-3):], "/")]
-	return l, ok
-}
-
-// byPath are all lists by their paths.
-func byPath() map[string]List {
-	lists := map[string]List{}
-	for _, l := range Lists() {
-		lists[l.Path()] = l
-	}
-	return lists
-}
-
-// missing are the paths of lists that were not checked, sorted.
-func missing(lists map[string]List, done map[List]bool) []string {
-	var names []string
-	for name, l := range lists {
-		if !done[l] {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return in.Err()
 }

@@ -2,14 +2,53 @@ package pickle
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/binary"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ocl/internal/fuzztest"
 )
+
+// Parts of pickles: the type uint8, and an array that BUILD must fill.
+const (
+	u1            = "cnumpy\ndtype\n(U\x02u1\x89\x88tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
+	reconstructed = "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR"
+)
+
+func le4(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
+func le8(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }
+
+// arrayOf is a pickle of an array with a shape, type and contents.
+func arrayOf(shape, dtype, contents string) string {
+	return reconstructed + "(K\x01" + shape + dtype + "\x89" + contents + "tb."
+}
+
+// file is a file of testdata.
+func file(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// source is how a pickle is handed to a reader.
+func source(b []byte) (*bytes.Reader, int64) { return bytes.NewReader(b), int64(len(b)) }
+
+// bytesOf are all bytes of an array.
+func bytesOf(t *testing.T, r *io.SectionReader) []byte {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
 
 // wantError checks that an error says something.
 func wantError(t *testing.T, name string, err error, want string) {
@@ -49,7 +88,7 @@ func uint8s(shape ...int) string {
 	for _, d := range shape {
 		s, n = s+le(d), n*d
 	}
-	return strings.TrimSuffix(array(s+"t", u1, str(string(make([]byte, n)))), ".")
+	return strings.TrimSuffix(arrayOf(s+"t", u1, str(string(make([]byte, n)))), ".")
 }
 
 func TestCIFAR(t *testing.T) {
@@ -62,18 +101,15 @@ func TestCIFAR(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !bytes.Equal(c.Images, rows) {
-			t.Errorf("%s: %d bytes of images differ from the script's", name, len(c.Images))
+		if !bytes.Equal(bytesOf(t, c.Images), rows) {
+			t.Errorf("%s: %d images differ from the script's", name, c.Count)
 		}
 		if !slices.Equal(c.Labels, []int64{0, 99}) || !slices.Equal(c.Coarse, []int64{4, 19}) {
 			t.Errorf("%s: labels %v and %v, want [0 99] and [4 19]", name, c.Labels, c.Coarse)
 		}
-		if !slices.Equal(c.Files, []string{"apple_s_000001.png", "bos_taurus_s_000507.png"}) {
-			t.Errorf("%s: files %q", name, c.Files)
-		}
 	}
 	c, err := ReadCIFAR(source(file(t, "cifar10-py2.pkl")))
-	if err != nil || !slices.Equal(c.Labels, []int64{9, 0}) || c.Coarse != nil || c.Files != nil || !bytes.Equal(c.Images, rows) {
+	if err != nil || !slices.Equal(c.Labels, []int64{9, 0}) || c.Coarse != nil || !bytes.Equal(bytesOf(t, c.Images), rows) {
 		t.Errorf("CIFAR-10: %+v (%v)", c, err)
 	}
 }
@@ -90,7 +126,7 @@ func TestCIFARNames(t *testing.T) {
 	for name, c := range map[string]struct{ pickle, want string }{
 		"other names": {dictionary("names", "]"), "the pickle: found a dictionary of 'names', wanted 'label_names' in it"},
 		"too few":     {dictionary("label_names", "]("+str("a")+str("b")+"e"), "['label_names']: found 2 texts, wanted 10"},
-		"numbers":     {dictionary("label_names", ints(1)), "['label_names'][0]: found the integer 1, wanted a text"},
+		"numbers":     {dictionary("label_names", ints(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)), "['label_names'][0]: found the integer 1, wanted a text"},
 		"no coarse":   {dictionary("fine_label_names", "]("+strings.Repeat(str("a"), 100)+"e"), "wanted 'coarse_label_names' in it"},
 		"one text":    {dictionary("label_names", str("a")), "['label_names']: found a string of 1 byte, wanted a list of texts"},
 	} {
@@ -121,8 +157,7 @@ func TestCIFARThatIsNone(t *testing.T) {
 		"fine label 100":    {dictionary("data", data, "fine_labels", ints(99, 100)), "['fine_labels'][1]: found 100, wanted 0 to 99"},
 		"no coarse labels":  {dictionary("data", data, "fine_labels", ints(99, 0)), "wanted 'coarse_labels' in it"},
 		"coarse label 20":   {dictionary("data", data, "fine_labels", ints(99, 0), "coarse_labels", ints(20, 0)), "['coarse_labels'][0]: found 20, wanted 0 to 19"},
-		"a file too few":    {dictionary("data", data, "labels", ints(1, 2), "filenames", "]"+str("a")+"a"), "['filenames']: found 1 text, wanted 2"},
-		"a set":             {"\x8f", "byte 0: the pickle has a set (EMPTY_SET), which is not read"},
+		"a set":             {"\x8f", "byte 0: the pickle has the instruction 0x8f, which is not read"},
 	} {
 		_, err := ReadCIFAR(source([]byte(c.pickle + ".")))
 		wantError(t, name, err, c.want)
@@ -131,7 +166,7 @@ func TestCIFARThatIsNone(t *testing.T) {
 
 // miniOf reads a file of images 2×2.
 func miniOf(b []byte) (*MiniImageNet, error) {
-	root, err := Read(source(b))
+	root, err := read(source(b))
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +182,8 @@ func TestMiniImageNet(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if m.Count != 5 || len(m.Images) != 60 || m.Images[59] != 59 {
-			t.Errorf("%s: %d images of %d bytes, want 5 of 60", name, m.Count, len(m.Images))
+		if b := bytesOf(t, m.Images); m.Count != 5 || len(b) != 60 || b[59] != 59 {
+			t.Errorf("%s: %d images of %d bytes, want 5 of 60", name, m.Count, len(b))
 		}
 		if !slices.Equal(m.Classes, []string{"n01", "n02", "n03"}) || !slices.Equal(m.Labels, []int32{0, 0, 1, 1, 2}) {
 			t.Errorf("%s: classes %q, labels %v; want n01 n02 n03 and [0 0 1 1 2]", name, m.Classes, m.Labels)
@@ -158,23 +193,33 @@ func TestMiniImageNet(t *testing.T) {
 	}
 }
 
-// TestViewOfMiniImageNet: the images of a file in memory are where they are in the file.
-func TestViewOfMiniImageNet(t *testing.T) {
-	b := []byte(dictionary("class_dict", dictionary("n01", ints(0, 1)), "image_data", uint8s(2, 84, 84, 3)) + ".")
-	m, err := ViewMiniImageNet(b)
-	if err != nil || m.Count != 2 || len(m.Images) != 2*84*84*3 {
-		t.Fatalf("%+v (%v)", m, err)
+// TestImagesStayInTheFile: many images take no memory, however their array is written.
+func TestImagesStayInTheFile(t *testing.T) {
+	const n = 100
+	size := n * 84 * 84 * 3
+	pixels := string(slices.Repeat([]byte{7}, size))
+	shape := "(" + le(n) + le(84) + le(84) + le(3) + "t"
+	for _, images := range []string{
+		"cnumpy._core.numeric\n_frombuffer\n(\x96" + le8(uint64(size)) + pixels + u1 + shape + "\x8c\x01CtR",
+		strings.TrimSuffix(arrayOf(shape, u1, "B"+le4(uint32(size))+pixels), "."),
+		strings.TrimSuffix(arrayOf(shape, u1, str(pixels)), "."),
+	} {
+		classes := make([]int, n)
+		for i := range classes {
+			classes[i] = i
+		}
+		b := []byte("\x80\x04" + dictionary("image_data", images, "class_dict", dictionary("n01", ints(classes...))) + ".")
+		var m *MiniImageNet
+		var err error
+		if grown := fuzztest.Allocated(0, func() { m, err = ReadMiniImageNet(source(b)) }); err != nil || grown > 1<<18 {
+			t.Fatalf("%d bytes are allocated for %d images (%v)", grown, n, err)
+		}
+		if got := bytesOf(t, m.Images); string(got) != pixels {
+			t.Errorf("%d bytes of images, want %d", len(got), size)
+		}
+		_, err = ReadMiniImageNet(source(b[:len(b)-1]))
+		wantError(t, "cut off", err, "the file is cut off here")
 	}
-	at := bytes.LastIndex(b, make([]byte, len(m.Images)))
-	b[at] = 7
-	if m.Images[0] != 7 {
-		t.Error("the images are a copy")
-	}
-	if grown := fuzztest.Allocated(0, func() { ViewMiniImageNet(b) }); grown > 1<<14 {
-		t.Errorf("%d bytes are allocated for %d images", grown, m.Count)
-	}
-	_, err = ViewMiniImageNet(b[:len(b)-1])
-	wantError(t, "cut off", err, "the file is cut off here")
 }
 
 func TestMiniImageNetThatIsNone(t *testing.T) {
@@ -183,7 +228,7 @@ func TestMiniImageNetThatIsNone(t *testing.T) {
 		"no images":         {"}", "wanted 'image_data' in it"},
 		"no classes":        {dictionary("image_data", images), "found a dictionary of 'image_data', wanted 'class_dict' in it"},
 		"a list of classes": {dictionary("image_data", images, "class_dict", "]"), "['class_dict']: found a list of 0, wanted a dictionary"},
-		"numbered classes":  {dictionary("image_data", images, "class_dict", "}"+le(7)+"]s"), "['class_dict']: found the key 7, wanted texts"},
+		"numbered classes":  {dictionary("image_data", images, "class_dict", "}"+le(7)+"]s"), "the key of a dictionary is the integer 7, wanted a text"},
 		"an empty class":    {dictionary("image_data", images, "class_dict", dictionary("n01", "]")), "['class_dict']['n01']: found no images, wanted at least 1"},
 		"no list":           {dictionary("image_data", images, "class_dict", dictionary("n01", le(1))), "['class_dict']['n01']: found the integer 1, wanted a list or"},
 		"image 3":           {dictionary("image_data", images, "class_dict", dictionary("n01", ints(0, 3))), "['class_dict']['n01'][1]: found 3, wanted 0 to 2"},
@@ -193,122 +238,5 @@ func TestMiniImageNetThatIsNone(t *testing.T) {
 	} {
 		_, err := ReadMiniImageNet(source([]byte(c.pickle + ".")))
 		wantError(t, name, err, c.want)
-	}
-}
-
-// TestCORe50: the lists of LUP.pkl and labels.pkl, of integers and of arrays.
-func TestCORe50(t *testing.T) {
-	for _, name := range []string{"lup-0.pkl", "lup-3.pkl", "lup-4.pkl"} {
-		c, err := ReadCORe50(source(file(t, name)))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if s := c.Scenarios(); !slices.Equal(s, []string{"ni", "nc"}) {
-			t.Errorf("%s: scenarios %q, want ni and nc", name, s)
-		}
-		if n, err := c.Runs("ni"); err != nil || n != 2 {
-			t.Errorf("%s: %d runs (%v), want 2", name, n, err)
-		}
-		for _, run := range []struct {
-			scenario string
-			run      int
-			want     string
-		}{{"ni", 0, "[[0 1] [2 3] [4 5]]"}, {"ni", 1, "[[2 3] [0 1] [4 5]]"}, {"nc", 0, "[[3 0] [1] [4 5]]"}} {
-			if b, err := c.Batches(run.scenario, run.run, 6); err != nil || fmt.Sprint(b) != run.want {
-				t.Errorf("%s: %s, run %d: %v (%v), want %s", name, run.scenario, run.run, b, err, run.want)
-			}
-		}
-		_, err = c.Batches("nic", 0, 6)
-		wantError(t, name, err, "the pickle: found a dictionary of 'ni', 'nc', wanted 'nic' in it")
-		_, err = c.Runs("nic")
-		wantError(t, name, err, "wanted 'nic' in it")
-		_, err = c.Batches("ni", 2, 6)
-		wantError(t, name, err, "['ni']: found a list of 2, wanted number 2 in it")
-		_, err = c.Batches("ni", -1, 6)
-		wantError(t, name, err, "['ni']: found a list of 2, wanted number -1 in it")
-		_, err = c.Batches("ni", 1, 5)
-		wantError(t, name, err, "['ni'][1][2][1]: found 5, wanted 0 to 4")
-	}
-}
-
-func TestCORe50ThatIsNone(t *testing.T) {
-	_, err := ReadCORe50(source([]byte("].")))
-	wantError(t, "a list", err, "the pickle: found a list of 0, wanted a dictionary")
-	_, err = ReadCORe50(source([]byte("}" + le(1) + "Ns.")))
-	wantError(t, "numbers", err, "the pickle: found the key 1, wanted texts")
-	again := ints(make([]int, 1000)...) + "q\x00" + strings.Repeat("h\x00", 100)
-	for name, c := range map[string]struct{ pickle, want string }{
-		"no runs":       {"N", "['ni']: found None, wanted a list"},
-		"no batches":    {"(" + le(1) + "l", "['ni'][0]: found the integer 1, wanted a list"},
-		"flat":          {"(" + ints(1, 2) + "l", "['ni'][0][0]: found the integer 1, wanted a list or an array of integers"},
-		"two axes":      {"((" + uint8s(2, 2) + "ll", "['ni'][0][0]: found an array of uint8 [2,2], wanted a list or an array of integers"},
-		"truth values":  {"((" + strings.Replace(uint8s(2), "u1", "b1", 1) + "ll", "['ni'][0][0]: found an array of bool [2], wanted integers"},
-		"again & again": {"((" + again + "ll", "['ni'][0]: found more integers than the file has bytes"},
-	} {
-		f, err := ReadCORe50(source([]byte(dictionary("ni", c.pickle) + ".")))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		_, err = f.Batches("ni", 0, 100)
-		wantError(t, name, err, c.want)
-	}
-}
-
-func TestCORe50Paths(t *testing.T) {
-	paths, err := ReadCORe50Paths(source(file(t, "paths-3.pkl")))
-	if err != nil || len(paths) != 6 || paths[5] != "s5/o1/C_05_01_000.png" {
-		t.Errorf("%q (%v)", paths, err)
-	}
-	_, err = ReadCORe50Paths(source([]byte("(" + str("a") + "Nl.")))
-	wantError(t, "None", err, "[1]: found None, wanted a text")
-}
-
-func TestCORe50Names(t *testing.T) {
-	c, err := ReadCORe50Names(source(file(t, "names-3.pkl")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if names, err := c.Names("ni", 0); err != nil || !slices.Equal(names, []string{"can1", "cup1"}) {
-		t.Errorf("%q (%v), want can1 and cup1", names, err)
-	}
-	for name, c := range map[string]struct{ pickle, want string }{
-		"a list":        {"]", "['ni'][0]: found a list of 0, wanted a dictionary from labels to names"},
-		"a gap":         {"}(" + le(0) + str("a") + le(2) + str("b") + "u", "['ni'][0]: found a dictionary of 0, 2, wanted the labels 0 to 1"},
-		"names as keys": {dictionary("can1", le(0)), "found a dictionary of 'can1', wanted the labels 0 to 0"},
-		"no text":       {"}" + le(0) + "Ns", "['ni'][0][0]: found None, wanted a text"},
-	} {
-		f, err := ReadCORe50Names(source([]byte(dictionary("ni", "("+c.pickle+"l") + ".")))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		_, err = f.Names("ni", 0)
-		wantError(t, name, err, c.want)
-	}
-	_, err = ReadCORe50Names(source([]byte("].")))
-	wantError(t, "a list", err, "the pickle: found a list of 0, wanted a dictionary")
-}
-
-// TestRealCORe50Names reads the file that CORe50 publishes, where OCL_DATA has it.
-func TestRealCORe50Names(t *testing.T) {
-	b, err := os.ReadFile(os.Getenv("OCL_DATA") + "/labels2names.pkl")
-	if err != nil {
-		t.Skip("OCL_DATA has no labels2names.pkl")
-	}
-	c, err := ReadCORe50Names(source(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, scenario := range []string{"ni", "nc", "nic"} {
-		for run := range 10 {
-			if names, err := c.Names(scenario, run); err != nil || len(names) != 50 {
-				t.Errorf("%s, run %d: %d names (%v), want 50", scenario, run, len(names), err)
-			}
-		}
-	}
-	if names, _ := c.Names("nc", 0); names[1] != "mobile_phone1" {
-		t.Errorf("label 1 of run 0 of nc is %q, want mobile_phone1", names[1])
 	}
 }

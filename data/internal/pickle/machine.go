@@ -1,3 +1,16 @@
+// Package pickle reads the pickles that data sets are published as: CIFAR in its Python layout and the cache of Mini-ImageNet. A pickle
+// is a program that Python runs. Nothing is run here: a small machine knows the instructions of protocols 2 to 5 that these files use and
+// the calls by which NumPy writes arrays, makes plain values and arrays of them, and refuses everything else.
+//
+// The reader is our own, because github.com/nlpodyssey/gopickle (v0.2.0, 2023) allocates whatever length a file states, so 5 bytes take
+// 2 GB, and boxes every number of a list.
+//
+// A file may be hostile. What is allocated is in proportion to its size, and a large array stays in the file.
+//
+// Errors say where in the file something is (`byte 57`, or `['data']` as Python writes it), what was found and what was wanted. They
+// say nothing of a remedy: the caller knows the file's name and where to get it.
+//
+// Start with the file of a data set: cifar.go, miniimagenet.go.
 package pickle
 
 import (
@@ -13,56 +26,39 @@ import (
 const (
 	maxStack  = 1 << 24 // values that wait on the stack; Python's writer leaves about a thousand there
 	maxValues = 1 << 25 // values of all kinds but integers, which are 64 MB and more of a file
-	maxDepth  = 32      // lists and dictionaries within each other
 )
 
-// Read reads the pickle of protocol 0 to 5 that fills r, which has size bytes. It executes nothing. Besides what the file
-// holds it allocates in proportion to the number of values, so a file that is one large array takes its size once. Arrays
-// of protocol 0, and those that Python 3 wrote in protocols 1 and 2, are texts in the file and take several times as much.
-func Read(r io.Reader, size int64) (Value, error) { return read(newInput(r, size)) }
-
-// View reads a pickle as [Read] does that is in memory or mapped there. Its arrays and texts are views of b, which nobody
-// changes, except those that have to be decoded. Of a large array nothing is read.
-func View(b []byte) (Value, error) { return read(input{whole: b, size: int64(len(b))}) }
-
-func read(in input) (Value, error) {
-	m := machine{input: in}
+// read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it allocates
+// in proportion to the number of values.
+func read(r io.ReaderAt, size int64) (place, error) {
+	m := machine{input: newInput(r, size)}
 	root, err := m.run()
-	if err != nil {
-		return Value{}, err
-	}
-	if err := finite(root, 0); err != nil {
-		return Value{}, err
-	}
-	return Value{v: root, size: in.size}, nil
+	return place{v: root, file: r, size: size}, err
 }
 
 // machine is the state of a pickle that is being read.
 type machine struct {
 	input
-	stack   []value
-	marks   []int // where on the stack each mark stands, the last on top
-	memo    []value
-	values  int   // pushed so far, integers apart
-	encoded int64 // bytes that calls of _codecs.encode made so far
+	stack  []value
+	marks  []int // where on the stack each mark stands, the last on top
+	memo   []value
+	values int // pushed so far, integers apart
 }
 
 // run reads instructions up to STOP and returns the value they leave.
 func (m *machine) run() (value, error) {
 	for {
 		at := m.at
-		b, err := m.byte()
-		op := &opcodes[b]
+		op, err := m.byte()
+		do := operations[op]
 		switch {
 		case err != nil:
-		case b == opStop:
+		case op == opStop:
 			return m.result()
-		case op.do != nil:
-			err = op.do(m)
-		case op.name != "":
-			err = refused("has " + op.refused + " (" + op.name + ")")
+		case do == nil:
+			err = refused(fmt.Sprintf("has the instruction 0x%02x", op))
 		default:
-			err = fmt.Errorf("0x%02x is no instruction of a pickle", b)
+			err = do(m)
 		}
 		if err != nil {
 			return value{}, fmt.Errorf("byte %d: %w", at, err)
@@ -83,25 +79,31 @@ func (m *machine) result() (value, error) {
 
 // refused is the error of something that Python would do and this package does not.
 func refused(does string) error {
-	return fmt.Errorf("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays", does)
+	return fmt.Errorf("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later", does)
 }
 
-// push puts a value on the stack that is no integer.
-func (m *machine) push(ref any) error {
+// counted bounds the number of values.
+func (m *machine) counted() error {
 	if m.values++; m.values > maxValues {
 		return fmt.Errorf("the pickle has more than %d values besides integers, which is the limit", maxValues)
 	}
-	return m.pushValue(value{ref: ref})
+	return nil
 }
 
-func (m *machine) pushInt(n int64) error { return m.pushValue(value{ref: integer{}, n: n}) }
+// push puts a value on the stack.
+func (m *machine) push(ref any) error { return m.pushValue(value{ref: ref}) }
+
+func (m *machine) pushInt(n int64) error { return m.pushValue(value{integer{}, n}) }
 
 func (m *machine) pushValue(v value) error {
 	if len(m.stack) >= maxStack {
 		return fmt.Errorf("%d values wait on the stack, which is the limit", maxStack)
 	}
 	m.stack = append(m.stack, v)
-	return nil
+	if v.isInt() {
+		return nil
+	}
+	return m.counted()
 }
 
 // top returns the n values on top of the stack, above the last mark. They are valid until the next push.
@@ -147,14 +149,11 @@ func (m *machine) put(n uint64) error {
 	if n > uint64(len(m.memo))+1 {
 		return fmt.Errorf("memo %d comes after %d others; the pickle is damaged", n, len(m.memo))
 	}
-	if m.values++; m.values > maxValues {
-		return fmt.Errorf("the pickle has more than %d values besides integers, which is the limit", maxValues)
-	}
 	for uint64(len(m.memo)) <= n {
 		m.memo = append(m.memo, value{})
 	}
 	m.memo[n] = vs[0]
-	return nil
+	return m.counted()
 }
 
 // get pushes the value that was remembered under a number.
@@ -162,9 +161,5 @@ func (m *machine) get(n uint64) error {
 	if n >= uint64(len(m.memo)) || m.memo[n].ref == nil {
 		return fmt.Errorf("memo %d is used and was never made; the pickle is damaged", n)
 	}
-	v := m.memo[n]
-	if v.isInt() {
-		return m.pushInt(v.n)
-	}
-	return m.push(v.ref)
+	return m.pushValue(m.memo[n])
 }

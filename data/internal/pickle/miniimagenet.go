@@ -10,75 +10,57 @@ import (
 
 // MiniImageNet is one of the files mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl.
 type MiniImageNet struct {
-	Count   int      // images
-	Images  []byte   // [Count,84,84,3], the colours of a pixel side by side: red, green, blue
-	Classes []string // their names, by the number of their first image: the order in which the images stand
-	Labels  []int32  // for each image its class, an index of Classes
+	Count   int               // images
+	Images  *io.SectionReader // [Count,84,84,3], the colours of a pixel side by side: red, green, blue
+	Classes []string          // their names, by the number of their first image: the order in which the images stand
+	Labels  []int32           // for each image its class, an index of Classes
 }
 
-// miniImageNetSide is the height and width of the images.
-const miniImageNetSide = 84
-
-// ReadMiniImageNet reads a file of images, which has size bytes.
-func ReadMiniImageNet(r io.Reader, size int64) (*MiniImageNet, error) {
-	root, err := Read(r, size)
+// ReadMiniImageNet reads a file of images, which has size bytes. The pixels are read from r when they are asked for.
+func ReadMiniImageNet(r io.ReaderAt, size int64) (*MiniImageNet, error) {
+	root, err := read(r, size)
 	if err != nil {
 		return nil, err
 	}
-	return root.miniImageNet(miniImageNetSide)
+	return root.miniImageNet(84)
 }
 
-// ViewMiniImageNet reads a file of images that is in memory or mapped there. Images is a view of b where the file has the
-// bytes as they are, as those of Python 2 and of protocols from 3 on have.
-func ViewMiniImageNet(b []byte) (*MiniImageNet, error) {
-	root, err := View(b)
-	if err != nil {
+// miniImageNet are images of a side, and their classes.
+func (p place) miniImageNet(side int) (*MiniImageNet, error) {
+	m := &MiniImageNet{}
+	var err error
+	if m.Count, m.Images, err = p.images("image_data", side, side, 3); err != nil {
 		return nil, err
 	}
-	return root.miniImageNet(miniImageNetSide)
-}
-
-func (root Value) miniImageNet(side int) (*MiniImageNet, error) {
-	at, err := root.Key("image_data")
-	if err != nil {
-		return nil, err
+	classes, err := p.key("class_dict")
+	if err == nil {
+		m.Classes, m.Labels, err = classes.partition(m.Count)
 	}
-	count, pixels, err := at.images(side, side, 3)
-	if err != nil {
-		return nil, err
-	}
-	classes, err := root.Key("class_dict")
-	if err != nil {
-		return nil, err
-	}
-	names, labels, err := classes.partition(count)
-	if err != nil {
-		return nil, err
-	}
-	return &MiniImageNet{Count: count, Images: pixels, Classes: names, Labels: labels}, nil
+	return m, err
 }
 
 // partition reads a dictionary of names with the numbers of their images. Each of n images must have one name.
-func (v Value) partition(n int) (names []string, labels []int32, err error) {
-	if names, err = v.Keys(); err != nil {
+func (p place) partition(n int) (names []string, labels []int32, err error) {
+	d, err := p.dict()
+	if err != nil {
 		return nil, nil, err
+	}
+	for _, e := range d.entries {
+		names = append(names, e.key)
 	}
 	class := slices.Repeat([]int32{-1}, n) // for each image the index in names
 	first := make([]int64, len(names))
 	for c, name := range names {
-		at, err := v.Key(name)
+		at, err := p.key(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		images, err := at.Ints()
+		images, err := at.ints(n)
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(images) == 0 {
 			return nil, nil, at.errorf("found no images, wanted at least 1")
-		}
-		if err := at.within(images, int64(n)); err != nil {
-			return nil, nil, err
 		}
 		first[c] = slices.Min(images)
 		for _, i := range images {
@@ -89,7 +71,7 @@ func (v Value) partition(n int) (names []string, labels []int32, err error) {
 		}
 	}
 	if i := slices.Index(class, -1); i >= 0 {
-		return nil, nil, v.errorf("image %d is in no class; wanted one class for each of %s", i, count.Of(n, "image"))
+		return nil, nil, p.errorf("image %d is in no class; wanted one class for each of %s", i, count.Of(n, "image"))
 	}
 	order := make([]int, len(names))
 	for c := range order {

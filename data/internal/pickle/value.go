@@ -1,76 +1,212 @@
 package pickle
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"ocl/internal/count"
 )
 
-// Value is what stands at one place of a pickle. Its methods say of anything else than they want where it is, what it is
+// value is what the machine computes with. ref is none, integer, bool, data, stored, *list, *dict, *array, *dtype or global;
+// nil is no value. An integer is in n, so that a list of a million of them is not a million allocations.
+type value struct {
+	ref any
+	n   int64
+}
+
+type (
+	none    struct{}
+	integer struct{}
+	data    []byte                // a text, or bytes
+	stored  struct{ at, n int64 } // bytes that are left in the file
+)
+
+func (v value) isInt() bool { _, is := v.ref.(integer); return is }
+
+// String says what a value is, for messages. It shows nothing that the file chose.
+func (v value) String() string {
+	switch r := v.ref.(type) {
+	case none:
+		return "None"
+	case integer:
+		return fmt.Sprintf("the integer %d", v.n)
+	case bool:
+		return "a truth value"
+	case data:
+		return fmt.Sprintf("a string of %s", count.Of(len(r), "byte"))
+	case stored:
+		return fmt.Sprintf("a string of %s", count.Of(r.n, "byte"))
+	case *list:
+		if r.tuple {
+			return fmt.Sprintf("a tuple of %d", r.len())
+		}
+		return fmt.Sprintf("a list of %d", r.len())
+	case *dict:
+		return fmt.Sprintf("a dictionary of %d", len(r.entries))
+	case *array:
+		return "an array of " + r.String()
+	case *dtype:
+		return "a type of NumPy"
+	case global:
+		return string(r)
+	}
+	return "nothing"
+}
+
+// text is a string, "" of other values. A str of Python 2 that is no UTF-8 is taken for Latin-1.
+func (v value) text() string {
+	b, _ := v.ref.(data)
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	var s strings.Builder
+	for _, c := range b {
+		s.WriteRune(rune(c))
+	}
+	return s.String()
+}
+
+// quoted is a text of the file as messages show it: in single quotes as Python writes it, cut, without control characters.
+func quoted(s string) string {
+	const most = 40 // bytes
+	cut := ""
+	if len(s) > most {
+		s, cut = strings.ToValidUTF8(s[:most], ""), "…"
+	}
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || r == '\'' || r == '\\' || !unicode.IsPrint(r) }) {
+		return "'" + s + cut + "'"
+	}
+	return strconv.Quote(s + cut)
+}
+
+// list is a list or a tuple. One of integers alone has them in ints; any other has items.
+type list struct {
+	ints  []int64
+	items []value
+	tuple bool
+}
+
+func (l *list) len() int { return len(l.ints) + len(l.items) } // one of them is empty
+
+func (l *list) at(i int) value {
+	if l.items != nil {
+		return l.items[i]
+	}
+	return value{integer{}, l.ints[i]}
+}
+
+// add appends values.
+func (l *list) add(vs []value) {
+	for i, v := range vs {
+		if l.items == nil && v.isInt() {
+			l.ints = append(l.ints, v.n)
+			continue
+		}
+		if l.items == nil {
+			l.items = make([]value, 0, len(l.ints)+len(vs)-i)
+			for _, n := range l.ints {
+				l.items = append(l.items, value{integer{}, n})
+			}
+			l.ints = nil
+		}
+		l.items = append(l.items, v)
+	}
+}
+
+// dict is a dictionary of texts, in the order of the file.
+type dict struct {
+	entries []entry
+	index   map[string]int // where in entries
+}
+
+type entry struct {
+	key   string
+	value value
+}
+
+// maxKey bounds the length of a key in bytes: a file that uses one long text as the key of many dictionaries makes copies.
+const maxKey = 256
+
+// add adds entries; keys and values alternate in kvs.
+func (d *dict) add(kvs []value) error {
+	if len(kvs)%2 != 0 {
+		return errors.New("a dictionary has a key without a value; the pickle is damaged")
+	}
+	for kv := range slices.Chunk(kvs, 2) {
+		if b, is := kv[0].ref.(data); !is || len(b) > maxKey {
+			return fmt.Errorf("the key of a dictionary is %s, wanted a text of at most %d", kv[0], maxKey)
+		}
+		k := kv[0].text()
+		if _, twice := d.index[k]; twice {
+			return fmt.Errorf("a dictionary has the key %s twice", quoted(k))
+		}
+		if d.index == nil {
+			d.index = map[string]int{}
+		}
+		d.index[k] = len(d.entries)
+		d.entries = append(d.entries, entry{k, kv[1]})
+	}
+	return nil
+}
+
+// place is what stands at one place of a pickle. Its methods say of anything else than they want where it is, what it is
 // and what was wanted.
-type Value struct {
+type place struct {
 	path string // as Python writes it behind the file's value, such as ['ni'][0]
 	v    value
+	file io.ReaderAt
 	size int64 // bytes of the file
 }
 
 // wrong is the error of a value that is not what is wanted.
-func (v Value) wrong(want string) error { return v.errorf("found %s, wanted %s", v.v, want) }
+func (p place) wrong(want string) error { return p.errorf("found %s, wanted %s", p.v, want) }
 
-func (v Value) errorf(format string, args ...any) error {
-	path := v.path
+func (p place) errorf(format string, args ...any) error {
+	path := p.path
 	if path == "" {
 		path = "the pickle"
 	}
 	return fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...))
 }
 
-func (v Value) below(index string, x value) Value {
-	return Value{path: v.path + "[" + index + "]", v: x, size: v.size}
+func (p place) below(index string, x value) place {
+	p.path, p.v = p.path+"["+index+"]", x
+	return p
 }
 
-// Keys are the keys of a dictionary of texts, in the order of the file.
-func (v Value) Keys() ([]string, error) {
-	d, is := v.v.ref.(*dict)
+// dict is a dictionary.
+func (p place) dict() (*dict, error) {
+	d, is := p.v.ref.(*dict)
 	if !is {
-		return nil, v.wrong("a dictionary")
+		return nil, p.wrong("a dictionary")
 	}
-	keys := make([]string, len(d.entries))
-	for i, e := range d.entries {
-		if !e.key.isText {
-			return nil, v.errorf("found the key %s, wanted texts", e.key)
-		}
-		keys[i] = e.key.text
-	}
-	return keys, nil
+	return d, nil
 }
 
-// Key is the value under a text in a dictionary. A str of Python 2 is found by its text.
-func (v Value) Key(name string) (Value, error) {
-	x, found, err := v.find(key{text: name, isText: true})
-	if err == nil && !found {
-		err = v.errorf("found %s, wanted %s in it", keysOf(v.v.ref.(*dict)), quoted(name))
+// key is the value under a key of a dictionary.
+func (p place) key(name string) (place, error) {
+	d, err := p.dict()
+	if err != nil {
+		return place{}, err
 	}
-	return x, err
-}
-
-// Has says whether the value is a dictionary with a text as a key.
-func (v Value) Has(name string) bool {
-	_, found, err := v.find(key{text: name, isText: true})
-	return err == nil && found
-}
-
-func (v Value) find(k key) (x Value, found bool, err error) {
-	d, is := v.v.ref.(*dict)
-	if !is {
-		return Value{}, false, v.wrong("a dictionary")
-	}
-	i, found := d.index[k]
+	i, found := d.index[name]
 	if !found {
-		return Value{}, false, nil
+		return place{}, p.errorf("found %s, wanted %s in it", keysOf(d), quoted(name))
 	}
-	return v.below(k.String(), d.entries[i].value), true, nil
+	return p.below(quoted(name), d.entries[i].value), nil
+}
+
+// has says whether the value is a dictionary with a key.
+func (p place) has(name string) bool {
+	_, err := p.key(name)
+	return err == nil
 }
 
 // keysOf lists the first keys of a dictionary, for messages.
@@ -81,7 +217,7 @@ func keysOf(d *dict) string {
 	}
 	var names []string
 	for _, e := range d.entries[:min(most, len(d.entries))] {
-		names = append(names, e.key.String())
+		names = append(names, quoted(e.key))
 	}
 	if len(d.entries) > most {
 		names = append(names, "…")
@@ -89,107 +225,80 @@ func keysOf(d *dict) string {
 	return "a dictionary of " + strings.Join(names, ", ")
 }
 
-// Len is the number of values in a list or tuple.
-func (v Value) Len() (int, error) {
-	l, is := v.v.ref.(*list)
-	if !is {
-		return 0, v.wrong("a list")
-	}
-	return l.len(), nil
-}
-
-// Item is value i of a list or tuple.
-func (v Value) Item(i int) (Value, error) {
-	n, err := v.Len()
-	if err != nil {
-		return Value{}, err
-	}
-	if i < 0 || i >= n {
-		return Value{}, v.errorf("found %s, wanted number %d in it", v.v, i)
-	}
-	return v.below(fmt.Sprint(i), v.v.ref.(*list).at(i)), nil
-}
-
-// Ints are the integers of a list or of an array with one axis. The caller must not change them: a list that is used
-// twice in the file is there once.
-func (v Value) Ints() ([]int64, error) {
-	switch r := v.v.ref.(type) {
+// ints are the integers of a list or of an array with one axis, each in [0, end). The caller must not change them: a list
+// that is used twice in the file is there once.
+func (p place) ints(end int) ([]int64, error) {
+	var ints []int64
+	switch r := p.v.ref.(type) {
 	case *list:
 		for i, x := range r.items {
 			if !x.isInt() {
-				return nil, v.below(fmt.Sprint(i), x).wrong("an integer")
+				return nil, p.below(fmt.Sprint(i), x).wrong("an integer")
 			}
 		}
-		if len(r.items) == 0 {
-			return r.ints, nil
+		ints = r.ints
+	case *array:
+		var err error
+		if len(r.shape) != 1 {
+			return nil, p.wrong("a list or an array of integers")
 		}
-	case *Array:
-		if len(r.Shape) == 1 {
-			ints, err := r.ints()
-			if err != nil {
-				err = v.errorf("%w", err)
-			}
-			return ints, err
+		if ints, err = r.ints(); err != nil {
+			return nil, p.errorf("%w", err)
+		}
+	default:
+		return nil, p.wrong("a list or an array of integers")
+	}
+	for i, n := range ints {
+		if n < 0 || n >= int64(end) {
+			return nil, p.below(fmt.Sprint(i), value{}).errorf("found %d, wanted 0 to %d", n, end-1)
 		}
 	}
-	return nil, v.wrong("a list or an array of integers")
+	return ints, nil
 }
 
-// Text is a text. A str of Python 2 that is no UTF-8 is taken for Latin-1.
-func (v Value) Text() (string, error) {
-	b, is := v.v.characters()
-	if !is {
-		return "", v.wrong("a text")
-	}
-	return utf8Of(b), nil
-}
-
-// Texts are the texts of a list, read as Text does. A list that names one long text many times, so that its texts are
-// longer than the file, is refused.
-func (v Value) Texts() ([]string, error) {
-	n, err := v.Len()
+// texts are the n texts of a list under a key. A list that names one long text many times, so that its texts are longer than
+// the file, is refused.
+func (p place) texts(key string, n int) ([]string, error) {
+	p, err := p.key(key)
 	if err != nil {
-		return nil, v.wrong("a list of texts")
+		return nil, err
 	}
-	l, total := v.v.ref.(*list), int64(0)
-	out := make([]string, n)
+	l, is := p.v.ref.(*list)
+	if !is {
+		return nil, p.wrong("a list of texts")
+	}
+	if l.len() != n {
+		return nil, p.errorf("found %s, wanted %s", count.Of(l.len(), "text"), count.Number(n))
+	}
+	out, total := make([]string, n), int64(0)
 	for i := range out {
-		b, is := l.at(i).characters()
+		b, is := l.at(i).ref.(data)
 		if !is {
-			return nil, v.below(fmt.Sprint(i), l.at(i)).wrong("a text")
+			return nil, p.below(fmt.Sprint(i), l.at(i)).wrong("a text")
 		}
-		if total += int64(len(b)); total > v.size {
-			return nil, v.errorf("found texts that are longer than the file (%s)", count.Of(v.size, "byte"))
+		if total += int64(len(b)); total > p.size {
+			return nil, p.errorf("found texts that are longer than the file (%s)", count.Of(p.size, "byte"))
 		}
-		out[i] = utf8Of(b)
+		out[i] = l.at(i).text()
 	}
 	return out, nil
 }
 
-// Array is an array of any type and shape.
-func (v Value) Array() (*Array, error) {
-	a, is := v.v.ref.(*Array)
-	if !is {
-		return nil, v.wrong("an array")
+// images are the bytes under a key of an array of uint8 whose first axis counts images and whose others are those given,
+// the last one fastest. They are read from the file when they are asked for.
+func (p place) images(key string, shape ...int) (count int, pixels *io.SectionReader, err error) {
+	if p, err = p.key(key); err != nil {
+		return 0, nil, err
 	}
-	return a, nil
-}
-
-// images are the bytes of an array of uint8 whose first axis counts images and whose others are those given, the last one
-// fastest.
-func (v Value) images(shape ...int) (count int, pixels []byte, err error) {
-	want := "an array of uint8 [N"
-	for _, n := range shape {
-		want += fmt.Sprintf(",%d", n)
+	a, is := p.v.ref.(*array)
+	if !is || a.kind != 'u' || a.width != 1 || a.fortran || len(a.shape) == 0 || !slices.Equal(a.shape[1:], shape) {
+		return 0, nil, p.wrong("an array of uint8 [N," + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "["))
 	}
-	a, is := v.v.ref.(*Array)
-	if !is || a.DType != "|u1" || a.Fortran || len(a.Shape) != 1+len(shape) {
-		return 0, nil, v.wrong(want + "]")
+	switch d := a.data.(type) {
+	case stored:
+		pixels = io.NewSectionReader(p.file, d.at, d.n)
+	case data:
+		pixels = io.NewSectionReader(bytes.NewReader(d), 0, int64(len(d)))
 	}
-	for i, n := range shape {
-		if a.Shape[1+i] != n {
-			return 0, nil, v.wrong(want + "]")
-		}
-	}
-	return a.Shape[0], a.Data, nil
+	return a.shape[0], pixels, nil
 }
