@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ocl/config"
+	"ocl/experiment/result"
 )
 
 // ownRule is the classifier of a result that names none: the method's own rule.
@@ -28,7 +29,7 @@ func (r *run) byClassifier(own string) []*run {
 		res.ErrorAnalysis = c.ErrorAnalysis
 		o := *r
 		o.Result, o.classifier, o.beside = &res, name, true
-		o.matrix = o.fullMatrix()
+		o.matrix = result.MatrixOf(o.Accuracy, o.OneTestSet())
 		all = append(all, &o)
 	}
 	return all

@@ -70,7 +70,7 @@ func (s *setting) pairings() []pairing {
 func (s *setting) with(g *row) []pairing {
 	list := slices.DeleteFunc(slices.Clone(s.pairings()), func(p pairing) bool { return p.first != g && p.second != g })
 	slices.SortStableFunc(list, func(a, b pairing) int {
-		return cmp.Compare(b.other(g).finalAccuracy().mean, a.other(g).finalAccuracy().mean)
+		return cmp.Compare(b.other(g).finalAccuracy().Mean, a.other(g).finalAccuracy().Mean)
 	})
 	return list
 }
@@ -81,41 +81,6 @@ func (p pairing) other(g *row) *row {
 		return p.second
 	}
 	return p.first
-}
-
-// doubts says which rows the best one is not better than by the table of comparisons, upper bounds apart; "" if there are none.
-func (s *setting) doubts(best *row) string {
-	var undecided, ahead []string
-	var last pairing
-	for _, p := range s.with(best) {
-		switch other := p.other(best); {
-		case other.bound == UpperBound:
-		case p.Verdict == compare.Undecided:
-			undecided, last = append(undecided, other.Short), p
-		case p.first == other:
-			ahead = append(ahead, other.Short)
-		}
-	}
-	text := ""
-	switch len(undecided) {
-	case 0:
-	case 1:
-		text = fmt.Sprintf(" These runs do not show which of %s and %s is better: %s.", best.Short, undecided[0], last.why())
-	default:
-		text = fmt.Sprintf(" These runs do not show whether %s is better than %s.", best.Short, count.Some(undecided))
-	}
-	if len(ahead) > 0 {
-		text += fmt.Sprintf(" Over the seeds that both have, %s is less accurate than %s.", best.Short, count.Some(ahead))
-	}
-	return text
-}
-
-// why is the reason for an undecided comparison, with its number where it has one.
-func (p pairing) why() string {
-	if p.Reason == compare.NotSignificant {
-		return fmt.Sprintf("p = %s over %s", chanceText(p.Holm), count.Of(p.N(), "seed"))
-	}
-	return string(p.Reason)
 }
 
 // comparisonLead is the table of all comparisons, nil without one.
@@ -166,23 +131,8 @@ func (st *study) comparisonLead() (string, *table) {
 	return text, t
 }
 
-// mostAccurate is the row with the highest mean, bounds last.
-func mostAccurate(rows []*row) (best *row) {
-	for _, g := range rows {
-		if best == nil || g.bound == NoBound && best.bound != NoBound ||
-			(g.bound == NoBound) == (best.bound == NoBound) && g.finalAccuracy().mean > best.finalAccuracy().mean {
-			best = g
-		}
-	}
-	return best
-}
-
 // cells are the line of a comparison in the table.
 func (p pairing) cells() []cell {
-	text := percent(p.Mean)
-	if !math.IsNaN(p.Half) {
-		text += " ± " + percent(p.Half)
-	}
 	var engines []string
 	for _, e := range p.Engines {
 		engines = append(engines, e.String())
@@ -193,7 +143,7 @@ func (p pairing) cells() []cell {
 	}
 	return []cell{
 		{Text: p.first.Label, Raw: p.first.Label, Mark: p.first.style.Class}, {Text: p.second.Label, Raw: p.second.Label, Mark: p.second.style.Class},
-		numCell(text, p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())), textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
+		numCell(count.PlusMinus(p.Mean, p.Half, count.Percent), p.Mean), numCell("", p.Half), textCell(strconv.Itoa(p.N())), textCell(strconv.Itoa(p.Others)), textCell(strings.Join(engines, "; ")),
 		numCell("", p.T), chanceCell(p.P), chanceCell(p.Holm), chanceCell(p.SignFlip), chanceCell(p.SignFlipHolm), textCell(verdict),
 	}
 }
@@ -204,7 +154,7 @@ func chanceCell(p float64) cell { return numCell(chanceText(p), p) }
 func chanceText(p float64) string {
 	switch {
 	case math.IsNaN(p):
-		return unmeasured
+		return count.None
 	case p < 0.001:
 		return "< 0.001"
 	}

@@ -5,9 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -40,9 +38,9 @@ func (g *row) taskConfusion() *figure {
 		Heat:    chart.Heat{RowLabel: "true task", ColLabel: "predicted task", Rows: names, Cols: cols, V: v},
 		Missing: "not measured", Whose: g.full(),
 	}}
-	f.Title = g.confusionTitle(v)
+	f.Title = g.Short + ": confusion by task"
 	f.Caption = fmt.Sprintf("Confusion of %s by task, after the last task: the share of the test images of a row's task that are predicted as a class of a column's task, in per cent; “unseen” are classes that no task of the run has had yet, also those of a parent. %s", g.Label, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as. %s.", len(names), len(cols), f.Title)
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as.", len(names), len(cols))
 	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
 	return f
 }
@@ -66,19 +64,6 @@ func rowShares(counts [][]int) [][]*float64 {
 	return out
 }
 
-// confusionTitle says how many images of earlier tasks are predicted as the last one.
-func (g *row) confusionTitle(v [][]float64) string {
-	last := len(v) - 1
-	if last == 0 {
-		return fmt.Sprintf("%s: %s %% of the images of the only task are predicted as it", g.Short, percent(v[0][0]))
-	}
-	sum := 0.0
-	for _, row := range v[:last] {
-		sum += row[last] / float64(last)
-	}
-	return fmt.Sprintf("%s predicts %s %% of the images of earlier tasks as the last one", g.Short, percent(sum))
-}
-
 // classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there
 // is none.
 func (g *row) classConfusion() *figure {
@@ -89,20 +74,9 @@ func (g *row) classConfusion() *figure {
 		return nil
 	}
 	v := meanMatrix(g.counted(), n, n, (*run).confusionInOrder)
-	found, never := false, 0
-	for j := range n {
-		sum := 0.0
-		for i := range n {
-			if !math.IsNaN(v[i][j]) {
-				found = true
-				sum += v[i][j]
-			}
-		}
-		if sum == 0 {
-			never++
-		}
-	}
-	if !found {
+	if !slices.ContainsFunc(v, func(row []float64) bool {
+		return slices.ContainsFunc(row, func(x float64) bool { return !math.IsNaN(x) })
+	}) {
 		return nil
 	}
 	// Runs with other seeds may have another order: only places have a mean then.
@@ -121,9 +95,9 @@ func (g *row) classConfusion() *figure {
 		Heat:    chart.Heat{RowLabel: "true " + what, ColLabel: "predicted " + what, Rows: names, Cols: names, V: v},
 		Missing: "not learned yet", Whose: g.full(), Image: n > maxTableClasses,
 	}}
-	f.Title = fmt.Sprintf("%s: %d of %s predicted for no image", g.Short, never, strings.Replace(count.Of(n, "class"), "classes", "classes are", 1))
+	f.Title = g.Short + ": confusion by class"
 	f.Caption = fmt.Sprintf("Confusion of %s by class, after the last task: the share of the test images of a row's class that are predicted as a column's class, in per cent; classes are %s, so the newest are at the right and at the bottom. %s", g.Label, how, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream. %s.", n, n, f.Title)
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the classes that test images are predicted as, in the order of the stream.", n, n)
 	f.Data = g.longTable(f, "of_"+what, "taken_for_"+what, "share")
 	f.Data.Rows = slices.DeleteFunc(f.Data.Rows, func(cells []cell) bool { return cells[len(cells)-1].Raw == "0" }) // most of them
 	return f

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/metric"
 	"ocl/report/chart"
 )
 
@@ -48,7 +48,7 @@ func (s *setting) analysed() []*row {
 }
 
 // atEnd is the estimate of a value of the last error analysis of each run; nil is not measured.
-func (g *row) atEnd(of func(*result.TaskErrors) *float64) estimate {
+func (g *row) atEnd(of func(*result.TaskErrors) *float64) metric.Estimate {
 	return g.over(func(r *run) float64 {
 		if t := r.lastErrors(); t != nil {
 			return orNaN(of(t))
@@ -57,33 +57,24 @@ func (g *row) atEnd(of func(*result.TaskErrors) *float64) estimate {
 	})
 }
 
-// errorCounts are the columns of the table that are counts.
-var errorCounts = []struct {
-	text, name string
-	of         func(*result.TaskErrors) int
-}{
-	{"e(n,o)", "new_as_old", func(t *result.TaskErrors) int { return t.NewAsOld }},
-	{"e(n,n)", "new_as_new", func(t *result.TaskErrors) int { return t.NewAsNew }},
-	{"e(o,o)", "old_as_old", func(t *result.TaskErrors) int { return t.OldAsOld }},
-	{"e(o,n)", "old_as_new", func(t *result.TaskErrors) int { return t.OldAsNew }},
-	{"unseen", "as_unseen", func(t *result.TaskErrors) int { return t.NewAsUnseen + t.OldAsUnseen }},
-}
+// errorCounts and errorShares are the columns of the table: counts, and shares with intervals.
+var (
+	errorCounts = []struct{ text, name string }{
+		{"e(n,o)", "new_as_old"}, {"e(n,n)", "new_as_new"}, {"e(o,o)", "old_as_old"}, {"e(o,n)", "old_as_new"}, {"unseen", "as_unseen"},
+	}
+	errorShares = []struct{ text, name string }{
+		{"er(n,o) of errors, %", "new_as_old_of_errors"}, {"er(o,n) of errors, %", "old_as_new_of_errors"},
+		{"er(n,o) of samples, %", "new_as_old_of_samples"}, {"er(o,n) of samples, %", "old_as_new_of_samples"},
+	}
+)
 
-// errorShares are those that are shares.
-var errorShares = []struct {
-	text, name string
-	of         func(*result.TaskErrors) *float64
-}{
-	{"er(n,o) of errors, %", "new_as_old_of_errors", newAsOldOfErrors},
-	{"er(o,n) of errors, %", "old_as_new_of_errors", oldAsNewOfErrors},
-	{"er(n,o) of samples, %", "new_as_old_of_samples", newAsOldOfSamples},
-	{"er(o,n) of samples, %", "old_as_new_of_samples", oldAsNewOfSamples},
+// errorColumn is the number in a column of the table.
+func errorColumn(name string) func(*result.TaskErrors) *float64 {
+	if name == "as_unseen" {
+		return func(t *result.TaskErrors) *float64 { n := float64(t.NewAsUnseen + t.OldAsUnseen); return &n }
+	}
+	return result.ErrorOf("errors_" + name)
 }
-
-func newAsOldOfErrors(t *result.TaskErrors) *float64  { return t.NewAsOldOfErrors }
-func oldAsNewOfErrors(t *result.TaskErrors) *float64  { return t.OldAsNewOfErrors }
-func newAsOldOfSamples(t *result.TaskErrors) *float64 { return t.NewAsOldOfSamples }
-func oldAsNewOfSamples(t *result.TaskErrors) *float64 { return t.OldAsNewOfSamples }
 
 // errorsTable is the survey's table:trick_motivation for all rows; nil where no run has an error analysis.
 func (st *study) errorsTable() *table {
@@ -98,12 +89,16 @@ func (st *study) errorsTable() *table {
 		for _, g := range s.analysed() {
 			row := st.head(g)
 			for _, c := range errorCounts {
-				e := g.atEnd(func(t *result.TaskErrors) *float64 { n := float64(c.of(t)); return &n })
-				row = append(row, numCell(meanCount(e), e.mean))
+				e := g.atEnd(errorColumn(c.name))
+				row = append(row, numCell(meanCount(e), e.Mean))
 			}
 			for _, c := range errorShares {
-				e := g.atEnd(c.of)
-				row = append(row, numCell(e.text("no errors"), e.mean), numCell("1 run", e.half))
+				e := g.atEnd(errorColumn(c.name))
+				text := "no errors"
+				if e.N > 0 {
+					text = percents(e)
+				}
+				row = append(row, numCell(text, e.Mean), numCell("1 run", e.Half))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -115,11 +110,11 @@ func (st *study) errorsTable() *table {
 }
 
 // meanCount is a mean of counts, rounded.
-func meanCount(e estimate) string {
-	if e.n == 0 {
+func meanCount(e metric.Estimate) string {
+	if e.N == 0 {
 		return "not measured"
 	}
-	return count.Number(int64(math.Round(e.mean)))
+	return count.Number(int64(math.Round(e.Mean)))
 }
 
 // errorsLead explains the words of the errors' section and gives its table; nothing where no run has an error analysis.
@@ -161,53 +156,24 @@ type panel struct {
 	kind, ylabel     string
 	newName, oldName string // columns of the CSV
 	percent          bool
-	newOf, oldOf     func(*result.TaskErrors) *float64
-	caption          string
-	title            func(panel, []*row) string
+	newKey, oldKey   string // of result.ErrorNumbers
+	title, caption   string
 }
 
 // panels are the four of the survey's figure, in its order, then the first two by the other definition.
 var panels = []panel{
-	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, newAsOldOfErrors, oldAsNewOfErrors,
-		"Error ratios as in the survey's table: er(n,o) is the share of the misclassified test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class.",
-		ratioTitle},
-	{"logits", "mean logit", "new_logit_own", "old_logit_own", false,
-		logit(func(l *result.Logits) *float64 { return l.NewOwn }), logit(func(l *result.Logits) *float64 { return l.OldOwn }),
-		"Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes.",
-		gapTitle("mean logit")},
-	{"head-weights", "mean weight", "new_weight", "old_weight", false,
-		headValue(func(h *result.Head) *float64 { return h.NewWeight }), headValue(func(h *result.Head) *float64 { return h.OldWeight }),
-		"Mean weight of the rows of the last layer that belong to new and to old classes.",
-		gapTitle("mean weight")},
-	{"head-biases", "mean bias", "new_bias", "old_bias", false,
-		headValue(func(h *result.Head) *float64 { return h.NewBias }), headValue(func(h *result.Head) *float64 { return h.OldBias }),
-		"Mean bias of the last layer's logits of new and of old classes.",
-		gapTitle("mean bias")},
-	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, newAsOldOfSamples, oldAsNewOfSamples,
-		"Error ratios as in the survey's text: er(n,o) is the share of all test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class.",
-		sampleRatioTitle},
-	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false,
-		logit(func(l *result.Logits) *float64 { return l.NewAll }), logit(func(l *result.Logits) *float64 { return l.OldAll }),
-		"Mean logit of the new and of the old classes, both on the test images of all classes seen so far.",
-		gapTitle("mean logit on all images")},
-}
-
-func logit(of func(*result.Logits) *float64) func(*result.TaskErrors) *float64 {
-	return func(t *result.TaskErrors) *float64 {
-		if t.Logits == nil {
-			return nil
-		}
-		return of(t.Logits)
-	}
-}
-
-func headValue(of func(*result.Head) *float64) func(*result.TaskErrors) *float64 {
-	return func(t *result.TaskErrors) *float64 {
-		if t.Head == nil {
-			return nil
-		}
-		return of(t.Head)
-	}
+	{"error-ratio", "share of the errors, %", "new_as_old_of_errors", "old_as_new_of_errors", true, "errors_new_as_old_of_errors", "errors_old_as_new_of_errors",
+		"Old and new classes confused, of the errors", "Error ratios as in the survey's table: er(n,o) is the share of the misclassified test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
+	{"logits", "mean logit", "new_logit_own", "old_logit_own", false, "logits_new_own", "logits_old_own",
+		"Mean logits of new and of old classes", "Mean logit of the new classes on test images of new classes, and of the old ones on images of old classes."},
+	{"head-weights", "mean weight", "new_weight", "old_weight", false, "head_new_weight", "head_old_weight",
+		"Mean weights of new and of old classes", "Mean weight of the rows of the last layer that belong to new and to old classes."},
+	{"head-biases", "mean bias", "new_bias", "old_bias", false, "head_new_bias", "head_old_bias",
+		"Mean biases of new and of old classes", "Mean bias of the last layer's logits of new and of old classes."},
+	{"error-ratio-samples", "share of the images, %", "new_as_old_of_samples", "old_as_new_of_samples", true, "errors_new_as_old_of_samples", "errors_old_as_new_of_samples",
+		"Old and new classes confused, of all images", "Error ratios as in the survey's text: er(n,o) is the share of all test images of new classes that are predicted as an old class, er(o,n) the share of those of old classes that are predicted as a new class."},
+	{"logits-all", "mean logit", "new_logit_all", "old_logit_all", false, "logits_new_all", "logits_old_all",
+		"Mean logits of new and of old classes on all images", "Mean logit of the new and of the old classes, both on the test images of all classes seen so far."},
 }
 
 // panel draws one; nil where no row has a value.
@@ -219,7 +185,7 @@ func (s *setting) panel(p panel) *figure {
 	if p.percent {
 		f.Lines.Say = percentText
 	}
-	var drawn []*row
+	drawn := 0
 	more := 0
 	var without []string
 	for _, g := range s.analysed() {
@@ -228,10 +194,10 @@ func (s *setting) panel(p panel) *figure {
 		for i := range n {
 			cells := append(g.head(), textCell(strconv.Itoa(i+1)))
 			runs := 0
-			for k, of := range []func(*result.TaskErrors) *float64{p.newOf, p.oldOf} {
+			for k, key := range []string{p.newKey, p.oldKey} {
 				e := overRuns(g.followed(), func(r *run) float64 {
 					if t := r.errorsAfter(i); t != nil {
-						return orNaN(of(t))
+						return orNaN(result.ErrorOf(key)(t))
 					}
 					return math.NaN()
 				})
@@ -239,9 +205,9 @@ func (s *setting) panel(p panel) *figure {
 				if p.percent {
 					factor = 100
 				}
-				pair[k].Y = append(pair[k].Y, factor*e.mean)
-				cells = append(cells, numCell(valueText(f.Lines.Say, e.mean*factor, e.half*factor), e.mean), numCell("1 run", e.half))
-				runs = max(runs, e.n)
+				pair[k].Y = append(pair[k].Y, factor*e.Mean)
+				cells = append(cells, numCell(valueText(f.Lines.Say, e.Mean*factor, e.Half*factor), e.Mean), numCell("1 run", e.Half))
+				runs = max(runs, e.N)
 			}
 			found = found || runs > 0
 			f.Data.Rows = append(f.Data.Rows, append(cells, textCell(strconv.Itoa(runs))))
@@ -250,17 +216,17 @@ func (s *setting) panel(p panel) *figure {
 			without = append(without, g.Short)
 			continue
 		}
-		if len(drawn) == maxPanelRows && !s.all {
+		if drawn == maxPanelRows && !s.all {
 			more++
 			continue
 		}
-		drawn = append(drawn, g)
+		drawn++
 		f.Lines.Series = append(f.Lines.Series, pair[0])
 		if _, _, ok := pair[1].End(); ok {
 			f.Lines.Series = append(f.Lines.Series, pair[1])
 		}
 	}
-	if len(drawn) == 0 {
+	if drawn == 0 {
 		return nil
 	}
 	if p.percent {
@@ -268,7 +234,7 @@ func (s *setting) panel(p panel) *figure {
 	} else {
 		f.Lines.Scale(math.Inf(-1), math.Inf(1), 0)
 	}
-	f.Title = p.title(p, drawn)
+	f.Title = s.titled(p.title)
 	scope, _, runs := s.scope()
 	f.Caption = p.caption + " Filled marks: new classes. Hollow marks on a thinner line: old classes. " + upper(scope) + "."
 	if runs > 1 {
@@ -277,7 +243,7 @@ func (s *setting) panel(p panel) *figure {
 	f.Caption += csvHas(more)
 	f.Lines.Sparse = more > 0
 	if len(without) > 0 {
-		f.Caption += " " + andList(without) + ": the classifier does not predict by logits."
+		f.Caption += " " + count.And(without) + ": the classifier does not predict by logits."
 	}
 	f.Alt = s.alt(f, upper(p.ylabel)+" of new and of old classes after each task")
 	return f
@@ -291,77 +257,10 @@ func csvHas(more int) string {
 	return fmt.Sprintf(" The CSV file has %s more.", count.Of(more, "row"))
 }
 
-// ratioTitle says whose errors on old classes are predictions of new ones most, and whose least.
-func ratioTitle(p panel, rows []*row) string {
-	return extremes(rows, p.oldOf, func(g *row, v float64) string {
-		return fmt.Sprintf("%s %% of %s's errors on old classes are predictions of new ones", percent(v), g.Short)
-	}, func(g *row, v float64) string { return fmt.Sprintf("%s %% of %s's", percent(v), g.Short) }, "At the end ", "There are no errors on old classes")
-}
-
-// sampleRatioTitle says the same of all images of old classes.
-func sampleRatioTitle(p panel, rows []*row) string {
-	return extremes(rows, p.oldOf, func(g *row, v float64) string {
-		return fmt.Sprintf("%s predicts %s %% of the images of old classes as new ones", g.Short, percent(v))
-	}, func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "At the end ", "No image of an old class was tested")
-}
-
-// extremes names the rows with the largest and the smallest value at the end.
-func extremes(rows []*row, of func(*result.TaskErrors) *float64, most, least func(*row, float64) string, before, none string) string {
-	var hi, lo *row
-	value := func(g *row) float64 { return g.atEnd(of).mean }
-	for _, g := range rows {
-		if math.IsNaN(value(g)) {
-			continue
-		}
-		if hi == nil || value(g) > value(hi) {
-			hi = g
-		}
-		if lo == nil || value(g) < value(lo) {
-			lo = g
-		}
-	}
-	if hi == nil {
-		return none
-	}
-	text := before + most(hi, value(hi))
-	if lo != hi {
-		text += ", " + least(lo, value(lo))
-	}
-	return text
-}
-
-// gapTitle names the rows in which a value of the new classes is farthest above that of the old ones at the end.
-func gapTitle(what string) func(panel, []*row) string {
-	apart := func(v float64) string {
-		switch {
-		case v < 0:
-			return significant(-v) + " below"
-		case v > 0:
-			return significant(v) + " above"
-		}
-		return "level with"
-	}
-	return func(p panel, rows []*row) string {
-		gap := func(t *result.TaskErrors) *float64 {
-			newer, older := p.newOf(t), p.oldOf(t)
-			if newer == nil || older == nil {
-				return nil
-			}
-			d := *newer - *older
-			return &d
-		}
-		return extremes(rows, gap, func(g *row, v float64) string {
-			return fmt.Sprintf("%s's %s of new classes ends %s that of old ones", g.Short, what, apart(v))
-		}, func(g *row, v float64) string {
-			return fmt.Sprintf("%s's %s", g.Short, strings.TrimSuffix(apart(v), " with"))
-		}, "", "The "+what+" of new classes; there are no old ones")
-	}
-}
-
 // predictionsFigure shows how many predictions of the last evaluation are classes of each task; nil if there are
 // none.
 func (s *setting) predictionsFigure() *figure {
-	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "predictions", s.taskNumbers(), func(r *run, i int) float64 {
+	f := s.lineFigure("predictions", "task of the predicted class", "share of the predictions, %", "task", "predictions", followedAt(s.taskNumbers()), func(r *run, i, _ int) float64 {
 		return share(r.lastErrors(), i)
 	})
 	if len(f.Lines.Series) == 0 {
@@ -373,11 +272,7 @@ func (s *setting) predictionsFigure() *figure {
 	}
 	f.Lines.Series, f.Lines.Sparse = f.Lines.Series[:len(f.Lines.Series)-more], more > 0
 	f.scale(0)
-	f.Title = extremes(s.analysed(), func(t *result.TaskErrors) *float64 { v := share(t, t.Task); return &v },
-		func(g *row, v float64) string {
-			return fmt.Sprintf("%s predicts %s %% of the test images as the newest task", g.Short, percent(v))
-		},
-		func(g *row, v float64) string { return fmt.Sprintf("%s %s %%", g.Short, percent(v)) }, "", "No predictions were counted")
+	f.Title = s.titled("Predictions by the task of the predicted class")
 	f.Caption = "After the last task: the share of all test images that are predicted as a class of each task. Without a bias, each task would get the share that it has of the test images. " + upper(s.measured()) + csvHas(more)
 	f.Alt = s.alt(f, "Share of the predictions by the task of the predicted class")
 	return f

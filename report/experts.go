@@ -46,12 +46,11 @@ func (g *row) expertsFigure(r *run) *figure {
 	f.Data = &table{ID: f.ID, Head: headed(numCol("expert", "expert"), numCol("step", "step"), textCol("task", "task"), numCol("stored", "stored"),
 		numCol("learned later", "later"), numCol("parameters", "parameters"))}
 	names := g.setting.taskNames()
-	all, most, parameters := 0.0, 0.0, 0
+	parameters := 0
 	var words []string
 	for i, e := range r.Experts.List {
 		later := max(0, e.Count-1-float64(e.Stored))
-		n := float64(e.Stored) + later
-		all, most, parameters = all+n, max(most, n), parameters+e.Parameters
+		parameters += e.Parameters
 		task := "before"
 		if e.Task >= 0 && e.Task < len(names) {
 			task = names[e.Task]
@@ -67,8 +66,7 @@ func (g *row) expertsFigure(r *run) *figure {
 		f.Data.Rows = append(f.Data.Rows, append(g.head(), numCell(strconv.Itoa(i+1), float64(i+1)), cell{Text: count.Number(e.Step), Raw: strconv.Itoa(e.Step)}, textCell(task),
 			numCell(count.Number(e.Stored), float64(e.Stored)), numCell(whole(later), later), cell{Text: count.Number(e.Parameters), Raw: strconv.Itoa(e.Parameters)}))
 	}
-	n := len(r.Experts.List)
-	f.Title = fmt.Sprintf("%s: %s, of which the largest has learned %s %% of the samples", g.Label, count.Of(n, "expert"), strconv.FormatFloat(100*most/all, 'f', 1, 64))
+	f.Title = g.Label + ": samples of each expert"
 	f.Caption = fmt.Sprintf("How many samples each expert of %s has learned, seed %d: those it was made of in full colour, those that it learned later lighter, by its responsibility for them. "+
 		"Together the experts have %s parameters. Samples that were stored when the run ended are not counted.", g.full(), r.Config.Seed, count.Number(parameters))
 	f.Alt = "Bar chart of experts. " + strings.Join(words, "; ") + "."
@@ -118,7 +116,7 @@ func (g *row) picture(r *run) *picture {
 	return &picture{
 		ID: "reconstructions-" + g.slug, Title: g.Label + ": what its autoencoders make of images",
 		Caption: fmt.Sprintf("Images that experts of %s were made of, seed %d, each followed by its reconstruction. From top to bottom: %s %s. "+
-			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, words(len(experts) == 1, "expert", "experts"), andList(experts)),
+			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, words(len(experts) == 1, "expert", "experts"), count.And(experts)),
 		Alt:   fmt.Sprintf("%s with %s each, and their reconstructions, which are smoother.", count.Of(len(p.Experts), "expert"), count.Of(p.Images, "image")),
 		Width: pictureScale * img.Bounds().Dx(), Height: pictureScale * img.Bounds().Dy(),
 		Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes())),

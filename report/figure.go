@@ -6,17 +6,19 @@ import (
 	"math"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
 // figure is the description of one figure: it feeds the page, the files in figures/ and the CSV, so that all of them
 // show the same data under the same title. Exactly one of Lines, Heat and Bars is set.
 type figure struct {
-	ID      string // names figures/ID.svg, .png and .pdf, tables/ID.csv and the anchor
+	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen
 	Caption string // what was measured
 	Alt     string // the figure in words
 	Data    *table
+	PNG     bool // there is figures/ID.png too
 	Lines   *chart.Lines
 	Heat    *heat
 	Bars    *chart.Bars
@@ -48,18 +50,18 @@ func (f *figure) chart() chart.Chart {
 	return f.Bars
 }
 
-// files are the contents of figures/ID.svg, .png and .pdf, by extension.
+// files are the contents of figures/ID.svg, .pdf and .png, by extension.
 func (f *figure) files() (map[string][]byte, error) {
 	d, description := chart.Draw(f.chart(), chart.File(f.Title)), f.Alt+" "+f.Caption
-	png, err := d.PNG()
-	if err != nil {
-		return nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
-	}
 	pdf, err := d.PDF(f.Title, description)
+	files := map[string][]byte{"svg": d.SVG(f.Title, description), "pdf": pdf}
+	if err == nil && f.PNG {
+		files["png"], err = d.PNG()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("report: figure %s: %w", f.ID, err)
 	}
-	return map[string][]byte{"svg": d.SVG(f.Title, description), "png": png, "pdf": pdf}, nil
+	return files, nil
 }
 
 // inline draws lines and bars as SVG for the page, once for a wide and once for a narrow one, with room for the
@@ -94,16 +96,12 @@ func (f *figure) scale(floor float64) (cut bool) { return f.Lines.Scale(floor, 1
 
 // percentText prints a value in per cent (not a fraction) with its half width.
 func percentText(y, half float64) string {
-	e := estimate{y / 100, half / 100, 1}
-	return e.text("")
+	return count.PlusMinus(y, half, func(v float64) string { return count.Fixed(v, 1) })
 }
 
 // plainText prints a value that is no share with its half width.
 func plainText(y, half float64) string {
-	if math.IsNaN(half) {
-		return significant(y)
-	}
-	return significant(y) + " ± " + significant(half)
+	return count.PlusMinus(y, half, count.Significant)
 }
 
 // valueText is say, or that there is no value.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/metric"
 	"ocl/report/chart"
 )
 
@@ -59,7 +60,7 @@ func (s *setting) scope() (text string, low, high int) {
 		for _, v := range s.memories {
 			m = append(m, count.Number(v))
 		}
-		text += "; memory " + andList(m)
+		text += "; memory " + count.And(m)
 	}
 	switch {
 	case high == 1:
@@ -147,42 +148,43 @@ func (st *study) head(g *row) []cell {
 	return append([]cell{textCell(g.setting.Name)}, g.head()...)
 }
 
-// lineFigure builds a line chart over tasks from a value of each run and task, a fraction, and its CSV. numbers are those of
-// the tasks on the axis; absent images may leave gaps in them.
-func (s *setting) lineFigure(kind, xlabel, ylabel, name string, numbers []int, value func(*run, int) float64) *figure {
-	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: 1, XMax: 1, Say: percentText}}
-	n := len(numbers)
-	if n > 0 {
-		f.Lines.XMin, f.Lines.XMax = numbers[0], numbers[n-1]
-	}
-	f.Data = &table{ID: f.ID, Head: headed(numCol("task", "task"), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
+// lineFigure builds a line chart and its CSV from a value of each run, a fraction. at says of a row which of its runs are measured and where on
+// the x axis; value has the number of the place in that list, and the place. axis and name are columns of the CSV.
+func (s *setting) lineFigure(kind, xlabel, ylabel, axis, name string, at func(*row) ([]*run, []int), value func(r *run, i, x int) float64) *figure {
+	f := &figure{ID: s.id(kind), Lines: &chart.Lines{XLabel: xlabel, YLabel: ylabel, XMin: math.MaxInt, Say: percentText}}
+	f.Data = &table{ID: f.ID, Head: headed(numCol(axis, axis), numCol(ylabel, name), numCol("± 95 %", "half_width_95"), numCol("runs", "runs"))}
 	for _, g := range s.rows {
-		runs := g.followed()
-		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: numbers}
-		for i := range n {
-			e := overRuns(runs, func(r *run) float64 { return value(r, i) })
-			se.Y = append(se.Y, 100*e.mean)
-			se.Half = append(se.Half, 100*e.half)
-			text := "not measured"
-			if e.n > 0 {
-				text = percent(e.mean)
+		runs, places := at(g)
+		se := chart.Series{Label: g.Short, Look: g.style, Width: g.width, X: places}
+		single := make([][]float64, len(runs))
+		for i, x := range places {
+			var values []float64
+			for k, r := range runs {
+				values = append(values, value(r, i, x))
+				single[k] = append(single[k], 100*values[k])
 			}
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), cell{Text: strconv.Itoa(numbers[i]), Raw: strconv.Itoa(numbers[i])}, numCell(text, e.mean), numCell(halfText(e), e.half), cell{Text: strconv.Itoa(e.n), Raw: strconv.Itoa(e.n)}))
+			e := metric.EstimateOf(values)
+			se.Y, se.Half = append(se.Y, 100*e.Mean), append(se.Half, 100*e.Half)
+			f.Lines.XMin, f.Lines.XMax = min(f.Lines.XMin, x), max(f.Lines.XMax, x)
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(x)), numCell(valueText(percentText, 100*e.Mean, math.NaN()), e.Mean),
+				numCell(halfText(e), e.Half), textCell(strconv.Itoa(e.N))))
 		}
 		if len(runs) > 1 {
-			for _, r := range runs {
-				var y []float64
-				for i := range n {
-					y = append(y, 100*value(r, i))
-				}
-				se.Single = append(se.Single, y)
-			}
+			se.Single = single
 		}
 		if _, _, ok := se.End(); ok {
 			f.Lines.Series = append(f.Lines.Series, se)
 		}
 	}
+	if f.Lines.XMax == 0 {
+		f.Lines.XMin, f.Lines.XMax = 1, 1
+	}
 	return f
+}
+
+// followedAt are the followed runs of each row at the same places.
+func followedAt(places []int) func(*row) ([]*run, []int) {
+	return func(g *row) ([]*run, []int) { return g.followed(), places }
 }
 
 // upTo are the numbers 1 to n.
@@ -195,11 +197,11 @@ func upTo(n int) []int {
 }
 
 // halfText is the half width of an interval in a table.
-func halfText(e estimate) string {
-	if math.IsNaN(e.half) {
+func halfText(e metric.Estimate) string {
+	if math.IsNaN(e.Half) {
 		return "1 run"
 	}
-	return percent(e.half)
+	return count.Percent(e.Half)
 }
 
 // intervalsCut is added to a caption if an interval is longer than the axis. An axis long enough for two runs that
@@ -208,24 +210,25 @@ const intervalsCut = " Intervals that reach beyond the figure are cut at its edg
 
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
-	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "average_accuracy", upTo(s.tasks()), (*run).afterTask)
+	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "task", "average_accuracy", followedAt(upTo(s.tasks())), func(r *run, i, _ int) float64 { return r.afterTask(i) })
 	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(0) {
 		f.Caption += intervalsCut
 	}
-	f.Title = s.accuracyTitle()
+	f.Title = s.titled("Average accuracy after each task")
 	f.Alt = s.alt(f, "Average accuracy after each task")
 	return f
 }
 
 // forgettingFigure is what was forgotten of each task at the end.
 func (s *setting) forgettingFigure() *figure {
-	f := s.lineFigure("forgetting", "task", "forgetting, points", "forgetting", s.taskNumbers()[:max(s.tasks()-1, 0)], (*run).forgotten)
+	f := s.lineFigure("forgetting", "task", "forgetting, points", "task", "forgetting", followedAt(s.taskNumbers()[:max(s.tasks()-1, 0)]),
+		func(r *run, i, _ int) float64 { return r.forgotten(i) })
 	f.Caption = "For each task but the last: the best accuracy on it before the last task minus the accuracy on it after the last task, in percentage points; below zero the accuracy improved. " + upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(-100) {
 		f.Caption += intervalsCut
 	}
-	f.Title = s.forgettingTitle()
+	f.Title = s.titled("Forgetting of each task at the end")
 	f.Alt = s.alt(f, "Forgetting of each task at the end")
 	return f
 }
@@ -269,12 +272,12 @@ func (g *row) matrixFigure() *figure {
 		Missing: "not evaluated", Whose: g.full(),
 		Say: func(i, j int) string { return "after " + names[i] + ", on " + cols[j] },
 	}}
-	f.Title = g.matrixTitle(v)
+	f.Title = g.Short + ": accuracy after each task on each task"
 	f.Caption = fmt.Sprintf("Accuracy matrix of %s: each row is the state after a task, each column the test images of a task, in per cent. %s", g.Label, upper(g.ofRuns(runs)))
 	if common {
 		f.Caption += " All tasks share one test set."
 	}
-	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the accuracy after each task on each task. %s.", len(names), len(cols), f.Title)
+	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the accuracy after each task on each task.", len(names), len(cols))
 	f.Data = g.longTable(f, "after_task", "on_task", "accuracy")
 	return f
 }
@@ -286,7 +289,7 @@ func (g *row) longTable(f *figure, rowName, colName, value string) *table {
 	for i := range h.V {
 		for j, v := range h.V[i] {
 			if !math.IsNaN(v) {
-				t.Rows = append(t.Rows, append(g.head(), textCell(h.Rows[i]), textCell(h.Cols[j]), numCell(percent(v), v)))
+				t.Rows = append(t.Rows, append(g.head(), textCell(h.Rows[i]), textCell(h.Cols[j]), numCell(count.Percent(v), v)))
 			}
 		}
 	}
@@ -306,8 +309,8 @@ func (g *row) classFigure() *figure {
 	found := false
 	for c := range vals {
 		e := g.over(func(r *run) float64 { return at(r.PerClass, len(r.PerClass)-1, c) })
-		vals[c] = e.mean
-		found = found || e.n > 0
+		vals[c] = e.Mean
+		found = found || e.N > 0
 	}
 	if !found {
 		return nil
@@ -321,13 +324,13 @@ func (g *row) classFigure() *figure {
 		h.Rows = append(h.Rows, strconv.Itoa(i))
 		h.V = append(h.V, vals[i:min(i+cols, k)])
 	}
-	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.classTitle(vals)}
+	f := &figure{ID: "classes-" + g.slug, Heat: h, Title: g.Short + ": accuracy on each class"}
 	f.Caption = fmt.Sprintf("Accuracy of %s on each class after the last task, in per cent; classes are counted from 0, as in the config, %d in each line: each cell is the class of its row plus that of its column. %s", g.Label, cols, upper(g.of()))
-	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s. %s.", count.Of(k, "class"), f.Title)
+	f.Alt = fmt.Sprintf("Heat map of the accuracy on %s.", count.Of(k, "class"))
 	f.Data = &table{ID: f.ID, Head: headed(numCol("class", "class"), textCol("name", "name"), numCol("accuracy, %", "accuracy"))}
 	for c, v := range vals {
 		if !math.IsNaN(v) {
-			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.className(c)), numCell(percent(v), v)))
+			f.Data.Rows = append(f.Data.Rows, append(g.head(), textCell(strconv.Itoa(c)), textCell(g.className(c)), numCell(count.Percent(v), v)))
 		}
 	}
 	return f
@@ -343,7 +346,7 @@ func (g *row) className(c int) string {
 
 // timeFigure is the run time of each row that ocl has run, split; nil where there is none.
 func (s *setting) timeFigure() *figure {
-	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: duration}, Title: s.timeTitle()}
+	f := &figure{ID: s.id("time"), Bars: &chart.Bars{Parts: []string{"training", "preparing", "testing"}, Say: count.Duration}, Title: s.titled("Time of one run")}
 	f.Data = &table{ID: f.ID, Head: headed(numCol("training", "train_seconds"), numCol("preparing", "prepare_seconds"), numCol("testing", "test_seconds"), numCol("runs at once", "concurrency"), numCol("runs", "runs"))}
 	atOnce := 0
 	for _, g := range s.rows {
@@ -351,9 +354,9 @@ func (s *setting) timeFigure() *figure {
 			continue
 		}
 		parts := []float64{
-			g.seconds(func(r *run) float64 { return r.Seconds.Train }).mean,
-			g.seconds(func(r *run) float64 { return r.Seconds.Prepare }).mean,
-			g.seconds(func(r *run) float64 { return r.Seconds.Test }).mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Train }).Mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Prepare }).Mean,
+			g.seconds(func(r *run) float64 { return r.Seconds.Test }).Mean,
 		}
 		together := 1
 		for _, r := range g.timed() {
@@ -363,11 +366,11 @@ func (s *setting) timeFigure() *figure {
 		var words []string
 		for k, name := range f.Bars.Parts {
 			if parts[k] > 0 {
-				words = append(words, name+" "+duration(parts[k]))
+				words = append(words, name+" "+count.Duration(parts[k]))
 			}
 		}
 		stack := chart.Stack{Label: g.Label, Look: g.style, Parts: parts}
-		text := duration(stack.Sum())
+		text := count.Duration(stack.Sum())
 		if len(words) > 0 {
 			text += " (" + strings.Join(words, ", ") + ")"
 		}
@@ -378,7 +381,7 @@ func (s *setting) timeFigure() *figure {
 		f.Bars.Bars = append(f.Bars.Bars, stack)
 		row := g.head()
 		for _, v := range parts {
-			row = append(row, numCell(duration(v), v))
+			row = append(row, numCell(count.Duration(v), v))
 		}
 		n := strconv.Itoa(len(g.timed()))
 		f.Data.Rows = append(f.Data.Rows, append(row, textCell(strconv.Itoa(together)), textCell(n)))
@@ -396,12 +399,4 @@ func (s *setting) timeFigure() *figure {
 	}
 	f.Alt = "Bar chart of run times. " + strings.Join(words, "; ") + "."
 	return f
-}
-
-// upper starts a sentence.
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -62,7 +62,7 @@ func TestForeignBesideOurs(t *testing.T) {
 		if !strings.Contains(g.Label, "ER (foreign: ") || !strings.Contains(g.slug, "er-foreign-") {
 			t.Errorf("a foreign row is called %q, its files %q", g.Label, g.slug)
 		}
-		if n := g.metricOf(averageAccuracy).n; strings.Contains(g.Label, "avalanche") != (n == 2) {
+		if n := g.metricOf(averageAccuracy).N; strings.Contains(g.Label, "avalanche") != (n == 2) {
 			t.Errorf("%s is a mean of %d runs", g.Label, n)
 		}
 	}

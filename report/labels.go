@@ -30,7 +30,7 @@ func (st *study) name() {
 			if g.memory >= 0 {
 				g.Label += ", memory " + count.Number(g.memory)
 				if len(sizes) > 1 {
-					g.Short += " " + kilo(g.memory)
+					g.Short += " " + count.Short(g.memory)
 				}
 			}
 			if g.special != "" {

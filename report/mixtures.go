@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"ocl/internal/count"
 )
 
 // mixtures says in what the circumstances of the runs of a report differ.
@@ -19,16 +21,16 @@ func (st *study) mixtures() []string {
 		return slices.Sorted(maps.Keys(set))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprint(r.Provenance.Numbers) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions cannot be compared (CHANGELOG, [NUMBERS]). They are never averaged together.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix numbers versions %s: a change between them moved benchmark figures, so rows of different versions cannot be compared (CHANGELOG, [NUMBERS]). They are never averaged together.", count.And(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Kernel) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the kernels %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the kernels %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", count.And(v)))
 	}
 	if v := distinct(func(r *run) string { return orUnknown(r.Provenance.Convolution) }); len(v) > 1 {
-		out = append(out, fmt.Sprintf("The results mix the convolutions %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", andList(v)))
+		out = append(out, fmt.Sprintf("The results mix the convolutions %s: with them, runs of one seed differ by rounding, which may move an accuracy by a point or more. Times cannot be compared.", count.And(v)))
 	}
 	if v := distinct(func(r *run) string { return fmt.Sprintf("%d", max(r.Provenance.Concurrency, 1)) }); len(v) > 1 {
-		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", andList(v))
+		st.together = fmt.Sprintf("The results mix concurrencies (%s runs at once), so times cannot be compared.", count.And(v))
 		out = append(out, st.together)
 	}
 	return out

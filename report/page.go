@@ -77,6 +77,9 @@ func newPage(st *study) (p *page, drawn []*figure, undrawn []*table) {
 			undrawn = append(undrawn, f.table())
 		}
 	}
+	for _, f := range drawn {
+		f.PNG = st.png
+	}
 	return p, drawn, undrawn
 }
 
@@ -113,7 +116,7 @@ func (st *study) title() string {
 	if len(where) > 2 {
 		where = append(where[:1], count.Of(len(where)-1, "other setting"))
 	}
-	return andList(methods) + " on " + andList(where)
+	return count.And(methods) + " on " + count.And(where)
 }
 
 // render prints the page.
@@ -212,7 +215,7 @@ func (f *figure) heatTable() string {
 				fmt.Fprintf(&b, `<td class=h%d>%.0f`, chart.HeatStep(v), 100*v)
 				continue
 			}
-			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), percent(v), 100*v)
+			fmt.Fprintf(&b, `<td class=h%d title="%s: %s %%">%.0f`, chart.HeatStep(v), template.HTMLEscapeString(h.Say(i, j)), count.Percent(v), 100*v)
 		}
 	}
 	b.WriteString("</tbody></table>")

@@ -19,6 +19,7 @@ type Options struct {
 	Known []Known // methods in the order of their rows; others follow as they appear
 	// Catalogue says which keys of the config a method reads: rows do not differ in what they do not read. Nil says that all read every key.
 	Catalogue *config.Schema
+	PNG       bool // figures as PNG too, for programs that take neither SVG nor PDF
 	All       bool // draw every row in every figure, however many there are: by default there are bounds, and the tables have the rest
 }
 
@@ -35,7 +36,7 @@ type Written struct {
 
 // Write reads the results in dirs, each an experiment folder, a run folder, a folder of compressed results
 // (NAME.json.gz) or the file of a result, and writes one report about all of them into the folder out: report.html,
-// figures/ (SVG, PNG and PDF) and tables/ (CSV and Markdown). Runs are compared by method, memory, protocol and
+// figures/ (SVG and PDF) and tables/ (CSV and Markdown). Runs are compared by method, memory, protocol and
 // whatever else of their configuration differs; seeds are averaged. An empty out is the folder itself where there is
 // one only, or the folder of the file.
 //
@@ -90,6 +91,7 @@ func (r *reading) write(w *Folder, o Options) (*Written, error) {
 	for _, l := range r.left {
 		st.warnings = append(st.warnings, fmt.Sprintf("%s is left out: %s.", l.Path, l.Reason))
 	}
+	st.png = o.PNG
 	for _, s := range st.settings {
 		s.all = o.All
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 	"os"
@@ -125,7 +124,7 @@ func TestWrite(t *testing.T) {
 	page := writePage(t, []string{dir}, "")
 	checkPage(t, page, dir)
 	for _, want := range []string{
-		"ER with 500 stored samples classifies", "times as many as Finetune", "mean of 3 runs",
+		"ER with 500 stored samples has the highest average accuracy", "(3 runs).",
 		"10 tasks with 100 classes in all, 10,000 training images and 2,500 test images",
 		"resnet18, width 20, 1,109,240 parameters", "sgd, lr 0.1, weight decay 0",
 		`ocl run --config ` + filepath.ToSlash(dir) + `/er-m500-s1/result.json`,
@@ -148,14 +147,6 @@ func TestWrite(t *testing.T) {
 		title := regexp.MustCompile(`<h3>([^<]*)</h3>`).FindStringSubmatch(page[strings.Index(page, `<figure id="`+id+`"`):])
 		if title == nil || !strings.Contains(string(svg), "<title>"+strings.ReplaceAll(title[1], "\u00a0", " ")+"</title>") {
 			t.Errorf("%s.svg has not the page's title %q", id, title)
-		}
-		b, err := os.ReadFile(filepath.Join(dir, "figures", id+".png"))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 600 {
-			t.Errorf("%s.png: %v, want a picture at least 600 pixels wide", id, err)
 		}
 		if b, err := os.ReadFile(filepath.Join(dir, "figures", id+".pdf")); err != nil || !bytes.HasPrefix(b, []byte("%PDF-1.")) {
 			t.Errorf("%s.pdf: %v, want a PDF", id, err)
@@ -369,7 +360,7 @@ func TestAHundredRuns(t *testing.T) {
 	}
 	// The pictures of 33 rows take long; the links to them are held by the smaller tests.
 	for _, f := range figures {
-		for _, name := range []string{"figures/" + f.ID + ".svg", "figures/" + f.ID + ".png", "figures/" + f.ID + ".pdf", "tables/" + f.ID + ".csv"} {
+		for _, name := range []string{"figures/" + f.ID + ".svg", "figures/" + f.ID + ".pdf", "tables/" + f.ID + ".csv"} {
 			touch(t, filepath.Join(out, name))
 		}
 	}

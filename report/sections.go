@@ -93,7 +93,7 @@ func (s *setting) gallery(most int, why string, build func(*row) *figure) block 
 		}
 	}
 	if len(missing) > 0 {
-		out.Missing = andList(missing) + ": " + why + "."
+		out.Missing = count.And(missing) + ": " + why + "."
 	}
 	return block{Gallery: out}
 }

@@ -10,37 +10,12 @@ import (
 	"ocl/metric"
 )
 
-// estimate is a mean over runs with its 95 % interval.
-type estimate struct {
-	mean float64
-	half float64 // NaN for fewer than two runs
-	n    int     // runs behind it; 0 says that nothing was measured
-}
-
-// estimateOf is the estimate of some values; NaN values count as not measured.
-func estimateOf(values []float64) estimate {
-	var v []float64
-	for _, x := range values {
-		if !math.IsNaN(x) {
-			v = append(v, x)
-		}
+// percents prints an estimate of a fraction in per cent: "17.5 ± 0.4".
+func percents(e metric.Estimate) string {
+	if e.N == 0 {
+		return "not measured"
 	}
-	if len(v) == 0 {
-		return estimate{math.NaN(), math.NaN(), 0}
-	}
-	mean, half := metric.Interval(v)
-	return estimate{mean, half, len(v)}
-}
-
-// text prints an estimate of a fraction in per cent, "17.5 ± 0.4", and missing where nothing was measured.
-func (e estimate) text(missing string) string {
-	switch {
-	case e.n == 0:
-		return missing
-	case math.IsNaN(e.half):
-		return percent(e.mean)
-	}
-	return percent(e.mean) + " ± " + percent(e.half)
+	return count.PlusMinus(e.Mean, e.Half, count.Percent)
 }
 
 // counted are the runs behind a row's numbers: the finished ones, or, where none finished, what the others measured.
@@ -52,7 +27,7 @@ func (g *row) counted() []*run {
 }
 
 // over is the estimate over the row's counted runs. What a run did not measure another one of its seed may have.
-func (g *row) over(f func(*run) float64) estimate {
+func (g *row) over(f func(*run) float64) metric.Estimate {
 	return overRuns(g.counted(), func(r *run) float64 {
 		if v := f(r); !math.IsNaN(v) {
 			return v
@@ -71,12 +46,12 @@ func (g *row) moreOf(r *run) *run {
 	return r
 }
 
-func overRuns(runs []*run, f func(*run) float64) estimate {
+func overRuns(runs []*run, f func(*run) float64) metric.Estimate {
 	var v []float64
 	for _, r := range runs {
 		v = append(v, f(r))
 	}
-	return estimateOf(v)
+	return metric.EstimateOf(v)
 }
 
 // followed are the runs, one of a seed, that were evaluated after each task: they say how a run went on, and what it forgot. Without one it is
@@ -107,7 +82,7 @@ func (s *setting) partly(measured func(*row) []*run) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Not all runs were evaluated so: the figure has of " + andList(parts) + "."
+	return " Not all runs were evaluated so: the figure has of " + count.And(parts) + "."
 }
 
 // timed are the counted runs whose times can be compared: those that measured the same as most others.
@@ -123,21 +98,21 @@ func (g *row) timed() (runs []*run) {
 }
 
 // seconds is the estimate of a time over the timed runs.
-func (g *row) seconds(f func(*run) float64) estimate { return overRuns(g.timed(), f) }
+func (g *row) seconds(f func(*run) float64) metric.Estimate { return overRuns(g.timed(), f) }
 
 // text prints an estimate with how many runs measured it, where these are not all.
-func (g *row) text(e estimate) string { return e.text("not measured") + g.fewer(e) }
+func (g *row) text(e metric.Estimate) string { return percents(e) + g.fewer(e) }
 
 // fewer says how many runs measured something, where these are not all.
-func (g *row) fewer(e estimate) string {
-	if n := len(g.counted()); e.n > 0 && e.n < n {
-		return fmt.Sprintf(" (%d of %s)", e.n, count.Of(n, "run"))
+func (g *row) fewer(e metric.Estimate) string {
+	if n := len(g.counted()); e.N > 0 && e.N < n {
+		return fmt.Sprintf(" (%d of %s)", e.N, count.Of(n, "run"))
 	}
 	return ""
 }
 
 // metricOf is the estimate of one recorded metric.
-func (g *row) metricOf(f func(result.Metrics) *float64) estimate {
+func (g *row) metricOf(f func(result.Metrics) *float64) metric.Estimate {
 	return g.over(func(r *run) float64 { return orNaN(f(r.Metrics)) })
 }
 
@@ -154,18 +129,6 @@ func at(m [][]*float64, i, j int) float64 {
 		return math.NaN()
 	}
 	return orNaN(m[i][j])
-}
-
-// fullMatrix is the accuracy matrix as package metric wants it; rows are as long as the result has them.
-func (r *run) fullMatrix() metric.Matrix {
-	m := metric.Matrix{Rows: make([][]float64, len(r.Accuracy)), Common: r.OneTestSet()}
-	for i, row := range r.Accuracy {
-		m.Rows[i] = make([]float64, len(row))
-		for j, v := range row {
-			m.Rows[i][j] = orNaN(v)
-		}
-	}
-	return m
 }
 
 // afterTask is the average accuracy of a run after task i (0-based), NaN where a task it covers was not evaluated.

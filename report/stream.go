@@ -41,10 +41,10 @@ func streamText(r *run) string {
 		parts = append(parts, "no task signals")
 	}
 	if s.Blurry > 0 {
-		parts = append(parts, fmt.Sprintf("%s of each task's images come in a neighbouring task", percent(s.Blurry)+" %"))
+		parts = append(parts, fmt.Sprintf("%s of each task's images come in a neighbouring task", count.Percent(s.Blurry)+" %"))
 	}
 	if s.LongTail > 0 {
-		parts = append(parts, fmt.Sprintf("long-tailed classes, the rarest with %s of the images of the most frequent", percent(s.LongTail)+" %"))
+		parts = append(parts, fmt.Sprintf("long-tailed classes, the rarest with %s of the images of the most frequent", count.Percent(s.LongTail)+" %"))
 	}
 	if len(s.ClassCounts) > 0 {
 		parts = append(parts, "images of each class as stream.class_counts says")

@@ -9,6 +9,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
 
@@ -20,6 +21,7 @@ type study struct {
 	warnings []string // what makes the numbers less comparable than they look
 	together string   // the warning about runs that had company, which the terminal's footnote says too
 	notes    []string // runs that are missing
+	png      bool     // figures are files of this kind too
 }
 
 // row is one line of the tables: a method with its memory, protocol and config. Its runs differ in their seeds, and in when they were evaluated.
@@ -82,7 +84,7 @@ func otherEngine(a, b *run) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " but for " + andList(parts)
+	return " but for " + count.And(parts)
 }
 
 // newStudy groups runs into rows and settings. The order is that of the first run of each, settings first.

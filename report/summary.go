@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ocl/experiment/result"
+	"ocl/metric"
 )
 
 // Summary is a row of the main table for programs: the means over its runs.
@@ -32,14 +33,14 @@ type Mean struct {
 	Runs      int      `json:"runs"`
 }
 
-func meanOf(e estimate) Mean {
+func meanOf(e metric.Estimate) Mean {
 	defined := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
 		}
 		return &v
 	}
-	return Mean{Mean: defined(e.mean), HalfWidth: defined(e.half), Runs: e.n}
+	return Mean{Mean: defined(e.Mean), HalfWidth: defined(e.Half), Runs: e.N}
 }
 
 // summaries are the rows of the main table, in its order.

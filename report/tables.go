@@ -11,6 +11,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/internal/count"
+	"ocl/metric"
 )
 
 // resultsTable is the main table.
@@ -29,8 +30,8 @@ func (st *study) resultsTable() *table {
 			cells := g.metricCells(g.metricOf(of))
 			row, runs = append(row, cells[:2]...), append(runs, cells[2])
 		}
-		row = append(row, numCell(g.timeText(), seconds.mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
-		t.Rows = append(t.Rows, append(append(row, runs...), textCell(strconv.Itoa(seconds.n))))
+		row = append(row, numCell(g.timeText(), seconds.Mean), cell{Text: g.runsText(), Raw: strconv.Itoa(len(g.counted()))}, textCell(g.outcomeText()))
+		t.Rows = append(t.Rows, append(append(row, runs...), textCell(strconv.Itoa(seconds.N))))
 	}
 	return t
 }
@@ -39,8 +40,8 @@ func (st *study) resultsTable() *table {
 func hidden(name string) column { return column{Text: name, Name: name, Num: true, Hidden: true} }
 
 // metricCells are a mean with its interval, and the half width and the number of runs for machines.
-func (g *row) metricCells(e estimate) []cell {
-	return []cell{numCell(g.text(e), e.mean), numCell("1 run", e.half), textCell(strconv.Itoa(e.n))}
+func (g *row) metricCells(e metric.Estimate) []cell {
+	return []cell{numCell(g.text(e), e.Mean), numCell("1 run", e.Half), textCell(strconv.Itoa(e.N))}
 }
 
 // metricsTable holds every recorded metric in per cent.
@@ -124,7 +125,7 @@ func (st *study) runsTable() *table {
 			acc := orNaN(r.Metrics.AverageAccuracy)
 			text := "not measured"
 			if acc == acc {
-				text = percent(acc)
+				text = count.Percent(acc)
 			}
 			outcome := r.Outcome.State
 			if r.Outcome.Reason != "" {
@@ -137,14 +138,14 @@ func (st *study) runsTable() *table {
 			if r.Foreign != nil {
 				what = append(what, textCell("foreign"))
 				for len(what) < len(t.Head) {
-					what = append(what, cell{Text: unmeasured})
+					what = append(what, cell{Text: count.None})
 				}
 				t.Rows = append(t.Rows, what)
 				continue
 			}
 			t.Rows = append(t.Rows, append(what, []cell{
 				textCell(outcome), {Text: count.Number(r.Outcome.Step), Raw: strconv.Itoa(r.Outcome.Step)},
-				numCell(duration(r.Seconds.Train), r.Seconds.Train), numCell(duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(duration(r.Seconds.Test), r.Seconds.Test),
+				numCell(count.Duration(r.Seconds.Train), r.Seconds.Train), numCell(count.Duration(r.Seconds.Prepare), r.Seconds.Prepare), numCell(count.Duration(r.Seconds.Test), r.Seconds.Test),
 				sizeCell(r.Resources.PeakResidentBytes), {Text: count.Number(r.Resources.Parameters), Raw: strconv.Itoa(r.Resources.Parameters)},
 				textCell(r.Provenance.Started), textCell(r.Provenance.Ended),
 			}...))
@@ -164,7 +165,7 @@ func sizeCell(n int64) cell {
 	if n <= 0 {
 		return cell{Text: "not measured"}
 	}
-	return cell{Text: bytesText(n), Raw: strconv.FormatInt(n, 10)}
+	return cell{Text: count.Bytes(n), Raw: strconv.FormatInt(n, 10)}
 }
 
 // provenanceTable groups the runs by what else their numbers depend on.
@@ -209,7 +210,7 @@ func (st *study) provenanceTable() *table {
 
 // foreignOrigin are the cells of the table of provenance, so many, for what another program has measured.
 func foreignOrigin(r *run, cells int) []cell {
-	row := slices.Repeat([]cell{{Text: unmeasured}}, cells)
+	row := slices.Repeat([]cell{{Text: count.None}}, cells)
 	const program, stream, digest = 5, 9, 10
 	row[program] = textCell("foreign: " + r.Foreign.Program)
 	row[stream] = textCell(orUnknown(r.Stream.Name))

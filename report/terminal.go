@@ -193,7 +193,7 @@ func (g *row) timeText() string {
 			star = "*"
 		}
 	}
-	return duration(e.mean) + star + g.fewer(e)
+	return count.Duration(e.Mean) + star + g.fewer(e)
 }
 
 // runsText says how many runs the numbers are of: "3", "2 of 3", "1 run" where there is no interval.
@@ -251,7 +251,7 @@ func seedList(seeds []string) string {
 	if len(seeds) == 1 {
 		return "seed " + seeds[0]
 	}
-	return "seeds " + andList(seeds)
+	return "seeds " + count.And(seeds)
 }
 
 func averageAccuracy(m result.Metrics) *float64   { return m.AverageAccuracy }

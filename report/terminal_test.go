@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/experiment/result"
+	"ocl/internal/count"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,7 +61,7 @@ EWC++, seed 2: diverged at step 400 (the loss is not a finite number); not in th
 MIR, memory 1,000, seed 1: interrupted at step 12; nothing was evaluated before that
 * up to 2 runs shared the machine, so these times cannot be compared with those of a run alone
 `
-	got = strings.ReplaceAll(got, duration(newRun(e, "").seconds()), "49s")
+	got = strings.ReplaceAll(got, count.Duration(newRun(e, "").seconds()), "49s")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}

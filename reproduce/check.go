@@ -12,9 +12,9 @@ import (
 
 const (
 	// Level is the chance that a check of right runs, however many, finds one outside.
-	Level = 0.05
+	Level = compare.Level
 	// Least is the smallest number of committed seeds that others are compared with.
-	Least = 3
+	Least = compare.LeastSeeds
 )
 
 // Group is what a check says of the runs that learned the same but for their seeds.

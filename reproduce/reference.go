@@ -21,6 +21,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/metric/compare"
 )
 
 // Reference is what the committed runs of one config have measured, whatever their seeds.
@@ -118,7 +119,7 @@ func digest(row []*float64) string {
 // sameEngine says whether two runs must have the same numbers if they learned the same. Plain Go may round otherwise on another
 // processor, so its numbers must not.
 func (r Run) sameEngine(s Run) bool {
-	return r.Seed == s.Seed && r.Numbers == s.Numbers && r.Kernel == s.Kernel && r.Convolution == s.Convolution && r.Kernel != "generic"
+	return r.Seed == s.Seed && r.Numbers == s.Numbers && r.engine() == s.engine() && r.Kernel != "generic"
 }
 
 // compare lists what two runs have measured differently; compared is false where they have measured nothing in common.
@@ -139,6 +140,10 @@ func (r Run) compare(s Run) (differences []result.Difference, compared bool) {
 		differences = append(differences, result.Difference{Key: "accuracies of single tasks", A: "digest " + r.Tasks, B: "digest " + s.Tasks})
 	}
 	return differences, compared
+}
+
+func (r Run) engine() compare.Engine {
+	return compare.Engine{Kernel: r.Kernel, Convolution: r.Convolution}
 }
 
 func (r Run) outcome() string {
@@ -183,7 +188,7 @@ func identify(learned []string, data string) string {
 // add adds a run, or what it has measured to that of the same run.
 func (r *Reference) add(run Run) error {
 	for i, there := range r.Runs {
-		if there.Seed != run.Seed || there.Numbers != run.Numbers || there.Kernel != run.Kernel || there.Convolution != run.Convolution {
+		if there.Seed != run.Seed || there.Numbers != run.Numbers || there.engine() != run.engine() {
 			continue
 		}
 		if differences, _ := there.compare(run); len(differences) > 0 {
@@ -200,9 +205,9 @@ func (r *Reference) add(run Run) error {
 }
 
 // before orders runs so that the first of each seed is the one that counts where one does: that of the newest numbers, then that of the
-// kernels and convolutions whose names come first.
+// first engine.
 func before(a, b Run) int {
-	return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.Numbers, a.Numbers), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Convolution, b.Convolution))
+	return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.Numbers, a.Numbers), a.engine().Compare(b.engine()))
 }
 
 // values are those of a measure, one of each seed.

@@ -8,6 +8,7 @@ import (
 
 	"ocl/experiment"
 	"ocl/report"
+	"ocl/report/findings"
 	"ocl/report/known"
 	"ocl/report/paper"
 )
@@ -15,7 +16,7 @@ import (
 func newReport() *cobra.Command {
 	var (
 		out           string
-		all, raw      bool
+		all, raw, png bool
 		table, beside bool
 	)
 	cmd := &cobra.Command{
@@ -47,13 +48,13 @@ func newReport() *cobra.Command {
 			if beside && !table {
 				return usage(fmt.Errorf("%s: --beside-paper sets published values beside the tables of the survey, which are not asked for. Add --paper", pathOf(cmd)))
 			}
-			if table && all {
-				return usage(fmt.Errorf("%s: --all is about rows of a report that --paper does not write. Remove one of them", pathOf(cmd)))
+			if table && (all || png) {
+				return usage(fmt.Errorf("%s: --all and --png are about a report that --paper does not write. Remove one of them", pathOf(cmd)))
 			}
 			if table {
-				return paperReport(cmd, args, out, raw, paper.Options{Beside: beside})
+				return paperReport(cmd, args, out, raw, paper.Options{Beside: beside, Comments: findings.Comments})
 			}
-			written, err := report.Write(args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all})
+			written, err := report.Write(args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
 			if written == nil {
 				return err
 			}
@@ -66,10 +67,11 @@ func newReport() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
+	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
 	cmd.Flags().BoolVar(&raw, "json", false, "print JSON instead of the path of the report: what was written, and the rows of the main table")
-	cmd.Flags().BoolVar(&table, "paper", false, "write the tables and figures of the survey, each under its label: paper.html, tables as CSV, Markdown and LaTeX, figures as SVG and PNG")
+	cmd.Flags().BoolVar(&table, "paper", false, "write the tables and figures of the survey, each under its label: paper.html, tables as CSV, Markdown and LaTeX, figures as SVG and PDF")
 	cmd.Flags().BoolVar(&beside, "beside-paper", false, "with --paper: the published value beside each cell, the difference and the verdict")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "json": "", "paper": "", "beside-paper": ""})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "png": "", "json": "", "paper": "", "beside-paper": ""})
 	_ = cmd.MarkFlagDirname("out")
 	return cmd
 }

@@ -76,6 +76,24 @@ func (r *Result) OneTestSet() bool {
 	return r.Stream.CommonTest || longest == 1 && len(r.Stream.Tasks) > 1 && r.Stream.Scenario == "domain-incremental"
 }
 
+// Anytime is the mean accuracy on the tasks seen so far at the evaluation in the middle of a task after that step, a term of
+// [metric.AverageAnytimeAccuracy]; NaN where there was none.
+func (r *Result) Anytime(step int) float64 {
+	i, found := slices.BinarySearchFunc(r.Evaluations, step, func(e Evaluation, step int) int { return e.Step - step })
+	if !found {
+		return math.NaN()
+	}
+	return metric.AverageAnytimeAccuracy([][]float64{orNaN(r.Evaluations[i].Accuracy)})
+}
+
+// AnytimeSteps are the steps of the evaluations in the middle of tasks, rising.
+func (r *Result) AnytimeSteps() (steps []int) {
+	for _, e := range r.Evaluations {
+		steps = append(steps, e.Step)
+	}
+	return steps
+}
+
 // OneImage is the most by which one test image changes the average accuracy over all tasks, in (0,1]: 1/n for n images that all tasks share,
 // else 1/(T·n) for T tasks, the smallest of which has n test images. 0 where no number of images is known, as of other programs.
 func (r *Result) OneImage() float64 {

@@ -86,20 +86,14 @@ func (r *Run) board(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for v, err := range r.Values() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+	if err := r.Each(func(v Value) error {
+		if err := ctx.Err(); err != nil || quantityOf[v.Quantity].group == "" {
 			return err
-		}
-		if quantityOf[v.Quantity].group == "" {
-			continue
 		}
 		s, step := r.series(v)
-		if err := t.Scalar(s, tensorboard.At{Step: step, Time: v.Time}, v.Value); err != nil {
-			return err
-		}
+		return t.Scalar(s, tensorboard.At{Step: step, Time: v.Time}, v.Value)
+	}); err != nil {
+		return err
 	}
 	for name, c := range r.classifiers() {
 		for _, p := range r.pictures(name, c.ErrorAnalysis) {

@@ -69,11 +69,8 @@ func (r *Run) lines(ctx context.Context, table *csv.Writer) error {
 	}
 	same := []string{r.Name, res.Method.Name, strings.Join(res.Method.Tricks, "+"), memory, strconv.FormatUint(res.Config.Seed, 10)}
 	line := make([]string, 0, len(columns))
-	for v, err := range r.Values() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+	return r.Each(func(v Value) error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		line = append(append(line[:0], same...), v.Classifier, v.Quantity)
@@ -84,11 +81,8 @@ func (r *Run) lines(ctx context.Context, table *csv.Writer) error {
 			}
 			line = append(line, text)
 		}
-		if err := table.Write(append(line, number(v.Value))); err != nil {
-			return err
-		}
-	}
-	return nil
+		return table.Write(append(line, number(v.Value)))
+	})
 }
 
 // number is the shortest text that gives the same 64 bits; whole numbers are without an exponent.

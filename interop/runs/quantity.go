@@ -51,8 +51,8 @@ var quantities = func() []Quantity {
 		list = append(list, Quantity{m.Key, m.Help + ", as if the run had ended after the task", m.Title, "metrics", tasks})
 	}
 	list = append(list, Quantity{perClass, "share of the samples of a class that are classified correctly after a task", "", "", tasks})
-	for _, e := range errorNumbers {
-		list = append(list, e.Quantity)
+	for _, e := range result.ErrorNumbers() {
+		list = append(list, Quantity{e.Key, e.Help, e.Title, e.Group, tasks})
 	}
 	return append(list, []Quantity{
 		{taskConfusion, "test samples of the task in the column test_set that are classified as a class of the task in the column predicted", "", "", tasks},
@@ -84,62 +84,3 @@ var quantityOf = func() map[string]Quantity {
 	}
 	return byName
 }()
-
-// errorNumber is a number of an error analysis; of returns nil where it is undefined.
-type errorNumber struct {
-	Quantity
-	of func(*result.TaskErrors) *float64
-}
-
-// errorNumbers are those of an error analysis, its counts first.
-var errorNumbers = []errorNumber{
-	counted("errors_new", "test samples of the classes of the task just learned, which are new", func(t *result.TaskErrors) int { return t.New }),
-	counted("errors_old", "test samples of the classes of earlier tasks, which are old", func(t *result.TaskErrors) int { return t.Old }),
-	counted("errors_new_as_old", "number e(n,o) of samples of new classes classified as an old class", func(t *result.TaskErrors) int { return t.NewAsOld }),
-	counted("errors_new_as_new", "number e(n,n) of samples of new classes classified as another new class", func(t *result.TaskErrors) int { return t.NewAsNew }),
-	counted("errors_new_as_unseen", "samples of new classes classified as a class not seen yet", func(t *result.TaskErrors) int { return t.NewAsUnseen }),
-	counted("errors_old_as_old", "number e(o,o) of samples of old classes classified as another old class", func(t *result.TaskErrors) int { return t.OldAsOld }),
-	counted("errors_old_as_new", "number e(o,n) of samples of old classes classified as a new class", func(t *result.TaskErrors) int { return t.OldAsNew }),
-	counted("errors_old_as_unseen", "samples of old classes classified as a class not seen yet", func(t *result.TaskErrors) int { return t.OldAsUnseen }),
-	{Quantity{"errors_new_as_old_of_samples", "share er(n,o) of all samples of new classes that are classified as an old class", "er(n,o) of the samples", "errors", tasks},
-		func(t *result.TaskErrors) *float64 { return t.NewAsOldOfSamples }},
-	{Quantity{"errors_old_as_new_of_samples", "share er(o,n) of all samples of old classes that are classified as a new class", "er(o,n) of the samples", "errors", tasks},
-		func(t *result.TaskErrors) *float64 { return t.OldAsNewOfSamples }},
-	{Quantity{"errors_new_as_old_of_errors", "share er(n,o) of the misclassified samples of new classes that are classified as an old class", "er(n,o) of the errors", "errors", tasks},
-		func(t *result.TaskErrors) *float64 { return t.NewAsOldOfErrors }},
-	{Quantity{"errors_old_as_new_of_errors", "share er(o,n) of the misclassified samples of old classes that are classified as a new class", "er(o,n) of the errors", "errors", tasks},
-		func(t *result.TaskErrors) *float64 { return t.OldAsNewOfErrors }},
-	ofLogits("logits_new_own", "new classes on own samples", "mean logit of the new classes on samples of new classes", func(l *result.Logits) *float64 { return l.NewOwn }),
-	ofLogits("logits_old_own", "old classes on own samples", "mean logit of the old classes on samples of old classes", func(l *result.Logits) *float64 { return l.OldOwn }),
-	ofLogits("logits_new_all", "new classes on all samples", "mean logit of the new classes on all samples", func(l *result.Logits) *float64 { return l.NewAll }),
-	ofLogits("logits_old_all", "old classes on all samples", "mean logit of the old classes on all samples", func(l *result.Logits) *float64 { return l.OldAll }),
-	ofHead("head_new_weight", "weight of new classes", "mean weight of the rows of new classes in the last layer", func(h *result.Head) *float64 { return h.NewWeight }),
-	ofHead("head_old_weight", "weight of old classes", "mean weight of the rows of old classes in the last layer", func(h *result.Head) *float64 { return h.OldWeight }),
-	ofHead("head_new_bias", "bias of new classes", "mean bias of the rows of new classes in the last layer", func(h *result.Head) *float64 { return h.NewBias }),
-	ofHead("head_old_bias", "bias of old classes", "mean bias of the rows of old classes in the last layer", func(h *result.Head) *float64 { return h.OldBias }),
-}
-
-func counted(name, help string, of func(*result.TaskErrors) int) errorNumber {
-	return errorNumber{Quantity{Name: name, Help: help, against: tasks}, func(t *result.TaskErrors) *float64 {
-		v := float64(of(t))
-		return &v
-	}}
-}
-
-func ofLogits(name, title, help string, of func(*result.Logits) *float64) errorNumber {
-	return errorNumber{Quantity{name, help, title, "logits", tasks}, func(t *result.TaskErrors) *float64 {
-		if t.Logits == nil {
-			return nil
-		}
-		return of(t.Logits)
-	}}
-}
-
-func ofHead(name, title, help string, of func(*result.Head) *float64) errorNumber {
-	return errorNumber{Quantity{name, help, title, "head", tasks}, func(t *result.TaskErrors) *float64 {
-		if t.Head == nil {
-			return nil
-		}
-		return of(t.Head)
-	}}
-}

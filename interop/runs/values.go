@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ocl/experiment/result"
-	"ocl/metric"
 )
 
 // None is the index of a value that has no such index.
@@ -33,83 +32,75 @@ func at(m moment, task int, classifier string) Value {
 	return Value{Classifier: classifier, Step: m.step, Task: task, TestSet: None, Class: None, Predicted: None, Time: m.at}
 }
 
-// of is the value with a quantity and its number.
-func (v Value) of(quantity string, number float64) Value {
-	v.Quantity, v.Value = quantity, number
-	return v
-}
-
 func (v Value) onTestSet(j int) Value { v.TestSet = j; return v }
 func (v Value) ofClass(k int) Value   { v.Class = k; return v }
 func (v Value) takenFor(k int) Value  { v.Predicted = k; return v }
 
-// Values gives every number of the run: first the steps, from its events, then what its result says. The order depends
-// on the files alone. An error ends it.
-func (r *Run) Values() iter.Seq2[Value, error] {
-	return func(yield func(Value, error) bool) {
-		for e, err := range r.events() {
-			if err != nil {
-				yield(Value{}, err)
-				return
-			}
-			if e.Event.Event == result.EventStep && !r.step(e, yield) {
-				return
-			}
-		}
-		for _, part := range []iter.Seq[Value]{r.inTasks, r.measuredOfAll, r.stored, r.costs} {
-			for v := range part {
-				if !yield(v, nil) {
-					return
-				}
-			}
-		}
-	}
+// emitter hands numbers over until the first error.
+type emitter struct {
+	to  func(Value) error
+	err error
 }
 
-func (r *Run) step(e event, yield func(Value, error) bool) bool {
-	task := None
-	if e.Task != nil {
-		task = *e.Task
+// put hands over a number, if there is one.
+func (e *emitter) put(v Value, quantity string, number *float64) {
+	if number == nil || e.err != nil {
+		return
 	}
-	v := at(moment{e.Step, e.at}, task, "")
-	return (e.Loss == nil || yield(v.of("loss", *e.Loss), nil)) &&
-		(e.RunningAccuracy == nil || yield(v.of("running_accuracy", *e.RunningAccuracy), nil))
+	v.Quantity, v.Value = quantity, *number
+	e.err = e.to(v)
 }
 
-// inTasks are the evaluations in the middle of tasks.
-func (r *Run) inTasks(yield func(Value) bool) {
-	for _, e := range r.Result.Evaluations {
-		v := at(r.inTask(e.Step), e.Task, r.classifier())
-		seen := make([]float64, len(e.Accuracy))
-		for j, a := range e.Accuracy {
-			seen[j] = math.NaN()
-			if a == nil {
-				continue
-			}
-			seen[j] = *a
-			if !yield(v.onTestSet(j).of(accuracyBetween, *a)) {
-				return
-			}
-		}
-		if mean := metric.AverageAnytimeAccuracy([][]float64{seen}); !math.IsNaN(mean) && !yield(v.of(averageBetween, mean)) {
-			return
-		}
-	}
+func (e *emitter) count(v Value, quantity string, n int) {
+	number := float64(n)
+	e.put(v, quantity, &number)
 }
 
-// measuredOfAll is what was measured after tasks, of every classifier.
-func (r *Run) measuredOfAll(yield func(Value) bool) {
+// Each calls f with every number of the run: first the steps, from its events, then what its result says. The order depends
+// on the files alone. An error, also one of f, ends it.
+func (r *Run) Each(f func(Value) error) error {
+	e := &emitter{to: f}
+	for event, err := range r.events() {
+		if err == nil && event.Event.Event == result.EventStep {
+			task := None
+			if event.Task != nil {
+				task = *event.Task
+			}
+			v := at(moment{event.Step, event.at}, task, "")
+			e.put(v, "loss", event.Loss)
+			e.put(v, "running_accuracy", event.RunningAccuracy)
+			err = e.err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.inTasks(e)
 	for name, c := range r.classifiers() {
 		evaluations := r.Result.Evaluations
 		if name != r.classifier() {
 			evaluations = nil
 		}
-		for _, part := range []iter.Seq[Value]{r.accuracies(name, c), r.metrics(name, c, evaluations), r.classes(name), r.errors(name, c)} {
-			for v := range part {
-				if !yield(v) {
-					return
-				}
-			}
+		r.measured(e, name, c, evaluations)
+		if name == r.classifier() { // a result has accuracies on classes of its first one alone
+			r.matrix(e, name, perClass, r.Result.PerClass, Value.ofClass)
+		}
+		r.errors(e, name, c.ErrorAnalysis)
+	}
+	r.stored(e)
+	r.costs(e)
+	return e.err
+}
+
+// inTasks are the evaluations in the middle of tasks.
+func (r *Run) inTasks(e *emitter) {
+	for _, between := range r.Result.Evaluations {
+		v := at(r.inTask(between.Step), between.Task, r.classifier())
+		for j, a := range between.Accuracy {
+			e.put(v.onTestSet(j), accuracyBetween, a)
+		}
+		if mean := r.Result.Anytime(between.Step); !math.IsNaN(mean) {
+			e.put(v, averageBetween, &mean)
 		}
 	}
 }
@@ -129,104 +120,74 @@ func (r *Run) classifiers() iter.Seq2[string, result.Classifier] {
 	}
 }
 
-func (r *Run) accuracies(name string, c result.Classifier) iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		for i, row := range c.Accuracy {
-			v := at(r.afterTask(i), i, name)
-			for j, a := range row {
-				if a != nil && !yield(v.onTestSet(j).of(accuracy, *a)) {
-					return
-				}
-			}
+// matrix are the numbers of a matrix: a row after each task, whose columns of says.
+func (r *Run) matrix(e *emitter, name, quantity string, rows [][]*float64, of func(Value, int) Value) {
+	for i, row := range rows {
+		for j, a := range row {
+			e.put(of(at(r.afterTask(i), i, name), j), quantity, a)
 		}
 	}
 }
 
-// metrics returns, for each evaluated task, the metrics that the run would have if it had stopped there. The last ones equal
-// those of the result.
-func (r *Run) metrics(name string, c result.Classifier, evaluations []result.Evaluation) iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		last := None
-		for i, row := range c.Accuracy {
-			if len(row) > 0 && row[0] != nil {
-				last = i
-			}
+// measured emits the accuracies of a classifier and, for each evaluated task, the metrics that the run would have if it had stopped there. The
+// last ones equal those of the result.
+func (r *Run) measured(e *emitter, name string, c result.Classifier, evaluations []result.Evaluation) {
+	r.matrix(e, name, accuracy, c.Accuracy, Value.onTestSet)
+	last := None
+	for i, row := range c.Accuracy {
+		if len(row) > 0 && row[0] != nil {
+			last = i
 		}
-		for i, row := range c.Accuracy[:last+1] {
-			if len(row) == 0 || row[0] == nil {
-				continue
-			}
+	}
+	for i, row := range c.Accuracy[:last+1] {
+		if len(row) == 0 || row[0] == nil {
+			continue
+		}
+		m := c.Metrics
+		if i < last {
 			until, _ := slices.BinarySearchFunc(evaluations, i+1, func(e result.Evaluation, task int) int { return e.Task - task })
-			m := c.Metrics
-			if i < last {
-				m = result.MetricsOf(c.Accuracy[:i+1], r.Result.OneTestSet(), evaluations[:until])
-			}
-			for _, d := range result.AllMetrics() {
-				if a := d.Of(m); a != nil && !yield(at(r.afterTask(i), i, name).of(d.Key, *a)) {
-					return
-				}
-			}
+			m = result.MetricsOf(c.Accuracy[:i+1], r.Result.OneTestSet(), evaluations[:until])
 		}
-	}
-}
-
-// classes are the accuracies on classes, which a result has of its first classifier.
-func (r *Run) classes(name string) iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		if name != r.classifier() {
-			return
-		}
-		for i, row := range r.Result.PerClass {
-			v := at(r.afterTask(i), i, name)
-			for k, a := range row {
-				if a != nil && !yield(v.ofClass(k).of(perClass, *a)) {
-					return
-				}
-			}
+		for _, d := range result.AllMetrics() {
+			e.put(at(r.afterTask(i), i, name), d.Key, d.Of(m))
 		}
 	}
 }
 
 // errors are the numbers of the error analysis.
-func (r *Run) errors(name string, c result.Classifier) iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		if c.ErrorAnalysis == nil {
-			return
+func (r *Run) errors(e *emitter, name string, a *result.ErrorAnalysis) {
+	if a == nil {
+		return
+	}
+	last := None
+	for _, t := range a.Tasks {
+		last = t.Task
+		v := at(r.afterTask(t.Task), t.Task, name)
+		for _, n := range result.ErrorNumbers() {
+			e.put(v, n.Key, n.Of(&t))
 		}
-		last := None
-		for _, t := range c.ErrorAnalysis.Tasks {
-			last = t.Task
-			v := at(r.afterTask(t.Task), t.Task, name)
-			for _, e := range errorNumbers {
-				if n := e.of(&t); n != nil && !yield(v.of(e.Name, *n)) {
-					return
-				}
-			}
-			for a, row := range t.Confusion {
-				for b, n := range row {
-					w := v.onTestSet(a).takenFor(b).of(taskConfusion, float64(n))
-					if b == t.Task+1 {
-						w = v.onTestSet(a).of(taskUnseen, float64(n))
-					}
-					if !yield(w) {
-						return
-					}
+		for of, row := range t.Confusion {
+			for by, n := range row {
+				if by == t.Task+1 {
+					e.count(v.onTestSet(of), taskUnseen, n)
+				} else {
+					e.count(v.onTestSet(of).takenFor(by), taskConfusion, n)
 				}
 			}
 		}
-		v := at(r.afterTask(last), last, name)
-		for y, row := range c.ErrorAnalysis.Confusion {
-			for k, n := range row {
-				if n > 0 && !yield(v.ofClass(y).takenFor(k).of(confusion, float64(n))) {
-					return
-				}
+	}
+	v := at(r.afterTask(last), last, name)
+	for y, row := range a.Confusion {
+		for k, n := range row {
+			if n > 0 {
+				e.count(v.ofClass(y).takenFor(k), confusion, n)
 			}
 		}
 	}
 }
 
 // stored is what the memory held after each task.
-func (r *Run) stored(yield func(Value) bool) {
+func (r *Run) stored(e *emitter) {
 	m := r.Result.Memory
 	if m == nil {
 		return
@@ -237,26 +198,20 @@ func (r *Run) stored(yield func(Value) bool) {
 		for _, n := range counts {
 			sum += n
 		}
-		if !yield(v.of(memorySamples, float64(sum))) {
-			return
-		}
+		e.count(v, memorySamples, sum)
 		if len(m.TaskCounts) > i {
 			for j := range i + 1 {
-				if !yield(v.onTestSet(j).of(memoryOfTask, float64(m.TaskCounts[i][j]))) {
-					return
-				}
+				e.count(v.onTestSet(j), memoryOfTask, m.TaskCounts[i][j])
 			}
 		}
 		for _, k := range slices.Sorted(maps.Keys(counts)) {
-			if !yield(v.ofClass(k).of(memoryOfClass, float64(counts[k]))) {
-				return
-			}
+			e.count(v.ofClass(k), memoryOfClass, counts[k])
 		}
 	}
 }
 
 // costs are what the whole run needed.
-func (r *Run) costs(yield func(Value) bool) {
+func (r *Run) costs(e *emitter) {
 	s, x := r.Result.Seconds, r.Result.Resources
 	v := at(r.ended, None, "")
 	for _, c := range []struct {
@@ -268,8 +223,6 @@ func (r *Run) costs(yield func(Value) bool) {
 		{"peak_resident_bytes", float64(x.PeakResidentBytes)}, {"parameters", float64(x.Parameters)},
 		{"memory_bytes", float64(x.MemoryBytes)}, {"state_bytes", float64(x.StateBytes)}, {"flops_per_step", float64(x.FLOPsPerStep)},
 	} {
-		if !yield(v.of(c.name, c.number)) {
-			return
-		}
+		e.put(v, c.name, &c.number)
 	}
 }

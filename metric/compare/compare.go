@@ -8,8 +8,8 @@
 // The rules are these:
 //
 //   - A pair is a seed that both have from the same engine. Runs of one seed with different kernels differ by as much as runs of two seeds, so
-//     their difference says nothing of the methods. Of a seed that both have from several engines the first one by name counts, as avx2
-//     before avx512.
+//     their difference says nothing of the methods. Of a seed that both have from several engines the first by [Engine.Compare]
+//     counts: that of the committed studies, then the others by name.
 //   - The paired t-test decides, at [Level] after Holm's correction over the whole family: all pairs of [All], all questions of [Family]. A
 //     family must not be chosen by its values. Whoever compares all methods with the observed best, and corrects for these tests alone,
 //     finds a difference between 11 equal methods with five seeds in 12 % of all cases, and between 25 in 15 % (TestFamilyWiseError).
@@ -29,8 +29,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"ocl/metric"
 )
 
@@ -43,6 +41,21 @@ const (
 
 // Engine is what computed a run, as a result's provenance has it. Runs of different engines are not paired.
 type Engine struct{ Kernel, Convolution string }
+
+// StudyEngine is the one that the committed studies name.
+var StudyEngine = Engine{"avx2", "winograd"}
+
+// Compare orders the engines of runs with one seed: the first is the one that counts. That is the one of the studies, and of others the first
+// by name.
+func (e Engine) Compare(other Engine) int {
+	rank := func(e Engine) int {
+		if e == StudyEngine {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(rank(e)-rank(other), cmp.Compare(e.Kernel, other.Kernel), cmp.Compare(e.Convolution, other.Convolution))
+}
 
 // Value is what a run measured.
 type Value struct {
@@ -243,13 +256,14 @@ func (x test) measure() Comparison {
 	if len(d) < LeastSeeds {
 		return c
 	}
-	student, se := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}, spread/math.Sqrt(n)
+	se := spread / math.Sqrt(n)
+	beyond := func(distance float64) float64 { return metric.Tail(distance/se, n-1) }
 	c.T = c.Mean / se
 	switch size := math.Abs(c.Mean); {
 	case x.margin > 0 && size < x.margin: // alike
-		c.P = student.Survival((x.margin - size) / se)
+		c.P = beyond(x.margin - size)
 	default: // the margin is on both sides of 0, and without one this is the two-sided test
-		c.P = student.Survival((size-x.margin)/se) + student.Survival((size+x.margin)/se)
+		c.P = beyond(size-x.margin) + beyond(size+x.margin)
 	}
 	return c
 }
@@ -285,7 +299,7 @@ func (x test) differences(c *Comparison) []average {
 		all = append(all, average{v.seed, v.engine, v.value - w.value, v.variance + w.variance, max(v.size, w.size)})
 		c.Engines = append(c.Engines, v.engine)
 	}
-	slices.SortFunc(c.Engines, Engine.compare)
+	slices.SortFunc(c.Engines, Engine.Compare)
 	c.Engines = slices.Compact(c.Engines)
 	return all
 }
@@ -309,7 +323,7 @@ func averages(values []Value) []average {
 	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return math.IsNaN(v.Value) || math.IsInf(v.Value, 0) })
 	// By value too, so that a sum does not depend on the order of repeats.
 	slices.SortFunc(values, func(a, b Value) int {
-		return cmp.Or(cmp.Compare(a.Seed, b.Seed), a.Engine.compare(b.Engine), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Step, b.Step))
+		return cmp.Or(cmp.Compare(a.Seed, b.Seed), a.Engine.Compare(b.Engine), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Step, b.Step))
 	})
 	var all, repeats []average
 	for i, v := range values {
@@ -333,10 +347,6 @@ func meanOf(list []average) average {
 	m.value /= n
 	m.variance /= n
 	return m
-}
-
-func (e Engine) compare(other Engine) int {
-	return cmp.Or(cmp.Compare(e.Kernel, other.Kernel), cmp.Compare(e.Convolution, other.Convolution))
 }
 
 // String is the kernel set and the algorithm of convolutions, such as "avx2, winograd"; "unknown" if the result does not say.

@@ -50,6 +50,20 @@ func (s *Series) End() (i int, y float64, ok bool) {
 	return 0, 0, false
 }
 
+// Thin drops points so that most are left at most, the last one among them. It reports whether any were dropped.
+func (s *Series) Thin(most int) bool {
+	every := (len(s.Y) + most - 1) / most
+	if every < 2 {
+		return false
+	}
+	var kept Series
+	for i := (len(s.Y) - 1) % every; i < len(s.Y); i += every {
+		kept.X, kept.Y, kept.Half = append(kept.X, s.X[i]), append(kept.Y, s.Y[i]), append(kept.Half, s.Half[i])
+	}
+	s.X, s.Y, s.Half = kept.X, kept.Y, kept.Half
+	return true
+}
+
 // X is where value i of a series is.
 func (l *Lines) X(s *Series, i int) int {
 	if s.X != nil {

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +107,7 @@ type evidence struct {
 func newEvidence(s *paper.Study) *evidence {
 	e := &evidence{find: s.Find, changed: map[string][]*paper.Run{}}
 	for _, r := range s.Runs {
-		if engine := engineOf(r); !slices.Contains(e.engines, engine) {
+		if engine := r.Engine(); !slices.Contains(e.engines, engine) {
 			e.engines = append(e.engines, engine)
 		}
 		spec, changes, err := paper.Planned(r.Result.Config)
@@ -117,7 +116,7 @@ func newEvidence(s *paper.Study) *evidence {
 			e.changed[key] = append(e.changed[key], r)
 		}
 	}
-	slices.SortFunc(e.engines, before)
+	slices.SortFunc(e.engines, compare.Engine.Compare)
 	return e
 }
 
@@ -125,28 +124,6 @@ func newEvidence(s *paper.Study) *evidence {
 func changedKey(spec paper.Spec, changes []paper.Change) string {
 	spec.Classifier = config.ClassifierHead
 	return fmt.Sprint(spec, changes)
-}
-
-// engineOf is what computed a run.
-func engineOf(r *paper.Run) compare.Engine {
-	return compare.Engine{Kernel: r.Result.Provenance.Kernel, Convolution: r.Result.Provenance.Convolution}
-}
-
-// studyEngine is the one that the studies name. Of the runs of a seed, those of this engine count.
-var studyEngine = func() compare.Engine {
-	kernel, convolution, _ := strings.Cut(paper.StudyKernels, " ")
-	return compare.Engine{Kernel: kernel, Convolution: convolution}
-}()
-
-// before orders engines: that of the studies is the first.
-func before(a, b compare.Engine) int {
-	rank := func(e compare.Engine) int {
-		if e == studyEngine {
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(rank(a)-rank(b), strings.Compare(a.String(), b.String()))
 }
 
 // runs are those of an arm that have a measure, one for each seed and engine. All have the same settings.
@@ -159,15 +136,15 @@ func (e *evidence) runs(a arm, m measure) []*paper.Run {
 		}
 		seen := map[one]bool{}
 		return slices.DeleteFunc(slices.Clone(e.changed[changedKey(a.spec, a.changes)]), func(r *paper.Run) bool {
-			again := !has(r) || seen[one{r.Seed, engineOf(r)}]
-			seen[one{r.Seed, engineOf(r)}] = seen[one{r.Seed, engineOf(r)}] || has(r)
+			again := !has(r) || seen[one{r.Seed, r.Engine()}]
+			seen[one{r.Seed, r.Engine()}] = seen[one{r.Seed, r.Engine()}] || has(r)
 			return again
 		})
 	}
 	_, settings := e.find(a.spec, has)
 	var all []*paper.Run
 	for _, engine := range e.engines {
-		runs, of := e.find(a.spec, func(r *paper.Run) bool { return engineOf(r) == engine && has(r) })
+		runs, of := e.find(a.spec, func(r *paper.Run) bool { return r.Engine() == engine && has(r) })
 		if of == settings {
 			all = append(all, runs...)
 		}

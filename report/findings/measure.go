@@ -30,7 +30,7 @@ func (m measure) step(r *paper.Run) float64 {
 
 // engine is what computed a run, as far as the measure depends on it.
 func (m measure) engine(r *paper.Run) compare.Engine {
-	e := engineOf(r)
+	e := r.Engine()
 	if m.machine && r.Result.Provenance.Processor != "" {
 		e.Convolution += " on " + r.Result.Provenance.Processor
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ocl/internal/count"
 	"ocl/metric/compare"
 	"ocl/report/paper"
 )
@@ -113,7 +114,7 @@ func (e *evidence) samples(q question) (list []sample, others int) {
 	}
 	of := map[uint64]sample{} // the one that counts
 	for k, s := range found {
-		if old, there := of[k.seed]; len(s.x) == len(q.terms) && (!there || before(k.engine, old.engine) < 0) {
+		if old, there := of[k.seed]; len(s.x) == len(q.terms) && (!there || k.engine.Compare(old.engine) < 0) {
 			of[k.seed] = *s
 		}
 	}
@@ -245,32 +246,23 @@ func (q question) decide(p *Part, c compare.Comparison) {
 }
 
 // points is a difference, with its interval where there are seeds for one.
-func points(mean, half float64) string { return signed(mean) + interval(half, "%.1f") }
+func points(mean, half float64) string { return signed(mean) + interval(half, 1) }
 
-// percent is a share.
-func percent(mean, half float64) string {
-	return fmt.Sprintf("%.1f", mean) + interval(half, "%.1f") + " %"
-}
-
-// wholePercent is a share without decimals.
-func wholePercent(mean, half float64) string {
-	return fmt.Sprintf("%.0f", mean) + interval(half, "%.0f") + " %"
-}
+// percent is a share, and wholePercent one without decimals.
+func percent(mean, half float64) string      { return count.Fixed(mean, 1) + interval(half, 1) + " %" }
+func wholePercent(mean, half float64) string { return count.Fixed(mean, 0) + interval(half, 0) + " %" }
 
 // times is a ratio.
-func times(mean, half float64) string { return fmt.Sprintf("× %.2f", mean) + interval(half, "%.2f") }
+func times(mean, half float64) string { return "× " + count.Fixed(mean, 2) + interval(half, 2) }
 
-func interval(half float64, format string) string {
+func interval(half float64, decimals int) string {
 	if math.IsNaN(half) {
 		return ""
 	}
-	return " ± " + fmt.Sprintf(format, half)
+	return " ± " + count.Fixed(half, decimals)
 }
 
-// signed is a difference with its sign, never −0.0.
-func signed(v float64) string {
-	return strings.ReplaceAll(fmt.Sprintf("%+.1f", math.Round(v*10)/10+0), "-", "−")
-}
+func signed(v float64) string { return count.Signed(v, 1) }
 
 // apart is what runs must have in common to be compared.
 func (q question) apart() string {

@@ -167,7 +167,7 @@ func (w *world) measured(t term, seed uint64, engine compare.Engine, v float64, 
 	key := changedKey(t.arm.spec, t.arm.changes)
 	var run *paper.Run
 	for _, r := range w.runs[key] {
-		if r.Seed == seed && engineOf(r) == engine {
+		if r.Seed == seed && r.Engine() == engine {
 			run = r
 		}
 	}
@@ -192,7 +192,7 @@ func (w *world) show(q question, x []float64, benchmark string) {
 			} else if q.rule != each {
 				v -= off
 			}
-			w.measured(t, uint64(s+1), studyEngine, v, benchmark)
+			w.measured(t, uint64(s+1), compare.StudyEngine, v, benchmark)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func canTurnOut(list []question, i int, benchmark string, want Verdict) error {
 		if !clearly(q, q.valueOf(x), want) {
 			continue
 		}
-		w := newWorld(studyEngine)
+		w := newWorld(compare.StudyEngine)
 		w.show(q, x, benchmark)
 		if p := w.answer(list)[i]; p.Verdict != want || p.Seeds != seedsOfWorld || p.Kernels != "avx2, winograd" && !strings.HasPrefix(p.Kernels, "avx2, winograd on ") {
 			return fmt.Errorf("%s %s: with %v it is %+v", p.What, want, x, p)

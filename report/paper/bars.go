@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/survey"
@@ -28,35 +28,26 @@ var (
 	forgetting = quantity{"average forgetting", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.AverageForgetting }, 100, "--eval seen"}
 	backward   = quantity{"backward transfer (BWT⁺)", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.BWTPlus }, 100, "--eval seen"}
 	forward    = quantity{"forward transfer (FWT)", " points", oneDecimal, func(r *Run) *float64 { return r.Result.Metrics.FWT }, 100, "--eval all"}
-	runTime    = quantity{"run time", "", duration, func(r *Run) *float64 { v := r.Seconds(); return &v }, 1, "--eval final"}
+	runTime    = quantity{"run time", "", count.Duration, func(r *Run) *float64 { v := r.Seconds(); return &v }, 1, "--eval final"}
 )
 
 // bars builds a panel of bars, one for each method, for each stream and quantity.
 func (p *paper) bars(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text}
-	top, where, value := "", "", math.Inf(-1)
+	f := &figure{Label: b.label, Text: b.text, Title: "What each method reaches and costs"}
 	for _, stream := range b.streams {
 		for _, q := range b.quantities {
 			pl := panelOf(b.label, stream, q.name)
-			best, mean := p.barPanel(pl, stream, b.memories[0], q)
-			if q.name == accuracy.name && top == "" && best != "" {
-				top, where, value = best, stream, mean
-			}
+			p.barPanel(pl, stream, b.memories[0], q)
 			f.Panels = append(f.Panels, pl)
 		}
-	}
-	f.Title = "What each method reaches and costs"
-	if top != "" {
-		f.Title += fmt.Sprintf(": %s is most accurate, %.1f %% (%s)", top, value, where)
 	}
 	return f, nil
 }
 
-// barPanel fills a panel and returns the candidate with the highest mean.
-func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best string, top float64) {
+// barPanel fills a panel.
+func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) {
 	bars := &chart.Bars{Parts: []string{q.name}, Say: func(v float64) string { return q.say(v) + q.unit }}
 	pl.Alt = fmt.Sprintf("Bar chart of the %s of each method, %s.", q.name, stream)
-	top = math.Inf(-1)
 	published, _ := survey.Read(survey.ClassIncremental)
 	if slices.Contains(newDomains, stream) {
 		published, _ = survey.Read(survey.DomainIncremental)
@@ -72,14 +63,14 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best
 		}
 		e := over(runs, func(r *Run) float64 { return q.scale * *q.of(r) })
 		look := lookOf(name)
-		text := e.plusMinus(q.say) + q.unit + ", " + runsText(e.N, 0)
+		text := plusMinus(e, q.say) + q.unit + ", " + runsText(e.N, 0)
 		if q.name == runTime.name && slices.ContainsFunc(runs, func(r *Run) bool { return !r.Result.Provenance.Timed }) {
 			text += ", not timed"
 		}
 		v, found := survey.Find(published, name, stream, spec.Memory)
 		found = found && q.name == accuracy.name
 		if found && p.beside {
-			text += fmt.Sprintf("; paper %s", Estimate{v.Mean, v.Interval, 1}.plusMinus(oneDecimal))
+			text += fmt.Sprintf("; paper %s", count.PlusMinus(v.Mean, v.Interval, oneDecimal))
 		}
 		if !found {
 			v.Mean, v.Interval = math.NaN(), math.NaN()
@@ -87,9 +78,6 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best
 		pl.point(name, q.name, "", e, v.Mean, v.Interval)
 		bars.Bars = append(bars.Bars, chart.Stack{Label: name, Look: look, Parts: []float64{e.Mean}, Text: text})
 		pl.Alt += " " + name + " " + text + "."
-		if e.Mean > top && name != "Finetune" && name != "Offline" {
-			best, top = name, e.Mean
-		}
 	}
 	if pl.chart = bars; len(bars.Bars) == 0 {
 		spec, _ := plainSpec("ER", stream, memory)
@@ -98,14 +86,13 @@ func (p *paper) barPanel(pl *panel, stream string, memory int, q quantity) (best
 			pl.Missing = "not defined: all tasks share one test set"
 		}
 	}
-	return best, top
 }
 
-// memoryLooks are how the three sizes of the memory are drawn.
+// memorySides are how the three sizes of the memory are drawn.
 func memorySides() []chart.Side {
 	var sides []chart.Side
 	for i, m := range memories {
-		sides = append(sides, chart.Side{Name: "M = " + kilo(m), Look: report.LookOf(report.Known{Name: kilo(m), Look: []int{1, 2, 6}[i]})})
+		sides = append(sides, chart.Side{Name: "M = " + count.Short(m), Look: report.LookOf(report.Known{Name: count.Short(m), Look: []int{1, 2, 6}[i]})})
 	}
 	return sides
 }
@@ -122,21 +109,16 @@ func (p *paper) trickBars(b figureBuilder) (*figure, error) {
 		return nil, err
 	}
 	f := &figure{Label: b.label, Text: b.text, Title: "Average accuracy with each trick on " + where}
-	top := math.Inf(-1)
 	for _, name := range []string{"A-GEM", "ER", "MIR"} {
 		pl := panelOf(b.label, name)
-		best := p.trickPanel(pl, cells, name)
-		if best != nil && best.Ours.Mean > top {
-			top = best.Ours.Mean
-			f.Title = fmt.Sprintf("On %s, %s with %s reaches most, %.1f %% (M = %s)", where, best.Column, best.Row, top, kilo(best.Memory))
-		}
+		p.trickPanel(pl, cells, name)
 		f.Panels = append(f.Panels, pl)
 	}
 	return f, nil
 }
 
-// trickPanel fills the panel of a method and returns its best cell with a trick.
-func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) (best *Cell) {
+// trickPanel fills the panel of a method.
+func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) {
 	look := lookOf(name)
 	c := &chart.Compare{Sides: memorySides(), Unit: "%", Bars: true}
 	if p.beside {
@@ -154,34 +136,31 @@ func (p *paper) trickPanel(pl *panel, cells []*Cell, name string) (best *Cell) {
 			if cell.Ours.N == 0 {
 				continue
 			}
-			c.Rows = append(c.Rows, chart.Row{Label: cell.Row + " " + kilo(cell.Memory), Look: look, Values: []chart.Value{cell.Ours.value(), Estimate{cell.Published.Mean, cell.Published.Interval, 1}.value()}})
+			c.Rows = append(c.Rows, chart.Row{Label: cell.Row + " " + count.Short(cell.Memory), Look: look,
+				Values: []chart.Value{valueOfChart(cell.Ours.Mean, cell.Ours.Half), valueOfChart(cell.Published.Mean, cell.Published.Interval)}})
 		} else {
 			at, there := rows[cell.Row]
 			if !there {
 				at = len(c.Rows)
 				rows[cell.Row] = at
-				none := Estimate{math.NaN(), math.NaN(), 0}.value()
+				none := valueOfChart(math.NaN(), math.NaN())
 				c.Rows = append(c.Rows, chart.Row{Label: cell.Row, Look: look, Values: []chart.Value{none, none, none}})
 			}
-			c.Rows[at].Values[slices.Index(memories, cell.Memory)] = cell.Ours.value()
+			c.Rows[at].Values[slices.Index(memories, cell.Memory)] = valueOfChart(cell.Ours.Mean, cell.Ours.Half)
 		}
 		pl.point(name+" + "+cell.Row, "average accuracy", strconv.Itoa(cell.Memory), cell.Ours, cell.Published.Mean, cell.Published.Interval)
 		if cell.Ours.N == 0 {
 			continue
 		}
 		measured++
-		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%.", cell.Row, kilo(cell.Memory), cell.Ours.plusMinus(oneDecimal))
-		if plain := strings.HasPrefix(cell.Row, "N") && cell.Row != "NCM"; !plain && (best == nil || cell.Ours.Mean > best.Ours.Mean) {
-			best = cell
-		}
+		pl.Alt += fmt.Sprintf(" %s, M = %s: %s %%.", cell.Row, count.Short(cell.Memory), plusMinus(cell.Ours, oneDecimal))
 	}
 	if pl.chart = c; measured == 0 {
 		pl.Missing = notDrawn(spec, "--eval final")
 	}
-	return best
 }
 
-// value is an estimate as charts have it.
-func (e Estimate) value() chart.Value {
-	return chart.Value{At: e.Mean, Low: e.Mean - e.Half, High: e.Mean + e.Half}
+// valueOfChart is a mean with half of its interval as charts have it.
+func valueOfChart(mean, half float64) chart.Value {
+	return chart.Value{At: mean, Low: mean - half, High: mean + half}
 }

@@ -3,76 +3,12 @@ package paper
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"ocl/experiment/result"
-	"ocl/metric"
+	"ocl/internal/count"
 	"ocl/report/chart"
 )
-
-// anytime builds a line chart of the accuracy within tasks for each stream that has such evaluations.
-func (p *paper) anytime(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text}
-	for _, stream := range b.streams {
-		pl := panelOf(b.label, stream)
-		lines := &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %", Sparse: true, Say: sayPercent}
-		pl.Alt = "Line chart of the accuracy on the tasks seen so far within tasks, " + stream + "."
-		for _, name := range rowsOf(stream) {
-			spec, ok := plainSpec(name, stream, b.memories[0])
-			if !ok {
-				continue
-			}
-			runs, _ := p.study.Find(spec, func(r *Run) bool { return len(r.Result.Evaluations) > 0 })
-			if len(runs) == 0 {
-				continue
-			}
-			look := lookOf(name)
-			s := chart.Series{Label: name, Look: look, Width: 2}
-			for _, step := range steps(runs) {
-				e := over(runs, func(r *Run) float64 { return 100 * anytimeAt(r, step) })
-				s.X, s.Y, s.Half = append(s.X, step), append(s.Y, e.Mean), append(s.Half, e.Half)
-				pl.point(name, "accuracy on the tasks seen", strconv.Itoa(step), e, math.NaN(), math.NaN())
-				lines.XMax = max(lines.XMax, step)
-			}
-			pl.add(lines, s)
-		}
-		spec, _ := plainSpec("ER", stream, b.memories[0])
-		pl.finish(lines, 0, 100, notDrawn(spec, "--eval-every 50"))
-		f.Panels = append(f.Panels, pl)
-	}
-	f.Title = leader(f.Panels, "Accuracy within tasks")
-	return f, nil
-}
-
-// steps are those after which the runs were evaluated in the middle of a task.
-func steps(runs []*Run) []int {
-	var all []int
-	for _, r := range runs {
-		for _, e := range r.Result.Evaluations {
-			all = append(all, e.Step)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// anytimeAt is the accuracy of a run on the tasks seen so far at a step, NaN where it was not evaluated then.
-func anytimeAt(r *Run, step int) float64 {
-	i, found := slices.BinarySearchFunc(r.Result.Evaluations, step, func(e result.Evaluation, step int) int { return e.Step - step })
-	if !found {
-		return math.NaN()
-	}
-	var row []float64
-	for _, v := range r.Result.Evaluations[i].Accuracy {
-		if v == nil {
-			row = append(row, math.NaN())
-			continue
-		}
-		row = append(row, *v)
-	}
-	return metric.AverageAnytimeAccuracy([][]float64{row})
-}
 
 // timeAccuracy builds a scatter plot of run time and accuracy for each stream.
 func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
@@ -102,7 +38,7 @@ func (p *paper) timeAccuracy(b figureBuilder) (*figure, error) {
 				look := lookOf(name)
 				label := name
 				if spec.Memory > 0 {
-					label += " " + kilo(spec.Memory)
+					label += " " + count.Short(spec.Memory)
 				}
 				s.Points = append(s.Points, chart.Spot{Label: label, Look: look, X: x.Mean, Y: y.Mean, Half: y.Half})
 				pl.point(label, "average accuracy", full(x.Mean), y, math.NaN(), math.NaN())

@@ -9,6 +9,7 @@ import (
 	"ocl/config"
 	"ocl/experiment/result"
 	"ocl/metric"
+	"ocl/metric/compare"
 	"ocl/survey"
 )
 
@@ -37,21 +38,7 @@ type Cell struct {
 }
 
 // Estimate is a mean over runs. The survey gives it as mean ± 95 %.
-type Estimate struct {
-	Mean float64 // NaN without runs
-	Half float64 // half of the 95 % Student-t interval; NaN for fewer than two runs
-	N    int
-}
-
-// estimateOf is the estimate of those values that are numbers.
-func estimateOf(values []float64) Estimate {
-	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	e := Estimate{Mean: math.NaN(), Half: math.NaN(), N: len(v)}
-	if len(v) > 0 {
-		e.Mean, e.Half = metric.Interval(v)
-	}
-	return e
-}
+type Estimate = metric.Estimate
 
 // Difference is our mean minus the published one; NaN without runs.
 func (c *Cell) Difference() float64 { return c.Ours.Mean - c.Published.Mean }
@@ -156,28 +143,15 @@ func lastErrors(column string, r *Run) (float64, bool) {
 	if a == nil || len(a.Tasks) == 0 {
 		return math.NaN(), false
 	}
-	last := a.Tasks[len(a.Tasks)-1]
-	ratio := func(v *float64) (float64, bool) {
-		if v == nil {
-			return math.NaN(), false
-		}
-		return 100 * *v, true
+	key, ratio := map[string]string{"e(n,o)": "errors_new_as_old", "e(n,n)": "errors_new_as_new", "e(o,o)": "errors_old_as_old", "e(o,n)": "errors_old_as_new"}[column], 1.0
+	if key == "" { // the published table has shares of the errors (docs/deviations.md)
+		key, ratio = map[string]string{"er(n,o)": "errors_new_as_old_of_errors", "er(o,n)": "errors_old_as_new_of_errors"}[column], 100
 	}
-	switch column {
-	case "e(n,o)":
-		return float64(last.NewAsOld), true
-	case "e(n,n)":
-		return float64(last.NewAsNew), true
-	case "e(o,o)":
-		return float64(last.OldAsOld), true
-	case "e(o,n)":
-		return float64(last.OldAsNew), true
-	case "er(n,o)": // the published table has shares of the errors (docs/deviations.md)
-		return ratio(last.NewAsOldOfErrors)
-	case "er(o,n)":
-		return ratio(last.OldAsNewOfErrors)
+	v := result.ErrorOf(key)(&a.Tasks[len(a.Tasks)-1])
+	if v == nil {
+		return math.NaN(), false
 	}
-	return math.NaN(), false
+	return ratio * *v, true
 }
 
 // Metrics are those of one of the classifiers that a run measured; ok is false for another one. The method's own rule is
@@ -195,7 +169,7 @@ type Need func(*Run) bool
 
 // Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
 // has a grid. Those that were chosen on CIFAR-100 come first, then those of runs that were tuned one by one, then those that most runs have.
-// Of several runs of a seed one with [StudyKernels] counts.
+// Of several runs of a seed the first by [compare.Engine.Compare] counts.
 func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 	runs, _, settings = s.find(spec, need)
 	return runs, settings
@@ -261,21 +235,24 @@ func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string
 	return runs, others, order[0]
 }
 
-// StudyKernels are those that the committed studies name. Of a seed with several runs, the one with these counts.
-const StudyKernels = "avx2 winograd"
-
 // Kernels are what computed a run: the kernel set and the algorithm of convolutions. Others differ in rounding, which moves an accuracy
 // about as far as another seed does. So only runs of the same kernels are compared seed by seed.
-func (r *Run) Kernels() string { return kernels(r.Result) }
+func (r *Run) Kernels() string {
+	return r.Result.Provenance.Kernel + " " + r.Result.Provenance.Convolution
+}
 
-func kernels(r *result.Result) string { return r.Provenance.Kernel + " " + r.Provenance.Convolution }
+// Engine are the kernels as package compare has them.
+func (r *Run) Engine() compare.Engine { return engineOf(r.Result) }
+
+func engineOf(r *result.Result) compare.Engine {
+	return compare.Engine{Kernel: r.Provenance.Kernel, Convolution: r.Provenance.Convolution}
+}
 
 // before says whether a run counts rather than another one of the same seed. Runs of equal kernels have the same accuracies, so of those the
 // order says only which file is named.
 func (r *Run) before(other *Run) bool {
-	a, b := r.Kernels(), other.Kernels()
-	if a != b {
-		return a == StudyKernels || b != StudyKernels && a < b
+	if by := r.Engine().Compare(other.Engine()); by != 0 {
+		return by < 0
 	}
 	if timed := r.Result.Provenance.Timed; timed != other.Result.Provenance.Timed {
 		return !timed
@@ -299,7 +276,7 @@ func (s *Study) Cells(label string) ([]*Cell, error) {
 	}
 	var cells []*Cell
 	for _, v := range values {
-		c := &Cell{Table: label, Row: v.Row, Column: v.Column, Memory: v.Memory, Published: v, Ours: estimateOf(nil)}
+		c := &Cell{Table: label, Row: v.Row, Column: v.Column, Memory: v.Memory, Published: v, Ours: metric.EstimateOf(nil)}
 		if c.Spec, c.Known = specOf(label, v); c.Known {
 			s.fill(c)
 			c.Repeat = firstTable(c)
@@ -334,7 +311,7 @@ func (s *Study) fill(c *Cell) {
 		return values
 	}
 	c.Values, c.OtherValues = values(c.Runs), values(c.Others)
-	c.Ours = estimateOf(c.Values)
+	c.Ours = metric.EstimateOf(c.Values)
 }
 
 // fillBest makes a cell that of the method without tricks that is best at its memory, of those that were run.

@@ -9,6 +9,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/metric/compare"
 	"ocl/survey"
 )
 
@@ -50,7 +51,7 @@ var confirmingKeys = sync.OnceValue(func() map[string]string {
 
 // Confirms says whether a result is of a run of the confirmation.
 func Confirms(r *result.Result) bool {
-	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil || kernels(r) != StudyKernels {
+	if seed := r.Config.Seed; seed < confirmingSeed || seed >= confirmingSeed+confirmingRuns || r.Tuning != nil || engineOf(r) != compare.StudyEngine {
 		return false
 	}
 	cell, settings := cellOf(experiment.IdentityOf(r))

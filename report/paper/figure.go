@@ -5,15 +5,14 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"ocl/internal/count"
 	"ocl/method"
-	"ocl/metric"
 	"ocl/report"
 	"ocl/report/chart"
 	"ocl/report/known"
@@ -38,7 +37,7 @@ type panel struct {
 	series  []chart.Series // of a line chart, for the legend of the figure
 	data    [][]string     // lines of the figure's CSV file
 
-	svg, png []byte // its files
+	svg, pdf []byte // its files
 	fault    error
 }
 
@@ -120,33 +119,11 @@ func rowsOf(stream string) []string {
 
 // plainSpec is the spec of a method without tricks at a memory, which is 0 where it has none; ok is false for a method that ocl does not have.
 func plainSpec(name, stream string, memory int) (Spec, bool) {
-	spec, ok := plain(name).spec(stream, memory)
+	spec, ok := specOf(survey.ClassIncremental, survey.Value{Row: name, Column: stream, Memory: memory})
 	if info, err := method.Lookup(spec.Method); ok && err == nil && !info.UsesMemory {
 		spec.Memory = 0
 	}
 	return spec, ok
-}
-
-// matrixOf are the accuracies of a run as package metric wants them.
-func matrixOf(r *Run) metric.Matrix {
-	m := metric.Matrix{Common: r.Result.OneTestSet()}
-	for _, row := range r.Result.Accuracy {
-		line := make([]float64, len(row))
-		for j, v := range row {
-			line[j] = math.NaN()
-			if v != nil {
-				line[j] = *v
-			}
-		}
-		m.Rows = append(m.Rows, line)
-	}
-	return m
-}
-
-// everyTask is the need of a curve: a run that ended and was tested after its first task.
-func everyTask(r *Run) bool {
-	rows := r.Result.Accuracy
-	return r.Result.Outcome.State == "finished" && len(rows) > 0 && len(rows[0]) > 0 && rows[0][0] != nil
 }
 
 // panelOf starts a panel.
@@ -181,7 +158,7 @@ func memoryName(sizes []int, m int) string {
 	if len(sizes) < 2 {
 		return ""
 	}
-	return "M = " + kilo(m)
+	return "M = " + count.Short(m)
 }
 
 // draw draws the files of all panels, on all cores.
@@ -200,7 +177,7 @@ func (p *paper) draw() error {
 				title := f.Title + " (" + pl.Name + ")"
 				d := chart.Draw(pl.chart, chart.File(title))
 				pl.svg = d.SVG(title, pl.Alt+" "+f.Text)
-				pl.png, pl.fault = d.PNG()
+				pl.pdf, pl.fault = d.PDF(title, pl.Alt+" "+f.Text)
 			})
 		}
 	}
@@ -220,7 +197,7 @@ func (f *figure) write(to *report.Folder) {
 	for _, p := range f.Panels {
 		if p.Missing == "" {
 			to.Write("figures/"+p.ID+".svg", p.svg)
-			to.Write("figures/"+p.ID+".png", p.png)
+			to.Write("figures/"+p.ID+".pdf", p.pdf)
 		}
 	}
 	to.Write("tables/"+f.ID()+".csv", f.csv())
@@ -254,7 +231,7 @@ func (f *figure) markdown() []byte {
 			fmt.Fprintf(&b, "\n%s: %s\n", p.Name, p.Missing)
 			continue
 		}
-		fmt.Fprintf(&b, "\n![%s](../figures/%s.png)\n\n%s\n", p.Name, p.ID, p.Alt)
+		fmt.Fprintf(&b, "\n![%s](../figures/%s.svg)\n\n%s\n", p.Name, p.ID, p.Alt)
 	}
 	return []byte(b.String())
 }
@@ -268,7 +245,7 @@ func (f *figure) latex() []byte {
 			fmt.Fprintf(&b, "%s: \\textit{%s}\\par\n", texEscape(p.Name), texEscape(p.Missing))
 			continue
 		}
-		fmt.Fprintf(&b, "\\includegraphics[width=0.32\\textwidth]{figures/%s.png}\n", p.ID)
+		fmt.Fprintf(&b, "\\includegraphics[width=0.32\\textwidth]{figures/%s.pdf}\n", p.ID)
 	}
 	fmt.Fprintf(&b, "\\caption{%s. %s}\n\\label{%s}\n\\end{figure}\n", texEscape(f.Title), texEscape(f.Text), f.Label)
 	return []byte(b.String())

@@ -3,9 +3,12 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"ocl/experiment/result"
+	"ocl/internal/count"
 	"ocl/metric"
 	"ocl/report/chart"
 	"ocl/survey"
@@ -19,7 +22,10 @@ func notDrawn(spec Spec, eval string) string {
 
 // curves builds a line chart of accuracy over tasks for each stream and memory.
 func (p *paper) curves(b figureBuilder) (*figure, error) {
-	f := &figure{Label: b.label, Text: b.text}
+	f := &figure{Label: b.label, Text: b.text, Title: "Average accuracy after each task, new classes"}
+	if len(b.streams) == 1 {
+		f.Title = "Average accuracy after each task, " + b.streams[0]
+	}
 	for _, stream := range b.streams {
 		for _, m := range b.memories {
 			name := stream
@@ -27,58 +33,77 @@ func (p *paper) curves(b figureBuilder) (*figure, error) {
 				name = ""
 			}
 			pl := panelOf(b.label, name, memoryName(b.memories, m))
-			p.curvePanel(pl, stream, m)
+			pl.Alt = "Line chart of the average accuracy after each task, " + stream + "."
+			lines := &chart.Lines{XLabel: "tasks learned", YLabel: "average accuracy, %", XMin: 1, XMax: 1}
+			p.lines(pl, lines, stream, m, "average accuracy", everyTask, "--eval seen", upToTasks, func(r *Run, task int) float64 {
+				return metric.AverageAccuracy(result.MatrixOf(r.Result.Accuracy, r.Result.OneTestSet()), task-1)
+			})
 			f.Panels = append(f.Panels, pl)
 		}
 	}
-	where := b.streams[0]
-	if len(b.streams) > 1 {
-		where = "new classes"
-	}
-	f.Title = leader(f.Panels, "Average accuracy after each task, "+where)
 	return f, nil
 }
 
-// leader is a title that says which candidate is ahead at the end of the first panel that has one.
-func leader(panels []*panel, otherwise string) string {
-	for _, pl := range panels {
-		best, top := "", math.Inf(-1)
-		for _, s := range pl.series {
-			if _, y, ok := s.End(); ok && y > top && s.Label != "Finetune" && s.Label != "Offline" {
-				best, top = s.Label, y
-			}
-		}
-		if best != "" {
-			return fmt.Sprintf("%s: of the methods with a curve %s ends highest, at %.1f %% (%s)", otherwise, best, top, pl.Name)
-		}
-	}
-	return otherwise
+// everyTask is the need of a curve: a run that ended and was tested after its first task.
+func everyTask(r *Run) bool {
+	rows := r.Result.Accuracy
+	return r.Result.Outcome.State == result.Finished && len(rows) > 0 && len(rows[0]) > 0 && rows[0][0] != nil
 }
 
-func (p *paper) curvePanel(pl *panel, stream string, m int) {
-	lines := &chart.Lines{XLabel: "tasks learned", YLabel: "average accuracy, %", XMin: 1, XMax: 1, Sparse: true, Say: sayPercent}
-	pl.Alt = "Line chart of the average accuracy after each task, " + stream + "."
+// upToTasks are the tasks of runs, counted from 1.
+func upToTasks(runs []*Run) (tasks []int) {
+	for i := range runs[0].Result.Stream.Tasks {
+		tasks = append(tasks, i+1)
+	}
+	return tasks
+}
+
+// anytime builds a line chart of the accuracy within tasks for each stream that has such evaluations.
+func (p *paper) anytime(b figureBuilder) (*figure, error) {
+	f := &figure{Label: b.label, Text: b.text, Title: "Accuracy within tasks"}
+	for _, stream := range b.streams {
+		pl := panelOf(b.label, stream)
+		pl.Alt = "Line chart of the accuracy on the tasks seen so far within tasks, " + stream + "."
+		p.lines(pl, &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %"}, stream, b.memories[0], "accuracy on the tasks seen",
+			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "--eval-every 50", steps, func(r *Run, step int) float64 { return r.Result.Anytime(step) })
+		f.Panels = append(f.Panels, pl)
+	}
+	return f, nil
+}
+
+// steps are those after which runs were evaluated in the middle of a task.
+func steps(runs []*Run) (all []int) {
+	for _, r := range runs {
+		all = append(all, r.Result.AnytimeSteps()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// lines fills a panel with a line for each method of a stream, of its runs that have what is needed: a fraction at each of some places. If
+// there are none, the panel says with which flag they would be measured.
+func (p *paper) lines(pl *panel, lines *chart.Lines, stream string, memory int, quantity string, need Need, flag string, places func([]*Run) []int, value func(r *Run, x int) float64) {
+	lines.Sparse, lines.Say = true, sayPercent
 	for _, name := range rowsOf(stream) {
-		spec, ok := plainSpec(name, stream, m)
+		spec, ok := plainSpec(name, stream, memory)
 		if !ok {
 			continue
 		}
-		runs, _ := p.study.Find(spec, everyTask)
+		runs, _ := p.study.Find(spec, need)
 		if len(runs) == 0 {
 			continue
 		}
-		look := lookOf(name)
-		s := chart.Series{Label: name, Look: look, Width: 2}
-		for i := range runs[0].Result.Stream.Tasks {
-			e := over(runs, func(r *Run) float64 { return 100 * metric.AverageAccuracy(matrixOf(r), i) })
-			s.Y, s.Half = append(s.Y, e.Mean), append(s.Half, e.Half)
-			pl.point(name, "average accuracy", strconv.Itoa(i+1), e, math.NaN(), math.NaN())
+		s := chart.Series{Label: name, Look: lookOf(name), Width: 2}
+		for _, x := range places(runs) {
+			e := over(runs, func(r *Run) float64 { return 100 * value(r, x) })
+			s.X, s.Y, s.Half = append(s.X, x), append(s.Y, e.Mean), append(s.Half, e.Half)
+			pl.point(name, quantity, strconv.Itoa(x), e, math.NaN(), math.NaN())
+			lines.XMax = max(lines.XMax, x)
 		}
-		lines.XMax = max(lines.XMax, len(s.Y))
 		pl.add(lines, s)
 	}
-	spec, _ := plainSpec("ER", stream, m)
-	pl.finish(lines, 0, 100, notDrawn(spec, "--eval seen"))
+	spec, _ := plainSpec("ER", stream, memory)
+	pl.finish(lines, 0, 100, notDrawn(spec, flag))
 }
 
 // add adds a line and its words.
@@ -106,41 +131,21 @@ func over(runs []*Run, value func(*Run) float64) Estimate {
 	for _, r := range runs {
 		v = append(v, value(r))
 	}
-	return estimateOf(v)
+	return metric.EstimateOf(v)
 }
 
-func sayPercent(y, half float64) string {
-	return Estimate{y, half, 1}.plusMinus(oneDecimal) + " %"
-}
+func sayPercent(y, half float64) string { return count.PlusMinus(y, half, oneDecimal) + " %" }
 
 // errorPanels are the four panels of the error analysis: two values of each method after each task.
 var errorPanels = []struct {
-	name, unit string
-	of         func(r *Run, task int) (filled, hollow *float64)
-	words      [2]string
+	name, unit     string
+	filled, hollow string // of result.ErrorNumbers
+	words          [2]string
 }{
-	{"error ratios", "share of errors, %", func(r *Run, t int) (a, b *float64) {
-		e := r.Result.ErrorAnalysis.Tasks[t]
-		return e.OldAsNewOfErrors, e.NewAsOldOfErrors
-	}, [2]string{"er(o,n)", "er(n,o)"}},
-	{"mean logits", "mean logit", func(r *Run, t int) (a, b *float64) {
-		if l := r.Result.ErrorAnalysis.Tasks[t].Logits; l != nil {
-			return l.NewOwn, l.OldOwn
-		}
-		return nil, nil
-	}, [2]string{"new", "old"}},
-	{"mean bias of the head", "mean bias", func(r *Run, t int) (a, b *float64) {
-		if h := r.Result.ErrorAnalysis.Tasks[t].Head; h != nil {
-			return h.NewBias, h.OldBias
-		}
-		return nil, nil
-	}, [2]string{"new", "old"}},
-	{"mean weight of the head", "mean weight", func(r *Run, t int) (a, b *float64) {
-		if h := r.Result.ErrorAnalysis.Tasks[t].Head; h != nil {
-			return h.NewWeight, h.OldWeight
-		}
-		return nil, nil
-	}, [2]string{"new", "old"}},
+	{"error ratios", "share of errors, %", "errors_old_as_new_of_errors", "errors_new_as_old_of_errors", [2]string{"er(o,n)", "er(n,o)"}},
+	{"mean logits", "mean logit", "logits_new_own", "logits_old_own", [2]string{"new", "old"}},
+	{"mean bias of the head", "mean bias", "head_new_bias", "head_old_bias", [2]string{"new", "old"}},
+	{"mean weight of the head", "mean weight", "head_new_weight", "head_old_weight", [2]string{"new", "old"}},
 }
 
 // errorCurves builds fig:trick_motivation.
@@ -158,29 +163,25 @@ func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
 		for _, name := range []string{"A-GEM", "ER", "MIR"} {
 			spec, _ = specOf(survey.ErrorAnalysis, survey.Value{Row: name, Memory: 5000})
 			runs, _ := p.study.Find(spec, func(r *Run) bool { return r.Result.ErrorAnalysis != nil && len(r.Result.ErrorAnalysis.Tasks) > 1 })
-			look := lookOf(name)
-			for side, word := range part.words {
-				s := chart.Series{Label: name + ", " + word, Look: look, Width: 2, Hollow: side == 1}
-				found := false
-				for t := range tasksOf(runs) {
+			if len(runs) == 0 {
+				continue
+			}
+			for side, key := range []string{part.filled, part.hollow} {
+				s := chart.Series{Label: name + ", " + part.words[side], Look: lookOf(name), Width: 2, Hollow: side == 1}
+				of := result.ErrorOf(key)
+				for t := range runs[0].Result.ErrorAnalysis.Tasks {
 					e := over(runs, func(r *Run) float64 {
-						if t >= len(r.Result.ErrorAnalysis.Tasks) {
-							return math.NaN()
+						if tasks := r.Result.ErrorAnalysis.Tasks; t < len(tasks) {
+							if v := of(&tasks[t]); v != nil {
+								return scale * *v
+							}
 						}
-						filled, hollow := part.of(r, t)
-						if side == 1 {
-							filled = hollow
-						}
-						if filled == nil {
-							return math.NaN()
-						}
-						return scale * *filled
+						return math.NaN()
 					})
-					found = found || e.N > 0
 					s.Y, s.Half = append(s.Y, e.Mean), append(s.Half, e.Half)
 					pl.point(s.Label, part.name, strconv.Itoa(t+1), e, math.NaN(), math.NaN())
 				}
-				if found {
+				if _, _, found := s.End(); found {
 					lines.XMax = max(lines.XMax, len(s.Y))
 					pl.add(lines, s)
 				}
@@ -192,14 +193,4 @@ func (p *paper) errorCurves(b figureBuilder) (*figure, error) {
 	return f, nil
 }
 
-// tasksOf is the number of tasks of some runs, 0 without one.
-func tasksOf(runs []*Run) int {
-	if len(runs) == 0 {
-		return 0
-	}
-	return len(runs[0].Result.ErrorAnalysis.Tasks)
-}
-
-func sayNumber(y, half float64) string {
-	return Estimate{y, half, 1}.plusMinus(func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
-}
+func sayNumber(y, half float64) string { return count.PlusMinus(y, half, count.Significant) }

@@ -65,7 +65,7 @@ func fake(spec Spec, seed uint64, eval string) *result.Result {
 
 // streamOf is the stream of a benchmark after its protocol, with 2 test images of each class.
 func streamOf(b Benchmark, protocol string) result.Stream {
-	s := result.Stream{Name: b.Data, Scenario: classIncremental, Protocol: protocol, Shape: [3]int{3, 32, 32}, Classes: 100}
+	s := result.Stream{Name: b.Data, Scenario: "class-incremental", Protocol: protocol, Shape: [3]int{3, 32, 32}, Classes: 100}
 	if b.Data == "core50" {
 		s.Classes = 50
 	}

@@ -18,7 +18,7 @@ type grid struct {
 	head        string // of the first column
 	groups      []string
 	memories    []int
-	format      func(float64) string
+	decimals    int
 	unit        string
 	bounds      []string // rows that are never the best
 	rules       []string // rows above which a rule stands
@@ -35,24 +35,24 @@ const accuracyText = "Mean accuracy after the last task on the test images of al
 var grids = map[string]grid{
 	survey.ClassIncremental: {title: "Average accuracy of the methods where every task brings new classes",
 		text: accuracyText + "Protocol survey. What has no memory stands in each column of its data set.", head: "method",
-		groups: []string{survey.CIFAR100, survey.MiniImageNet, survey.CORe50NC}, memories: memories, format: oneDecimal,
+		groups: []string{survey.CIFAR100, survey.MiniImageNet, survey.CORe50NC}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC++", "ER"}},
 	survey.ErrorAnalysis: {title: "Errors after the last of 20 tasks, old and new classes apart", head: "method",
 		text: "CIFAR-100 with a memory of 5,000, protocol standard. e(n,o) counts test images of new classes taken for old ones, and so on; er(n,o) and er(o,n) " +
 			"are shares of the errors in per cent.",
-		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000}, format: whole, unranked: true},
+		groups: []string{"e(n,o)", "e(n,n)", "e(o,o)", "e(o,n)", "er(n,o)", "er(o,n)"}, memories: []int{5000}, unranked: true},
 	survey.TricksCIFAR100: {title: "Average accuracy with each trick on CIFAR-100", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
-		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, format: oneDecimal,
+		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"N/A", "LB", bestRow}},
 	survey.TrickTimes: {title: "Run time of ER with each trick on CIFAR-100", head: "trick",
 		text:   "Seconds of training, preparing and testing, of jobs with timing: true in a study and with one classifier. The survey's machine was another one.",
-		groups: []string{"Running Time(s)"}, memories: memories, format: whole, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"}, least: true},
+		groups: []string{"Running Time(s)"}, memories: memories, unit: " s", bounds: []string{"N/A"}, rules: []string{"LB"}, least: true},
 	survey.DomainIncremental: {title: "Average accuracy of the methods where every task brings new domains",
 		text: accuracyText + "Protocol survey. Blur is across the images of a task, as published (docs/deviations.md).", head: "method",
-		groups: []string{survey.Noise, survey.Occlusion, survey.Blur, survey.CORe50NI}, memories: memories, format: oneDecimal,
+		groups: []string{survey.Noise, survey.Occlusion, survey.Blur, survey.CORe50NI}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline"}, rules: []string{"EWC", "ER"}},
 	survey.TricksMiniImage: {title: "Average accuracy with each trick on Mini-ImageNet", text: accuracyText + "Protocol survey. NCM is the nearest class mean in the runs of the first row.",
-		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, format: oneDecimal,
+		head: "trick", groups: []string{"A-GEM", "ER", "MIR"}, memories: memories, decimals: 1,
 		bounds: []string{"Finetune", "Offline", bestRow}, rules: []string{"NA", "LB", bestRow}},
 }
 
@@ -74,7 +74,7 @@ func (p *paper) grid(label string) (*table, error) {
 		}
 		t.Groups = append(t.Groups, group{name, len(g.memories)})
 		for _, m := range g.memories {
-			t.Head = append(t.Head, column{Text: "M = " + kilo(m), Full: name + ", M = " + kilo(m)})
+			t.Head = append(t.Head, column{Text: "M = " + count.Short(m), Full: name + ", M = " + count.Short(m)})
 		}
 	}
 	var names []string
@@ -160,7 +160,7 @@ func (p *paper) shown(g grid, c *Cell) cell {
 		out = missing("diverged")
 		out.Small = []string{runsText(0, len(c.Runs))}
 	default:
-		out = cell{Text: c.Ours.plusMinus(g.format), Value: c.Ours.Mean, Number: true, Small: []string{runsText(c.Ours.N, c.Diverged())}}
+		out = cell{Text: plusMinus(c.Ours, g.format), Value: c.Ours.Mean, Number: true, Small: []string{runsText(c.Ours.N, c.Diverged())}}
 	}
 	if p.beside {
 		out.Small = append(out.Small, c.beside(g)...)
@@ -170,12 +170,11 @@ func (p *paper) shown(g grid, c *Cell) cell {
 
 // beside is the published value, and how far ours is from it.
 func (c *Cell) beside(g grid) []string {
-	published := Estimate{c.Published.Mean, c.Published.Interval, 1}
-	lines := []string{"paper " + published.plusMinus(g.format) + g.unit}
+	lines := []string{"paper " + count.PlusMinus(c.Published.Mean, c.Published.Interval, g.format) + g.unit}
 	if c.Ours.N == 0 {
 		return lines
 	}
-	text := signed(c.Difference(), g.format)
+	text := count.Signed(c.Difference(), g.decimals)
 	if c.Verdict != NoVerdict {
 		text += ", " + string(c.Verdict)
 	}
@@ -186,8 +185,8 @@ func (c *Cell) beside(g grid) []string {
 	return lines
 }
 
-// kilo prints a size of a memory: 5000 is "5k".
-func kilo(n int) string { return strconv.Itoa(n/1000) + "k" }
+// format prints a number of the table.
+func (g grid) format(v float64) string { return count.Fixed(v, g.decimals) }
 
 // gridNotes say what a reader of the table should know.
 func gridNotes(cells []*Cell) []string {

@@ -32,8 +32,7 @@ type Run struct {
 
 // Value is a value of the run in per cent, ready for comparisons with runs of the same seed.
 func (r *Run) Value(points float64) compare.Value {
-	v := r.Result.Provenance
-	return compare.Value{Seed: r.Seed, Engine: compare.Engine{Kernel: v.Kernel, Convolution: v.Convolution}, Value: points, Step: 100 * r.Result.OneImage()}
+	return compare.Value{Seed: r.Seed, Engine: r.Engine(), Value: points, Step: 100 * r.Result.OneImage()}
 }
 
 // Values are what runs of a spec measured in per cent, of those that [Study.Find] finds and, behind them, their repeats with other
@@ -156,7 +155,7 @@ func find(paths []string) ([]string, error) {
 	var files []string
 	seen := map[string]bool{}
 	for _, path := range paths {
-		before := len(files)
+		found := false
 		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -165,6 +164,7 @@ func find(paths []string) ([]string, error) {
 			if e.IsDir() || !isResult && name != path {
 				return nil
 			}
+			found = true
 			key, err := filepath.Abs(name)
 			if err == nil && !seen[key] {
 				seen[key] = true
@@ -178,22 +178,11 @@ func find(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("report: %s: the results cannot be listed: %w. Give a folder that can be read", path, err)
 		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() && len(files) == before && len(seen) == len(files) && !overlaps(path, seen) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() && !found {
 			return nil, fmt.Errorf("report: %s has no result in it or in a folder below. Give the folder of an experiment, a study or a run", path)
 		}
 	}
 	return files, nil
-}
-
-// overlaps says whether a folder holds a file that another path has found before.
-func overlaps(folder string, seen map[string]bool) bool {
-	root, err := filepath.Abs(folder)
-	for name := range seen {
-		if err == nil && strings.HasPrefix(name, root+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
 }
 
 // runOf is the run of a result, with where it belongs.
@@ -214,7 +203,7 @@ func readRun(path string) (*Run, error) {
 		return nil, fmt.Errorf("%w. Restore the file, or run it again", err)
 	}
 	run := runOf(path, r)
-	run.Held = held(r)
+	run.Held = r.Held()
 	r.PerClass = nil
 	if r.Memory != nil {
 		r.Memory.ClassCounts, r.Memory.TaskCounts = nil, nil
@@ -239,35 +228,6 @@ func slim(a *result.ErrorAnalysis) {
 		a.Tasks[i].Confusion, a.Tasks[i].Predictions = nil, nil
 	}
 }
-
-// held counts the stored samples by task. Files that do not say with which task a sample came say its class, which in class-incremental
-// streams is as good.
-func held(r *result.Result) [][]int {
-	if r.Memory == nil {
-		return nil
-	}
-	var rows [][]int
-	for i, counts := range r.Memory.ClassCounts {
-		row := make([]int, len(r.Stream.Tasks))
-		if i < len(r.Memory.TaskCounts) {
-			for t, n := range r.Memory.TaskCounts[i] {
-				row[t] += n
-			}
-		} else if r.Stream.Scenario == classIncremental {
-			for t, task := range r.Stream.Tasks {
-				for _, k := range task.Classes {
-					row[t] += counts[k]
-				}
-			}
-		} else {
-			return nil
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-const classIncremental = "class-incremental"
 
 // Unused are the runs that no cell of a table is made of.
 func (s *Study) Unused() []*Run {

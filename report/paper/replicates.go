@@ -6,6 +6,7 @@ import (
 
 	"ocl/experiment/result"
 	"ocl/method"
+	"ocl/metric"
 )
 
 // Replicates is how far runs of one seed are apart that differ in their kernels alone, so in rounding, beside how far seeds are apart.
@@ -90,7 +91,7 @@ func (s *Study) repeated() (cells []map[uint64][]*Run) {
 
 // squares is the sum of the squared distances of values from their mean.
 func squares(values []float64) float64 {
-	mean, sum := estimateOf(values).Mean, 0.0
+	mean, sum := metric.EstimateOf(values).Mean, 0.0
 	for _, v := range values {
 		sum += (v - mean) * (v - mean)
 	}

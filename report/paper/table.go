@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"strings"
+
+	"ocl/internal/count"
 )
 
 // table is a table of the page, for every format.
@@ -210,50 +211,18 @@ func texEscape(s string) string {
 }
 
 // plusMinus is an estimate in words, as format writes its numbers.
-func (e Estimate) plusMinus(format func(float64) string) string {
-	switch {
-	case e.N == 0:
+func plusMinus(e Estimate, format func(float64) string) string {
+	if e.N == 0 {
 		return notRun
-	case math.IsNaN(e.Half):
-		return format(e.Mean)
 	}
-	return format(e.Mean) + " ± " + format(e.Half)
+	return count.PlusMinus(e.Mean, e.Half, format)
 }
 
-// oneDecimal, whole and signed print numbers.
-func oneDecimal(v float64) string { return fmt.Sprintf("%.1f", v+0) }
-func whole(v float64) string      { return fmt.Sprintf("%.0f", v+0) }
-
-// duration prints seconds: 160 is "2m40s", 9000 is "2h30m".
-func duration(seconds float64) string {
-	s := int(math.Round(seconds))
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	}
-	return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
-}
-
-// signed prints a difference with its sign, never −0.0.
-func signed(v float64, format func(float64) string) string {
-	text := format(math.Abs(v))
-	switch {
-	case text == format(0):
-		return text
-	case v < 0:
-		return "−" + text
-	}
-	return "+" + text
-}
+func oneDecimal(v float64) string { return count.Fixed(v, 1) }
 
 // runsText is the number of runs, and what became of those that do not count.
 func runsText(n, diverged int) string {
-	text := fmt.Sprintf("%d runs", n)
-	if n == 1 {
-		text = "1 run"
-	}
+	text := count.Of(n, "run")
 	if diverged > 0 {
 		text += fmt.Sprintf(", %d diverged", diverged)
 	}

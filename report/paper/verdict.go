@@ -147,8 +147,8 @@ func pooled(family []*Cell) (deviation, freedom float64, cells int) {
 // otherKernels are the kernels of the runs that count although they have others than the studies name.
 func (c *Cell) otherKernels() (others []string) {
 	for _, r := range c.Runs {
-		if k := r.Kernels(); k != StudyKernels {
-			others = append(others, k)
+		if r.Engine() != compare.StudyEngine {
+			others = append(others, r.Kernels())
 		}
 	}
 	return others

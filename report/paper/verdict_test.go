@@ -9,12 +9,13 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/metric"
 	"ocl/survey"
 )
 
 // made is a cell of table:nc on CIFAR-100 with those values, all by the kernels of the studies.
 func made(published, half float64, values ...float64) *Cell {
-	c := &Cell{Table: survey.ClassIncremental, Spec: er, Known: true, Published: survey.Value{Mean: published, Interval: half}, Values: values, Ours: estimateOf(values)}
+	c := &Cell{Table: survey.ClassIncremental, Spec: er, Known: true, Published: survey.Value{Mean: published, Interval: half}, Values: values, Ours: metric.EstimateOf(values)}
 	for i := range values {
 		c.Runs = append(c.Runs, &Run{Seed: uint64(i + 1), Result: fake(er, uint64(i+1), config.EvalFinal)})
 	}

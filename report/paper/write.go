@@ -11,6 +11,8 @@ import (
 // Options of [Write].
 type Options struct {
 	Beside bool // the published value beside each cell, with the difference and the verdict
+	// Comments says what the results show of the survey's comments, a line for each finding; nil leaves that out.
+	Comments func(*Study) map[Comment][]string
 }
 
 // Written is what [Write] wrote.
@@ -29,10 +31,11 @@ type paper struct {
 	beside  bool
 	tables  []*table
 	figures []*figure
+	checked map[Comment][]string
 }
 
 // Write reads the results in and below folders ([Read]) and writes the tables and figures of the survey from them into the folder out:
-// paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PNG) and paper.tex, which has all of them. An empty out is the folder
+// paper.html, tables/ (CSV, Markdown and LaTeX), figures/ (SVG and PDF) and paper.tex, which has all of them. An empty out is the folder
 // itself where there is one only. An error that wraps [report.ErrLeftOut] names results that were not used, and comes beside what was
 // written. With any other error nothing is returned. Every file appears whole or not at all, and the page last.
 func Write(dirs []string, out string, o Options) (*Written, error) {
@@ -62,6 +65,9 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 // build makes all tables and figures.
 func build(study *Study, o Options) (*paper, error) {
 	p := &paper{study: study, beside: o.Beside}
+	if o.Comments != nil {
+		p.checked = o.Comments(study)
+	}
 	for _, b := range builders {
 		t, err := b.build(p, b.label)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/png"
 	"io"
 	"os"
 	"os/exec"
@@ -131,7 +130,7 @@ func read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// checkFiles parses every file: CSV with lines of one length, SVG as XML with a title and a description, PNG, and the page's links.
+// checkFiles parses every file: CSV with lines of one length, SVG as XML with a title and a description, PDF, and the page's links.
 func checkFiles(t *testing.T, out string, files []string) {
 	t.Helper()
 	for _, path := range files {
@@ -153,9 +152,9 @@ func checkFiles(t *testing.T, out string, files []string) {
 			if !strings.Contains(text, "<title>") || !strings.Contains(text, "<desc>") {
 				t.Errorf("%s has no title or no description", path)
 			}
-		case ".png":
-			if _, err := png.Decode(strings.NewReader(text)); err != nil {
-				t.Errorf("%s: %v", path, err)
+		case ".pdf":
+			if !strings.HasPrefix(text, "%PDF-1.") {
+				t.Errorf("%s is no PDF", path)
 			}
 		case ".tex":
 			if i := strings.IndexFunc(text, func(r rune) bool { return r > '~' }); i >= 0 {

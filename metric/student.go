@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -19,7 +20,7 @@ func Welch(difference, a, freedomA, b, freedomB float64) Difference {
 
 // P is the two-sided probability of a difference at least as far from 0 if the means are the same; NaN if the error is 0.
 func (d Difference) P() float64 {
-	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: d.Freedom}.Survival(math.Abs(d.Mean)/d.Error)
+	return 2 * Tail(math.Abs(d.Mean)/d.Error, d.Freedom)
 }
 
 // Half returns the half width of the interval around the mean between the quantiles 1−q and q of the difference: with q = 0.95, of the 90 %
@@ -28,6 +29,40 @@ func (d Difference) Half(q float64) float64 { return quantile(q, d.Freedom) * d.
 
 // ErrorOf is the standard error that a mean of n runs has whose 95 % interval, as of [Interval], reaches so far to either side.
 func ErrorOf(half float64, n int) float64 { return half / quantile(0.975, float64(n-1)) }
+
+// Tail is the probability that Student's t with so many degrees of freedom is above t.
+func Tail(t, freedom float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(t)
+}
+
+// Unpaired asks whether two samples are of one distribution. It is Student's t-test with the spread that both have together, so its
+// probability is exact for normal values, however few there are: also where a has one value, whose interval is then the prediction
+// interval of b. Welch's test does not assume that the spreads are equal, but two values against eight reject at a nominal 5 % in 9 %
+// of cases, and at 0.25 % in six times as many.
+//
+// difference is the mean of a minus the mean of b, half is the half width of its 95 % interval, and p is the two-sided probability of
+// a difference at least as large. If all values of each sample are equal, half is 0 and p is 0 or 1. It panics with fewer than three
+// values in all, or if a sample is empty. Example: 5, 7 and 1, 2, 3 differ by 4 ± 3.3546, and p is 0.0321.
+func Unpaired(a, b []float64) (difference, half, p float64) {
+	free := float64(len(a) + len(b) - 2)
+	if len(a) == 0 || len(b) == 0 || free < 1 {
+		panic(fmt.Sprintf("metric: Unpaired of %d and %d values: want one in each, and three together", len(a), len(b)))
+	}
+	squares := 0.0
+	for _, sample := range [][]float64{a, b} {
+		average := mean(sample)
+		for _, x := range sample {
+			squares += (x - average) * (x - average)
+		}
+	}
+	difference = mean(a) - mean(b)
+	deviation := math.Sqrt(squares / free * (1/float64(len(a)) + 1/float64(len(b))))
+	half = quantile(0.975, free) * deviation
+	if difference == 0 {
+		return 0, half, 1
+	}
+	return difference, half, 2 * Tail(math.Abs(difference)/deviation, free)
+}
 
 // quantile is that of Student's t; NaN without degrees of freedom.
 func quantile(q, freedom float64) float64 {
