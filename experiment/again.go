@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/nn"
 )
 
@@ -47,10 +48,10 @@ func OpenAgain(ctx context.Context, made *result.Result, parent string, o Option
 	if len(x.jobs) != 1 {
 		return nil, fmt.Errorf("experiment: its config has %d runs, but a result is of one. Give a result.json that `ocl run` wrote", len(x.jobs))
 	}
-	was, is := IdentityOf(made), x.jobs[0].id
+	was, is := IdentityOf(made), x.jobs[0].Identity
 	switch {
 	case was.Data != is.Data:
-		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, quoted(was.Data))
+		return nil, fmt.Errorf("experiment: the data have the digest %s, but the result was made with %s. Give the same data (--data-dir)", is.Data, train.Quoted(was.Data))
 	case was.Key() != is.Key():
 		return nil, fmt.Errorf("experiment: this ocl makes another run of its config: %s. Use the ocl that made it (%s)", config.Difference(was.Config, is.Config), programOf(made))
 	}
@@ -78,13 +79,13 @@ func repeatable(made *result.Result) error {
 	case p.Numbers != result.Numbers:
 		return fmt.Errorf("it was made with numbers version %d, but this ocl has %d. Use the ocl that made it (%s)", p.Numbers, result.Numbers, programOf(made))
 	case !slices.Contains(nn.Kernels(), p.Kernel):
-		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", quoted(p.Kernel), strings.Join(nn.Kernels(), ", "))
+		return fmt.Errorf("it was made with the %s kernels, but this machine has only %s. Use a machine that has them", train.Quoted(p.Kernel), strings.Join(nn.Kernels(), ", "))
 	case p.Kernel == genericKernel && p.Architecture != "" && p.Architecture != runtime.GOARCH:
-		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", quoted(p.Architecture), runtime.GOARCH)
+		return fmt.Errorf("it was made with the generic kernels on %s, but this machine is %s, where exponentials may round differently. Use a machine like the first", train.Quoted(p.Architecture), runtime.GOARCH)
 	case env.Kernel != "" && env.Kernel != p.Kernel:
-		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", quoted(p.Kernel), env.Kernel)
+		return fmt.Errorf("it was made with the %s kernels, but OCL_KERNEL=%s asks for others. Unset OCL_KERNEL", train.Quoted(p.Kernel), env.Kernel)
 	case env.Convolution != "" && env.Convolution != p.Convolution:
-		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", quoted(p.Convolution), env.Convolution)
+		return fmt.Errorf("it was made with %s convolutions, but OCL_CONV=%s asks for others. Unset OCL_CONV", train.Quoted(p.Convolution), env.Convolution)
 	}
 	return Intact(made)
 }
@@ -96,7 +97,7 @@ const genericKernel = "generic"
 func programOf(r *result.Result) string {
 	p := r.Provenance
 	if p.Program == "" {
-		return "revision " + quoted(p.Revision)
+		return "revision " + train.Quoted(p.Revision)
 	}
-	return "version " + quoted(p.Program) + ", revision " + quoted(p.Revision)
+	return "version " + train.Quoted(p.Program) + ", revision " + train.Quoted(p.Revision)
 }

@@ -11,6 +11,7 @@ import (
 
 	"ocl/checkpoint"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 // Archived is a result that lies somewhere.
@@ -118,14 +119,14 @@ func (r Archived) Copy(folder string, permit func() error) error {
 func (r Archived) Differ(j Job) error {
 	made := r.Result.Provenance
 	switch {
-	case made.Numbers != j.id.Numbers:
+	case made.Numbers != j.Identity.Numbers:
 		return fmt.Errorf("another numbers version (%d)", made.Numbers)
-	case made.DataDigest != j.id.Data:
+	case made.DataDigest != j.Identity.Data:
 		return errors.New("other data")
-	case made.Kernel != j.id.Kernel:
-		return fmt.Errorf("other kernels (%s)", quoted(made.Kernel))
-	case made.Convolution != j.id.Convolution:
-		return fmt.Errorf("another algorithm of convolutions (%s)", quoted(made.Convolution))
+	case made.Kernel != j.Identity.Kernel:
+		return fmt.Errorf("other kernels (%s)", train.Quoted(made.Kernel))
+	case made.Convolution != j.Identity.Convolution:
+		return fmt.Errorf("another algorithm of convolutions (%s)", train.Quoted(made.Convolution))
 	}
 	return errors.New("fewer evaluations or other classifiers")
 }

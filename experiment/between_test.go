@@ -17,7 +17,9 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/nn"
@@ -177,40 +179,22 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 	c := one("er")
 	out := filepath.Join(t.TempDir(), "x")
 	o := sleeping(Options{Out: out}, 25, 2_000) // two works of some tenths of a second
-	x := mustOpen(t, c, o)
-	r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
 	worked, saves := 0, 0
-	r.ev.Checkpointed = func(string) { saves++ }
-	if err := r.build(); err != nil {
+	x := mustOpen(t, c, o)
+	spec, err := x.spec(x.jobs[0])
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
-	if _, err := r.openFolder(); err != nil {
-		t.Fatal(err)
-	}
-	r.desk.store.every = 10 * time.Millisecond
-	r.learner.(ocl.Watched).Watch(func(int, int) { worked++ })
-	if err := r.loop(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.desk.store.wait(); err != nil {
+	spec.Folder, spec.Workers, spec.Concurrent, spec.SaveEvery = out, 1, 1, 10*time.Millisecond
+	spec.Events = Events{Checkpointed: func(string) { saves++ }, Working: func(int, int) { worked++ }}
+	got, err := train.Run(t.Context(), spec)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if worked != 2*2_000 || saves < 10 { // beside the one at the start and the five at the ends of tasks
 		t.Errorf("%d checkpoints in %d steps of long work", saves, worked)
 	}
-	plain := mustOpen(t, c, sleeping(Options{Out: filepath.Join(t.TempDir(), "y")}, 25, 2_000))
-	if _, err := plain.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.conclude(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := result.Read(filepath.Join(plain.opts.Out, plain.jobs[0].Folder, ResultFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := mustRun(t, c, sleeping(Options{}, 25, 2_000))[0]
 	if d, same := result.Same(want, got); !same {
 		t.Error(d)
 	}
@@ -218,12 +202,12 @@ func TestLongObserveIsSavedByTheClock(t *testing.T) {
 
 // reshaped is a stream with one test set for all tasks.
 type reshaped struct {
-	view
+	build.Stream
 	common bool
 }
 
 func (r reshaped) Info() ocl.StreamInfo {
-	info := r.view.Info()
+	info := r.Stream.Info()
 	info.CommonTest = r.common
 	return info
 }
@@ -235,7 +219,7 @@ func TestCommonTestSet(t *testing.T) {
 		c := one("er")
 		c.Eval, c.EvalEvery, c.Classifiers = eval, 7, []string{"head", "ncm"}
 		o := Options{Out: filepath.Join(t.TempDir(), "x"), KeepCheckpoint: true}
-		o.hooks.stream = func(v view) view { return reshaped{v, true} }
+		o.hooks.stream = func(v build.Stream) build.Stream { return reshaped{v, true} }
 		r := mustRun(t, c, o)[0]
 		last := 4
 		for i, row := range r.Accuracy {
@@ -267,7 +251,7 @@ func TestUnequalTasks(t *testing.T) {
 	c.Classifiers = []string{"head", "ncm"}
 	set := mustOpen(t, c, Options{}).set
 	uneven := func(o Options) Options {
-		o.hooks.stream = func(view) view {
+		o.hooks.stream = func(build.Stream) build.Stream {
 			s, err := stream.Split(set, stream.Options{Tasks: 5, TaskClasses: []int{60, 20, 10, 5, 5}, Batch: 10, Seed: c.Seed})
 			if err != nil {
 				t.Error(err)
@@ -314,17 +298,14 @@ func TestSeedsVaryApart(t *testing.T) {
 	look := func(change func(*config.Config)) (p parts) {
 		c := one("er")
 		change(&c)
-		x := mustOpen(t, c, Options{})
-		r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
-		if err := r.build(); err != nil {
-			t.Fatal(err)
+		o := Options{}
+		var net *nn.Network
+		o.hooks.learner = func(l ocl.Learner, n *nn.Network) ocl.Learner {
+			net, p.initial = n, fmt.Sprint(n.Params()[:9])
+			return l
 		}
-		defer r.close()
-		p.classes, p.initial = fmt.Sprint(r.stream.Info().Tasks), fmt.Sprint(r.net.Params()[:9])
-		if err := r.loop(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		p.accuracy = fmt.Sprint(r.net.Params()[:9])
+		p.classes = fmt.Sprint(mustRun(t, c, o)[0].Stream.Tasks)
+		p.accuracy = fmt.Sprint(net.Params()[:9])
 		return p
 	}
 	base := look(func(*config.Config) {})
@@ -372,7 +353,7 @@ func TestEngineIsPartOfTheConfig(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
 	c := one("er")
-	c.Network = config.Network{Name: networkResNet18, Width: 2, Hidden: []int{}}
+	c.Network = config.Network{Name: build.ResNet18, Width: 2, Hidden: []int{}}
 	c.Data.Size, c.Stream.Tasks = 25, 2
 	run := func(change func(*config.Config)) *result.Result {
 		c := c

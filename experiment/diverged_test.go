@@ -8,6 +8,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/learner"
 	"ocl/nn"
@@ -56,7 +57,7 @@ func TestLastStepDiverges(t *testing.T) {
 		{"finetune", "none", func(c *config.Config) { c.Optimizer.Name = "adam" }, "a logit of "},
 		{"finetune", "none", func(c *config.Config) { c.EvalEvery = 1 }, "a logit of "},
 		{"finetune", "none", func(c *config.Config) { c.Eval = config.EvalFinal }, "a logit of "},
-		{"finetune", "none", func(c *config.Config) { c.Network = config.Network{Name: networkResNet18, Width: 2}; c.Data.Size = 32 }, "a logit of "},
+		{"finetune", "none", func(c *config.Config) { c.Network = config.Network{Name: build.ResNet18, Width: 2}; c.Data.Size = 32 }, "a logit of "},
 	} {
 		c := lastStep(tt.method, tt.trick)
 		if tt.change != nil {

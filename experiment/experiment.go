@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,12 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
+	"ocl/experiment/trained"
+	"ocl/interop/weights"
 	"ocl/nn"
 )
 
@@ -48,34 +54,24 @@ type Options struct {
 
 // hooks are for tests.
 type hooks struct {
-	checkpointSteps int // also save after every so many steps, and wait until it is written; 0 does not
-	learner         func(ocl.Learner, *nn.Network) ocl.Learner
-	stream          func(view) view
+	checkpointSteps int                                        // train.Spec.SaveSteps
+	learner         func(ocl.Learner, *nn.Network) ocl.Learner // train.Spec.WrapLearner
+	stream          func(build.Stream) build.Stream            // replaces the stream of a run
 }
 
-// Events are the observers of a run; nil fields do nothing, and no observer can change the run. The goroutine of the
-// run calls them in order and waits for them. Simultaneous runs call theirs at the same time, so observers must lock
-// what they share. A run that is kept because it had finished before calls only Begin, Note and End.
-type Events struct {
-	Begin        func(Job, ocl.StreamInfo, Plan)
-	TaskBegin    func(ocl.TaskInfo)
-	StepBegin    func() // the images of the batch are there
-	StepEnd      func(step int, s ocl.StepStats)
-	Working      func(done, total int) // long work in one piece; only of learners that tell
-	Tested       func(done, total int) // samples of the evaluation under way, 0 of them when it begins
-	Evaluated    func(Evaluated)
-	Checkpointed func(path string)                // the file is safe on the disk
-	End          func(Job, *result.Result, error) // the result is nil if there is none
-	Note         func(text string)                // something worth saying aloud: a damaged checkpoint was skipped, …
-}
+// What a run is, will do and tells its observers.
+type (
+	Job       = train.Job
+	Plan      = train.Plan
+	Events    = train.Events
+	Evaluated = train.Evaluated
+)
 
-// Evaluated is what an evaluation found.
-type Evaluated struct {
-	Task     int        // the task that was just learned, or is being learned
-	Step     int        // learner steps taken
-	Between  bool       // in the middle of the task (Config.EvalEvery), and not at its end
-	Accuracy []*float64 // by test set, nil where not evaluated
-}
+// ErrBusy is wrapped by errors about a run or an experiment that another process or another call of this process runs.
+var ErrBusy = train.ErrBusy
+
+// Schema is the schema of configs with the methods, tricks and data sets of this program.
+func Schema() *config.Schema { return build.Schema() }
 
 // Experiment is a config with its data in memory: a list of jobs, each of which can be run by itself, also in another
 // process. Several goroutines may use it.
@@ -84,13 +80,13 @@ type Experiment struct {
 	config  config.Config // resolved
 	set     *data.Set
 	jobs    []Job
-	chosen  []Job          // what Run runs
-	network map[bool]facts // by whether the method makes its networks itself
-	start   start
-	parent  *parent // nil without
-	classes union   // of the parent and the data; without a parent nobody asks
+	chosen  []Job            // what Run runs
+	network map[bool]network // by whether the method makes its networks itself
+	weights *weights.Start   // what networks start from besides drawn weights; nil is nothing, or absent
+	absent  error            // of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
+	parent  *trained.Parent  // nil without
+	classes trained.Union    // of the parent and the data; without a parent nobody asks
 	notes   []string
-	crowd   crowd
 
 	setup sync.Mutex
 	ready bool // the folder is set up
@@ -120,18 +116,9 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 
 // OpenData opens the data of a config, with Options.Progress and Options.ReadOnly.
 func OpenData(ctx context.Context, c config.Config, o Options) (*data.Set, error) {
-	spec := DataSpec(c)
+	spec := build.Data(c)
 	spec.Progress, spec.ReadOnly = o.Progress, o.ReadOnly
 	return data.Open(ctx, spec)
-}
-
-// DataSpec is what a config says of its data, as package data takes it.
-func DataSpec(c config.Config) data.Spec {
-	return data.Spec{
-		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
-		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
-		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, OneClass: c.Parent.Run != "",
-	}
 }
 
 // With is another experiment over the data that x has opened. Its config has the same keys of data.
@@ -147,7 +134,7 @@ func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
 }
 
 // check checks a config by itself and opens the parent that it names, whose choices it fills in.
-func check(c config.Config, o Options) (config.Config, *parent, error) {
+func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 	if err := Schema().Validate(c); err != nil {
 		return c, nil, err
 	}
@@ -158,22 +145,22 @@ func check(c config.Config, o Options) (config.Config, *parent, error) {
 		return c, nil, errors.New("experiment: the config has to be tuned first (tune.grid), which is not done here. " +
 			"Run it with `ocl run`, or package tune; `ocl run --resume` takes the folder of the whole experiment")
 	}
-	p, err := openParent(c.Parent)
+	p, err := trained.OpenParent(c.Parent)
 	if err != nil {
 		return c, nil, fmt.Errorf("experiment: %w", err)
 	}
 	if p != nil {
-		c = p.settle(c)
+		c = p.Complete(c)
 	}
 	return c, p, nil
 }
 
 // plan lists the jobs of a config that is valid by itself.
-func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, error) {
-	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[bool]facts{}}
-	settleStream(set, &x.config)
+func plan(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experiment, error) {
+	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[bool]network{}}
+	build.CompleteStream(set, &x.config)
 	if p != nil {
-		fewClasses(set, c.Stream, &x.config.Stream)
+		trained.FewClasses(set, c.Stream, &x.config.Stream)
 	}
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
@@ -187,7 +174,7 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
-		j := Job{Index: i, Total: len(runs), Config: run, Method: run.Methods[0], Tricks: tricksOf(run), Seed: run.Seed}
+		j := Job{Index: i, Total: len(runs), Config: run, Method: run.Methods[0], Tricks: build.Tricks(run), Seed: run.Seed}
 		if !examined[j.Name()] {
 			examined[j.Name()] = true
 			if err := x.examine(j); err != nil {
@@ -199,21 +186,23 @@ func plan(c config.Config, o Options, set *data.Set, p *parent) (*Experiment, er
 			if err != nil {
 				return nil, unfit{err}
 			}
-			skipped[run.Seed] = skippedText(st)
+			skipped[run.Seed] = train.SkippedText(st)
 		}
-		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[infoOf(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
-		j.id = x.identify(j)
-		j.Key = j.id.Key()
+		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[build.Method(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
+		j.Identity = x.identify(j)
+		j.Key = j.Identity.Key()
 		x.jobs = append(x.jobs, j)
 	}
 	x.noteSkipped(skipped)
 	if p != nil {
-		if err := p.fits(x.jobs, set); err != nil {
+		if err := p.Fits(x.jobs, set); err != nil {
 			return nil, unfit{fmt.Errorf("experiment: %w", err)}
 		}
-		if err := errors.Join(x.noteNew(c), x.noteOld()); err != nil {
+		st, err := x.newStream(x.jobs[0].Config)
+		if err != nil {
 			return nil, unfit{err}
 		}
+		x.notes = append(x.notes, p.StreamNotes(st.Info(), x.jobs[0].Config, c)...)
 	}
 	nameFolders(x.jobs)
 	x.chosen = x.jobs
@@ -225,9 +214,9 @@ func (x *Experiment) unite() (err error) {
 	if x.parent == nil {
 		return nil
 	}
-	x.notes = append(x.notes, x.parent.notes...)
-	if x.classes, err = unite(x.parent.known, x.set); err == nil && x.classes.note != "" {
-		x.notes = append(x.notes, x.classes.note)
+	x.notes = append(x.notes, x.parent.Notes...)
+	if x.classes, err = trained.Unite(x.parent.Known, x.set); err == nil && x.classes.Note != "" {
+		x.notes = append(x.notes, x.classes.Note)
 	}
 	return err
 }
@@ -235,16 +224,16 @@ func (x *Experiment) unite() (err error) {
 // classNames are the names of all labels; nil is none.
 func (x *Experiment) classNames() []string {
 	if x.parent != nil {
-		return x.classes.names
+		return x.classes.Names
 	}
 	return x.set.ClassNames
 }
 
 // newStream is the stream of a run, with the labels that its learner knows.
-func (x *Experiment) newStream(c config.Config) (view, error) {
-	v, err := newStream(x.set, c)
+func (x *Experiment) newStream(c config.Config) (build.Stream, error) {
+	v, err := build.NewStream(x.set, c)
 	if err == nil && x.parent != nil {
-		v = x.classes.join(v)
+		v = x.classes.Join(v)
 	}
 	return v, err
 }
@@ -282,11 +271,10 @@ func (x *Experiment) chooseEngine() error {
 	return nil
 }
 
-// facts are what an experiment must know about its network before a run begins. They are the same in all runs.
-type facts struct {
-	engine config.Engine // what the network's arithmetic really is
-	flops  int64         // to predict an image
-	params int
+// network is what an experiment must know about its network before a run begins. It is the same in all runs.
+type network struct {
+	train.Network
+	engine config.Engine // what its arithmetic really is
 }
 
 // ErrUnfit is wrapped by errors of [Open] about a config that does not fit the data, such as tasks that cannot share its
@@ -307,17 +295,21 @@ func (x *Experiment) examine(j Job) error {
 		return err
 	}
 	info := st.Info()
-	if err := infoOf(j.Method).CheckStream(info, j.Tricks...); err != nil {
+	if err := build.Method(j.Method).CheckStream(info, j.Tricks...); err != nil {
 		return err
 	}
 	if x.config.Eval == "" {
 		x.config.Eval = defaultEval(info.Scenario)
 	}
-	own := infoOf(j.Method).OwnNetworks
+	own := build.Method(j.Method).OwnNetworks
 	if _, known := x.network[own]; known {
 		return nil
 	}
-	net, err := newNetwork(info, j.Config, x.parent)
+	inherited := 0
+	if x.parent != nil {
+		inherited = x.parent.Classes
+	}
+	net, err := build.NewNetwork(info, j.Config, inherited)
 	if err != nil {
 		return err
 	}
@@ -325,9 +317,9 @@ func (x *Experiment) examine(j Job) error {
 	if own {
 		convolution = net.Engine().Convolution // of networks to come
 	}
-	x.network[own] = facts{
-		engine: config.Engine{Kernel: net.KernelName(), Convolution: convolution},
-		flops:  net.FLOPs(), params: len(net.Params()),
+	x.network[own] = network{
+		train.Network{FLOPs: net.FLOPs(), Params: len(net.Params())},
+		config.Engine{Kernel: net.KernelName(), Convolution: convolution},
 	}
 	if own {
 		return nil
@@ -350,22 +342,6 @@ func (x *Experiment) noteSkipped(bySeed map[uint64]string) {
 	}
 }
 
-// skippedText names the tasks that are left out because images are absent or cannot be read; "" is none.
-func skippedText(st view) string {
-	skipped := st.Skipped()
-	if len(skipped) == 0 {
-		return ""
-	}
-	words := make([]string, len(skipped))
-	for i, t := range skipped {
-		words[i] = fmt.Sprintf("task %d", t+1)
-		if name := st.TaskName(t); name != "" {
-			words[i] += " (" + name + ")"
-		}
-	}
-	return fmt.Sprintf("left out, as images are absent or cannot be read: %s; the other tasks keep their numbers", strings.Join(words, ", "))
-}
-
 // defaultEval is what is tested after each task if the config does not say.
 func defaultEval(s ocl.Scenario) string {
 	if s == ocl.DomainIncremental {
@@ -386,3 +362,35 @@ func (x *Experiment) Notes() []string { return slices.Clone(x.notes) }
 
 // DataDigest is the digest of the data that are open.
 func (x *Experiment) DataDigest() string { return x.set.Digest }
+
+// identify is the identity of a job whose config is complete.
+func (x *Experiment) identify(j Job) identity.Identity {
+	id := identity.New(Schema(), j.Config)
+	id.Data, id.Numbers, id.Kernel, id.Convolution = x.set.Digest, result.Numbers, j.Config.Engine.Kernel, j.Config.Engine.Convolution
+	return id
+}
+
+// IdentityOf is the identity of the run that left a result.
+func IdentityOf(r *result.Result) identity.Identity { return identity.Of(Schema(), r) }
+
+// Key is the key of the run that left a result. Results of earlier programs do not have it.
+func Key(r *result.Result) string { return IdentityOf(r).Key() }
+
+// CheckFolder says why the experiment may not use Options.Out, as Run would, such as that the folder has another experiment.
+// It writes nothing.
+func (x *Experiment) CheckFolder() error {
+	if x.opts.Out == "" {
+		return nil
+	}
+	_, err := x.examineFolder()
+	return err
+}
+
+// Found says how far a job is in Options.Out. It writes nothing, and is an error where the result of the job cannot be
+// read. With Options.Force there is nothing, as all would be deleted.
+func (x *Experiment) Found(j Job) (train.Found, error) {
+	if x.opts.Out == "" || x.opts.Force {
+		return train.Found{}, nil
+	}
+	return train.Find(filepath.Join(x.opts.Out, j.Folder))
+}

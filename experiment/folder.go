@@ -12,15 +12,19 @@ import (
 	"ocl/config"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 // Names in an experiment folder (Options.Out) and in the folder of a run below it.
 const (
 	ConfigFile    = "experiment.yaml"
-	RunConfigFile = "config.yaml"
-	ResultFile    = "result.json"
-	EventsFile    = "events.jsonl"
-	CheckpointDir = "checkpoint"
+	RunConfigFile = train.ConfigFile
+	ResultFile    = train.ResultFile
+	EventsFile    = train.EventsFile
+	CheckpointDir = train.CheckpointDir
+	LockFile      = train.LockFile
+	// UseFile is locked in the folder of an experiment by all processes that run it. Nothing is removed there meanwhile.
+	UseFile = ".use"
 )
 
 // report is the lock file of package report, which may exist before the experiment.
@@ -35,11 +39,11 @@ func (x *Experiment) SetUp() error { return x.prepareFolder() }
 
 // enter sets up the folder. Until the lock is unlocked, others cannot remove what is in it. Without a folder the lock
 // is nil.
-func (x *Experiment) enter() (*folderLock, error) {
+func (x *Experiment) enter() (*train.Lock, error) {
 	if err := x.prepareFolder(); err != nil || x.opts.Out == "" {
 		return nil, err
 	}
-	return lockFolder(x.opts.Out, UseFile, together)
+	return train.LockFolder(x.opts.Out, UseFile, train.Together)
 }
 
 // prepareFolder makes Options.Out the folder of the experiment. The folder may be new, or have this experiment, or one
@@ -64,11 +68,11 @@ func (x *Experiment) setUpFolder() error {
 	}
 	return inFolder(out, func() error {
 		if x.opts.Force {
-			users, err := lockFolder(out, UseFile, alone)
+			users, err := train.LockFolder(out, UseFile, train.Alone)
 			if err != nil {
 				return err
 			}
-			defer users.unlock()
+			defer users.Unlock()
 			if err := clearExperiment(out); err != nil {
 				return err
 			}
@@ -85,11 +89,11 @@ func inFolder(out string, setUp func() error) error {
 	if err := checkpoint.MakeFolder(out); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
-	lock, err := lockFolder(out, LockFile, inTurn)
+	lock, err := train.LockFolder(out, LockFile, train.InTurn)
 	if err != nil {
 		return err
 	}
-	defer lock.unlock()
+	defer lock.Unlock()
 	if err := checkpoint.RemoveTemporaries(out, ConfigFile); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
@@ -197,7 +201,7 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 			return fmt.Errorf("experiment: %s: an older ocl made this run, and this ocl cannot continue it. Choose another --out, or replace the experiment with --force", folder)
 		}
 		if j, ours := byConfig[schema.Canonical(made.id.Config)]; made.run && made.id.Numbers > 0 && ours {
-			if err := accept(j.id, made.id); err != nil {
+			if err := train.Accept(j.Identity, made.id); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
@@ -244,7 +248,7 @@ func madeIn(folder string) (t trace) {
 	}
 	if dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir)); err == nil {
 		if got, err := dir.Load(); err == nil {
-			if id, err := loadIdentity(got.Decoder().Sub("identity")); err == nil {
+			if id, err := train.ReadIdentity(got.Decoder()); err == nil {
 				t.id = id
 			}
 		}
@@ -261,8 +265,8 @@ func (x *Experiment) sparesParent() error {
 	if err != nil {
 		return fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
-	if below, err := filepath.Rel(out, x.parent.folder); err == nil && filepath.IsLocal(below) {
-		return fmt.Errorf("experiment: %s: the folder has the run that is learned on, %s. Choose another --out", x.opts.Out, x.parent.folder)
+	if below, err := filepath.Rel(out, x.parent.Folder); err == nil && filepath.IsLocal(below) {
+		return fmt.Errorf("experiment: %s: the folder has the run that is learned on, %s. Choose another --out", x.opts.Out, x.parent.Folder)
 	}
 	return nil
 }
@@ -292,11 +296,11 @@ func clearExperiment(out string) error {
 		if !e.IsDir() || !holdsRun(folder) {
 			continue
 		}
-		lock, err := lockFolder(folder, LockFile, alone)
+		lock, err := train.LockFolder(folder, LockFile, train.Alone)
 		if err != nil {
 			return err
 		}
-		defer lock.unlock()
+		defer lock.Unlock()
 		folders = append(folders, folder)
 	}
 	for _, folder := range folders {
@@ -346,7 +350,7 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	if err := checkpoint.RemoveTemporaries(folder, runFiles...); err != nil {
+	if err := checkpoint.RemoveTemporaries(folder, train.WrittenWhole...); err != nil {
 		return err
 	}
 	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile} {
@@ -356,9 +360,6 @@ func clearRun(folder string) error {
 	}
 	return nil
 }
-
-// runFiles are the files in the folder of a run that are written whole.
-var runFiles = []string{ResultFile, RunConfigFile, EventsFile}
 
 // removeMatching removes the files of a folder whose names match a pattern; a missing folder holds none.
 func removeMatching(folder string, patterns []string) error {
@@ -378,24 +379,16 @@ func removeMatching(folder string, patterns []string) error {
 	return nil
 }
 
-// keptResult returns the result if the run has ended before, and nil if the run must start or continue. A result with
-// another key is refused: somebody put it there by hand.
-func keptResult(folder string, j Job) (*result.Result, error) {
-	path := filepath.Join(folder, ResultFile)
-	r, err := result.Read(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+// LockRun locks the folder of a run as a run does, and makes it if it is missing. If it is locked already, the error wraps
+// [ErrBusy]; another error says that there are no locks, or that the folder cannot be written. The end of the process
+// unlocks it too.
+func LockRun(folder string) (unlock func(), err error) {
+	if err := checkpoint.MakeFolder(folder); err != nil {
+		return nil, fmt.Errorf("experiment: %w. Choose a folder that can be written", err)
+	}
+	lock, err := train.LockFolder(folder, LockFile, train.Alone)
+	if err != nil {
 		return nil, err
-	case r.Outcome.State == result.Interrupted:
-		return nil, nil
-	case r.Key == j.Key:
-		return r, nil
 	}
-	err = accept(j.id, IdentityOf(r))
-	if err == nil {
-		err = fmt.Errorf("its key is %s, but the key of the run is %s. Remove the file, %s", quoted(r.Key), j.Key, startAnew)
-	}
-	return nil, fmt.Errorf("%s: %w", path, err)
+	return lock.Unlock, nil
 }

@@ -4,27 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ocl/config"
-	"ocl/experiment/identity"
+	"ocl/experiment/build"
 )
-
-// Job is one run of an experiment: one method with its tricks, one seed.
-type Job struct {
-	Index, Total int
-	Method       string
-	Tricks       []string // names; nil is none
-	Seed         uint64
-	Config       config.Config // of this run alone, resolved: running it again gives the same run
-	// Key is the hash of everything that the numbers of the run depend on: its config without places, the digest of the
-	// data, the numbers version, the kernel set and the algorithm of convolutions. It has 64 hexadecimal digits.
-	Key    string
-	Folder string // the name of its folder in the experiment's, such as "er-m5000-s3-1f2e3d4c"
-
-	id identity.Identity
-}
-
-// Name is the method with its tricks, such as "er+lb+ncm".
-func (j Job) Name() string { return strings.Join(append([]string{j.Method}, j.Tricks...), "+") }
 
 // keyDigits is how many digits of the key a folder's name has.
 const keyDigits = 8
@@ -54,7 +35,7 @@ func folderName(j Job, digits int) string {
 	for _, t := range j.Tricks {
 		name += "_" + sanitised(t)
 	}
-	if infoOf(j.Method).UsesMemory {
+	if build.Method(j.Method).UsesMemory {
 		name += fmt.Sprintf("-m%d", j.Config.Memory)
 	}
 	return fmt.Sprintf("%s-s%d-%s", name, j.Seed, j.Key[:digits])

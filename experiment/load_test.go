@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -64,7 +63,7 @@ func TestKey(t *testing.T) {
 	}
 	j := x.Jobs()[0]
 	r := &result.Result{Config: j.Config}
-	r.Provenance = result.Provenance{Numbers: result.Numbers, Kernel: j.id.Kernel, Convolution: j.id.Convolution, DataDigest: j.id.Data}
+	r.Provenance = result.Provenance{Numbers: result.Numbers, Kernel: j.Identity.Kernel, Convolution: j.Identity.Convolution, DataDigest: j.Identity.Data}
 	if got := Key(r); got != j.Key {
 		t.Errorf("the key is %s, want %s", got, j.Key)
 	}
@@ -75,42 +74,5 @@ func TestKey(t *testing.T) {
 	r.Config.Seed++
 	if Key(r) == j.Key {
 		t.Error("another seed has the same key")
-	}
-}
-
-// TestEarlierAugmentation: what an earlier program made on a stream that cropped images is read. No run of it goes on
-// or is repeated, as this program has no such stream; the message says what there is instead.
-func TestEarlierAugmentation(t *testing.T) {
-	const instead = "stream.augment: true is a setting of an older ocl. Set it to false and use replay.augment, or use the older ocl"
-	switchedOn := func(from, to string) {
-		t.Helper()
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		on := strings.NewReplacer("augment: false", "augment: true", `"augment": false`, `"augment": true`).Replace(string(text))
-		if on == string(text) {
-			t.Fatalf("%s says nothing of augmentation", from)
-		}
-		if err := os.WriteFile(to, []byte(on), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "result.json")
-	switchedOn(filepath.Join(version1, "expected.json"), path)
-	c, _, _, err := Load(path)
-	if err != nil || !c.Stream.Augment {
-		t.Fatalf("read as %v (%v)", c.Stream.Augment, err)
-	}
-	if _, err := Open(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
-		t.Errorf("repeated: %v", err)
-	}
-	out := filepath.Join(t.TempDir(), "x")
-	if err := os.CopyFS(out, os.DirFS(filepath.Join(version1, "experiment"))); err != nil {
-		t.Fatal(err)
-	}
-	switchedOn(filepath.Join(out, ConfigFile), filepath.Join(out, ConfigFile))
-	if _, err := Resume(context.Background(), out, Options{}); err == nil || !strings.Contains(err.Error(), instead) {
-		t.Errorf("gone on with: %v", err)
 	}
 }

@@ -78,7 +78,10 @@ func TestOthersRunsAreLeftToThem(t *testing.T) {
 			}}
 		}})
 		if err == nil {
-			_, err = y.RunJob(context.Background(), y.Jobs()[0])
+			err = y.SetUp()
+		}
+		if err == nil {
+			_, err = y.RunJob(context.Background(), y.Jobs()[0], RunIn{Folder: filepath.Join(out, y.Jobs()[0].Folder), Workers: 1, Events: y.opts.Events(Job{})})
 		}
 		done <- err
 	}()

@@ -14,6 +14,7 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/nn"
 )
@@ -44,13 +45,13 @@ func (d *diary) Prepare(ctx context.Context) error { return d.write(ctx, "prepar
 
 // slow is a stream that says when it makes a batch.
 type slow struct {
-	view
+	build.Stream
 	made func()
 }
 
 func (s slow) Train(task int) iter.Seq2[ocl.Batch, error] {
 	return func(yield func(ocl.Batch, error) bool) {
-		for b, err := range s.view.Train(task) {
+		for b, err := range s.Stream.Train(task) {
 			s.made()
 			if !yield(b, err) {
 				return
@@ -67,7 +68,7 @@ func TestStepBegins(t *testing.T) {
 	o := Options{Events: func(Job) Events {
 		return Events{StepBegin: tell("begin"), StepEnd: func(int, ocl.StepStats) { tell("end")() }}
 	}}
-	o.hooks.stream = func(v view) view { return slow{v, tell("made")} }
+	o.hooks.stream = func(v build.Stream) build.Stream { return slow{v, tell("made")} }
 	mustRun(t, one("er"), o)
 	if want := slices.Repeat([]string{"made", "begin", "end"}, 60); !slices.Equal(told, want) {
 		t.Errorf("told %d times: %q", len(told), told[:min(9, len(told))])
@@ -78,22 +79,13 @@ func TestStepBegins(t *testing.T) {
 // on from the state before.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
-	begun := func(d *diary, ctx context.Context, c config.Config, out string) (*run, error) {
+	begun := func(d *diary, ctx context.Context, c config.Config, out string) ([]*result.Result, error) {
 		o := Options{Out: out}
 		o.hooks.learner = func(l ocl.Learner, _ *nn.Network) ocl.Learner {
 			d.Learner = l
 			return d
 		}
-		x := mustOpen(t, c, o)
-		r := &run{x: x, job: x.jobs[0], on: machinery{workers: 1, together: 1}}
-		if err := r.build(); err != nil {
-			t.Fatal(err)
-		}
-		defer r.close()
-		if _, err := r.openFolder(); err != nil {
-			t.Fatal(err)
-		}
-		return r, r.loop(ctx)
+		return Run(ctx, c, o)
 	}
 	whole := func(c config.Config) *diary {
 		d := &diary{}
@@ -103,7 +95,7 @@ func TestBoundaries(t *testing.T) {
 		return d
 	}
 	c := tiny()
-	c.Stream.Tasks, c.Runs = 2, 1
+	c.Stream.Tasks, c.Runs, c.Methods = 2, 1, []string{"er"}
 	seen := []string{"begin 0", "end", "prepare", "begin 1", "end", "prepare"}
 	if d := cmp.Diff(seen, whole(c).lines); d != "" {
 		t.Error(d)
@@ -118,11 +110,11 @@ func TestBoundaries(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		d := &diary{stopAt: at, stop: cancel}
 		r, err := begun(d, ctx, c, out)
-		if !errors.Is(err, errInterrupted) || r.at.step != 30 {
-			t.Fatalf("stopped at %s: step %d, error %v", at, r.at.step, err)
+		if !errors.Is(err, context.Canceled) || r[0].Outcome.Step != 30 {
+			t.Fatalf("stopped at %s: %v, error %v", at, r, err)
 		}
-		if r, err = begun(d, context.Background(), c, out); err != nil || r.at.step != 60 {
-			t.Fatalf("resumed from %s: step %d, error %v", at, r.at.step, err)
+		if r, err = begun(d, context.Background(), c, out); err != nil || r[0].Outcome.Step != 60 {
+			t.Fatalf("resumed from %s: %v, error %v", at, r, err)
 		}
 		if diff := cmp.Diff(seen, d.lines); diff != "" {
 			t.Errorf("stopped at %s: %s", at, diff)
@@ -174,15 +166,9 @@ func TestCheckpointTimes(t *testing.T) {
 	if saves != 6 {
 		t.Errorf("%d checkpoints, want one at the start and at the end of 5 tasks", saves)
 	}
-	for _, tt := range []struct {
-		every int
-		since time.Duration
-		want  bool
-	}{{0, 59 * time.Second, false}, {0, 61 * time.Second, true}, {5, 4 * time.Second, false}, {5, 6 * time.Second, true}, {-1, time.Hour, false}} {
-		now := time.Now()
-		s := &snapshots{every: Options{CheckpointEvery: tt.every}.interval(), taken: now.Add(-tt.since)}
-		if got := s.due(now); got != tt.want {
-			t.Errorf("every %d s, %v after the last: due is %v", tt.every, tt.since, got)
+	for every, want := range map[int]time.Duration{0: time.Minute, 5: 5 * time.Second, -1: 0} {
+		if got := (Options{CheckpointEvery: every}).interval(); got != want {
+			t.Errorf("every %d s: %v between checkpoints", every, got)
 		}
 	}
 }

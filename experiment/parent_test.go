@@ -19,7 +19,9 @@ import (
 	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/experiment/trained"
 	"ocl/internal/rng"
 	"ocl/learner/learnertest"
 	"ocl/method"
@@ -29,7 +31,7 @@ import (
 // learnOn is the config of a run that continues the one in folder, on other data.
 func learnOn(t *testing.T, folder string, d config.Data) config.Config {
 	t.Helper()
-	c, err := LearnOn(folder)
+	c, err := trained.LearnOn(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +42,7 @@ func learnOn(t *testing.T, folder string, d config.Data) config.Config {
 // learnerOf is the learner's state in the newest checkpoint of the only run in a folder.
 func learnerOf(t *testing.T, folder string) *checkpoint.Container {
 	t.Helper()
-	folder, err := runFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := newest(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, got := lastCheckpoint(t, filepath.Join(folder, jobFolder(t, folder)))
 	state := checkpoint.NewContainer()
 	for _, name := range got.Names() {
 		if strings.HasPrefix(name, "learner/") {
@@ -96,12 +91,12 @@ func ofPictures(t *testing.T, method string, classes ...string) config.Config {
 	t.Helper()
 	c := one(method)
 	c.Data = pictures(t, 20, classes...)
-	if c.Data.Size = 8; infoOf(method).OwnNetworks {
+	if c.Data.Size = 8; build.Method(method).OwnNetworks {
 		c.Data.Size = 12
 	}
 	c.Stream.Tasks, c.Stream.Batch = 2, 5
 	c.Memory = 12
-	if info := infoOf(method); !info.UsesMemory {
+	if info := build.Method(method); !info.UsesMemory {
 		c.Memory = config.DefaultMemory // what nobody chose
 	}
 	return c
@@ -151,7 +146,7 @@ func TestLearnOnEqualsOneRun(t *testing.T) {
 			if d := cmp.Diff(want, got.Parent); d != "" {
 				t.Error(d)
 			}
-			if infoOf(c.Methods[0]).UsesMemory {
+			if build.Method(c.Methods[0]).UsesMemory {
 				for j := range 3 {
 					if n, m := whole.Memory.TaskCounts[4][j+2], got.Memory.TaskCounts[2][j]; n != m {
 						t.Errorf("%d samples of task %d are stored, and %d by the run of all tasks", m, j+1, n)
@@ -171,11 +166,7 @@ func TestLearnOnEqualsOneRun(t *testing.T) {
 
 func mustRunFolder(t *testing.T, out string) string {
 	t.Helper()
-	folder, err := runFolder(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder
+	return filepath.Join(out, jobFolder(t, out))
 }
 
 // TestLearnOnNewClasses: known names keep their index, new ones get the next, images get the parent's size, and a child
@@ -229,13 +220,13 @@ func TestLearnOnNewClasses(t *testing.T) {
 			if d := cmp.Diff([]string{"a", "b", "m", "n", "c", "x", "y", "z"}, got.Stream.ClassNames); d != "" || p.Tasks != 4 || p.Key != child.Key || p.Classes != 7 {
 				t.Errorf("%s: %+v", d, p)
 			}
-			trained, err := OpenTrained(t.Context(), out("grand").Out, 1)
+			model, err := trained.Open(t.Context(), out("grand").Out, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer trained.Close()
-			if trained.Tasks != 4+len(got.Stream.Tasks) || trained.Steps != p.Steps+got.Outcome.Step || len(trained.ClassNames) != 8 {
-				t.Errorf("%d tasks, %d steps, classes %q", trained.Tasks, trained.Steps, trained.ClassNames)
+			defer model.Close()
+			if model.Tasks != 4+len(got.Stream.Tasks) || model.Steps != p.Steps+got.Outcome.Step || len(model.ClassNames) != 8 {
+				t.Errorf("%d tasks, %d steps, classes %q", model.Tasks, model.Steps, model.ClassNames)
 			}
 		})
 	}
@@ -338,14 +329,14 @@ func TestParentRefuses(t *testing.T) {
 		_, err := Open(t.Context(), c, Options{})
 		fails(err, want)
 	}
-	p, err := openParent(config.Parent{Run: out("parent").Out})
+	p, err := trained.OpenParent(config.Parent{Run: out("parent").Out})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(p.fits([]Job{{Config: p.config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use --channels 3, which makes three equal channels")
-	p.known.Shape[0] = 1
-	fails(p.fits([]Job{{Config: p.config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}), "No option makes the colours of a data set grey")
-	p.known.Shape[0] = 3
+	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use --channels 3, which makes three equal channels")
+	p.Known.Shape[0] = 1
+	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}), "No option makes the colours of a data set grey")
+	p.Known.Shape[0] = 3
 	for name, change := range map[string]func(*config.Config){
 		"lr": func(c *config.Config) { c.Optimizer.LR = 0.01 }, "order": func(c *config.Config) { c.Seeds.Order = new(uint64) },
 		"batch": func(c *config.Config) { c.Stream.Batch = 4 }, "classifiers": func(c *config.Config) { c.Classifiers = config.Classifiers() },
@@ -362,14 +353,14 @@ func TestParentRefuses(t *testing.T) {
 	if _, err := Run(ctx, one("er"), o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	_, err = LearnOn(o.Out)
+	_, err = trained.LearnOn(o.Out)
 	fails(err, "the run was stopped within task 1. Continue it with `ocl run --resume ")
 	c := one("finetune")
 	c.Optimizer.LR, c.Memory = 1e30, config.DefaultMemory
 	if got := mustRun(t, c, out("diverged")); got[0].Outcome.State != result.Diverged {
 		t.Fatal(got[0].Outcome)
 	}
-	_, err = LearnOn(out("diverged").Out)
+	_, err = trained.LearnOn(out("diverged").Out)
 	fails(err, "the run has diverged, so its network is worth nothing. Run it again, with a smaller --lr")
 	ctx, cancel := context.WithCancel(t.Context())
 	o = out("working")
@@ -377,7 +368,7 @@ func TestParentRefuses(t *testing.T) {
 	o.Events = func(Job) Events {
 		return Events{StepEnd: func(int, ocl.StepStats) {
 			if !asked {
-				_, err = LearnOn(o.Out)
+				_, err = trained.LearnOn(o.Out)
 			}
 			asked = true
 			cancel()
@@ -408,13 +399,13 @@ func TestLearnOnOneClass(t *testing.T) {
 			if info.UsesMemory && !info.OwnNetworks && child.Memory.ClassCounts[0][2] == 0 {
 				t.Errorf("no image of the new class is stored: %v", child.Memory.ClassCounts)
 			}
-			trained, err := OpenTrained(t.Context(), out("child").Out, 1)
+			model, err := trained.Open(t.Context(), out("child").Out, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			trained.Close()
-			if !slices.Equal(trained.Learned, []ocl.Label{0, 1, 2}) {
-				t.Errorf("the classes %v are learned", trained.Learned)
+			model.Close()
+			if !slices.Equal(model.Learned, []ocl.Label{0, 1, 2}) {
+				t.Errorf("the classes %v are learned", model.Learned)
 			}
 		})
 	}
@@ -478,7 +469,7 @@ func TestLearnOnPlan(t *testing.T) {
 		if p.Steps != 2 || p.TestSamples != 1 || p.StepsDone != 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
-		prepared := infoOf(name).Prepared(12, setup(x.Jobs()[0].Config))
+		prepared := build.Method(name).Prepared(12, build.Setup(x.Jobs()[0].Config))
 		if want := 3 * p.FLOPsPerImage * int64(prepared); p.PrepareFLOPs[0] != want || (want > 0) != (name == "gdumb") {
 			t.Errorf("%s: %d operations to prepare, want %d", name, p.PrepareFLOPs[0], want)
 		}

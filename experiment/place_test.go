@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 // TestRunAtPlace: a job in a folder of its own ends in the result that it has in an experiment, is kept there, and is
@@ -25,12 +25,12 @@ func TestRunAtPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := x.Jobs()[0]
-	at := Place{Folder: filepath.Join(t.TempDir(), "deep", j.Folder), Workers: 1}
+	at := RunIn{Folder: filepath.Join(t.TempDir(), "deep", j.Folder), Workers: 1}
 	unlock, err := LockRun(at.Folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.RunJobAt(ctx, j, at); !errors.Is(err, ErrBusy) {
+	if _, err := x.RunJob(ctx, j, at); !errors.Is(err, ErrBusy) {
 		t.Errorf("error %v of a locked folder, want ErrBusy", err)
 	}
 	if _, err := LockRun(at.Folder); !errors.Is(err, ErrBusy) {
@@ -39,7 +39,7 @@ func TestRunAtPlace(t *testing.T) {
 	at.Locked = true
 	began := 0
 	at.Events.StepEnd = func(step int, _ ocl.StepStats) { began = step }
-	got, err := x.RunJobAt(ctx, j, at)
+	got, err := x.RunJob(ctx, j, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func TestRunAtPlace(t *testing.T) {
 	}
 	unlock()
 	began, at.Locked = 0, false
-	if _, err := x.RunJobAt(ctx, j, at); err != nil || began != 0 {
+	if _, err := x.RunJob(ctx, j, at); err != nil || began != 0 {
 		t.Errorf("the second call: %v, %d steps, want the result kept", err, began)
 	}
-	if found, err := FoundIn(at.Folder); err != nil || !found.Ended() {
+	if found, err := train.Find(at.Folder); err != nil || !found.Ended() {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	files, err := filepath.Glob(filepath.Join(at.Folder, CheckpointDir, "*"))
@@ -68,7 +68,7 @@ func TestNoFilesWithoutPermit(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := x.Jobs()[0]
-	at := Place{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
+	at := RunIn{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
 	var saved []string
 	at.Events.Checkpointed = func(path string) { saved = append(saved, filepath.Base(path)) }
 	at.Permit = func() error {
@@ -77,7 +77,7 @@ func TestNoFilesWithoutPermit(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := x.RunJobAt(ctx, j, at); !errors.Is(err, lost) {
+	if _, err := x.RunJob(ctx, j, at); !errors.Is(err, lost) {
 		t.Fatalf("error %v, want that of Permit", err)
 	}
 	files, err := os.ReadDir(filepath.Join(at.Folder, CheckpointDir))
@@ -95,54 +95,48 @@ func TestNoFilesWithoutPermit(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := x.RunJobAt(ctx, j, at); !errors.Is(err, lost) {
+	if _, err := x.RunJob(ctx, j, at); !errors.Is(err, lost) {
 		t.Errorf("error %v, want that of Permit", err)
 	}
 	if _, err := os.Stat(filepath.Join(at.Folder, ResultFile)); err == nil {
 		t.Error("there is a result")
 	}
 	at.Permit = nil
-	if _, err := x.RunJobAt(ctx, j, at); err != nil {
+	if _, err := x.RunJob(ctx, j, at); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestEventsAreCopied: what a process writes that has the earlier file open does not reach the file of the next attempt.
-func TestEventsAreCopied(t *testing.T) {
-	path := filepath.Join(t.TempDir(), EventsFile)
-	first, whole, err := openJournal(path, 0, identity.Identity{}, "k")
-	if err != nil || !whole {
-		t.Fatal(whole, err)
+// TestTimedInAllParts: a result is timed if every process that worked on its run was to keep others away, and none was there.
+func TestTimedInAllParts(t *testing.T) {
+	t.Parallel()
+	type part struct {
+		timed    bool
+		together int
 	}
-	length := first.length
-	second, whole, err := openJournal(path, length, identity.Identity{}, "k")
-	if err != nil || !whole {
-		t.Fatal(whole, err)
-	}
-	for _, j := range []*journal{first, second} {
-		if err := j.task(ocl.TaskInfo{Index: 3}, 7); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		first, second part
+		want          bool
+	}{
+		{part{true, 1}, part{true, 1}, true},
+		{part{true, 1}, part{false, 1}, false},
+		{part{false, 1}, part{true, 1}, false},
+		{part{true, 2}, part{true, 1}, false},
+	} {
+		x := mustOpen(t, one("er"), Options{})
+		at := RunIn{Folder: t.TempDir(), Workers: 1}
+		ctx, o := stopAfter(15, Options{})
+		at.Timed, at.Concurrent, at.Events = c.first.timed, c.first.together, o.Events(Job{})
+		if r, err := x.RunJob(ctx, x.Jobs()[0], at); err != nil || r.Outcome.State != result.Interrupted {
+			t.Fatal("the run was not interrupted", err)
 		}
-	}
-	if err := first.task(ocl.TaskInfo{Index: 4}, 8); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(first.close(), second.close()); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var got []string
-	for e, err := range result.Events(f) {
+		at.Timed, at.Concurrent, at.Events = c.second.timed, c.second.together, Events{}
+		r, err := x.RunJob(t.Context(), x.Jobs()[0], at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, e.Event)
-	}
-	if len(got) != 2 || got[1] != result.EventTask {
-		t.Errorf("events %q, want the run and one task", got)
+		if r.Provenance.Timed != c.want {
+			t.Errorf("%+v: timed is %v", c, r.Provenance.Timed)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
 	"ocl/stream"
 )
 
@@ -28,8 +29,8 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 	var rows []data.Row
 	for _, c := range configs {
 		c = Schema().Resolved(c)
-		settleStream(set, &c)
-		split, err := keptOptions(set, c)
+		build.CompleteStream(set, &c)
+		split, err := build.StreamOptions(set, c)
 		if err != nil {
 			return nil, unfit{err}
 		}

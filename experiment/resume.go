@@ -9,6 +9,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 // Resume continues what was interrupted in dir: the folder of an experiment, or of one of its runs. Options.Out is
@@ -66,7 +67,7 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 	made := madeIn(dir)
 	for _, j := range x.jobs {
 		if made.id.Numbers > 0 && Schema().Canonical(made.id.Config) == Schema().Canonical(j.Config) {
-			if err := accept(j.id, made.id); err != nil {
+			if err := train.Accept(j.Identity, made.id); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}
 		}

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -20,7 +19,6 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
-	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/method"
 )
@@ -321,34 +319,19 @@ func lastCheckpoint(t *testing.T, folder string) (*checkpoint.Dir, checkpoint.Lo
 // A checkpoint or a result of other data, numbers, kernels or convolutions is refused, saying which and what to set.
 func TestOthersRefused(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		change func(*identity.Identity)
-		want   string
-	}{
-		{func(id *identity.Identity) { id.Data = "sha256:0" }, "it was made with the data sha256:0, but this run has sha256:"},
-		{func(id *identity.Identity) { id.Kernel = "abacus" }, "it was made with the abacus kernels, but this run uses "},
-		{func(id *identity.Identity) { id.Convolution = "abacus" }, "it was made with abacus convolutions, but this run uses " +
-			convolutionOf(t) + ". Set OCL_CONV=abacus, or start again with another --out"},
-		{func(id *identity.Identity) { id.Numbers = 99 }, "it was made with numbers version 99, but this ocl has "},
-		{func(id *identity.Identity) { id.Numbers, id.Kernel, id.Convolution = 1, "abacus", "direct" }, "it was made with numbers version 1, but this ocl has "},
-		{func(id *identity.Identity) { id.Config.Optimizer.LR = 0.3 }, "it was made with another config: optimizer.lr is 0.3 there and 0.1 here"},
+	for section, want := range map[string]string{
+		"data": "it was made with the data abacus, but this run has sha256:", "kernel": "it was made with the abacus kernels, but this run uses ",
+		"convolution": "it was made with abacus convolutions, but this run uses ",
 	} {
 		out, folder, c := interrupted(t)
-		dir, got := lastCheckpoint(t, folder)
-		id, err := loadIdentity(got.Decoder().Sub("identity"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tt.change(&id)
-		other := checkpoint.NewContainer()
-		if err := identityParts(&id).SaveState(other.Encoder().Sub("identity")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := dir.Save(31, other); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got  %v\nwant %s", err, tt.want)
+		resave(t, folder, func(name string, b []byte) []byte {
+			if name == "identity/"+section {
+				return []byte("abacus")
+			}
+			return b
+		})
+		if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
 	out := filepath.Join(t.TempDir(), "x")
@@ -381,96 +364,5 @@ func TestOthersRefused(t *testing.T) {
 		if _, err := Run(context.Background(), tiny(), Options{Out: out}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
-	}
-}
-
-// A checkpoint whose config has a key that this program does not know, or knows under another name, is refused with the
-// reason.
-func TestRenamedKeyRefused(t *testing.T) {
-	t.Parallel()
-	out, folder, c := interrupted(t)
-	dir, got := lastCheckpoint(t, folder)
-	text, err := got.Decoder().Sub("identity").Bytes("config")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := checkpoint.NewContainer()
-	e := other.Encoder().Sub("identity")
-	for _, name := range []string{"data", "kernel", "convolution", "numbers"} {
-		b, err := got.Decoder().Sub("identity").Bytes(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Bytes(name, b)
-	}
-	e.Bytes("config", bytes.Replace(text, []byte(`"iterations"`), []byte(`"steps_each"`), 1))
-	if _, err := dir.Save(31, other); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Run(context.Background(), c, Options{Out: out})
-	for _, want := range []string{"step-31.ckpt", "unknown key replay.steps_each", "Another version of ocl made it"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-	}
-}
-
-// A checkpoint whose config lacks a key that has its historical value here is that of this run.
-func TestOlderCheckpointIsContinued(t *testing.T) {
-	t.Parallel()
-	out, folder, c := interrupted(t)
-	dir, got := lastCheckpoint(t, folder)
-	older := checkpoint.NewContainer()
-	for _, name := range got.Names() {
-		b, err := got.Decoder().Bytes(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "identity/config" {
-			shorter := bytes.Replace(b, []byte(`"eval_every":0,`), nil, 1)
-			shorter = bytes.Replace(shorter, []byte(`,"teacher":"evaluation"`), nil, 1)
-			if len(shorter) != len(b)-len(`"eval_every":0,`)-len(`,"teacher":"evaluation"`) {
-				t.Fatalf("the config is written otherwise: %s", b)
-			}
-			b = shorter
-		}
-		older.Encoder().Bytes(name, b)
-	}
-	if _, err := dir.Save(30, older); err != nil {
-		t.Fatal(err)
-	}
-	started := -1
-	mustRun(t, c, Options{Out: out, Events: func(Job) Events {
-		return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { started = p.StepsDone }}
-	}})
-	if started != 30 {
-		t.Errorf("went on from step %d, want 30", started)
-	}
-}
-
-// convolutionOf is the algorithm of the tests' network.
-func convolutionOf(t *testing.T) string {
-	t.Helper()
-	results := mustRun(t, tiny(), Options{})
-	return results[0].Provenance.Convolution
-}
-
-// An option that is new in this program, and has its historical value in a run, orphans neither its checkpoint nor its
-// result.
-func TestOlderOptionsAreContinued(t *testing.T) {
-	t.Parallel()
-	j := jobsOf(t, one("gdumb"))[0]
-	older := j.id
-	older.Config = older.Config.Clone()
-	delete(older.Config.Method["gdumb"], "clip")
-	if older.Key() != j.Key {
-		t.Error("a run from before the option has another key")
-	}
-	if err := accept(j.id, older); err != nil {
-		t.Error(err)
-	}
-	older.Config.Method["gdumb"]["epochs"] = 3
-	if older.Key() == j.Key {
-		t.Error("another value of an option is the same run")
 	}
 }

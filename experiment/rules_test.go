@@ -7,6 +7,8 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/experiment/trained"
 	"ocl/learner"
 )
 
@@ -26,12 +28,12 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 		c := one(want.method)
 		c.Classifiers = want.classifiers
 		folder, _ := trainedRun(t, c)
-		trained, err := OpenTrained(t.Context(), folder, 1)
+		model, err := trained.Open(t.Context(), folder, 1)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		defer trained.Close()
-		rules, err := trained.Rules(t.Context())
+		defer model.Close()
+		rules, err := model.Rules(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -40,7 +42,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 		var means []bool
 		for _, r := range rules {
 			names, means = append(names, r.Classifier), append(means, r.Means != nil)
-			if len(r.Means) != len(r.Classes)*trained.Net.FeatureDim() {
+			if len(r.Means) != len(r.Classes)*model.Net.FeatureDim() {
 				t.Errorf("%s: %d values of %d means", name, len(r.Means), len(r.Classes))
 			}
 		}
@@ -48,7 +50,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 			t.Errorf("%s: rules %v, by means %v; want %v, %v", name, names, means, want.classifiers, want.means)
 		}
 		x := mustOpen(t, c, Options{})
-		view, err := newStream(x.set, x.Jobs()[0].Config)
+		view, err := build.NewStream(x.set, x.Jobs()[0].Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,10 +59,10 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]ocl.Label, b.Len())
-			if err := trained.Predict(got, b.X); err != nil {
+			if err := model.Predict(got, b.X); err != nil {
 				t.Fatal(err)
 			}
-			out := trained.Net.PredictOutputs(trained.Learner.(learner.Open).Parts().WS, b.X)
+			out := model.Net.PredictOutputs(model.Learner.(learner.Open).Parts().WS, b.X)
 			for i, label := range got {
 				values := out.Logits.Row(i)
 				if r := rules[0]; r.Means != nil {
@@ -76,7 +78,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 }
 
 // cosines are those of the angles between features and the means of a rule, which have length 1.
-func cosines(f []float32, r Rule) []float32 {
+func cosines(f []float32, r trained.Rule) []float32 {
 	all, length := make([]float32, len(r.Classes)), 0.0
 	for _, v := range f {
 		length += float64(v) * float64(v)

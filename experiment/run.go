@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
-	"ocl"
-	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
-	"ocl/nn"
+	"ocl/experiment/train"
 )
 
 // Run opens an experiment and runs all its jobs: [Open] and [Experiment.Run] in one call.
@@ -47,14 +45,14 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer lock.unlock()
+	defer lock.Unlock()
 	jobs := x.chosen
 	costs, err := x.costs(jobs)
 	if err != nil {
 		return nil, err
 	}
-	p := party{x: x, results: make([]*result.Result, len(jobs)), errs: make([]error, len(jobs))}
-	p.workers, p.concurrency = share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
+	p := batch{x: x, results: make([]*result.Result, len(jobs)), errs: make([]error, len(jobs))}
+	p.workers, p.concurrency = Share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
 	all := make([]int, len(jobs))
 	for i := range all {
 		all[i] = i
@@ -70,22 +68,90 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	return p.collect(ctx)
 }
 
-// RunJob runs one job to its end, or keeps its result if it has one. It may be called for different jobs at the same
-// time, in this process and in others; Options.Concurrency then says how many, and the cores are divided among them.
-// For a run that another process or call runs, the error wraps [ErrBusy].
-func (x *Experiment) RunJob(ctx context.Context, j Job) (*result.Result, error) {
-	lock, err := x.enter()
+// RunIn is the folder that a job runs in where no experiment has it, and what the run may use there. Options.Out, Workers, Concurrency and Events
+// are those of experiments and do not count.
+type RunIn struct {
+	Folder string // of the run; it is made if it is missing
+	Locked bool   // the caller has it locked by [LockRun], or knows that its file system has no locks
+	// Permit is asked before each file of the run gets its name. Its error ends the run, and the file does not appear. So
+	// a process that has lost its claim on the run writes nothing more. nil allows all.
+	Permit     func() error
+	Workers    int // goroutines of the run; at least 1
+	Concurrent int // runs that are at work at once, this one included; 0 is 1
+	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
+	Timed  bool
+	Events Events
+}
+
+// RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for different jobs at the same
+// time. If another process or call has the folder locked, the error wraps [ErrBusy].
+func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Result, error) {
+	if in.Folder == "" || in.Workers < 1 {
+		return nil, errors.New("experiment: a job needs a folder and at least one worker")
+	}
+	s, err := x.spec(j)
 	if err != nil {
 		return nil, err
 	}
-	defer lock.unlock()
-	concurrency := max(1, x.opts.Concurrency)
-	workers, _ := share(runtime.GOMAXPROCS(0), slices.Repeat([]float64{1}, concurrency), x.opts.Workers, concurrency)
-	return x.runJob(ctx, j, machinery{workers: workers, together: concurrency})
+	s.Folder, s.Locked, s.Permit, s.Events = in.Folder, in.Locked, in.Permit, in.Events
+	s.Workers, s.Concurrent, s.Timed = in.Workers, max(1, in.Concurrent), in.Timed
+	return train.Run(ctx, s)
 }
 
-// party is some jobs at work together.
-type party struct {
+// spec is what the run of a job needs, but for its folder, its workers and its observers.
+func (x *Experiment) spec(j Job) (train.Spec, error) {
+	o := x.opts
+	s := train.Spec{
+		Job: j, ClassNames: x.classNames(), Notes: slices.Clone(x.set.Notes), Tuning: o.Tuning, Weights: x.weights, NoWeights: x.absent,
+		SaveEvery: o.interval(), KeepCheckpoint: o.KeepCheckpoint, Program: o.Program, Revision: o.Revision, Command: o.Command,
+		WrapLearner: o.hooks.learner, SaveSteps: o.hooks.checkpointSteps,
+	}
+	if x.parent != nil {
+		s.Parent = &x.parent.Parent
+		if x.classes.Note != "" {
+			s.Notes = append(s.Notes, x.classes.Note)
+		}
+	}
+	var err error
+	if s.Stream, err = x.newStream(j.Config); err != nil {
+		return s, err
+	}
+	if o.hooks.stream != nil {
+		s.Stream = o.hooks.stream(s.Stream)
+	}
+	s.Plan = x.plan(s.Stream, j)
+	return s, nil
+}
+
+// runJob runs a job in the folder of the experiment, if there is one.
+func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrent int) (*result.Result, error) {
+	s, err := x.spec(j)
+	if err != nil {
+		return nil, err
+	}
+	s.Workers, s.Concurrent = workers, concurrent
+	if x.opts.Out != "" {
+		s.Folder = filepath.Join(x.opts.Out, j.Folder)
+	}
+	if x.opts.Events != nil {
+		s.Events = x.opts.Events(j)
+	}
+	return train.Run(ctx, s)
+}
+
+// defaultCheckpointEvery is the time between checkpoints in the middle of a task.
+const defaultCheckpointEvery = 60 * time.Second
+
+// interval is the time between checkpoints in the middle of a task, 0 for none there.
+func (o Options) interval() time.Duration {
+	if o.CheckpointEvery == 0 {
+		return defaultCheckpointEvery
+	}
+	return max(0, time.Duration(o.CheckpointEvery)*time.Second)
+}
+
+// batch is some jobs at work together.
+type batch struct {
 	x                    *Experiment
 	workers, concurrency int
 	results              []*result.Result
@@ -93,14 +159,14 @@ type party struct {
 }
 
 // run runs the jobs with the given indices.
-func (p *party) run(ctx context.Context, jobs []Job, indices []int) {
+func (p *batch) run(ctx context.Context, jobs []Job, indices []int) {
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range p.concurrency {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() == nil { // a run that was not begun leaves nothing
-					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], machinery{workers: p.workers, together: 1})
+					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], p.workers, p.concurrency)
 				}
 			}
 		})
@@ -113,7 +179,7 @@ func (p *party) run(ctx context.Context, jobs []Job, indices []int) {
 }
 
 // collect drops the runs without a result and joins the errors.
-func (p *party) collect(ctx context.Context) ([]*result.Result, error) {
+func (p *batch) collect(ctx context.Context) ([]*result.Result, error) {
 	var got []*result.Result
 	done := 0
 	for _, r := range p.results {
@@ -135,224 +201,47 @@ func (p *party) collect(ctx context.Context) ([]*result.Result, error) {
 	return got, err
 }
 
-// PanicError is a panic in a run: a bug of ocl, reported with the place where it happened.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic: %v. This is a bug in ocl; please report it with the config", e.Value)
-}
-
-// run is one job while it runs: its parts, and the loop over the stream. It belongs to one goroutine.
-type run struct {
-	x   *Experiment
-	job Job
-	ev  Events
-	on  machinery
-
-	stream  view
-	net     *nn.Network
-	ws      *nn.Workspace
-	learner ocl.Learner
-	tests   evaluator
-	plan    Plan
-
-	at    position
-	found record
-
-	desk  desk
-	begun bool // it has told that it begins; what fails before has no step
-}
-
-// machinery is what a run may use of the machine.
-type machinery struct {
-	workers int
-	// together is how many runs, this one included, the caller says are at work at once; 1 where it leaves the count to us.
-	together int
-	timed    bool   // see Place
-	place    *Place // nil is the folder of the experiment
-}
-
-// taskNumber is the number in the whole stream, from 1, of the task under way, or of the last one at the end.
-func (r *run) taskNumber() int {
-	return r.stream.Original(min(r.at.task, len(r.stream.Info().Tasks)-1)) + 1
-}
-
-// runJob runs a job in its folder. It adds method and seed to errors and panics, and task and step once the run has begun.
-func (x *Experiment) runJob(ctx context.Context, j Job, on machinery) (res *result.Result, err error) {
-	r := &run{x: x, job: j, on: on}
-	err = caught(func() (err error) {
-		switch {
-		case on.place != nil:
-			r.ev = on.place.Events
-		case x.opts.Events != nil:
-			r.ev = x.opts.Events(j)
-		}
-		res, err = r.whole(ctx)
-		return err
-	})
-	if p := new(PanicError); errors.As(err, &p) {
-		res = nil
-	}
-	err = errors.Join(err, caught(func() error { r.close(); return nil }))
+// Plan says what a job is going to do, without learning or writing anything.
+func (x *Experiment) Plan(j Job) (Plan, error) {
+	st, err := x.newStream(j.Config)
 	if err != nil {
-		at := ""
-		if r.begun {
-			at = fmt.Sprintf(" task %d, step %d:", r.taskNumber(), r.at.step)
+		return Plan{}, err
+	}
+	return x.plan(st, j), nil
+}
+
+// plan is the plan of a job on its stream.
+func (x *Experiment) plan(st build.Stream, j Job) Plan {
+	before := 0 // about how many samples the memory was offered before
+	if p := x.parent; p != nil {
+		before = p.Steps * p.Config.Stream.Batch
+	}
+	return train.NewPlan(j.Config, st, x.network[build.Method(j.Method).OwnNetworks].Network, before, x.set.Train.MemoryBytes()+x.set.Test.MemoryBytes())
+}
+
+// costs estimates the work that is left of each job, in floating-point operations: none for a run that has ended, and
+// what comes after the last step that is known for one that was interrupted. With another
+// seed, classes of unequal size may be in other tasks, which makes a step more or less; all seeds are taken to cost the
+// same.
+func (x *Experiment) costs(jobs []Job) ([]float64, error) {
+	plans := map[string]Plan{}
+	costs := make([]float64, len(jobs))
+	for i, j := range jobs {
+		p, known := plans[j.Name()]
+		if !known {
+			var err error
+			if p, err = x.Plan(j); err != nil {
+				return nil, err
+			}
+			plans[j.Name()] = p
 		}
-		err = fmt.Errorf("experiment: %s, seed %d:%s %w", j.Name(), j.Seed, at, err)
-	}
-	if r.ev.End != nil {
-		err = errors.Join(err, caught(func() error { r.ev.End(j, res, err); return nil }))
-	}
-	return res, err
-}
-
-// caught calls f and turns a panic into an error with the stack.
-func caught(f func() error) (err error) {
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case *checkpoint.Panic: // of the goroutine that wrote
-			err = &PanicError{Value: v, Stack: v.Stack}
-		default:
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+		costs[i] = p.FLOPs()
+		if x.opts.Out == "" {
+			continue
 		}
-	}()
-	return f()
-}
-
-// whole is the run from its parts to its result.
-func (r *run) whole(ctx context.Context) (*result.Result, error) {
-	if err := r.build(); err != nil {
-		return nil, err
-	}
-	if r.desk.folder != "" {
-		kept, err := r.openFolder()
-		if err != nil {
-			return nil, err
+		if f, err := x.Found(j); err == nil { // whatever is wrong with it is told when the run begins
+			costs[i] = p.Left(f)
 		}
-		if kept != nil {
-			r.at.step, r.plan.Kept = r.plan.Steps, true
-			r.begin()
-			r.note(fmt.Sprintf("%s is already %s; its result is kept", r.job.Folder, kept.Outcome.State))
-			return kept, nil
-		}
-	} else if err := r.inherit(); err != nil {
-		return nil, err
 	}
-	r.begin()
-	r.x.crowd.join(r)
-	defer r.x.crowd.leave(r)
-	return r.conclude(r.loop(ctx))
-}
-
-// build wires the parts of the run from its config. Random choices come from sources named after their use.
-func (r *run) build() error {
-	c := r.job.Config
-	var err error
-	if r.stream, err = r.x.newStream(c); err != nil {
-		return err
-	}
-	if f := r.x.opts.hooks.stream; f != nil {
-		r.stream = f(r.stream)
-	}
-	info := r.stream.Info()
-	if r.net, err = newNetwork(info, c, r.x.parent); err != nil {
-		return err
-	}
-	r.x.start.into(r.net, r.job.Method)
-	r.ws = r.net.NewWorkspace(r.on.workers)
-	if r.learner, err = newLearner(r.net, r.ws, info, c); err != nil {
-		return err
-	}
-	if f := r.x.opts.hooks.learner; f != nil {
-		r.learner = f(r.learner, r.net)
-	}
-	if r.tests, err = newEvaluator(c, r.stream, r.learner, r.x.before().Learned); err != nil {
-		return err
-	}
-	r.tests.tested = r.ev.Tested
-	r.found = newRecord(len(c.Classifiers), info)
-	r.found.together, r.found.timed = r.on.together, r.on.timed
-	r.found.started = time.Now().UTC().Format(time.RFC3339)
-	r.at.task = r.stream.Start()
-	r.plan = r.x.newPlan(r.stream, r.job)
-	if w, ok := r.learner.(ocl.Watched); ok {
-		w.Watch(r.ev.Working)
-	}
-	switch p := r.on.place; {
-	case p != nil:
-		r.desk.folder, r.desk.held, r.desk.permit = p.Folder, p.Locked, p.Permit
-	case r.x.opts.Out != "":
-		r.desk.folder = filepath.Join(r.x.opts.Out, r.job.Folder)
-	}
-	return nil
-}
-
-// countTogether notes how many runs were at work with this one so far, in this process and in earlier ones.
-func (r *run) countTogether() {
-	r.found.together = max(r.found.together, r.on.together, r.x.crowd.of(r))
-	r.found.timed = r.found.timed && r.on.timed && r.found.together == 1
-}
-
-func (r *run) close() {
-	if r.ws != nil {
-		defer r.ws.Close()
-	}
-	r.desk.close()
-}
-
-func (r *run) begin() {
-	r.begun = true
-	c, info := r.job.Config, r.stream.Info()
-	r.plan.StepsDone, r.plan.TestsDone = r.at.step, r.found.tested(info)
-	r.plan.Evaluating = r.at.phase > between && evaluatedAfter(c.Eval, r.at.task, len(info.Tasks))
-	if r.ev.Begin != nil {
-		r.ev.Begin(r.job, info, r.plan)
-	}
-}
-
-func (r *run) note(text string) {
-	if r.ev.Note != nil {
-		r.ev.Note(text)
-	}
-}
-
-// openFolder claims the folder of the run. It returns the result if the run has ended before; otherwise the run
-// continues from its newest checkpoint that is not damaged. Without a checkpoint it saves the state at step 0, so that
-// a full disk is noticed before the training begins.
-func (r *run) openFolder() (kept *result.Result, err error) {
-	d := &r.desk
-	if kept, err = d.claim(r.job); kept != nil || err != nil {
-		return kept, err
-	}
-	if d.store, err = openSnapshots(filepath.Join(d.folder, CheckpointDir), r.x.opts.interval(), d.permit); err != nil {
-		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
-	}
-	d.store.told, d.store.note, d.store.patient = r.ev.Checkpointed, r.note, r.x.opts.hooks.checkpointSteps > 0
-	length, found, err := r.load()
-	if err == nil && !found {
-		err = r.x.start.absent
-	}
-	if err != nil {
-		return nil, err
-	}
-	whole, err := d.openJournal(length, r.job)
-	if err != nil {
-		return nil, err
-	}
-	if !whole {
-		r.note(fmt.Sprintf("%s: the events of the first %d steps are missing. The results do not depend on them", filepath.Join(d.folder, EventsFile), r.at.step))
-	}
-	d.store.taken = time.Now()
-	if r.at.phase == waiting && r.at.step == 0 {
-		if err := r.save(); err != nil {
-			return nil, err
-		}
-		return nil, d.store.wait()
-	}
-	return nil, nil
+	return costs, nil
 }

@@ -14,6 +14,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 func TestRunFillsResult(t *testing.T) {
@@ -104,8 +105,8 @@ func TestShare(t *testing.T) {
 		{4, many, 2, 0, 2, 2}, {4, many, 0, 3, 1, 3}, {4, many, 8, 0, 8, 1}, {4, equal, 5, 7, 5, 2}, {4, one, 0, 2, 4, 1},
 		{2, []float64{0, 5}, 1, 0, 1, 1}, {4, []float64{0, 5, 0}, 0, 2, 4, 1}, {4, []float64{0, 5, 0, 5}, 0, 4, 2, 2}, // what is done shares nothing
 	} {
-		if w, c := share(tt.cores, tt.costs, tt.workers, tt.concurrency); w != tt.wantW || c != tt.wantC {
-			t.Errorf("share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c, tt.wantW, tt.wantC)
+		if w, c := Share(tt.cores, tt.costs, tt.workers, tt.concurrency); w != tt.wantW || c != tt.wantC {
+			t.Errorf("Share(%d, %v, %d, %d) = %d, %d; want %d, %d", tt.cores, tt.costs, tt.workers, tt.concurrency, w, c, tt.wantW, tt.wantC)
 		}
 	}
 }
@@ -118,7 +119,7 @@ func TestShareOfTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, c := share(2, costs, 0, 0); w != 2 || c != 1 {
+	if w, c := Share(2, costs, 0, 0); w != 2 || c != 1 {
 		t.Errorf("%d workers, %d at once, for costs %v", w, c, costs)
 	}
 }
@@ -138,7 +139,7 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	if got, err := x.costs(x.jobs); err != nil || !slices.Equal(got, want) {
 		t.Errorf("costs %v (%v), want %v", got, err, want)
 	}
-	for i, want := range []Found{{result.Finished, 60}, {result.Interrupted, 15}, {}, {}} {
+	for i, want := range []train.Found{{State: result.Finished, Step: 60}, {State: result.Interrupted, Step: 15}, {}, {}} {
 		if got, err := x.Found(x.jobs[i]); err != nil || got != want {
 			t.Errorf("run %d: %+v (%v), want %+v", i, got, err, want)
 		}
@@ -146,14 +147,14 @@ func TestCostsOfWhatIsLeft(t *testing.T) {
 	if err := os.Remove(filepath.Join(out, x.jobs[1].Folder, ResultFile)); err != nil { // as after a kill
 		t.Fatal(err)
 	}
-	if got, err := x.Found(x.jobs[1]); err != nil || got != (Found{Begun, 15}) {
+	if got, err := x.Found(x.jobs[1]); err != nil || got != (train.Found{State: train.Begun, Step: 15}) {
 		t.Errorf("without its result: %+v (%v)", got, err)
 	}
-	if left := plans[0].Left(Found{result.Interrupted, 60}); !(left > 0) { // its last evaluation
+	if left := plans[0].Left(train.Found{State: result.Interrupted, Step: 60}); !(left > 0) { // its last evaluation
 		t.Errorf("%v is left of a run that made all its steps", left)
 	}
 	forced := mustOpen(t, tiny(), Options{Out: out, Force: true})
-	if got, err := forced.Found(forced.jobs[0]); err != nil || got != (Found{}) {
+	if got, err := forced.Found(forced.jobs[0]); err != nil || got != (train.Found{}) {
 		t.Errorf("with force: %+v (%v), want nothing", got, err)
 	}
 }
@@ -274,7 +275,7 @@ func TestPanic(t *testing.T) {
 			End: func(_ Job, _ *result.Result, err error) { ended = append(ended, err) },
 		}
 	}})
-	var p *PanicError
+	var p *train.PanicError
 	if len(results) != 3 || !errors.As(err, &p) || len(p.Stack) == 0 {
 		t.Fatal(results, err)
 	}

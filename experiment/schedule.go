@@ -2,11 +2,11 @@ package experiment
 
 import "slices"
 
-// share chooses the goroutines of each run and the number of simultaneous runs, as far as they are not given (0), so
+// Share chooses the goroutines of each run and the number of simultaneous runs, as far as they are not given (0), so
 // that the last run ends first. Simultaneous runs on one core each have more throughput than one run on all cores, but
 // the longest may leave cores idle at the end. costs are the costs of the runs in the order in which they start; a run
 // with cost 0 is done.
-func share(cores int, costs []float64, workers, concurrency int) (w, c int) {
+func Share(cores int, costs []float64, workers, concurrency int) (w, c int) {
 	n := 0 // runs that are not done
 	for _, cost := range costs {
 		if cost > 0 {

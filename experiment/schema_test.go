@@ -13,6 +13,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
 	"ocl/nn"
 )
 
@@ -38,7 +39,7 @@ func TestChoicesAreThoseThatThereAre(t *testing.T) {
 	if len(known) > 0 {
 		t.Errorf("there are no keys %v", known)
 	}
-	if names := architectures(t); !slices.Contains(names, networkResNet18) || !slices.Contains(names, networkMLP) {
+	if names := architectures(t); !slices.Contains(names, build.ResNet18) || !slices.Contains(names, build.MLP) {
 		t.Errorf("schema.go names other networks than %v", names)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
 )
 
 // TestSettled: what a config leaves to the data is filled in, so that a result says it.
@@ -26,7 +27,7 @@ func TestSettled(t *testing.T) {
 	} {
 		c := config.Default()
 		tt.change(&c)
-		settleStream(tt.set, &c)
+		build.CompleteStream(tt.set, &c)
 		if c.Stream.Kind != tt.kind || c.Stream.Tasks != tt.tasks || !slices.Equal(c.Stream.TaskClasses, tt.sizes) {
 			t.Errorf("%+v, want the kind %s and %d tasks of %v", c.Stream, tt.kind, tt.tasks, tt.sizes)
 		}
@@ -93,7 +94,7 @@ func TestSavedConfigGivesTheSameStream(t *testing.T) {
 			if got := again.Jobs()[0]; got.Key != first.Key {
 				t.Errorf("%s: the saved config gives another run: %s", name, config.Difference(first.Config, got.Config))
 			}
-			st, err := newStream(&set, again.Jobs()[0].Config)
+			st, err := build.NewStream(&set, again.Jobs()[0].Config)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"ocl/checkpoint"
+	"ocl/experiment/train"
 )
 
 // WriteShared writes a small file that several processes may write at the same time, each of them the same bytes, unless the
@@ -16,9 +17,9 @@ import (
 // waits for the others for 20 seconds at most. Where the file system has no locks, nothing is removed.
 func WriteShared(dir, name string, text []byte, permit func() error) error {
 	path := filepath.Join(dir, name)
-	lock, err := lockFolder(dir, LockFile, inTurn)
+	lock, err := train.LockFolder(dir, LockFile, train.InTurn)
 	if err == nil {
-		defer lock.unlock()
+		defer lock.Unlock()
 		if err := checkpoint.RemoveTemporaries(dir, name); err != nil {
 			return err
 		}

@@ -9,24 +9,12 @@ import (
 	"io"
 	"os"
 
+	"ocl/experiment/build"
 	"ocl/internal/cause"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
 )
-
-// start is what the networks of an experiment start from besides drawn weights. The zero value is nothing.
-type start struct {
-	weights *weights.Start // nil: nothing, or absent
-	absent  error          // of a resumed experiment, why its file cannot be used; only runs without a checkpoint need it
-}
-
-// into puts the weights into the network of a run, which was drawn before.
-func (s start) into(net *nn.Network, method string) {
-	if s.weights != nil {
-		s.weights.Into(net, !infoOf(method).OwnOutputs)
-	}
-}
 
 // readStart reads the file of network.init for networks such as net, and sets network.init_digest.
 func (x *Experiment) readStart(net *nn.Network) error {
@@ -41,18 +29,18 @@ func (x *Experiment) readStart(net *nn.Network) error {
 	if err != nil {
 		err = fmt.Errorf("network.init: %s: %w", n.Init, err)
 		if x.opts.resumed && n.InitDigest != "" {
-			x.start.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add --init FILE to --resume", err)
+			x.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add --init FILE to --resume", err)
 			return nil
 		}
 		return err
 	}
-	x.start.weights, n.InitDigest = s, digest
+	x.weights, n.InitDigest = s, digest
 	if s.OtherHead != "" {
 		x.notes = append(x.notes, fmt.Sprintf("network.init: %s: %s", n.Init, s.OtherHead))
 		return nil
 	}
 	for _, name := range x.config.Methods {
-		if infoOf(name).OwnOutputs {
+		if build.Method(name).OwnOutputs {
 			x.notes = append(x.notes, fmt.Sprintf("network.init: %s gives its outputs to classes in the order in which they appear. Its head starts from drawn weights", name))
 		}
 	}

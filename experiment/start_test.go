@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/experiment/trained"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/learner"
@@ -24,11 +28,11 @@ func firstWeights(t *testing.T, path string, c config.Config) *nn.Network {
 	t.Helper()
 	c.Seed = 99
 	x := mustOpen(t, c, Options{})
-	st, err := newStream(x.set, x.Jobs()[0].Config)
+	st, err := build.NewStream(x.set, x.Jobs()[0].Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := newNetwork(st.Info(), x.Jobs()[0].Config, nil)
+	net, err := build.NewNetwork(st.Info(), x.Jobs()[0].Config, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func TestRunStartsWithWeights(t *testing.T) {
 	}
 	res := mustRun(t, c, Options{})[0]
 	text, err := os.ReadFile(path)
-	digest := digestOf(text)
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 	if err != nil || res.Config.Network.InitDigest != digest || Key(res) != res.Key {
 		t.Errorf("the result has the digest %s and the key %s, want %s and %s (%v)", res.Config.Network.InitDigest, res.Key, digest, Key(res), err)
 	}
@@ -125,7 +129,7 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 		if !slices.Equal(got[:head], net.Params()[:head]) {
 			t.Errorf("%s did not start with the weights of the file", name.Name)
 		}
-		if own := infoOf(name.Name).OwnOutputs; slices.Equal(got[head:], net.Params()[head:]) == own {
+		if own := build.Method(name.Name).OwnOutputs; slices.Equal(got[head:], net.Params()[head:]) == own {
 			t.Errorf("%s: outputs of its own: %v, and the head of the file: %v", name.Name, own, !own)
 		} else if notes := strings.Join(mustOpen(t, c, Options{}).Notes(), "\n"); strings.Contains(notes, "Its head starts from drawn weights") != own {
 			t.Errorf("%s: notes %q", name.Name, notes)
@@ -142,22 +146,22 @@ func TestOwnOutputs(t *testing.T) {
 		}
 		c := one(m.Name)
 		x := mustOpen(t, c, Options{})
-		st, err := newStream(x.set, x.Jobs()[0].Config)
+		st, err := build.NewStream(x.set, x.Jobs()[0].Config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		net, err := newNetwork(st.Info(), x.Jobs()[0].Config, nil)
+		net, err := build.NewNetwork(st.Info(), x.Jobs()[0].Config, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ws := net.NewWorkspace(1)
 		defer ws.Close()
-		l, err := newLearner(net, ws, st.Info(), x.Jobs()[0].Config)
+		l, err := build.NewLearner(net, ws, st.Info(), x.Jobs()[0].Config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, ordered := l.(interface{ Order() []ocl.Label })
-		if own := infoOf(m.Name).OwnOutputs; own != ordered || l.(learner.Open).Parts().ByLogits == own {
+		if own := build.Method(m.Name).OwnOutputs; own != ordered || l.(learner.Open).Parts().ByLogits == own {
 			t.Errorf("%s: OwnOutputs is %v, it tells an order: %v, it predicts by logits: %v", m.Name, own, ordered, l.(learner.Open).Parts().ByLogits)
 		}
 	}
@@ -286,7 +290,7 @@ func TestChildNeedsNoFirstWeights(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	child, err := LearnOn(out)
+	child, err := trained.LearnOn(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/config"
+	"ocl/experiment/trained"
 )
 
 // stoppedRun stops a run of a config after n steps, or before the first one if n is 0, and returns its folder.
@@ -28,26 +29,10 @@ func stoppedRun(t *testing.T, c config.Config, n int) string {
 	return mustRunFolder(t, o.Out)
 }
 
-// saveWithout saves the newest checkpoint of a run again, without the sections that are named.
-func saveWithout(t *testing.T, folder string, names ...string) {
-	t.Helper()
-	resave(t, folder, func(name string, b []byte) []byte {
-		for _, n := range names {
-			if n == name {
-				return nil
-			}
-		}
-		return b
-	})
-}
-
 // resave saves the newest checkpoint of a run again with sections changed; nil leaves one out.
 func resave(t *testing.T, folder string, change func(name string, b []byte) []byte) {
 	t.Helper()
-	got, err := newest(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store, got := lastCheckpoint(t, folder)
 	state := checkpoint.NewContainer()
 	for _, name := range got.Names() {
 		b, err := got.Decoder().Bytes(name)
@@ -58,36 +43,23 @@ func resave(t *testing.T, folder string, change func(name string, b []byte) []by
 			state.Encoder().Bytes(name, b)
 		}
 	}
-	store, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := store.Save(1<<20, state); err != nil { // newer than all others
 		t.Fatal(err)
 	}
 }
 
 // Offline begins with the last task. Until that is learned to its end, the run has learned nothing: neither can its learner
-// be used nor can another run continue it, also when an older ocl made the checkpoint.
+// be used nor can another run continue it.
 func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 	t.Parallel()
-	for _, steps := range []int{0, 1, 5} {
-		for _, older := range []bool{false, true} {
-			folder := stoppedRun(t, one("offline"), steps)
-			if older {
-				saveWithout(t, folder, shownSection)
-			}
-			trained, err := OpenTrained(t.Context(), folder, 1)
-			if err == nil || !strings.Contains(err.Error(), "the run has not learned a task to its end. Continue it with `ocl run --resume ") {
-				t.Errorf("%d steps, older %v: used: %+v, %v", steps, older, trained, err)
-			}
-			want := "the run was stopped within task 5. Continue it with `ocl run --resume "
-			if steps == 0 {
-				want = "the run has not learned a task to its end. Continue it with `ocl run --resume "
-			}
-			if _, err := LearnOn(folder); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%d steps, older %v: continued:\ngot  %v\nwant %s", steps, older, err, want)
-			}
+	const nothing = "the run has not learned a task to its end. Continue it with `ocl run --resume "
+	for steps, want := range map[int]string{0: nothing, 5: "the run was stopped within task 5. Continue it with `ocl run --resume "} {
+		folder := stoppedRun(t, one("offline"), steps)
+		if model, err := trained.Open(t.Context(), folder, 1); err == nil || !strings.Contains(err.Error(), nothing) {
+			t.Errorf("%d steps: used: %+v, %v", steps, model, err)
+		}
+		if _, err := trained.LearnOn(folder); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d steps: continued:\ngot  %v\nwant %s", steps, err, want)
 		}
 	}
 }
@@ -96,19 +68,19 @@ func TestStoppedOfflineHasLearnedNothing(t *testing.T) {
 func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	t.Parallel()
 	folder := stoppedRun(t, one("er"), 15)
-	trained, err := OpenTrained(t.Context(), folder, 1)
+	model, err := trained.Open(t.Context(), folder, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trained.Close()
+	defer model.Close()
 	want := "the run was stopped within task 2, so its learner has learned a part of that task. Continue it with `ocl run --resume " + folder + "`"
-	if len(trained.Notes) != 1 || trained.Notes[0] != want || trained.Tasks != 1 || trained.Steps != 15 {
-		t.Errorf("%d tasks, %d steps, notes %q; want 1, 15 and %q", trained.Tasks, trained.Steps, trained.Notes, want)
+	if len(model.Notes) != 1 || model.Notes[0] != want || model.Tasks != 1 || model.Steps != 15 {
+		t.Errorf("%d tasks, %d steps, notes %q; want 1, 15 and %q", model.Tasks, model.Steps, model.Notes, want)
 	}
 	if _, err := Resume(t.Context(), folder, Options{KeepCheckpoint: true}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := OpenTrained(t.Context(), folder, 1)
+	whole, err := trained.Open(t.Context(), folder, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,32 +93,13 @@ func TestTrainedNotesThatItsRunWasStopped(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
 		t.Fatal(err)
 	}
-	begun, err := OpenTrained(t.Context(), folder, 1)
+	begun, err := trained.Open(t.Context(), folder, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer begun.Close()
 	if len(begun.Notes) != 1 || !strings.HasPrefix(begun.Notes[0], "the run has not ended, and its learner has learned 5 tasks so far. ") {
 		t.Errorf("notes of a run without a result: %q", begun.Notes)
-	}
-}
-
-// A run that was killed has no result. If an older ocl made its checkpoint too, the message says what writes both.
-func TestTrainedOfKilledOlderRun(t *testing.T) {
-	t.Parallel()
-	folder := stoppedRun(t, one("er"), 15)
-	resave(t, folder, func(name string, b []byte) []byte {
-		if name == shownSection {
-			return []byte(`{"shape":[3,8,8],"classes":100}`)
-		}
-		return b
-	})
-	if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := OpenTrained(t.Context(), folder, 1)
-	if want := "Continue the run with `ocl run --resume " + folder + "`, which writes both anew"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ocl/config"
+	"ocl/experiment/build"
 	"ocl/experiment/result"
 )
 
@@ -19,7 +20,7 @@ func tiny() config.Config {
 	c.Data = config.Data{Name: "glyphs", Size: 8, TrainPerClass: 6, TestPerClass: 2}
 	c.Stream.Tasks = 5
 	c.Memory = 30
-	c.Network = config.Network{Name: networkMLP, Width: 20, Hidden: []int{16}}
+	c.Network = config.Network{Name: build.MLP, Width: 20, Hidden: []int{16}}
 	c.Runs = 2
 	return c
 }
@@ -28,7 +29,7 @@ func tiny() config.Config {
 func one(method string) config.Config {
 	c := tiny()
 	c.Methods, c.Runs = []string{method}, 1
-	if infoOf(method).OwnNetworks {
+	if build.Method(method).OwnNetworks {
 		withExperts(&c)
 	}
 	return c

@@ -8,21 +8,23 @@ import (
 
 	"ocl"
 	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/experiment/trained"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/learner"
 )
 
 // tensorsOf are the tensors of a trained run by name, and its metadata.
-func tensorsOf(t *testing.T, c config.Config) (*Trained, map[string]safetensors.Tensor, map[string]string) {
+func tensorsOf(t *testing.T, c config.Config) (*trained.Model, map[string]safetensors.Tensor, map[string]string) {
 	t.Helper()
 	folder, _ := trainedRun(t, c)
-	trained, err := OpenTrained(t.Context(), folder, 1)
+	model, err := trained.Open(t.Context(), folder, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(trained.Close)
-	list, metadata, err := trained.Weights(t.Context(), "1.2.3")
+	t.Cleanup(model.Close)
+	list, metadata, err := model.Weights(t.Context(), "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func tensorsOf(t *testing.T, c config.Config) (*Trained, map[string]safetensors.
 	for _, w := range list {
 		named[w.Name] = w
 	}
-	return trained, named, metadata
+	return model, named, metadata
 }
 
 // The weights of a run say what a program needs to predict with them.
@@ -38,17 +40,17 @@ func TestTrainedWeights(t *testing.T) {
 	t.Parallel()
 	c := one("er")
 	c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.25}, []float64{0.25, 0.5, 1}
-	trained, named, metadata := tensorsOf(t, c)
+	model, named, metadata := tensorsOf(t, c)
 	for key, want := range map[string]string{
 		"format": "pt", "architecture": "mlp", "hidden": "[16]", "shape": "[3,8,8]", "classes": "100", "classifier": "head", "mean": "[0.5,0.5,0.25]", "std": "[0.25,0.5,1]",
-		"method": "er", "tricks": "none", "tasks_learned": "5", "steps": "60", "data": "glyphs", "checkpoint": trained.Digest, "ocl_version": "1.2.3",
+		"method": "er", "tricks": "none", "tasks_learned": "5", "steps": "60", "data": "glyphs", "checkpoint": model.Digest, "ocl_version": "1.2.3",
 	} {
 		if metadata[key] != want {
 			t.Errorf("%s is %q, want %q", key, metadata[key], want)
 		}
 	}
 	var names []string
-	if err := json.Unmarshal([]byte(metadata["class_names"]), &names); err != nil || !slices.Equal(names, trained.ClassNames) || len(names) != 100 {
+	if err := json.Unmarshal([]byte(metadata["class_names"]), &names); err != nil || !slices.Equal(names, model.ClassNames) || len(names) != 100 {
 		t.Errorf("class_names %s, %v", metadata["class_names"], err)
 	}
 	if _, there := named[weights.Means]; there || len(named) != 4 {
@@ -70,14 +72,14 @@ func TestTrainedMeans(t *testing.T) {
 		t.Errorf("class means beside the head: %s, %v", metadata["classifier"], named[weights.Classes].Ints)
 	}
 	for name, c := range map[string]config.Config{"icarl": plain, "icarl, head and ncm": twice, "ncm": trick} {
-		trained, named, metadata := tensorsOf(t, c)
+		model, named, metadata := tensorsOf(t, c)
 		means, classes := named[weights.Means], named[weights.Classes]
 		n := len(classes.Ints)
 		if metadata["classifier"] != "ncm" || n < 5 || !slices.Equal(means.Shape, []int{n, 16}) || !slices.Equal(classes.Shape, []int{n}) {
 			t.Fatalf("%s: %s, %v, %v", name, metadata["classifier"], means.Shape, classes.Shape)
 		}
 		x := mustOpen(t, c, Options{})
-		st, err := newStream(x.set, x.Jobs()[0].Config)
+		st, err := build.NewStream(x.set, x.Jobs()[0].Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,10 +88,10 @@ func TestTrainedMeans(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := make([]ocl.Label, b.Len())
-			if err := trained.Predict(want, b.X); err != nil {
+			if err := model.Predict(want, b.X); err != nil {
 				t.Fatal(err)
 			}
-			features := trained.Net.PredictFeatures(trained.ws, b.X)
+			features := model.Net.PredictFeatures(model.Learner.(learner.Open).Parts().WS, b.X)
 			for i := range want {
 				if got := nearestMean(features.Row(i), means.Floats, classes.Ints); got != want[i] {
 					t.Errorf("%s: the nearest mean is that of class %d, and the learner predicts %d", name, got, want[i])
@@ -117,20 +119,17 @@ func nearestMean(features, means []float32, classes []int64) ocl.Label {
 // Row k of the head of iCaRL's file is that of class k, in whatever order the classes appeared.
 func TestHeadOfICaRLIsByClass(t *testing.T) {
 	t.Parallel()
-	trained, named, _ := tensorsOf(t, one("icarl"))
-	order := trained.Learner.(*learner.ICaRL).Order()
+	model, named, _ := tensorsOf(t, one("icarl"))
+	order := model.Learner.(*learner.ICaRL).Order()
 	if len(order) != 100 || slices.IsSorted(order) {
 		t.Fatalf("%d classes appeared, in the order %v", len(order), order)
 	}
 	row := make([]float32, 16)
 	for k, y := range order {
-		bias := trained.Net.HeadRow(row, k)
+		bias := model.Net.HeadRow(row, k)
 		if !slices.Equal(named["linear.weight"].Floats[16*int(y):][:16], row) || named["linear.bias"].Floats[y] != bias {
 			t.Errorf("class %d appeared as number %d, and has another row", y, k)
 		}
-	}
-	if got := byClass([]float32{10, 11, 20, 21, 30, 31, 40, 41}, []ocl.Label{2, 0}, 4); !slices.Equal(got, []float32{20, 21, 30, 31, 10, 11, 40, 41}) {
-		t.Errorf("two classes of four: %v", got)
 	}
 }
 
@@ -140,12 +139,12 @@ func TestWeightsAreDeterministic(t *testing.T) {
 	folder, _ := trainedRun(t, one("icarl"))
 	var files [2]bytes.Buffer
 	for i := range files {
-		trained, err := OpenTrained(t.Context(), folder, i+1)
+		model, err := trained.Open(t.Context(), folder, i+1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, metadata, err := trained.Weights(t.Context(), "1")
-		trained.Close()
+		list, metadata, err := model.Weights(t.Context(), "1")
+		model.Close()
 		if err != nil {
 			t.Fatal(err)
 		}

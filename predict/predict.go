@@ -17,7 +17,8 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/data"
-	"ocl/experiment"
+	"ocl/experiment/build"
+	"ocl/experiment/trained"
 	"ocl/learner"
 	"ocl/nn"
 	"ocl/tensor"
@@ -72,8 +73,8 @@ type Predictor struct {
 	info        Info
 	net         *nn.Network
 	means       *learner.NCM
-	scored      learner.Scored      // instead of net, which is of no use then
-	trained     *experiment.Trained // what scored belongs to
+	scored      learner.Scored // instead of net, which is of no use then
+	trained     *trained.Model // what scored belongs to
 	preparation data.Preparation
 	pixels      [][256]float32 // of each channel: from a byte to an input
 
@@ -85,7 +86,7 @@ type Predictor struct {
 }
 
 // ErrClassifier is wrapped by the error of [Open] about a classifier that the run does not have.
-var ErrClassifier = experiment.ErrClassifier
+var ErrClassifier = trained.ErrClassifier
 
 // ErrClosed is what a call after [Predictor.Close] returns.
 var ErrClosed = errors.New("predict: the predictor was closed. Open another one")
@@ -99,7 +100,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	if atOnce < 1 {
 		atOnce = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
-	t, err := experiment.OpenTrained(ctx, run, max(workers, atOnce))
+	t, err := trained.Open(ctx, run, max(workers, atOnce))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 			return nil, err
 		}
 	}
-	spec := experiment.DataSpec(t.Config)
+	spec := build.Data(t.Config)
 	preparation, err := data.NewPreparation(spec, t.Info.Channels, t.Info.Height, t.Info.Width)
 	if err != nil {
 		return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)

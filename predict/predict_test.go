@@ -22,6 +22,7 @@ import (
 	"ocl/data"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/trained"
 	"ocl/tensor"
 )
 
@@ -59,8 +60,8 @@ func experts() config.Config {
 	return c
 }
 
-// trained runs a config.
-func trained(t testing.TB, c config.Config) (folder string, res *result.Result) {
+// trainedRun runs a config.
+func trainedRun(t testing.TB, c config.Config) (folder string, res *result.Result) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "x")
 	results, err := experiment.Run(context.Background(), c, experiment.Options{Out: folder, KeepCheckpoint: true})
@@ -72,7 +73,7 @@ func trained(t testing.TB, c config.Config) (folder string, res *result.Result) 
 
 func opened(t testing.TB, c config.Config, o Options) (*Predictor, *result.Result) {
 	t.Helper()
-	folder, res := trained(t, c)
+	folder, res := trainedRun(t, c)
 	p, err := Open(context.Background(), folder, o)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 		for i, v := range images {
 			x.Data[i] = p.pixels[i/(set.H*set.W)%set.C][v]
 		}
-		run, err := experiment.OpenTrained(t.Context(), p.Info().Folder, 1)
+		run, err := trained.Open(t.Context(), p.Info().Folder, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func TestClassifierIsChosen(t *testing.T) {
 		c.Classifiers = names
 		return c
 	}
-	folder, _ := trained(t, both("head", "ncm"))
+	folder, _ := trainedRun(t, both("head", "ncm"))
 	images := pixels(t, dataOf(t, small("er")))
 	for _, name := range []string{"", "head", "ncm"} {
 		p, err := Open(t.Context(), folder, Options{Classifier: name})
@@ -219,7 +220,7 @@ func TestClassifierIsChosen(t *testing.T) {
 			t.Errorf("%q: %s by %s: %v, want %v", name, p.Info().Measure, p.Info().Classifier, got, want)
 		}
 	}
-	head, _ := trained(t, both("head"))
+	head, _ := trainedRun(t, both("head"))
 	for name, c := range map[string]struct{ folder, want string }{
 		"nearest": {folder, `the run has no classifier "nearest". Use head or ncm`},
 		"ncm":     {head, `the run has no classifier "ncm". Use head`},
@@ -355,7 +356,7 @@ func TestWrongCalls(t *testing.T) {
 // Close waits for calls at work, wakes those that wait, and leaves no goroutine.
 func TestCloseWaits(t *testing.T) {
 	before := runtime.NumGoroutine()
-	folder, _ := trained(t, small("er"))
+	folder, _ := trainedRun(t, small("er"))
 	p, err := Open(t.Context(), folder, Options{Workers: 3, AtOnce: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +406,7 @@ func TestBrokenNetwork(t *testing.T) {
 // A checkpoint that cannot be read is an error that names the file; an older one is used, with a note.
 func TestDamagedCheckpoints(t *testing.T) {
 	t.Parallel()
-	folder, _ := trained(t, small("er"))
+	folder, _ := trainedRun(t, small("er"))
 	files, err := filepath.Glob(filepath.Join(folder, "*", "checkpoint", "*.ckpt"))
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)

@@ -214,9 +214,9 @@ type claim struct {
 	mine   record
 }
 
-func (c *claim) Place() experiment.Place {
+func (c *claim) Place() experiment.RunIn {
 	// Without locks, nobody else of this machine can have one.
-	return experiment.Place{Folder: c.folder, Locked: true, Permit: c.permit}
+	return experiment.RunIn{Folder: c.folder, Locked: true, Permit: c.permit}
 }
 
 func (c *claim) Attempt() (number, step int) { return c.mine.Attempt, c.mine.Start }

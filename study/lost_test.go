@@ -12,6 +12,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/interop/safetensors"
 	"ocl/study"
 )
@@ -174,15 +175,15 @@ func TestStartsAreJobs(t *testing.T) {
 		keys := maps.Clone(tiny)
 		keys["optimizer.lr"], keys["stream.tasks"], keys["stream.class_order"] = lr, 5, "given"
 		_, jobs := opened(t, sheet(t, keys))
-		at := experiment.Place{Folder: filepath.Join(dir, jobs[0].Folder), Workers: 1}
+		at := experiment.RunIn{Folder: filepath.Join(dir, jobs[0].Folder), Workers: 1}
 		x, err := jobs[0].Experiment.With(jobs[0].Run.Config, experiment.Options{KeepCheckpoint: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.RunJobAt(t.Context(), x.Jobs()[0], at); err != nil {
+		if _, err := x.RunJob(t.Context(), x.Jobs()[0], at); err != nil {
 			t.Fatal(err)
 		}
-		trained, err := experiment.OpenTrained(t.Context(), at.Folder, 1)
+		trained, err := trained.Open(t.Context(), at.Folder, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +210,7 @@ func TestStartsAreJobs(t *testing.T) {
 			t.Errorf("%s: %d runs have %d jobs (%q), want 2", key, s.Len(), len(jobs), s.Notes)
 			continue
 		}
-		if a, b := jobs[0].Run.Identity().Learned().String(), jobs[1].Run.Identity().Learned().String(); a == b {
+		if a, b := jobs[0].Run.Identity.Learned().String(), jobs[1].Run.Identity.Learned().String(); a == b {
 			t.Errorf("%s: both jobs have learned\n%s", key, a)
 		}
 	}

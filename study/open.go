@@ -192,7 +192,7 @@ func spans(seeds []uint64) (all []span) {
 // untuned are the jobs of an experiment as they are.
 func untuned(x *experiment.Experiment) (jobs []Job) {
 	for _, run := range x.Jobs() {
-		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity().Wider()}})
+		jobs = append(jobs, Job{Run: run, Experiment: x, Entry: Entry{Key: run.Key, Folder: run.Folder, Also: run.Identity.Wider()}})
 	}
 	return jobs
 }
@@ -246,14 +246,14 @@ func separate(jobs []Job) {
 }
 
 // Work does a job at a place, to its end or until ctx ends. [Learn] is the usual one.
-type Work func(ctx context.Context, j Job, at experiment.Place) (*result.Result, error)
+type Work func(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error)
 
 // Learn runs the job's experiment, after its tuning if it has one.
-func Learn(ctx context.Context, j Job, at experiment.Place) (*result.Result, error) {
+func Learn(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error) {
 	if j.tuned != nil {
 		return j.tuned.learn(ctx, j, at)
 	}
-	return j.Experiment.RunJobAt(ctx, j.Run, at)
+	return j.Experiment.RunJob(ctx, j.Run, at)
 }
 
 // Entries are the entries of jobs.

@@ -73,7 +73,7 @@ func simulate(dir string) error {
 		return err
 	}
 	w := study.Worker{Store: store, Jobs: jobs, Concurrency: l.Workers, Workers: 1, Poll: time.Second,
-		Do: func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+		Do: func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			last.Store(time.Now().UnixNano())
 			dir, err := checkpoint.OpenDir(filepath.Join(at.Folder, experiment.CheckpointDir))
 			if err != nil {

@@ -36,7 +36,7 @@ type Store interface {
 // Fail and Release; what comes after ErrLost needs none.
 type Claim interface {
 	// Place is where the run is to write. Its Permit says whether the claim is still ours.
-	Place() experiment.Place
+	Place() experiment.RunIn
 	// Attempt is the number of this attempt, from 1, and the step at which it begins.
 	Attempt() (number, step int)
 	// Beat says that the process is alive and how far it is, every [BeatEvery]. The error wraps ErrLost if another one has

@@ -39,7 +39,7 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
 	for i, j := range jobs {
 		r, there := a.Find(j.keys()...)
 		if !j.Tuned {
-			learned[j.Run.Identity().Learned().String()] = i
+			learned[j.Run.Identity.Learned().String()] = i
 		}
 		if !there {
 			continue

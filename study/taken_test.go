@@ -127,7 +127,7 @@ eval: final
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := x.RunJobAt(t.Context(), x.Jobs()[0], experiment.Place{Folder: filepath.Join(from, folder), Workers: 1, Timed: timed})
+			r, err := x.RunJob(t.Context(), x.Jobs()[0], experiment.RunIn{Folder: filepath.Join(from, folder), Workers: 1, Timed: timed})
 			if err != nil || r.Provenance.Timed != timed {
 				t.Fatalf("%s: timed is %v, %v", folder, r.Provenance.Timed, err)
 			}

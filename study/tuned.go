@@ -11,6 +11,7 @@ import (
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/tune"
 )
 
@@ -66,7 +67,7 @@ func shareTunings(jobs []Job) {
 }
 
 // learn tunes and then runs a job.
-func (t *tuned) learn(ctx context.Context, j Job, at experiment.Place) (*result.Result, error) {
+func (t *tuned) learn(ctx context.Context, j Job, at experiment.RunIn) (*result.Result, error) {
 	var chosen *result.Tuning
 	if t.owner != nil {
 		r, err := verified(filepath.Join(filepath.Dir(at.Folder), t.owner.Folder, experiment.ResultFile), *t.owner)
@@ -82,17 +83,17 @@ func (t *tuned) learn(ctx context.Context, j Job, at experiment.Place) (*result.
 }
 
 // foundIn says how far a job is. The steps of a tuned one are those of its trials, and then those of its run.
-func foundIn(folder string, e Entry) (experiment.Found, error) {
-	f, err := experiment.FoundIn(folder)
+func foundIn(folder string, e Entry) (train.Found, error) {
+	f, err := train.Find(folder)
 	if err != nil || !e.Tuned {
 		return f, err
 	}
 	trials, _ := os.ReadDir(filepath.Join(folder, tune.Folder, tune.Trials)) // that are not there are none
 	for _, trial := range trials {
-		if one, err := experiment.FoundIn(filepath.Join(folder, tune.Folder, tune.Trials, trial.Name())); err == nil && one.State != "" {
+		if one, err := train.Find(filepath.Join(folder, tune.Folder, tune.Trials, trial.Name())); err == nil && one.State != "" {
 			f.Step += one.Step
 			if f.State == "" {
-				f.State = experiment.Begun
+				f.State = train.Begun
 			}
 		}
 	}

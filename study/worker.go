@@ -379,9 +379,9 @@ func hostName() string {
 func (r *shift) work(i int, c Claim, workers, places int) {
 	j := r.Jobs[i]
 	at := c.Place()
-	at.Workers, at.Together = workers, places
+	at.Workers, at.Concurrent = workers, places
 	if j.Timing {
-		at.Workers, at.Together, at.Timed = r.Workers, 1, r.isAlone()
+		at.Workers, at.Concurrent, at.Timed = r.Workers, 1, r.isAlone()
 		if at.Workers == 0 {
 			at.Workers = runtime.GOMAXPROCS(0)
 		}
@@ -422,7 +422,7 @@ func (r *shift) cancelled() {
 }
 
 // guarded turns a panic of do into an error: it fails the job and not the worker.
-func guarded(ctx context.Context, do Work, j Job, at experiment.Place) (res *result.Result, err error) {
+func guarded(ctx context.Context, do Work, j Job, at experiment.RunIn) (res *result.Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			res, err = nil, fmt.Errorf("study: %s: panic: %v. This is a bug in ocl; please report it with the study", j, v)

@@ -50,7 +50,7 @@ func newBench(t *testing.T, n int) *bench {
 }
 
 // do waits, writes the result if the claim is still there, and stops where ctx ends.
-func (b *bench) do(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+func (b *bench) do(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 	b.mu.Lock()
 	b.begun[j.Key]++
 	b.order = append(b.order, j.Folder)
@@ -212,7 +212,7 @@ func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := b.worker(b.open(t))
 		do := w.Do
-		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			if j.Key == b.jobs[2].Key {
 				panic("a bug")
 			}
@@ -314,7 +314,7 @@ func TestLostClaimStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := b.open(t)
 		w := b.worker(s)
-		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			path := filepath.Join(at.Folder, ".claim")
 			if err := os.Rename(path, path+"-gone"); err != nil { // as another machine does
 				return nil, err
@@ -363,7 +363,7 @@ func TestNewsIsTold(t *testing.T) {
 		s, other := b.open(t), study.OpenFolder(b.dir, "test")
 		defer other.Close()
 		w := b.worker(s)
-		w.Do = func(ctx context.Context, j study.Job, at experiment.Place) (*result.Result, error) {
+		w.Do = func(ctx context.Context, j study.Job, at experiment.RunIn) (*result.Result, error) {
 			info := ocl.StreamInfo{Tasks: []ocl.TaskInfo{{Index: 0}, {Index: 1}}}
 			at.Events.Begin(experiment.Job{}, info, experiment.Plan{})
 			at.Events.TaskBegin(info.Tasks[1])

@@ -96,7 +96,7 @@ func Jobs(x *experiment.Experiment, c config.Config) (*experiment.Experiment, []
 // has the data open. chosen is nil, or what the tuning of another run with the same key has chosen, which is then not done again. The result
 // is nil if ctx ended before the run has begun. If all points diverged, the error wraps [ErrNothingChosen]. The events of the place hear of
 // the trials, too: their jobs have the protocol tuning, with their place among the trials, and other keys than the run.
-func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.Place, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
+func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment, o experiment.Options) (*result.Result, error) {
 	grid, err := j.spec.of(experiment.Schema().Runs(tuning(j.of))[0])
 	if err != nil {
 		return nil, unfit{err}
@@ -145,7 +145,7 @@ func (j Job) RunAt(ctx context.Context, chosen *result.Tuning, at experiment.Pla
 	if err != nil {
 		return nil, err
 	}
-	return y.RunJobAt(ctx, run, at)
+	return y.RunJob(ctx, run, at)
 }
 
 // ErrNothingChosen is wrapped by errors about tunings whose points all diverged.

@@ -47,7 +47,7 @@ func TestJobs(t *testing.T) {
 			if once && i > 0 {
 				chosen = want[0].Tuning
 			}
-			place := experiment.Place{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
+			place := experiment.RunIn{Folder: filepath.Join(t.TempDir(), j.Folder), Workers: 1}
 			got, stops := runStopped(t, j, chosen, place, x)
 			if difference, same := result.Same(want[i], got); !same {
 				t.Errorf("run %d differs: %s", i, difference)
@@ -60,7 +60,7 @@ func TestJobs(t *testing.T) {
 }
 
 // runStopped makes a run at a place and stops it after every 15 steps.
-func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.Place, x *experiment.Experiment) (*result.Result, int) {
+func runStopped(t *testing.T, j Job, chosen *result.Tuning, at experiment.RunIn, x *experiment.Experiment) (*result.Result, int) {
 	t.Helper()
 	for stops := 0; stops < 50; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func TestRunAtIsGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := errors.New("lost")
-	place := experiment.Place{Folder: t.TempDir(), Workers: 1, Permit: func() error { return lost }}
+	place := experiment.RunIn{Folder: t.TempDir(), Workers: 1, Permit: func() error { return lost }}
 	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, lost) {
 		t.Errorf("without permission: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestRunAtIsGuarded(t *testing.T) {
 	if _, jobs, err = Jobs(x, c); err != nil {
 		t.Fatal(err)
 	}
-	place = experiment.Place{Folder: t.TempDir(), Workers: 1}
+	place = experiment.RunIn{Folder: t.TempDir(), Workers: 1}
 	if _, err := jobs[0].RunAt(t.Context(), nil, place, x, experiment.Options{}); !errors.Is(err, ErrNothingChosen) {
 		t.Errorf("all points diverged: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 	"ocl/internal/count"
 )
 
@@ -89,16 +90,16 @@ func (t *Tuner) folderOf(one *trial) string {
 }
 
 // found says how far a trial is in the folder.
-func (t *Tuner) found(one *trial) experiment.Found {
+func (t *Tuner) found(one *trial) train.Found {
 	if _, there := t.archived(one); there {
-		return experiment.Found{State: result.Finished, Step: one.plan.Steps}
+		return train.Found{State: result.Finished, Step: one.plan.Steps}
 	}
 	if t.opts.Out == "" {
-		return experiment.Found{}
+		return train.Found{}
 	}
-	f, err := experiment.FoundIn(t.folderOf(one))
+	f, err := train.Find(t.folderOf(one))
 	if err != nil {
-		return experiment.Found{} // whatever is wrong with it is told when it runs
+		return train.Found{} // whatever is wrong with it is told when it runs
 	}
 	return f
 }
@@ -126,7 +127,7 @@ func (t *Tuner) take(one *trial) error {
 		return fmt.Errorf("tune: %w", err)
 	}
 	defer unlock()
-	if found, err := experiment.FoundIn(folder); err == nil && found.Ended() {
+	if found, err := train.Find(folder); err == nil && found.Ended() {
 		return nil
 	}
 	if err := r.Copy(folder, t.opts.Permit); err != nil {
@@ -141,7 +142,7 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if err != nil {
 		return err
 	}
-	place := experiment.Place{Folder: t.folderOf(one), Workers: workers, Together: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
+	place := experiment.RunIn{Folder: t.folderOf(one), Workers: workers, Concurrent: concurrency, Permit: t.opts.Permit, Locked: t.opts.Permit != nil}
 	if t.opts.Events != nil {
 		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
 	}
@@ -151,7 +152,7 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if err := t.take(one); err != nil {
 		return err
 	}
-	r, err := y.RunJobAt(ctx, one.job, place)
+	r, err := y.RunJob(ctx, one.job, place)
 	if err != nil {
 		return fmt.Errorf("tune: %s: %w", one.name, err)
 	}

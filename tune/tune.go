@@ -51,7 +51,7 @@ type Options struct {
 	Data *experiment.Experiment
 	// Archive has results that exist already; those of trials are taken over. nil is none.
 	Archive *experiment.Archive
-	// Permit is asked before each file gets its name, as experiment.Place has it; nil allows all. Who gives one guards Out against others.
+	// Permit is asked before each file gets its name, as experiment.RunIn has it; nil allows all. Who gives one guards Out against others.
 	Permit func() error
 
 	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.

@@ -16,6 +16,7 @@ import (
 	"ocl/experiment"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/experiment/train"
 )
 
 // Tuned is an experiment whose config asks for tuning (config.Tune): each of its runs is tuned on the first two tasks, and then a fresh
@@ -209,7 +210,7 @@ func (d *Tuned) chosen(i, n int, r *Record) (*tunedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found, err := experiment.FoundIn(one.folder); err == nil { // whatever is wrong with it is told when it runs
+	if found, err := train.Find(one.folder); err == nil { // whatever is wrong with it is told when it runs
 		one.cost = plan.Left(found)
 	}
 	return one, nil
@@ -257,12 +258,12 @@ func (d *Tuned) runAll(ctx context.Context, runs []*tunedRun) []error {
 	errs := make([]error, len(runs))
 	each(ctx, len(runs), concurrency, func(i int) {
 		one := runs[i]
-		place := experiment.Place{Folder: one.folder, Workers: workers, Together: concurrency}
+		place := experiment.RunIn{Folder: one.folder, Workers: workers, Concurrent: concurrency}
 		if d.opts.Events != nil {
 			trials := len(d.tuner.order)
 			place.Events = d.opts.Events(Running{one.name, trials + i, trials + len(runs), one.job})
 		}
-		one.result, errs[i] = one.x.RunJobAt(ctx, one.job, place)
+		one.result, errs[i] = one.x.RunJob(ctx, one.job, place)
 	})
 	return errs
 }

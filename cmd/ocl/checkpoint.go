@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/internal/count"
 )
 
@@ -33,7 +33,7 @@ func newCheckpointInfo() *cobra.Command {
 			"All checksums are checked; the exit code is 1 if something is damaged. It changes nothing.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, err := experiment.InspectCheckpoint(args[0])
+			info, err := trained.Inspect(args[0])
 			if info == nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func newCheckpointInfo() *cobra.Command {
 }
 
 // writeCheckpoint prints what a checkpoint has. Names come from a file.
-func writeCheckpoint(w io.Writer, c *experiment.CheckpointInfo) error {
+func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
 	lines := [][2]string{
 		{"file", fmt.Sprintf("%s, format version %d, %s with its files of records", c.File, c.Version, byteCount(c.Bytes))},
 		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},

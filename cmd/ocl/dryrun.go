@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/train"
 	"ocl/internal/count"
 	"ocl/method"
 )
@@ -140,7 +141,7 @@ func printPlan(w io.Writer, runs []planned, out string) error {
 	return err
 }
 
-func (p planned) ended() bool { return experiment.Found{State: p.State}.Ended() }
+func (p planned) ended() bool { return train.Found{State: p.State}.Ended() }
 
 // soFar says how far a run is.
 func (p planned) soFar() string {

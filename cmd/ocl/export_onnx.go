@@ -6,20 +6,20 @@ import (
 	"strconv"
 
 	"ocl/data"
-	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/interop/onnx"
 )
 
 // exportONNX is exportSafetensors for the classifier, as an ONNX model.
 func exportONNX(ctx context.Context, run, out string) (string, error) {
-	return exportTrained(ctx, run, out, ".onnx", func(t *experiment.Trained) (func(io.Writer) error, error) {
+	return exportTrained(ctx, run, out, ".onnx", func(t *trained.Model) (func(io.Writer) error, error) {
 		m, err := onnxModel(ctx, t)
 		return func(w io.Writer) error { return onnx.Write(w, m) }, err
 	})
 }
 
 // onnxModel is what a trained learner predicts by, as package onnx wants it.
-func onnxModel(ctx context.Context, t *experiment.Trained) (onnx.Model, error) {
+func onnxModel(ctx context.Context, t *trained.Model) (onnx.Model, error) {
 	rules, err := t.Rules(ctx)
 	if err != nil {
 		return onnx.Model{}, err
@@ -52,7 +52,7 @@ func onnxModel(ctx context.Context, t *experiment.Trained) (onnx.Model, error) {
 }
 
 // meansOf are the class means of a rule.
-func meansOf(r experiment.Rule) *onnx.Means {
+func meansOf(r trained.Rule) *onnx.Means {
 	m := &onnx.Means{Values: r.Means}
 	for _, k := range r.Classes {
 		m.Classes = append(m.Classes, int(k))

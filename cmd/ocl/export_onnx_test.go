@@ -20,6 +20,7 @@ import (
 	"ocl"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/learner"
 	"ocl/nn"
 	"ocl/tensor"
@@ -116,7 +117,7 @@ func TestONNXRuntimeAgrees(t *testing.T) {
 	}
 	t.Setenv("OCL_CACHE", t.TempDir())
 	for _, run := range folders {
-		trained, err := experiment.OpenTrained(t.Context(), run, 2)
+		trained, err := trained.Open(t.Context(), run, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func otherSizes(t *testing.T, real, dir string) (names []string, folder string) 
 }
 
 // compareONNX writes every step-th image of a split with what ocl says of it, and lets check.py compare.
-func compareONNX(t *testing.T, python, dir string, trained *experiment.Trained, split data.Split, step int, files []string) {
+func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split data.Split, step int, files []string) {
 	t.Helper()
 	net, parts := trained.Net, trained.Learner.(learner.Open).Parts()
 	c, h, w := net.Input()
@@ -270,7 +271,7 @@ func compareONNX(t *testing.T, python, dir string, trained *experiment.Trained, 
 }
 
 // scoresOf are what the model calls scores, in float64: −‖φ/‖φ‖ − μ‖².
-func scoresOf(features *tensor.Tensor, rule experiment.Rule, classes int) []float32 {
+func scoresOf(features *tensor.Tensor, rule trained.Rule, classes int) []float32 {
 	var all []float32
 	for i := range features.Dim(0) {
 		f, length := features.Row(i), 0.0

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/interop/output"
 )
 
@@ -17,11 +17,11 @@ import (
 // the file, which is replaced as a whole or stays as it was; "" is a file with that ending beside the folder of the run.
 // prepare gives what writes the content. The data are not needed. It returns the path that was written, and below it what
 // else a person should know, a line each.
-func exportTrained(ctx context.Context, run, out, ending string, prepare func(*experiment.Trained) (func(io.Writer) error, error)) (string, error) {
+func exportTrained(ctx context.Context, run, out, ending string, prepare func(*trained.Model) (func(io.Writer) error, error)) (string, error) {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return "", fmt.Errorf("export: %s: this is a folder. Give the name of a file, such as %s", out, filepath.Join(out, "model"+ending))
 	}
-	t, err := experiment.OpenTrained(ctx, run, runtime.GOMAXPROCS(0))
+	t, err := trained.Open(ctx, run, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return "", err
 	}

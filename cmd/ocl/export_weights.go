@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/interop/npz"
 	"ocl/interop/safetensors"
 )
@@ -22,7 +22,7 @@ func exportNPZ(ctx context.Context, run, out string) (string, error) {
 }
 
 func exportWeights(ctx context.Context, run, out, ending string, write func(io.Writer, []safetensors.Tensor, map[string]string) error) (string, error) {
-	return exportTrained(ctx, run, out, ending, func(t *experiment.Trained) (func(io.Writer) error, error) {
+	return exportTrained(ctx, run, out, ending, func(t *trained.Model) (func(io.Writer) error, error) {
 		tensors, metadata, err := t.Weights(ctx, release)
 		return func(w io.Writer) error { return write(w, tensors, metadata) }, err
 	})

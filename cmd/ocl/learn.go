@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/trained"
 )
 
 // learnName is the command whose run keeps settings of its parent.
@@ -38,7 +39,7 @@ func newLearn() *cobra.Command {
 			if !cmd.Flags().Changed("data") {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
-			parent, err := experiment.LearnOn(args[0])
+			parent, err := trained.LearnOn(args[0])
 			if err != nil {
 				return err
 			}

@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
+	"ocl/experiment/train"
 )
 
 func TestExitCodes(t *testing.T) {
 	failed := errors.New("no room")
 	diverged := divergedError{errors.New("er, seed 1 diverged")}
-	panicked := fmt.Errorf("er: %w", &experiment.PanicError{Value: "boom"})
+	panicked := fmt.Errorf("er: %w", &train.PanicError{Value: "boom"})
 	for _, c := range []struct {
 		err  error
 		want int
@@ -80,8 +80,8 @@ func TestPanicGoesToAFile(t *testing.T) {
 func TestPanicsOfRunsGoToOneFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, text := executeBroken(func() error {
-		return errors.Join(fmt.Errorf("er, seed 1: %w", &experiment.PanicError{Value: "first", Stack: []byte("stack one\n")}), errors.New("no room"),
-			fmt.Errorf("er, seed 2: %w", &experiment.PanicError{Value: "second", Stack: []byte("stack two\n")}))
+		return errors.Join(fmt.Errorf("er, seed 1: %w", &train.PanicError{Value: "first", Stack: []byte("stack one\n")}), errors.New("no room"),
+			fmt.Errorf("er, seed 2: %w", &train.PanicError{Value: "second", Stack: []byte("stack two\n")}))
 	})
 	files, _ := filepath.Glob("ocl-panic-*.txt")
 	if code != exitFailed || len(files) != 1 || strings.Count(text, files[0]) != 1 || !strings.Contains(text, "ocl: no room.\n") {

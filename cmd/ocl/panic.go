@@ -10,25 +10,25 @@ import (
 	"strings"
 	"time"
 
-	"ocl/experiment"
+	"ocl/experiment/train"
 )
 
 // guard calls f and turns a panic into an error with the stack.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &experiment.PanicError{Value: v, Stack: debug.Stack()}
+			err = &train.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return f()
 }
 
 // panics are the panics among the errors of err.
-func panics(err error) []*experiment.PanicError {
-	if p, ok := err.(*experiment.PanicError); ok { //nolint:errorlint // the tree is walked here: errors.As finds one of several
-		return []*experiment.PanicError{p}
+func panics(err error) []*train.PanicError {
+	if p, ok := err.(*train.PanicError); ok { //nolint:errorlint // the tree is walked here: errors.As finds one of several
+		return []*train.PanicError{p}
 	}
-	var found []*experiment.PanicError
+	var found []*train.PanicError
 	for _, e := range causes(err) {
 		found = append(found, panics(e)...)
 	}
@@ -50,7 +50,7 @@ func causes(err error) []error {
 
 // tellPanics writes the stacks of panics into a new file and says on w where the file is. If no file can be written, the
 // stacks go to w.
-func tellPanics(w io.Writer, args []string, list []*experiment.PanicError) {
+func tellPanics(w io.Writer, args []string, list []*train.PanicError) {
 	text := panicText(args, list)
 	name := fmt.Sprintf("ocl-panic-%s-%d.txt", time.Now().UTC().Format("20060102-150405"), os.Getpid())
 	var faults []string
@@ -68,7 +68,7 @@ func tellPanics(w io.Writer, args []string, list []*experiment.PanicError) {
 	}
 }
 
-func panicText(args []string, list []*experiment.PanicError) string {
+func panicText(args []string, list []*train.PanicError) string {
 	v := readVersion()
 	var b strings.Builder
 	fmt.Fprintf(&b, "ocl %s, revision %s, numbers %d, kernel %s, %s %s\ntime     %s\ncommand  ocl", v.Version, v.source(), v.Numbers, v.Kernel,

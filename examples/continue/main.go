@@ -12,6 +12,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/trained"
 	"ocl/report"
 )
 
@@ -29,7 +30,7 @@ func main() {
 		log.Fatal(err)
 	}
 
-	next, err := experiment.LearnOn("runs/continue/first") // the same method, memory and network
+	next, err := trained.LearnOn("runs/continue/first") // the same method, memory and network
 	if err != nil {
 		log.Fatal(err)
 	}

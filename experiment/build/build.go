@@ -1,0 +1,175 @@
+// Package build makes what the config of a run describes: its stream, its network and its learner. It also knows the names that a config may
+// have ([Schema]), and gives them to package config, which knows none. Start at [NewStream], [NewNetwork] and [NewLearner].
+package build
+
+import (
+	"fmt"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/internal/rng"
+	"ocl/method"
+	"ocl/nn"
+	"ocl/nn/arch"
+	"ocl/optim"
+	"ocl/stream"
+)
+
+// Stream is a stream as a run goes through it.
+type Stream interface {
+	ocl.Stream
+	ocl.Seeker
+	Start() int            // the first task that is learned
+	Original(task int) int // its place in the whole stream
+	TaskName(original int) string
+	Batches(task int) int // that Train delivers
+	Skipped() []int       // tasks of the whole stream that are left out
+	MemoryBytes() int64   // of the images that it makes and keeps
+}
+
+// Data is what a config says of its data, as package data takes it.
+func Data(c config.Config) data.Spec {
+	return data.Spec{
+		Name: c.Data.Name, Dir: c.Data.Dir, Size: c.Data.Size, Channels: c.Data.Channels,
+		TrainPerClass: c.Data.TrainPerClass, TestPerClass: c.Data.TestPerClass, Domains: c.Data.Domains, Seed: c.Data.Seed,
+		SkipUnreadable: c.Data.Unreadable == config.UnreadableSkip, OneClass: c.Parent.Run != "",
+	}
+}
+
+// NewStream splits the data; a method that learns offline gets all tasks at once, in the epochs and batches of its options.
+func NewStream(set *data.Set, c config.Config) (Stream, error) {
+	o, err := StreamOptions(set, c)
+	if err != nil {
+		return nil, err
+	}
+	name := c.Methods[0]
+	if !Method(name).Offline {
+		return stream.Split(set, o)
+	}
+	o.DropLast = false // of a task: Offline drops its own
+	tasks, err := stream.Split(set, o)
+	if err != nil {
+		return nil, err
+	}
+	options := c.Method[name]
+	return tasks.Offline(options[method.Epochs].(int), options[method.Batch].(int), *c.Stream.DropLast)
+}
+
+// StreamOptions are how package stream splits the data for a config: with the published order that belongs to the seed, if that is wanted, and
+// the tasks that the protocol keeps.
+func StreamOptions(set *data.Set, c config.Config) (o stream.Options, err error) {
+	o = optionsOf(set, c)
+	o.Keep, err = stream.Protocol(c.Protocol, o.Tasks)
+	return o, err
+}
+
+// optionsOf are [StreamOptions] with all tasks.
+func optionsOf(set *data.Set, c config.Config) stream.Options {
+	s := c.Stream
+	o := stream.Options{
+		Kind: s.Kind, Tasks: s.Tasks, TaskClasses: s.TaskClasses, Batch: s.Batch,
+		Order: s.ClassOrder.Name, ClassOrder: s.ClassOrder.Classes,
+		NoSignals: !s.TaskSignals, Blurry: s.Blurry, LongTail: s.LongTail, ClassCounts: s.ClassCounts,
+		Mean: s.Mean, Std: s.Std, Seed: c.OrderSeed(),
+		Shift: stream.Shift{
+			PerImage:   s.Shift.Occlusion == config.OcclusionPerImage,
+			CrossImage: s.Shift.Blur == config.BlurCrossImage,
+			Float:      s.Shift.Pixels == config.PixelsFloat,
+		},
+	}
+	if s.HeldOut != nil {
+		o.HeldOut = *s.HeldOut
+	}
+	if o.Kind == "" && c.Data.Domains != "" {
+		o.Kind = config.KindDomains
+	}
+	if s.DropLast != nil {
+		o.DropLast = *s.DropLast
+	}
+	if len(s.ClassOrder.Classes) > 0 {
+		o.Order = stream.List
+	}
+	if number, numbered, ok := s.ClassOrder.Official(); ok {
+		o.Order, o.Official = stream.Official, number
+		if orders := max(len(set.Orders.Classes), len(set.Orders.Domains)); !numbered && orders > 0 {
+			o.Official = int((c.OrderSeed() - 1) % uint64(orders))
+		}
+	}
+	o.Shift.Kinds, _ = stream.ParseShift(s.Shift.Kind) // a valid config
+	for _, kind := range o.Shift.Kinds {
+		o.Shift.Strengths = append(o.Shift.Strengths, s.Shift.Strengths(kind))
+	}
+	return o
+}
+
+// CompleteStream fills in what a config leaves to the data: the kind of the stream, the number of tasks, their classes where
+// these are not equally many, and the order.
+func CompleteStream(set *data.Set, c *config.Config) {
+	o := optionsOf(set, *c).For(set)
+	c.Stream.Kind, c.Stream.Tasks, c.Stream.TaskClasses = o.Kind, o.Tasks, o.TaskClasses
+	if c.Stream.ClassOrder.IsUnset() {
+		c.Stream.ClassOrder.Name = o.Order
+	}
+	if c.Stream.HeldOut == nil {
+		held := c.Protocol == config.ProtocolTuning && o.SharesTest(set)
+		c.Stream.HeldOut = &held
+	}
+}
+
+// NewNetwork draws the parameters from the source "network/init" of the seed of initial parameters. With the network
+// of a parent run with so many classes (K > 0), it keeps all that this one has: outputs from K on are drawn from the source "network/grow/K", and
+// the rest is to be loaded.
+func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (net *nn.Network, err error) {
+	size := arch.Config{
+		Channels: info.Channels, Height: info.Height, Width: info.Width, Classes: info.Classes,
+		NF: c.Network.Width, Hidden: c.Network.Hidden,
+		Engine: nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution},
+	}
+	source, build := "network/init", arch.ResNet18
+	if inherited > 0 {
+		source = fmt.Sprintf("network/grow/%d", inherited)
+	}
+	switch {
+	case Method(c.Methods[0]).OwnNetworks: // nobody uses this one, so it is small
+		size.Hidden, build = []int{1}, arch.MLP
+	case c.Network.Name == MLP:
+		build = arch.MLP
+	}
+	if net, err = build(size, rng.New(c.InitSeed(), source)); err == nil && inherited > 0 {
+		net.Inherit(inherited)
+	}
+	return net, err
+}
+
+// NewLearner makes the learner of a run, which trains the network with the workspace.
+func NewLearner(net *nn.Network, ws *nn.Workspace, info ocl.StreamInfo, c config.Config) (ocl.Learner, error) {
+	s := Setup(c)
+	s.Net, s.WS = net, ws
+	s.Shape, s.Pixels, s.Classes = [3]int{info.Channels, info.Height, info.Width}, info.Pixels, info.Classes
+	return Method(c.Methods[0]).New(s)
+}
+
+// Setup is what the config of one run says of its method.
+func Setup(c config.Config) method.Setup {
+	s := method.Setup{
+		Memory: c.Memory, ReplayBatch: c.Replay.Batch, Iterations: c.Replay.Iterations, Joint: c.Replay.Joint, Augment: c.Replay.Augment,
+		Training: c.Replay.Teacher == config.TeacherTraining, Undistilled: c.Replay.KDCStar == config.KDCStarAuthors,
+		Normalises: c.Stream.Normalises(),
+		Opt:        newOptimizer(c.Optimizer),
+		Seed:       c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
+	}
+	if len(c.Tricks) == 1 { // of a config that is not valid yet there may be another number
+		if names, err := method.ParseTricks(c.Tricks[0]); err == nil {
+			s.Tricks = names
+		}
+	}
+	return s
+}
+
+func newOptimizer(c config.Optimizer) optim.Optimizer {
+	if c.Name == "adam" {
+		return optim.NewAdam(optim.Adam{LR: c.LR, WeightDecay: c.WeightDecay})
+	}
+	return optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum})
+}

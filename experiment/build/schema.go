@@ -1,0 +1,84 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"ocl/config"
+	"ocl/data"
+	"ocl/method"
+	"ocl/nn/arch"
+	"ocl/stream"
+	"ocl/stream/shift"
+)
+
+// Schema is the schema of configs with the methods, tricks and data sets of this program.
+func Schema() *config.Schema {
+	s := &config.Schema{Catalogue: config.Catalogue{
+		ParseTricks: method.ParseTricks,
+		LeastSide:   map[string]int{ResNet18: arch.LeastSide},
+		CheckShift:  checkShift,
+	}}
+	for _, info := range data.Catalogue() {
+		s.Data = append(s.Data, config.DataSet{Name: info.Name, NeedsDir: info.NeedsDir, Classes: info.Classes, Domains: info.Domains, Ordered: info.Ordered, Files: info.Cached(), Size: info.Size,
+			MinSize: info.MinSize, MaxSize: info.MaxSize, MaxPerClass: info.MaxPerClass})
+	}
+	for _, k := range stream.Kinds() {
+		s.Streams = append(s.Streams, config.StreamKind{Name: k.Name, CheckTasks: k.CheckTasks, AllClasses: k.AllClasses})
+	}
+	for _, info := range method.Catalogue() {
+		own := ""
+		if info.ClassMeans {
+			own = config.ClassifierNCM
+		}
+		s.Methods = append(s.Methods, config.Method{OwnRule: own, Name: info.Name, About: info.Title + " " + info.Summary, UsesMemory: info.UsesMemory, Scratch: info.Deferred, OwnNetworks: info.OwnNetworks,
+			Settings: info.Settings, Options: info.Options, Teacher: info.Teacher,
+			Refuses: info.CheckTricks, Check: func(c config.Config) error { return info.CheckTogether(Setup(c)) }})
+	}
+	for _, t := range method.Tricks() {
+		s.Tricks = append(s.Tricks, config.Trick{Name: t.Name, Settings: t.Settings, Classifies: t.Classifies, Teacher: t.Teacher})
+	}
+	return s
+}
+
+// checkShift says what is wrong with the disturbances of a stream.
+func checkShift(s config.Stream) error {
+	kinds, err := stream.ParseShift(s.Shift.Kind)
+	if err != nil {
+		return err
+	}
+	for _, k := range shift.Kinds() {
+		list, listed := s.Shift.Strengths(k.Name), slices.Contains(kinds, k.Name)
+		if len(list) > 0 && !listed {
+			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to --shift, or remove the strengths", k.Name, k.Name)
+		}
+	}
+	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {
+		return fmt.Errorf("the kind of stream is %s, but --shift is %q. Use --stream shift with --shift noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)
+	}
+	return nil
+}
+
+// Values of Config.Network.Name.
+const (
+	ResNet18 = "resnet18"
+	MLP      = "mlp"
+)
+
+// Method is the entry of a method that a validated config names.
+func Method(name string) method.Info {
+	info, err := method.Lookup(name)
+	if err != nil {
+		panic("build: a validated config names an unknown method: " + name)
+	}
+	return info
+}
+
+// Tricks are the names of the tricks of a run.
+func Tricks(c config.Config) []string {
+	names, err := method.ParseTricks(c.Tricks[0])
+	if err != nil {
+		panic("build: a validated config has tricks that cannot be read: " + c.Tricks[0])
+	}
+	return names
+}

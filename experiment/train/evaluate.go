@@ -1,0 +1,259 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment/result"
+	"ocl/metric"
+	"ocl/tensor"
+)
+
+// testSets are the test sets of an evaluation after task t, or in its middle with what "seen" tests.
+func testSets(info ocl.StreamInfo, eval string, t int) []int {
+	n := info.TestSets()
+	if eval == config.EvalSeen && !info.CommonTest {
+		n = t + 1
+	}
+	sets := make([]int, n)
+	for i := range sets {
+		sets[i] = i
+	}
+	return sets
+}
+
+// evaluator measures a learner on the test sets of its stream.
+type evaluator struct {
+	stream      ocl.Stream
+	learner     ocl.Learner
+	classifiers Classifiers
+	between     Classifiers           // of evaluations in the middle of a task: the first classifier alone
+	tested      func(done, total int) // hears of the samples of the evaluation under way; nil is nobody
+}
+
+// newEvaluator measures a learner that had learned the classes before.
+func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (e evaluator, err error) {
+	e.stream, e.learner = st, l
+	if e.classifiers, err = NewClassifiers(c.Classifiers, l); err != nil {
+		return e, err
+	}
+	e.classifiers.before = before
+	e.between, err = NewClassifiers(c.Classifiers[:1], l)
+	e.between.plain = true
+	return e, err
+}
+
+// prepare lets a learner prepare for an evaluation, if it does so. It ends when ctx does.
+func (e *evaluator) prepare(ctx context.Context) error {
+	if p, ok := e.learner.(ocl.Preparer); ok {
+		return p.Prepare(ctx)
+	}
+	return nil
+}
+
+// measure tests the classifiers on some test sets, after task t. There is an evaluation for each classifier.
+func (e *evaluator) measure(ctx context.Context, c *Classifiers, t int, sets []int) ([]evaluation, error) {
+	info := e.stream.Info()
+	found, done, total := c.newEvaluations(info, t), 0, 0
+	for _, set := range sets {
+		total += info.Tasks[set].Test
+	}
+	told := func(n int) {
+		done += n
+		if e.tested != nil {
+			e.tested(done, total)
+		}
+	}
+	told(0)
+	for _, set := range sets {
+		if err := e.test(ctx, c, set, found, told); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// test adds a test set to the evaluations. told hears of each batch.
+func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []evaluation, told func(n int)) error {
+	right, all := make([]int, len(found)), 0
+	for b, err := range e.stream.Test(set) {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		logits, err := c.Predict(e.learner, b.X)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			right[i] += found[i].add(b.Y, c.Labels[i], logits)
+		}
+		all += len(b.Y)
+		told(len(b.Y))
+	}
+	if all == 0 {
+		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
+	}
+	for i := range found {
+		found[i].accuracy[set] = float64(right[i]) / float64(all)
+	}
+	return nil
+}
+
+// evaluation is what one evaluation finds of one classifier.
+type evaluation struct {
+	accuracy []float64 // by test set, NaN where not evaluated
+	tally
+	confusion metric.Confusion // nil without error analysis
+	logits    *metric.Logits   // nil without, and where the classifier does not predict by logits
+}
+
+// add counts a batch of samples with labels y, and returns how many are right. logits [B,K] may be nil.
+func (e *evaluation) add(y, predicted []ocl.Label, logits *tensor.Tensor) (right int) {
+	for i, label := range y {
+		if e.confusion != nil {
+			e.confusion.Add(int(label), int(predicted[i]))
+		}
+		if e.logits != nil {
+			e.logits.Add(int(label), logits.Row(i))
+		}
+	}
+	return e.tally.add(y, predicted)
+}
+
+// tally counts test samples by class.
+type tally struct{ right, all []int }
+
+func newTally(classes int) tally { return tally{make([]int, classes), make([]int, classes)} }
+
+// add counts predictions of samples with the labels y and returns how many are right.
+func (t *tally) add(y, predicted []ocl.Label) (right int) {
+	for i, label := range y {
+		t.all[label]++
+		if predicted[i] == label {
+			t.right[label]++
+			right++
+		}
+	}
+	return right
+}
+
+// perClass is the accuracy of each class, NaN where no sample was tested.
+func (t *tally) perClass() []float64 {
+	out := undefined(len(t.all))
+	for k, n := range t.all {
+		if n > 0 {
+			out[k] = float64(t.right[k]) / float64(n)
+		}
+	}
+	return out
+}
+
+// undefined is a list of NaN.
+func undefined(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// nullable copies a row for result.json, nil where it is NaN.
+func nullable(row []float64) []*float64 {
+	out := make([]*float64, len(row))
+	for i, v := range row {
+		if !math.IsNaN(v) {
+			out[i] = &v
+		}
+	}
+	return out
+}
+
+// evaluate fills a row of the accuracy matrix after the task, if the config wants one.
+func (r *run) evaluate(ctx context.Context) error {
+	info := r.Stream.Info()
+	if !evaluatedAfter(r.Job.Config.Eval, r.at.Task, len(info.Tasks)) {
+		return nil
+	}
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
+	seconds := &r.found.seconds
+	if r.at.Phase == ended {
+		if _, ok := r.learner.(ocl.Preparer); ok { // it may work for long
+			if err := r.save(); err != nil {
+				return err
+			}
+		}
+		if err := clock(&seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
+			return interruptedBy(ctx, err)
+		}
+		r.at.Phase = prepared
+	}
+	if err := clock(&seconds.Prepare, func() error { return r.tests.classifiers.Fit(ctx) }); err != nil {
+		return r.stopOn(ctx, err)
+	}
+	var found []evaluation
+	err := clock(&seconds.Test, func() (err error) {
+		found, err = r.tests.measure(ctx, &r.tests.classifiers, r.at.Task, testSets(info, r.Job.Config.Eval, r.at.Task))
+		return err
+	})
+	if err != nil {
+		return r.stopOn(ctx, err)
+	}
+	for i := range found {
+		r.found.measured[i].take(r.at.Task, &found[i], info, &r.tests.classifiers)
+	}
+	return r.tell(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
+}
+
+// evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It
+// does not change the training.
+func (r *run) evaluateBetween(ctx context.Context) error {
+	if err := r.journal.flush(); err != nil { // the next line may come late
+		return err
+	}
+	c := &r.tests.between
+	err := clock(&r.found.seconds.Prepare, func() error { return r.tests.prepare(ctx) })
+	if err == nil {
+		err = clock(&r.found.seconds.Prepare, func() error { return c.Fit(ctx) })
+	}
+	if err != nil {
+		return r.stopOn(ctx, err)
+	}
+	var found []evaluation
+	err = clock(&r.found.seconds.Test, func() (err error) {
+		found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), config.EvalSeen, r.at.Task))
+		return err
+	})
+	if err != nil {
+		return r.stopOn(ctx, err)
+	}
+	r.found.evaluations = append(r.found.evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
+	return r.tell(Evaluated{Task: r.at.Task, Step: r.at.Step, Between: true, Accuracy: nullable(found[0].accuracy)})
+}
+
+// tell writes an evaluation into the journal and shows it to the observers.
+func (r *run) tell(e Evaluated) error {
+	if err := r.journal.evaluation(e, r.learner.Cost().Parameters); err != nil {
+		return err
+	}
+	if r.Events.Evaluated != nil {
+		r.Events.Evaluated(e)
+	}
+	return nil
+}
+
+// clock adds the time that f takes to seconds.
+func clock(seconds *float64, f func() error) error {
+	start := time.Now()
+	err := f()
+	*seconds += time.Since(start).Seconds()
+	return err
+}

@@ -1,0 +1,190 @@
+package train
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/experiment/identity"
+	"ocl/experiment/result"
+)
+
+// flushAfter is how long a line of the journal may wait before others can read it.
+const flushAfter = time.Second
+
+// journal writes the events.jsonl of a run (docs/format/events.md). A checkpoint saves its length, and a resumed run
+// removes what was written later. The nil journal writes nothing.
+type journal struct {
+	file    *os.File
+	buf     *bufio.Writer
+	length  int64
+	line    []byte
+	flushed time.Time
+}
+
+// openJournal makes the file anew with the first length bytes that there are; 0 starts a new file. found is false if the
+// file is shorter, so that earlier events are missing. It is a copy because another process may still write into the
+// earlier file, if it has lost its claim on the run and does not know that yet ([Place]).
+func openJournal(path string, length int64, id identity.Identity, key string) (j *journal, found bool, err error) {
+	found, err = copyStart(path, length)
+	if err != nil {
+		return nil, false, err
+	}
+	if !found {
+		length = 0
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err = f.Seek(length, io.SeekStart); err != nil {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	j = &journal{file: f, buf: bufio.NewWriter(f), length: length}
+	if length == 0 {
+		err = j.add(result.Event{Event: result.EventRun, Format: result.EventsFormat, Version: result.EventsVersion,
+			Key: key, DataDigest: id.Data, Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution})
+		if err == nil {
+			err = j.flush()
+		}
+	}
+	return j, found, err
+}
+
+// copyStart replaces a file by one of its first length bytes. If it is shorter or absent, the new one is empty, and whole
+// is false unless length is 0.
+func copyStart(path string, length int64) (whole bool, err error) {
+	var from io.Reader = strings.NewReader("")
+	if length > 0 {
+		old, err := os.Open(path)
+		if err == nil {
+			defer old.Close()
+			info, err := old.Stat()
+			if whole = err == nil && info.Size() >= length; whole {
+				from = io.LimitReader(old, length)
+			}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+	return whole || length == 0, err
+}
+
+// add writes an event with the time.
+func (j *journal) add(e result.Event) error {
+	if j == nil {
+		return nil
+	}
+	e.Time = time.Now().UTC().Format(result.EventTime)
+	text, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.file.Name(), err)
+	}
+	return j.write(append(text, '\n'))
+}
+
+// step writes an event of a learner step: the 1-based step, the 0-based task, the loss, and the share of the incoming
+// samples of the task so far that were classified correctly before they were learned. It does not allocate as
+// [journal.add] does, because there are many steps.
+func (j *journal) step(at Position, s ocl.StepStats) error {
+	if j == nil {
+		return nil
+	}
+	now := time.Now()
+	b := append(j.line[:0], `{"time":"`...)
+	b = now.UTC().AppendFormat(b, result.EventTime)
+	b = append(b, `","event":"step","step":`...)
+	b = strconv.AppendInt(b, int64(at.Step), 10)
+	b = append(b, `,"task":`...)
+	b = strconv.AppendInt(b, int64(at.Task), 10)
+	if !math.IsNaN(s.Loss) && !math.IsInf(s.Loss, 0) {
+		b = append(b, `,"loss":`...)
+		b = strconv.AppendFloat(b, s.Loss, 'g', 6, 64)
+	}
+	if at.Samples > 0 {
+		b = append(b, `,"running_accuracy":`...)
+		b = strconv.AppendFloat(b, float64(at.Correct)/float64(at.Samples), 'f', 4, 64)
+	}
+	j.line = append(b, "}\n"...)
+	if err := j.write(j.line); err != nil {
+		return err
+	}
+	if now.Sub(j.flushed) >= flushAfter {
+		return j.flush()
+	}
+	return nil
+}
+
+// task writes that a task begins, at once.
+func (j *journal) task(t ocl.TaskInfo, step int) error {
+	e := result.Event{Event: result.EventTask, Step: step, Task: &t.Index, Train: t.Train, Test: t.Test}
+	for _, k := range t.Classes {
+		e.Classes = append(e.Classes, int(k))
+	}
+	err := j.add(e)
+	if err == nil {
+		err = j.flush()
+	}
+	return err
+}
+
+// evaluation writes what an evaluation found, at once.
+func (j *journal) evaluation(e Evaluated, parameters int) error {
+	if j == nil {
+		return nil
+	}
+	err := j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.Between, Accuracy: e.Accuracy, Parameters: parameters})
+	if err == nil {
+		err = j.flush()
+	}
+	return err
+}
+
+func (j *journal) write(line []byte) error {
+	n, err := j.buf.Write(line)
+	j.length += int64(n)
+	return j.told(err)
+}
+
+// flush lets other processes read what was written.
+func (j *journal) flush() error {
+	if j == nil {
+		return nil
+	}
+	j.flushed = time.Now()
+	return j.told(j.buf.Flush())
+}
+
+// sync makes what was flushed safe on the disk. Another goroutine may call it.
+func (j *journal) sync() error { return j.told(j.file.Sync()) }
+
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	return j.told(errors.Join(j.buf.Flush(), j.file.Close()))
+}
+
+func (j *journal) told(err error) error {
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w. %s", j.file.Name(), err, makeRoom)
+	}
+	return nil
+}
+
+// makeRoom is what to do if a file of a run cannot be written.
+const makeRoom = "Make room on the disk, then give the same command again"

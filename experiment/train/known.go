@@ -1,0 +1,79 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"ocl/checkpoint"
+	"ocl/experiment/build"
+	"ocl/experiment/identity"
+)
+
+// Known is what a checkpoint says of the images and classes that its learner knows, so that the learner can be used without its data.
+type Known struct {
+	Shape      [3]int   `json:"shape"` // C, H, W
+	Classes    int      `json:"classes"`
+	ClassNames []string `json:"class_names,omitempty"`
+
+	// What the learner has learned to its end, also in the runs before that it continues.
+	Tasks   int   `json:"tasks"`
+	Steps   int   `json:"steps,omitempty"`
+	Learned []int `json:"learned,omitempty"` // classes, rising
+}
+
+// knownSection is the name of its section in a checkpoint.
+const knownSection = "stream"
+
+// learn adds classes to those that were learned.
+func (s *Known) learn(classes ...int) {
+	s.Learned = append(s.Learned, classes...)
+	slices.Sort(s.Learned)
+	s.Learned = slices.Compact(s.Learned)
+}
+
+// readKnown reads it from a checkpoint.
+func readKnown(d *checkpoint.Decoder) (s Known, err error) {
+	if err := (checkpoint.Parts{checkpoint.JSON(knownSection, &s)}).LoadState(d); err != nil {
+		return s, err
+	}
+	const most = 1 << 20 // of a side and of classes: far beyond any data set, and their products fit into an int
+	for _, n := range append(s.Shape[:], s.Classes) {
+		if n < 1 || n > most {
+			return s, fmt.Errorf("checkpoint: section %s says images of %v and %d classes. Another program made the file", knownSection, s.Shape, s.Classes)
+		}
+	}
+	if n := len(s.ClassNames); n != 0 && n != s.Classes {
+		return s, fmt.Errorf("checkpoint: section %s has %d names for %d classes. Another program made the file", knownSection, n, s.Classes)
+	}
+	for i, k := range s.Learned {
+		if k < 0 || k >= s.Classes || i > 0 && k <= s.Learned[i-1] {
+			return s, fmt.Errorf("checkpoint: section %s says that class %d of %d was learned. Another program made the file", knownSection, k, s.Classes)
+		}
+	}
+	if s.Tasks < 0 || s.Steps < 0 {
+		return s, fmt.Errorf("checkpoint: section %s says %d tasks and %d steps. Another program made the file", knownSection, s.Tasks, s.Steps)
+	}
+	return s, nil
+}
+
+// Saved is what a checkpoint says of its run.
+type Saved struct {
+	Identity identity.Identity
+	At       Position
+	Known    Known
+}
+
+// ReadSaved reads all of a checkpoint but the measurements and the learner, and checks it.
+func ReadSaved(d *checkpoint.Decoder) (s Saved, err error) {
+	if s.Identity, err = ReadIdentity(d); err != nil {
+		return s, err
+	}
+	if err := s.At.parts().LoadState(d); err != nil {
+		return s, err
+	}
+	if err := build.Schema().Validate(s.Identity.Config); err != nil {
+		return s, err
+	}
+	s.Known, err = readKnown(d)
+	return s, err
+}

@@ -1,0 +1,169 @@
+package train
+
+import (
+	"slices"
+
+	"ocl/config"
+	"ocl/experiment/build"
+)
+
+// Plan is what a run is going to do, for progress and --dry-run.
+type Plan struct {
+	Steps         int // learner steps in all
+	StepsDone     int // when resumed
+	TestSamples   int // samples predicted in all evaluations
+	TestsDone     int // of them when resumed
+	FLOPsPerStep  int64
+	FLOPsPerPause int64   // of long work inside a step, which FLOPsPerStep spreads over all steps; 0 for most methods
+	FLOPsPerImage int64   // of a prediction
+	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
+	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
+	Between       int     // evaluations in the middle of tasks
+	MemoryBytes   int64   // estimated peak
+	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
+	// ended, unless it keeps them.
+	CheckpointBytes int64
+	// Experts is the most networks that a learner makes while it learns; 0 of other methods. FLOPsPerStep and FLOPsPerImage are
+	// then means over the run with so many.
+	Experts int
+	// Tasks are the numbers of the tasks that are learned, in the whole stream and from 1: a protocol or absent images may
+	// leave out others, which keep theirs.
+	Tasks []int
+	// TaskNames are their names, "" for one without.
+	TaskNames []string
+
+	Kept bool // the run has ended before, and its result is kept
+	// Evaluating says that a resumed run goes on at the evaluation after a task, whose steps are done.
+	Evaluating bool
+}
+
+// FLOPs is the work of the whole run, preparations and tests included.
+func (p Plan) FLOPs() float64 {
+	all := float64(p.Steps)*float64(p.FLOPsPerStep) + float64(p.TestSamples)*float64(p.FLOPsPerImage)
+	for _, v := range p.PrepareFLOPs {
+		all += float64(v)
+	}
+	if n := len(p.BetweenFLOPs); n > 0 {
+		all += float64(p.Between) * float64(p.BetweenFLOPs[n/2]) // they grow with what is stored
+	}
+	return all
+}
+
+// Left is the work of the run that what is found of it leaves to do.
+func (p Plan) Left(f Found) float64 {
+	if f.Ended() {
+		return 0
+	}
+	left := p.FLOPs() * (1 - min(1, float64(f.Step)/float64(max(p.Steps, 1))))
+	return max(left, float64(p.TestSamples)/float64(max(len(p.PrepareFLOPs), 1))*float64(p.FLOPsPerImage)) // the last evaluation
+}
+
+// Network is what a plan must know of a network.
+type Network struct {
+	FLOPs  int64 // to predict an image
+	Params int
+}
+
+// NewPlan counts the steps, tests and work of a run with the config c on the stream st. before is how many samples its memory was offered before
+// it, and data how many bytes the images of its data set take.
+func NewPlan(c config.Config, st build.Stream, net Network, before int, data int64) Plan {
+	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	p := Plan{FLOPsPerImage: net.FLOPs}
+	of := st.Info()
+	n := len(of.Tasks)
+	p.PrepareFLOPs, p.BetweenFLOPs = make([]int64, n), make([]int64, n)
+	seen, tested := before, 0 // samples of the tasks so far
+	for t, task := range of.Tasks {
+		p.Tasks, p.TaskNames = append(p.Tasks, st.Original(t)+1), append(p.TaskNames, st.TaskName(st.Original(t)))
+		from := p.Steps
+		p.Steps += st.Batches(t)
+		seen += task.Train
+		tested += task.Test
+		if of.CommonTest {
+			tested = task.Test
+		}
+		if t < st.Start() {
+			continue
+		}
+		stored := min(seen, c.Memory)
+		prepare := 3 * net.FLOPs * int64(info.Prepared(stored, s))
+		if c.EvalEvery > 0 {
+			n := p.Steps/c.EvalEvery - from/c.EvalEvery
+			p.Between += n
+			p.TestSamples += n * tested
+			p.BetweenFLOPs[t] = prepare
+		}
+		if evaluatedAfter(c.Eval, t, n) {
+			p.TestSamples += evaluatedSamples(st, c.Eval, t)
+			p.PrepareFLOPs[t] = prepare
+			if slices.Contains(c.Classifiers, config.ClassifierNCM) {
+				p.PrepareFLOPs[t] += net.FLOPs * int64(stored)
+			}
+		}
+		if s.Reviewed() {
+			p.PrepareFLOPs[t] += 3 * net.FLOPs * int64(stored)
+		}
+	}
+	if s.Shape, s.Classes = [3]int{of.Channels, of.Height, of.Width}, of.Classes; info.OwnNetworks {
+		samples := 0
+		for t := range n {
+			samples += st.Batches(t) * of.Batch // nearly: a last batch may be smaller
+		}
+		g, _ := info.Grows(s, samples, of.Batch)
+		net.Params = g.Parameters
+		p.Experts, p.FLOPsPerImage = g.Experts, int64(g.Image)
+		p.FLOPsPerStep = int64(g.Learn / float64(max(1, p.Steps)))
+		p.FLOPsPerPause = int64(g.Learn / float64(max(1, g.Experts)))
+	}
+	if !info.Deferred {
+		for _, pass := range info.Passes(s, of.Batch) {
+			p.FLOPsPerStep += net.FLOPs * int64(pass.Forwards())
+		}
+	}
+	image := int64(of.Channels * of.Height * of.Width)
+	p.MemoryBytes = baseBytes + data + st.MemoryBytes() + 3*int64(c.Memory)*image
+	if p.Experts > 0 {
+		p.MemoryBytes += expertBytes(net, p.Experts, image)
+	} else {
+		p.MemoryBytes += networkBytes(net, of.Batch+c.Replay.Batch)
+	}
+	p.CheckpointBytes = int64(min(seen, c.Memory))*image + int64(net.Params)*4*savedCopies
+	return p
+}
+
+// evaluatedAfter says whether there is an evaluation after task t of so many.
+func evaluatedAfter(eval string, t, tasks int) bool { return eval != config.EvalFinal || t == tasks-1 }
+
+// evaluatedSamples is the number of test samples of the evaluation after task t.
+func evaluatedSamples(st build.Stream, eval string, t int) int {
+	samples := 0
+	for _, set := range testSets(st.Info(), eval, t) {
+		samples += st.Info().Tasks[set].Test
+	}
+	return samples
+}
+
+const (
+	baseBytes       = 30 << 20 // the program and the Go runtime
+	parameterCopies = 10       // parameters, gradients, packed weights, a checkpoint in the making and one being written
+	testBatch       = 200      // rows of an evaluation's batch
+	savedCopies     = 2        // vectors of the length of the parameters in a checkpoint: the parameters, and a teacher's or a Fisher matrix
+)
+
+// networkBytes estimates what a network takes, with what a step of so many rows needs.
+func networkBytes(n Network, rows int) int64 {
+	return int64(n.Params)*4*parameterCopies + activationBytes(n.FLOPs, rows)
+}
+
+// expertBytes estimates what so many experts take: their parameters and gradients, two checkpoints, and the maps of the images
+// that go through all of them together.
+func expertBytes(n Network, experts int, image int64) int64 {
+	const copies, images, floatsOfPixel = 5, 20, 20
+	return int64(n.Params)*4*copies + int64(experts)*images*image*floatsOfPixel
+}
+
+// activationBytes estimates what a workspace holds for the largest pass, from the work: an activation takes part in
+// some hundreds of multiply-adds forward, as in the survey's network.
+func activationBytes(flops int64, rows int) int64 {
+	return flops / 200 * 4 * int64(max(rows, testBatch/10)) * 4
+}

@@ -1,0 +1,20 @@
+//go:build unix && !linux
+
+package train
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// peakResident is the most memory the process has had resident, in bytes, as getrusage says. 0 is unknown.
+func peakResident() int64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(u.Maxrss) // bytes there, KiB elsewhere
+	}
+	return int64(u.Maxrss) << 10
+}

@@ -1,0 +1,198 @@
+package trained
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ocl"
+	"ocl/config"
+	"ocl/data"
+	"ocl/experiment/build"
+	"ocl/experiment/result"
+	"ocl/experiment/train"
+	"ocl/internal/count"
+	"ocl/nn"
+)
+
+// Parent is the run whose learner another run continues.
+type Parent struct {
+	train.Parent
+	Folder string // absolute
+	Config config.Config
+	Notes  []string // for the person, such as a damaged checkpoint that was passed over
+}
+
+// LearnOn is the config of a run that continues the learner of another run, with its memory and all its state. folder is
+// that of the other run, the parent, or of an experiment that has one run. The config is the parent's, but data, stream,
+// protocol and evaluation are those of [config.Default]; only the batch and the normalisation stay. Set Data and Stream,
+// and run it. Of the other keys only those with [config.Key].Anew may be changed: the learner has the rest.
+//
+// Classes are known by their names. Those that the parent has keep their index, and new ones get the next indices; the
+// head of the network grows by as many outputs. It is an error if the parent is at work, has diverged, or was stopped
+// within a task.
+func LearnOn(folder string) (config.Config, error) {
+	p, err := OpenParent(config.Parent{Run: folder})
+	if err != nil {
+		return config.Config{}, fmt.Errorf("experiment: %w", err)
+	}
+	c, d := p.Config.Clone(), config.Default()
+	d.Stream.Batch, d.Stream.Mean, d.Stream.Std = c.Stream.Batch, c.Stream.Mean, c.Stream.Std
+	c.Network.Init, c.Network.InitDigest = "", "" // the parent has started from them
+	c.Data, c.Stream, c.Protocol, c.Eval, c.EvalEvery = d.Data, d.Stream, d.Protocol, d.Eval, d.EvalEvery
+	if (nn.Engine{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}).Check() != nil {
+		c.Engine = config.Engine{} // another machine's
+	}
+	c.Parent = config.Parent{Run: p.Folder, Checkpoint: p.Checkpoint}
+	return c, nil
+}
+
+// OpenParent reads the checkpoint that a run continues from; nil is no parent.
+func OpenParent(c config.Parent) (*Parent, error) {
+	if c.Run == "" {
+		return nil, nil
+	}
+	folder, err := runFolder(c.Run)
+	if err != nil {
+		return nil, fmt.Errorf("the run to learn on from (parent.run): %w", err)
+	}
+	lock, err := idle(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock() // once its checkpoint and its result are read
+	p := &Parent{}
+	if p.State, err = newest(folder); err != nil {
+		return nil, err
+	}
+	if p.Folder, err = filepath.Abs(folder); err != nil {
+		return nil, err
+	}
+	for _, skipped := range p.State.Skipped {
+		p.Notes = append(p.Notes, fmt.Sprintf("%v. Learning on from the checkpoint before it, %s", skipped, filepath.Base(p.State.Path)))
+	}
+	p.Checkpoint = digestOf(p.State.File)
+	if c.Checkpoint != "" && c.Checkpoint != p.Checkpoint {
+		return nil, fmt.Errorf("%s has the digest %s, but parent.checkpoint is %s. Give the run that has this checkpoint, or remove parent.checkpoint",
+			p.State.Path, p.Checkpoint, train.Quoted(c.Checkpoint))
+	}
+	if err := p.read(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.State.Path, err)
+	}
+	return p, nil
+}
+
+// idle refuses a run that is at work. Until its lock is released the run cannot begin to work, and others may learn on from
+// it too.
+func idle(folder string) (*train.Lock, error) {
+	if _, err := os.Stat(filepath.Join(folder, train.LockFile)); err != nil {
+		return nil, nil // locking would make the file
+	}
+	lock, err := train.LockFolder(folder, train.LockFile, train.Together)
+	if errors.Is(err, train.ErrBusy) {
+		return nil, fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, train.ErrBusy)
+	}
+	return lock, nil // none on a folder that may not be written, which is nobody's
+}
+
+// read takes from the checkpoint what the run and its learner are.
+func (p *Parent) read() error {
+	s, err := readSaved(p.State.Decoder())
+	if err != nil {
+		return err
+	}
+	resume := fmt.Sprintf("Continue it with `ocl run --resume %s`", p.Folder)
+	res, err := result.Read(filepath.Join(p.Folder, train.ResultFile))
+	switch {
+	case err == nil && res.Outcome.State == result.Diverged:
+		return errors.New("the run has diverged, so its network is worth nothing. Run it again, with a smaller --lr")
+	case !s.At.BetweenTasks():
+		return fmt.Errorf("the run was stopped within task %d. %s", s.At.Task+1, resume)
+	case s.At.Step == 0: // the first task may be a later one than task 0
+		return fmt.Errorf("the run has not learned a task to its end. %s", resume)
+	}
+	p.Config, p.Known = s.Identity.Config, s.Known
+	p.Run, p.Key = filepath.Base(p.Folder), s.Identity.Key()
+	p.Tasks, p.Steps, p.Classes = p.Known.Tasks, p.Known.Steps, p.Known.Classes
+	return nil
+}
+
+// Complete fills in what a config leaves to its parent: the checkpoint, and the side of images that can have any.
+func (p *Parent) Complete(c config.Config) config.Config {
+	c.Parent = config.Parent{Run: p.Folder, Checkpoint: p.Checkpoint}
+	side := p.Known.Shape[1]
+	info, err := data.Lookup(c.Data.Name)
+	if err == nil && c.Data.Size == 0 && side == p.Known.Shape[2] && side != info.Size && info.MinSize <= side && side <= info.MaxSize {
+		c.Data.Size = side
+	}
+	return c
+}
+
+// FewClasses makes one task of two or three classes that are learned on, if nobody says how many tasks. A stream of its own
+// has at least two tasks; here the parent has learned the first ones, and a task of one class teaches only that class.
+func FewClasses(set *data.Set, asked config.Stream, s *config.Stream) {
+	if openTasks(asked) && set.DefaultTasks == 0 && set.Classes < 4 && chosenTasks(*s) {
+		s.Tasks, s.TaskClasses = 1, nil
+	}
+}
+
+// Fits refuses a run that would not continue the learner of its parent, but another one.
+func (p *Parent) Fits(jobs []train.Job, set *data.Set) error {
+	if len(jobs) != 1 {
+		return fmt.Errorf("parent.run: one run continues a parent, but the config has %d. Give one method, one trick and --runs 1", len(jobs))
+	}
+	if d := config.Kept(p.Config, jobs[0].Config); d != "" {
+		return fmt.Errorf("parent.run: a run keeps the learner of its parent, but %s, with the parent's value first. Remove the setting, "+
+			"or start without a parent", d)
+	}
+	if have, want := [3]int{set.C, set.H, set.W}, p.Known.Shape; have != want {
+		return fmt.Errorf("parent.run: the parent has learned images of %d×%d×%d, but those of %s are %d×%d×%d. %s", want[0], want[1], want[2], set.Name, have[0], have[1], have[2], set.Remedy(want[0], want[1], want[2]))
+	}
+	return nil
+}
+
+// StreamNotes say what a person may not expect of a stream with the config c after the parent: how many new classes it has, and in how many tasks, and
+// that it does not measure what the parent's other classes lose. asked is the config before the data chose what it leaves open.
+func (p *Parent) StreamNotes(info ocl.StreamInfo, c, asked config.Config) (notes []string) {
+	fresh, old, tasks := map[ocl.Label]bool{}, map[int]bool{}, 0
+	for _, k := range p.Known.Learned {
+		old[k] = true
+	}
+	for _, t := range info.Tasks {
+		before := len(fresh)
+		for _, k := range t.Classes {
+			if int(k) >= p.Classes {
+				fresh[k] = true
+			}
+			delete(old, int(k))
+		}
+		if len(fresh) > before {
+			tasks++
+		}
+	}
+	if len(fresh) > 0 {
+		note := count.Of(len(fresh), "new class")
+		if !build.Method(c.Methods[0]).Offline { // which is shown all tasks at once
+			note += " in " + count.Of(tasks, "task")
+			if openTasks(asked.Stream) && chosenTasks(c.Stream) && tasks > 1 && c.Protocol == config.ProtocolStandard {
+				note += "; --tasks 1 learns them together"
+			}
+		}
+		notes = append(notes, note)
+	}
+	if len(old) > 0 {
+		notes = append(notes, fmt.Sprintf("%s of the parent %s not in this stream, and its accuracy says nothing of them. "+
+			"Afterwards, measure what is forgotten with `ocl eval RUN --data %s`", count.Of(len(old), "class"),
+			map[bool]string{true: "is", false: "are"}[len(old) == 1], p.Config.Data.Name))
+	}
+	return notes
+}
+
+// openTasks says whether a config leaves it open how many tasks there are.
+func openTasks(asked config.Stream) bool { return asked.Tasks == 0 && len(asked.TaskClasses) == 0 }
+
+// chosenTasks says whether it is then chosen here, and not by the data.
+func chosenTasks(s config.Stream) bool {
+	return s.Kind == config.KindClasses && s.ClassOrder.Name != config.OrderOfficial
+}

@@ -1,0 +1,327 @@
+// Package trained opens the learner of a run from its checkpoint: to predict, to be exported, or to be the parent of another run. Start at [Open] and
+// [LearnOn].
+package trained
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ocl"
+	"ocl/checkpoint"
+	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/experiment/identity"
+	"ocl/experiment/result"
+	"ocl/experiment/train"
+	"ocl/internal/count"
+	"ocl/learner"
+	"ocl/nn"
+	"ocl/stream"
+	"ocl/tensor"
+)
+
+// Model is the learner of a run as its newest checkpoint has it. One goroutine uses it at a time, and Close ends it.
+type Model struct {
+	Folder     string         // of the run
+	Checkpoint string         // the file that was read
+	Digest     string         // "sha256:…" of that file
+	Config     config.Config  // of the run
+	Tasks      int            // that the learner has learned to their end, those before its run too
+	Steps      int            // of the learner, those before its run too
+	Info       ocl.StreamInfo // Name, shape of the images, Classes and Pixels; nothing of the tasks
+	ClassNames []string       // nil where the data have none
+	Learned    []ocl.Label    // classes of the tasks that were learned, rising; nil where no file says them
+	Learner    ocl.Learner
+	Net        *nn.Network
+	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
+
+	ws          *nn.Workspace
+	classifiers train.Classifiers
+}
+
+// Open restores the learner of a run from its newest checkpoint that is not damaged. folder is that of a run, or of
+// an experiment that has one run. The learner is ready to predict: it has prepared for it, which trains for a while if
+// nothing was measured since it last learned. With its recorded engine the learner predicts with the same bits as in the
+// run; a machine that lacks those kernels uses its own, with a note. The data are not needed. A run that has not ended a
+// task is an error.
+func Open(ctx context.Context, folder string, workers int) (*Model, error) {
+	t, err := restore(folder, workers)
+	if err == nil {
+		err = t.prepare(ctx)
+	}
+	if err != nil {
+		if t != nil {
+			t.Close()
+		}
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	return t, nil
+}
+
+// Predict writes the class of each image of x [B,C,H,W] to dst, by the first classifier of the run if Choose chose no
+// other. It changes nothing.
+func (t *Model) Predict(dst []ocl.Label, x *tensor.Tensor) error {
+	if _, err := t.classifiers.Predict(t.Learner, x); err != nil {
+		return err
+	}
+	copy(dst, t.classifiers.Labels[0])
+	return nil
+}
+
+// ErrClassifier is wrapped by errors about a classifier that a run does not have.
+var ErrClassifier = errors.New("the run has no such classifier")
+
+// noClassifier marks an error without changing its text.
+type noClassifier struct{ error }
+
+func (e noClassifier) Unwrap() error      { return e.error }
+func (noClassifier) Is(target error) bool { return target == ErrClassifier }
+
+// Choose makes Predict and Means those of another classifier of the run. Class means are computed, which takes a while
+// and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
+func (t *Model) Choose(ctx context.Context, name string) error {
+	all := t.Config.Classifiers
+	if !slices.Contains(all, name) {
+		return noClassifier{fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or "))}
+	}
+	if name == t.classifiers.Names[0] {
+		return nil
+	}
+	chosen, err := train.NewClassifiers([]string{name}, t.Learner)
+	if err == nil {
+		err = chosen.Fit(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: %s: %w", t.Folder, err)
+	}
+	t.classifiers = chosen
+	return nil
+}
+
+// Classifier is the one that Predict uses.
+func (t *Model) Classifier() string { return t.classifiers.Names[0] }
+
+// Means are the class means that the classifier of Predict goes by; nil where it predicts the class of the largest
+// logit, or where the learner shows its predictions alone. They do not change any more.
+func (t *Model) Means() *learner.NCM {
+	if t.classifiers.NCM != nil {
+		return t.classifiers.NCM
+	}
+	if t.classifiers.Open == nil {
+		return nil
+	}
+	return t.classifiers.Open.Parts().Means
+}
+
+// Close ends the workers of the learner.
+func (t *Model) Close() {
+	if t.ws != nil {
+		t.ws.Close()
+	}
+}
+
+// prepare lets the learner and the first classifier of its run prepare for predictions.
+func (t *Model) prepare(ctx context.Context) error {
+	if t.Tasks == 0 {
+		return fmt.Errorf("%s: the run has not learned a task to its end. Continue it with `ocl run --resume %s`", t.Folder, t.Folder)
+	}
+	if p, ok := t.Learner.(ocl.Preparer); ok {
+		if err := p.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return t.classifiers.Fit(ctx)
+}
+
+// restore reads a run's newest checkpoint.
+func restore(folder string, workers int) (*Model, error) {
+	folder, err := runFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	got, err := newest(folder)
+	if err != nil {
+		return nil, err
+	}
+	t := &Model{Folder: folder, Checkpoint: got.Path, Digest: digestOf(got.File)}
+	for _, skipped := range got.Skipped {
+		t.Notes = append(t.Notes, fmt.Sprintf("%v. Using the checkpoint before it, %s", skipped, filepath.Base(got.Path)))
+	}
+	if err := t.decode(got.Decoder(), workers); err != nil {
+		t.Close()
+		return nil, fmt.Errorf("%s: %w", got.Path, err)
+	}
+	return t, nil
+}
+
+// decode makes the learner of a checkpoint.
+func (t *Model) decode(d *checkpoint.Decoder, workers int) error {
+	read, err := readSaved(d)
+	if err != nil {
+		return err
+	}
+	made, images := read.Identity, read.Known
+	t.Config, t.ClassNames = made.Config, images.ClassNames
+	t.Tasks, t.Steps = images.Tasks, images.Steps
+	if read.At.Within() {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run was stopped within task %d, so its learner has learned a part of that task. "+
+			"Continue it with `ocl run --resume %s`", read.At.Task+1, t.Folder))
+	} else if res, err := result.Read(filepath.Join(t.Folder, train.ResultFile)); err != nil || res.Outcome.State == result.Interrupted {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run has not ended, and its learner has learned %s so far. If it was stopped, "+
+			"continue it with `ocl run --resume %s`", count.Of(t.Tasks, "task"), t.Folder))
+	}
+	for _, k := range images.Learned {
+		t.Learned = append(t.Learned, ocl.Label(k))
+	}
+	s := made.Config.Stream
+	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
+		Classes: images.Classes, Pixels: stream.PixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
+	c := made.Config
+	c.Engine = t.engine(made)
+	if t.Net, err = build.NewNetwork(t.Info, c, 0); err != nil {
+		return err
+	}
+	t.ws = t.Net.NewWorkspace(max(1, workers))
+	if t.Learner, err = build.NewLearner(t.Net, t.ws, t.Info, c); err != nil {
+		return err
+	}
+	if t.classifiers, err = train.NewClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
+		return err
+	}
+	return t.Learner.LoadState(d.Sub("learner"))
+}
+
+// readSaved reads all of a checkpoint but the measurements and the learner.
+func readSaved(d *checkpoint.Decoder) (train.Saved, error) {
+	s, err := train.ReadSaved(d)
+	if err == nil {
+		err = checkSize(s.Identity.Config, s.Known, d.Len("learner/net/params"))
+	}
+	return s, err
+}
+
+// Bounds of what a learner is made for: far beyond what data sets have, and near enough that a file can claim no impossible
+// memory.
+const (
+	mostChannels = 16
+	mostValues   = 1 << 22 // of an image
+	mostClasses  = 1 << 16
+)
+
+// mostUnsaved is the largest number of parameters of a network of which the checkpoint has none, that of GDumb: 60 times
+// the survey's network.
+const mostUnsaved = 1 << 26
+
+// checkSize refuses images that do not fit the config of a checkpoint, and sizes of networks that do not fit the file,
+// before a network claims memory. params is the length in bytes of the network's section, negative where there is none:
+// GDumb trains a network anew when it is asked.
+func checkSize(c config.Config, images train.Known, params int) error {
+	channels := images.Shape[0]
+	if n := len(c.Stream.Mean); n != 0 && n != channels {
+		return fmt.Errorf("checkpoint: stream.mean has %d values for images of %d channels. Another program made the file", n, channels)
+	}
+	values := channels * images.Shape[1] * images.Shape[2]
+	if channels > mostChannels || values > mostValues || images.Classes > mostClasses {
+		return fmt.Errorf("checkpoint: section %s says images of %v and %d classes, more than any data have. Another program made the file",
+			"stream", images.Shape, images.Classes)
+	}
+	least := leastParameters(c.Network, values, images.Classes)
+	info, s := build.Method(c.Methods[0]), build.Setup(c)
+	s.Shape, s.Classes = images.Shape, images.Classes
+	switch {
+	case info.OwnNetworks && info.Begins(s) > mostUnsaved:
+		return fmt.Errorf("checkpoint: the networks would have %d parameters from the start. Use a run whose networks have at most %d then", info.Begins(s), mostUnsaved)
+	case info.OwnNetworks: // it makes the others as it reads them
+	case params < 0 && least > mostUnsaved:
+		return fmt.Errorf("checkpoint: the network would have %d parameters or more, and the file has none of them. Use a run with a network of at most %d",
+			least, mostUnsaved)
+	case params >= 0 && params/4 < least:
+		return fmt.Errorf("checkpoint: the network has %d parameters, but this config with images of %v and %d classes needs %d or more. Another program made the file",
+			params/4, images.Shape, images.Classes, least)
+	}
+	return nil
+}
+
+// leastParameters is a number of parameters that a network for images of so many values and for so many classes has at
+// least: its weights without its biases and without those for the channels of the image. It allocates nothing.
+func leastParameters(n config.Network, values, classes int) int {
+	if n.Name != build.MLP {
+		return 2724*n.Width*n.Width + 8*n.Width*classes // 36+128+512+2048 for the blocks of the four stages, and the head
+	}
+	least, inputs := 0, values
+	for _, units := range n.Hidden {
+		least += inputs * units
+		inputs = units
+	}
+	return least + inputs*classes
+}
+
+// engine is the one of the run, or this machine's where it cannot have that.
+func (t *Model) engine(made identity.Identity) config.Engine {
+	want := nn.Engine{Kernel: made.Kernel, Convolution: made.Convolution}
+	if want.Check() != nil {
+		t.Notes = append(t.Notes, fmt.Sprintf("the run used the %s kernels, and this machine has others. Numbers may differ in the last digits", train.Quoted(made.Kernel)))
+		want = nn.DefaultEngine()
+	}
+	return config.Engine{Kernel: want.Kernel, Convolution: want.Convolution}
+}
+
+// runFolder is the folder of the run that folder names: itself, or the only run of an experiment.
+func runFolder(folder string) (string, error) {
+	if isRun(folder) {
+		return folder, nil
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", fmt.Errorf("%w. Give the folder of a run", err)
+	}
+	var runs []string
+	for _, e := range entries {
+		run := filepath.Join(folder, e.Name())
+		if isRun(run) {
+			runs = append(runs, run)
+		}
+	}
+	switch len(runs) {
+	case 0:
+		return "", fmt.Errorf("%s: there is no run here. Give the folder of a run that `ocl run --out` made", folder)
+	case 1:
+		return runs[0], nil
+	}
+	return "", fmt.Errorf("%s: the experiment has %d runs. Give one of them: %s", folder, len(runs), strings.Join(runs, ", "))
+}
+
+// isRun says whether a folder is that of a run.
+func isRun(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, train.ConfigFile))
+	return err == nil
+}
+
+// newest is the newest checkpoint of a run that is not damaged.
+func newest(folder string) (got checkpoint.Loaded, err error) {
+	dir := filepath.Join(folder, train.CheckpointDir)
+	if _, err = os.Stat(dir); err == nil { // OpenDir would make it
+		var store *checkpoint.Dir
+		if store, err = checkpoint.OpenDir(dir); err == nil {
+			got, err = store.Load()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return got, fmt.Errorf("%s: the run has no checkpoint. Run it again, without --keep-checkpoint=false", folder)
+	}
+	return got, err
+}
+
+// digestOf is the digest of a file that was read. The file itself may be another one by now.
+func digestOf(file []byte) string {
+	sum := sha256.Sum256(file)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

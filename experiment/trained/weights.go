@@ -1,0 +1,115 @@
+package trained
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"ocl"
+	"ocl/config"
+	"ocl/experiment/build"
+	"ocl/interop/safetensors"
+	"ocl/interop/weights"
+)
+
+// Weights are the tensors of the network for other programs ([weights.Of]), with the class means where a classifier of the
+// run goes by them, and what describes them, as docs/interop.md says. Row k of the head is that of class k, also where the
+// learner orders its outputs otherwise. program is the version of ocl. It ends with ctx, and has the errors of
+// [Model.Rules].
+func (t *Model) Weights(ctx context.Context, program string) ([]safetensors.Tensor, map[string]string, error) {
+	rules, err := t.Rules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := weights.Of(t.Net)
+	if o, ok := t.Learner.(interface{ Order() []ocl.Label }); ok {
+		named := t.Net.Named()
+		for _, p := range named[len(named)-2:] {
+			at := slices.IndexFunc(list, func(w safetensors.Tensor) bool { return w.Name == p.Name })
+			list[at].Floats = byClass(list[at].Floats, o.Order(), t.Info.Classes)
+		}
+	}
+	classifier := config.ClassifierHead
+	if rules[0].Classes != nil {
+		classifier = config.ClassifierNCM
+	}
+	for _, r := range rules {
+		if r.Classes == nil {
+			continue
+		}
+		of := make([]int64, len(r.Classes))
+		for i, y := range r.Classes {
+			of[i] = int64(y)
+		}
+		list = append(list,
+			safetensors.Tensor{Name: weights.Means, Shape: []int{len(of), t.Net.FeatureDim()}, Floats: r.Means},
+			safetensors.Tensor{Name: weights.Classes, Shape: []int{len(of)}, Ints: of})
+		break // another classifier by class means, such as iCaRL's own beside ncm, has the same ones
+	}
+	return list, t.metadata(classifier, program), nil
+}
+
+// byClass puts the rows of a head in the order of the classes: output k is that of order[k]. Outputs of classes that have
+// not appeared follow in their order.
+func byClass(values []float32, order []ocl.Label, classes int) []float32 {
+	row := make([]int, classes) // of each class
+	for y := range row {
+		row[y] = -1
+	}
+	for k, y := range order {
+		row[y] = k
+	}
+	next := len(order)
+	sorted, width := make([]float32, 0, len(values)), len(values)/classes
+	for _, k := range row {
+		if k < 0 {
+			k = next
+			next++
+		}
+		sorted = append(sorted, values[k*width:][:width]...)
+	}
+	return sorted
+}
+
+// metadata describes the weights: texts, and lists as JSON.
+func (t *Model) metadata(classifier, program string) map[string]string {
+	c := t.Config
+	m := map[string]string{
+		"format":        "pt", // the axes are in PyTorch's order
+		"architecture":  c.Network.Name,
+		"shape":         jsonOf([]int{t.Info.Channels, t.Info.Height, t.Info.Width}),
+		"classes":       strconv.Itoa(t.Info.Classes),
+		"classifier":    classifier,
+		"method":        c.Methods[0],
+		"tricks":        c.Tricks[0],
+		"tasks_learned": strconv.Itoa(t.Tasks),
+		"steps":         strconv.Itoa(t.Steps),
+		"data":          t.Info.Name,
+		"checkpoint":    t.Digest,
+		"ocl_version":   program,
+	}
+	if c.Network.Name == build.MLP {
+		m["hidden"] = jsonOf(c.Network.Hidden)
+	} else {
+		m["width"] = strconv.Itoa(c.Network.Width)
+	}
+	mean, std := slices.Clone(c.Stream.Mean), slices.Clone(c.Stream.Std)
+	for len(mean) < t.Info.Channels {
+		mean, std = append(mean, 0), append(std, 1)
+	}
+	m["mean"], m["std"] = jsonOf(mean), jsonOf(std)
+	if len(t.ClassNames) > 0 {
+		m["class_names"] = jsonOf(t.ClassNames)
+	}
+	return m
+}
+
+// jsonOf is a list as JSON.
+func jsonOf[T int | float64 | string](list []T) string {
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic("experiment: a list of the config cannot be written as JSON: " + err.Error()) // such as NaN, which no config has
+	}
+	return string(text)
+}
