@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+
+	"ocl/config"
 )
 
 // Bounds of the shapes and counts that a file may claim, so that a damaged one cannot ask for all memory and sums do not
@@ -32,7 +33,7 @@ func Check(r *Result) error {
 
 // check checks the shapes and ranges.
 func check(r *Result) error {
-	for _, f := range []func(*Result) error{checkKey, checkForeign, checkMethod, checkProvenance, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkCosts, checkMemory, checkExperts, checkOutcome} {
+	for _, f := range []func(*Result) error{checkNumbers, checkKey, checkForeign, checkStream, checkTuning, checkParent, checkMeasured, checkEvaluations, checkMemory, checkExperts, checkOutcome} {
 		if err := f(r); err != nil {
 			return err
 		}
@@ -63,8 +64,6 @@ func checkForeign(r *Result) error {
 		return errors.New("foreign.program or foreign.file is empty")
 	case !digestPattern.MatchString(f.Digest):
 		return fmt.Errorf("foreign.digest is %s, but must be sha256: and 64 digits of 0-9 and a-f", cut(f.Digest))
-	case f.Memory != nil && (*f.Memory < 0 || *f.Memory > maxCount):
-		return fmt.Errorf("foreign.memory is %d, but must be 0 to %d", *f.Memory, maxCount)
 	}
 	for _, only := range []struct {
 		key   string
@@ -80,26 +79,6 @@ func checkForeign(r *Result) error {
 	}
 	if follow := MetricsOf(r.Accuracy, r.Stream.CommonTest, nil); !reflect.DeepEqual(follow, r.Metrics) {
 		return errors.New("metrics do not follow from accuracy, but those of a foreign result must")
-	}
-	return nil
-}
-
-func checkMethod(r *Result) error {
-	if r.Method.Name == "" {
-		return errors.New("method.name is empty, but must be the name of a method")
-	}
-	return nil
-}
-
-func checkProvenance(r *Result) error {
-	p := &r.Provenance
-	if err := checkCounts("provenance", []amount{{"numbers", int64(p.Numbers)}, {"workers", int64(p.Workers)}, {"concurrency", int64(p.Concurrency)}}); err != nil {
-		return err
-	}
-	for _, t := range []struct{ name, v string }{{"started", p.Started}, {"ended", p.Ended}} {
-		if _, err := time.Parse(time.RFC3339, t.v); t.v != "" && (err != nil || !strings.HasSuffix(t.v, "Z")) {
-			return fmt.Errorf("provenance.%s is %s, but must be a time in UTC, such as 2026-01-31T12:00:00Z", t.name, cut(t.v))
-		}
 	}
 	return nil
 }
@@ -136,7 +115,7 @@ func checkTuning(r *Result) error {
 			return fmt.Errorf("tuning.points[%d].score is %g, but must be 0 to 1", i, *p.Score)
 		}
 	}
-	return checkCounts("tuning", []amount{{"repeats", int64(t.Repeats)}, {"steps", int64(t.Steps)}})
+	return nil
 }
 
 func checkParent(r *Result) error {
@@ -153,7 +132,7 @@ func checkParent(r *Result) error {
 	case p.Classes > r.Stream.Classes:
 		return fmt.Errorf("parent.classes is %d, but must be at most stream.classes, which is %d", p.Classes, r.Stream.Classes)
 	}
-	return checkCounts("parent", []amount{{"tasks", int64(p.Tasks)}, {"steps", int64(p.Steps)}, {"classes", int64(p.Classes)}})
+	return nil
 }
 
 func checkStream(r *Result) error {
@@ -161,26 +140,18 @@ func checkStream(r *Result) error {
 	if n := len(s.Tasks); n > maxTasks {
 		return fmt.Errorf("stream.tasks has %d tasks, but must have at most %d", n, maxTasks)
 	}
-	if s.Classes < 0 || s.Classes > maxClasses {
+	if s.Classes > maxClasses {
 		return fmt.Errorf("stream.classes is %d, but must be 0 to %d", s.Classes, maxClasses)
-	}
-	for i, n := range s.Shape {
-		if n < 0 || n > maxCount {
-			return fmt.Errorf("stream.shape[%d] is %d, but must be 0 to %d", i, n, maxCount)
-		}
 	}
 	for i, t := range s.Tasks {
 		at := fmt.Sprintf("stream.tasks[%d]", i)
-		if t.Index < 0 || t.Index >= maxTasks {
+		if t.Index >= maxTasks {
 			return fmt.Errorf("%s.index is %d, but must be 0 to %d", at, t.Index, maxTasks-1)
 		}
 		for _, c := range t.Classes {
-			if c < 0 || c >= s.Classes {
+			if c >= s.Classes {
 				return fmt.Errorf("%s has class %d, but classes must be 0 to %d", at, c, s.Classes-1)
 			}
-		}
-		if err := checkCounts(at, []amount{{"train", int64(t.Train)}, {"test", int64(t.Test)}}); err != nil {
-			return err
 		}
 	}
 	if n := len(s.ClassNames); n > s.Classes {
@@ -248,42 +219,18 @@ func checkEvaluations(r *Result) error {
 	return nil
 }
 
-func checkCosts(r *Result) error {
-	for _, s := range []struct {
-		name string
-		v    float64
-	}{{"train", r.Seconds.Train}, {"prepare", r.Seconds.Prepare}, {"test", r.Seconds.Test}} {
-		if !(s.v >= 0 && s.v < 1e9) {
-			return fmt.Errorf("seconds.%s is %g, but must be 0 to 1e+09", s.name, s.v)
-		}
-	}
-	x := &r.Resources
-	for _, c := range []amount{
-		{"peak_resident_bytes", x.PeakResidentBytes}, {"parameters", int64(x.Parameters)}, {"memory_bytes", x.MemoryBytes},
-		{"state_bytes", x.StateBytes}, {"flops_per_step", x.FLOPsPerStep},
-	} {
-		if c.n < 0 {
-			return fmt.Errorf("resources.%s is %d, but must be 0 or more", c.name, c.n)
-		}
-	}
-	return nil
-}
-
 func checkMemory(r *Result) error {
 	m := r.Memory
 	if m == nil {
 		return nil
-	}
-	if err := checkCounts("memory", []amount{{"capacity", int64(m.Capacity)}}); err != nil {
-		return err
 	}
 	if n, tasks := len(m.ClassCounts), len(r.Stream.Tasks); n > tasks {
 		return fmt.Errorf("memory.class_counts has %d rows, but must have at most %d, one per task", n, tasks)
 	}
 	for i, counts := range m.ClassCounts {
 		for c, n := range counts {
-			if c < 0 || c >= r.Stream.Classes || n < 0 || n > maxCount {
-				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d, but must have 0 to %d of classes 0 to %d", i, n, c, maxCount, r.Stream.Classes-1)
+			if c >= r.Stream.Classes {
+				return fmt.Errorf("memory.class_counts[%d] says %d samples of class %d, but must have those of classes 0 to %d", i, n, c, r.Stream.Classes-1)
 			}
 		}
 	}
@@ -305,9 +252,6 @@ func checkExperts(r *Result) error {
 	for i, e := range x.List {
 		if i > 0 && e.Step < x.List[i-1].Step || e.Step < 1 || e.Task < -1 || e.Task == -1 && r.Parent == nil || e.Task >= len(r.Stream.Tasks) {
 			return fmt.Errorf("experts.list[%d] began at step %d in task %d, but steps must rise from 1, and tasks be 0 to %d", i, e.Step, e.Task, len(r.Stream.Tasks)-1)
-		}
-		if err := checkCounts(fmt.Sprintf("experts.list[%d]", i), []amount{{"stored", int64(e.Stored)}, {"parameters", int64(e.Parameters)}}); err != nil {
-			return err
 		}
 		if !(e.Count >= 1 && e.Count <= maxCount) {
 			return fmt.Errorf("experts.list[%d].count is %v, but must be 1 to %d", i, e.Count, maxCount)
@@ -347,8 +291,8 @@ func checkTaskCounts(m *Memory, inherited bool) error {
 	for i, row := range m.TaskCounts {
 		byTask, byClass := 0, 0
 		for t, n := range row {
-			if t < 0 || t > i || n < 0 || n > maxCount {
-				return fmt.Errorf("memory.task_counts[%d] says %d samples of task %d, but must have 0 to %d of tasks 0 to %d", i, n, t, maxCount, i)
+			if t > i {
+				return fmt.Errorf("memory.task_counts[%d] says %d samples of task %d, but must have those of tasks 0 to %d", i, n, t, i)
 			}
 			byTask += n
 		}
@@ -367,21 +311,6 @@ func checkOutcome(r *Result) error {
 	case Finished, Interrupted, Diverged:
 	default:
 		return fmt.Errorf("outcome.state is %s, but must be %s, %s or %s", cut(r.Outcome.State), Finished, Interrupted, Diverged)
-	}
-	return checkCounts("outcome", []amount{{"step", int64(r.Outcome.Step)}})
-}
-
-// amount is a number of things and its key.
-type amount struct {
-	name string
-	n    int64
-}
-
-func checkCounts(at string, counts []amount) error {
-	for _, c := range counts {
-		if c.n < 0 || c.n > maxCount {
-			return fmt.Errorf("%s.%s is %d, but must be 0 to %d", at, c.name, c.n, maxCount)
-		}
 	}
 	return nil
 }
@@ -413,17 +342,10 @@ func checkErrors(at string, a *ErrorAnalysis, tasks, classes int) error {
 			return err
 		}
 	}
-	return checkMatrix(at+".confusion", a.Confusion, classes, classes, samples)
+	return checkMatrix(at+".confusion", a.Confusion, classes, classes, anyCount)
 }
 
 func checkTaskErrors(at string, t *TaskErrors) error {
-	if err := checkCounts(at, []amount{
-		{"new", int64(t.New)}, {"old", int64(t.Old)}, {"new_as_old", int64(t.NewAsOld)}, {"new_as_new", int64(t.NewAsNew)},
-		{"new_as_unseen", int64(t.NewAsUnseen)}, {"old_as_old", int64(t.OldAsOld)}, {"old_as_new", int64(t.OldAsNew)},
-		{"old_as_unseen", int64(t.OldAsUnseen)},
-	}); err != nil {
-		return err
-	}
 	for _, s := range []struct {
 		name string
 		v    *float64
@@ -435,10 +357,10 @@ func checkTaskErrors(at string, t *TaskErrors) error {
 			return fmt.Errorf("%s.%s %s", at, s.name, f)
 		}
 	}
-	if err := checkMatrix(at+".confusion", t.Confusion, t.Task+1, t.Task+2, samples); err != nil {
+	if err := checkMatrix(at+".confusion", t.Confusion, t.Task+1, t.Task+2, anyCount); err != nil {
 		return err
 	}
-	return checkRow(at+".predictions", t.Predictions, t.Task+2, samples)
+	return checkRow(at+".predictions", t.Predictions, t.Task+2, anyCount)
 }
 
 // checkMatrix allows at most rows × cols values; fault says what is wrong with a value, "" for nothing.
@@ -473,9 +395,57 @@ func fraction(v *float64) string {
 	return ""
 }
 
-func samples(n int) string {
-	if n < 0 || n > maxCount {
-		return fmt.Sprintf("is %d, but must be a number of samples", n)
+// anyCount accepts all numbers: [checkNumbers] has looked at them.
+func anyCount(int) string { return "" }
+
+// checkNumbers refuses whole numbers that are negative, and those of things that are more than maxCount.
+func checkNumbers(r *Result) error {
+	if at := outOfRange(reflect.ValueOf(r).Elem()); at != "" {
+		return errors.New(strings.TrimPrefix(at, "."))
+	}
+	return nil
+}
+
+// outOfRange is the first such number below v with its path, "" where there is none. Numbers of bytes and operations, which are int64, have no
+// upper bound.
+func outOfRange(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		if n := v.Int(); n < 0 || n > maxCount && v.Kind() == reflect.Int {
+			return fmt.Sprintf(" is %d, but must be 0 to %d", n, maxCount)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return outOfRange(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		if _, numbers := v.Interface().([]*float64); numbers {
+			return ""
+		}
+		for i := range v.Len() {
+			if at := outOfRange(v.Index(i)); at != "" {
+				return fmt.Sprintf("[%d]%s", i, at)
+			}
+		}
+	case reflect.Map:
+		for k, value := range v.Seq2() {
+			if at := outOfRange(k) + outOfRange(value); at != "" {
+				return "." + cut(fmt.Sprint(k)) + at
+			}
+		}
+	case reflect.Struct:
+		if _, is := v.Interface().(config.Config); is {
+			return ""
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if name == "task" && v.Type() == reflect.TypeFor[Expert]() {
+				continue // -1 is before the run
+			}
+			if at := outOfRange(v.Field(i)); at != "" {
+				return "." + name + at
+			}
+		}
 	}
 	return ""
 }

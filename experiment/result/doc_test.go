@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"os"
 	"reflect"
 	"regexp"
@@ -83,4 +84,9 @@ func TestPageHasWhereAndWhen(t *testing.T) {
 			t.Errorf("%s is no key of a result", k)
 		}
 	}
+}
+
+// free says that a value of type t is read by somebody else, or may be anything.
+func free(t reflect.Type) bool {
+	return t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }

@@ -31,8 +31,8 @@ const maxBytes = 64 << 20
 // Remedy is what to do about a damaged file: the end of errors that wrap [ErrDamaged].
 const Remedy = "Restore the file, or remove it and run again, which continues from the checkpoint if there is one"
 
-// Read reads the result of a run strictly, compressed by gzip or not. The result has only known keys and all that are not
-// optional, and its shapes and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
+// Read reads the result of a run strictly, compressed by gzip or not. The result has no unknown key, and its shapes
+// and ranges fit each other, so nothing later needs to check them. Read needs bounded memory
 // and never panics, whatever the file holds. The error wraps [ErrNewer], [ErrVersion], [ErrDamaged], [ErrForeign] or the error
 // of the system.
 func Read(path string) (*Result, error) { return readBy(path, Parse) }
@@ -105,17 +105,19 @@ func ParseAny(text []byte) (*Result, error) {
 	if v := versionOf(top["config"]); v > config.Version {
 		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
 	}
-	unknown, fault := compare(text, maxValues)
-	if unknown != "" {
-		return nil, newer("it has the key "+quoted(unknown), program)
-	}
 	r := new(Result)
+	fault := missing(top)
 	if fault == nil {
-		err := json.Unmarshal(text, r)
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err := d.Decode(r)
 		if errors.Is(err, config.ErrUnknown) {
 			return nil, newer("its config has a key that this one does not know: "+oneLine(err), program)
 		}
 		if err != nil {
+			if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+				return nil, newer("it has the key "+name, program)
+			}
 			fault = errors.New(jsonFault(err, len(text)))
 		} else {
 			fault = check(r)
@@ -127,20 +129,22 @@ func ParseAny(text []byte) (*Result, error) {
 	return r, nil
 }
 
+// missing names a part that every result has and this one does not.
+func missing(top map[string]json.RawMessage) error {
+	for _, key := range []string{"method", "provenance", "stream", "accuracy", "metrics", "seconds", "resources", "outcome"} {
+		if v := top[key]; len(v) == 0 || string(v) == "null" {
+			return fmt.Errorf("%s is missing", key)
+		}
+	}
+	return nil
+}
+
 // newer is the error for a file of a newer program. found says how it is known; program wrote the file, "" if unknown.
 func newer(found, program string) error {
 	if program != "" {
 		found += ", and ocl " + cut(program) + " wrote it"
 	}
 	return fmt.Errorf("%w (%s). Use that ocl, or a newer one", ErrNewer, found)
-}
-
-// quoted puts a path in quotes unless it already has some.
-func quoted(path string) string {
-	if strings.Contains(path, `"`) {
-		return path
-	}
-	return `"` + path + `"`
 }
 
 // programOf is provenance.program, "" if there is none.
@@ -171,8 +175,10 @@ func jsonFault(err error, size int) string {
 		return "not a whole JSON file (it is empty)"
 	case errors.As(err, &syn):
 		return fmt.Sprintf("not a whole JSON file (byte %d of %d: %v)", syn.Offset, size, syn)
-	case errors.As(err, &typ):
+	case errors.As(err, &typ) && typ.Field == "":
 		return fmt.Sprintf("not a JSON object (it is %s)", cut(typ.Value))
+	case errors.As(err, &typ):
+		return fmt.Sprintf("%s is %s, but must be %s (byte %d of %d)", cut(typ.Field), cut(typ.Value), typ.Type, typ.Offset, size)
 	}
 	return oneLine(err)
 }
@@ -201,6 +207,13 @@ func cut(s string) string {
 		return fmt.Sprintf("%q…", s[:maxShown])
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// plain says that a key can stand in a message as it is.
+func plain(key string) bool {
+	return key != "" && len(key) <= maxShown && !strings.ContainsFunc(key, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+*", r))
+	})
 }
 
 // Encode is the text of a result.json: indented JSON, each list of numbers on one line, with a final newline.

@@ -104,15 +104,8 @@ func TestForeign(t *testing.T) {
 		{func(r *Result) { r.Config = exampleConfig() }, "foreign and config are both given"},
 		{func(r *Result) { r.Key = strings.Repeat("0a", 32) }, "foreign and key are both given, but only a run of ocl has key"},
 		{func(r *Result) { r.Provenance.Numbers = 2 }, "only a run of ocl has provenance.numbers"},
-		{func(r *Result) { r.Provenance.DataDigest = "sha256:0" }, "only a run of ocl has provenance.data_digest"},
 		{func(r *Result) { r.Tuning = example().Tuning }, "only a run of ocl has tuning"},
-		{func(r *Result) { r.Parent = example().Parent }, "only a run of ocl has parent"},
-		{func(r *Result) { r.Classifiers = example().Classifiers }, "only a run of ocl has classifiers"},
-		{func(r *Result) { r.ErrorAnalysis = example().ErrorAnalysis }, "only a run of ocl has error_analysis"},
 		{func(r *Result) { r.Evaluations = example().Evaluations[:1] }, "only a run of ocl has evaluations"},
-		{func(r *Result) { r.Memory = &Memory{} }, "only a run of ocl has memory"},
-		{func(r *Result) { r.Outcome.Step = 1 }, "only a run of ocl has outcome.step"},
-		{func(r *Result) { r.Foreign.Program = "" }, "foreign.program or foreign.file is empty"},
 		{func(r *Result) { r.Foreign.Digest = "\x1b" }, `foreign.digest is "\x1b", but must be sha256:`},
 		{func(r *Result) { *r.Foreign.Memory = -1 }, "foreign.memory is -1"},
 		{func(r *Result) { r.Metrics.AverageAccuracy = &half }, "metrics do not follow from accuracy"},
@@ -161,43 +154,6 @@ func TestEncodeParse(t *testing.T) {
 	}
 }
 
-// TestCommittedResults reads every result under results/, strictly, and writes it so that it reads as an equal one: a
-// program reads all files that are older than itself. It computes their metrics again, to the same bits.
-func TestCommittedResults(t *testing.T) {
-	const least = 134 // that were there when the test was written
-	n := 0
-	err := filepath.WalkDir("../../results", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, Packed) {
-			return err
-		}
-		n++
-		r, err := Read(path)
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		if d := cmp.Diff(r.Metrics, MetricsOf(r.Accuracy, r.Stream.CommonTest, r.Evaluations)); d != "" {
-			t.Errorf("%s: its metrics are not those of its accuracies: %s", path, d)
-		}
-		text := encoded(t, r)
-		again, err := Parse([]byte(text))
-		if err != nil {
-			t.Errorf("%s: written again: %v", path, err)
-			return nil
-		}
-		if d, same := Same(r, again); !same {
-			t.Errorf("%s: written and read it differs: %s", path, d)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n < least {
-		t.Errorf("%d results are read, want at least %d", n, least)
-	}
-}
-
 // TestShapes changes one thing of a file at a time. A message says where, what was found, what was wanted, what to do.
 func TestShapes(t *testing.T) {
 	good := encoded(t, example())
@@ -225,55 +181,29 @@ func TestShapes(t *testing.T) {
 		{change(`"version": 1`, `"version": "1"`), ErrDamaged, []string{`version is "1", but must be 1`}},
 		{change(`"version": 1`, `"version": 0`), ErrVersion, []string{"version is 0, but must be 1"}},
 
-		{change(`"title"`, `"titel"`), ErrNewer, []string{"written by a newer ocl", `"method.titel"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
-		{change(`"outcome": {`, `"Outcome": {`), ErrNewer, []string{`the key "Outcome"`}},
-		{change(`"new_own": 0.5`, `"new\u001b[2J": {"x":[1,{}]}`), ErrNewer, []string{`classifiers.ncm.error_analysis.tasks[0].logits."new\x1b[2J"`}},
-		{change(`"capacity": 3`, `"capacity": {"soft": 3}, "policy": "x"`), ErrNewer, []string{`"memory.policy"`}}, // though capacity is no number
-
+		{strings.Repeat(" ", maxBytes+1), ErrDamaged, []string{"too many for one result"}},
+		{change(`"title"`, `"titel\u001b"`), ErrNewer, []string{"written by a newer ocl", `"titel\x1b"`, "Use that ocl", `ocl "1.2.0" wrote it`}},
+		{change(`"outcome": {`, `"Outcome": {`), ErrDamaged, []string{"outcome is missing", "docs/format/result.md", "Restore the file"}},
 		{change(`"seed": 1`, `"sead\u001b": 1`), ErrNewer, []string{"its config has a key", `sead`, `ocl "1.2.0" wrote it`}},
 		{change("\"version\": 2,\n    \"data\"", "\"version\": 3,\n    \"data\""), ErrNewer, []string{"its config has version 3, this ocl reads 2"}},
 		{change(`"lr": 0.1`, `"lr": "fa\u001bst"`), ErrDamaged, []string{"optimizer.lr", "a number", "Restore the file"}},
-		{change(`"config": {`, `"config": 7, "x": {`), ErrNewer, []string{`"x"`}},
-		{change(`"config": {`, `"config": [], "config": {`), ErrDamaged, []string{`config is "[]", but must be an object`}},
+		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`"stream.tasks.train" is "string", but must be int (byte `}},
+		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged, []string{`"stream.tasks.train" is "number 1000`}},
 
-		{change(`"title": "ER",`, ""), ErrDamaged, []string{"method.title is missing (text)", "docs/format/result.md", "Restore the file"}},
-		{change(`"step": 4`, `"step": 4, "step": 4`), ErrDamaged, []string{"outcome.step is given twice"}},
-		{change(`"7": 1`, `"7": 1, "7": 1`), ErrDamaged, []string{"memory.class_counts[1].7 is given twice"}},
-		{change(`"7": 1`, `"07": 1`), ErrDamaged, []string{`the key is "07", but must be a whole number`}},
-		{change(`"train": 20`, `"train": "so\u001bon"`), ErrDamaged, []string{`stream.tasks[0].train is the text "so\x1bon", but must be a whole number`}},
-		{change(`"train": 20`, `"train": 1.5`), ErrDamaged, []string{`stream.tasks[0].train is the number 1.5, but must be a whole number`}},
-		{change(`"train": 20`, `"train": 1`+strings.Repeat("0", 4000)), ErrDamaged, []string{`stream.tasks[0].train is the number 1000`}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": 1e999`), ErrDamaged, []string{"metrics.average_accuracy is the number 1e999, but must be a number"}},
-		{change(`"average_accuracy": 0.5`, `"average_accuracy": true`), ErrDamaged, []string{"metrics.average_accuracy is true, but must be a number"}},
-		{change(`"tricks": []`, `"tricks": {"a": [1, {}]}`), ErrDamaged, []string{"method.tricks is an object, but must be a list"}},
-		{change(`"tricks": []`, `"tricks": [["labels"]]`), ErrDamaged, []string{"method.tricks[0] is a list, but must be text"}},
-		{change(`"seconds": {`, `"seconds": null, "x": {`), ErrNewer, []string{`"x"`}},
+		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "must be 64 digits"}},
+		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2, but must be 0 to 1000000000"}},
+		{change(`"capacity": 3`, `"capacity": 9000000000`), ErrDamaged, []string{"memory.capacity is 9000000000"}},
+		{change(`"7": 1`, `"7": -1`), ErrDamaged, []string{`memory.class_counts[1]."7" is -1`}},
+		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6"}},
+		{change(`"run": "er-m3-s1"`, `"run": ""`), ErrDamaged, []string{"parent.run is empty"}},
+		{change(`"sha256:0d`, `"sha256:0D`), ErrDamaged, []string{`parent.checkpoint is "sha256:0D0d`, "must be sha256: and 64 digits"}},
+		{change(`"classes": 6`, `"classes": 12`), ErrDamaged, []string{"parent.classes is 12, but must be at most stream.classes, which is 11"}},
 		{change(`"step": 11`, `"step": 4`), ErrDamaged, []string{"experts.list[1] began at step 4 in task 1, but steps must rise"}},
-		{change(`"task": -1`, `"task": 2`), ErrDamaged, []string{"experts.list[0] began at step 5 in task 2"}},
-		{change(`"stored": 3`, `"stored": -3`), ErrDamaged, []string{"experts.list[0].stored is -3"}},
-		{change(`"count": 6.5`, `"count": 0.5`), ErrDamaged, []string{"experts.list[1].count is 0.5, but must be 1 to 1000000000"}},
 		{change(`"images": 1`, `"images": 5`), ErrDamaged, []string{"1 experts with 5 images of 1×2 pixels, but must have 1 to 8 with 1 to 4 of at most 32×32"}},
 		{change(`"height": 1`, `"height": 2`), ErrDamaged, []string{"experts.pictures.pixels has 12 bytes in base64, but must have 24"}},
-		{change(`AAECAwQFBgcICQoL`, `AAECAwQFBgcI\u001bQoL`), ErrDamaged, []string{"experts.pictures.pixels has", "bytes in base64, but must have 12"}},
 		{change(`"experts": [1]`, `"experts": [2]`), ErrDamaged, []string{"experts.pictures.experts[0] is 2, but must rise within 0 to 1"}},
-		{change(`"state": "finished"`, `"state": null`), ErrDamaged, []string{"outcome.state is null, but must be text"}},
-		{change(`[1, 8, 8]`, `[1, 8]`), ErrDamaged, []string{"stream.shape has 2 values, but must have 3"}},
-		{change(`"gate": "batch"`, `"gate": "`+strings.Repeat("b", maxFree+1)+`"`), ErrDamaged, []string{"method.options.gate has 1048579 bytes, but must have at most 1048576"}},
-
-		{change(`"run": "er-m3-s1"`, `"run": ""`), ErrDamaged, []string{"parent.run is empty"}},
-		{change(`"key": "0c`, `"key": "0C`), ErrDamaged, []string{`parent.key is "0C0c`, "must be 64 digits"}},
-		{change(`"sha256:0d`, `"sha256:0D`), ErrDamaged, []string{`parent.checkpoint is "sha256:0D0d`, "must be sha256: and 64 digits"}},
-		{change(`"steps": 8`, `"steps": -8`), ErrDamaged, []string{"parent.steps is -8"}},
-		{change(`"classes": 6`, `"classes": 12`), ErrDamaged, []string{"parent.classes is 12, but must be at most stream.classes, which is 11"}},
-		{change(`"key": "0a`, `"key": "0A`), ErrDamaged, []string{`key is "0A0a`, "must be 64 digits"}},
-		{change(`"name": "er"`, `"name": ""`), ErrDamaged, []string{"method.name is empty"}},
-		{change(`"workers": 2`, `"workers": -2`), ErrDamaged, []string{"provenance.workers is -2, but must be 0 to"}},
-		{change(`12:00:00Z`, `12:00:00+01:00`), ErrDamaged, []string{`provenance.started is "2026-01-31T12:00:00+01:00", but must be a time in UTC`}},
-		{change(`12:30:00Z`, `noonZ`), ErrDamaged, []string{"provenance.ended is", "must be a time in UTC"}},
 		{change(`"classes": 11`, `"classes": 7`), ErrDamaged, []string{"stream.tasks[0] has class 7, but classes must be 0 to 6"}},
-		{change(`"classes": 11`, `"classes": -1`), ErrDamaged, []string{"stream.classes is -1"}},
 		{change(`"index": 1`, `"index": 10000`), ErrDamaged, []string{"stream.tasks[1].index is 10000, but must be 0 to 9999"}},
-		{change(`"test": 4`, `"test": -4`), ErrDamaged, []string{"stream.tasks[0].test is -4"}},
 		{change(`"accuracy": [`, `"accuracy": [[], [],`), ErrDamaged, []string{"accuracy has 4 rows, but must have at most 2"}},
 		{change(`[0.5, null]`, `[0.5, null, 0]`), ErrDamaged, []string{"accuracy[0] has 3 values, but must have at most 2"}},
 		{change(`[0.5, null]`, `[17.5]`), ErrDamaged, []string{"accuracy[0][0] is 17.5, but must be a fraction in [0,1]"}},
@@ -282,25 +212,14 @@ func TestShapes(t *testing.T) {
 		{change(`"ncm": {`, `"a\u001bb": {"accuracy": [[2]], "metrics": {}}, "ncm": {`), ErrDamaged, []string{`classifiers."a\x1bb".accuracy[0][0] is 2`}},
 		{change(`"task": 1,`, `"task": 2,`), ErrDamaged, []string{"error_analysis.tasks[0].task is 2, but tasks must rise and be below 2"}},
 		{change(`[3, 4, 0]`, `[3, 4, 0, 0]`), ErrDamaged, []string{"confusion[1] has 4 values, but must have at most 3"}},
-		{change(`[4, 6, 0]`, `[4, -6, 0]`), ErrDamaged, []string{"predictions[1] is -6, but must be a number of samples"}},
 		{change(`"new_as_old_of_errors": 0.5`, `"new_as_old_of_errors": 2`), ErrDamaged, []string{"new_as_old_of_errors is 2, but must be a fraction"}},
 		{change(`"step": 3`, `"step": 1`), ErrDamaged, []string{"evaluations[1].step is 1, but must be 2 to outcome.step, which is 4"}},
 		{change(`"step": 3`, `"step": 5`), ErrDamaged, []string{"evaluations[1].step is 5"}},
-		{strings.Replace(good, `"task": 1,`+"\n      \"accuracy\"", `"task": 2,`+"\n      \"accuracy\"", 1), ErrDamaged, []string{"evaluations[1].task is 2, but must be 0 to 1"}},
-		{change(`"train": 0`, `"train": -1`), ErrDamaged, []string{"seconds.train is -1"}},
-		{change(`"parameters": 0`, `"parameters": -1`), ErrDamaged, []string{"resources.parameters is -1"}},
-		{change(`"capacity": 3`, `"capacity": -3`), ErrDamaged, []string{"memory.capacity is -3"}},
 		{change(`"7": 1`, `"11": 1`), ErrDamaged, []string{"1 samples of class 11"}},
 		{change(`"task_counts": [`, `"task_counts": [{},`), ErrDamaged, []string{"memory.task_counts has 3 rows, but must have 2, as memory.class_counts has"}},
-		{change(`"task_counts": [`, `"task_counts": [], "x": [`), ErrNewer, []string{`"memory.x"`}},
-		{change(`"task_counts": [`, `"task_counts": {}, "x": [`), ErrNewer, []string{`"memory.x"`}},
-		{change(`"1": 2`, `"2": 2`), ErrDamaged, []string{"memory.task_counts[1] says 2 samples of task 2, but must have 0 to 1000000000 of tasks 0 to 1"}},
-		{change(`"1": 2`, `"-1": 2`), ErrDamaged, []string{"2 samples of task -1"}},
-		{change(`"1": 2`, `"1": -2`), ErrDamaged, []string{"-2 samples of task 1"}},
+		{change(`"1": 2`, `"2": 2`), ErrDamaged, []string{"memory.task_counts[1] says 2 samples of task 2, but must have those of tasks 0 to 1"}},
 		{change(`"1": 2`, `"1": 3`), ErrDamaged, []string{"memory.task_counts[1] counts 4 samples, but must count 3, as memory.class_counts[1] does"}},
-		{change(`"1": 2`, `"1": "2"`), ErrDamaged, []string{`memory.task_counts[1].1 is the text "2", but must be a whole number`}},
 		{change(`"state": "finished"`, `"state": "lo\u001bst"`), ErrDamaged, []string{`outcome.state is "lo\x1bst", but must be finished, interrupted or diverged`}},
-		{change(`"step": 4`, `"step": -4`), ErrDamaged, []string{"is -4"}},
 	} {
 		_, err := Parse([]byte(c.text))
 		if !errors.Is(err, c.wanted) {
@@ -323,29 +242,6 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestErrorFaults changes one thing of an error analysis at a time.
-func TestErrorFaults(t *testing.T) {
-	for _, c := range []struct {
-		change func(*ErrorAnalysis)
-		want   string
-	}{
-		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0]) }, "x.tasks[1].task is 1, but tasks must rise and be below 2"},
-		{func(a *ErrorAnalysis) { a.Tasks = append(a.Tasks, a.Tasks[0], a.Tasks[0]) }, "x.tasks has 3 entries, but must have at most 2"},
-		{func(a *ErrorAnalysis) { a.Tasks[0].Confusion[0][1] = -1 }, "x.tasks[0].confusion[0][1] is -1"},
-		{func(a *ErrorAnalysis) { a.Tasks[0].OldAsNew = -5 }, "x.tasks[0].old_as_new is -5"},
-		{func(a *ErrorAnalysis) { a.Confusion = make([][]int, 12) }, "x.confusion has 12 rows, but must have at most 11"},
-	} {
-		a := example().ErrorAnalysis
-		if err := checkErrors("x", a, 2, 11); err != nil {
-			t.Fatal(err)
-		}
-		c.change(a)
-		if err := checkErrors("x", a, 2, 11); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
-		}
-	}
-}
-
 // TestNewer is a file of a later version whose every other key may have changed.
 func TestNewer(t *testing.T) {
 	_, err := Parse([]byte(`{"format":"ocl-result","version":2,"accuracy":"moved","provenance":{"program":"3.0\u001b[1m"}}`))
@@ -355,17 +251,6 @@ func TestNewer(t *testing.T) {
 	}
 	if _, err := Parse([]byte(`{"format":"ocl-result","version":2,"provenance":7}`)); !errors.Is(err, ErrNewer) {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestTooLarge: neither the size of a file nor the number of its values is taken on trust.
-func TestTooLarge(t *testing.T) {
-	if _, err := Parse([]byte(strings.Repeat(" ", maxBytes+1))); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "bytes") {
-		t.Errorf("%v", err)
-	}
-	text := strings.Replace(encoded(t, example()), `[0.5, null]`, "["+strings.Repeat("1,", 1000)+"1]", 1)
-	if _, fault := compare([]byte(text), 1000); fault == nil || !strings.Contains(fault.Error(), "more than 1000 values") {
-		t.Errorf("%v", fault)
 	}
 }
 
@@ -414,18 +299,6 @@ func TestRead(t *testing.T) {
 	if _, err := Read(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "this is not a file") {
 		t.Errorf("a folder: %v", err)
 	}
-}
-
-// shortened is a committed result with its first task alone, for the fuzzer.
-func shortened(t testing.TB) []byte {
-	r, err := Read("../../results/cifar100/errors/er-m5000-s1-seen.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Stream.Tasks, r.Accuracy, r.PerClass = r.Stream.Tasks[:1], [][]*float64{r.Accuracy[0][:1]}, r.PerClass[:1]
-	r.Classifiers, r.Memory.ClassCounts = nil, r.Memory.ClassCounts[:1]
-	r.ErrorAnalysis = nil
-	return []byte(encoded(t, r))
 }
 
 // checkParsed holds that a text is refused with a plain message, or read, written and read as the same; and that it
@@ -477,17 +350,11 @@ func FuzzParse(f *testing.F) {
 // FuzzKeys reads a result with changes in it: bytes that are drawn hardly ever get past the JSON to what is checked of
 // the values.
 func FuzzKeys(f *testing.F) {
-	small, whole := []byte(encoded(f, example())), shortened(f)
-	f.Add(false, []byte{})
-	f.Add(true, []byte{7, 1, 0, 1, 3})
-	f.Add(false, []byte{40, 0, 0, 9, 80, 0, 3, 20, 0, 4, 2})
-	f.Fuzz(func(t *testing.T, real bool, choices []byte) {
-		base := small
-		if real {
-			base = whole
-		}
-		checkParsed(t, fuzztest.JSON(base, fuzztest.Of(choices)))
-	})
+	base := []byte(encoded(f, example()))
+	f.Add([]byte{})
+	f.Add([]byte{7, 1, 0, 1, 3})
+	f.Add([]byte{40, 0, 0, 9, 80, 0, 3, 20, 0, 4, 2})
+	f.Fuzz(func(t *testing.T, choices []byte) { checkParsed(t, fuzztest.JSON(base, fuzztest.Of(choices))) })
 }
 
 // FuzzEvents reads the fuzzer's bytes as the lines of events.jsonl behind a first line that is right, and as all of
