@@ -2,8 +2,17 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
+
+	"ocl/internal/count"
 )
 
 const (
@@ -19,46 +28,191 @@ type temporary struct {
 
 func (t temporary) Unwrap() error { return t.error }
 
-// download makes attempts until the part is whole. An attempt counts as a failure unless it makes the part longer than
-// it ever was, so a long file over a bad line arrives, and a server that always begins anew does not keep Get for ever.
-func (g *getter) download(ctx context.Context, f File, p *part) error {
-	longest, failures, wait := p.size, 0, g.Backoff
+// attempts are made until the part is whole. One counts as a failure unless it makes the part longer than it ever was, so a
+// long file over a bad line arrives, and a server that always begins anew does not keep Get for ever.
+func (d *download) attempts(ctx context.Context) error {
+	longest, failures, wait := d.size, 0, d.Backoff
 	for {
-		g.Progress(f, p.size, p.total(f))
-		err := g.attempt(ctx, f, p)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return g.stopped(ctx, f, p)
-		}
+		d.Progress(d.file, d.size, d.total)
+		err := d.attempt(ctx)
 		var again temporary
-		if !errors.As(err, &again) {
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return d.stopped(ctx)
+		case !errors.As(err, &again):
 			return err
 		}
-		if p.size > longest {
-			longest, failures, wait = p.size, 0, g.Backoff
+		if d.size > longest {
+			longest, failures, wait = d.size, 0, d.Backoff
 		}
-		if failures >= g.Retries {
-			return f.errorf("%w (attempts in a row: %d). Run the same command again later: it continues after %s",
-				again.error, failures+1, p.soFar(f))
+		if failures >= d.Retries {
+			return d.errorf("%w (attempts in a row: %d). Run the same command again later: it continues after %s", again.error, failures+1, d.soFar())
 		}
 		failures++
 		pause := max(wait, again.wait)
-		g.Retrying(f, Retry{Why: again.error, Attempt: failures + 1, Of: g.Retries + 1, From: p.size, Wait: pause})
-		if !sleep(ctx, pause) {
-			return g.stopped(ctx, f, p)
+		d.Retrying(d.file, Retry{Why: again.error, Attempt: failures + 1, Of: d.Retries + 1, From: d.size, Wait: pause})
+		select {
+		case <-ctx.Done():
+			return d.stopped(ctx)
+		case <-time.After(pause):
 		}
 		wait = min(2*wait, longestBackoff)
 	}
 }
 
-// sleep waits; false where ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
+// attempt asks once for the bytes that the part lacks. It returns nil if the part is whole then, a [temporary] error if
+// another attempt may help, and else a final one for people. Bytes of two versions of a file are found by its checksum.
+func (d *download) attempt(ctx context.Context) error {
+	if d.file.Bytes > 0 && d.size > d.file.Bytes {
+		if err := d.empty(); err != nil {
+			return err
+		}
 	}
+	if d.file.Bytes > 0 && d.size == d.file.Bytes {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// The clock runs while bytes are awaited, those of the headers too. It ends the request, not the download.
+	clock := time.AfterFunc(d.Stall, func() { cancel(fmt.Errorf("no byte came for %v", d.Stall)) })
+	defer clock.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
+	if err != nil {
+		return d.errorf("%w. Correct the address", err)
+	}
+	req.Header.Set("Accept-Encoding", "identity") // else net/http may unpack, and neither sizes nor ranges hold
+	if d.size > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.size))
+	}
+	resp, err := d.Client.Do(req)
+	if err != nil {
+		return d.unanswered(ctx, err)
+	}
+	defer resp.Body.Close()
+	first, total := int64(0), resp.ContentLength
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusPartialContent:
+		first, total = contentRange(resp.Header.Get("Content-Range"))
+	case http.StatusRequestedRangeNotSatisfiable: // no bytes beyond those that are here, so that the checksum decides
+		return nil
+	default:
+		return d.refused(resp)
+	}
+	if d.file.Bytes > 0 && total >= 0 && total != d.file.Bytes {
+		return d.errorf("the server offers %s of type %q, and the file has %s. Get the file from elsewhere and save it as %s",
+			count.Of(total, "byte"), resp.Header.Get("Content-Type"), count.Of(d.file.Bytes, "byte"), d.path)
+	}
+	if first != d.size {
+		if err := d.empty(); err != nil {
+			return err
+		}
+		if first != 0 {
+			return temporary{error: errors.New("the server sends another part than it was asked for")}
+		}
+	}
+	if d.file.Bytes == 0 {
+		d.total = max(total, 0)
+	}
+	return d.receive(ctx, resp.Body, clock)
+}
+
+// empty removes the bytes of the part.
+func (d *download) empty() error {
+	d.size = 0
+	if err := d.part.Truncate(0); err != nil {
+		return unwritable(d.path+".part", err)
+	}
+	return nil
+}
+
+// receive appends the body to the part. The clock runs while it waits for bytes.
+func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Timer) error {
+	buffer := make([]byte, 1<<18)
+	for {
+		clock.Reset(d.Stall)
+		n, reading := body.Read(buffer)
+		clock.Stop()
+		if d.total > 0 && d.size+int64(n) > d.total {
+			return errors.Join(d.errorf("the server sends more than the %s of the file. The bytes were removed: get the file from elsewhere and save it as %s",
+				count.Of(d.total, "byte"), d.path), d.empty())
+		}
+		written, err := d.part.WriteAt(buffer[:n], d.size)
+		d.size += int64(written)
+		if err != nil {
+			return unwritable(d.path+".part", err)
+		}
+		if n > 0 {
+			d.Progress(d.file, d.size, d.total)
+		}
+		switch {
+		case reading == nil:
+		case ctx.Err() != nil:
+			return temporary{error: context.Cause(ctx)}
+		case !errors.Is(reading, io.EOF): // which io.ErrUnexpectedEOF is not
+			return temporary{error: fmt.Errorf("the connection broke: %w", reading)}
+		case d.size == 0 || d.size < d.total:
+			return temporary{error: fmt.Errorf("the server ended after %s", d.soFar())}
+		default:
+			return nil
+		}
+	}
+}
+
+// unanswered explains a request without a response.
+func (d *download) unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return temporary{error: context.Cause(ctx)}
+	}
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		err = asked.Err
+	}
+	if errors.Is(err, errRedirect) {
+		return d.errorf("%w. Get the file by hand if you trust the address", err)
+	}
+	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
+		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine", unknown.Err)
+	}
+	return temporary{error: fmt.Errorf("no answer: %w", err)}
+}
+
+// refused explains a status that brings no bytes. Errors of the server pass, and so do those that ask to come later.
+func (d *download) refused(resp *http.Response) error {
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	late := resp.StatusCode == http.StatusRequestTimeout || resp.StatusCode == http.StatusTooManyRequests
+	if !late && resp.StatusCode < 500 {
+		return d.errorf("the server answers %s. Look for the file on the page of its authors, and save it as %s", status, d.path)
+	}
+	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
+	wait := time.Duration(seconds) * time.Second
+	if wait > longestWait {
+		return d.errorf("the server answers %s and asks to wait for %v. Run the same command again then", status, wait)
+	}
+	return temporary{fmt.Errorf("the server answers %s", status), wait}
+}
+
+// contentRange reads the header of a partial answer, such as "bytes 500-999/1000": where it begins, and the size of the
+// whole file, -1 where the server does not say it. A begin of -1 is no such header.
+func contentRange(value string) (first, total int64) {
+	span, size, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
+	from, _, _ := strings.Cut(span, "-")
+	begin, err := strconv.ParseUint(from, 10, 63)
+	if err != nil {
+		return -1, -1
+	}
+	whole, err := strconv.ParseUint(size, 10, 63)
+	if err != nil {
+		return int64(begin), -1
+	}
+	return int64(begin), int64(whole)
+}
+
+// soFar says how much of a file is there: "1,000 of 168,513,733 bytes", or "1,000 bytes" if the whole is unknown.
+func (d *download) soFar() string {
+	if d.total > 0 {
+		return count.Number(d.size) + " of " + count.Of(d.total, "byte")
+	}
+	return count.Of(d.size, "byte")
 }

@@ -6,14 +6,20 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
+	"crypto/md5" // the authors of the data sets publish no other
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ocl/checkpoint"
@@ -26,7 +32,7 @@ type File struct {
 	Name   string // path below the data folder, slash-separated
 	Bytes  int64  // 0: unknown
 	SHA256 string // in hexadecimal, as published; "" for none
-	MD5    string // in hexadecimal, as published; "" for none
+	MD5    string // likewise; one of the two is needed
 }
 
 // Options say where files go and how patient Get is. Only Dir is needed.
@@ -34,11 +40,11 @@ type Options struct {
 	Dir    string       // the data folder; made if it is missing
 	Client *http.Client // nil: one with the proxy and the time limits of [http.DefaultTransport]
 
-	// Progress is told of the bytes of a file that are on the disk: before each attempt and after each read. The total
+	// Progress hears of the bytes of a file that are on the disk: before each attempt and after each read. The total
 	// is 0 while it is unknown. Done falls where a file is started anew. It is called on the goroutine of Get.
 	Progress func(file File, done, total int64)
 
-	// Retrying is told of each attempt that failed and will be made again, before the wait; nil is nobody. It is called on
+	// Retrying hears of each attempt that failed and will be made again, before the wait; nil is nobody. It is called on
 	// the goroutine of Get.
 	Retrying func(file File, r Retry)
 
@@ -79,33 +85,21 @@ func Get(ctx context.Context, files []File, o Options) error {
 		return unwritable(o.Dir, err)
 	}
 	defer root.Close()
-	g := getter{Options: o.filled(), client: redirecting(o.Client), root: root}
-	for _, f := range files {
-		if err := g.get(ctx, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// filled returns o with the defaults in place of zeros.
-func (o Options) filled() Options {
-	if o.Stall == 0 {
-		o.Stall = 30 * time.Second
-	}
-	if o.Retries == 0 {
-		o.Retries = 5
-	}
-	if o.Backoff == 0 {
-		o.Backoff = time.Second
-	}
+	o.Stall, o.Retries, o.Backoff = cmp.Or(o.Stall, 30*time.Second), cmp.Or(o.Retries, 5), cmp.Or(o.Backoff, time.Second)
 	if o.Progress == nil {
 		o.Progress = func(File, int64, int64) {}
 	}
 	if o.Retrying == nil {
 		o.Retrying = func(File, Retry) {}
 	}
-	return o
+	o.Client = staysSecure(o.Client)
+	for _, f := range files {
+		d := download{Options: o, file: f, path: filepath.Join(o.Dir, filepath.FromSlash(f.Name)), root: root}
+		if err := d.get(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check refuses a file whose name leads out of the data folder, or which this package cannot download.
@@ -117,97 +111,158 @@ func (f File) check() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("fetch: %s: the address %q is none of http or https. Use one such as https://host/a.gz", f.Name, f.URL)
 	}
-	if f.Bytes < 0 {
-		return fmt.Errorf("fetch: %s: a size of %d bytes is negative. Use 0 if it is unknown", f.Name, f.Bytes)
-	}
-	for _, k := range kinds {
-		if want := k.want(f); want != "" {
-			if b, err := hex.DecodeString(want); err != nil || len(b) != k.make().Size() {
-				return fmt.Errorf("fetch: %s: %q is no %s. Use %d hexadecimal digits", f.Name, want, k.name, 2*k.make().Size())
-			}
-		}
+	_, h, want := f.checksum()
+	if b, err := hex.DecodeString(want); err != nil || len(b) != h.Size() {
+		return fmt.Errorf("fetch: %s: %q is no checksum. Use the SHA-256 or the MD5 of the file in hexadecimal digits", f.Name, want)
 	}
 	return nil
 }
 
-// local is the file's name in the form of this system.
-func (f File) local() string { return filepath.FromSlash(f.Name) }
+// checksum is the published checksum, its name, and how it is computed.
+func (f File) checksum() (name string, h hash.Hash, want string) {
+	if f.SHA256 != "" {
+		return "SHA-256", sha256.New(), f.SHA256
+	}
+	return "MD5", md5.New(), f.MD5
+}
 
-// getter downloads files below one folder. Its options are filled.
-type getter struct {
+// staysSecure is a copy of a client, or of the default one for nil, that does not leave https once it is there: else
+// whoever sits on the way could send it anywhere.
+func staysSecure(given *http.Client) *http.Client {
+	c := http.Client{}
+	if given != nil {
+		c = *given
+	}
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		switch {
+		case via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
+			return fmt.Errorf("%w from https to %s", errRedirect, req.URL.Redacted())
+		case len(via) >= 10: // as net/http has it
+			return fmt.Errorf("%w 10 times", errRedirect)
+		}
+		return nil
+	}
+	return &c
+}
+
+// errRedirect is wrapped by errors about redirects that are not followed.
+var errRedirect = errors.New("the server redirects")
+
+// download is a file on its way. Its options are filled in.
+type download struct {
 	Options
-	client *http.Client
-	root   *os.Root // of Dir: what is opened through it cannot lie outside, even by symbolic links
+	file  File
+	path  string   // where it goes
+	root  *os.Root // of Dir: what is opened through it cannot lie outside, even by symbolic links
+	part  *os.File // its beginning, at path with .part
+	size  int64    // bytes of the part
+	total int64    // of the whole file, as published or as the server says; 0: unknown
 }
 
-// path is where a file goes, for people.
-func (g *getter) path(f File) string { return filepath.Join(g.Dir, f.local()) }
-
-// get brings one file to its place.
-func (g *getter) get(ctx context.Context, f File) error {
-	if here, err := g.here(ctx, f); here || err != nil {
+// get brings the file to its place.
+func (d *download) get(ctx context.Context) error {
+	if here, err := d.here(ctx); here || err != nil {
 		return err
 	}
-	p, err := openPart(g.root, f)
+	name := filepath.FromSlash(d.file.Name)
+	err := d.root.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		d.part, err = d.root.OpenFile(name+".part", os.O_RDWR|os.O_CREATE, 0o644)
+	}
 	if err != nil {
-		return unwritable(g.path(f)+partSuffix, err)
+		return unwritable(d.path+".part", err)
 	}
-	defer p.file.Close() // finish and discard close it too; a second time does no harm
-	if err := g.download(ctx, f, p); err != nil {
-		if p.size == 0 { // an empty part is of no use to anybody
-			err = errors.Join(err, p.discard())
-		}
-		return err
+	defer d.part.Close() // a second time does no harm
+	if d.size, err = d.part.Seek(0, io.SeekEnd); err != nil {
+		return unwritable(d.path+".part", err)
 	}
-	fault, err := f.fault(ctx, p.file)
+	d.total = d.file.Bytes
+	fault := ""
+	if err = d.attempts(ctx); err == nil {
+		fault, err = d.fault(ctx, io.NewSectionReader(d.part, 0, d.size))
+	}
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return g.stopped(ctx, f, p)
-	case err != nil:
-		return fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", g.path(f)+partSuffix, cause.Of(err))
 	case fault != "":
-		err := f.errorf("%s. The bytes were removed: run the same command again, or get the file from elsewhere and save it as %s",
-			fault, g.path(f))
-		return errors.Join(err, p.discard())
+		err = d.errorf("%s. The bytes were removed: run the same command again, or get the file from elsewhere and save it as %s", fault, d.path)
+	case err != nil && d.size > 0:
+		return err
+	case err == nil:
+		err := errors.Join(d.part.Sync(), d.part.Close())
+		if err == nil {
+			err = d.root.Rename(name+".part", name)
+		}
+		if err != nil {
+			return unwritable(d.path+".part", err)
+		}
+		if err := checkpoint.SyncFolder(filepath.Dir(d.path)); err != nil {
+			return unwritable(filepath.Dir(d.path), err)
+		}
+		return nil
 	}
-	if err := p.finish(); err != nil {
-		return g.unwritten(f, p, err)
-	}
-	if err := checkpoint.SyncFolder(filepath.Dir(g.path(f))); err != nil {
-		return unwritable(filepath.Dir(g.path(f)), err)
-	}
-	return nil
+	return errors.Join(err, d.part.Close(), d.root.Remove(name+".part")) // a wrong or empty part is of no use to anybody
 }
 
 // here says whether the file is in its place with the right size and checksum. It may be there by a symbolic link to
 // anywhere, as nothing is written.
-func (g *getter) here(ctx context.Context, f File) (bool, error) {
-	path := g.path(f)
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("fetch: %s: %w. Check the file and its folder, or use another --data-dir", path, cause.Of(err))
-	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", path)
-	case f.Bytes > 0 && info.Size() != f.Bytes:
+func (d *download) here(ctx context.Context) (bool, error) {
+	file, err := os.Open(d.path)
+	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	file, err := os.Open(path)
 	if err != nil {
-		return false, fmt.Errorf("fetch: %s: %w. Change its permissions, or use another --data-dir", path, cause.Of(err))
+		return false, unwritable(d.path, err)
 	}
 	defer file.Close()
-	fault, err := f.fault(ctx, file)
-	if ctx.Err() != nil {
-		return false, f.errorf("stopped while %s was checked: %w. Run the same command again", path, context.Cause(ctx))
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return false, unwritable(d.path, err)
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("fetch: %s is not a file, and the download would replace it. Remove it, or use another --data-dir", d.path)
+	case d.file.Bytes > 0 && info.Size() != d.file.Bytes:
+		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("fetch: %s: reading it: %w. Run the same command again, or remove the file", path, cause.Of(err))
+	fault, err := d.fault(ctx, file)
+	if err == nil && fault == "" {
+		d.Progress(d.file, info.Size(), info.Size())
 	}
-	if fault == "" {
-		g.Progress(f, info.Size(), info.Size())
+	return fault == "", err
+}
+
+// fault reads all bytes of the file and says whether their checksum is wrong; "" if it is right.
+func (d *download) fault(ctx context.Context, r io.Reader) (string, error) {
+	name, h, want := d.file.checksum()
+	buffer := make([]byte, 1<<18)
+	for {
+		if ctx.Err() != nil {
+			return "", d.stopped(ctx)
+		}
+		n, err := r.Read(buffer)
+		h.Write(buffer[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", d.path, cause.Of(err))
+		}
 	}
-	return fault == "", nil
+	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
+		return fmt.Sprintf("the file has the %s %s, and %s is published", name, got, strings.ToLower(want)), nil
+	}
+	return "", nil
+}
+
+// errorf is an error of this file at its address.
+func (d *download) errorf(format string, args ...any) error {
+	return fmt.Errorf("fetch: %s from %s: %w", d.file.Name, d.file.URL, fmt.Errorf(format, args...))
+}
+
+// stopped explains that ctx ended.
+func (d *download) stopped(ctx context.Context) error {
+	return d.errorf("stopped after %s: %w. Run the same command again: it continues with %s", d.soFar(), context.Cause(ctx), d.path+".part")
+}
+
+// unwritable explains that a file or a folder cannot be written.
+func unwritable(path string, err error) error {
+	return fmt.Errorf("fetch: %s: %w. Free space or change the permissions and run the same command again, or use another --data-dir", path, cause.Of(err))
 }

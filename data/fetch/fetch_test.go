@@ -9,17 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -40,7 +41,7 @@ type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	handlers []http.HandlerFunc
-	asked    []http.Header // of each request
+	asked    []string // Range of each request
 }
 
 func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
@@ -54,46 +55,48 @@ func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	n := len(s.asked)
-	s.asked = append(s.asked, r.Header.Clone())
+	s.asked = append(s.asked, r.Header.Get("Range"))
 	s.mu.Unlock()
 	s.handlers[min(n, len(s.handlers)-1)](w, r)
 }
 
-// requests are the headers of all requests so far.
-func (s *server) requests() []http.Header {
+// wantRequests compares the ranges that were asked for.
+func (s *server) wantRequests(t *testing.T, ranges ...string) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.asked)
+	if !slices.Equal(s.asked, ranges) {
+		t.Errorf("requests %q, want %q", s.asked, ranges)
+	}
 }
 
-// whole serves b as a good server does, with ranges and an ETag.
-func whole(b []byte, etag string) http.HandlerFunc {
+// whole serves b as a good server does, with ranges.
+func whole(b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", etag)
+		if r.Header.Get("Accept-Encoding") != "identity" {
+			http.Error(w, "net/http must not unpack", http.StatusBadRequest)
+			return
+		}
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 	}
 }
 
-// cut announces b, sends n bytes of it and closes the connection.
-func cut(b []byte, n int, etag string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		if etag != "" {
-			w.Header().Set("ETag", etag)
+// sent announces length bytes, -1 for none, sends b, and then does what end says.
+func sent(b []byte, length int, end func(*http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if length >= 0 {
+			w.Header().Set("Content-Length", strconv.Itoa(length))
 		}
-		w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-		w.Write(b[:n])
+		w.Header().Set("Content-Type", "text/html")
+		w.Write(b)
 		w.(http.Flusher).Flush()
-		panic(http.ErrAbortHandler)
+		end(r)
 	}
 }
 
-// streamed sends b without saying its length.
-func streamed(b []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.(http.Flusher).Flush()
-		w.Write(b)
-	}
-}
+func stays(*http.Request)   {}
+func breaks(*http.Request)  { panic(http.ErrAbortHandler) }
+func hangs(r *http.Request) { <-r.Context().Done() }
 
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
@@ -104,7 +107,7 @@ func quick(dir string) Options {
 	return Options{Dir: dir, Stall: 10 * time.Second, Backoff: time.Millisecond, Retries: 2}
 }
 
-// wantFile holds the file at path to b, and its folder to having nothing else.
+// wantFile wants b in the file at path, and nothing else in its folder.
 func wantFile(t *testing.T, path string, b []byte) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -129,30 +132,23 @@ func wantNames(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// wantError holds an error to its parts.
+// wantError wants an error of one line with some parts.
 func wantError(t *testing.T, err error, parts ...string) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("no error, want one with %q", parts)
-		return
-	}
-	if strings.Contains(err.Error(), "\n") {
-		t.Errorf("error %q has more than one line", err)
-	}
 	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q lacks %q", err, part)
+		if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v, want one line with %q", err, part)
 		}
 	}
 }
 
 func TestGetDownloadsOnce(t *testing.T) {
 	b := content(1, 1_000_000)
-	s := serve(t, whole(b, `"1"`))
+	s := serve(t, whole(b))
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	list := []File{
-		{URL: s.URL + "/a", Name: "one/a.gz", Bytes: int64(len(b)), SHA256: sha256Of(b), MD5: strings.ToUpper(md5Of(b))},
-		{URL: s.URL + "/b", Name: "two/deep/b.gz"},
+		{URL: s.URL + "/a", Name: "one/a.gz", Bytes: int64(len(b)), SHA256: sha256Of(b)},
+		{URL: s.URL + "/b", Name: "two/deep/b.gz", MD5: strings.ToUpper(md5Of(b))},
 	}
 	var last [2]int64
 	o := quick(dir)
@@ -173,96 +169,103 @@ func TestGetDownloadsOnce(t *testing.T) {
 			t.Errorf("the last progress is %v, want all bytes", last)
 		}
 	}
-	asked := s.requests()
-	if len(asked) != 2 {
-		t.Fatalf("%d requests, want one for each file and none the second time", len(asked))
-	}
-	if got := asked[0].Get("Accept-Encoding"); got != "identity" {
-		t.Errorf("Accept-Encoding: %q, want identity: net/http must not unpack", got)
-	}
-}
-
-func TestWrongFileIsReplaced(t *testing.T) {
-	b := content(1, 1000)
-	for name, c := range map[string]struct {
-		there []byte
-		md5   string
-	}{"shorter": {b[:999], md5Of(b)}, "shorter, no checksum": {b[:999], ""}, "same size": {content(2, 1000), md5Of(b)}} {
-		s := serve(t, whole(b, `"1"`))
-		path := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(path, c.there, 0o644); err != nil {
+	s.wantRequests(t, "", "")
+	for _, there := range [][]byte{b[:999], content(2, 1_000_000)} { // another file in its place is replaced
+		path := filepath.Join(dir, "one", "a.gz")
+		if err := os.WriteFile(path, there, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 1000, MD5: c.md5}}, quick(filepath.Dir(path))); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if err := Get(t.Context(), list, o); err != nil {
+			t.Error(err)
 		}
 		wantFile(t, path, b)
 	}
 }
 
-// TestBrokenTransferIsResumed has servers that break off in several ways after half the file; the rest is asked for by
-// Range, and If-Range has the validator of the first answer.
-func TestBrokenTransferIsResumed(t *testing.T) {
-	b := content(1, 100_000)
-	half := b[:50_000]
-	hang := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", `"1"`)
-		w.Header().Set("Content-Length", "100000")
-		w.Write(half)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
+// TestTransfers has servers that break off in several ways, that lie, and that refuse, and parts that a killed process has
+// left. The file is there in the end, or an error says why not.
+func TestTransfers(t *testing.T) {
+	b, other := content(1, 100_000), content(2, 100_000)
+	half, rest := b[:50_000], "bytes=50000-"
+	part := func(value string, b []byte) http.HandlerFunc { // whatever was asked for
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", value)
+			w.WriteHeader(http.StatusPartialContent)
+			w.Write(b)
+		}
 	}
-	short := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", `"1"`)
-		streamed(half)(w, r)
-	}
-	old := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
-		cut(b, 50_000, `W/"weak"`)(w, r)
-	}
-	modified := func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "", time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC), bytes.NewReader(b))
-	}
+	html := sent([]byte("<html>"), 6, stays)
 	for name, c := range map[string]struct {
-		first, second http.HandlerFunc
-		file          File
-		ifRange       string
+		handlers []http.HandlerFunc
+		there    []byte // the part
+		bytes    int64
+		asked    []string
+		fault    []string // nil where the file comes
+		kept     int      // bytes of the part after a fault
 	}{
-		"closed":                {cut(b, 50_000, `"1"`), whole(b, `"1"`), File{}, `"1"`},
-		"stalled":               {hang, whole(b, `"1"`), File{}, `"1"`},
-		"ended, size published": {short, whole(b, `"1"`), File{Bytes: 100_000}, `"1"`},
-		"weak ETag, time":       {old, modified, File{}, "Mon, 02 Jan 2006 15:04:05 GMT"},
-		"checksum only":         {cut(b, 50_000, ""), whole(b, ""), File{MD5: md5Of(b)}, ""},
+		"closed":                    {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), whole(b)}, asked: []string{"", rest}},
+		"stalled":                   {handlers: []http.HandlerFunc{sent(half, 100_000, hangs), whole(b)}, asked: []string{"", rest}},
+		"silent":                    {handlers: []http.HandlerFunc{func(_ http.ResponseWriter, r *http.Request) { hangs(r) }, whole(b)}, asked: []string{"", ""}},
+		"ended, size published":     {handlers: []http.HandlerFunc{sent(half, -1, stays), whole(b)}, bytes: 100_000, asked: []string{"", rest}},
+		"nothing at all":            {handlers: []http.HandlerFunc{sent(nil, -1, stays), whole(b)}, asked: []string{"", ""}},
+		"Range is ignored":          {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), sent(b, -1, stays)}, asked: []string{"", rest}},
+		"Range begins elsewhere":    {handlers: []http.HandlerFunc{sent(b[:60_000], 100_000, breaks), part("bytes 50000-99999/100000", b[50_000:]), whole(b)}, asked: []string{"", "bytes=60000-", ""}},
+		"no Content-Range":          {handlers: []http.HandlerFunc{sent(half, 100_000, breaks), part("", half), whole(b)}, asked: []string{"", rest, ""}},
+		"busy":                      {handlers: []http.HandlerFunc{status(503), status(429), whole(b)}, asked: []string{"", "", ""}},
+		"goes on":                   {handlers: []http.HandlerFunc{whole(b)}, there: b[:30_000], asked: []string{"bytes=30000-"}},
+		"whole, size published":     {handlers: []http.HandlerFunc{whole(b)}, there: b, bytes: 100_000},
+		"whole, size unknown":       {handlers: []http.HandlerFunc{whole(b)}, there: b, asked: []string{"bytes=100000-"}},
+		"longer than the file":      {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1), bytes: 100_000, asked: []string{""}},
+		"of another version":        {handlers: []http.HandlerFunc{whole(b)}, there: other[:50_000], asked: []string{rest}, fault: []string{"has the MD5 ", ", and " + md5Of(b) + " is published", "run the same command again"}},
+		"longer, size unknown":      {handlers: []http.HandlerFunc{whole(b)}, there: append(slices.Clone(b), 1), asked: []string{"bytes=100001-"}, fault: []string{"The bytes were removed"}},
+		"a page instead of a file":  {handlers: []http.HandlerFunc{html}, there: half, bytes: 100_000, asked: []string{rest}, fault: []string{`offers 6 bytes of type "text/html"`, "the file has 100,000 bytes"}, kept: 50_000},
+		"too short, size unknown":   {handlers: []http.HandlerFunc{html}, asked: []string{""}, fault: []string{"has the MD5 "}},
+		"too long":                  {handlers: []http.HandlerFunc{sent(b, -1, stays)}, bytes: 99_000, asked: []string{""}, fault: []string{"sends more than the 99,000 bytes", "The bytes were removed"}},
+		"never all of it":           {handlers: []http.HandlerFunc{sent(half, 100_000, breaks)}, asked: []string{"", rest, rest}, fault: []string{"the connection broke: unexpected EOF", "attempts in a row: 3", "continues after 50,000 of 100,000 bytes"}, kept: 50_000},
+		"not found":                 {handlers: []http.HandlerFunc{status(404)}, asked: []string{""}, fault: []string{"the server answers 404 Not Found.", "save it as"}},
+		"no content":                {handlers: []http.HandlerFunc{status(204)}, asked: []string{""}, fault: []string{"the server answers 204 No Content."}},
+		"busy for ever":             {handlers: []http.HandlerFunc{status(500)}, asked: []string{"", "", ""}, fault: []string{"the server answers 500 Internal Server Error (attempts in a row: 3)"}},
+		"busy for an hour":          {handlers: []http.HandlerFunc{busyFor("3600")}, asked: []string{""}, fault: []string{"429 Too Many Requests and asks to wait for 1h0m0s", "then"}},
+		"part nobody has asked for": {handlers: []http.HandlerFunc{part("bytes 0-99999/100000", b)}, asked: []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, c.first, c.second)
+			s := serve(t, c.handlers...)
 			o := quick(t.TempDir())
-			if name == "stalled" {
+			if name == "stalled" || name == "silent" {
 				o.Stall = 100 * time.Millisecond
 			}
-			c.file.URL, c.file.Name = s.URL, "a"
-			if err := Get(t.Context(), []File{c.file}, o); err != nil {
-				t.Fatal(err)
+			path := filepath.Join(o.Dir, "a")
+			if c.there != nil {
+				if err := os.WriteFile(path+".part", c.there, 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
-			wantFile(t, filepath.Join(o.Dir, "a"), b)
-			asked := s.requests()
-			if len(asked) != 2 || asked[1].Get("Range") != "bytes=50000-" || asked[1].Get("If-Range") != c.ifRange {
-				t.Errorf("requests %v, want a second one from byte 50000 if %q", asked, c.ifRange)
+			err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: c.bytes, MD5: md5Of(b)}}, o)
+			s.wantRequests(t, c.asked...)
+			switch {
+			case c.fault == nil && err != nil:
+				t.Error(err)
+			case c.fault == nil:
+				wantFile(t, path, b)
+			case c.kept > 0:
+				wantError(t, err, append(c.fault, "a from "+s.URL)...)
+				wantNames(t, o.Dir, "a.part")
+				if got, err := os.ReadFile(path + ".part"); len(got) != c.kept || err != nil {
+					t.Errorf("%d bytes are kept (%v), want %d", len(got), err, c.kept)
+				}
+			default:
+				wantError(t, err, append(c.fault, "a from "+s.URL)...)
+				wantNames(t, o.Dir)
 			}
 		})
 	}
 }
 
-// TestStallBeforeTheHeaders has a server that accepts the connection and says nothing.
-func TestStallBeforeTheHeaders(t *testing.T) {
-	b := content(1, 1000)
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, whole(b, `"1"`))
-	o := quick(t.TempDir())
-	o.Stall = 100 * time.Millisecond
-	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o); err != nil {
-		t.Fatal(err)
+func busyFor(wait string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", wait)
+		w.WriteHeader(http.StatusTooManyRequests)
 	}
-	wantFile(t, filepath.Join(o.Dir, "a"), b)
 }
 
 // TestSlowServerDoesNotStall sends a byte every few milliseconds, for longer than a stall in all.
@@ -280,397 +283,265 @@ func TestSlowServerDoesNotStall(t *testing.T) {
 	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 30, MD5: md5Of(b)}}, o); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests, want 1", n)
-	}
+	s.wantRequests(t, "")
 }
 
-// TestUnresumableStartsAnew has servers from which the rest of a file cannot be had, and files that change between two
-// attempts. The file on the disk is the one that the last answer is of, never a mixture.
-func TestUnresumableStartsAnew(t *testing.T) {
-	before, b := content(1, 100_000), content(2, 100_000)
-	part := func(total int, etag string) http.HandlerFunc { // whatever If-Range says
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("ETag", etag)
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes 50000-99999/%d", total))
-			w.WriteHeader(http.StatusPartialContent)
-			w.Write(b[50_000:])
-		}
-	}
-	for name, c := range map[string]struct {
-		first, second http.HandlerFunc
-		attempts      int
-	}{
-		"Range is ignored":                     {cut(b, 50_000, `"2"`), streamed(b), 2},
-		"changed":                              {cut(before, 50_000, `"1"`), whole(b, `"2"`), 2},
-		"changed, If-Range is ignored":         {cut(before, 50_000, `"1"`), part(100_000, `"2"`), 3},
-		"changed size, If-Range is ignored":    {cut(before, 50_000, `"1"`), part(200_000, ""), 3},
-		"Range begins elsewhere":               {cut(before, 60_000, `"1"`), part(100_000, `"1"`), 3},
-		"no validator, no checksum":            {cut(before, 50_000, ""), whole(b, ""), 2},
-		"range not satisfiable":                {cut(b, 50_000, `"2"`), status(http.StatusRequestedRangeNotSatisfiable), 3},
-		"partial answer without Content-Range": {cut(b, 50_000, `"2"`), status(http.StatusPartialContent), 3},
-		"partial answer that nobody asked for": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Range", "bytes 0-99999/100000")
-			w.WriteHeader(http.StatusPartialContent)
-			w.Write(before)
-		}, whole(b, `"2"`), 2},
-		"nothing at all, then the whole answer": {streamed(nil), whole(b, `"2"`), 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, c.first, c.second, whole(b, `"2"`))
-			dir := t.TempDir()
-			if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(dir)); err != nil {
-				t.Fatal(err)
-			}
-			wantFile(t, filepath.Join(dir, "a"), b)
-			if n := len(s.requests()); n != c.attempts {
-				t.Errorf("%d attempts, want %d", n, c.attempts)
-			}
-		})
-	}
-}
-
-// TestLongerBodyIsCutOff follows the part by a second name: no byte beyond the published size gets to the disk.
-func TestLongerBodyIsCutOff(t *testing.T) {
-	b := content(1, 300_000)
-	s := serve(t, streamed(b))
-	o := quick(t.TempDir())
-	other := filepath.Join(t.TempDir(), "link")
-	o.Progress = func(_ File, done, _ int64) {
-		if done == 0 {
-			if err := os.Link(filepath.Join(o.Dir, "a.part"), other); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 200_000, MD5: md5Of(b[:200_000])}}, o)
-	wantError(t, err, "a from "+s.URL, "more than the 200,000 bytes", filepath.Join(o.Dir, "a"))
-	wantNames(t, o.Dir)
-	if written, err := os.ReadFile(other); err != nil || !bytes.Equal(written, b[:200_000]) {
-		t.Errorf("%d bytes were written, %v; want 200000", len(written), err)
-	}
-	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests, want 1: the file does not get shorter", n)
-	}
-}
-
-func TestLyingLengths(t *testing.T) {
-	b := content(1, 1000)
-	lying := func(length int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", strconv.Itoa(length))
-			w.Header().Set("Content-Type", "text/html")
-			w.Write(b[:min(length, 1000)])
-		}
-	}
-	for name, c := range map[string]struct {
-		length   int
-		file     File
-		requests int
-		parts    []string
-	}{
-		"longer than the body":            {2000, File{}, 3, []string{"unexpected EOF", "attempts in a row: 3", "continues after 1,000 of 2,000 bytes"}},
-		"shorter than the file, checksum": {600, File{MD5: md5Of(b)}, 1, []string{md5Of(b[:600]), md5Of(b)}},
-		"not that of the file, longer":    {1000, File{Bytes: 999}, 1, []string{`offers 1,000 bytes of type "text/html"`, "the file has 999 bytes"}},
-		"not that of the file, shorter":   {600, File{Bytes: 1000}, 1, []string{"offers 600 bytes", "the file has 1,000 bytes"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, lying(c.length))
-			c.file.URL, c.file.Name = s.URL, "a"
-			dir := t.TempDir()
-			err := Get(t.Context(), []File{c.file}, quick(dir))
-			wantError(t, err, append(c.parts, s.URL, "a from")...)
-			if n := len(s.requests()); n != c.requests {
-				t.Errorf("%d requests, want %d", n, c.requests)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "a")); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the file is there: %v", err)
-			}
-		})
-	}
-}
-
-func TestWrongChecksumRemovesThePart(t *testing.T) {
-	b, other := content(1, 1000), content(2, 1000)
-	for name, f := range map[string]File{
-		"SHA-256":              {SHA256: sha256Of(other), MD5: md5Of(b)},
-		"MD5":                  {MD5: strings.ToUpper(md5Of(other))},
-		"MD5 beside a SHA-256": {SHA256: sha256Of(b), MD5: md5Of(other)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, whole(b, `"1"`))
-			f.URL, f.Name = s.URL, "a"
-			dir := t.TempDir()
-			want, got := md5Of(other), md5Of(b)
-			if name == "SHA-256" {
-				want, got = sha256Of(other), sha256Of(b)
-			}
-			wantError(t, Get(t.Context(), []File{f}, quick(dir)), s.URL, "has the "+name[:3], got+", and "+want+" is published", "run the same command again")
-			wantNames(t, dir)
-		})
-	}
-}
-
-func TestStatuses(t *testing.T) {
-	b := content(1, 1000)
-	for _, code := range []int{204, 304, 400, 401, 403, 404, 410} {
-		s := serve(t, status(code))
-		dir := t.TempDir()
-		err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(dir))
-		wantError(t, err, s.URL, fmt.Sprintf("the server answers %d %s.", code, http.StatusText(code)), filepath.Join(dir, "a"))
-		if n := len(s.requests()); n != 1 {
-			t.Errorf("%d: %d requests, want 1", code, n)
-		}
-		wantNames(t, dir)
-	}
-	for _, code := range []int{408, 429, 500, 502, 503, 504} {
-		s := serve(t, status(code), status(code), whole(b, `"1"`))
-		dir := t.TempDir()
-		if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, quick(dir)); err != nil {
-			t.Errorf("%d twice: %v", code, err)
-		}
-		s = serve(t, status(code))
-		err := Get(t.Context(), []File{{URL: s.URL, Name: "b"}}, quick(dir))
-		wantError(t, err, fmt.Sprintf("the server answers %d", code), "attempts in a row: 3", "Run the same command again")
-		if n := len(s.requests()); n != 3 {
-			t.Errorf("%d for ever: %d requests, want 3", code, n)
-		}
-		wantFile(t, filepath.Join(dir, "a"), b)
-	}
-}
-
-// TestProgressRenewsTheRetries has a line that breaks far more often than the retries allow, each time a little later; and a
-// server that begins anew each time and never gets further.
+// TestProgressRenewsTheRetries has a line that breaks far more often than the retries allow, each time a little later.
 func TestProgressRenewsTheRetries(t *testing.T) {
 	b := content(1, 20_000)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		from := 0
-		fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
-		if from > 0 {
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err == nil {
 			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-19999/20000", from))
-		}
-		w.Header().Set("ETag", `"1"`)
-		w.Header().Set("Content-Length", strconv.Itoa(20_000-from))
-		if from > 0 {
 			w.WriteHeader(http.StatusPartialContent)
 		}
 		w.Write(b[from:min(from+1000, 20_000)])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
 	})
-	dir := t.TempDir()
-	var told []string
-	o := quick(dir)
+	var retries []string
+	o := quick(t.TempDir())
 	o.Retrying = func(f File, r Retry) {
-		told = append(told, fmt.Sprintf("%s %d of %d from %d after %v", f.Name, r.Attempt, r.Of, r.From, r.Wait))
-		if r.Why == nil {
-			t.Error("a retry without a reason")
-		}
+		retries = append(retries, fmt.Sprintf("%s %d of %d from %d after %v, %v", f.Name, r.Attempt, r.Of, r.From, r.Wait, r.Why))
 	}
-	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o); err != nil {
+	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a", Bytes: 20_000, MD5: md5Of(b)}}, o); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, filepath.Join(dir, "a"), b)
-	if len(told) != 19 || told[0] != "a 2 of 3 from 1000 after 1ms" || told[18] != "a 2 of 3 from 19000 after 1ms" {
-		t.Errorf("retries are told as %q", told)
-	}
-
-	s, told = serve(t, cut(b, 7000, `"1"`)), nil
-	wantError(t, Get(t.Context(), []File{{URL: s.URL, Name: "b"}}, o), "attempts in a row: 3", "7,000 of 20,000 bytes")
-	if want := []string{"b 2 of 3 from 7000 after 1ms", "b 3 of 3 from 7000 after 2ms"}; !slices.Equal(told, want) {
-		t.Errorf("retries are told as %q, want %q", told, want)
-	}
-	if n := len(s.requests()); n != 3 {
-		t.Errorf("%d requests, want 3: one that brings bytes, and two retries that bring nothing new", n)
-	}
-}
-
-func TestNoAnswer(t *testing.T) {
-	s := serve(t, status(200))
-	s.Close()
-	dir := t.TempDir()
-	o := quick(dir)
-	o.Retries = -1
-	err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o)
-	wantError(t, err, s.URL, "no answer", "attempts in a row: 1")
-	if strings.Count(err.Error(), s.URL) != 1 {
-		t.Errorf("error %q names the address twice", err)
-	}
-	wantNames(t, dir)
-}
-
-func TestPartOfAKilledProcess(t *testing.T) {
-	b := content(1, 100_000)
-	sum := md5Of(b)
-	for name, c := range map[string]struct {
-		part        []byte
-		origin      string // %s is the address
-		file        File
-		asked       string // Range of the first request; "none" for no request
-		wantIfRange string
-	}{
-		"goes on":                     {b[:30_000], `{"url":"%s","etag":"\"1\"","bytes":100000}`, File{}, "bytes=30000-", `"1"`},
-		"origin lost, checksum":       {b[:30_000], "", File{MD5: sum}, "bytes=30000-", ""},
-		"origin lost, no checksum":    {b[:30_000], "", File{}, "", ""},
-		"origin damaged":              {b[:30_000], `{"url":"%s","etag":"\"1\`, File{}, "", ""},
-		"origin would break a header": {b[:30_000], `{"url":"%s","etag":"\"1\r\n\"","bytes":100000}`, File{}, "", ""},
-		"its time would break one":    {b[:30_000], `{"url":"%s","last_modified":"1\r\n","bytes":100000}`, File{}, "", ""},
-		"of another address":          {b[:30_000], `{"url":"%s/x","etag":"\"1\"","bytes":100000}`, File{}, "", ""},
-		"whole":                       {b, `{"url":"%s","etag":"\"1\"","bytes":100000}`, File{}, "none", ""},
-		"whole, size published":       {b, "", File{Bytes: 100_000, MD5: sum}, "none", ""},
-		"longer than the file":        {append(b[:99_999:99_999], 1, 2), "", File{Bytes: 100_000, MD5: sum}, "", ""},
-		"longer than it was":          {append(b[:99_999:99_999], 1, 2), `{"url":"%s","etag":"\"1\"","bytes":100000}`, File{}, "", ""},
-		"longer, unknown before":      {append(b[:99_999:99_999], 1, 2), `{"url":"%s","etag":"\"1\""}`, File{}, "bytes=100001-", `"1"`},
-		"empty":                       {nil, `{"url":"%s","etag":"\"1\"","bytes":100000}`, File{}, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, whole(b, `"1"`))
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "a.part"), c.part, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if c.origin != "" {
-				text := strings.ReplaceAll(c.origin, "%s", s.URL)
-				if err := os.WriteFile(filepath.Join(dir, "a.part.json"), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			c.file.URL, c.file.Name = s.URL, "a"
-			if err := Get(t.Context(), []File{c.file}, quick(dir)); err != nil {
-				t.Fatal(err)
-			}
-			wantFile(t, filepath.Join(dir, "a"), b)
-			asked := s.requests()
-			if c.asked == "none" {
-				if len(asked) != 0 {
-					t.Errorf("requests %v, want none", asked)
-				}
-				return
-			}
-			if len(asked) == 0 || asked[0].Get("Range") != c.asked || asked[0].Get("If-Range") != c.wantIfRange {
-				t.Errorf("requests %v, want Range %q and If-Range %q", asked, c.asked, c.wantIfRange)
-			}
-		})
+	wantFile(t, filepath.Join(o.Dir, "a"), b)
+	if n := len(retries); n < 19 || retries[0] != "a 2 of 3 from 1000 after 1ms, the connection broke: unexpected EOF" {
+		t.Errorf("retries %q", retries)
 	}
 }
 
 // TestEndOfContextKeepsThePart ends ctx at several moments. What is there stays, and the next Get goes on from it.
 func TestEndOfContextKeepsThePart(t *testing.T) {
 	b := content(1, 100_000)
-	half := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", `"1"`)
-		w.Header().Set("Content-Length", "100000")
-		w.Write(b[:50_000])
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
-	cause := errors.New("the user had enough")
-	for name, first := range map[string]http.HandlerFunc{"while bytes are awaited": half, "while waiting to try again": cut(b, 50_000, `"1"`)} {
+	enough := errors.New("the user had enough")
+	for name, end := range map[string]func(*http.Request){"while bytes are awaited": hangs, "while waiting to try again": breaks} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, first, whole(b, `"1"`))
+			s := serve(t, sent(b[:50_000], 100_000, end), whole(b))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := quick(t.TempDir())
-			o.Retries = -1
-			if name == "while waiting to try again" {
-				o.Retries, o.Backoff = 2, time.Hour
-			}
+			o.Backoff = time.Hour
 			o.Progress = func(_ File, done, _ int64) {
 				if done == 50_000 {
-					time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
+					time.AfterFunc(50*time.Millisecond, func() { cancel(enough) })
 				}
 			}
-			f := []File{{URL: s.URL, Name: "a"}}
+			f := []File{{URL: s.URL, Name: "a", MD5: md5Of(b)}}
 			err := Get(ctx, f, o)
 			wantError(t, err, s.URL, "stopped after 50,000 of 100,000 bytes", "continues with "+filepath.Join(o.Dir, "a.part"))
-			if !errors.Is(err, cause) {
+			if !errors.Is(err, enough) {
 				t.Errorf("error %v does not wrap the cause", err)
 			}
-			wantNames(t, o.Dir, "a.part", "a.part.json")
+			wantNames(t, o.Dir, "a.part")
 			if err := Get(t.Context(), f, quick(o.Dir)); err != nil {
 				t.Fatal(err)
 			}
 			wantFile(t, filepath.Join(o.Dir, "a"), b)
-			if asked := s.requests(); len(asked) != 2 || asked[1].Get("Range") != "bytes=50000-" {
-				t.Errorf("requests %v, want a second one from byte 50000", asked)
-			}
+			s.wantRequests(t, "", "bytes=50000-")
 		})
 	}
-	t.Run("while a file is checked", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(cause)
-		dir := t.TempDir()
-		f := File{URL: "http://127.0.0.1:1", Name: "a", Bytes: 100_000, MD5: md5Of(b)}
-		for _, name := range []string{"a", "a.part"} {
-			if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if err := Get(ctx, []File{f}, quick(dir)); !errors.Is(err, cause) || !strings.Contains(err.Error(), "stopped") {
-				t.Errorf("%s: error %v, want the cause", name, err)
-			}
-			os.Remove(filepath.Join(dir, "a"))
-		}
-		wantNames(t, dir, "a.part")
-		if fault, err := f.fault(ctx, unread{t}); !errors.Is(err, cause) {
-			t.Errorf("%q, %v, want the cause", fault, err)
-		}
-	})
-}
-
-// unread must not be read.
-type unread struct{ t *testing.T }
-
-func (u unread) ReadAt(b []byte, _ int64) (int, error) {
-	u.t.Errorf("%d bytes are read after the end of ctx", len(b))
-	return 0, io.EOF
-}
-
-func TestEmptyDir(t *testing.T) {
-	wantError(t, Get(t.Context(), nil, Options{}), "--data-dir")
-}
-
-// TestFirstFaultEndsGet holds that files before it stay, and that all are checked before one is asked for.
-func TestFirstFaultEndsGet(t *testing.T) {
-	b := content(1, 100)
-	s := serve(t, whole(b, `"1"`), status(404))
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(enough)
 	dir := t.TempDir()
-	list := []File{{URL: s.URL, Name: "a"}, {URL: s.URL, Name: "b"}, {URL: s.URL, Name: "c"}}
-	wantError(t, Get(t.Context(), list, quick(dir)), "fetch: b from", "404")
-	wantFile(t, filepath.Join(dir, "a"), b)
-	if err := Get(t.Context(), append(list[2:], File{URL: s.URL, Name: "../d"}), quick(dir)); err == nil || len(s.requests()) != 2 {
-		t.Errorf("error %v after %d requests, want a refusal before any", err, len(s.requests()))
+	for _, name := range []string{"a", "a.part"} { // while it is checked
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := Get(ended, []File{{URL: "http://127.0.0.1:1", Name: name, Bytes: 100_000, MD5: md5Of(b)}}, quick(dir))
+		if !errors.Is(err, enough) {
+			t.Errorf("%s: error %v, want the cause", name, err)
+		}
 	}
 }
 
-func TestProgressOfAnUnknownSize(t *testing.T) {
-	b := content(1, 1000)
-	s := serve(t, streamed(b))
-	o := quick(t.TempDir())
-	var told []int64
-	o.Progress = func(_ File, done, total int64) { told = append(told, done, total) }
-	if err := Get(t.Context(), []File{{URL: s.URL, Name: "a"}}, o); err != nil {
-		t.Fatal(err)
+// TestBadFilesAreRefused: before anything is asked for. The first fault ends Get, and files before it stay.
+func TestBadFilesAreRefused(t *testing.T) {
+	b := content(1, 10)
+	s := serve(t, whole(b), status(404))
+	dir := t.TempDir()
+	good := File{URL: s.URL, Name: "a", MD5: md5Of(b)}
+	for _, c := range []struct {
+		change func(*File)
+		want   string
+	}{
+		{func(f *File) { f.URL = "ftp://host/a" }, `"ftp://host/a" is none of http or https`},
+		{func(f *File) { f.URL = "https:///a" }, "none of http or https"},
+		{func(f *File) { f.MD5 = "12" }, `"12" is no checksum`},
+		{func(f *File) { f.MD5 = "" }, `"" is no checksum`},
+		{func(f *File) { f.SHA256 = strings.Repeat("x", 64) }, "is no checksum"},
+		{func(f *File) { f.Name = "" }, "leads out of the data folder"},
+		{func(f *File) { f.Name = "../a" }, "leads out of the data folder"},
+		{func(f *File) { f.Name = "/a" }, "leads out of the data folder"},
+		{func(f *File) { f.Name = "a/../../b" }, "leads out of the data folder"},
+	} {
+		bad := good
+		c.change(&bad)
+		wantError(t, Get(t.Context(), []File{good, bad}, quick(dir)), c.want)
 	}
-	if !slices.Equal(told, []int64{0, 0, 1000, 0}) {
-		t.Errorf("progress %v, want 0 and 1000 of 0", told)
+	wantError(t, Get(t.Context(), nil, Options{}), "--data-dir")
+	s.wantRequests(t)
+	second := good
+	second.Name = "b"
+	wantError(t, Get(t.Context(), []File{good, second, good}, quick(dir)), "fetch: b from", "404")
+	wantFile(t, filepath.Join(dir, "a"), b)
+}
+
+// TestPlacesThatCannotBeWritten has a file where a folder must be, folders where a file must be, and links that lead out.
+func TestPlacesThatCannotBeWritten(t *testing.T) {
+	b := content(1, 10)
+	s := serve(t, whole(b))
+	for _, c := range []struct{ there, dir, name, want string }{
+		{"D", "D", "a", "D: "},
+		{"sub", ".", "sub/a", "sub"},
+		{"a.part/", ".", "a", "a.part"},
+		{"a/", ".", "a", "a is not a file, and the download would replace it"},
+		{"@sub", ".", "sub/a", "escapes"},
+		{"@a.part", ".", "a", "escapes"},
+	} {
+		root, outside := t.TempDir(), t.TempDir()
+		path := filepath.Join(root, strings.Trim(c.there, "@/"))
+		var err error
+		switch {
+		case c.there[0] == '@':
+			err = os.Symlink(outside, path)
+		case strings.HasSuffix(c.there, "/"):
+			err = os.Mkdir(path, 0o755)
+		default:
+			err = os.WriteFile(path, nil, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Get(t.Context(), []File{{URL: s.URL, Name: c.name, MD5: md5Of(b)}}, quick(filepath.Join(root, c.dir)))
+		wantError(t, err, c.want, "--data-dir")
+		wantNames(t, outside)
 	}
+	s.wantRequests(t)
 }
 
 // TestDiskFull writes to Linux's device that is always full.
 func TestDiskFull(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has /dev/full")
-	}
 	device, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer device.Close()
-	g := &getter{Options: quick("D").filled()}
+	d := &download{Options: quick("D"), path: "D/a", part: device, size: 1000, total: 5000}
 	clock := time.AfterFunc(time.Hour, func() {})
 	defer clock.Stop()
-	f := File{URL: "http://host/a", Name: "a", Bytes: 5000}
-	err = g.receive(t.Context(), f, &part{file: device, size: 1000}, io.LimitReader(bytes.NewReader(content(1, 5000)), 4000), clock)
-	wantError(t, err, "a from http://host/a", "the disk is full after 1,000 of 5,000 bytes", "Free space", filepath.Join("D", "a.part"))
-	var again temporary
-	if errors.As(err, &again) {
+	err = d.receive(t.Context(), bytes.NewReader(content(1, 4000)), clock)
+	wantError(t, err, "fetch: D/a.part: no space left on device. Free space")
+	if errors.As(err, &temporary{}) {
 		t.Error("a full disk is tried again")
 	}
+}
+
+func TestRedirects(t *testing.T) {
+	b := content(1, 1000)
+	plain := serve(t, whole(b))
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := map[string]string{"/down": plain.URL + "/a", "/same": "/a", "/loop": "/loop", "/file": "file:///etc/passwd"}[r.URL.Path]
+		if to == "" {
+			whole(b)(w, r)
+			return
+		}
+		http.Redirect(w, r, to, http.StatusFound)
+	}))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	up := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, secure.URL+"/a", http.StatusFound) })
+	for address, fault := range map[string]string{
+		secure.URL + "/a":    "",
+		secure.URL + "/same": "",
+		up.URL:               "",
+		secure.URL + "/down": "the server redirects from https to " + plain.URL,
+		secure.URL + "/file": "the server redirects from https to file:",
+		secure.URL + "/loop": "redirects 10 times",
+	} {
+		o := quick(t.TempDir())
+		o.Client = secure.Client()
+		err := Get(t.Context(), []File{{URL: address, Name: "a", MD5: md5Of(b)}}, o)
+		switch {
+		case fault != "":
+			wantError(t, err, address, fault, "by hand")
+			wantNames(t, o.Dir)
+		case err != nil:
+			t.Errorf("%s: %v", address, err)
+		default:
+			wantFile(t, filepath.Join(o.Dir, "a"), b)
+		}
+	}
+	plain.wantRequests(t)
+	err := Get(t.Context(), []File{{URL: secure.URL, Name: "a", MD5: md5Of(b)}}, quick(t.TempDir()))
+	wantError(t, err, secure.URL, "the server cannot prove who it is", "Check the clock")
+	plain.Close()
+	o := quick(t.TempDir())
+	o.Retries = -1
+	wantError(t, Get(t.Context(), []File{{URL: plain.URL, Name: "a", MD5: md5Of(b)}}, o), "no answer", "attempts in a row: 1")
+}
+
+// silence is a transport that gives one answer after another and notes when it was asked, by the clock of a bubble.
+type silence struct {
+	list  []http.Response
+	asked []time.Duration
+	began time.Time
+}
+
+func (a *silence) RoundTrip(*http.Request) (*http.Response, error) {
+	if len(a.asked) == 0 {
+		a.began = time.Now()
+	}
+	a.asked = append(a.asked, time.Since(a.began))
+	if len(a.asked) > len(a.list) {
+		return nil, errors.New("cut")
+	}
+	r := a.list[len(a.asked)-1]
+	r.Body = http.NoBody
+	return &r, nil
+}
+
+// TestWaits compares the waits between attempts, by a clock that a test need not wait for.
+func TestWaits(t *testing.T) {
+	asks := func(code int, wait string) http.Response {
+		return http.Response{StatusCode: code, Header: http.Header{"Retry-After": {wait}}}
+	}
+	const s = time.Second
+	for name, c := range map[string]struct {
+		o    Options
+		list []http.Response
+		want []time.Duration
+	}{
+		"by default":   {Options{}, nil, []time.Duration{0, 1 * s, 3 * s, 7 * s, 15 * s, 31 * s}},
+		"at most 30 s": {Options{Backoff: 20 * s, Retries: 3}, nil, []time.Duration{0, 20 * s, 50 * s, 80 * s}},
+		"as asked":     {Options{Retries: 2}, []http.Response{asks(429, "60"), asks(503, "1")}, []time.Duration{0, 60 * s, 62 * s}},
+		"nonsense":     {Options{Retries: 1}, []http.Response{asks(408, "-7 or so")}, []time.Duration{0, s}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.o.Dir = t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				line := &silence{list: c.list}
+				c.o.Client = &http.Client{Transport: line}
+				err := Get(t.Context(), []File{{URL: "http://host/a", Name: "a", MD5: md5Of(nil)}}, c.o)
+				if !slices.Equal(line.asked, c.want) {
+					t.Errorf("asked at %v, want %v", line.asked, c.want)
+				}
+				wantError(t, err, fmt.Sprintf("attempts in a row: %d", len(c.want)))
+			})
+		})
+	}
+}
+
+func FuzzContentRange(f *testing.F) {
+	f.Add("bytes 500-999/1000")
+	f.Add("bytes 7-9/*")
+	f.Add("bytes */1000")
+	f.Add("bytes 9223372036854775807-9223372036854775807/9223372036854775808")
+	f.Fuzz(func(t *testing.T, value string) {
+		if first, total := contentRange(value); first < -1 || total < -1 {
+			t.Errorf("%q: %d of %d", value, first, total)
+		}
+	})
 }
