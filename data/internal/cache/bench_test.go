@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// BenchmarkMiniImageNet measures a cache of the size of Mini-ImageNet, 60,000 images 3×84×84 in 1.27 GB. Pixels are
+// BenchmarkMiniImageNet measures a cache of the images of Mini-ImageNet, 6,000 images 3×84×84 in 127 MB, a tenth of them. Pixels are
 // constant, so that building takes what hashing and writing take.
 func BenchmarkMiniImageNet(b *testing.B) {
-	s, _ := small(b, 60000)
+	s, _ := small(b, 6000)
 	s.Shape, s.Workers = [3]int{3, 84, 84}, 0
 	s.Decode = func(i int, dst []uint8) error {
 		dst[0], dst[1] = uint8(i), uint8(i>>8)
 		return nil
 	}
 	b.Run("build", func(b *testing.B) {
-		b.SetBytes(60000 * 3 * 84 * 84)
+		b.SetBytes(6000 * 3 * 84 * 84)
 		for b.Loop() {
 			if _, err := Clean(s.Dir, nil); err != nil {
 				b.Fatal(err)
@@ -44,20 +44,20 @@ func BenchmarkMiniImageNet(b *testing.B) {
 				b.Fatal(err)
 			}
 			runtime.KeepAlive(p)
-			i = (i + 7919) % 60000
+			i = (i + 7919) % 6000
 		}
 	}
 	b.Run("first use", func(b *testing.B) { use(b, func(i int) { m.checked[i].Store(false) }) })
-	for i := range 60000 {
+	for i := range 6000 {
 		if _, err := m.Image(i, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.Run("later use", func(b *testing.B) { use(b, func(int) {}) })
 	b.Run("verify", func(b *testing.B) {
-		b.SetBytes(60000 * 3 * 84 * 84)
+		b.SetBytes(6000 * 3 * 84 * 84)
 		for b.Loop() {
-			if errs := m.Verify(context.Background(), nil); errs != nil {
+			if errs := m.Verify(context.Background(), nil); len(errs) > 0 {
 				b.Fatal(errs)
 			}
 		}
