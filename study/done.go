@@ -1,8 +1,6 @@
 package study
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 
@@ -10,14 +8,10 @@ import (
 	"ocl/experiment/result"
 )
 
-// doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes
-// milliseconds, hashing it some tens of microseconds, and every process of a study asks after every job. The file is
-// dispensable: without it, or if the result is no longer the one that it names, the result itself is read. A result that
-// still has its size and its time is taken for the same; otherwise its hash decides.
+// doneFile says of the result beside it that it was found whole, and what it has in short. Reading a result takes milliseconds, and every
+// process of a study asks after every job. The file is dispensable: without it, or if the result has another size or time than the one that it
+// names, the result itself is read.
 const doneFile = ".done"
-
-// mostResult is the most that is hashed of a result; a longer one is read as a whole, which refuses it in words.
-const mostResult = 64 << 20
 
 // doneNote is what the file says, on one line with a checksum.
 type doneNote struct {
@@ -34,32 +28,17 @@ func (n doneNote) state() State {
 
 // stamp tells a result.json from others.
 type stamp struct {
-	SHA256   string `json:"sha256"`
-	Size     int64  `json:"size"`
-	Modified int64  `json:"modified"` // nanoseconds since 1970
+	Size     int64 `json:"size"`
+	Modified int64 `json:"modified"` // nanoseconds since 1970
 }
 
-// sizeAndTime is the stamp of the result in a folder, without its hash; ok is false if there is none that can be hashed.
-func sizeAndTime(folder string) (s stamp, ok bool) {
-	info, err := os.Stat(filepath.Join(folder, experiment.ResultFile))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostResult {
-		return s, false
-	}
-	return stamp{Size: info.Size(), Modified: info.ModTime().UnixNano()}, true
-}
-
-// stampOf is the whole stamp of the result in a folder. A result that is replaced meanwhile has another time than the stamp.
+// stampOf is the stamp of the result in a folder; ok is false if there is none. A result that is replaced meanwhile has another time.
 func stampOf(folder string) (s stamp, ok bool) {
-	if s, ok = sizeAndTime(folder); !ok {
+	info, err := os.Stat(filepath.Join(folder, experiment.ResultFile))
+	if err != nil || !info.Mode().IsRegular() {
 		return s, false
 	}
-	text, err := os.ReadFile(filepath.Join(folder, experiment.ResultFile))
-	if err != nil {
-		return s, false
-	}
-	h := sha256.Sum256(text)
-	s.SHA256 = hex.EncodeToString(h[:])
-	return s, true
+	return stamp{info.Size(), info.ModTime().UnixNano()}, true
 }
 
 // noted is the state of a job whose result is the one that was noted as whole.
@@ -72,12 +51,8 @@ func noted(folder string, e Entry) (State, bool) {
 	if n.Outcome != result.Finished && n.Outcome != result.Diverged {
 		return State{}, false
 	}
-	now, ok := sizeAndTime(folder)
-	if ok && (now.Size != n.Size || now.Modified != n.Modified) {
-		now, ok = stampOf(folder)
-		ok = ok && now.SHA256 == n.SHA256
-	}
-	return n.state(), ok
+	now, ok := stampOf(folder)
+	return n.state(), ok && now == n.stamp
 }
 
 // write writes the file of a result that is known to be whole, as its run has written it or somebody has read it. Two

@@ -1,5 +1,27 @@
 package study
 
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"ocl/config"
+)
+
+// Runs are the configs of all runs, seed by seed of each combination, each with whether its run time is wanted.
+func (s *Study) Runs() iter.Seq2[config.Config, bool] {
+	return func(yield func(config.Config, bool) bool) {
+		for _, g := range s.Combinations {
+			for _, seed := range slices.Sorted(maps.Keys(g.Seeds)) {
+				c := g.Config.Clone()
+				if c.Seed = seed; !yield(c, g.Seeds[seed]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // OnMachine lets a store be that of another machine, with its own way of locking.
 func (s *Folder) OnMachine(name string, lock func(string) (func(), error)) {
 	s.machine = "test " + name

@@ -10,8 +10,6 @@ package study
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -52,20 +50,6 @@ func (s *Study) Len() int {
 		n += len(c.Seeds)
 	}
 	return n
-}
-
-// Runs are the configs of all runs, seed by seed of each combination, each with whether its run time is wanted.
-func (s *Study) Runs() iter.Seq2[config.Config, bool] {
-	return func(yield func(config.Config, bool) bool) {
-		for _, g := range s.Combinations {
-			for _, seed := range slices.Sorted(maps.Keys(g.Seeds)) {
-				c := g.Config.Clone()
-				if c.Seed = seed; !yield(c, g.Seeds[seed]) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // Parse reads a study: a study file, or a config of `ocl run`, which is the smallest study. Everything that is wrong with
@@ -115,7 +99,7 @@ type expansion struct {
 	runs         int            // of all combinations
 	partly       bool           // the file could not be read whole, so that what is missing is no fault
 	faults       []error
-	told         map[string]bool
+	seen         map[string]bool
 }
 
 func (x *expansion) fault(line int, format string, a ...any) {
@@ -131,16 +115,16 @@ func (x *expansion) fault(line int, format string, a ...any) {
 
 // add notes an error once: many runs have the same.
 func (x *expansion) add(err error) {
-	if x.told == nil {
-		x.told = map[string]bool{}
+	if x.seen == nil {
+		x.seen = map[string]bool{}
 	}
-	if text := err.Error(); !x.told[text] {
-		x.told[text] = true
+	if text := err.Error(); !x.seen[text] {
+		x.seen[text] = true
 		x.faults = append(x.faults, err)
 	}
 }
 
-// mostFaults is how many errors of a study are told.
+// mostFaults is how many errors of a study are seen.
 const mostFaults = 20
 
 func (x *expansion) err() error {

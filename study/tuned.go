@@ -146,7 +146,7 @@ func useGrids(dir string, runs []Combination) {
 }
 
 // waits says whether a job waits for the tuning of another one.
-func (r *shift) waits(j Job) bool {
+func (r *session) waits(j Job) bool {
 	if j.After == "" {
 		return false
 	}

@@ -61,7 +61,7 @@ type Sum struct {
 // are given back. After drain is closed, no further job is begun, and those at work come to their end. The error joins
 // those of jobs that failed here; one about the store or a full disk ends the worker.
 func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
-	r := &shift{Worker: w, phases: make([]string, len(w.Jobs)), others: map[int]bool{}, drain: drain}
+	r := &session{Worker: w, phases: make([]string, len(w.Jobs)), others: map[int]bool{}, drain: drain}
 	if w.MaxTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.MaxTime)
@@ -72,8 +72,8 @@ func (w *Worker) Run(ctx context.Context, drain <-chan struct{}) (Sum, error) {
 	return r.run()
 }
 
-// shift is one call of Run.
-type shift struct {
+// session is one call of Run.
+type session struct {
 	*Worker
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -95,7 +95,7 @@ type shift struct {
 	settled int             // rounds in a row in which all that is left was at work elsewhere for sure
 }
 
-func (r *shift) run() (Sum, error) {
+func (r *session) run() (Sum, error) {
 	workers, places := r.share()
 	r.wake = make(chan struct{}, 1)
 	var wg sync.WaitGroup
@@ -130,7 +130,7 @@ func (r *shift) run() (Sum, error) {
 }
 
 // share is how many goroutines each job gets, and how many jobs run at once.
-func (r *shift) share() (workers, places int) {
+func (r *session) share() (workers, places int) {
 	var costs []float64
 	enough := 4096 // of so many jobs, the rest does not change the choice
 	if r.Workers > 0 && r.Concurrency > 0 {
@@ -155,7 +155,7 @@ func (r *shift) share() (workers, places int) {
 }
 
 // rest waits until something may have changed.
-func (r *shift) rest() {
+func (r *session) rest() {
 	timer := time.NewTimer(r.poll())
 	defer timer.Stop()
 	select {
@@ -172,7 +172,7 @@ func (r *shift) rest() {
 	}
 }
 
-func (r *shift) draining() bool {
+func (r *session) draining() bool {
 	select {
 	case <-r.drain:
 		return true
@@ -183,7 +183,7 @@ func (r *shift) draining() bool {
 
 // take claims a job, the first one that is free. Without one, over says that the worker ends: nothing is at work here, and
 // there will be nothing to take.
-func (r *shift) take(places int) (index int, c Claim, over bool) {
+func (r *session) take(places int) (index int, c Claim, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fatal || r.draining() {
@@ -210,7 +210,7 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 		if r.phases[i] != "" {
 			continue
 		}
-		if r.waits(j) || j.Timing && r.working > 0 || !r.hush(j.Timing) {
+		if r.waits(j) || j.Timing && r.working > 0 || !r.lockMachine(j.Timing) {
 			left, sure = left+1, false
 			continue
 		}
@@ -237,7 +237,7 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 	}
 	r.next = 0
 	if r.working == 0 {
-		r.unhush()
+		r.unlockMachine()
 	}
 	if !sure || left == 0 {
 		r.settled = 0
@@ -249,7 +249,7 @@ func (r *shift) take(places int) (index int, c Claim, over bool) {
 }
 
 // begin notes that a job is at work here.
-func (r *shift) begin(i int) {
+func (r *session) begin(i int) {
 	r.phases[i], r.timed = Running, r.Jobs[i].Timing
 	r.working++
 	r.settled = 0
@@ -258,7 +258,7 @@ func (r *shift) begin(i int) {
 
 // freed claims a job that another process was at work on and is not any more: what it has begun is continued before anything else. It looks at
 // those jobs at most once in r.poll().
-func (r *shift) freed() (int, Claim, error) {
+func (r *session) freed() (int, Claim, error) {
 	if time.Since(r.looked) < r.poll() {
 		return 0, nil, nil
 	}
@@ -268,7 +268,7 @@ func (r *shift) freed() (int, Claim, error) {
 		if j.Timing {
 			continue // it waits until it can be alone
 		}
-		if !r.hush(false) {
+		if !r.lockMachine(false) {
 			break
 		}
 		c, st, err := r.Store.Claim(j.Entry)
@@ -288,10 +288,10 @@ func (r *shift) freed() (int, Claim, error) {
 }
 
 // poll is the time between two looks for jobs.
-func (r *shift) poll() time.Duration { return cmp.Or(r.Poll, usualPoll) }
+func (r *session) poll() time.Duration { return cmp.Or(r.Poll, usualPoll) }
 
 // cancel gives back what is at work, and ends the worker.
-func (r *shift) cancel() {
+func (r *session) cancel() {
 	if r.ctx.Err() == nil {
 		r.tell("the study was cancelled; jobs at work save their state. `ocl sweep retry` lets it go on")
 		r.stop()
@@ -299,28 +299,28 @@ func (r *shift) cancel() {
 }
 
 // end ends the worker with an error that is not the job's.
-func (r *shift) end(err error) {
+func (r *session) end(err error) {
 	r.errs = append(r.errs, err)
 	r.fatal = true
 	r.stop()
 }
 
-func (r *shift) tell(text string) {
+func (r *session) tell(text string) {
 	if r.Note != nil {
 		r.Note(text)
 	}
 }
 
-func (r *shift) changed(j Job, st State) {
+func (r *session) changed(j Job, st State) {
 	if r.Changed != nil {
 		r.Changed(j, st)
 	}
 }
 
-// hush makes sure that a timed job has the machine to itself, and that no other one starts meanwhile: ordinary jobs share a
+// lockMachine makes sure that a timed job has the machine to itself, and that no other one starts meanwhile: ordinary jobs share a
 // lock, and a timed one has it alone. It is false if that is not possible now. Where there are no locks, only the jobs of
 // this worker count.
-func (r *shift) hush(alone bool) bool {
+func (r *session) lockMachine(alone bool) bool {
 	if r.Quiet == "" || !r.anyTimed() {
 		return true
 	}
@@ -331,7 +331,7 @@ func (r *shift) hush(alone bool) bool {
 		if r.working > 0 {
 			return false
 		}
-		r.unhush()
+		r.unlockMachine()
 	}
 	f := flock.New(filepath.Join(r.Quiet, ".timing-"+fileWord(machineID(hostName()))), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 	try := f.TryRLock
@@ -353,20 +353,20 @@ func (r *shift) hush(alone bool) bool {
 }
 
 // isAlone says whether the lock keeps all other jobs of the study off the machine.
-func (r *shift) isAlone() bool {
+func (r *session) isAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.quiet != nil && r.quiet.Locked()
 }
 
-func (r *shift) unhush() {
+func (r *session) unlockMachine() {
 	if r.quiet != nil {
 		_ = r.quiet.Close()
 		r.quiet = nil
 	}
 }
 
-func (r *shift) anyTimed() bool {
+func (r *session) anyTimed() bool {
 	return len(r.Jobs) > 0 && r.Jobs[len(r.Jobs)-1].Timing // they are last
 }
 
@@ -376,7 +376,7 @@ func hostName() string {
 }
 
 // work does a job and ends its claim.
-func (r *shift) work(i int, c Claim, workers, places int) {
+func (r *session) work(i int, c Claim, workers, places int) {
 	j := r.Jobs[i]
 	at := c.Place()
 	at.Workers, at.Concurrent = workers, places
@@ -388,7 +388,7 @@ func (r *shift) work(i int, c Claim, workers, places int) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	p := &pulse{claim: c, cancel: cancel, note: r.tell, job: j, news: make(chan struct{}, 1)}
+	p := &heartbeat{claim: c, cancel: cancel, note: r.tell, job: j, news: make(chan struct{}, 1)}
 	var watch experiment.Events
 	if r.Watch != nil {
 		watch = r.Watch(j)
@@ -415,7 +415,7 @@ func (r *shift) work(i int, c Claim, workers, places int) {
 	}
 }
 
-func (r *shift) cancelled() {
+func (r *session) cancelled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cancel()
@@ -432,7 +432,7 @@ func guarded(ctx context.Context, do Work, j Job, at experiment.RunIn) (res *res
 }
 
 // settle ends the claim of a job as what came of it says.
-func (r *shift) settle(i int, j Job, c Claim, res *result.Result, err error) {
+func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	r.phases[i] = ""
 	var ended error
 	switch {

@@ -36,8 +36,8 @@ func TestJobs(t *testing.T) {
 		if err != nil || len(jobs) != 2 {
 			t.Fatalf("%d jobs, %v", len(jobs), err)
 		}
-		if same := jobs[0].Tuning == jobs[1].Tuning; same != once || len(d.Tuner().Plans()) != map[bool]int{false: 2, true: 1}[once] {
-			t.Errorf("one seed %v: the runs share their tuning %v, and there are %d tunings", once, same, len(d.Tuner().Plans()))
+		if same := jobs[0].Tuning == jobs[1].Tuning; same != once || len(d.Tuner().Previews()) != map[bool]int{false: 2, true: 1}[once] {
+			t.Errorf("one seed %v: the runs share their tuning %v, and there are %d tunings", once, same, len(d.Tuner().Previews()))
 		}
 		for i, j := range jobs {
 			if j.Key != want[i].Tuning.Key || j.Steps != want[i].Tuning.Steps || j.Trials != 2 {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -143,9 +142,6 @@ func Read(path string) (*Record, error) {
 		return nil, fmt.Errorf("tune: %w. Check the path", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("tune: %s: %w. Give the path of a %s", path, cmpErr(err, fs.ErrInvalid), RecordFile)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, mostRecord+1))
 	if err != nil {
 		return nil, fmt.Errorf("tune: %w. Copy the file from another disk", err)
@@ -155,13 +151,6 @@ func Read(path string) (*Record, error) {
 		return nil, fmt.Errorf("tune: %s: %w", path, err)
 	}
 	return r, nil
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 const again = "Remove the file; the same command then writes it again from the trials"
@@ -183,9 +172,6 @@ func Parse(text []byte) (*Record, error) {
 	}
 	if *head.Version > Version {
 		return nil, fmt.Errorf("%w (version %d, and this program reads up to %d). Use the newer ocl", ErrNewer, *head.Version, Version)
-	}
-	if err := uniqueKeys(text); err != nil {
-		return nil, damaged("%v", err)
 	}
 	r := new(Record)
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -211,58 +197,6 @@ func oneLine(text string) string {
 		}
 		return c
 	}, text)
-}
-
-// uniqueKeys is an error if an object of a JSON text has a key twice, of which a decoder would keep one.
-func uniqueKeys(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	type level struct {
-		keys  map[string]bool // nil is a list
-		value bool            // the next token of an object is a value
-	}
-	var open []level
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return errors.New(oneLine(err.Error()))
-		}
-		top := len(open) - 1
-		if delim, is := token.(json.Delim); is {
-			switch delim {
-			case '{', '[':
-				if top >= 0 {
-					open[top].value = false
-				}
-				l := level{}
-				if delim == '{' {
-					l.keys = map[string]bool{}
-				}
-				open = append(open, l)
-			default:
-				open = open[:top]
-			}
-			continue
-		}
-		if top < 0 || open[top].keys == nil {
-			continue
-		}
-		if open[top].value {
-			open[top].value = false
-			continue
-		}
-		key := token.(string)
-		if key != strings.ToLower(key) { // encoding/json takes keys in any case
-			return fmt.Errorf("the key %s has capital letters", shown(key))
-		}
-		if open[top].keys[key] {
-			return fmt.Errorf("the key %s is there twice", shown(key))
-		}
-		open[top].keys[key], open[top].value = true, true
-	}
 }
 
 // check says what does not fit in a record.

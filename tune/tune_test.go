@@ -293,7 +293,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := u.Plans()[0]; p.Ended != 2 || p.Left != 0 {
+	if p := u.Previews()[0]; p.Ended != 2 || p.Left != 0 {
 		t.Errorf("%d trials are known and %g is left, want 2 and nothing", p.Ended, p.Left)
 	}
 	got := mustTune(t, c, spec, o)[0]

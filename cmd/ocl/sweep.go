@@ -186,7 +186,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 	store := study.OpenFolder(f.opts.Out, readVersion().Version)
 	defer store.Close()
 	t := study.Match(archive, store, jobs)
-	taken, err := t.Take(store)
+	taken, err := t.Copy(store)
 	if !f.quiet || err != nil {
 		for _, line := range f.taken(t, taken, "were taken over") {
 			fmt.Fprintln(cmd.ErrOrStderr(), line)
@@ -196,7 +196,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 }
 
 // taken says how many results of an archive count, and why the others do not.
-func (f *sweepFlags) taken(t *study.Takeover, n int, verb string) []string {
+func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
 	lines := []string{fmt.Sprintf("%s: %s %s", f.results, count.Of(n, "result"), verb)}
 	if n == 1 {
 		lines[0] = strings.Replace(lines[0], verb, strings.Replace(verb, "were", "was", 1), 1)

@@ -46,7 +46,7 @@ const (
 func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experiment.Archive) error {
 	store := study.OpenFolder(f.opts.Out, "")
 	defer store.Close()
-	var found *study.Takeover
+	var found *study.Reuse
 	if archive != nil {
 		found = study.Match(archive, store, jobs)
 	}

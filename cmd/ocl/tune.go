@@ -138,7 +138,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if f.json {
 		err = printJSON(cmd.OutOrStdout(), records)
 	} else {
-		err = f.print(cmd.OutOrStdout(), records, t.Plans())
+		err = f.print(cmd.OutOrStdout(), records, t.Previews())
 	}
 	return errors.Join(err, noChoice(records))
 }
@@ -200,7 +200,7 @@ func tunedName(r *tune.Record) string {
 }
 
 // print prints a table of the points of each record, the best first, and the command that uses the choice.
-func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Plan) error {
+func (f *tuneFlags) print(w io.Writer, records []*tune.Record, plans []tune.Preview) error {
 	for i, r := range records {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -334,7 +334,7 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 	speeds := map[string]float64{}
 	var list []plannedTuning
 	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
-	for _, p := range t.Plans() {
+	for _, p := range t.Previews() {
 		one := plannedTuning{Tuning: p.Folder, Points: p.Points, Trials: p.Trials, Ended: p.Ended, Steps: p.Steps, GridSteps: p.GridSteps, Kept: p.Kept}
 		for _, a := range p.Grid.Axes {
 			one.Keys = append(one.Keys, a.Key)

@@ -10,8 +10,8 @@ import (
 	"ocl/experiment"
 )
 
-// Takeover says which results of an archive a study can use.
-type Takeover struct {
+// Reuse says which results of an archive a study can use.
+type Reuse struct {
 	found  []experiment.Archived // by job; the zero value is none
 	jobs   []Job
 	Match  int            // results that jobs without one can use
@@ -23,18 +23,18 @@ type Takeover struct {
 const untimed = "not timed, and their jobs have timing: true"
 
 // Reasons are the reasons why results do not count, those of most results first.
-func (t *Takeover) Reasons() []string {
+func (t *Reuse) Reasons() []string {
 	return slices.SortedFunc(maps.Keys(t.Others), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.Others[b], t.Others[a]), cmp.Compare(a, b))
 	})
 }
 
 // Matches says whether there is a result for a job that has none.
-func (t *Takeover) Matches(i int) bool { return t.found[i].Result != nil }
+func (t *Reuse) Matches(i int) bool { return t.found[i].Result != nil }
 
 // Match finds the results of an archive that are those of jobs, and says why the others are not. It writes nothing.
-func Match(a *experiment.Archive, store Store, jobs []Job) *Takeover {
-	t := &Takeover{found: make([]experiment.Archived, len(jobs)), jobs: jobs, Others: map[string]int{}}
+func Match(a *experiment.Archive, store Store, jobs []Job) *Reuse {
+	t := &Reuse{found: make([]experiment.Archived, len(jobs)), jobs: jobs, Others: map[string]int{}}
 	used, learned := map[string]bool{}, map[string]int{} // paths; jobs by what they learn
 	for i, j := range jobs {
 		r, there := a.Find(j.keys()...)
@@ -90,27 +90,27 @@ func (j Job) keys() []string {
 	return append([]string{j.Key}, j.Also...)
 }
 
-// Take copies the results that match into the folders of their jobs, which are then done. A job that another process is at work on is left to
+// Copy copies the results that match into the folders of their jobs, which are then done. A job that another process is at work on is left to
 // it. It returns how many it took.
-func (t *Takeover) Take(store Store) (taken int, err error) {
+func (t *Reuse) Copy(store Store) (copied int, err error) {
 	for i, r := range t.found {
 		if r.Result == nil {
 			continue
 		}
 		c, _, err := store.Claim(t.jobs[i].Entry)
 		if err != nil {
-			return taken, err
+			return copied, err
 		}
 		if c == nil {
 			continue
 		}
 		if err := r.Copy(c.Place().Folder, c.Place().Permit); err != nil {
-			return taken, fmt.Errorf("study: %w", errors.Join(err, c.Release()))
+			return copied, fmt.Errorf("study: %w", errors.Join(err, c.Release()))
 		}
 		if err := c.Done(r.Result); err != nil {
-			return taken, err
+			return copied, err
 		}
-		taken++
+		copied++
 	}
-	return taken, nil
+	return copied, nil
 }

@@ -12,9 +12,9 @@ import (
 	"ocl/study"
 )
 
-// TestTakeover: a result of the same run counts, and so does one of a run that measured more, whose numbers are the same. One that measured
+// TestReuse: a result of the same run counts, and so does one of a run that measured more, whose numbers are the same. One that measured
 // less, one of another machine's kernels, one of another run and one that is damaged do not, and the reasons are said.
-func TestTakeover(t *testing.T) {
+func TestReuse(t *testing.T) {
 	const text = `study: 1
 data: {train_per_class: 6, test_per_class: 2}
 stream: {tasks: 5}
@@ -81,8 +81,8 @@ seed: [1, 2]
 	if found.Match != 3 || !reflect.DeepEqual(found.Others, want) {
 		t.Errorf("%d results count, the others are %v; want 3 and %v", found.Match, found.Others, want)
 	}
-	if taken, err := found.Take(store); err != nil || taken != 3 {
-		t.Fatalf("%d taken, %v", taken, err)
+	if copied, err := found.Copy(store); err != nil || copied != 3 {
+		t.Fatalf("%d taken, %v", copied, err)
 	}
 	done := 0
 	for i, j := range jobs {
@@ -157,31 +157,5 @@ eval: final
 				t.Errorf("%s, %q: taken over: %v, want %v", j.Name, timing, found.Matches(i), want)
 			}
 		}
-	}
-}
-
-// TestNarrowerResultsDoNotCount: a result that lacks an evaluation of the job is named as such.
-func TestNarrowerResultsDoNotCount(t *testing.T) {
-	dir, jobs := made(t, `study: 1
-data: {train_per_class: 6, test_per_class: 2}
-stream: {tasks: 5}
-network: {name: mlp, hidden: [8]}
-methods: [finetune]
-eval: all
-`)
-	c := jobs[0].Run.Config.Clone()
-	c.Eval = config.EvalFinal
-	from := t.TempDir()
-	if _, err := experiment.Run(t.Context(), c, experiment.Options{Out: filepath.Join(from, "x")}); err != nil {
-		t.Fatal(err)
-	}
-	archive, err := experiment.OpenArchive(t.Context(), from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := study.OpenFolder(dir, "test")
-	defer store.Close()
-	if found := study.Match(archive, store, jobs); found.Match != 0 || found.Others["fewer evaluations or other classifiers"] != 1 {
-		t.Errorf("%+v", found)
 	}
 }

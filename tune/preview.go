@@ -2,8 +2,8 @@ package tune
 
 import "ocl/experiment"
 
-// Plan is what a tuning is going to do.
-type Plan struct {
+// Preview is what a tuning is going to do.
+type Preview struct {
 	Folder string // the name of its folder in Options.Out
 	Method string // of its run, whose first trial Job is
 	Job    experiment.Job
@@ -18,22 +18,22 @@ type Plan struct {
 	Left      float64 // work that is left, in floating-point operations
 }
 
-// Plans says what each tuning is going to do, without learning or writing anything. Of a search with several rounds, the later ones are
+// Previews says what each tuning is going to do, without learning or writing anything. Of a search with several rounds, the later ones are
 // estimated, as nobody knows their points yet.
-func (t *Tuner) Plans() []Plan {
-	var plans []Plan
+func (t *Tuner) Previews() []Preview {
+	var all []Preview
 	for _, u := range t.tunings {
-		p := Plan{Folder: u.folder, Method: u.config.Methods[0], Grid: u.grid, Points: u.values, GridSteps: u.record.GridSteps, Kept: u.kept}
+		p := Preview{Folder: u.folder, Method: u.config.Methods[0], Grid: u.grid, Points: u.values, GridSteps: u.record.GridSteps, Kept: u.kept}
 		if !u.kept {
 			t.count(u, &p)
 		}
-		plans = append(plans, p)
+		all = append(all, p)
 	}
-	return plans
+	return all
 }
 
 // count adds up the trials of a tuning.
-func (t *Tuner) count(u *unit, p *Plan) {
+func (t *Tuner) count(u *unit, p *Preview) {
 	steps, work := 0, 0.0
 	seen := map[*trial]bool{}
 	for _, point := range u.points {

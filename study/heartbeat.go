@@ -11,8 +11,8 @@ import (
 	"ocl/experiment"
 )
 
-// pulse follows a run and tells the store that it lives.
-type pulse struct {
+// heartbeat follows a run and tells the store that it lives.
+type heartbeat struct {
 	claim  Claim
 	cancel context.CancelFunc
 	note   func(string)
@@ -29,7 +29,7 @@ const leastBeat = time.Second
 
 // beat tells the store until stopped is closed, soon after there is news and else every [BeatEvery]. A lost claim ends the run; so does the end
 // of the study.
-func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
+func (p *heartbeat) beat(stopped <-chan struct{}, cancelled func() bool, end func()) {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
 	quiet := ""
@@ -66,7 +66,7 @@ func (p *pulse) beat(stopped <-chan struct{}, cancelled func() bool, end func())
 }
 
 // events are the observers of a run: those of the caller, and the worker's own.
-func (p *pulse) events(ev experiment.Events) experiment.Events {
+func (p *heartbeat) events(ev experiment.Events) experiment.Events {
 	begin, task, step, working, tested, evaluated := ev.Begin, ev.TaskBegin, ev.StepEnd, ev.Working, ev.Tested, ev.Evaluated
 	var first int
 	ev.Begin = func(j experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
@@ -77,7 +77,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 			at.Trial, at.Trials = p.job.Trial(j)
 			at.Tasks, at.Task, at.Step, at.Working, at.Seen = len(info.Tasks), 0, p.base+plan.StepsDone, 0, nil
 		})
-		p.tell()
+		p.soon()
 		if len(info.Tasks) > 0 {
 			first = info.Tasks[0].Index
 		}
@@ -87,7 +87,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 	}
 	ev.TaskBegin = func(t ocl.TaskInfo) {
 		p.set(func(at *Progress) { at.Task, at.Working = t.Index-first+1, 0 })
-		p.tell()
+		p.soon()
 		if task != nil {
 			task(t)
 		}
@@ -121,7 +121,7 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 		if n > 0 {
 			seen := sum / float64(n)
 			p.set(func(at *Progress) { at.Seen = &seen })
-			p.tell()
+			p.soon()
 		}
 		if evaluated != nil {
 			evaluated(e)
@@ -130,15 +130,15 @@ func (p *pulse) events(ev experiment.Events) experiment.Events {
 	return ev
 }
 
-// tell asks for a beat soon.
-func (p *pulse) tell() {
+// soon asks for a beat soon.
+func (p *heartbeat) soon() {
 	select {
 	case p.news <- struct{}{}:
 	default:
 	}
 }
 
-func (p *pulse) set(f func(*Progress)) {
+func (p *heartbeat) set(f func(*Progress)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.at)
