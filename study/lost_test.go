@@ -42,7 +42,7 @@ func sheet(t *testing.T, keys map[string]any) string {
 type list []any
 
 // tiny are the keys of a study whose runs take a part of a second.
-var tiny = map[string]any{"methods": list{"er"}, "memory": 50, "data.train_per_class": 20, "data.test_per_class": 2, "stream.tasks": 5, "network.name": "mlp", "network.hidden": list{8}}
+var tiny = map[string]any{"methods": list{"er"}, "memory": 50, "data.train_per_class": 6, "data.test_per_class": 1, "stream.tasks": 5, "network.name": "mlp", "network.hidden": list{8}}
 
 // opened are the jobs of a study.
 func opened(t *testing.T, text string) (*study.Study, []study.Job) {
@@ -70,7 +70,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 	}
 	counts := func(first int) (all list) {
 		for range 100 {
-			all = append(all, 15)
+			all = append(all, 5)
 		}
 		all[0] = first
 		return all
@@ -94,12 +94,12 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 	}
 	cases := map[string]values{
 		"data.name": {values: list{"folder", "csv"}, with: files, unready: true}, "data.size": {values: list{16, 24}}, "data.channels": {values: list{0, 3}, with: files, unready: true},
-		"data.train_per_class": {values: list{20, 25}}, "data.test_per_class": {values: list{2, 3}},
+		"data.train_per_class": {values: list{6, 7}}, "data.test_per_class": {values: list{1, 2}},
 		"data.domains": {values: list{"noise", "rotation"}, with: map[string]any{"stream.kind": "domains", "stream.tasks": 2}}, "data.seed": {values: list{0, 1}},
 		"data.unreadable": {values: list{"fail", "skip"}, with: files, unready: true}, "stream.kind": {values: list{"classes", "domains"}}, "stream.tasks": {values: list{5, 10}},
 		"stream.batch": {values: list{5, 10}}, "stream.class_order": {values: list{"random", "given"}},
 		"stream.task_classes": {values: list{list{40, 60}, list{60, 40}}, with: map[string]any{"stream.tasks": 2}}, "stream.task_signals": {values: list{true, false}},
-		"stream.blurry": {values: list{0, 0.1}}, "stream.long_tail": {values: list{0.5, 0.6}}, "stream.class_counts": {values: list{counts(10), counts(12)}},
+		"stream.blurry": {values: list{0, 0.1}}, "stream.long_tail": {values: list{0.5, 0.6}}, "stream.class_counts": {values: list{counts(3), counts(4)}},
 		"stream.shift.kind":                {values: list{"noise", "blur"}, with: map[string]any{"stream.kind": "shift", "stream.tasks": 10}},
 		"stream.shift.noise_strengths":     {values: list{rising(1), rising(2)}, with: shifted("noise")},
 		"stream.shift.occlusion_strengths": {values: list{rising(0.05), rising(0.06)}, with: shifted("occlusion")},

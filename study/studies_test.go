@@ -18,17 +18,24 @@ import (
 	"ocl/study"
 )
 
-// shipped opens a study of the folder studies, with data that are said to lie somewhere.
+// read are the studies that shipped has read.
+var read = map[string]*study.Study{}
+
+// shipped reads a study of the folder studies, with data that are said to lie somewhere.
 func shipped(t *testing.T, name string) *study.Study {
 	t.Helper()
+	if s := read[name]; s != nil {
+		return s
+	}
 	text, err := os.ReadFile(filepath.Join("..", "studies", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := study.Parse(name, text, t.TempDir(), false)
+	s, err := study.Parse(name, text, "data", false)
 	if err != nil {
 		t.Fatal(err)
 	}
+	read[name] = s
 	return s
 }
 

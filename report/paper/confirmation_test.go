@@ -42,7 +42,7 @@ func TestConfirmationFile(t *testing.T) {
 	}
 	seeds := map[string][]uint64{}
 	held := false
-	for c := range s.Runs() {
+	for _, c := range runsOf(s) {
 		stream := &c.Stream // what the data set says of its stream when it is opened
 		stream.Kind, stream.ClassOrder.Name, stream.HeldOut = config.KindClasses, config.OrderRandom, &held
 		res := &result.Result{Config: c, Provenance: result.Provenance{Kernel: c.Engine.Kernel, Convolution: c.Engine.Convolution}}
@@ -167,4 +167,16 @@ func TestNearness(t *testing.T) {
 	if former != 9 || now != 2 {
 		t.Errorf("%d formerly and %d now, want 9 and 2", former, now)
 	}
+}
+
+// runsOf are the configs of all runs of a study.
+func runsOf(s *study.Study) (all []config.Config) {
+	for _, g := range s.Combinations {
+		for seed := range g.Seeds {
+			c := g.Config.Clone()
+			c.Seed = seed
+			all = append(all, c)
+		}
+	}
+	return all
 }
