@@ -18,16 +18,6 @@ import (
 // Label is a class index in [0, StreamInfo.Classes); it is never local to a task.
 type Label int32
 
-// Batch is a mini-batch as it arrives: X [B,C,H,W] float32 in [0,1], len(Y) == B. A learner may read it during Observe
-// and must neither keep nor modify it.
-type Batch struct {
-	X *tensor.Tensor
-	Y []Label
-}
-
-// Len is the number B of samples in the batch.
-func (b Batch) Len() int { return len(b.Y) }
-
 // Scenario says how the tasks of a stream differ (survey §3.1).
 type Scenario string
 
@@ -57,9 +47,8 @@ type StreamInfo struct {
 	Classes  int // K: labels lie in [0, Classes)
 	Batch    int // b, samples in a full incoming batch
 	Tasks    []TaskInfo
-	Digest   string // "sha256:…" of the data behind the stream
-	// Pixels [C] are the values in X of 8-bit pixels, a rising table for each channel; nil is k/255.
-	Pixels [][256]float32
+	Digest   string      // "sha256:…" of the data behind the stream
+	Pixels   PixelValues // [C], by which X is made of 8-bit pixels
 
 	CommonTest   bool // there is one test set for all tasks; otherwise each task has its own
 	NoBoundaries bool // nobody says where a task begins and ends, so no TaskAware learner can learn it

@@ -150,21 +150,21 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	if info.Offline {
 		size = info.Defaults()[method.Batch].(int)
 	}
-	src := rng.New(1, "bench/images")
+	src, values := rng.New(1, "bench/images"), ocl.NewPixelValues(3, nil, nil)
 	for t := range r.tasks {
 		r.tasks[t].Index = t
 		for k := range classes / 2 {
 			r.tasks[t].Classes = append(r.tasks[t].Classes, ocl.Label(t*classes/2+k))
 		}
 		for range supply {
-			b := ocl.Batch{X: tensor.New(size, 3, methodSize, methodSize), Y: make([]ocl.Label, size)}
-			for i := range b.X.Data {
-				b.X.Data[i] = float32(src.IntN(256)) / 255
+			pixels, y := make([]byte, size*3*methodSize*methodSize), make([]ocl.Label, size)
+			for i := range pixels {
+				pixels[i] = byte(src.IntN(256))
 			}
-			for i := range b.Y {
-				b.Y[i] = r.tasks[t].Classes[src.IntN(classes/2)]
+			for i := range y {
+				y[i] = r.tasks[t].Classes[src.IntN(classes/2)]
 			}
-			r.batches[t] = append(r.batches[t], b)
+			r.batches[t] = append(r.batches[t], ocl.NewBatch(r.setup.Shape, pixels, y, values))
 		}
 	}
 	return r, nil

@@ -87,14 +87,12 @@ const (
 	UnreadableSkip = "skip" // it is left out, and the result says so
 )
 
-// Values of Shift.Occlusion, Shift.Blur and Shift.Pixels. The first of each is the default (docs/deviations.md).
+// Values of Shift.Occlusion and Shift.Blur. The first of each is the default (docs/deviations.md).
 const (
 	OcclusionPerTask  = "per-task" // one place for the training images of a task, one for its test images
 	OcclusionPerImage = "per-image"
 	BlurPerImage      = "per-image"
 	BlurCrossImage    = "cross-image" // also across the images of a task, as in the published rows
-	PixelsUint8       = "uint8"       // rounded once, after the transform
-	PixelsFloat       = "float"
 )
 
 // DefaultMemory is the memory size M of [Default], in samples.
@@ -186,7 +184,7 @@ type Shift struct {
 
 	Occlusion string // OcclusionPerTask or OcclusionPerImage
 	Blur      string // BlurPerImage or BlurCrossImage
-	Pixels    string // PixelsUint8 or PixelsFloat
+	Pixels    string // of files of older programs
 }
 
 // Strengths are those of a kind; empty is the survey's list.

@@ -172,7 +172,7 @@ func TestUnsetValuesAreExplained(t *testing.T) {
 	set.Data = Data{Name: "glyphs", Dir: "x", Size: 8, Channels: 3, TrainPerClass: 1, TestPerClass: 1, Unreadable: UnreadableSkip}
 	set.Stream.Kind, set.Stream.Tasks, set.Stream.ClassOrder = KindClasses, 5, Order{Name: OrderGiven}
 	set.Stream.TaskClasses, set.Stream.LongTail, set.Stream.ClassCounts = []int{1}, 0.5, []int{1}
-	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage, PixelsFloat}
+	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage, ""}
 	set.Stream.DropLast, set.Stream.Mean, set.Stream.Std = new(bool), []float64{0}, []float64{1}
 	set.Replay.Teacher, set.Eval, set.EvalEvery, set.Seeds = "training", "all", 1, Seeds{&own, &own, &own}
 	set.Engine = Engine{Kernel: "avx2", Convolution: "table"}
@@ -624,7 +624,6 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries, but stream.tasks (--tasks) is 3."},
 		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} }, "config: stream.class_counts: a list of counts and a long tail are both given."},
 		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} }, "config: stream.shift.noise_strengths: value 2: NaN is out of range."},
-		{func(c *Config) { c.Stream.Shift.Pixels = "int" }, `config: stream.shift.pixels (--shift-pixels): unknown value "int".`},
 		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains (--domains): unknown value "size".`},
 		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" }, "config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
 		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" }, "config: data.domains: noise is given, but in a stream of the kind shift"},
@@ -870,7 +869,7 @@ func TestKeysAreDeclaredWhole(t *testing.T) {
 	flags := map[string]bool{}
 	for _, k := range table {
 		if k.Retired != "" {
-			if k.field == nil || k.Help != "" || k.kind() != kindTruth { // whose zero value and default are one
+			if k.field == nil || k.Help != "" {
 				t.Errorf("%s is not retired whole", k.Name)
 			}
 			continue

@@ -144,7 +144,7 @@ func (s *Schema) settled(c Config) Config {
 		common string // what no text stands for
 	}{
 		{&c.Data.Unreadable, UnreadableFail}, {&c.Stream.Shift.Occlusion, OcclusionPerTask},
-		{&c.Stream.Shift.Blur, BlurPerImage}, {&c.Stream.Shift.Pixels, PixelsUint8},
+		{&c.Stream.Shift.Blur, BlurPerImage},
 	} {
 		if *v.text == v.common {
 			*v.text = ""

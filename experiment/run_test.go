@@ -226,14 +226,13 @@ func TestEvalAndProtocol(t *testing.T) {
 func TestPlannedMemoryOfShift(t *testing.T) {
 	t.Parallel()
 	c := one("finetune")
-	c.Stream.Shift.Kind, c.Stream.Tasks = "noise", 10
-	c.Methods = []string{"finetune", "offline"}
-	bytes := plansOf(t, c)
-	c.Stream.Shift.Pixels = config.PixelsFloat
-	floats := plansOf(t, c)
+	c.Methods, c.Stream.Tasks = []string{"finetune", "offline"}, 10
+	plain := plansOf(t, c)
+	c.Stream.Shift.Kind = "noise"
+	disturbed := plansOf(t, c)
 	for i, images := range []int64{60 + 200, 600 + 200} {
-		if more := floats[i].MemoryBytes - bytes[i].MemoryBytes; more != images*3*192 {
-			t.Errorf("run %d: %d images of 192 float32 values take %d bytes more than of 8 bits, want %d", i, images, more, images*3*192)
+		if more := disturbed[i].MemoryBytes - plain[i].MemoryBytes; more != images*192 {
+			t.Errorf("run %d: %d images take %d bytes, want %d", i, images, more, images*192)
 		}
 	}
 }

@@ -36,10 +36,10 @@ func TestAGEMIsFinetune(t *testing.T) {
 	r := residual(t)
 	sameAsFinetune(t, "no memory", learner.NewAGEM(r), r, 6)
 	r = residual(t)
-	r.Memory = memory.NewStore(0, residualCase.Shape)
+	r.Memory = memory.NewStore(0, residualCase.Shape, nil)
 	sameAsFinetune(t, "empty memory", learner.NewAGEM(r), r, 6)
 	r = residual(t)
-	r.Memory = memory.NewStore(12, residualCase.Shape)
+	r.Memory = memory.NewStore(12, residualCase.Shape, nil)
 	sameAsFinetune(t, "first task", learner.NewAGEM(r), r, 3)
 	if r.Memory.Len() != 12 {
 		t.Errorf("%d samples stored in the first task, want 12", r.Memory.Len())
@@ -52,7 +52,7 @@ func TestAGEMProjects(t *testing.T) {
 	agreed, projected := 0, 0
 	for _, lr := range []float64{0.001, 0.1} {
 		r := perceptron(t, lr)
-		r.Memory = memory.NewStore(10, shape)
+		r.Memory = memory.NewStore(10, shape, nil)
 		r.Retrieve = memory.Random{Size: 10} // all of it
 		a := learner.NewAGEM(r)
 		batches := made.Batches(1, 40, 5)
@@ -118,7 +118,7 @@ func TestAGEMReference(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		projected := 0
 		r := perceptron(t, 0.1)
-		r.Memory, r.Retrieve, r.Criterion = memory.NewStore(10, shape), memory.Random{Size: 10}, misled{} // all of the memory
+		r.Memory, r.Retrieve, r.Criterion = memory.NewStore(10, shape, nil), memory.Random{Size: 10}, misled{} // all of the memory
 		a := learner.NewAGEM(r)
 		batches := made.Batches(1, 40, 5)
 		made.Learn(t, a, batches, 0, 20)
@@ -171,7 +171,7 @@ func product(x, y []float32) (sum float64) {
 var boundaries = map[string]func(*learner.Replay) ocl.Learner{
 	"A-GEM": func(r *learner.Replay) ocl.Learner {
 		c, h, w := r.Net.Input()
-		r.Memory = memory.NewStore(12, [3]int{c, h, w})
+		r.Memory = memory.NewStore(12, [3]int{c, h, w}, nil)
 		return learner.NewAGEM(r)
 	},
 	"EWC++": func(r *learner.Replay) ocl.Learner {

@@ -24,20 +24,18 @@ type watching struct {
 func (w *watching) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory.Env) ([]int, error) {
 	slots, err := w.Random.Retrieve(dst, m, b, env)
 	w.slots = append(w.slots, slices.Clone(slots))
-	w.shown = append(w.shown, copied(b))
+	w.shown = append(w.shown, b.Clone())
 	return slots, err
 }
 
 func (w *watching) Update(dst []int, m *memory.Store, b ocl.Batch, env memory.Env) ([]int, error) {
-	w.shown = append(w.shown, copied(b))
+	w.shown = append(w.shown, b.Clone())
 	return memory.Reservoir{}.Update(dst, m, b, env)
 }
 
-func copied(b ocl.Batch) ocl.Batch { return ocl.Batch{X: b.X.Clone(), Y: slices.Clone(b.Y)} }
-
 // cropped is b with each image shifted and perhaps mirrored by draws of src, pixel by pixel.
 func cropped(b ocl.Batch, src *rng.Source) ocl.Batch {
-	out := copied(b)
+	out := b.Clone()
 	h, w := b.X.Shape[2], b.X.Shape[3]
 	pad := (max(h, w) + 7) / 8
 	for i := range b.Y {
@@ -70,7 +68,7 @@ func TestAugmentsAnewAtEachDraw(t *testing.T) {
 	w := &watching{Random: memory.Random{Size: 3}}
 	r := perceptron(t, 0.1)
 	r.Augment, r.Iterations, r.Retrieve, r.Update = true, 2, w, w
-	r.Memory = memory.NewStore(20, shape)
+	r.Memory = memory.NewStore(20, shape, nil)
 	src := rng.New(1, "replay/augment")
 	want := r.Net.Clone()
 	step := func(batches ...ocl.Batch) {
@@ -121,7 +119,7 @@ func TestAugmentsAnewAtEachDraw(t *testing.T) {
 func TestAugmentedReview(t *testing.T) {
 	b := made.Batches(1, 1, 5)[0]
 	r := perceptron(t, 0.1)
-	r.Augment, r.Memory, r.Review = true, memory.NewStore(5, shape), &learner.Review{Batch: 5}
+	r.Augment, r.Memory, r.Review = true, memory.NewStore(5, shape, nil), &learner.Review{Batch: 5}
 	l := learner.Bounded{Replay: r}
 	if err := l.BeginTask(ocl.TaskInfo{}); err != nil {
 		t.Fatal(err)

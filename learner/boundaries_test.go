@@ -16,7 +16,6 @@ import (
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
-	"ocl/tensor"
 )
 
 // trajectories is testdata/boundaries.json, which boundaries.py makes: see there.
@@ -79,7 +78,7 @@ func TestGoldenBoundaries(t *testing.T) {
 			r := g.finetune(t)
 			retrieved := &recorder{Retriever: memory.Random{Size: g.Replay}}
 			if len(c.Memory) > 0 {
-				r.Memory, r.Retrieve = memory.NewStore(g.Capacity, [3]int{1, 1, g.Pixels}), retrieved
+				r.Memory, r.Retrieve = memory.NewStore(g.Capacity, [3]int{1, 1, g.Pixels}, nil), retrieved
 			}
 			l, compared := learners[c.Name](r), 0
 			for step := range g.Steps {
@@ -169,18 +168,18 @@ func (g *trajectories) task(i int) ocl.TaskInfo {
 
 // samples is n samples of the stream from number first on: a pattern of their class and noise, in 255ths.
 func (g *trajectories) samples(first, n int) ocl.Batch {
-	b := ocl.Batch{X: tensor.New(n, 1, 1, g.Pixels), Y: make([]ocl.Label, n)}
+	pixels, y := make([]byte, n*g.Pixels), make([]ocl.Label, n)
 	for row := range n {
 		number := first + row
 		half := g.Classes / 2
 		label := number/(g.Task*g.Batch)*half + int(splitmix(5000<<32|uint64(number))%uint64(half))
-		b.Y[row] = ocl.Label(label)
+		y[row] = ocl.Label(label)
 		for i := range g.Pixels {
 			v := 255 * (float64(0.6*unit(uint64(3000+label), i)) + float64(0.4*unit(uint64(4000+number), i)))
-			b.X.Row(row)[i] = float32(math.RoundToEven(v)) / 255
+			pixels[row*g.Pixels+i] = byte(math.RoundToEven(v))
 		}
 	}
-	return b
+	return ocl.NewBatch([3]int{1, 1, g.Pixels}, pixels, y, ocl.NewPixelValues(1, nil, nil))
 }
 
 // splitmix is the output of splitmix64 for a state.

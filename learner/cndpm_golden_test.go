@@ -12,7 +12,6 @@ import (
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
-	"ocl/tensor"
 )
 
 // cndpmGolden is testdata/cndpm.json, which testdata/cndpm.py makes.
@@ -34,7 +33,7 @@ func tinyCNDPM(t *testing.T) *CNDPM {
 	ws := net.NewWorkspace(2)
 	t.Cleanup(ws.Close)
 	return &CNDPM{
-		WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.01}), Memory: memory.NewStore(19, [3]int{3, 12, 12}), Capacity: 10,
+		WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.01}), Memory: memory.NewStore(19, [3]int{3, 12, 12}, nil), Capacity: 10,
 		VAE:   arch.VAEConfig{Channels: 3, Height: 12, Width: 12, Features: 5, Growth: 2, Latent: 4, Draws: 2},
 		Net:   arch.SharingConfig{Channels: 3, Height: 12, Width: 12, Classes: 6, Features: 4, Growth: 2, Blocks: 1},
 		Chill: 0.5, VAESteps: 10, ClassifierSteps: 10, Batch: 5, L2: 1e-3, Clip: 0.5, WakeRate: 0.2, ClassifierRate: 0.5,
@@ -142,17 +141,15 @@ func followCNDPM(t *testing.T, atOnce int) {
 
 // cndpmBatch is batch number step.
 func cndpmBatch(step int) ocl.Batch {
-	b := ocl.Batch{X: tensor.New(5, 3, 12, 12), Y: make([]ocl.Label, 5)}
-	for i := range b.Y {
-		u := u01(2000, step*5+i)
-		label := int(u * 6)
+	const first = 50 // number of the first sample
+	label := func(sample int) int {
+		u := u01(2000, sample-first)
 		if step < 4 {
-			label = int(u*3) + 3*(step/2)
+			return int(u*3) + 3*(step/2)
 		}
-		b.Y[i] = ocl.Label(label)
-		drawSample(b.X.Row(i), step*5+i, label, 3, 12, 12)
+		return int(u * 6)
 	}
-	return b
+	return sampleBatch(numbers(first+step*5, first+step*5+5), label, 3, 12, 12)
 }
 
 // drawExpert sets the parameters of an expert, tensor by tensor.

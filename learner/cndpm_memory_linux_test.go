@@ -12,7 +12,6 @@ import (
 	"ocl/memory"
 	"ocl/nn/arch"
 	"ocl/optim"
-	"ocl/tensor"
 )
 
 // BenchmarkCNDPMManyExperts is a wake step of 10 images, the prediction of 20 and a step of each kind of a sleep with 45 experts
@@ -28,7 +27,7 @@ func BenchmarkCNDPMManyExperts(b *testing.B) {
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
 	c := &CNDPM{
-		WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 1e-6}), Memory: memory.NewStore(1999, [3]int{3, 32, 32}), Capacity: 1000,
+		WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 1e-6}), Memory: memory.NewStore(1999, [3]int{3, 32, 32}, nil), Capacity: 1000,
 		VAE:      arch.VAEConfig{Channels: 3, Height: 32, Width: 32, Features: 32, Growth: 4, Latent: 64, Draws: 16},
 		Net:      arch.SharingConfig{Channels: 3, Height: 32, Width: 32, Classes: 100, Features: 20, Growth: 4, Blocks: 1},
 		LogAlpha: -1e9, Chill: 0.01, VAESteps: 1, ClassifierSteps: 1, Batch: 50, L2: 1e-5, Clip: 0.5, WakeRate: 0.2, ClassifierRate: 1,
@@ -44,12 +43,12 @@ func BenchmarkCNDPMManyExperts(b *testing.B) {
 		c.experts = append(c.experts, e)
 	}
 	images := func(n int) ocl.Batch {
-		x := tensor.New(n, 3, 32, 32)
+		pixels := make([]byte, n*3*32*32)
 		src := rng.New(1, "images")
-		for i := range x.Data {
-			x.Data[i] = float32(src.IntN(256)) / 255
+		for i := range pixels {
+			pixels[i] = byte(src.IntN(256))
 		}
-		return ocl.Batch{X: x, Y: make([]ocl.Label, n)}
+		return ocl.NewBatch([3]int{3, 32, 32}, pixels, make([]ocl.Label, n), ocl.NewPixelValues(3, nil, nil))
 	}
 	c.slots = nil
 	stored := images(1000)

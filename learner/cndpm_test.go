@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -180,30 +181,28 @@ func TestCNDPMPredictsEachImageByItself(t *testing.T) {
 // error where nothing is stored.
 func TestCNDPMBeforeTheFirstExpert(t *testing.T) {
 	c := tinyCNDPM(t)
-	fill := func(v ...float32) *tensor.Tensor {
-		x := tensor.New(len(v), 3, 12, 12)
-		for i, value := range v {
-			for j := range x.Row(i) {
-				x.Row(i)[j] = value
-			}
+	fill := func(labels []ocl.Label, greys ...byte) ocl.Batch {
+		var pixels []byte
+		for _, v := range greys {
+			pixels = append(pixels, bytes.Repeat([]byte{v}, 3*12*12)...)
 		}
-		return x
+		return ocl.NewBatch([3]int{3, 12, 12}, pixels, labels, ocl.NewPixelValues(3, nil, nil))
 	}
 	got := make([]ocl.Label, 4)
-	if err := c.Predict(got, fill(0, 0, 0, 0)); err == nil || !strings.Contains(err.Error(), "Observe a batch") {
+	if err := c.Predict(got, fill(got, 0, 0, 0, 0).X); err == nil || !strings.Contains(err.Error(), "Observe a batch") {
 		t.Errorf("nothing is stored: %v", err)
 	}
-	// means: class 4 at 0.2, class 1 at 0.6, class 3 at 1
-	stats, err := c.Observe(context.Background(), ocl.Batch{X: fill(0.1, 0.3, 0.6, 1), Y: []ocl.Label{4, 4, 1, 3}})
+	// means: class 4 at 50, class 1 at 150, class 3 at 255
+	stats, err := c.Observe(context.Background(), fill([]ocl.Label{4, 4, 1, 3}, 25, 75, 150, 255))
 	if err != nil || stats.Correct != 0 || stats.Loss != 0 || stats.Samples != 4 {
 		t.Fatalf("%+v, %v", stats, err)
 	}
 	for range 2 {
-		if err := c.Predict(got, fill(0.05, 0.39, 0.8, 0.9)); err != nil || !slices.Equal(got, []ocl.Label{4, 4, 1, 3}) {
+		if err := c.Predict(got, fill(got, 12, 95, 195, 230).X); err != nil || !slices.Equal(got, []ocl.Label{4, 4, 1, 3}) {
 			t.Errorf("classes %v (%v), want 4 4 1 3", got, err)
 		}
 	}
-	if stats, err = c.Observe(context.Background(), ocl.Batch{X: fill(0.15, 0.7), Y: []ocl.Label{4, 3}}); err != nil || stats.Correct != 1 {
+	if stats, err = c.Observe(context.Background(), fill([]ocl.Label{4, 3}, 37, 180)); err != nil || stats.Correct != 1 {
 		t.Errorf("%+v (%v), want 1 of 2 correct by the means before it", stats, err)
 	}
 }

@@ -22,7 +22,7 @@ func gdumb(t *testing.T, capacity int) *learner.GDumb {
 	r := perceptron(t, 0.1)
 	return &learner.GDumb{
 		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), Seed: 1, InitSeed: 2,
-		Memory: memory.NewStore(capacity, shape),
+		Memory: memory.NewStore(capacity, shape, nil),
 	}
 }
 

@@ -23,7 +23,7 @@ func TestGSSVariantsContract(t *testing.T) {
 				Shape: shape, Classes: 6, Capacity: 8,
 				New: func(t *testing.T, seed uint64) ocl.Learner {
 					r := perceptron(t, 0.1)
-					r.Seed, r.Memory, r.Step = seed, memory.NewStore(8, shape), learner.LookAhead{}
+					r.Seed, r.Memory, r.Step = seed, memory.NewStore(8, shape, nil), learner.LookAhead{}
 					r.Retrieve = &memory.MIR{Size: 3, Candidates: 6}
 					change(r)
 					return r
@@ -122,7 +122,7 @@ func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
 		}
 		r := perceptron(t, 0.1)
 		change(r)
-		r.Memory = memory.NewStore(30, shape)
+		r.Memory = memory.NewStore(30, shape, nil)
 		batches := made.Batches(1, 6, 5)
 		learnertest.Observe(t, r, batches)
 		all := contents(r.Memory)
@@ -141,7 +141,7 @@ func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
 func TestGSSLabelOutOfRange(t *testing.T) {
 	r := perceptron(t, 0.1)
 	gssOf(&memory.GSS{Size: 2})(r)
-	r.Memory = memory.NewStore(5, shape)
+	r.Memory = memory.NewStore(5, shape, nil)
 	batches := made.Batches(1, 2, 5)
 	learnertest.Observe(t, r, batches[:1])
 	batches[1].Y[2] = 6

@@ -73,31 +73,32 @@ func hash(stream, i int) uint64 {
 
 func u01(stream, i int) float64 { return float64(hash(stream, i)>>40) / (1 << 24) }
 
-// drawSample fills an image [c,h,w] with the pattern of a label and the noise of a sample.
-func drawSample(dst []float32, sample, label int, c, h, w int) {
-	for i := range c * h * w {
+// drawSample is an image [c,h,w] with the pattern of a label and the noise of a sample.
+func drawSample(sample, label int, c, h, w int) []byte {
+	pixels := make([]byte, c*h*w)
+	for i := range pixels {
 		p, y, x := i/(h*w), i/w%h, i%w
-		dst[i] = float32(0.75*u01(3000+label, (p*4+y*4/h)*4+x*4/w) + 0.25*u01(1000+sample, i))
+		pixels[i] = byte(math.RoundToEven(255 * (0.75*u01(3000+label, (p*4+y*4/h)*4+x*4/w) + 0.25*u01(1000+sample, i))))
 	}
+	return pixels
 }
 
 // sampleBatch is the samples with their labels.
 func sampleBatch(samples []int, label func(sample int) int, c, h, w int) ocl.Batch {
-	b := ocl.Batch{X: tensor.New(len(samples), c, h, w), Y: make([]ocl.Label, len(samples))}
+	var pixels []byte
+	y := make([]ocl.Label, len(samples))
 	for i, s := range samples {
-		b.Y[i] = ocl.Label(label(s))
-		drawSample(b.X.Row(i), s, label(s), c, h, w)
+		y[i] = ocl.Label(label(s))
+		pixels = append(pixels, drawSample(s, label(s), c, h, w)...)
 	}
-	return b
+	return ocl.NewBatch([3]int{c, h, w}, pixels, y, ocl.NewPixelValues(c, nil, nil))
 }
 
 // sampleOf finds which of the samples below end an image is.
 func sampleOf(t *testing.T, row []float32, end int, label func(int) int, c, h, w int) int {
 	t.Helper()
-	image := make([]float32, len(row))
 	for s := range end {
-		drawSample(image, s, label(s), c, h, w)
-		if slices.Equal(image, row) {
+		if slices.Equal(sampleBatch([]int{s}, label, c, h, w).X.Data, row) {
 			return s
 		}
 	}
@@ -149,16 +150,13 @@ func TestICaRLGolden(t *testing.T) {
 	defer ws.Close()
 	l := &ICaRL{
 		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1,
-		Memory: memory.NewStore(c.Memory, [3]int{3, 32, 32}), ReplayBatch: c.Replay,
+		Memory: memory.NewStore(c.Memory, [3]int{3, 32, 32}, nil), ReplayBatch: c.Replay,
 	}
 	label := func(sample int) int {
 		classes := c.Tasks[sample/(c.Steps*c.Batch)]
 		return int(classes[hash(2000, sample)%uint64(len(classes))])
 	}
-	test := tensor.New(c.Test, 3, 32, 32)
-	for i := range c.Test {
-		drawSample(test.Row(i), 9000+i, i%6, 3, 32, 32)
-	}
+	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % 6 }, 3, 32, 32).X
 	var losses []float64
 	ctx, labels := context.Background(), make([]ocl.Label, c.Test)
 	for task, classes := range c.Tasks {
@@ -252,10 +250,7 @@ func TestGDumbGolden(t *testing.T) {
 	c := g.Case
 	channels, h, w := c.Shape[0], c.Shape[1], c.Shape[2]
 	label := func(sample int) int { return int(hash(2000, sample) % uint64(1+sample/12)) }
-	test := tensor.New(c.Test, channels, h, w)
-	for i := range c.Test {
-		drawSample(test.Row(i), 9000+i, i%c.Classes, channels, h, w)
-	}
+	test := sampleBatch(numbers(9000, 9000+c.Test), func(s int) int { return (s - 9000) % c.Classes }, channels, h, w).X
 	for name, want := range map[string]training{"survey": g.Survey, "original": g.Original} {
 		t.Run(name, func(t *testing.T) {
 			net, err := arch.MLP(arch.Config{Channels: channels, Height: h, Width: w, Classes: c.Classes, Hidden: []int{c.Hidden}}, rng.New(7, "elsewhere"))
@@ -266,7 +261,7 @@ func TestGDumbGolden(t *testing.T) {
 			defer ws.Close()
 			l := &GDumb{
 				Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1, InitSeed: 1,
-				Memory: memory.NewStore(c.Memory, c.Shape), Epochs: c.Epochs, Batch: c.TrainBatch, Clip: c.Clip,
+				Memory: memory.NewStore(c.Memory, c.Shape, nil), Epochs: c.Epochs, Batch: c.TrainBatch, Clip: c.Clip,
 			}
 			if name == "original" {
 				l.Opt = optim.NewSGD(optim.SGD{LR: 0.05, Momentum: 0.9, WeightDecay: 1e-6})

@@ -27,7 +27,7 @@ func icarl(t *testing.T, capacity, replay int) *learner.ICaRL {
 	r := residual(t)
 	return &learner.ICaRL{
 		Net: r.Net, WS: r.WS, Opt: optim.NewSGD(optim.SGD{LR: 0.1}), Seed: 1,
-		Memory: memory.NewStore(capacity, [3]int{3, 32, 32}), ReplayBatch: replay,
+		Memory: memory.NewStore(capacity, [3]int{3, 32, 32}, nil), ReplayBatch: replay,
 	}
 }
 
@@ -54,7 +54,7 @@ func relabelled(b ocl.Batch, labels ...ocl.Label) ocl.Batch {
 	for i := range y {
 		y[i] = labels[i%len(labels)]
 	}
-	return ocl.Batch{X: b.X, Y: y}
+	return ocl.Batch{X: b.X, Y: y, Pixels: b.Pixels}
 }
 
 // stepped is the parameters after one step along the gradient of the mean over rows of BCE, found apart from the
@@ -280,17 +280,16 @@ func TestICaRLAllocates(t *testing.T) {
 func clouds(t *testing.T, net *nn.Network, labels ...ocl.Label) *memory.Store {
 	t.Helper()
 	c, h, w := net.Input()
-	m := memory.NewStore(len(labels), [3]int{c, h, w})
-	b := ocl.Batch{X: tensor.New(len(labels), c, h, w), Y: labels}
+	m := memory.NewStore(len(labels), [3]int{c, h, w}, nil)
+	pixels, slots := make([]byte, len(labels)*c*h*w), make([]int, len(labels))
 	src := rng.New(1, "clouds")
-	slots := make([]int, len(labels))
-	for i := range labels {
-		slots[i] = i
-		for k := range b.X.Row(i) {
-			b.X.Row(i)[k] = float32(src.Float64())
-		}
+	for i := range pixels {
+		pixels[i] = byte(src.IntN(256))
 	}
-	m.Put(b, slots)
+	for i := range slots {
+		slots[i] = i
+	}
+	m.Put(ocl.NewBatch([3]int{c, h, w}, pixels, labels, ocl.NewPixelValues(c, nil, nil)), slots)
 	return m
 }
 
@@ -359,9 +358,9 @@ func TestNCM(t *testing.T) {
 		if len(found) < 2 {
 			t.Fatalf("%s: only %v are predicted; the test wants several classes", name, found)
 		}
-		twice := memory.NewStore(12, [3]int{c, h, w})
-		twice.Put(ocl.Batch{X: x, Y: y}, []int{0, 1, 2, 3, 4, 5})
-		twice.Put(ocl.Batch{X: x, Y: y}, []int{6, 7, 8, 9, 10, 11})
+		twice := memory.NewStore(12, [3]int{c, h, w}, nil)
+		twice.Put(rounded(x, y...), []int{0, 1, 2, 3, 4, 5})
+		twice.Put(rounded(x, y...), []int{6, 7, 8, 9, 10, 11})
 		got := make([]ocl.Label, 40)
 		for what, m := range map[string]*memory.Store{"once": m, "twice": twice} {
 			var ncm learner.NCM

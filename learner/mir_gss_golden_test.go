@@ -17,7 +17,6 @@ import (
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
-	"ocl/tensor"
 )
 
 // trajectory is a file of testdata/mir_gss.py, which says what is in it.
@@ -96,24 +95,25 @@ func (g *trajectory) learner(t *testing.T, workers int) *learner.Replay {
 	t.Cleanup(ws.Close)
 	return &learner.Replay{
 		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}), Seed: g.Seed,
-		Memory: memory.NewStore(g.Capacity, [3]int{3, g.Size, g.Size}),
+		Memory: memory.NewStore(g.Capacity, [3]int{3, g.Size, g.Size}, nil),
 	}
 }
 
 // batch is the images and labels of a step: patterns in squares of 8 of the class and of the image, and a fine grain.
 func (g *trajectory) batch(step int) ocl.Batch {
-	b := ocl.Batch{X: tensor.New(g.Batch, 3, g.Size, g.Size), Y: make([]ocl.Label, g.Batch)}
-	n := g.Size / 8
-	for i := range b.Y {
+	n, size := g.Size/8, 3*g.Size*g.Size
+	pixels, labels := make([]byte, g.Batch*size), make([]ocl.Label, g.Batch)
+	for i := range labels {
 		y := int(splitmix(uint64(2000+step)<<32|uint64(i)) % uint64(g.Classes))
-		b.Y[i] = ocl.Label(y)
-		for k, row := 0, b.X.Row(i); k < len(row); k++ {
+		labels[i] = ocl.Label(y)
+		for k := range size {
 			channel, py, px := k/(g.Size*g.Size), k/g.Size%g.Size/8, k%g.Size/8
 			square := func(image int) int { return ((image*3+channel)*n+py)*n + px }
-			row[k] = float32(0.5*unit(5000, square(y)) + 0.25*unit(uint64(3000+step), square(i)) + 0.25*unit(uint64(1000+step), i*len(row)+k))
+			v := 0.5*unit(5000, square(y)) + 0.25*unit(uint64(3000+step), square(i)) + 0.25*unit(uint64(1000+step), i*size+k)
+			pixels[i*size+k] = byte(math.RoundToEven(255 * v))
 		}
 	}
-	return b
+	return ocl.NewBatch([3]int{3, g.Size, g.Size}, pixels, labels, ocl.NewPixelValues(3, nil, nil))
 }
 
 // state is every stride-th element of each tensor of the network, as PyTorch orders them.

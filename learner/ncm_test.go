@@ -16,15 +16,24 @@ import (
 	"ocl/tensor"
 )
 
+// rounded is a batch of images whose values, in [0,1], are rounded to 8 bits.
+func rounded(x *tensor.Tensor, y ...ocl.Label) ocl.Batch {
+	pixels := make([]byte, len(x.Data))
+	for i, v := range x.Data {
+		pixels[i] = byte(math.Round(255 * float64(v)))
+	}
+	return ocl.NewBatch([3]int(x.Shape[1:]), pixels, y, ocl.NewPixelValues(x.Dim(1), nil, nil))
+}
+
 // classify fits class means to the samples x, y and returns what they say of test.
 func classify(t *testing.T, net *nn.Network, ws *nn.Workspace, x *tensor.Tensor, y []ocl.Label, test *tensor.Tensor) []ocl.Label {
 	t.Helper()
-	m := memory.NewStore(len(y), [3]int(x.Shape[1:]))
+	m := memory.NewStore(len(y), [3]int(x.Shape[1:]), nil)
 	slots := make([]int, len(y))
 	for i := range slots {
 		slots[i] = i
 	}
-	m.Put(ocl.Batch{X: x, Y: y}, slots)
+	m.Put(rounded(x, y...), slots)
 	var ncm learner.NCM
 	if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 		t.Fatal(err)
@@ -139,8 +148,8 @@ func TestNCMSquares(t *testing.T) {
 	net.Changed()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	m := memory.NewStore(2, [3]int{1, 1, 3})
-	m.Put(ocl.Batch{X: tensor.Of([]float32{5, 0, 0, 0, 0, 2}, 2, 1, 1, 3), Y: []ocl.Label{0, 2}}, []int{0, 1})
+	m := memory.NewStore(2, [3]int{1, 1, 3}, nil)
+	m.Put(rounded(tensor.Of([]float32{1, 0, 0, 0, 0, 0.4}, 2, 1, 1, 3), 0, 2), []int{0, 1})
 	var ncm learner.NCM
 	if err := ncm.Fit(context.Background(), net, ws, m); err != nil {
 		t.Fatal(err)

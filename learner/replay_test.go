@@ -55,7 +55,7 @@ func learnerOf(t *testing.T, net *nn.Network, lr float64) *learner.Replay {
 func TestNoCapacityIsFinetune(t *testing.T) {
 	for _, step := range []learner.Stepper{learner.Summed{}, learner.Joint{}} {
 		er, finetune := residual(t), residual(t)
-		er.Memory = memory.NewStore(0, [3]int{3, 32, 32})
+		er.Memory = memory.NewStore(0, [3]int{3, 32, 32}, nil)
 		er.Step = step
 		batches := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}.Batches(1, 4, 5)
 		a, b := learnertest.Observe(t, er, batches), learnertest.Observe(t, finetune, batches)
@@ -68,7 +68,7 @@ func TestNoCapacityIsFinetune(t *testing.T) {
 // TestLargeMemoryKeepsAll: a reservoir with capacity ≥ stream keeps everything, in order.
 func TestLargeMemoryKeepsAll(t *testing.T) {
 	r := perceptron(t, 0.1)
-	r.Memory = memory.NewStore(30, shape)
+	r.Memory = memory.NewStore(30, shape, nil)
 	batches := made.Batches(1, 6, 5)
 	learnertest.Observe(t, r, batches)
 	if r.Memory.Len() != 30 || r.Memory.Seen() != 30 {
@@ -107,7 +107,7 @@ func TestTwoPasses(t *testing.T) {
 	batches := c.Batches(1, 2, 5)
 	for name, step := range map[string]learner.Stepper{"summed": nil, "joint": learner.Joint{}} {
 		r := residual(t)
-		r.Memory = memory.NewStore(5, c.Shape) // the replay batch is the whole memory: the first batch
+		r.Memory = memory.NewStore(5, c.Shape, nil) // the replay batch is the whole memory: the first batch
 		r.Step = step
 		first := learnertest.Observe(t, r, batches[:1])[0]
 		if first.Replay != 0 {
@@ -148,7 +148,7 @@ func TestTwoPasses(t *testing.T) {
 // memory sees its samples once.
 func TestMemoryIsUpdatedOnce(t *testing.T) {
 	r := perceptron(t, 0.1)
-	r.Memory = memory.NewStore(100, shape)
+	r.Memory = memory.NewStore(100, shape, nil)
 	r.Iterations = 3
 	stats := learnertest.Observe(t, r, made.Batches(1, 2, 5))
 	if r.Memory.Seen() != 10 || stats[0].Replay != 0 || stats[1].Replay != 15 {
@@ -216,7 +216,7 @@ func TestObserveAllocates(t *testing.T) {
 	for name, step := range map[string]learner.Stepper{"summed": learner.Summed{}, "joint": learner.Joint{}} {
 		c := learnertest.Case{Shape: [3]int{3, 32, 32}, Classes: 6}
 		r := residual(t)
-		r.Memory = memory.NewStore(12, c.Shape)
+		r.Memory = memory.NewStore(12, c.Shape, nil)
 		r.Step = step
 		batches := c.Batches(1, 6, 5)
 		learnertest.Observe(t, r, batches)
@@ -242,13 +242,14 @@ func ExampleReplay() {
 	defer ws.Close()
 	er := &learner.Replay{
 		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1}),
-		Memory:   memory.NewStore(100, [3]int{1, 2, 2}),
+		Memory:   memory.NewStore(100, [3]int{1, 2, 2}, nil),
 		Retrieve: memory.Random{Size: 10}, // line 3 of the survey's algorithm
 		Step:     learner.Summed{},        // line 4
 		Update:   memory.Reservoir{},      // line 5
 		Seed:     1,
 	}
-	batch := ocl.Batch{X: tensor.Of([]float32{0, 0, 1, 1, 1, 1, 0, 0}, 2, 1, 2, 2), Y: []ocl.Label{0, 2}}
+	pixels := []byte{0, 0, 255, 255, 255, 255, 0, 0} // two images of 2×2
+	batch := ocl.NewBatch([3]int{1, 2, 2}, pixels, []ocl.Label{0, 2}, ocl.NewPixelValues(1, nil, nil))
 	for range 50 {
 		if _, err := er.Observe(context.Background(), batch); err != nil {
 			panic(err)

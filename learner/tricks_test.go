@@ -24,7 +24,7 @@ import (
 func replaying(t *testing.T, capacity int) *learner.Replay {
 	t.Helper()
 	r := residual(t)
-	r.Memory, r.Retrieve = memory.NewStore(capacity, residualCase.Shape), memory.Random{Size: 4}
+	r.Memory, r.Retrieve = memory.NewStore(capacity, residualCase.Shape, nil), memory.Random{Size: 4}
 	return r
 }
 
@@ -70,7 +70,7 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		residualCase.Learn(t, l, batches, 4, 6)
 		before, retrieved := r.Net.Clone(), &recorder{Retriever: r.Retrieve}
 		r.Retrieve = retrieved
-		stored := memory.NewStore(12, residualCase.Shape)
+		stored := memory.NewStore(12, residualCase.Shape, nil)
 		if err := stored.LoadState(learnertest.State(t, r.Memory).Decoder()); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestReviewIsInterrupted(t *testing.T) {
 		},
 		"icarl": func() ocl.Learner {
 			r := residual(t)
-			return &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(11, residualCase.Shape),
+			return &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(11, residualCase.Shape, nil),
 				ReplayBatch: 4, Seed: 1, Review: &learner.Review{Batch: 4}}
 		},
 	} {
@@ -245,7 +245,7 @@ func TestReviewIsInterrupted(t *testing.T) {
 // other outputs move by weight decay alone, here none.
 func TestICaRLReview(t *testing.T) {
 	r := residual(t)
-	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape), ReplayBatch: 4, Seed: 1,
+	l := &learner.ICaRL{Net: r.Net, WS: r.WS, Opt: r.Opt, Memory: memory.NewStore(12, residualCase.Shape, nil), ReplayBatch: 4, Seed: 1,
 		Review: &learner.Review{Batch: 12}}
 	if err := l.BeginTask(ocl.TaskInfo{Classes: []ocl.Label{5, 1}}); err != nil { // outputs 0 and 1
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 type Greedy struct {
 	labels []ocl.Label // the memory's, as the rows of a batch change them
 	counts []int       // by class
-	looked int         // number of labels that the last Update read, a measure of its cost
 }
 
 var _ Updater = (*Greedy)(nil)
@@ -27,7 +26,6 @@ var _ Updater = (*Greedy)(nil)
 func (g *Greedy) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
 	g.labels = slices.Grow(g.labels[:0], m.Cap())[:m.Len()]
 	g.counts = g.counts[:0]
-	g.looked = len(g.labels)
 	classes := 0
 	for slot := range g.labels {
 		y := m.Label(slot)
@@ -95,7 +93,6 @@ func (g *Greedy) member(y ocl.Label, n int) int {
 	for slot, label := range g.labels {
 		if label == y {
 			if n == 0 {
-				g.looked += slot + 1
 				return slot
 			}
 			n--

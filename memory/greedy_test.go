@@ -10,7 +10,6 @@ import (
 	"ocl/internal/rng"
 	"ocl/memory"
 	"ocl/memory/memorytest"
-	"ocl/tensor"
 )
 
 func TestGreedyContract(t *testing.T) { memorytest.Updater(t, &memory.Greedy{}) }
@@ -18,20 +17,13 @@ func TestGreedyContract(t *testing.T) { memorytest.Updater(t, &memory.Greedy{}) 
 // offer passes samples with the given labels through a Greedy, b at a time; pixels are the samples' numbers.
 func offer(t *testing.T, g *memory.Greedy, m *memory.Store, env memory.Env, labels []ocl.Label, b int) {
 	t.Helper()
-	shape := m.Shape()
 	for from := 0; from < len(labels); from += b {
-		y := labels[from:min(from+b, len(labels))]
-		x := tensor.New(len(y), shape[0], shape[1], shape[2])
-		for i := range y {
-			for k := range x.Row(i) {
-				x.Row(i)[k] = float32(from + i)
-			}
-		}
-		slots, err := g.Update(nil, m, ocl.Batch{X: x, Y: y}, env)
+		batch := memorytest.Labelled(from, labels[from:min(from+b, len(labels))])
+		slots, err := g.Update(nil, m, batch, env)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Put(ocl.Batch{X: x, Y: y}, slots)
+		m.Put(batch, slots)
 	}
 }
 
@@ -40,7 +32,7 @@ func offer(t *testing.T, g *memory.Greedy, m *memory.Store, env memory.Env, labe
 func TestGreedyIsBalanced(t *testing.T) {
 	for _, capacity := range []int{1, 3, 7, 20, 50, 64} {
 		for _, batch := range []int{1, 10} {
-			g, m, env := &memory.Greedy{}, memory.NewStore(capacity, memorytest.Shape), memorytest.Env(uint64(capacity))
+			g, m, env := &memory.Greedy{}, memorytest.NewStore(capacity), memorytest.Env(uint64(capacity))
 			src := rng.New(uint64(capacity), "labels")
 			for task := range 5 {
 				classes := 3 * (task + 1)
@@ -67,7 +59,7 @@ func TestGreedyIsBalanced(t *testing.T) {
 
 // TestGreedyByHand: a class below its share is stored, one at its share is not, and the share k/|Y| is no whole number.
 func TestGreedyByHand(t *testing.T) {
-	g, m, env := &memory.Greedy{}, memory.NewStore(4, memorytest.Shape), memorytest.Env(1)
+	g, m, env := &memory.Greedy{}, memorytest.NewStore(4), memorytest.Env(1)
 	for _, step := range []struct {
 		y    ocl.Label
 		want map[ocl.Label]int
@@ -97,14 +89,14 @@ func TestGreedyTies(t *testing.T) {
 	env := memorytest.Env(1)
 	gone := make([]float64, 12)
 	for range 4000 {
-		m := memory.NewStore(12, memorytest.Shape)
+		m := memorytest.NewStore(12)
 		var labels []ocl.Label
 		for i := range 12 {
 			labels = append(labels, ocl.Label(i%3))
 		}
 		g := &memory.Greedy{}
 		offer(t, g, m, env, labels, 10)
-		slots, err := g.Update(nil, m, ocl.Batch{X: tensor.New(1, 2, 3, 1), Y: []ocl.Label{7}}, env)
+		slots, err := g.Update(nil, m, memorytest.Labelled(12, []ocl.Label{7}), env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,48 +112,18 @@ func TestGreedyWithinABatch(t *testing.T) {
 	for i := range labels {
 		labels[i] = ocl.Label(src.IntN(1 + i/40))
 	}
-	var want []float32
+	var want []int
 	for _, batch := range []int{1, 7, 400} {
-		g, m := &memory.Greedy{}, memory.NewStore(30, memorytest.Shape)
-		env := memorytest.Env(5)
-		offer(t, g, m, env, labels, batch)
-		x, y, slots := tensor.New(30, 2, 3, 1), make([]ocl.Label, 30), make([]int, 30)
-		for i := range slots {
-			slots[i] = i
+		g, m := &memory.Greedy{}, memorytest.NewStore(30)
+		offer(t, g, m, memorytest.Env(5), labels, batch)
+		var stored []int
+		for slot := range m.Len() {
+			stored = append(stored, memorytest.Number(image(m, slot)))
 		}
-		m.Gather(x, y, slots)
 		if batch == 1 {
-			want = slices.Clone(x.Data)
-		} else if !slices.Equal(x.Data, want) {
+			want = stored
+		} else if !slices.Equal(stored, want) {
 			t.Errorf("batches of %d lead to another memory than single samples", batch)
 		}
-	}
-}
-
-// TestGreedyCost pins the memory's step at no allocation, and at what it looks at: all labels once a batch, and once
-// more at most for each sample that replaces one.
-func TestGreedyCost(t *testing.T) {
-	const capacity, fresh = 10_000, 10
-	g, m, env := &memory.Greedy{}, memory.NewStore(capacity, memorytest.Shape), memorytest.Env(1)
-	labels := make([]ocl.Label, capacity)
-	for i := range labels {
-		labels[i] = ocl.Label(i % 90)
-	}
-	offer(t, g, m, env, labels, 100)
-	b := ocl.Batch{X: tensor.New(fresh, 2, 3, 1), Y: []ocl.Label{90, 91, 92, 93, 94, 95, 96, 97, 98, 99}}
-	slots := make([]int, 0, fresh)
-	var err error
-	looked := 0
-	if n := testing.AllocsPerRun(100, func() {
-		slots, err = g.Update(slots[:0], m, b, env)
-		looked = max(looked, g.Looked())
-	}); n != 0 || err != nil {
-		t.Errorf("%v allocations a batch (%v), want 0", n, err)
-	}
-	if slices.Contains(slots, -1) {
-		t.Fatalf("slots %v, want all samples to replace one", slots)
-	}
-	if looked <= capacity || looked > capacity+fresh*capacity {
-		t.Errorf("%d labels are looked at, want more than the %d of the memory and at most %d", looked, capacity, capacity+fresh*capacity)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/internal/rng"
-	"ocl/tensor"
 )
 
 // GSS is GSS-Greedy (survey appendix A, alg:GSS; Aljundi et al. 2019). It keeps samples whose gradients point in
@@ -28,7 +27,6 @@ type GSS struct {
 	scores  scores // C
 	slots   []int
 	rows    rows
-	row     tensor.Tensor // view of one incoming row
 	cosines []float64
 }
 
@@ -60,10 +58,8 @@ func (g *GSS) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
 		if g.PerSample {
 			g.slots = Sample(g.slots[:0], len(g.scores), g.Size, env.Rand)
 			refs := g.rows.gatherWith(m, g.slots, b, dst[start:])
-			g.row.Shape = append(append(g.row.Shape[:0], 1), m.shape[:]...)
-			g.row.Data = b.X.Row(j)
 			var err error
-			if cosines, err = g.compare(ocl.Batch{X: &g.row, Y: b.Y[j : j+1]}, refs, env); err != nil {
+			if cosines, err = g.compare(b.Rows(j, j+1), refs, env); err != nil {
 				return dst, err
 			}
 		}
@@ -83,7 +79,6 @@ func (g *GSS) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
 		}
 		dst = append(dst, slot)
 	}
-	g.row.Data = nil // it belongs to the caller
 	return dst, nil
 }
 

@@ -36,7 +36,7 @@ func TestGSSContract(t *testing.T) {
 // TestGSSKeepsEverythingWhileNotFull: samples are appended in order, whatever their gradients.
 func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
 	for name, build := range makers {
-		m, u, env := memory.NewStore(50, memorytest.Shape), build(), memorytest.Env(1)
+		m, u, env := memorytest.NewStore(50), build(), memorytest.Env(1)
 		feed(t, m, u, env, 0, 5, 10)
 		for i, sample := range memorytest.Samples(t, m) {
 			if i != sample {
@@ -89,11 +89,11 @@ type cosined struct {
 func (c *cosined) Cosines(dst []float64, a, b memory.Groups) error {
 	c.asked++
 	for j := range b.Len() {
-		c.refs = append(c.refs, int(b.X.Row(j)[0]))
+		c.refs = append(c.refs, memorytest.Number(b.X.Row(j)))
 	}
 	for i := range a.Count() {
 		for j := range b.Count() {
-			dst[i*b.Count()+j] = c.cosine(int(a.X.Row(i * a.Size)[0]), int(b.X.Row(j * b.Size)[0]))
+			dst[i*b.Count()+j] = c.cosine(memorytest.Number(a.X.Row(i*a.Size)), memorytest.Number(b.X.Row(j*b.Size)))
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func TestGSSScores(t *testing.T) {
 		"subset: sample": {1.1, 1 - 1./2, 1 - 1./4, 1 - 1./6},
 		"gate: batch":    {0.1, 0.1, -1. / 3, -1. / 4},
 	} {
-		m, u, env := memory.NewStore(4, memorytest.Shape), makers[name](), memorytest.Env(1)
+		m, u, env := memorytest.NewStore(4), makers[name](), memorytest.Env(1)
 		env.Probe = p
 		feed(t, m, u, env, 0, 2, 2)
 		got := scoresOf(t, u)
@@ -128,7 +128,7 @@ func TestGSSScores(t *testing.T) {
 // names.
 func full(t *testing.T, u memory.Updater, cosines []float64) (*memory.Store, memory.Env, *cosined) {
 	t.Helper()
-	m, env := memory.NewStore(len(cosines), memorytest.Shape), memorytest.Env(1)
+	m, env := memorytest.NewStore(len(cosines)), memorytest.Env(1)
 	p := &cosined{cosine: func(a, _ int) float64 { return cosines[a] }}
 	env.Probe = p
 	feed(t, m, u, env, 0, len(cosines), 1)
@@ -312,7 +312,7 @@ func TestGSSBatchGate(t *testing.T) {
 // TestGSSState: scores survive, and another store is refused.
 func TestGSSState(t *testing.T) {
 	for name, build := range makers {
-		m, u, env := memory.NewStore(6, memorytest.Shape), build(), memorytest.Env(1)
+		m, u, env := memorytest.NewStore(6), build(), memorytest.Env(1)
 		feed(t, m, u, env, 0, 3, 3)
 		c := checkpoint.NewContainer()
 		if err := u.SaveState(c.Encoder()); err != nil {
@@ -325,7 +325,7 @@ func TestGSSState(t *testing.T) {
 		if err := build().LoadState(checkpoint.NewContainer().Decoder()); err == nil {
 			t.Errorf("%s: an empty state was loaded", name)
 		}
-		if _, err := back.Update(nil, memory.NewStore(6, memorytest.Shape), memorytest.Batch(0, 2), env); err == nil {
+		if _, err := back.Update(nil, memorytest.NewStore(6), memorytest.Batch(0, 2), env); err == nil {
 			t.Errorf("%s: six scores for an empty store: no error", name)
 		}
 	}

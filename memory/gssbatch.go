@@ -5,7 +5,6 @@ import (
 
 	"ocl"
 	"ocl/checkpoint"
-	"ocl/tensor"
 )
 
 // GSSBatch is GSS-Greedy as in the code of the survey's authors (docs/deviations.md, GSS-Greedy). It compares with
@@ -22,7 +21,6 @@ type GSSBatch struct {
 	slots   []int
 	weights scores
 	rows    rows
-	view    tensor.Tensor
 	cosines []float64
 }
 
@@ -50,10 +48,7 @@ func (g *GSSBatch) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, err
 	refs := g.references(m, env)
 	if room := m.Cap() - m.Len(); room > 0 {
 		n := min(room, b.Len())
-		g.view.Shape = append(append(g.view.Shape[:0], n), m.shape[:]...)
-		g.view.Data = b.X.Data[:n*m.size]
-		err := g.compare(ocl.Batch{X: &g.view, Y: b.Y[:n]}, 1, refs, env)
-		g.view.Data = nil // it belongs to the caller
+		err := g.compare(b.Rows(0, n), 1, refs, env)
 		for j := range n {
 			put[j] = len(g.scores)
 			g.scores = append(g.scores, g.closest(j, refs))

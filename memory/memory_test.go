@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +51,7 @@ func TestReservoirIsUniform(t *testing.T) {
 	env := memorytest.Env(1)
 	var slots []int
 	for range trials {
-		m := memory.NewStore(capacity, memorytest.Shape)
+		m := memorytest.NewStore(capacity)
 		for first := 0; first < n; first += 10 {
 			b := memorytest.Batch(first, 10)
 			var err error
@@ -77,11 +76,11 @@ func TestReservoirCountsWithinABatch(t *testing.T) {
 	env := memorytest.Env(2)
 	b := memorytest.Batch(0, n)
 	for range trials {
-		m := memory.NewStore(1, memorytest.Shape)
+		m := memorytest.NewStore(1)
 		for i := range 2 { // the first sample fills the slot
-			part := ocl.Batch{X: b.X.Rows(0, 1), Y: b.Y[:1]}
+			part := b.Rows(0, 1)
 			if i == 1 {
-				part = ocl.Batch{X: b.X.Rows(1, n), Y: b.Y[1:]}
+				part = b.Rows(1, n)
 			}
 			slots, err := memory.Reservoir{}.Update(nil, m, part, env)
 			if err != nil {
@@ -97,7 +96,7 @@ func TestReservoirCountsWithinABatch(t *testing.T) {
 // TestRandomIsUniform: each of 30 slots is retrieved equally often, 7 at a time.
 func TestRandomIsUniform(t *testing.T) {
 	const n, size, trials = 30, 7, 20000
-	m := memory.NewStore(n, memorytest.Shape)
+	m := memorytest.NewStore(n)
 	slots := make([]int, n)
 	for i := range slots {
 		slots[i] = i
@@ -118,13 +117,13 @@ func TestRandomIsUniform(t *testing.T) {
 }
 
 func TestStoreCountsAndClasses(t *testing.T) {
-	m := memory.NewStore(10, memorytest.Shape)
+	m := memorytest.NewStore(10)
 	m.Put(memorytest.Batch(0, 9), []int{0, 1, -1, 2, 3, 4, 5, 6, 0})
 	// Slots hold 8 (label 1), 1, 3, 4, 5, 6, 7 (label 0).
 	if got := memorytest.Samples(t, m); !slices.Equal(got, []int{8, 1, 3, 4, 5, 6, 7}) {
 		t.Fatalf("samples %v", got)
 	}
-	if m.Len() != 7 || m.Seen() != 9 || m.Cap() != 10 || m.Bytes() != 7*4+6+6*6*4 { // sample 1 is of whole pixels
+	if m.Len() != 7 || m.Seen() != 9 || m.Cap() != 10 || m.Bytes() != 7*(6+4) {
 		t.Errorf("len %d, seen %d, cap %d, %d bytes", m.Len(), m.Seen(), m.Cap(), m.Bytes())
 	}
 	counts, by := m.Counts(), m.ByClass()
@@ -144,109 +143,80 @@ func TestPutRefusesSlots(t *testing.T) {
 					t.Errorf("slots %v of an empty store: no panic", slots)
 				}
 			}()
-			memory.NewStore(2, memorytest.Shape).Put(memorytest.Batch(0, 2), slots)
+			memorytest.NewStore(2).Put(memorytest.Batch(0, 2), slots)
 		}()
 	}
 }
 
-// TestStoreKeepsBits puts images of 8-bit pixels, of other values and of both into the same slots, with and without
-// normalised pixels: what comes out has the bits of what went in, and takes a byte a value where it can.
-func TestStoreKeepsBits(t *testing.T) {
-	normalised := make([][256]float32, 2)
-	for c := range normalised {
-		for k := range normalised[c] {
-			normalised[c][k] = float32((float64(k)/255 - 0.4 - 0.1*float64(c)) / 0.27)
-		}
+// made is a batch of images whose pixels count on from first.
+func made(shape [3]int, first byte, y ...ocl.Label) ocl.Batch {
+	pixels := make([]byte, len(y)*shape[0]*shape[1]*shape[2])
+	for i := range pixels {
+		pixels[i] = first + byte(i%251) // no two rows are alike
 	}
-	for name, table := range map[string][][256]float32{"fractions": nil, "normalised": normalised} {
-		shape := [3]int{2, 16, 8}
-		m := memory.NewStore(3, shape)
-		value := func(c, k int) float32 { return float32(k) / 255 }
-		if table != nil {
-			m.SetPixels(table)
-			value = func(c, k int) float32 { return table[c][k] }
+	return ocl.NewBatch(shape, pixels, y, ocl.NewPixelValues(shape[0], nil, nil))
+}
+
+// image is the image in a slot, as a network sees it.
+func image(m *memory.Store, slot int) []float32 {
+	shape := m.Shape()
+	x := tensor.New(1, shape[0], shape[1], shape[2])
+	m.Gather(x, make([]ocl.Label, 1), []int{slot})
+	return x.Data
+}
+
+// TestStoreKeepsImages: what comes out is what went in, as the values of the memory show it.
+func TestStoreKeepsImages(t *testing.T) {
+	shape := [3]int{2, 16, 8}
+	for name, values := range map[string]ocl.PixelValues{"fractions": nil, "normalised": ocl.NewPixelValues(2, []float64{0.4, 0.5}, []float64{0.27, 0.3})} {
+		m, b := memory.NewStore(3, shape, values), made(shape, 3, 5, 6, 7)
+		if values != nil {
+			b = ocl.NewBatch(shape, b.Pixels, b.Y, values)
 		}
-		pixels, others := tensor.New(1, 2, 16, 8), tensor.New(1, 2, 16, 8)
-		for i := range pixels.Data {
-			pixels.Data[i] = value(i/128, (i*7)%256)
+		m.Put(b, []int{0, 1, 0})
+		b2 := b.Clone()
+		for i := range b.Pixels {
+			b.Pixels[i], b.X.Data[i] = 9, 9
 		}
-		copy(others.Data, pixels.Data)
-		others.Data[255] = math.Nextafter32(others.Data[255], 9)
-		zero := tensor.New(1, 2, 16, 8)
-		for i := range zero.Data {
-			zero.Data[i] = float32(math.Copysign(0, -1))
-		}
-		for i, c := range []struct {
-			x     *tensor.Tensor
-			slot  int
-			bytes int64
-		}{{pixels, 0, 260}, {others, 1, 260 + 1028}, {others, 0, 2 * 1028}, {zero, 2, 3 * 1028}, {pixels, 1, 260 + 2*1028}, {pixels, 0, 2*260 + 1028}, {pixels, 2, 3 * 260}} {
-			m.Put(ocl.Batch{X: c.x, Y: []ocl.Label{5}}, []int{c.slot})
-			x, y := tensor.New(1, 2, 16, 8), make([]ocl.Label, 1)
-			m.Gather(x, y, []int{c.slot})
-			if !sameBits(x.Data, c.x.Data) || y[0] != 5 {
-				t.Errorf("%s: put %d: other bits", name, i)
-			}
-			if m.Bytes() != c.bytes {
-				t.Errorf("%s: put %d: %d bytes, want %d", name, i, m.Bytes(), c.bytes)
+		for slot, row := range []int{2, 1} {
+			if !slices.Equal(image(m, slot), b2.X.Row(row)) || m.Label(slot) != b2.Y[row] {
+				t.Errorf("%s: slot %d holds another image than that of row %d", name, slot, row)
 			}
 		}
 	}
 }
 
-// TestStoreState saves and loads bytes, floats, and values that a careless rule would take for bytes.
+// TestStoreState: a saved state stays as it is while images are replaced; a store that has loaded it goes on growing; and
+// stores of another capacity or shape refuse it.
 func TestStoreState(t *testing.T) {
-	for name, c := range map[string]struct {
-		value func(i int) float32
-		bytes bool
-	}{
-		"8-bit images": {func(i int) float32 { return float32(i%251) / 255 }, true}, // 251: no two rows alike
-		"floats":       {func(i int) float32 { return float32(i) / 999 }, false},
-		"a neighbour":  {func(i int) float32 { return math.Nextafter32(float32(i%256)/255, 2) }, false},
-		"beyond 1":     {func(i int) float32 { return float32(i) / 255 }, false},
-		"negative":     {func(i int) float32 { return float32(-i%256) / 255 }, false},
-		"not a number": {func(int) float32 { return float32(math.NaN()) }, false},
-	} {
-		shape := [3]int{3, 16, 8}
-		m := memory.NewStore(5, shape)
-		b := ocl.Batch{X: tensor.New(4, 3, 16, 8), Y: []ocl.Label{4, 1, 0, 2}}
-		for i := range b.X.Data {
-			b.X.Data[i] = c.value(i)
-		}
-		m.Put(b, []int{0, 1, -1, 2})
-		saved := save(t, m)
-		if got := slices.Contains(saved.Names(), "pixels"); got != c.bytes {
-			t.Errorf("%s: saved as bytes: %v, want %v", name, got, c.bytes)
-		}
-		back := memory.NewStore(5, shape)
-		back.Put(b, []int{0, 1, 2, 3})
-		if err := back.LoadState(saved.Decoder()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if back.Len() != 3 || back.Seen() != 4 || !save(t, back).Equal(saved) {
-			t.Errorf("%s: the loaded store differs", name)
-		}
-		back.Put(b, []int{3, 4, 0, -1}) // it goes on growing
-		x, y := tensor.New(2, 3, 16, 8), make([]ocl.Label, 2)
-		back.Gather(x, y, []int{0, 4})
-		if !sameBits(x.Row(0), b.X.Row(2)) || !sameBits(x.Row(1), b.X.Row(1)) || y[0] != 0 || y[1] != 1 {
-			t.Errorf("%s: after loading, slots are mixed up", name)
-		}
-		again := memory.NewStore(5, shape)
-		if err := again.LoadState(saved.Decoder()); err != nil || !save(t, again).Equal(save(t, m)) {
-			t.Errorf("%s: what was loaded and then written to is no longer what was saved (%v)", name, err)
-		}
-		for _, other := range []*memory.Store{memory.NewStore(6, shape), memory.NewStore(5, [3]int{3, 8, 8})} {
-			if err := other.LoadState(saved.Decoder()); err == nil {
-				t.Errorf("%s: loaded into capacity %d and shape %v", name, other.Cap(), other.Shape())
-			}
+	shape := [3]int{3, 16, 8}
+	const capacity = 70 // more than a block
+	m := memory.NewStore(capacity, shape, nil)
+	b := made(shape, 0, 4, 1, 0, 2)
+	m.Put(b, []int{0, 1, -1, 2})
+	saved, want := save(t, m), save(t, m)
+	m.Put(made(shape, 99, 1, 1, 1), []int{0, 1, 2})
+	back := memory.NewStore(capacity, shape, nil)
+	back.Put(b, []int{0, 1, 2, 3})
+	if err := back.LoadState(saved.Decoder()); err != nil || !saved.Equal(want) || !save(t, back).Equal(want) || back.Len() != 3 || back.Seen() != 4 {
+		t.Errorf("the loaded store is another one than the saved (%v)", err)
+	}
+	for back.Len() < capacity {
+		back.Put(b, []int{back.Len(), 0, -1, -1})
+	}
+	if !slices.Equal(image(back, capacity-1), b.X.Row(0)) || !slices.Equal(image(back, 2), b.X.Row(3)) || back.Label(2) != 2 {
+		t.Error("after loading, slots are mixed up")
+	}
+	for _, other := range []*memory.Store{memory.NewStore(6, shape, nil), memory.NewStore(capacity, [3]int{3, 8, 8}, nil)} {
+		if err := other.LoadState(want.Decoder()); err == nil {
+			t.Errorf("loaded into capacity %d and shape %v", other.Cap(), other.Shape())
 		}
 	}
 }
 
 // TestStoreKeepsOrigins: they are counted over all samples that were offered, and a loaded store goes on counting.
 func TestStoreKeepsOrigins(t *testing.T) {
-	m := memory.NewStore(4, memorytest.Shape)
+	m := memorytest.NewStore(4)
 	check := func(m *memory.Store, want ...int64) {
 		t.Helper()
 		if got, known := m.Origins(); !known || !slices.Equal(got, want) {
@@ -262,7 +232,7 @@ func TestStoreKeepsOrigins(t *testing.T) {
 	got[0] = 99
 	check(m, 0, 8, 3, 6)
 
-	back := memory.NewStore(4, memorytest.Shape)
+	back := memorytest.NewStore(4)
 	back.Put(memorytest.Batch(0, 1), []int{0})
 	if err := back.LoadState(save(t, m).Decoder()); err != nil {
 		t.Fatal(err)
@@ -275,7 +245,7 @@ func TestStoreKeepsOrigins(t *testing.T) {
 // TestStoreWithoutOrigins loads the state of a store from before there were origins. They are unknown from then on,
 // also for new samples, and the state is saved again as it was.
 func TestStoreWithoutOrigins(t *testing.T) {
-	m := memory.NewStore(4, memorytest.Shape)
+	m := memorytest.NewStore(4)
 	m.Put(memorytest.Batch(0, 3), []int{0, 1, 2})
 	older := checkpoint.NewContainer()
 	for _, name := range save(t, m).Names() {
@@ -283,7 +253,7 @@ func TestStoreWithoutOrigins(t *testing.T) {
 			older.Encoder().Bytes(name, b)
 		}
 	}
-	for name, back := range map[string]*memory.Store{"fresh": memory.NewStore(4, memorytest.Shape), "used": m} {
+	for name, back := range map[string]*memory.Store{"fresh": memorytest.NewStore(4), "used": m} {
 		if err := back.LoadState(older.Decoder()); err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +272,7 @@ func TestStoreWithoutOrigins(t *testing.T) {
 
 // TestStoreRefusesOrigins: as many as samples, each of a sample that was seen.
 func TestStoreRefusesOrigins(t *testing.T) {
-	m := memory.NewStore(4, memorytest.Shape)
+	m := memorytest.NewStore(4)
 	m.Put(memorytest.Batch(0, 3), []int{0, -1, 1})
 	for _, c := range []struct {
 		origins []int64
@@ -318,14 +288,10 @@ func TestStoreRefusesOrigins(t *testing.T) {
 			}
 		}
 		changed.Encoder().Int64s(memory.OriginsSection, c.origins...)
-		if err := memory.NewStore(4, memorytest.Shape).LoadState(changed.Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := memorytest.NewStore(4).LoadState(changed.Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("origins %v: error %v, want %q", c.origins, err, c.want)
 		}
 	}
-}
-
-func sameBits(a, b []float32) bool {
-	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
 func save(t *testing.T, m *memory.Store) *checkpoint.Container {
@@ -337,35 +303,16 @@ func save(t *testing.T, m *memory.Store) *checkpoint.Container {
 	return c
 }
 
-// TestClear: an emptied memory takes new samples, counts what it has seen, and leaves a state that was saved before as it was.
+// TestClear: an emptied memory takes new samples, and counts what it has seen.
 func TestClear(t *testing.T) {
-	m := memory.NewStore(3, [3]int{1, 1, 2})
-	put := func(v float32, y ocl.Label) {
-		m.Put(ocl.Batch{X: &tensor.Tensor{Shape: []int{1, 1, 1, 2}, Data: []float32{v, 0.2}}, Y: []ocl.Label{y}}, []int{m.Len()})
-	}
-	put(0.2, 4) // 51/255 is a pixel, and so is 0.2
-	put(0.123, 5)
-	saved := checkpoint.NewContainer()
-	if err := m.SaveState(saved.Encoder()); err != nil {
-		t.Fatal(err)
-	}
+	m := memorytest.NewStore(3)
+	m.Put(memorytest.Batch(0, 2), []int{0, 1})
 	m.Clear()
 	if m.Len() != 0 || m.Bytes() != 0 || m.Seen() != 2 || len(m.Counts()) != 0 {
 		t.Errorf("%d samples in %d bytes, %d seen", m.Len(), m.Bytes(), m.Seen())
 	}
-	for y := range ocl.Label(3) {
-		put(0.6, y)
-	}
-	if places, known := m.Origins(); !known || !slices.Equal(places, []int64{2, 3, 4}) || m.Bytes() != 3*(2+4) {
-		t.Errorf("origins %v (%v), %d bytes", places, known, m.Bytes())
-	}
-	old := memory.NewStore(3, [3]int{1, 1, 2})
-	if err := old.LoadState(saved.Decoder()); err != nil {
-		t.Fatal(err)
-	}
-	x, y := tensor.New(2, 1, 1, 2), make([]ocl.Label, 2)
-	old.Gather(x, y, []int{0, 1})
-	if !slices.Equal(x.Data, []float32{0.2, 0.2, 0.123, 0.2}) || !slices.Equal(y, []ocl.Label{4, 5}) {
-		t.Errorf("saved before: %v of %v", x.Data, y)
+	m.Put(memorytest.Batch(2, 3), []int{0, 1, 2})
+	if places, known := m.Origins(); !known || !slices.Equal(places, []int64{2, 3, 4}) || !slices.Equal(memorytest.Samples(t, m), []int{2, 3, 4}) {
+		t.Errorf("origins %v (%v)", places, known)
 	}
 }

@@ -18,7 +18,7 @@ func TestMIRContract(t *testing.T) {
 
 // filled is a store whose slots hold the samples of their own numbers.
 func filled(n int) *memory.Store {
-	m := memory.NewStore(n, memorytest.Shape)
+	m := memorytest.NewStore(n)
 	slots := make([]int, n)
 	for i := range slots {
 		slots[i] = i
@@ -37,7 +37,7 @@ type scored struct {
 
 func (s *scored) Interference(dst []float64, b ocl.Batch) error {
 	for i := range dst {
-		sample := int(b.X.Row(i)[0])
+		sample := memorytest.Number(b.X.Row(i))
 		s.asked = append(s.asked, sample)
 		dst[i] = s.score(sample)
 	}

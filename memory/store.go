@@ -1,31 +1,21 @@
 package memory
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
-	"sync/atomic"
 
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/tensor"
 )
 
-// Store is M: up to Cap samples in numbered slots, each an image [C,H,W] with its label. Slots [0, Len) are filled. A
-// sample is copied in and copied out to the same bits, so no caller holds a view of the memory. An image of 8-bit
-// pixels takes a byte for each; one with any other value takes four.
+// Store is M: up to Cap samples in numbered slots, each an 8-bit image [C,H,W] with its label. Slots [0, Len) are filled. A
+// sample is copied in and copied out, so no caller holds a view of the memory.
 type Store struct {
 	shape  [3]int // C, H, W
 	size   int    // C·H·W
-	values [][256]float32
-	slots  []stored // at least Len
-	free   []byte   // for the pixels of slots to come
-	spare  [][]byte // pixels that a snapshot gave back
-	loans  []*loan  // snapshots that may still be read, oldest first
-	taken  int      // snapshots so far
-	code   []byte   // of the image that is being stored
-	wide   int      // filled slots that hold values
+	values ocl.PixelValues
+	blocks [][]byte // the images of blockSlots slots each, which are made as slots fill
 	y      []ocl.Label
 	cap    int
 	seen   int
@@ -34,46 +24,23 @@ type Store struct {
 	origins []int64 // by slot, while traced
 }
 
-// stored is an image in a slot. Pixels keep their room while values are in use. A snapshot has the same slices, so what it
-// has is not written to.
-type stored struct {
-	pixels []byte
-	values []float32 // nil where all are those of pixels
-	id     uint64    // of the image, for a checkpoint
-	since  int       // snapshots that were taken before the image was stored
-}
+// blockSlots is the number of images that space is taken for at once, so that a filling memory seldom allocates.
+const blockSlots = 64
 
-// loan is a snapshot that may still be read, by another goroutine, until it is done.
-type loan struct {
-	done atomic.Bool
-	held [][]byte // pixels that were replaced since
-}
-
-// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W] whose 8-bit pixels k have the values
+// NewStore returns an empty memory for capacity (≥ 0) images of shape [C,H,W], of which a network sees values; nil is
 // k/255. Space is taken as slots fill.
-func NewStore(capacity int, shape [3]int) *Store {
+func NewStore(capacity int, shape [3]int, values ocl.PixelValues) *Store {
 	size := shape[0] * shape[1] * shape[2]
 	if capacity < 0 || size <= 0 {
 		panic(fmt.Sprintf("memory: NewStore: capacity %d and shape %v. Use a capacity of at least 0 and positive extents", capacity, shape))
 	}
-	return &Store{shape: shape, size: size, cap: capacity, code: make([]byte, size), values: slices.Repeat([][256]float32{fractions}, shape[0]), traced: true}
-}
-
-// fractions are the values of 8-bit pixels where nothing normalises them.
-var fractions = func() (v [256]float32) {
-	for k := range v {
-		v[k] = float32(k) / 255
+	if values == nil {
+		values = ocl.NewPixelValues(shape[0], nil, nil)
 	}
-	return v
-}()
-
-// SetPixels says which value an 8-bit pixel has in each channel [C], rising, as [ocl.StreamInfo] does, before anything
-// is stored.
-func (m *Store) SetPixels(values [][256]float32) {
-	if len(values) != m.shape[0] || len(m.y) > 0 {
-		panic(fmt.Sprintf("memory: SetPixels: %d channels and %d samples, but needs %d channels and an empty memory", len(values), len(m.y), m.shape[0]))
+	if len(values) != shape[0] {
+		panic(fmt.Sprintf("memory: NewStore: values of %d channels for images of shape %v", len(values), shape))
 	}
-	m.values = values
+	return &Store{shape: shape, size: size, cap: capacity, values: values, traced: true}
 }
 
 // Len is the number of filled slots.
@@ -97,12 +64,15 @@ func (m *Store) Shape() [3]int { return m.shape }
 func (m *Store) Label(slot int) ocl.Label { return m.y[slot] }
 
 // Bytes is the number of bytes of the stored images and labels.
-func (m *Store) Bytes() int64 { return int64(len(m.y))*int64(m.size+4) + int64(m.wide)*int64(3*m.size) }
+func (m *Store) Bytes() int64 { return int64(len(m.y)) * int64(m.size+4) }
 
 // Put stores row i of b in slots[i], in order, or drops it where slots[i] is -1; slot Len() is the next free one. All
-// rows count as seen. It panics if a slot is out of range: that is a bug in an Updater.
+// rows count as seen. It panics if a slot is out of range, which is a bug in an Updater, and if b has no pixels.
 func (m *Store) Put(b ocl.Batch, slots []int) {
 	m.check("Put", b.X, len(slots))
+	if len(b.Pixels) != len(b.X.Data) {
+		panic(fmt.Sprintf("memory: Put: %d pixels of %d values. Fill Batch.Pixels", len(b.Pixels), len(b.X.Data)))
+	}
 	for i, slot := range slots {
 		switch {
 		case slot == -1:
@@ -112,13 +82,11 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 			if m.traced {
 				m.origins = append(m.origins, 0)
 			}
-			if slot == len(m.slots) {
-				m.slots = append(m.slots, stored{})
-			}
+			m.grow(slot + 1)
 		case slot < 0 || slot >= len(m.y):
 			panic(fmt.Sprintf("memory: Put: slot %d for row %d is not -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
 		}
-		m.write(&m.slots[slot], b.X.Row(i))
+		copy(m.image(slot), b.Image(i))
 		m.y[slot] = b.Y[i]
 		if m.traced {
 			m.origins[slot] = int64(m.seen) + int64(i)
@@ -127,15 +95,21 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 	m.seen += len(slots)
 }
 
+// grow makes room for n images.
+func (m *Store) grow(n int) {
+	for len(m.blocks)*blockSlots < n {
+		m.blocks = append(m.blocks, make([]byte, min(blockSlots, m.cap-len(m.blocks)*blockSlots)*m.size))
+	}
+}
+
+// image is the 8-bit image in a slot, which may be empty.
+func (m *Store) image(slot int) []byte {
+	return m.blocks[slot/blockSlots][slot%blockSlots*m.size:][:m.size]
+}
+
 // Clear empties the memory. How many samples it has seen stays.
 func (m *Store) Clear() {
-	for i := range m.slots[:len(m.y)] {
-		m.slots[i].values = nil
-	}
-	m.y, m.wide = m.y[:0], 0
-	if m.traced {
-		m.origins = m.origins[:0]
-	}
+	m.y, m.origins = m.y[:0], m.origins[:0]
 }
 
 // check panics unless x is [n,C,H,W].
@@ -145,99 +119,12 @@ func (m *Store) check(what string, x *tensor.Tensor, n int) {
 	}
 }
 
-// write stores an image.
-func (m *Store) write(s *stored, image []float32) {
-	if s.values != nil {
-		m.wide--
-	}
-	m.part(s)
-	s.id, s.since = checkpoint.NewID(), m.taken
-	if m.encode(m.code, image) {
-		if s.pixels == nil {
-			s.pixels = m.room()
-		}
-		copy(s.pixels, m.code)
-		s.values = nil
-		return
-	}
-	m.wide++
-	if s.values == nil {
-		s.values = make([]float32, m.size)
-	}
-	copy(s.values, image)
-}
-
-// part leaves what a snapshot has of a slot to that snapshot.
-func (m *Store) part(s *stored) {
-	for len(m.loans) > 0 && m.loans[0].done.Load() { // in their order: one may have what a later one holds
-		m.spare = append(m.spare, m.loans[0].held...)
-		m.loans = m.loans[1:]
-	}
-	if len(m.loans) == 0 || s.since >= m.taken {
-		return
-	}
-	if s.pixels != nil {
-		last := m.loans[len(m.loans)-1]
-		last.held = append(last.held, s.pixels)
-	}
-	s.pixels, s.values = nil, nil
-}
-
-// room is space for the pixels of one image, from blocks of up to 64, so that a filling memory seldom allocates.
-func (m *Store) room() []byte {
-	if n := len(m.spare); n > 0 {
-		p := m.spare[n-1]
-		m.spare = m.spare[:n-1]
-		return p
-	}
-	if len(m.free) == 0 {
-		m.free = make([]byte, min(64, max(1, m.cap-len(m.y)+1))*m.size)
-	}
-	p := m.free[:m.size:m.size]
-	m.free = m.free[m.size:]
-	return p
-}
-
-// encode writes the pixels whose values are those of the image, if there are such.
-func (m *Store) encode(pixels []byte, image []float32) bool {
-	plane := m.size / m.shape[0]
-	for c := range m.values {
-		v := &m.values[c]
-		scale := 255 / (v[255] - v[0])
-		from, to := image[c*plane:(c+1)*plane], pixels[c*plane:(c+1)*plane]
-		for i, x := range from {
-			k := float32((x-v[0])*scale) + 0.5
-			if !(k >= 0 && k < 256) || math.Float32bits(v[byte(k)]) != math.Float32bits(x) {
-				return false
-			}
-			to[i] = byte(k)
-		}
-	}
-	return true
-}
-
-// read writes the image in a slot to dst.
-func (m *Store) read(dst []float32, s stored) {
-	if s.values != nil {
-		copy(dst, s.values)
-		return
-	}
-	plane := m.size / m.shape[0]
-	for c := range m.values {
-		v := &m.values[c]
-		to := dst[c*plane : (c+1)*plane]
-		for i, p := range s.pixels[c*plane:][:len(to)] {
-			to[i] = v[p]
-		}
-	}
-}
-
 // Gather copies the images in slots to x [len(slots),C,H,W] and their labels to y.
 func (m *Store) Gather(x *tensor.Tensor, y []ocl.Label, slots []int) {
 	m.check("Gather", x, len(slots))
 	for i, slot := range slots {
-		m.read(x.Row(i), m.slots[:len(m.y)][slot])
-		y[i] = m.y[slot]
+		y[i] = m.y[slot] // before the image, so that an empty slot panics
+		m.values.Write(x.Row(i), m.image(slot))
 	}
 }
 
@@ -266,10 +153,9 @@ const maxSeen = 1 << 50
 const OriginsSection = "origins"
 
 // parts is the state: the stored samples, where they came from, and the counter. Loading gives the same bits. The
-// capacity, the shape and the values of pixels must be those of the memory that was saved. Images take the form "pixels"
-// where all of them are 8-bit pixels.
+// capacity and the shape must be those of the memory that was saved.
 func (m *Store) parts() checkpoint.Parts {
-	capacity, length, narrow := m.cap, len(m.y), m.wide == 0
+	capacity, length := m.cap, len(m.y)
 	return checkpoint.Parts{
 		checkpoint.Values("size", &capacity, &length, &m.seen),
 		checkpoint.Int32List("labels", &m.y),
@@ -280,9 +166,7 @@ func (m *Store) parts() checkpoint.Parts {
 			}
 			return nil
 		}),
-		checkpoint.Either(&narrow, "pixels",
-			checkpoint.Parts{checkpoint.RecordList("pixels", m.size, m.snapshot, m.setPixels)},
-			checkpoint.Parts{checkpoint.RecordList("images", 4*m.size, m.wideSnapshot, m.setImages)}),
+		checkpoint.Via(m.pixels, m.setPixels, func(all *[]byte) checkpoint.Part { return checkpoint.Bytes("pixels", all) }),
 		checkpoint.Either(&m.traced, OriginsSection,
 			checkpoint.Parts{checkpoint.Int64List(OriginsSection, &m.origins), checkpoint.Then(m.checkOrigins)},
 			checkpoint.Parts{checkpoint.Then(func() error { m.origins = nil; return nil })}),
@@ -302,63 +186,23 @@ func (m *Store) checkOrigins() error {
 	return nil
 }
 
-// snapshot is all stored images in 8-bit pixels, as they are now. It copies none of them: until it is released, an image
-// that is replaced stays where it is, and the new one takes other room.
-func (m *Store) snapshot() checkpoint.Records {
-	slots := slices.Clone(m.slots[:len(m.y)])
-	l := &loan{}
-	m.loans = append(m.loans, l)
-	m.taken++
-	r := checkpoint.Records{Size: m.size, IDs: make([]uint64, len(slots)), Release: func() { l.done.Store(true) }}
-	for i, s := range slots {
-		r.IDs[i] = s.id
+// pixels is a copy of all stored images.
+func (m *Store) pixels() []byte {
+	all := make([]byte, 0, len(m.y)*m.size)
+	for slot := range m.y {
+		all = append(all, m.image(slot)...)
 	}
-	r.Append = func(dst []byte, i int) []byte { return append(dst, slots[i].pixels...) }
-	return r
+	return all
 }
 
-// wideSnapshot is snapshot for all stored images in the network's values.
-func (m *Store) wideSnapshot() checkpoint.Records {
-	slots := slices.Clone(m.slots[:len(m.y)])
-	r, reader := m.snapshot(), Store{shape: m.shape, size: m.size, values: m.values}
-	r.Size = 4 * m.size
-	r.Append = func(dst []byte, i int) []byte {
-		image := make([]float32, reader.size)
-		reader.read(image, slots[i])
-		for _, v := range image {
-			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
-		}
-		return dst
+// setPixels fills the slots, as many as there are labels.
+func (m *Store) setPixels(all []byte) error {
+	if len(all) != len(m.y)*m.size {
+		return fmt.Errorf("memory: %d saved pixels instead of %d, so they belong to another configuration. Use the one they were saved with", len(all), len(m.y)*m.size)
 	}
-	return r
-}
-
-// setPixels fills the slots, as many as there are labels, and keeps pixels.
-func (m *Store) setPixels(ids []uint64, pixels []byte) error {
-	slots := make([]stored, len(m.y))
-	if len(ids) != len(slots) {
-		return fmt.Errorf("memory: %d saved pixels instead of %d, so they belong to another configuration. Use the one they were saved with", len(pixels), len(slots)*m.size)
-	}
-	for i := range slots {
-		slots[i] = stored{pixels: pixels[i*m.size : (i+1)*m.size : (i+1)*m.size], id: ids[i], since: m.taken}
-	}
-	m.slots, m.wide = slots, 0
-	return nil
-}
-
-// setImages fills the slots, as many as there are labels.
-func (m *Store) setImages(ids []uint64, data []byte) error {
-	if len(ids) != len(m.y) {
-		return fmt.Errorf("memory: %d saved values instead of %d, so they belong to another configuration. Use the one they were saved with", len(data)/4, len(m.y)*m.size)
-	}
-	m.slots, m.wide = make([]stored, len(m.y)), 0
-	image := make([]float32, m.size)
-	for i := range m.slots {
-		for j := range image {
-			image[j] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*(i*m.size+j):]))
-		}
-		m.write(&m.slots[i], image)
-		m.slots[i].id = ids[i]
+	m.grow(len(m.y))
+	for slot := range m.y {
+		copy(m.image(slot), all[slot*m.size:])
 	}
 	return nil
 }

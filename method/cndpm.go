@@ -127,12 +127,8 @@ var cndpm = Info{
 		if err := arch.CheckExpert(vae.Height, vae.Width); err != nil {
 			return nil, fmt.Errorf("method: cndpm: %w", err)
 		}
-		m := memory.NewStore(2*s.Memory-1, s.Shape)
-		if s.Pixels != nil {
-			m.SetPixels(s.Pixels)
-		}
 		return &learner.CNDPM{
-			WS: s.WS, Opt: s.Opt, Memory: m, Capacity: s.Memory, Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
+			WS: s.WS, Opt: s.Opt, Memory: memory.NewStore(2*s.Memory-1, s.Shape, s.Pixels), Capacity: s.Memory, Inherit: s.Net.Inherited(), Seed: s.Seed, InitSeed: s.InitSeed,
 			VAE: vae, Net: net,
 			LogAlpha: option[float64](s, cndpmLogAlpha), Chill: option[float64](s, cndpmChill),
 			VAESteps: option[int](s, cndpmVAESteps), ClassifierSteps: option[int](s, cndpmClassifierSteps), Batch: option[int](s, cndpmBatch),

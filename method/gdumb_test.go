@@ -39,7 +39,7 @@ func TestGDumbPresets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.Net, want.WS, want.Memory = net, net.NewWorkspace(1), memory.NewStore(50, images.Shape)
+		want.Net, want.WS, want.Memory = net, net.NewWorkspace(1), memory.NewStore(50, images.Shape, nil)
 		want.Seed, want.InitSeed = 1, 3
 		defer want.WS.Close()
 		batches := images.Batches(1, 14, 5)

@@ -77,21 +77,21 @@ type Setup struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
 	Opt         optim.Optimizer
-	Memory      int            // M, samples; 0 or more
-	ReplayBatch int            // rows replayed beside each incoming batch; at least 1
-	Iterations  int            // steps on each incoming batch; at least 1
-	Joint       bool           // one concatenated pass instead of two
-	Augment     bool           // images are cropped and flipped at each draw
-	Training    bool           // a teacher's batch norm uses the statistics of the current batch
-	Undistilled bool           // the trick kdc* has no teacher, as in the authors' code
-	Shape       [3]int         // C, H, W
-	Normalises  bool           // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
-	Pixels      [][256]float32 // [C] the values of 8-bit pixels, as ocl.StreamInfo has them; nil is k/255
-	Classes     int            // K
-	Seed        uint64         // of everything that the learner draws, except InitSeed
-	InitSeed    uint64         // of the initial parameters of networks that it makes later
-	Options     map[string]any // by Option.Name; what is absent has its default
-	Tricks      []string       // names of Tricks, as ParseTricks orders them
+	Memory      int             // M, samples; 0 or more
+	ReplayBatch int             // rows replayed beside each incoming batch; at least 1
+	Iterations  int             // steps on each incoming batch; at least 1
+	Joint       bool            // one concatenated pass instead of two
+	Augment     bool            // images are cropped and flipped at each draw
+	Training    bool            // a teacher's batch norm uses the statistics of the current batch
+	Undistilled bool            // the trick kdc* has no teacher, as in the authors' code
+	Shape       [3]int          // C, H, W
+	Normalises  bool            // the stream has a mean or a deviation, so values of pixels may be outside [0,1]
+	Pixels      ocl.PixelValues // [C], as ocl.StreamInfo has them; nil is k/255
+	Classes     int             // K
+	Seed        uint64          // of everything that the learner draws, except InitSeed
+	InitSeed    uint64          // of the initial parameters of networks that it makes later
+	Options     map[string]any  // by Option.Name; what is absent has its default
+	Tricks      []string        // names of Tricks, as ParseTricks orders them
 }
 
 // option is the value of an option of the method that is being built.
@@ -103,13 +103,7 @@ func option[T any](s Setup, o Option) T {
 }
 
 // store is an empty memory.
-func (s Setup) store() *memory.Store {
-	m := memory.NewStore(s.Memory, s.Shape)
-	if s.Pixels != nil {
-		m.SetPixels(s.Pixels)
-	}
-	return m
-}
+func (s Setup) store() *memory.Store { return memory.NewStore(s.Memory, s.Shape, s.Pixels) }
 
 // Catalogue returns all methods, sorted by name.
 func Catalogue() []Info { return slices.Clone(catalogue) }

@@ -76,7 +76,7 @@ type Predictor struct {
 	scored      learner.Scored // instead of net, which is of no use then
 	trained     *trained.Model // what scored belongs to
 	preparation data.Preparation
-	pixels      [][256]float32 // of each channel: from a byte to an input
+	pixels      ocl.PixelValues
 
 	mu     sync.Mutex
 	freed  *sync.Cond

@@ -29,15 +29,11 @@ func newSlot(ws *nn.Workspace, info Info) *slot {
 }
 
 // load makes inputs of the images, uint8 [n,C,H,W].
-func (s *slot) load(images []uint8, pixels [][256]float32) {
-	plane := s.x.Shape[2] * s.x.Shape[3]
-	s.x.Shape[0], s.x.Data = len(images)/len(s.image), s.x.Data[:len(images)]
-	for at := 0; at < len(images); at += plane {
-		table := &pixels[at/plane%len(pixels)]
-		to := s.x.Data[at : at+plane]
-		for i, v := range images[at : at+plane] {
-			to[i] = table[v]
-		}
+func (s *slot) load(images []uint8, values ocl.PixelValues) {
+	size := len(s.image)
+	s.x.Shape[0], s.x.Data = len(images)/size, s.x.Data[:len(images)]
+	for at := 0; at < len(images); at += size {
+		values.Write(s.x.Data[at:at+size], images[at:at+size])
 	}
 }
 

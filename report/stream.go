@@ -29,9 +29,6 @@ func streamText(r *run) string {
 		if s.Shift.Blur == config.BlurCrossImage && strings.Contains(k, "blur") {
 			text += ", blurred across neighbouring images"
 		}
-		if s.Shift.Pixels == config.PixelsFloat {
-			text += ", pixels not rounded"
-		}
 		parts = append(parts, text)
 	}
 	if p := r.Parent; p != nil {

@@ -219,24 +219,10 @@ func TestShift(t *testing.T) {
 	if !slices.Equal(first, pass(s)) || !slices.Equal(first, pass(split(Options{Shift: Shift{Kinds: []string{"noise"}}}))) {
 		t.Error("a second pass has other pixels")
 	}
-	float := split(Options{Shift: Shift{Kinds: []string{"noise"}, Float: true}})
-	worst := 0.0
-	for i, v := range pass(float) {
-		worst = max(worst, math.Abs(float64(v-first[i])))
-	}
-	if worst == 0 || worst > 1.0/510+1e-6 {
-		t.Errorf("rounding moves a pixel by up to %v, want at most 1/510 and not 0", worst)
-	}
-	normal := split(Options{Shift: Shift{Kinds: []string{"noise"}, Float: true}, Mean: []float64{0.5}, Std: []float64{0.25}})
+	normal := split(Options{Shift: Shift{Kinds: []string{"noise"}}, Mean: []float64{0.5}, Std: []float64{0.25}})
 	for i, v := range pass(normal) {
-		if want := (pass(float)[i] - 0.5) / 0.25; math.Abs(float64(v-want)) > 1e-5 {
+		if want := (first[i] - 0.5) / 0.25; math.Abs(float64(v-want)) > 1e-5 {
 			t.Fatalf("normalised %v, want %v", v, want)
-		}
-	}
-	scaled := split(Options{Shift: Shift{Kinds: []string{"noise"}, Float: true}, Std: []float64{0.25}})
-	for i, v := range pass(scaled) {
-		if want := pass(float)[i] / 0.25; math.Abs(float64(v-want)) > 1e-5 {
-			t.Fatalf("with a deviation and no mean %v, want %v", v, want)
 		}
 	}
 	both := split(Options{Tasks: 2, Shift: Shift{Kinds: []string{"blur", "occlusion"}, Strengths: [][]float64{{0, 1}, {0.5, 0}}}})
@@ -297,42 +283,37 @@ func TestShiftHeldOut(t *testing.T) {
 
 // TestShiftMemory: what a stream says it keeps is what it has in memory in the middle of its largest task.
 func TestShiftMemory(t *testing.T) {
-	for _, float := range []bool{false, true} {
-		o := Options{Tasks: 3, Batch: 5, Shift: Shift{Kinds: []string{"occlusion"}, Strengths: [][]float64{{0, 0.2, 0.5}}, Float: float}}
-		first := func(batches iter.Seq2[ocl.Batch, error]) {
-			for _, err := range batches {
-				if err != nil {
-					t.Fatal(err)
-				}
-				return
+	o := Options{Tasks: 3, Batch: 5, Shift: Shift{Kinds: []string{"occlusion"}, Strengths: [][]float64{{0, 0.2, 0.5}}}}
+	first := func(batches iter.Seq2[ocl.Batch, error]) {
+		for _, err := range batches {
+			if err != nil {
+				t.Fatal(err)
 			}
+			return
 		}
-		kept := func(s *Tasks, train ...int) (values int64) {
-			for set := range s.test.lists {
-				first(s.Test(set))
-				values += int64(s.test.shifted[set].N * 16)
-			}
-			for _, task := range train {
-				values += int64(s.train.shifted[task].N * 16)
-			}
-			if float {
-				values *= 4
-			}
-			return values
+	}
+	kept := func(s *Tasks, train ...int) (bytes int64) {
+		for set := range s.test.lists {
+			first(s.Test(set))
+			bytes += int64(len(s.test.shifted[set]) * 16)
 		}
-		s := mustSplit(t, tiny(4, 10, 2), o)
-		first(s.Train(2)) // of 13, 13 and 14 images
-		if got, want := s.MemoryBytes(), kept(s, 2); got != want {
-			t.Errorf("float %v: %d bytes, want %d", float, got, want)
+		for _, task := range train {
+			bytes += int64(len(s.train.shifted[task]) * 16)
 		}
-		off, err := mustSplit(t, tiny(4, 10, 2), o).Offline(1, 40, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first(off.Train(2))
-		if got, want := off.MemoryBytes(), kept(off.Tasks, 0, 1, 2); got != want {
-			t.Errorf("offline, float %v: %d bytes, want %d", float, got, want)
-		}
+		return bytes
+	}
+	s := mustSplit(t, tiny(4, 10, 2), o)
+	first(s.Train(2)) // of 13, 13 and 14 images
+	if got, want := s.MemoryBytes(), kept(s, 2); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	off, err := mustSplit(t, tiny(4, 10, 2), o).Offline(1, 40, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first(off.Train(2))
+	if got, want := off.MemoryBytes(), kept(off.Tasks, 0, 1, 2); got != want {
+		t.Errorf("offline: %d bytes, want %d", got, want)
 	}
 	if n := mustSplit(t, tiny(4, 10, 2), Options{Tasks: 2, Batch: 5}).MemoryBytes(); n != 0 {
 		t.Errorf("a stream that makes no images keeps %d bytes of them", n)

@@ -50,15 +50,8 @@ func (s *Tasks) first(h *half, list []int32, task, n int) ([][]uint8, error) {
 	if s.opts.Shift.CrossImage {
 		around = list // a blur across images also needs the images after the last of the n
 	}
-	out, err := s.disturbed(h, around, s.original[task], false)
-	if err != nil {
-		return nil, err
-	}
-	images := make([][]uint8, len(few))
-	for i := range images {
-		images[i] = out.Bytes(i)
-	}
-	return images, nil
+	out, err := s.disturbed(h, around, s.original[task])
+	return out[:min(len(few), len(out))], err
 }
 
 // labelWords is the largest number of domains or classes that a label lists.

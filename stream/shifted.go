@@ -20,7 +20,6 @@ type Shift struct {
 
 	PerImage   bool // occlusion: a place for each image
 	CrossImage bool // blur: also across the images of a task
-	Float      bool // keep float32 pixels
 }
 
 // ParseShift splits the names of kinds that are joined by plus signs; "" has none.
@@ -133,14 +132,14 @@ var shifted = Kind{
 }
 
 // shift disturbs the images of a list of a half, and keeps them: the pixels are the same at each call.
-func (s *Tasks) shift(h *half, list int) (*shift.Images, error) {
+func (s *Tasks) shift(h *half, list int) ([][]uint8, error) {
 	if h.shifted == nil {
-		h.shifted = make([]*shift.Images, len(h.lists))
+		h.shifted = make([][][]uint8, len(h.lists))
 	}
 	if h.shifted[list] != nil {
 		return h.shifted[list], nil
 	}
-	out, err := s.disturbed(h, h.lists[list], s.original[list], s.opts.Shift.Float)
+	out, err := s.disturbed(h, h.lists[list], s.original[list])
 	if err != nil {
 		return nil, err
 	}
@@ -166,19 +165,15 @@ func (s *Tasks) keptBytes(images int) int64 {
 	for _, list := range s.test.lists {
 		images += len(list)
 	}
-	size := int64(s.set.ImageLen())
-	if s.opts.Shift.Float {
-		size *= 4
-	}
-	return int64(images) * size
+	return int64(images) * int64(s.set.ImageLen())
 }
 
 // disturbed are images of a half as a task of the whole stream shows them.
-func (s *Tasks) disturbed(h *half, images []int32, task int, float bool) (*shift.Images, error) {
+func (s *Tasks) disturbed(h *half, images []int32, task int) ([][]uint8, error) {
 	o := s.opts.Shift
 	return shift.Apply(context.Background(), shift.Task{
 		Shape: [3]int{s.set.C, s.set.H, s.set.W}, N: len(images),
 		At:    func(i int, buf []uint8) ([]uint8, error) { return h.from.Images.Image(int(images[i]), buf) },
 		Index: func(i int) int { return int(images[i]) },
-	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Float: float, Seed: s.opts.Seed, Task: task, Half: h.name})
+	}, o.steps(task), shift.Options{PerImage: o.PerImage, CrossImage: o.CrossImage, Seed: s.opts.Seed, Task: task, Half: h.name})
 }

@@ -114,7 +114,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	s.info = ocl.StreamInfo{
 		Name: set.Name, Scenario: kind.Scenario, Channels: set.C, Height: set.H, Width: set.W,
 		Classes: set.Classes, Batch: opts.Batch, Digest: set.Digest,
-		Pixels: PixelValues(set.C, opts.Mean, opts.Std), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
+		Pixels: ocl.NewPixelValues(set.C, opts.Mean, opts.Std), CommonTest: opts.CommonTest, NoBoundaries: opts.NoSignals,
 	}
 	if kind.scenario != nil {
 		s.info.Scenario = kind.scenario(set)

@@ -75,7 +75,6 @@ func optionsOf(set *data.Set, c config.Config) stream.Options {
 		Shift: stream.Shift{
 			PerImage:   s.Shift.Occlusion == config.OcclusionPerImage,
 			CrossImage: s.Shift.Blur == config.BlurCrossImage,
-			Float:      s.Shift.Pixels == config.PixelsFloat,
 		},
 	}
 	if s.HeldOut != nil {

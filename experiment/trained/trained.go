@@ -24,7 +24,6 @@ import (
 	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
-	"ocl/stream"
 	"ocl/tensor"
 )
 
@@ -183,7 +182,7 @@ func (t *Model) decode(d *checkpoint.Decoder, workers int) error {
 	}
 	s := made.Config.Stream
 	t.Info = ocl.StreamInfo{Name: made.Config.Data.Name, Channels: images.Shape[0], Height: images.Shape[1], Width: images.Shape[2],
-		Classes: images.Classes, Pixels: stream.PixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
+		Classes: images.Classes, Pixels: ocl.NewPixelValues(images.Shape[0], s.Mean, s.Std), Batch: s.Batch}
 	c := made.Config
 	c.Engine = t.engine(made)
 	if t.Net, err = build.NewNetwork(t.Info, c, 0); err != nil {

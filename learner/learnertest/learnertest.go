@@ -42,18 +42,18 @@ func (c Case) Batches(seed uint64, n, b int) []ocl.Batch {
 	src := rng.New(seed, "learnertest/batches")
 	batches := make([]ocl.Batch, n)
 	for i := range batches {
-		x := tensor.New(b, c.Shape[0], c.Shape[1], c.Shape[2])
-		y := make([]ocl.Label, b)
+		size := c.Shape[0] * c.Shape[1] * c.Shape[2]
+		pixels, y := make([]byte, b*size), make([]ocl.Label, b)
 		task := 2 * i / n
 		half := (c.Classes + 1) / 2
 		for j := range y {
 			y[j] = ocl.Label(min(task*half+src.IntN(half), c.Classes-1))
 			pattern := rng.New(uint64(y[j]), "learnertest/pattern")
-			for k, row := 0, x.Row(j); k < len(row); k++ {
-				row[k] = float32(0.7*pattern.Float64() + 0.3*src.Float64())
+			for k := range size {
+				pixels[j*size+k] = byte(256 * (0.7*pattern.Float64() + 0.3*src.Float64()))
 			}
 		}
-		batches[i] = ocl.Batch{X: x, Y: y}
+		batches[i] = ocl.NewBatch(c.Shape, pixels, y, ocl.NewPixelValues(c.Shape[0], nil, nil))
 	}
 	return batches
 }
@@ -241,23 +241,27 @@ func (c Case) seeds(t *testing.T) {
 	}
 }
 
+// wipe overwrites a batch that was observed.
+func wipe(b ocl.Batch) {
+	for k := range b.X.Data {
+		b.X.Data[k], b.Pixels[k] = -1e6, 99
+	}
+	clear(b.Y)
+}
+
 func (c Case) leavesBatch(t *testing.T) {
 	kept, wiped := c.New(t, 1), c.New(t, 1)
 	batches := c.Batches(1, c.Steps, 5)
 	copies := make([]ocl.Batch, c.Steps)
 	for i, b := range batches {
-		x, y := b.X.Clone(), slices.Clone(b.Y)
+		copies[i] = b.Clone()
 		c.Learn(t, kept, batches, i, i+1)
-		if !slices.Equal(b.X.Data, x.Data) || !slices.Equal(b.X.Shape, x.Shape) || !slices.Equal(b.Y, y) {
+		if was := copies[i]; !slices.Equal(b.X.Data, was.X.Data) || !slices.Equal(b.X.Shape, was.X.Shape) || !slices.Equal(b.Y, was.Y) || !slices.Equal(b.Pixels, was.Pixels) {
 			t.Fatalf("batch %d was changed", i)
 		}
 		// Streams reuse the memory of a batch. So overwrite it after Observe: a learner must have kept no reference to it.
-		copies[i] = ocl.Batch{X: x, Y: y}
 		c.Learn(t, wiped, copies, i, i+1)
-		for k := range x.Data {
-			x.Data[k] = -1e6
-		}
-		clear(y)
+		wipe(copies[i])
 	}
 	CheckSame(t, "learner whose batches were overwritten", State(t, wiped), State(t, kept))
 }
@@ -476,7 +480,7 @@ func (c Case) sizes(t *testing.T) {
 	sizes := []int{5, 2, 9, 1}
 	batches := c.Batches(1, len(sizes), 9)
 	for i, n := range sizes {
-		batches[i] = ocl.Batch{X: batches[i].X.Rows(0, n), Y: batches[i].Y[:n]}
+		batches[i] = batches[i].Rows(0, n)
 	}
 	for i, s := range c.Learn(t, l, batches, 0, len(sizes)) {
 		if s.Samples != sizes[i] {

@@ -48,7 +48,7 @@ func (c Case) origins(t *testing.T) {
 	var labels []ocl.Label
 	for i, b := range batches {
 		if size := 7 - i%3; size < 7 {
-			batches[i] = ocl.Batch{X: b.X.Rows(0, size), Y: b.Y[:size]}
+			batches[i] = b.Rows(0, size)
 		}
 		for j := range batches[i].Len() {
 			images, labels = append(images, batches[i].X.Row(j)), append(labels, b.Y[j])

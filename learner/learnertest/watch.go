@@ -137,7 +137,7 @@ func (c Case) learnPaused(t *testing.T, batches []ocl.Batch, stop func(batch, do
 // observePaused calls Observe with a copy of b until it is learned or stop ends ctx, and then overwrites the copy.
 func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progress, stop func(done int) bool) (ocl.StepStats, error) {
 	t.Helper()
-	shown := ocl.Batch{X: b.X.Clone(), Y: slices.Clone(b.Y)}
+	shown := b.Clone()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	l.Watch(func(done, total int) {
@@ -151,10 +151,7 @@ func (c Case) observePaused(t *testing.T, l ocl.Pausing, b ocl.Batch, p *progres
 	})
 	defer l.Watch(nil)
 	stats, err := l.Observe(ctx, shown)
-	for k := range shown.X.Data {
-		shown.X.Data[k] = -1e6
-	}
-	clear(shown.Y)
+	wipe(shown)
 	return stats, err
 }
 

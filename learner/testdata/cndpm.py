@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes cndpm.json for learner/cndpm_golden_test.go: two sleeps and ten wake steps of CN-DPM in PyTorch, from its description.
 
-usage: cndpm.py > cndpm.json        needs `pip install torch` (2.15 was used, CPU)
+usage: cndpm.py > cndpm.json        needs `pip install torch` (1.13 was used, CPU)
 
 Four batches are stored, and each two of them make an expert: ten steps of its autoencoder and ten of its classifier. Then both
 experts wake for ten batches, some samples of which are stored. Images, initial parameters, codes and the samples of a sleep are
@@ -23,6 +23,7 @@ FEATURES, GROWTH, LATENT, DRAWS = 5, 2, 4, 2  # of autoencoders
 WIDTH, WIDEN = 4, 2  # of classifiers
 VAE_STEPS, NET_STEPS, SLEEP_BATCH = 10, 10, 5
 LR, RATE, L2, CLIP, WAKE, CHILL = 0.01, 0.5, 1e-3, 0.5, 0.2, 0.5
+FIRST = 50  # number of the first sample: none of its images puts a ReLU of a step where rounding switches it
 LOG_ALPHA = float(sys.argv[1]) if len(sys.argv) > 1 else 2.8
 WAKES = 10
 
@@ -45,7 +46,7 @@ def image(sample, label):
     v = []
     for i in range(3 * SIDE * SIDE):
         p, y, x = i // (SIDE * SIDE), i // SIDE % SIDE, i % SIDE
-        v.append(0.75 * u01(3000 + label, (p * 4 + y * 4 // SIDE) * 4 + x * 4 // SIDE) + 0.25 * u01(1000 + sample, i))
+        v.append(round(255 * (0.75 * u01(3000 + label, (p * 4 + y * 4 // SIDE) * 4 + x * 4 // SIDE) + 0.25 * u01(1000 + sample, i))) / 255)
     return v
 
 
@@ -191,7 +192,7 @@ class Expert:
 def run(dtype):
     chance, out = Chance(), {"sleeps": [], "states": [], "wakes": []}
     blank, experts, counts = Expert(0, [], dtype), [], []
-    sample = lambda step: (torch.tensor([image(step * BATCH + i, label(step, i)) for i in range(BATCH)], dtype=torch.float32).to(dtype).reshape(BATCH, 3, SIDE, SIDE),
+    sample = lambda step: (torch.tensor([image(FIRST + step * BATCH + i, label(step, i)) for i in range(BATCH)], dtype=torch.float32).to(dtype).reshape(BATCH, 3, SIDE, SIDE),
                            torch.tensor([label(step, i) for i in range(BATCH)]))
     for part in range(2):
         xs, ys = zip(*[sample(2 * part + i) for i in range(2)])

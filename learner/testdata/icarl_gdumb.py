@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes icarl.json and gdumb.json: twenty steps of iCaRL, and of GDumb's training, in PyTorch from the equations.
 
-usage: icarl_gdumb.py [OUT=.]        needs `pip install torch` (2.15 was used, CPU)
+usage: icarl_gdumb.py [OUT=.]        needs `pip install torch` (1.13 was used, CPU)
 
 The random numbers are those of the Go program: Source below is its named source (a PCG-DXSM seeded by SHA-256), drawn from in
 the order that its docstrings give. Images and labels are functions of their index (u01), so the files do not hold them. All
@@ -81,7 +81,7 @@ def image(sample, label, shape):
     c, h, w = shape
     v = [0.75 * u01(3000 + label, (p * 4 + y * 4 // h) * 4 + x * 4 // w) + 0.25 * u01(1000 + sample, (p * h + y) * w + x)
          for p in range(c) for y in range(h) for x in range(w)]
-    return torch.tensor(v, dtype=torch.float64).float().reshape(c, h, w)
+    return ((255 * torch.tensor(v, dtype=torch.float64)).round() / 255).float().reshape(c, h, w)  # of 8 bits, as a memory stores them
 
 
 def drawn(src, count, bound):

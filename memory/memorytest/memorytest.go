@@ -16,18 +16,39 @@ import (
 // Shape is that of the images used here, [C,H,W].
 var Shape = [3]int{2, 3, 1}
 
-// Batch returns b samples numbered from first on: all pixels of sample i are i, its label is i modulo 7.
+// values: the first channel of an image counts in steps of 256, and the second in ones.
+var values = func() ocl.PixelValues {
+	v := make(ocl.PixelValues, 2)
+	for k := range 256 {
+		v[0][k], v[1][k] = float32(256*k), float32(k)
+	}
+	return v
+}()
+
+// NewStore returns an empty memory for images of [Batch].
+func NewStore(capacity int) *memory.Store { return memory.NewStore(capacity, Shape, values) }
+
+// Batch returns b samples numbered from first on; sample i has the label i modulo 7.
 func Batch(first, b int) ocl.Batch {
-	x, y := tensor.New(b, Shape[0], Shape[1], Shape[2]), make([]ocl.Label, b)
+	y := make([]ocl.Label, b)
 	for i := range y {
-		row := x.Row(i)
-		for k := range row {
-			row[k] = float32(first + i)
-		}
 		y[i] = ocl.Label((first + i) % 7)
 	}
-	return ocl.Batch{X: x, Y: y}
+	return Labelled(first, y)
 }
+
+// Labelled returns samples numbered from first on, less than 65536, with these labels.
+func Labelled(first int, y []ocl.Label) ocl.Batch {
+	var pixels []byte
+	for n := first; n < first+len(y); n++ {
+		high, low := byte(n>>8), byte(n)
+		pixels = append(pixels, high, high, high, low, low, low)
+	}
+	return ocl.NewBatch(Shape, pixels, y, values)
+}
+
+// Number is the number of the sample with these inputs of a network.
+func Number(row []float32) int { return int(row[0] + row[3]) }
 
 // Samples returns the numbers of the samples in a store that was filled with [Batch], slot by slot, and fails the test
 // if an image or a label was mixed up.
@@ -41,11 +62,9 @@ func Samples(t *testing.T, m *memory.Store) []int {
 	m.Gather(x, y, slots)
 	for i := range slots {
 		row := x.Row(i)
-		slots[i] = int(row[0])
-		for _, v := range row {
-			if v != row[0] || y[i] != ocl.Label(slots[i]%7) || m.Label(i) != y[i] {
-				t.Fatalf("slot %d holds %v with label %d: no sample that was put in", i, row, y[i])
-			}
+		slots[i] = Number(row)
+		if want := Batch(slots[i], 1); !slices.Equal(row, want.X.Data) || y[i] != want.Y[0] || m.Label(i) != y[i] {
+			t.Fatalf("slot %d holds %v with label %d: no sample that was put in", i, row, y[i])
 		}
 	}
 	return slots
@@ -79,7 +98,7 @@ func (Probe) Cosines(dst []float64, a, b memory.Groups) error {
 
 func mean(g memory.Groups, group int) (mean float64) {
 	for i := range g.Size {
-		mean += float64(g.X.Row(group*g.Size + i)[0]) / float64(g.Size)
+		mean += float64(Number(g.X.Row(group*g.Size+i))) / float64(g.Size)
 	}
 	return mean
 }
@@ -94,12 +113,12 @@ func Updater(t *testing.T, u memory.Updater) {
 func Updaters(t *testing.T, build func() memory.Updater) {
 	for _, capacity := range []int{0, 1, 7, 50} {
 		u, twinUpdater := build(), build()
-		m, twin := memory.NewStore(capacity, Shape), memory.NewStore(capacity, Shape)
+		m, twin := NewStore(capacity), NewStore(capacity)
 		env, twinEnv := Env(1), Env(1)
 		seen := 0
 		for step, b := range []int{1, 10, 3, 0, 25, 10, 10} {
 			batch := Batch(seen, b)
-			before, length := batch.X.Clone(), m.Len()
+			before, length := batch.Clone(), m.Len()
 			prefix := []int{-7}
 			slots, err := u.Update(prefix, m, batch, env)
 			if err != nil {
@@ -108,7 +127,7 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 			if len(slots) != b+1 || slots[0] != -7 {
 				t.Fatalf("capacity %d, step %d: %d slots after the one given, want one for each of %d rows", capacity, step, len(slots)-1, b)
 			}
-			if !slices.Equal(before.Data, batch.X.Data) || m.Len() != length || m.Seen() != seen {
+			if !slices.Equal(before.X.Data, batch.X.Data) || !slices.Equal(before.Pixels, batch.Pixels) || m.Len() != length || m.Seen() != seen {
 				t.Fatalf("capacity %d, step %d: Update changed the batch or the store", capacity, step)
 			}
 			again, err := twinUpdater.Update(nil, twin, batch, twinEnv)
@@ -133,7 +152,7 @@ func Updaters(t *testing.T, build func() memory.Updater) {
 // fewer. Retrieve does not change the store, and the same seed gives the same slots.
 func Retriever(t *testing.T, r memory.Retriever, size int) {
 	for _, stored := range []int{0, 1, size - 1, size, size + 1, 5 * size} {
-		m := memory.NewStore(5*size, Shape)
+		m := NewStore(5 * size)
 		slots := make([]int, stored)
 		for i := range slots {
 			slots[i] = i

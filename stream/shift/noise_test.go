@@ -121,10 +121,8 @@ func TestNoiseIsIndependent(t *testing.T) {
 	const n, side = 40, 84
 	task := greyTask([3]int{3, side, side}, n)
 	deviations := func(o Options) (d []float64) {
-		o.Float = true
-		m := apply(t, task, []Step{{"noise", 0.4}}, o)
-		for i := range n {
-			for _, v := range m.Floats(i) {
+		for _, image := range exact(t, task, []Step{{"noise", 0.4}}, o) {
+			for _, v := range image {
 				d = append(d, (float64(v)-grey/255.0)/0.04)
 			}
 		}
@@ -157,7 +155,7 @@ func TestNoiseIsClipped(t *testing.T) {
 	m := apply(t, task, []Step{{"noise", 3.6}}, Options{})
 	var found [256]int
 	for i := range task.N {
-		for _, v := range m.Bytes(i) {
+		for _, v := range m[i] {
 			found[v]++
 		}
 	}
@@ -180,7 +178,7 @@ func TestNoiseIsClipped(t *testing.T) {
 		return buf, nil
 	}
 	for _, f := range []float64{3.6, 100} {
-		for _, v := range apply(t, task, []Step{{"noise", f}}, Options{Float: true}).Floats(0) {
+		for _, v := range exact(t, task, []Step{{"noise", f}}, Options{})[0] {
 			if !(v >= 0 && v <= 1) {
 				t.Fatalf("strength %v: a value is %v", f, v)
 			}

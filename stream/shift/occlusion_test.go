@@ -54,10 +54,10 @@ func TestOcclusionPaintsOneSquare(t *testing.T) {
 		places := map[[2]int]bool{}
 		for _, o := range []Options{{}, {Seed: 1}, {Task: 1}, {Half: Test}} {
 			m := apply(t, task, []Step{{"occlusion", 0.4}}, o)
-			top, left := square(t, task, 0, side, m.Bytes(0))
+			top, left := square(t, task, 0, side, m[0])
 			places[[2]int{top, left}] = true
 			for i := range task.N {
-				if y, x := square(t, task, i, side, m.Bytes(i)); y != top || x != left {
+				if y, x := square(t, task, i, side, m[i]); y != top || x != left {
 					t.Errorf("shape %v: image %d has its square at %d,%d, and image 0 at %d,%d", shape, i, y, x, top, left)
 				}
 			}
@@ -77,7 +77,7 @@ func TestOcclusionPlacesAreUniform(t *testing.T) {
 	tops, lefts := make([]int, 9), make([]int, 7)
 	joint := make([]int, 63)
 	for i := range task.N {
-		top, left := square(t, task, i, 4, m.Bytes(i))
+		top, left := square(t, task, i, 4, m[i])
 		tops[top]++
 		lefts[left]++
 		joint[top*7+left]++

@@ -35,7 +35,6 @@ const (
 type Options struct {
 	PerImage   bool // occlusion: each image has its own place; otherwise all images of the task's half share one
 	CrossImage bool // blur: also across neighbouring images, as in the survey's published rows
-	Float      bool // keep float32; otherwise round to uint8 once, after all steps
 	Seed       uint64
 	Task       int    // 0-based
 	Half       string // Train or Test
@@ -54,16 +53,20 @@ type Task struct {
 	Index func(i int) int
 }
 
-// Apply returns the images of t after steps, in the order given. A kind occurs at most once. A step of strength 0 is
+// Apply returns the C·H·W bytes of each image of t after steps, in the order given. They are rounded to 8 bits once, after
+// all steps, so the error is at most 1/510. A kind occurs at most once. A step of strength 0 is
 // left out: it leaves each pixel as it is, bit for bit. The work is split among GOMAXPROCS goroutines.
 //
 // Apply allocates the result, a few images for each goroutine, and for the blur across images another 2·radius+1 in
 // float32. It returns an error if a step or the task is invalid, if At fails, and the cause of ctx if ctx ends.
-func Apply(ctx context.Context, t Task, steps []Step, o Options) (*Images, error) {
+func Apply(ctx context.Context, t Task, steps []Step, o Options) ([][]uint8, error) {
 	if err := t.check(steps, o); err != nil {
 		return nil, fmt.Errorf("shift: %w", err)
 	}
-	out := newImages(t, o.Float)
+	out, all := make([][]uint8, t.N), make([]uint8, t.N*t.size())
+	for i := range out {
+		out[i] = all[i*t.size() : (i+1)*t.size() : (i+1)*t.size()]
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var team sync.WaitGroup
@@ -108,7 +111,7 @@ func (t Task) check(steps []Step, o Options) error {
 }
 
 // apply writes the images from to to-1 into out.
-func (t Task) apply(ctx context.Context, out *Images, steps []Step, o Options, from, to int) error {
+func (t Task) apply(ctx context.Context, out [][]uint8, steps []Step, o Options, from, to int) error {
 	l := newLine(t, steps, o, from)
 	x := make([]float32, t.size())
 	for i := from; i < to; i++ {
@@ -118,7 +121,9 @@ func (t Task) apply(ctx context.Context, out *Images, steps []Step, o Options, f
 		if err := l.at(x, i); err != nil {
 			return err
 		}
-		out.put(i, x)
+		for p, v := range x {
+			out[i][p] = uint8(float32(v*255) + 0.5) // nearest byte, a half upwards
+		}
 	}
 	return nil
 }

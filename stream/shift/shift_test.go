@@ -37,7 +37,7 @@ func made(shape [3]int, n int) Task {
 }
 
 // apply is Apply, for the training half unless o says otherwise, without an error.
-func apply(t *testing.T, task Task, steps []Step, o Options) *Images {
+func apply(t *testing.T, task Task, steps []Step, o Options) [][]uint8 {
 	t.Helper()
 	if o.Half == "" {
 		o.Half = Train
@@ -49,13 +49,23 @@ func apply(t *testing.T, task Task, steps []Step, o Options) *Images {
 	return m
 }
 
-// all returns the bytes of all images.
-func all(m *Images) [][]uint8 {
-	var list [][]uint8
-	for i := range m.N {
-		list = append(list, m.Bytes(i))
+// exact returns the values that apply rounds.
+func exact(t *testing.T, task Task, steps []Step, o Options) [][]float32 {
+	t.Helper()
+	if o.Half == "" {
+		o.Half = Train
 	}
-	return list
+	images, l := make([][]float32, task.N), newLine(task, steps, o, 0)
+	for i := range images {
+		images[i] = make([]float32, task.size())
+		if err := l.at(images[i], i); err != nil {
+			t.Fatal(err)
+		}
+		for p, v := range images[i] {
+			images[i][p] = min(v, 1) // a blur may round up
+		}
+	}
+	return images
 }
 
 // with sets GOMAXPROCS while f runs.
@@ -81,13 +91,13 @@ func TestStrengthZeroChangesNoBit(t *testing.T) {
 	for _, steps := range [][]Step{nil, zero[:1], zero[1:2], zero[2:], zero} {
 		m := apply(t, task, steps, o)
 		for i := range task.N {
-			if want, _ := task.At(i, make([]uint8, task.size())); !bytes.Equal(m.Bytes(i), want) {
+			if want, _ := task.At(i, make([]uint8, task.size())); !bytes.Equal(m[i], want) {
 				t.Errorf("image %d has changed after %v", i, steps)
 			}
 		}
 	}
-	one := all(apply(t, task, []Step{{"noise", 1}}, o))
-	two := all(apply(t, task, []Step{{"blur", 0}, {"noise", 1}, {"occlusion", 0}}, o))
+	one := apply(t, task, []Step{{"noise", 1}}, o)
+	two := apply(t, task, []Step{{"blur", 0}, {"noise", 1}, {"occlusion", 0}}, o)
 	if !slices.EqualFunc(one, two, bytes.Equal) {
 		t.Error("steps of strength 0 change what noise does")
 	}
@@ -101,7 +111,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 			var want [][]uint8
 			for _, workers := range []int{1, 2, 3, 7, 64} {
 				with(workers, func() {
-					got := all(apply(t, made([3]int{2, 10, 8}, n), everything, Options{CrossImage: across, PerImage: true}))
+					got := apply(t, made([3]int{2, 10, 8}, n), everything, Options{CrossImage: across, PerImage: true})
 					if workers == 1 {
 						want = got
 					}
@@ -122,7 +132,7 @@ func TestOrderOfImagesMattersOnlyAcrossImages(t *testing.T) {
 	turned.At = func(i int, buf []uint8) ([]uint8, error) { return task.At((i+5)%task.N, buf) }
 	for _, across := range []bool{false, true} {
 		o := Options{PerImage: true, CrossImage: across}
-		want, got := all(apply(t, task, everything, o)), all(apply(t, turned, everything, o))
+		want, got := apply(t, task, everything, o), apply(t, turned, everything, o)
 		if same := slices.EqualFunc(got, slices.Concat(want[5:], want[:5]), bytes.Equal); same == across {
 			t.Errorf("across images %v: the images are the same in another order: %v", across, same)
 		}
@@ -137,16 +147,15 @@ func TestStepsFollowTheGivenOrder(t *testing.T) {
 		o := Options{PerImage: true, CrossImage: across, Seed: 7}
 		covered := task
 		first := apply(t, task, everything[:1], o)
-		covered.At = func(i int, _ []uint8) ([]uint8, error) { return first.Bytes(i), nil }
-		rounded := all(apply(t, task, everything, o))
-		o.Float = true
-		second := apply(t, covered, everything[1:2], o)
-		got := apply(t, task, everything, o)
+		covered.At = func(i int, _ []uint8) ([]uint8, error) { return first[i], nil }
+		rounded := apply(t, task, everything, o)
+		second := exact(t, covered, everything[1:2], o)
+		got := exact(t, task, everything, o)
 		for i := range task.N {
 			src := rng.New(7, fmt.Sprintf("shift/noise/train/%d", 10*i+3))
-			for p, v := range second.Floats(i) {
+			for p, v := range second[i] {
 				want := min(max(float64(v)+0.12*normal(src), 0), 1)
-				if v := float64(got.Floats(i)[p]); !(math.Abs(v-want) <= 1e-6) {
+				if v := float64(got[i][p]); !(math.Abs(v-want) <= 1e-6) {
 					t.Fatalf("across images %v: image %d, value %d is %v, want %v", across, i, p, v, want)
 				}
 				if v := float64(rounded[i][p]); !(math.Abs(v-want*255) <= 0.5001) {
@@ -159,11 +168,11 @@ func TestStepsFollowTheGivenOrder(t *testing.T) {
 	blurred := apply(t, task, everything[1:2], Options{})
 	for i := range task.N {
 		white := 0
-		for p, v := range turned.Bytes(i) {
+		for p, v := range turned[i] {
 			if v == 255 {
 				white++
-			} else if v != blurred.Bytes(i)[p] {
-				t.Fatalf("image %d, byte %d: %d, want the square, painted after the blur, to leave %d", i, p, v, blurred.Bytes(i)[p])
+			} else if v != blurred[i][p] {
+				t.Fatalf("image %d, byte %d: %d, want the square, painted after the blur, to leave %d", i, p, v, blurred[i][p])
 			}
 		}
 		if side := OcclusionSide(0.4, 9); white != 3*side*side {
@@ -180,8 +189,9 @@ func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, f := range append(k.Survey, k.Most) {
 			for _, across := range []bool{false, true} {
-				m := apply(t, task, []Step{{k.Name, f}}, Options{Float: true, PerImage: true, CrossImage: across, Seed: 3})
-				binary.Write(h, binary.LittleEndian, m.float)
+				for _, x := range exact(t, task, []Step{{k.Name, f}}, Options{PerImage: true, CrossImage: across, Seed: 3}) {
+					binary.Write(h, binary.LittleEndian, x)
+				}
 			}
 		}
 	}
@@ -215,22 +225,13 @@ func TestMemoryIsTheResult(t *testing.T) {
 	const n, workers, few = 200, 2, 6
 	task := made([3]int{3, 20, 20}, n)
 	image := uint64(task.size())
-	for _, c := range []struct {
-		float  bool
-		across bool
-		most   uint64
-	}{
-		{false, false, image * (n + 4*workers*few)},
-		{true, false, image * (4*n + 4*workers*few)},
-		{false, true, image * (n + 4*workers*(21+few))},
-		{true, true, image * (4*n + 4*workers*(21+few))},
-	} {
+	for across, most := range map[bool]uint64{false: image * (n + 4*workers*few), true: image * (n + 4*workers*(21+few))} {
 		with(workers, func() {
-			most := c.most + 64<<10 // names of sources and the like
+			most += 64 << 10 // names of sources, lists of images and the like
 			if got := fuzztest.Allocated(most, func() {
-				apply(t, task, []Step{{"blur", 2.5}, {"noise", 0.4}}, Options{CrossImage: c.across, Float: c.float})
+				apply(t, task, []Step{{"blur", 2.5}, {"noise", 0.4}}, Options{CrossImage: across})
 			}); got > most {
-				t.Errorf("float %v, across images %v: %d bytes are allocated, want at most %d", c.float, c.across, got, most)
+				t.Errorf("across images %v: %d bytes are allocated, want at most %d", across, got, most)
 			}
 		})
 	}
