@@ -106,7 +106,7 @@ func TestEveryKeyMakesJobs(t *testing.T) {
 		"stream.shift.blur_strengths":      {values: list{rising(0.1), rising(0.2)}, with: shifted("blur")},
 		"stream.shift.occlusion":           {values: list{"per-task", "per-image"}, with: shifted("occlusion")},
 		"stream.shift.blur":                {values: list{"per-image", "cross-image"}, with: shifted("blur")},
-		"stream.held_out": {values: list{true, false}}, "stream.drop_last": {values: list{true, false}}, "stream.mean": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}}, with: map[string]any{"stream.std": list{1, 1, 1}}},
+		"stream.held_out":                  {values: list{true, false}}, "stream.drop_last": {values: list{true, false}}, "stream.mean": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}}, with: map[string]any{"stream.std": list{1, 1, 1}}},
 		"stream.std": {values: list{list{0.5, 0.5, 0.5}, list{0.4, 0.4, 0.4}}, with: map[string]any{"stream.mean": list{0, 0, 0}}}, "methods": {values: list{"er", "mir"}}, "tricks": {values: list{"none", "lb"}}, "memory": {values: list{50, 60}},
 		"classifiers": {values: list{list{"head"}, list{"head", "ncm"}}}, "replay.batch": {values: list{5, 10}}, "replay.iterations": {values: list{1, 2}}, "replay.joint": {values: list{true, false}},
 		"replay.augment": {values: list{true, false}}, "replay.teacher": {values: list{"evaluation", "training"}, with: map[string]any{"tricks": list{"kdc"}}},
