@@ -203,7 +203,7 @@ func TestTextSets(t *testing.T) {
 	src := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		c := drawn(src)
-		c.Stream.Augment = false // nobody sets it any more
+		c.Stream.Augment, c.Stream.Shift.Pixels = false, "" // nobody sets them any more
 		got := Default()
 		for _, k := range Keys() {
 			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool {
