@@ -112,12 +112,9 @@ func (f cifarFormat) endings() []string {
 
 // open finds the data at dir (see Info.Layout of the two sets) and reads them.
 func (f cifarFormat) open(dir string) (*Set, error) {
-	if dir == "" {
-		return nil, fmt.Errorf("no folder is given. %s", f.use())
-	}
-	info, err := os.Stat(dir)
+	info, err := given("folder", dir, f.use())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), f.use())
+		return nil, err
 	}
 	if !info.IsDir() {
 		return f.openArchive(dir)
@@ -194,6 +191,27 @@ func (r *cifarReader) readFile(dir, name string) error {
 }
 
 func (l cifarLayout) again() string { return "Download " + l.archive + " again from " + cifarSource }
+
+// given is what --data-dir names, a folder or another kind of file. use says what it should name.
+func given(kind, dir, use string) (os.FileInfo, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("no %s is given. %s", kind, use)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), use)
+	}
+	return info, nil
+}
+
+// givenFolder is the folder that --data-dir names.
+func givenFolder(dir, use string) (os.FileInfo, error) {
+	info, err := given("folder", dir, use)
+	if err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: this is a file. %s", shown(dir), use)
+	}
+	return info, err
+}
 
 func isFile(name string) bool {
 	info, err := os.Stat(name)

@@ -134,13 +134,8 @@ func namesIn(folder string) (map[string]bool, error) {
 
 // findCORe50 returns the folder of the sessions.
 func findCORe50(dir string) (string, error) {
-	if dir == "" {
-		return "", errors.New("no folder is given. Use --data-dir with the folder core50_128x128")
-	}
-	if info, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%s: %w. Use --data-dir with the folder %s", shown(dir), cause.Of(err), core50Folder)
-	} else if !info.IsDir() {
-		return "", fmt.Errorf("%s: this is a file. Unpack it, and use --data-dir with the folder %s", shown(dir), core50Folder)
+	if _, err := givenFolder(dir, "Use --data-dir with the folder "+core50Folder+", which has to be unpacked"); err != nil {
+		return "", err
 	}
 	for _, root := range []string{
 		filepath.Join(dir, core50Folder), filepath.Join(dir, "core50", core50Folder), dir, filepath.Join(dir, "core50"),

@@ -188,7 +188,7 @@ func TestCORe50WrongPlace(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{"", "no folder is given. Use --data-dir with the folder core50_128x128"},
 		{at("nowhere"), "Use --data-dir with the folder core50_128x128"},
-		{at("other/notes.txt"), "this is a file. Unpack it"},
+		{at("other/notes.txt"), "this is a file. Use --data-dir with the folder core50_128x128, which has to be unpacked"},
 		{at("other"), "there are no frames here, such as s1/o1/C_01_01_000.png in core50_128x128. The folder holds notes.txt. Check --data-dir"},
 		{at("packed"), "the images are still packed in core50_128x128.zip. Unpack this file"},
 		{at("empty"), "there are no frames here"},

@@ -45,12 +45,9 @@ const (
 // listCSV reads the list that spec.Dir names.
 func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	const use = "Use --data-dir FILE.csv, a list with the columns path and label"
-	if spec.Dir == "" {
-		return nil, errors.New("no file is given. " + use)
-	}
-	info, err := os.Stat(spec.Dir)
+	info, err := given("file", spec.Dir, use)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause.Of(err), use)
+		return nil, err
 	}
 	switch {
 	case info.IsDir():

@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -41,15 +40,9 @@ var halfNames = map[string]string{
 // listFolder finds the images of a folder of class folders.
 func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	const use = "Use --data-dir with a folder that has a folder of images for each class"
-	if spec.Dir == "" {
-		return nil, errors.New("no folder is given. " + use)
-	}
-	info, err := os.Stat(spec.Dir)
+	info, err := givenFolder(spec.Dir, use+"; for a list of images use --data csv")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(spec.Dir), cause.Of(err), use)
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a file. %s; for a list of images use --data csv", shown(spec.Dir), use)
+		return nil, err
 	}
 	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable}
 	top, err := t.top(info)

@@ -241,7 +241,7 @@ func TestIDXFaults(t *testing.T) {
 		plainMessage(t, err)
 	}
 	file := filepath.Join(writeFolder(t, t.TempDir(), files{"a": nil}), "a")
-	for dir, want := range map[string]string{"": "no folder is given. Use --data-dir", file: "this is a file. Use --data-dir with the folder", file + "b": "Check --data-dir"} {
+	for dir, want := range map[string]string{"": "no folder is given. Use --data-dir", file: "this is a file. Use --data-dir with the folder", file + "b": "no such file or directory. Use --data-dir"} {
 		if _, err := Open(t.Context(), Spec{Name: "fashion-mnist", Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want it to say %q", dir, err, want)
 		}

@@ -78,15 +78,8 @@ type classed struct {
 // list finds the images at spec.Dir (see miniImageNetInfo.Layout).
 func (f miniFormat) list(spec Spec) (*listing, error) {
 	dir := spec.Dir
-	if dir == "" {
-		return nil, errors.New("no folder is given. Use --data-dir with the folder of Mini-ImageNet; " + miniFetch)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Check --data-dir; %s", shown(dir), cause.Of(err), miniFetch)
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a file. Use --data-dir with the folder that holds it; %s", shown(dir), miniFetch)
+	if _, err := givenFolder(dir, "Use --data-dir with the folder of Mini-ImageNet; "+miniFetch); err != nil {
+		return nil, err
 	}
 	for _, root := range []string{dir, filepath.Join(dir, miniFolder)} {
 		l, err := f.listFolder(root, spec.Seed)

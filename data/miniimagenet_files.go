@@ -253,12 +253,5 @@ func readSmall(name string, most int64) ([]byte, error) {
 		return nil, cause.Of(err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return nil, cause.Of(err)
-	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("the file has more than %s", count.Of(most, "byte"))
-	}
-	return text, nil
+	return readUpTo(file, most)
 }

@@ -67,14 +67,9 @@ func digits(all string) []string { return strings.Split(all, "") }
 func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
 	f := idxFormat{train: "train", test: "t10k", names: classes,
 		again: fmt.Sprintf("Get the files again; `ocl data info %s` says where", name)}
-	info, err := os.Stat(spec.Dir)
-	switch {
-	case spec.Dir == "":
-		return nil, fmt.Errorf("no folder is given. Use --data-dir with the folder of train-images-idx3-ubyte.gz; `ocl data info %s` describes the files", name)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w. Check --data-dir", shown(spec.Dir), cause.Of(err))
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s: this is a file. Use --data-dir with the folder that holds the four files", shown(spec.Dir))
+	use := fmt.Sprintf("Use --data-dir with the folder of train-images-idx3-ubyte.gz; `ocl data info %s` describes the files", name)
+	if _, err := givenFolder(spec.Dir, use); err != nil {
+		return nil, err
 	}
 	set, err := f.openFolder(spec.Dir, []string{name, name + "/raw", torch + "/raw", ".", "raw"})
 	if errors.Is(err, errNotHere) {
@@ -159,9 +154,6 @@ var emnistSplits = map[string]string{
 // openEMNIST reads one of the splits, from files or from the archive.
 func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 	const use = "Use --data-dir with gzip.zip or its folder; `ocl data info emnist` describes the files"
-	if spec.Dir == "" {
-		return nil, errors.New("no folder is given. " + use)
-	}
 	dir, split, err := emnistSplit(spec.Dir)
 	if err != nil {
 		return nil, err
@@ -171,9 +163,9 @@ func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 	if split == "letters" {
 		f.first = 1
 	}
-	info, err := os.Stat(dir)
+	info, err := given("folder", dir, use)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), use)
+		return nil, err
 	}
 	var set *Set
 	if info.IsDir() {
@@ -200,6 +192,9 @@ func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 
 // emnistSplit cuts the name of a split off the place of the files. A folder of that name is kept.
 func emnistSplit(place string) (dir, split string, err error) {
+	if place == "" {
+		return "", "balanced", nil
+	}
 	split, named := strings.CutPrefix(strings.ToLower(filepath.Base(place)), "emnist-")
 	if !named {
 		return place, "balanced", nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -70,26 +71,18 @@ func openNPZ(_ context.Context, spec Spec) (*Set, error) {
 
 // findNPZ returns the file that dir names, or the only .npz file in it.
 func findNPZ(dir string) (string, error) {
-	if dir == "" {
-		return "", errors.New("no file is given. Use --data-dir FILE.npz, a file with x_train, y_train, x_test and y_test")
-	}
-	info, err := os.Stat(dir)
+	info, err := given("file", dir, "Use --data-dir FILE.npz, a file with x_train, y_train, x_test and y_test")
 	if err != nil {
-		return "", fmt.Errorf("%s: %w. Use --data-dir with an .npz file", shown(dir), cause.Of(err))
+		return "", err
 	}
 	if !info.IsDir() {
 		return dir, nil
 	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.npz"))
+	found, err := fs.Glob(os.DirFS(dir), "*.npz")
 	if err != nil || len(found) != 1 {
 		return "", fmt.Errorf("%s: the folder has %d .npz files instead of one. Use --data-dir FILE.npz", shown(dir), len(found))
 	}
-	return found[0], nil
-}
-
-// escapeGlob quotes the characters of a folder's name that a pattern would read.
-func escapeGlob(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+	return filepath.Join(dir, found[0]), nil
 }
 
 // readNPZ decodes a zip archive of four arrays, size bytes long. It allocates no more than npzLimit for the set.

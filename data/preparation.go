@@ -26,12 +26,23 @@ func IsPicture(name string) bool {
 
 // ReadPicture reads an image file as a whole. It refuses one of more than 256 MB, and does not name it.
 func ReadPicture(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxPictureBytes+1))
+	text, err := readUpTo(r, maxPictureBytes)
+	if errors.Is(err, errTooLong) {
+		err = fmt.Errorf("%w. Make the image smaller", err)
+	}
+	return text, err
+}
+
+var errTooLong = errors.New("the file has more than")
+
+// readUpTo reads all of r, which has at most so many bytes.
+func readUpTo(r io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, cause.Of(err)
 	}
-	if len(text) > maxPictureBytes {
-		return nil, fmt.Errorf("the file has more than %s bytes. Make the image smaller", count.Number(maxPictureBytes))
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%w %s", errTooLong, count.Of(most, "byte"))
 	}
 	return text, nil
 }
