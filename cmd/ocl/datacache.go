@@ -15,36 +15,30 @@ import (
 )
 
 func newDataCache() *cobra.Command {
-	cmd := &cobra.Command{
+	var asJSON bool
+	cmd := group(&cobra.Command{
 		Use:   "cache",
 		Short: "List and remove the files of decoded images.",
-		Example: `  ocl data cache list
+		Example: `  ocl data cache
+  ocl data cache --json
   ocl data cache clean --older-than 30`,
 		Long: "Data sets of image files are decoded once, into a file in the folder that OCL_CACHE names, or in ocl in your folder of " +
-			"caches. A file that is removed is made again when its data set is next used.",
-	}
-	return group(cmd, newDataCacheList(), newDataCacheClean())
-}
-
-func newDataCacheList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the files of decoded images: data set, images, size, age, state and source.",
-		Example: `  ocl data cache list
-  ocl data cache list --json`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := data.CacheDir()
-			if err != nil {
-				return err
-			}
-			list, err := data.Caches()
-			if asJSON {
-				return errors.Join(printJSON(cmd.OutOrStdout(), cachesJSON{dir, each(list, newCacheJSON)}), err)
-			}
-			return errors.Join(writeCaches(cmd.OutOrStdout(), dir, list), err)
-		},
+			"caches. A file that is removed is made again when its data set is next used. The list has of each file the data set, the " +
+			"images, size, age, state and source.",
+	}, newDataCacheClean())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		dir, err := data.CacheDir()
+		if err != nil {
+			return err
+		}
+		list, err := data.Caches()
+		if asJSON {
+			return errors.Join(printJSON(cmd.OutOrStdout(), cachesJSON{dir, append([]data.CacheFile{}, list...)}), err)
+		}
+		return errors.Join(writeCaches(cmd.OutOrStdout(), dir, list), err)
 	}
 	addJSON(cmd, &asJSON)
 	return cmd
@@ -83,7 +77,7 @@ func newDataCacheClean() *cobra.Command {
 				return (len(names) == 0 || slices.Contains(names, f.Name)) && (days == 0 || f.Made.Before(before))
 			})
 			if asJSON {
-				return errors.Join(printJSON(cmd.OutOrStdout(), each(gone, newCacheJSON)), err)
+				return errors.Join(printJSON(cmd.OutOrStdout(), append([]data.CacheFile{}, gone...)), err)
 			}
 			return errors.Join(writeCleaned(cmd.OutOrStdout(), gone), err)
 		},
@@ -94,27 +88,10 @@ func newDataCacheClean() *cobra.Command {
 	return cmd
 }
 
-// cachesJSON is what `ocl data cache list --json` prints.
+// cachesJSON is what `ocl data cache --json` prints.
 type cachesJSON struct {
-	Folder string      `json:"folder"`
-	Files  []cacheJSON `json:"files"`
-}
-
-// cacheJSON describes a file of decoded images. A damaged one has only path, bytes, made and fault.
-type cacheJSON struct {
-	Path    string    `json:"path"`
-	Name    string    `json:"name"`   // of the data set
-	Source  string    `json:"source"` // folder of the image files
-	Images  int       `json:"images"`
-	LeftOut int       `json:"left_out"` // images that cannot be read
-	Shape   [3]int    `json:"shape"`
-	Bytes   int64     `json:"bytes"`
-	Made    time.Time `json:"made"`
-	Fault   string    `json:"fault"`
-}
-
-func newCacheJSON(f data.CacheFile) cacheJSON {
-	return cacheJSON{f.Path, f.Name, f.Source, f.Images, f.Faults, f.Shape, f.Bytes, f.Made.UTC(), f.Fault}
+	Folder string           `json:"folder"`
+	Files  []data.CacheFile `json:"files"`
 }
 
 // writeCaches prints a table of the files, their folder and how much room they take.
@@ -125,7 +102,7 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	}
 	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
 	for _, f := range list {
-		row := []string{"?", "?", "?", byteCount(f.Bytes), f.Made.Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
+		row := []string{"?", "?", "?", byteCount(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
 		if f.Fault == "" {
 			row[0], row[1] = f.Name, count.Number(f.Images)
 			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])

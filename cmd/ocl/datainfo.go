@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -35,22 +34,13 @@ func newDataInfo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			reads := stats || slices.ContainsFunc([]string{"data-dir", "size", "unreadable"}, cmd.Flags().Changed)
-			if reads {
-				if spec.Name, err = needsDir(cmd, args[0], spec.Dir); err != nil {
-					return err
-				}
-			}
 			switch {
-			case stats:
-				return printStats(cmd, spec, asJSON)
-			case reads:
-				return printContents(cmd, spec, asJSON)
-			}
-			if asJSON {
+			case stats || slices.ContainsFunc([]string{"data-dir", "size", "unreadable"}, cmd.Flags().Changed):
+				return printOpened(cmd, spec, info.Name, stats, asJSON)
+			case asJSON:
 				return printJSON(cmd.OutOrStdout(), newDataJSON(info))
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), info.Text())
+			_, err = fmt.Fprint(cmd.OutOrStdout(), infoText(info))
 			return err
 		},
 	}
@@ -69,30 +59,87 @@ type statsJSON struct {
 	Digest string    `json:"digest"` // of the data
 }
 
-// printStats opens a data set and prints its statistics.
-func printStats(cmd *cobra.Command, spec data.Spec, asJSON bool) error {
-	show := newOpening(cmd.ErrOrStderr())
-	set, st, err := statistics(cmd.Context(), spec, show)
-	show.end()
-	if err != nil {
+// contentsJSON is what `ocl data info NAME --data-dir PATH --json` prints. Lists are never null.
+type contentsJSON struct {
+	Name       string   `json:"name"`
+	Train      int      `json:"train"` // images
+	Test       int      `json:"test"`
+	Shape      [3]int   `json:"shape"` // C, H, W
+	Classes    int      `json:"classes"`
+	ClassNames []string `json:"class_names"`
+	Tasks      int      `json:"tasks"` // that the files give
+	TaskNames  []string `json:"task_names"`
+	Domains    []string `json:"domains"`
+	Digest     string   `json:"digest"`
+	Notes      []string `json:"notes"`
+}
+
+// infoText describes a data set.
+func infoText(info data.Info) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n%s\n\n", info.Name, info.Title, strings.Join(fold(info.Summary, 96), "\n"))
+	field := func(name, text string) {
+		for text := range strings.Lines(text) {
+			for _, line := range fold(text, 84) {
+				fmt.Fprintf(&b, "  %-10s %s\n", name, line)
+				name = ""
+			}
+		}
+	}
+	number := func(n int) string {
+		if n == 0 {
+			return "as in the file"
+		}
+		return count.Number(n)
+	}
+	field("classes", number(info.Classes))
+	if info.Train == 0 {
+		field("images", "as in the file, "+info.Shape)
+	} else {
+		field("images", fmt.Sprintf("%s for training, %s for testing, %s", number(info.Train), number(info.Test), info.Shape))
+	}
+	if info.MaxSize > 0 {
+		field("size", fmt.Sprintf("%d pixels a side; with --size, %d to %d", info.Size, info.MinSize, info.MaxSize))
+	}
+	field("layout", info.Layout)
+	field("source", info.Source)
+	field("licence", info.Licence)
+	field("citation", info.Citation)
+	field("example", info.Example)
+	return b.String()
+}
+
+// printOpened opens a data set and says what is in it, or prints its statistics.
+func printOpened(cmd *cobra.Command, spec data.Spec, name string, stats, asJSON bool) error {
+	var err error
+	if spec.Name, err = needsDir(cmd, name, spec.Dir); err != nil {
 		return err
 	}
-	if asJSON {
+	show := newOpening(cmd.ErrOrStderr())
+	spec.Progress = show.work
+	set, err := data.Open(cmd.Context(), spec)
+	var st data.Stats
+	if err == nil && stats {
+		st, err = data.Statistics(cmd.Context(), set, func(done, total int) { show.work(set.Name+": images read", done, total) })
+	}
+	show.end()
+	switch {
+	case err != nil:
+		return err
+	case stats && asJSON:
 		return printJSON(cmd.OutOrStdout(), statsJSON{set.Name, st.Images, st.Mean, st.Std, set.Digest})
+	case asJSON:
+		return printJSON(cmd.OutOrStdout(), contentsJSON{
+			set.Name, set.Train.Len(), set.Test.Len(), [3]int{set.C, set.H, set.W}, set.Classes, notNil(set.ClassNames),
+			set.Tasks, notNil(set.TaskNames), notNil(set.Domains), set.Digest, notNil(set.Notes),
+		})
+	case !stats:
+		return writeContents(cmd.OutOrStdout(), set)
 	}
 	for _, note := range set.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), printable(note))
 	}
 	return writeStats(cmd.OutOrStdout(), set, st)
-}
-
-func statistics(ctx context.Context, spec data.Spec, show *opening) (*data.Set, data.Stats, error) {
-	set, err := opened(ctx, spec, show)
-	if err != nil {
-		return nil, data.Stats{}, err
-	}
-	st, err := data.Statistics(ctx, set, func(done, total int) { show.work(set.Name+": images read", done, total) })
-	return set, st, err
 }
 
 // writeStats prints statistics as YAML. A deviation of 0 is no value of stream.std, so 1 stands in its place.
@@ -114,3 +161,45 @@ func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 
 // fourDigits is a number with four significant digits.
 func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// listedNames is how many names of classes, tasks or domains are printed.
+const listedNames = 40
+
+// writeContents prints a data set that is open: a line for each fact, longer ones folded.
+func writeContents(w io.Writer, set *data.Set) error {
+	var b strings.Builder
+	field := func(name, text string) {
+		for _, line := range fold(text, plainWidth-10) {
+			fmt.Fprintf(&b, "%-9s %s\n", name, line)
+			name = ""
+		}
+	}
+	field("data set", set.Name)
+	field("images", fmt.Sprintf("%s for training, %s for testing, %d×%d×%d", count.Number(set.Train.Len()), count.Number(set.Test.Len()), set.C, set.H, set.W))
+	field("classes", withNames(set.Classes, set.ClassNames))
+	if set.Tasks > 0 {
+		field("tasks", withNames(set.Tasks, set.TaskNames))
+	}
+	if len(set.Domains) > 0 {
+		field("domains", withNames(len(set.Domains), set.Domains))
+	}
+	field("digest", set.Digest)
+	for _, note := range set.Notes {
+		field("note", ended(printable(note)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// withNames is a number and the names behind it, as many as are printed.
+func withNames(n int, names []string) string {
+	text := count.Number(n)
+	if len(names) == 0 {
+		return text
+	}
+	text += ": " + printable(strings.Join(names[:min(listedNames, len(names))], ", "))
+	if more := len(names) - listedNames; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}

@@ -38,3 +38,20 @@ func TestContentsNameTheTasks(t *testing.T) {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 }
+
+// The description of each data set has all that its entry in the catalogue says, in lines of at most 100 columns.
+func TestDescriptionsFit(t *testing.T) {
+	for _, info := range data.Catalogue() {
+		text := infoText(info)
+		for _, field := range []string{info.Title, info.Source, info.Licence, info.Citation, info.Example, info.Shape} {
+			if first := strings.Fields(field)[0]; !strings.Contains(text, first) {
+				t.Errorf("%s: the text lacks %q", info.Name, first)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if columns(line) > 101 {
+				t.Errorf("%s: line of %d columns: %s", info.Name, columns(line), line)
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"ocl/data"
 	"ocl/internal/count"
+	"ocl/stream"
 )
 
 func newDataList() *cobra.Command {
@@ -18,7 +19,7 @@ func newDataList() *cobra.Command {
 		Example: `  ocl data list
   ocl data list --json`,
 		Long: "A data set that needs a cache consists of image files. Its first use decodes them into a file, which later uses share; " +
-			"`ocl data cache list` lists these files. `ocl data info NAME` tells more of a data set.",
+			"`ocl data cache` lists these files. `ocl data info NAME` tells more of a data set.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
@@ -50,4 +51,27 @@ func needsOf(info data.Info) string {
 		return "--data-dir, cache"
 	}
 	return "--data-dir"
+}
+
+func newDataStreams() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "streams",
+		Short: "List the kinds of streams (for --stream of `ocl run`), and how the tasks of each differ.",
+		Example: `  ocl data streams
+  ocl data streams --json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), each(stream.Kinds(), newKindJSON))
+			}
+			t := table{head: []string{"name", "scenario", "tasks"}, right: make([]bool, 3)}
+			for _, k := range stream.Kinds() {
+				t.rows = append(t.rows, []string{k.Name, string(k.Scenario), k.Summary})
+			}
+			return t.write(cmd.OutOrStdout())
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
 }

@@ -13,17 +13,17 @@ import (
 	"ocl/checkpoint"
 )
 
-// Entry is a file in the folder of the caches.
+// Entry is a file in the folder of the caches. A damaged one has only Path, Bytes, Made and Fault.
 type Entry struct {
-	Path   string
-	Name   string // data set; this and what follows is empty if Fault is set
-	Source string
-	Images int    // with those that were left out
-	Faults int    // images that were left out
-	Shape  [3]int // C, H, W
-	Bytes  int64
-	Made   time.Time
-	Fault  string // what is wrong with the header or the index, "" if they are sound; pixels are not read
+	Path   string    `json:"path"`
+	Name   string    `json:"name"`     // data set
+	Source string    `json:"source"`   // where the images came from
+	Images int       `json:"images"`   // with those that were left out
+	Faults int       `json:"left_out"` // images that were left out
+	Shape  [3]int    `json:"shape"`    // C, H, W
+	Bytes  int64     `json:"bytes"`
+	Made   time.Time `json:"made"`  // UTC
+	Fault  string    `json:"fault"` // what is wrong with the header or the index, "" if they are sound; pixels are not read
 }
 
 // cacheName are the names of caches.
@@ -110,7 +110,7 @@ func entryOf(path string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Path: path, Bytes: info.Size(), Made: info.ModTime()}
+	e := Entry{Path: path, Bytes: info.Size(), Made: info.ModTime().UTC()}
 	f, err := os.Open(path)
 	if err != nil {
 		e.Fault = err.Error()

@@ -75,15 +75,6 @@ func upTo(n int) []int {
 	return list
 }
 
-// Count is how many frames some cells have.
-func Count(cells []Cell) int {
-	n := 0
-	for _, c := range cells {
-		n += Frames - c.First()
-	}
-	return n
-}
-
 // Names are the names of the objects, object 1 first: five of each of ten categories.
 func Names() []string {
 	var names []string

@@ -6,6 +6,15 @@ import (
 	"testing"
 )
 
+// Count is how many frames some cells have.
+func Count(cells []Cell) int {
+	n := 0
+	for _, c := range cells {
+		n += Frames - c.First()
+	}
+	return n
+}
+
 // TestCounts: the tables have the frames that CORe50 says it has.
 func TestCounts(t *testing.T) {
 	if n := Count(All()); n != Total {

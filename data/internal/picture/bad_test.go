@@ -125,7 +125,7 @@ func TestBadFiles(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: the error is\n%v, not\n%s", c.name, err, c.want)
 		}
-		if _, _, _, sizeErr := Size(c.file); (sizeErr != nil) != c.header || c.header && sizeErr.Error() != err.Error() {
+		if _, _, _, sizeErr := sizeOf(c.file); (sizeErr != nil) != c.header || c.header && sizeErr.Error() != err.Error() {
 			t.Errorf("%s: Size says %v, Decode %v", c.name, sizeErr, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestLimitsAreInclusive(t *testing.T) {
 		{10000, 10000, 100_000, true}, {10000, 10000, 99_000, false}, {10001, 10000, 200_000, false},
 		{2000, 2000, 0, true}, {2001, 2000, 0, false}, {1, 65535, 0, true},
 	} {
-		if _, _, _, err := Size(pngClaiming(c.w, c.h, c.padding)); (err == nil) != c.ok {
+		if _, _, _, err := sizeOf(pngClaiming(c.w, c.h, c.padding)); (err == nil) != c.ok {
 			t.Errorf("%d×%d in %d bytes: %v", c.w, c.h, c.padding, err)
 		}
 	}

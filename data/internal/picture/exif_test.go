@@ -106,7 +106,7 @@ func TestOrientationOfFiles(t *testing.T) {
 				t.Errorf("PNG, orientation %d, %v: other pixels", o, order)
 			}
 			for _, file := range [][]byte{file, withEXIF(jpegOf(t, stored), tiff)} {
-				if w, h, format, err := Size(file); w != 6 || h != 4 || err != nil {
+				if w, h, format, err := sizeOf(file); w != 6 || h != 4 || err != nil {
 					t.Errorf("%s, orientation %d, %v: Size is %d×%d, %v", format, o, order, w, h, err)
 				}
 			}
@@ -156,7 +156,7 @@ func TestEXIFAfterPixelsOfPNG(t *testing.T) {
 	with := withEXIF(file, tiffOf(binary.BigEndian, 6))
 	chunk := with[33 : 33+len(with)-len(file)]
 	at := len(file) - end
-	if w, h, _, err := Size(slices.Concat(file[:at], chunk, file[at:])); w != 4 || h != 6 || err != nil {
+	if w, h, _, err := sizeOf(slices.Concat(file[:at], chunk, file[at:])); w != 4 || h != 6 || err != nil {
 		t.Errorf("Size is %d×%d, %v", w, h, err)
 	}
 }

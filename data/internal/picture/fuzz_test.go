@@ -40,7 +40,7 @@ func FuzzDecode(f *testing.F) {
 		const side = 7
 		dst := make([]uint8, 3*side*side)
 		for _, fit := range []Fit{Crop, Stretch} {
-			w, h, _, sizeErr := Size(file)
+			w, h, _, sizeErr := sizeOf(file)
 			most := uint64(8<<20 + 30*w*h) // a decoder's tables, and its images
 			var err error
 			if n := fuzztest.Allocated(most, func() { err = Decode(file, dst, side, fit) }); n > most {

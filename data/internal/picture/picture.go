@@ -56,7 +56,8 @@ func Decode(file []byte, dst []uint8, side int, fit Fit) error {
 
 // DecodeTo decodes file, the bytes of a JPEG, PNG, GIF, WebP or BMP file, into dst, uint8 [3,h,w] in planes red, green,
 // blue. The content decides on the format. An animation gives its first frame. The pixels of an image that has the wanted
-// size are not changed. Large images are refused, as [Size] does, before memory is allocated for them.
+// size are not changed. Images are refused, before memory is allocated for them, that
+// have more than 100 megapixels or 65,535 pixels on a side, or many more pixels than so short a file can describe.
 //
 // An error does not name the file, which the caller knows. A dst of another length than 3·h·w panics.
 func DecodeTo(file []byte, dst []uint8, w, h int, fit Fit) error {
@@ -104,18 +105,6 @@ func axes(turn turn, fromW, fromH, w, h int, fit Fit) (across, down axis) {
 		return newAxis(fromW, h*fromW/fromH, w), newAxis(fromH, h, h)
 	}
 	return newAxis(fromW, w, w), newAxis(fromH, w*fromH/fromW, h)
-}
-
-// Size is the width and height of an image as [Decode] sees it, after EXIF orientation, from the header alone, with the
-// name of its format. Images are refused whose header is damaged, that have more than 100 megapixels or 65,535 pixels on
-// a side, or that have many more pixels than so short a file can describe.
-func Size(file []byte) (w, h int, format string, err error) {
-	f, w, h, err := header(file)
-	if err != nil {
-		return 0, 0, "", err
-	}
-	w, h = orientation(f.exif(file)).size(w, h)
-	return w, h, f.name, nil
 }
 
 // Extensions lists the endings of file names, in lower case with the dot, that Decode reads.

@@ -33,7 +33,7 @@ func realFiles(t testing.TB, n int) [][]byte {
 func TestRealMiniImageNet(t *testing.T) {
 	dst := make([]uint8, 3*84*84)
 	for i, file := range realFiles(t, 2000) {
-		if w, h, format, err := Size(file); w != 84 || h != 84 || format != "JPEG" || err != nil {
+		if w, h, format, err := sizeOf(file); w != 84 || h != 84 || format != "JPEG" || err != nil {
 			t.Errorf("image %d is %d×%d, %s, %v", i, w, h, format, err)
 		}
 		if err := Decode(file, dst, 84, Crop); err != nil {
