@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"ocl/experiment/result"
 	"ocl/report/chart"
 )
 
@@ -28,9 +29,9 @@ func (g *row) taskConfusion() *figure {
 	}
 	names := g.setting.taskNames()[:last+1]
 	cols := append(slices.Clone(names), "unseen")
-	v := meanMatrix(g.counted(), last+1, last+2, func(r *run) [][]*float64 {
+	v := meanMatrix(g.counted(), last+1, last+2, func(r *run) [][]float64 {
 		if t := r.lastErrors(); t != nil && t.Task == last {
-			return rowShares(t.Confusion)
+			return result.Shares(t.Confusion, upTo(0, last), upTo(0, last+1))
 		}
 		return nil
 	})
@@ -43,25 +44,6 @@ func (g *row) taskConfusion() *figure {
 	f.Alt = fmt.Sprintf("Heat map, %d by %d, of the tasks that test images are predicted as.", len(names), len(cols))
 	f.Data = g.longTable(f, "of_task", "taken_for_task", "share")
 	return f
-}
-
-// rowShares divides the counts of each row by their sum.
-func rowShares(counts [][]int) [][]*float64 {
-	out := make([][]*float64, len(counts))
-	for i, row := range counts {
-		sum := 0
-		for _, n := range row {
-			sum += n
-		}
-		out[i] = make([]*float64, len(row))
-		for j, n := range row {
-			if sum > 0 {
-				v := float64(n) / float64(sum)
-				out[i][j] = &v
-			}
-		}
-	}
-	return out
 }
 
 // classConfusion is the confusion class by class at the end, classes in the order in which they came; nil where there
@@ -105,20 +87,10 @@ func (g *row) classConfusion() *figure {
 
 // confusionInOrder is the confusion of the last evaluation as shares of each class's samples, classes in the order of
 // their tasks.
-func (r *run) confusionInOrder() [][]*float64 {
+func (r *run) confusionInOrder() [][]float64 {
 	if r.ErrorAnalysis == nil {
 		return nil
 	}
 	order := r.Stream.Order()
-	shares := rowShares(r.ErrorAnalysis.Confusion)
-	out := make([][]*float64, len(order))
-	for i, y := range order {
-		out[i] = make([]*float64, len(order))
-		for j, k := range order {
-			if y < len(shares) && k < len(shares[y]) {
-				out[i][j] = shares[y][k]
-			}
-		}
-	}
-	return out
+	return result.Shares(r.ErrorAnalysis.Confusion, order, order)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strings"
 
@@ -81,8 +80,7 @@ func (f *figure) inline() string {
 		default:
 			fmt.Fprintf(&b, `<ul class="legend %s">`, page.class)
 			for _, s := range f.Lines.Series {
-				fmt.Fprintf(&b, `<li data-s="%s"><svg class="sw m-%s" aria-hidden=true>%s</svg>%s</li>`,
-					html.EscapeString(s.Label), s.Look.Class, chart.Swatch(s), html.EscapeString(s.Label))
+				b.WriteString(chart.LegendItem(s))
 			}
 			b.WriteString(`</ul>`)
 		}

@@ -187,11 +187,10 @@ func followedAt(places []int) func(*row) ([]*run, []int) {
 	return func(g *row) ([]*run, []int) { return g.followed(), places }
 }
 
-// upTo are the numbers 1 to n.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i + 1
+// upTo are the numbers from one to another.
+func upTo(from, to int) (list []int) {
+	for i := from; i <= to; i++ {
+		list = append(list, i)
 	}
 	return list
 }
@@ -210,7 +209,7 @@ const intervalsCut = " Intervals that reach beyond the figure are cut at its edg
 
 // accuracyFigure is the average accuracy after each task.
 func (s *setting) accuracyFigure() *figure {
-	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "task", "average_accuracy", followedAt(upTo(s.tasks())), func(r *run, i, _ int) float64 { return r.afterTask(i) })
+	f := s.lineFigure("accuracy", "tasks learned", "average accuracy, %", "task", "average_accuracy", followedAt(upTo(1, s.tasks())), func(r *run, i, _ int) float64 { return r.afterTask(i) })
 	f.Caption = "Accuracy after each task on the test images of all tasks learned so far, mean over these tasks. " + upper(s.measured()) + s.partly((*row).followed)
 	if f.scale(0) {
 		f.Caption += intervalsCut
@@ -266,7 +265,7 @@ func (g *row) matrixFigure() *figure {
 		cols = []string{"all"}
 	}
 	runs := g.followed()
-	v := meanMatrix(runs, len(names), len(cols), func(r *run) [][]*float64 { return r.Accuracy })
+	v := meanMatrix(runs, len(names), len(cols), func(r *run) [][]float64 { return r.matrix.Rows })
 	f := &figure{ID: "matrix-" + g.slug, Heat: &heat{
 		Heat:    chart.Heat{RowLabel: "after task", ColLabel: "on task", Rows: names, Cols: cols, V: v},
 		Missing: "not evaluated", Whose: g.full(),

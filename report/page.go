@@ -124,7 +124,7 @@ func render(p *page) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"inline": func(f *figure) template.HTML { return template.HTML(f.inline()) },
 		"heat":   func(f *figure) template.HTML { return template.HTML(f.heatTable()) },
-		"glue":   glue,
+		"glue":   Glue,
 		"css":    func() template.CSS { return template.CSS(pageCSS + styleSheet()) },
 		"js":     func() template.JS { return template.JS(pageJS) },
 		"swatch": func(c cell) template.HTML { return template.HTML(swatchOf(c.Mark)) },
@@ -148,8 +148,8 @@ func xmlRune(r rune) rune {
 	return r
 }
 
-// glue keeps a number and its sign on one line.
-func glue(s string) string {
+// Glue keeps a number and its sign on one line.
+func Glue(s string) string {
 	return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
 }
 

@@ -49,13 +49,8 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out == "" {
-		if len(dirs) > 1 {
-			return nil, fmt.Errorf("report: %d folders are compared, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
-		}
-		if out = dirs[0]; !isFolder(out) {
-			out = filepath.Dir(out)
-		}
+	if out, err = OutFolder(dirs, out); err != nil {
+		return nil, err
 	}
 	w := Folder{Path: out}
 	w.Make("", "figures", "tables")
@@ -79,10 +74,19 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	return written, read.err()
 }
 
-// isFolder says whether a path is a folder's.
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// OutFolder is the folder that a report of some folders and files is written to: out, or where that is empty the folder that is the only one, or
+// that of the only file.
+func OutFolder(dirs []string, out string) (string, error) {
+	if out != "" {
+		return out, nil
+	}
+	if len(dirs) > 1 {
+		return "", fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
+	}
+	if info, err := os.Stat(dirs[0]); err != nil || !info.IsDir() {
+		return filepath.Dir(dirs[0]), nil
+	}
+	return dirs[0], nil
 }
 
 // write draws a report of what was read.

@@ -184,23 +184,21 @@ func (r *run) seconds() float64 {
 func (r *run) shared() bool { return r.Provenance.Concurrency > 1 }
 
 // meanMatrix is the entry-wise mean of a matrix over some runs, rows × cols, NaN where no run has the entry.
-func meanMatrix(runs []*run, rows, cols int, of func(*run) [][]*float64) [][]float64 {
-	var matrices [][][]*float64
+func meanMatrix(runs []*run, rows, cols int, of func(*run) [][]float64) [][]float64 {
+	var matrices [][][]float64
 	for _, r := range runs {
 		matrices = append(matrices, of(r))
 	}
 	out := make([][]float64, rows)
 	for i := range out {
-		out[i] = make([]float64, cols)
-		for j := range out[i] {
-			sum, n := 0.0, 0
+		for j := range cols {
+			var values []float64
 			for _, m := range matrices {
-				if v := at(m, i, j); !math.IsNaN(v) {
-					sum += v
-					n++
+				if i < len(m) && j < len(m[i]) {
+					values = append(values, m[i][j])
 				}
 			}
-			out[i][j] = sum / float64(n) // NaN for none
+			out[i] = append(out[i], metric.EstimateOf(values).Mean)
 		}
 	}
 	return out

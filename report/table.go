@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -56,66 +57,76 @@ func numCell(text string, v float64) cell {
 	return cell{Text: text, Raw: strconv.FormatFloat(v, 'g', -1, 64)}
 }
 
-// csvBytes writes the raw values, RFC 4180, fractions as fractions.
+// csvBytes writes the raw values, fractions as fractions.
 func (t *table) csvBytes() []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	rec := make([]string, 0, len(t.Head))
+	var heads []string
 	for _, h := range t.Head {
-		rec = append(rec, h.Name)
+		heads = append(heads, h.Name)
 	}
-	// A bytes.Buffer takes every write, so csv.Writer has no error to report.
-	_ = w.Write(rec)
+	records := [][]string{heads}
 	for _, row := range t.Rows {
-		rec = rec[:0]
+		var record []string
 		for _, c := range row {
-			rec = append(rec, c.Raw)
+			record = append(record, c.Raw)
 		}
-		_ = w.Write(rec)
+		records = append(records, record)
 	}
-	w.Flush()
+	return CSV(records)
+}
+
+// CSV writes records, RFC 4180.
+func CSV(records [][]string) []byte {
+	var b bytes.Buffer
+	_ = csv.NewWriter(&b).WriteAll(records) // a bytes.Buffer takes every write
 	return b.Bytes()
 }
 
-// markdown writes the table for people, columns padded so that the source reads as well as the page.
+// markdown writes the table for people.
 func (t *table) markdown() []byte {
-	var show []int
-	width := map[int]int{}
-	clean := strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace
+	var heads []string
+	var numbers []bool
+	rows := make([][]string, len(t.Rows))
 	for i, h := range t.Head {
 		if h.Hidden {
 			continue
 		}
-		show = append(show, i)
-		width[i] = max(utf8.RuneCountInString(clean(h.Text)), 3)
-		for _, row := range t.Rows {
-			width[i] = max(width[i], utf8.RuneCountInString(clean(row[i].Text)))
+		heads, numbers = append(heads, h.Text), append(numbers, h.Num)
+		for k, row := range t.Rows {
+			rows[k] = append(rows[k], row[i].Text)
 		}
 	}
-	var b bytes.Buffer
-	line := func(text func(i int) string) {
+	title := ""
+	if t.Title != "" {
+		title = "**" + t.Title + "**\n\n"
+	}
+	return []byte(title + Markdown(heads, numbers, rows))
+}
+
+// Markdown writes a table with its columns padded, so that the source reads as well as the page. Numbers stand to the right.
+func Markdown(heads []string, numbers []bool, rows [][]string) string {
+	clean := strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace
+	width := make([]int, len(heads))
+	rule := make([]string, len(heads))
+	for i := range heads {
+		width[i] = max(utf8.RuneCountInString(clean(heads[i])), 3)
+		for _, row := range rows {
+			width[i] = max(width[i], utf8.RuneCountInString(clean(row[i])))
+		}
+		if rule[i] = strings.Repeat("-", width[i]); numbers[i] {
+			rule[i] = rule[i][1:] + ":"
+		}
+	}
+	var b strings.Builder
+	for _, row := range slices.Concat([][]string{heads, rule}, rows) {
 		b.WriteByte('|')
-		for _, i := range show {
-			pad, s := padRight, clean(text(i))
-			if t.Head[i].Num {
+		for i, text := range row {
+			pad := padRight
+			if numbers[i] {
 				pad = padLeft
 			}
-			b.WriteString(" " + pad(s, width[i]) + " |")
+			b.WriteString(" " + pad(clean(text), width[i]) + " |")
 		}
 		b.WriteByte('\n')
 	}
-	if t.Title != "" {
-		b.WriteString("**" + t.Title + "**\n\n")
-	}
-	line(func(i int) string { return t.Head[i].Text })
-	line(func(i int) string {
-		if t.Head[i].Num {
-			return strings.Repeat("-", width[i]-1) + ":"
-		}
-		return strings.Repeat("-", width[i])
-	})
-	for _, row := range t.Rows {
-		line(func(i int) string { return row[i].Text })
-	}
-	return b.Bytes()
+	return b.String()
 }

@@ -23,6 +23,29 @@ func ErrorOf(key string) func(*TaskErrors) *float64 {
 	return errorNumbers[i].Of
 }
 
+// Shares are the counts of the given rows and columns of a confusion matrix by the sum of each whole row, NaN where a row has no counts.
+func Shares(counts [][]int, rows, cols []int) [][]float64 {
+	out := make([][]float64, len(rows))
+	for i, y := range rows {
+		var row []int
+		if y < len(counts) {
+			row = counts[y]
+		}
+		sum := 0.0
+		for _, n := range row {
+			sum += float64(n)
+		}
+		for _, k := range cols {
+			n := 0
+			if k < len(row) {
+				n = row[k]
+			}
+			out[i] = append(out[i], float64(n)/sum) // NaN for none
+		}
+	}
+	return out
+}
+
 var errorNumbers = []ErrorNumber{
 	counted("errors_new", "test samples of the classes of the task just learned, which are new", func(t *TaskErrors) int { return t.New }),
 	counted("errors_old", "test samples of the classes of earlier tasks, which are old", func(t *TaskErrors) int { return t.Old }),

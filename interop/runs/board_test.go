@@ -163,7 +163,7 @@ func TestConfusions(t *testing.T) {
 	if want := []string{"2", "0", "1", "3"}; !slices.Equal(last.heat.Rows, want) || !slices.Equal(last.heat.Cols, want) {
 		t.Errorf("rows %q and columns %q, want %q", last.heat.Rows, last.heat.Cols, want)
 	}
-	if v := shares([][]int{{0, 0}}, []int{0, 1}, []int{1}); !math.IsNaN(v[0][0]) || !math.IsNaN(v[1][0]) {
+	if v := result.Shares([][]int{{0, 0}}, []int{0, 1}, []int{1}); !math.IsNaN(v[0][0]) || !math.IsNaN(v[1][0]) {
 		t.Errorf("shares of no samples are %v", v)
 	}
 }

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"ocl/experiment/result"
@@ -43,7 +42,7 @@ func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 		}
 		n := e.Task + 1
 		all = append(all, picture{byTask, e.Task, after(e.Task), &chart.Heat{RowLabel: "true task", ColLabel: "predicted task",
-			Rows: numbers(n), Cols: append(numbers(n), "?"), V: shares(e.Confusion, upTo(n), upTo(n+1))}})
+			Rows: numbers(n), Cols: append(numbers(n), "?"), V: result.Shares(e.Confusion, upTo(n), upTo(n+1))}})
 	}
 	order := r.Result.Stream.Order()
 	if len(a.Confusion) == 0 || len(order) == 0 || len(order) > maxDrawnClasses {
@@ -56,33 +55,7 @@ func (r *Run) pictures(classifier string, a *result.ErrorAnalysis) []picture {
 	byClass := of("by_class", "confusion by class", "The share of the test images of a row's class that are predicted as a column's class, "+
 		"in per cent, after the last task; classes are counted from 0, in the order in which the stream brings them, so the newest are at the right and at the bottom.")
 	return append(all, picture{byClass, last, after(last), &chart.Heat{RowLabel: "true class", ColLabel: "predicted class",
-		Rows: names, Cols: names, V: shares(a.Confusion, order, order)}})
-}
-
-// shares returns the counts of the given rows and columns, divided by the sum of each whole row. Rows without counts are NaN.
-func shares(counts [][]int, rows, cols []int) [][]float64 {
-	out := make([][]float64, len(rows))
-	for i, y := range rows {
-		var row []int
-		if y < len(counts) {
-			row = counts[y]
-		}
-		sum := 0
-		for _, n := range row {
-			sum += n
-		}
-		out[i] = make([]float64, len(cols))
-		for j, k := range cols {
-			out[i][j] = math.NaN()
-			switch {
-			case sum > 0 && k < len(row):
-				out[i][j] = float64(row[k]) / float64(sum)
-			case sum > 0:
-				out[i][j] = 0
-			}
-		}
-	}
-	return out
+		Rows: names, Cols: names, V: result.Shares(a.Confusion, order, order)}})
 }
 
 // numbers are the names of n tasks, counted from 1.

@@ -22,13 +22,13 @@ func TestDocsHaveTheTable(t *testing.T) {
 		names, helps = append(names, m[1]), append(helps, m[2])
 	}
 	want := slices.Clone(columns)
-	for _, q := range Quantities() {
+	for _, q := range quantities {
 		want = append(want, q.Name)
 	}
 	if d := cmp.Diff(want, names); d != "" {
 		t.Fatalf("docs/interop.md differs:\n%s", d)
 	}
-	for i, q := range Quantities() {
+	for i, q := range quantities {
 		if got := helps[len(columns)+i]; got != q.Help {
 			t.Errorf("docs/interop.md says %q of %s, want %q", got, q.Name, q.Help)
 		}

@@ -1,8 +1,6 @@
 package runs
 
 import (
-	"slices"
-
 	"ocl/experiment/result"
 )
 
@@ -72,9 +70,6 @@ var quantities = func() []Quantity {
 		{"flops_per_step", "floating-point operations of one full step, forward and backward", "", "", steps},
 	}...)
 }()
-
-// Quantities are all kinds of numbers.
-func Quantities() []Quantity { return slices.Clone(quantities) }
 
 // quantityOf finds a quantity by its name.
 var quantityOf = func() map[string]Quantity {

@@ -16,7 +16,7 @@ const None = -1
 // Value is one number that a run measured, and where. Indices count from 0, as in the files of a run; None where a
 // value has none.
 type Value struct {
-	Quantity   string // the name of one of [Quantities]
+	Quantity   string // the name of one of [Quantity]
 	Classifier string // whose predictions it is of; "" where it is of no predictions
 	Step       int    // learner steps taken before; None if the files do not say
 	Task       int    // the task under way, or just learned

@@ -57,7 +57,11 @@ func (c *Compare) layout(d *Drawing, l Layout, b box) float64 {
 	}
 	x := func(v float64) float64 { return x0 + v/end*(x1-x0) }
 	top := b.y0 + 1.2*l.Font
-	c.legend(d, l, x0, top)
+	role := dotOf
+	if c.Bars {
+		role = func(int) Role { return Bar }
+	}
+	legend(d, l, c.Sides, Point{x0, top}, role)
 
 	height := c.step()*float64(len(c.Sides)) + compareGap
 	top += 1.2 * l.Font
@@ -117,19 +121,19 @@ func thousands(text string) string {
 	return text
 }
 
-// legend names the sides, each beside its mark.
-func (c *Compare) legend(d *Drawing, l Layout, x, y float64) {
-	for k := range c.Sides {
-		s := &c.Sides[k]
-		middle := y - 0.35*l.Font
-		if c.Bars {
-			d.add(Mark{Role: Bar, Series: s.Name, Look: &s.Look, Points: rectangle(x, middle-dotRadius, x+2*dotRadius, middle+dotRadius)})
-		} else {
-			d.add(Mark{Role: dotOf(k), Series: s.Name, Look: &s.Look, Points: []Point{{x + dotRadius, middle}}, Size: dotRadius})
+// legend names sides from a place to the right, each behind its mark.
+func legend(d *Drawing, l Layout, sides []Side, at Point, role func(side int) Role) {
+	for k := range sides {
+		s := &sides[k]
+		m := Mark{Role: role(k), Series: s.Name, Look: &s.Look, Points: []Point{{at.X + dotRadius, at.Y - 0.35*l.Font}}, Size: dotRadius}
+		if m.Role == Bar {
+			middle := m.Points[0]
+			m.Points = rectangle(middle.X-dotRadius, middle.Y-dotRadius, middle.X+dotRadius, middle.Y+dotRadius)
 		}
-		x += 2*dotRadius + toText
-		d.add(Mark{Role: Label, Points: []Point{{x, y}}, Text: s.Name})
-		x += width(s.Name, l.Font) + 3*toText
+		d.add(m)
+		at.X += 2*dotRadius + toText
+		d.add(Mark{Role: Label, Points: []Point{at}, Text: s.Name})
+		at.X += width(s.Name, l.Font) + 3*toText
 	}
 }
 

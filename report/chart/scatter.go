@@ -48,7 +48,7 @@ func (s *Scatter) layout(d *Drawing, l Layout, b box) float64 {
 	f := box{b.x0 + left + 8, b.y0 + l.Font + 14, b.x1 - width(number(xEnd), l.Font)/2, b.y1 - 2.9*l.Font - 6}
 	if s.Groups != nil {
 		f.y0 += 1.8 * l.Font
-		s.legend(d, l, b)
+		legend(d, l, s.Groups, Point{b.x0, b.y0 + l.Font}, func(int) Role { return Dot })
 	}
 	x := func(v float64) float64 { return f.x0 + v/xEnd*(f.x1-f.x0) }
 	y := func(v float64) float64 { return f.y1 - v/yEnd*(f.y1-f.y0) }
@@ -106,18 +106,6 @@ func (p *Spot) radius() float64 {
 		return fineRadius
 	}
 	return dotRadius
-}
-
-// legend names the groups, each beside its mark.
-func (s *Scatter) legend(d *Drawing, l Layout, b box) {
-	x, y := b.x0, b.y0+l.Font
-	for i := range s.Groups {
-		g := &s.Groups[i]
-		d.add(Mark{Role: Dot, Series: g.Name, Look: &g.Look, Points: []Point{{x + dotRadius, y - 0.35*l.Font}}, Size: dotRadius})
-		x += 2*dotRadius + toText
-		d.add(Mark{Role: Label, Points: []Point{{x, y}}, Text: g.Name})
-		x += width(g.Name, l.Font) + 3*toText
-	}
 }
 
 // names puts the names of points beside them, above or below where another name is in the way, and leaves out those without room: every

@@ -232,6 +232,11 @@ func (m Marker) path(r float64) string {
 	return b.String()
 }
 
+// LegendItem is an entry of a list that names series: its swatch and its label, in an li that the page's script finds by the label.
+func LegendItem(s Series) string {
+	return fmt.Sprintf(`<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, escape(s.Label), escape(s.Look.Class), Swatch(s), escape(s.Label))
+}
+
 // swatch is the size of a swatch.
 const swatchWidth, swatchHeight = 34.0, 12.0
 

@@ -175,13 +175,6 @@ func (s *Study) Find(spec Spec, need Need) (runs []*Run, settings string) {
 	return runs, settings
 }
 
-// Repeats are all runs of a spec that have what is needed and the settings of those that [Study.Find] returns: those come first, then the
-// other runs of their seeds.
-func (s *Study) Repeats(spec Spec, need Need) []*Run {
-	runs, others, _ := s.find(spec, need)
-	return append(runs, others...)
-}
-
 // find is Find with the other runs of these seeds and settings, by path.
 func (s *Study) find(spec Spec, need Need) (runs, others []*Run, settings string) {
 	key, wanted := keysOf(spec)

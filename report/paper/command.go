@@ -20,7 +20,7 @@ func (c *Cell) Command() string {
 	if c.Table == survey.TrickTimes {
 		return "ocl sweep studies/trick_time.yaml --data-dir DIR"
 	}
-	b, cfg := benchmark(c.Spec.Benchmark), c.Spec.config(1)
+	b, cfg := benchmark(c.Spec.Benchmark), c.Spec.Config(1)
 	if len(c.Runs) > 0 {
 		cfg = c.Runs[0].Result.Config
 	}

@@ -1,8 +1,6 @@
 package paper
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"runtime"
@@ -207,14 +205,11 @@ func (f *figure) write(to *report.Folder) {
 
 // csv is a line for each point of the figure.
 func (f *figure) csv() []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"panel", "series", "quantity", "x", "mean", "half_width_95", "runs", "published", "published_half_width"})
+	records := [][]string{{"panel", "series", "quantity", "x", "mean", "half_width_95", "runs", "published", "published_half_width"}}
 	for _, p := range f.Panels {
-		_ = w.WriteAll(p.data) // a bytes.Buffer takes every write
+		records = append(records, p.data...)
 	}
-	w.Flush()
-	return b.Bytes()
+	return report.CSV(records)
 }
 
 // point is a line of the CSV file.

@@ -24,7 +24,7 @@ import (
 
 // fake is a made-up result of a run of a spec: all classifiers and, with eval all, every metric. The same arguments give the same result.
 func fake(spec Spec, seed uint64, eval string) *result.Result {
-	b, c := benchmark(spec.Benchmark), spec.config(seed)
+	b, c := benchmark(spec.Benchmark), spec.Config(seed)
 	c.Eval, c.EvalEvery = eval, 20
 	info, err := method.Lookup(spec.Method)
 	if err != nil {

@@ -27,9 +27,7 @@ func (p *paper) page() ([]byte, error) {
 		"js":     func() template.JS { return template.JS(report.PageScript()) },
 		"chart":  func(pl *panel) template.HTML { return template.HTML(pl.inline()) },
 		"legend": func(f *figure) template.HTML { return template.HTML(f.legend()) },
-		"glue": func(s string) string {
-			return strings.NewReplacer(" %", "\u00a0%", " ± ", "\u00a0±\u00a0").Replace(s)
-		},
+		"glue":   report.Glue,
 		"prose":  prose,
 		"number": func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) },
 	}).Parse(pageTemplate)
@@ -152,11 +150,10 @@ func (f *figure) legend() string {
 	seen := map[string]bool{}
 	for _, p := range f.Panels {
 		for _, s := range p.series {
-			if seen[s.Label] {
-				continue
+			if !seen[s.Label] {
+				seen[s.Label] = true
+				b.WriteString(chart.LegendItem(s))
 			}
-			seen[s.Label] = true
-			fmt.Fprintf(&b, `<li data-s="%s"><svg class="sw m-%s" aria-hidden="true">%s</svg>%s</li>`, html.EscapeString(s.Label), s.Look.Class, chart.Swatch(s), html.EscapeString(s.Label))
 		}
 	}
 	if b.Len() == 0 {

@@ -75,9 +75,6 @@ func valueOf(c config.Config, key string) string {
 	return text
 }
 
-// Config is the config of a run of the spec, with the settings that were chosen on CIFAR-100 and the defaults of docs/deviations.md for all else.
-func (s Spec) Config(seed uint64) config.Config { return s.config(seed) }
-
 // learned is what a run learns, by key, without its seed and without what files mean that lack the key.
 func learned(id identity.Identity) map[string]string {
 	return slices.DeleteFunc(id.Learned().Without("seed"), func(v config.Value) bool { return v.Usual }).Texts()

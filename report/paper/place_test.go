@@ -21,14 +21,14 @@ func TestPlanned(t *testing.T) {
 			if !ok {
 				continue
 			}
-			got, changes, err := Planned(spec.config(3))
+			got, changes, err := Planned(spec.Config(3))
 			spec.Classifier = config.ClassifierHead
 			if got != spec || len(changes) > 0 || err != nil {
 				t.Errorf("%s %s %s %d: %+v, %v, %v; want %+v", label, v.Row, v.Column, v.Memory, got, changes, err, spec)
 			}
 		}
 	}
-	c := Spec{Benchmark: survey.Blur, Protocol: config.ProtocolSurvey, Method: "er", Memory: 5000, Classifier: config.ClassifierHead}.config(1)
+	c := Spec{Benchmark: survey.Blur, Protocol: config.ProtocolSurvey, Method: "er", Memory: 5000, Classifier: config.ClassifierHead}.Config(1)
 	c.Stream.Shift.Blur, c.Optimizer.LR = config.BlurPerImage, 0.5
 	_, changes, err := Planned(c)
 	var flags []string

@@ -141,11 +141,11 @@ func tunedKeys(info method.Info) []string {
 }
 
 // identity is that of a run of the cell, of the first seed.
-func (s Spec) identity() identity.Identity { return identity.New(experiment.Schema(), s.config(1)) }
+func (s Spec) identity() identity.Identity { return identity.New(experiment.Schema(), s.Config(1)) }
 
-// config is the config of a run of the cell, with the settings that were chosen on CIFAR-100 ([chosen]) and the defaults of
+// Config is the config of a run of the cell, with the settings that were chosen on CIFAR-100 ([chosen]) and the defaults of
 // docs/deviations.md for all else.
-func (s Spec) config(seed uint64) config.Config {
+func (s Spec) Config(seed uint64) config.Config {
 	b := benchmark(s.Benchmark)
 	c := config.Default()
 	c.Data.Name, c.Protocol, c.Memory, c.Seed = b.Data, s.Protocol, s.Memory, seed

@@ -15,7 +15,6 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/internal/count"
-	"ocl/metric/compare"
 	"ocl/report"
 )
 
@@ -28,23 +27,6 @@ type Run struct {
 
 	cell          identity.Part // see cellOf
 	key, settings string        // the text of cell, and what cellOf says of the settings
-}
-
-// Value is a value of the run in per cent, ready for comparisons with runs of the same seed.
-func (r *Run) Value(points float64) compare.Value {
-	return compare.Value{Seed: r.Seed, Engine: r.Engine(), Value: points, Step: 100 * r.Result.OneImage()}
-}
-
-// Values are what runs of a spec measured in per cent, of those that [Study.Find] finds and, behind them, their repeats with other
-// kernels: what it is compared with may have only those.
-func (s *Study) Values(spec Spec, need Need, of func(*Run) (points float64, ok bool)) (values []compare.Value) {
-	runs, others, _ := s.find(spec, need)
-	for _, r := range slices.Concat(runs, others) {
-		if v, ok := of(r); ok {
-			values = append(values, r.Value(v))
-		}
-	}
-	return values
 }
 
 // LeftOut is a result that was not used, although it was asked for.

@@ -1,12 +1,11 @@
 package paper
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"strings"
 
 	"ocl/internal/count"
+	"ocl/report"
 )
 
 // table is a table of the page, for every format.
@@ -85,45 +84,40 @@ func (t *table) csv() []byte {
 			records = append(records, line)
 		}
 	}
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.WriteAll(records) // a bytes.Buffer takes every write
-	return b.Bytes()
+	return report.CSV(records)
 }
 
 // markdown is the table for people.
 func (t *table) markdown() []byte {
-	clean := strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`).Replace
+	star := strings.NewReplacer("*", `\*`).Replace
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** (%s)\n\n", clean(t.Title), t.Label)
+	fmt.Fprintf(&b, "**%s** (%s)\n\n", star(t.Title), t.Label)
 	if t.Text != "" {
 		b.WriteString(t.Text + "\n\n")
 	}
-	rule := ""
+	var heads []string
+	var numbers []bool
 	for _, h := range t.Head {
-		b.WriteString("| " + clean(h.Full) + " ")
-		if h.Words {
-			rule += "|---"
-		} else {
-			rule += "|---:"
-		}
+		heads, numbers = append(heads, star(h.Full)), append(numbers, !h.Words)
 	}
-	b.WriteString("|\n" + rule + "|\n")
+	var rows [][]string
 	for _, r := range t.Rows {
+		var texts []string
 		for i, c := range r.Cells {
-			text := clean(c.Text)
+			text, small := star(c.Text), star(strings.Join(c.Small, "; "))
 			if c.Best {
 				text = "**" + text + "**"
 			}
-			if len(c.Small) > 0 && t.Head[i].Words {
-				text += "; " + clean(strings.Join(c.Small, "; "))
-			} else if len(c.Small) > 0 {
-				text += " (" + clean(strings.Join(c.Small, "; ")) + ")"
+			if small != "" && t.Head[i].Words {
+				text += "; " + small
+			} else if small != "" {
+				text += " (" + small + ")"
 			}
-			b.WriteString("| " + text + " ")
+			texts = append(texts, text)
 		}
-		b.WriteString("|\n")
+		rows = append(rows, texts)
 	}
+	b.WriteString(report.Markdown(heads, numbers, rows))
 	for _, n := range t.Notes {
 		b.WriteString("\n" + n + "\n")
 	}

@@ -1,8 +1,6 @@
 package paper
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 
 	"ocl/report"
@@ -43,13 +41,9 @@ func Write(dirs []string, out string, o Options) (*Written, error) {
 	if study == nil {
 		return nil, left
 	}
-	if out == "" {
-		if len(dirs) > 1 {
-			return nil, fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
-		}
-		if out = dirs[0]; !isFolder(out) {
-			out = filepath.Dir(out)
-		}
+	out, err := report.OutFolder(dirs, out)
+	if err != nil {
+		return nil, err
 	}
 	p, err := build(study, o)
 	if err != nil {
@@ -83,11 +77,6 @@ func build(study *Study, o Options) (*paper, error) {
 		p.figures = append(p.figures, f)
 	}
 	return p, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // write writes all files below a folder.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -29,35 +30,23 @@ type Event struct {
 
 // Parse reads a whole file: the length of each record, both sums, and the fields of its message. What remains of a cut
 // record is an error.
-func Parse(file []byte) ([]Event, error) {
-	var all []Event
+func Parse(file []byte) (all []Event, err error) {
 	for n := 1; len(file) > 0; n++ {
-		e, rest, err := record(file)
+		if len(file) < 12 || sum(file[:8]) != binary.LittleEndian.Uint32(file[8:]) {
+			return all, fmt.Errorf("record %d: its length is cut, or the sum of its length is wrong", n)
+		}
+		length := binary.LittleEndian.Uint64(file)
+		file = file[12:]
+		if length > math.MaxInt32 || uint64(len(file)) < length+4 || sum(file[:length]) != binary.LittleEndian.Uint32(file[length:]) {
+			return all, fmt.Errorf("record %d: its data are cut, or the sum of its data is wrong", n)
+		}
+		e, err := event(file[:length])
 		if err != nil {
 			return all, fmt.Errorf("record %d: %w", n, err)
 		}
-		all, file = append(all, e), rest
+		all, file = append(all, e), file[length+4:]
 	}
 	return all, nil
-}
-
-func record(file []byte) (e Event, rest []byte, err error) {
-	if len(file) < 12 {
-		return e, nil, errors.New("its length is cut")
-	}
-	length := binary.LittleEndian.Uint64(file)
-	if sum(file[:8]) != binary.LittleEndian.Uint32(file[8:]) {
-		return e, nil, errors.New("the sum of its length is wrong")
-	}
-	file = file[12:]
-	if length > math.MaxInt32 || uint64(len(file)) < length+4 {
-		return e, nil, errors.New("its data are cut")
-	}
-	data, after := file[:length], file[length:]
-	if sum(data) != binary.LittleEndian.Uint32(after) {
-		return e, nil, errors.New("the sum of its data is wrong")
-	}
-	return e, after[4:], e.event(data)
 }
 
 // sum is a CRC-32C, computed and masked as the format of TFRecords says.
@@ -66,139 +55,88 @@ func sum(b []byte) uint32 {
 	return ((crc >> 15) | (crc << 17)) + 0xa282ead8
 }
 
-// fields calls f for each field of a message, by number, with its number or its bytes.
-func fields(message []byte, f func(field protowire.Number, number uint64, content []byte) error) error {
-	for len(message) > 0 {
-		field, kind, n := protowire.ConsumeTag(message)
+// message is the fields of a protobuf message by number: numbers, and bytes.
+type message struct {
+	numbers map[protowire.Number][]uint64
+	bytes   map[protowire.Number][][]byte
+}
+
+// parse reads a message that has no other fields than those.
+func parse(b []byte, known ...protowire.Number) (message, error) {
+	m := message{map[protowire.Number][]uint64{}, map[protowire.Number][][]byte{}}
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return protowire.ParseError(n)
+			return m, protowire.ParseError(n)
 		}
-		message = message[n:]
+		if b = b[n:]; !slices.Contains(known, field) {
+			return m, fmt.Errorf("the field %d is unknown", field)
+		}
 		var number uint64
 		var content []byte
 		switch kind {
 		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(message)
+			number, n = protowire.ConsumeVarint(b)
 		case protowire.Fixed64Type:
-			number, n = protowire.ConsumeFixed64(message)
+			number, n = protowire.ConsumeFixed64(b)
 		case protowire.BytesType:
-			content, n = protowire.ConsumeBytes(message)
+			content, n = protowire.ConsumeBytes(b)
+			m.bytes[field] = append(m.bytes[field], content)
 		default:
-			return fmt.Errorf("field %d has the unknown type %d", field, kind)
+			return m, fmt.Errorf("the field %d has the unknown type %d", field, kind)
 		}
 		if n < 0 {
-			return protowire.ParseError(n)
+			return m, protowire.ParseError(n)
 		}
-		if err := f(field, number, content); err != nil {
-			return err
+		if kind != protowire.BytesType {
+			m.numbers[field] = append(m.numbers[field], number)
 		}
-		message = message[n:]
+		b = b[n:]
 	}
-	return nil
+	return m, nil
 }
 
-// unknown is the error of a field that package tensorboard does not write.
-func unknown(message string, field protowire.Number) error {
-	return fmt.Errorf("%s has the unknown field %d", message, field)
+// number and text are the last value of a field, the zero value without one.
+func (m message) number(field protowire.Number) (v uint64) {
+	for _, v = range m.numbers[field] {
+	}
+	return v
 }
 
-func (e *Event) event(message []byte) error {
-	return fields(message, func(field protowire.Number, number uint64, content []byte) error {
-		switch field {
-		case 1:
-			e.WallTime = math.Float64frombits(number)
-		case 2:
-			e.Step = int64(number)
-		case 3:
-			e.Version = string(content)
-		case 5:
-			return fields(content, func(field protowire.Number, _ uint64, content []byte) error {
-				if field != 1 {
-					return unknown("summary", field)
-				}
-				return e.value(content)
-			})
-		default:
-			return unknown("event", field)
+func (m message) text(field protowire.Number) (v []byte) {
+	for _, v = range m.bytes[field] {
+	}
+	return v
+}
+
+func event(data []byte) (e Event, err error) {
+	inner := func(m message, field protowire.Number, known ...protowire.Number) message {
+		var of message
+		if err == nil {
+			of, err = parse(m.text(field), known...)
 		}
-		return nil
-	})
-}
-
-func (e *Event) value(message []byte) error {
-	return fields(message, func(field protowire.Number, _ uint64, content []byte) error {
-		switch field {
-		case 1:
-			e.Tag = string(content)
-		case 8:
-			return e.tensor(content)
-		case 9:
-			return e.metadata(content)
-		default:
-			return unknown("value", field)
-		}
-		return nil
-	})
-}
-
-func (e *Event) metadata(message []byte) error {
-	return fields(message, func(field protowire.Number, number uint64, content []byte) error {
-		switch field {
-		case 1:
-			return fields(content, func(field protowire.Number, _ uint64, content []byte) error {
-				if field != 1 {
-					return unknown("plugin data", field)
-				}
-				e.Plugin = string(content)
-				return nil
-			})
-		case 2:
-			e.Name = string(content)
-		case 3:
-			e.Help = string(content)
-		case 4:
-			e.Class = number
-		default:
-			return unknown("metadata", field)
-		}
-		return nil
-	})
-}
-
-func (e *Event) tensor(message []byte) error {
-	return fields(message, func(field protowire.Number, number uint64, content []byte) error {
-		switch field {
-		case 1:
-			e.Type = number
-		case 2:
-			return e.shape(content)
-		case 5:
-			for ; len(content) >= 4; content = content[4:] {
-				e.Floats = append(e.Floats, math.Float32frombits(binary.LittleEndian.Uint32(content)))
-			}
-			if len(content) > 0 {
-				return errors.New("the floats of a tensor are cut")
-			}
-		case 8:
-			e.Strings = append(e.Strings, content)
-		default:
-			return unknown("tensor", field)
-		}
-		return nil
-	})
-}
-
-func (e *Event) shape(message []byte) error {
-	return fields(message, func(field protowire.Number, _ uint64, content []byte) error {
-		if field != 2 {
-			return unknown("shape", field)
-		}
-		return fields(content, func(field protowire.Number, number uint64, _ []byte) error {
-			if field != 1 {
-				return unknown("dimension", field)
-			}
-			e.Shape = append(e.Shape, number)
-			return nil
-		})
-	})
+		return of
+	}
+	m, err := parse(data, 1, 2, 3, 5)
+	summary := inner(m, 5, 1)
+	value := inner(summary, 1, 1, 8, 9)
+	metadata := inner(value, 9, 1, 2, 3, 4)
+	plugin := inner(metadata, 1, 1)
+	tensor := inner(value, 8, 1, 2, 5, 8)
+	shape := inner(tensor, 2, 2)
+	e = Event{WallTime: math.Float64frombits(m.number(1)), Step: int64(m.number(2)), Version: string(m.text(3)), Tag: string(value.text(1)),
+		Plugin: string(plugin.text(1)), Name: string(metadata.text(2)), Help: string(metadata.text(3)), Class: metadata.number(4),
+		Type: tensor.number(1), Strings: tensor.bytes[8]}
+	for i := range shape.bytes[2] {
+		dimension, fault := parse(shape.bytes[2][i], 1)
+		e.Shape, err = append(e.Shape, dimension.number(1)), errors.Join(err, fault)
+	}
+	floats := tensor.text(5)
+	for ; len(floats) >= 4; floats = floats[4:] {
+		e.Floats = append(e.Floats, math.Float32frombits(binary.LittleEndian.Uint32(floats)))
+	}
+	if len(floats) > 0 {
+		err = errors.Join(err, errors.New("the floats of a tensor are cut"))
+	}
+	return e, err
 }
