@@ -59,7 +59,7 @@ const (
 	ClassifierNCM  = "ncm"  // the nearest class mean of the memory
 )
 
-// Values of Stream.Kind that are chosen where nothing is said.
+// Values of Stream.Kind that are defaults in some cases.
 const (
 	KindClasses = "classes"
 	KindTasks   = "tasks"   // where the data set gives the tasks
@@ -264,7 +264,7 @@ type Optimizer struct {
 	Momentum    float64
 }
 
-// Seeds are seeds of their own for some of the random choices; nil is the run's seed.
+// Seeds are separate seeds for some of the random choices; nil uses the run's seed.
 type Seeds struct {
 	Order  *uint64 // of classes and samples
 	Init   *uint64 // initial parameters of networks
@@ -312,7 +312,7 @@ func Default() Config {
 	}
 }
 
-// NoTrick is how a list of tricks names a method as it is.
+// NoTrick is the entry of a list of tricks that stands for the method without tricks.
 const NoTrick = "none"
 
 // Classifiers lists the values of Config.Classifiers.
@@ -352,14 +352,14 @@ func copied[T any](p *T) *T {
 // Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its historical value too.
 func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 
-// Canonical is the text that two equal experiments share: each key whose value is not the one that files have meant
-// which lack it, a line each, and each option of a method likewise. Keys that say where, not what, are left out, and so
-// are those of [Engine]: an identity names the engine itself. A key or an option that is new in a later program and has
-// its historical value there leaves the text as it was. What means the same has the same text.
+// Canonical returns a text that is the same for two equal experiments. It has a line for each key, and each option of a method,
+// whose value is not the one that a file without it means. So a key that a later program adds does not change the text as long
+// as it has that value. Keys that only name places are left out, and so are those of [Engine], because an identity names the
+// engine itself. Values with the same meaning have the same text.
 func (s *Schema) Canonical(c Config) string {
 	var b strings.Builder
 	for _, v := range s.Values(c) {
-		own := v.field != nil && v.optional() && v.kind() == kindSeed && v.Text == plain(c.Seed) // a seed of its own that is the run's is none
+		own := v.field != nil && v.optional() && v.kind() == kindSeed && v.Text == plain(c.Seed) // a separate seed equal to the run's seed changes nothing
 		if v.Place || v.Engine || v.Usual || own {
 			continue
 		}
@@ -372,7 +372,7 @@ func (s *Schema) Canonical(c Config) string {
 type Value struct {
 	Key         // of an option it has the name alone
 	Text string // as a flag takes it, "" where it is not set
-	// Usual says that files which lack the key have meant this value.
+	// Usual says that the value is the one that a file without the key means.
 	Usual bool
 }
 

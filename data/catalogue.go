@@ -29,16 +29,16 @@ type Info struct {
 
 	// MinSize and MaxSize bound the side in pixels that a [Spec] may ask for, both 0 where the images have their own.
 	MinSize, MaxSize int
-	// MaxPerClass bounds the images per class in each half that are drawn; 0 is as many as there are.
+	// MaxPerClass is the largest number of images per class that may be drawn for each half; 0 means no bound.
 	MaxPerClass int
 
 	// Draws says that the program draws the images, in the number that is asked for.
 	Draws bool
-	// Domains are what may differ between the domains of the images, where there is a choice, the default first.
+	// Domains lists what may differ between the domains of the images, the default first; empty if there is no choice.
 	Domains []string
 	// Ordered says that there are published orders of its tasks.
 	Ordered bool
-	// Tasks is how many tasks a stream of it has by default; 0 is by the number of classes, up to ten.
+	// Tasks is the default number of tasks of a stream; 0 derives it from the number of classes, at most ten.
 	Tasks int
 
 	// KnownDigests are the digests (see Set.Digest) of the official files; empty where none is known.
@@ -47,7 +47,7 @@ type Info struct {
 	// fit is how image files become images; the zero value crops.
 	fit picture.Fit
 
-	// Of these two, a data set has one: list for image files, which are decoded into a cache, open for all others.
+	// A data set has one of these two: list for image files, which are decoded into a cache, or open for all others.
 	list func(context.Context, Spec) (*listing, error)
 	open func(context.Context, Spec) (*Set, error)
 }
@@ -93,7 +93,7 @@ func Lookup(name string) (Info, error) {
 		name, strings.Join(Names(), ", "))
 }
 
-// ByPath returns the entry that a path holds, going by how it ends; ok is false if no ending fits.
+// ByPath returns the data set that a path probably contains, judged by the ending of the path; ok is false if no ending fits.
 func ByPath(path string) (info Info, ok bool) {
 	path = filepath.Clean(path)
 	for _, c := range catalogue {

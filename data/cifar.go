@@ -137,13 +137,13 @@ func (f cifarFormat) open(dir string) (*Set, error) {
 		shown(dir), span(binary.train), binary.test[0], binary.folder, binary.archive, contents(dir), f.name)
 }
 
-// use says what --data-dir may be.
+// use says in a message what --data-dir may be.
 func (f cifarFormat) use() string {
 	l := f.layouts[0]
 	return fmt.Sprintf("Use --data-dir with the folder of %s and %s, or with %s", span(l.train), l.test[0], l.archive)
 }
 
-// span names files that stand in a row.
+// span shortens a list of numbered files for a message.
 func span(files []string) string {
 	if len(files) == 1 {
 		return files[0]

@@ -53,7 +53,7 @@ func (r *cifarReader) files() []string {
 	return files
 }
 
-// optional says that the set can be read without a file.
+// optional says whether the set can be read without the file.
 func (r *cifarReader) optional(name string) bool { return name == r.names || name == r.coarseNames }
 
 // read reads a file of the layout, whose size is what the folder or the archive states. Errors begin with its name.
@@ -91,7 +91,7 @@ func (r *cifarReader) read(name string, in io.Reader, size int64) (err error) {
 	return nil
 }
 
-// labelBytes is how many labels stand before the pixels of a record.
+// labelBytes is the number of label bytes before the pixels of a record.
 func (f cifarFormat) labelBytes() int {
 	if f.coarse > 0 {
 		return 2

@@ -200,7 +200,7 @@ func (n *core50Census) add(c core50.Cell) {
 	}
 }
 
-// others counts images among the names that are left of a folder.
+// others counts the images in a folder that are no official frames.
 func (n *core50Census) others(c core50.Cell, names map[string]bool) {
 	for name := range names {
 		if !strings.HasSuffix(name, ".png") {
@@ -229,7 +229,7 @@ func (n *core50Census) notes() []string {
 				text += fmt.Sprintf("; %s of %d of %d %s (%s)", what, len(list), of, things, strings.Join(list, ", "))
 			}
 		}
-		// An object is in one list at most, so that the numbers are those of the notes on classes.
+		// Each object is named in one list at most, so the numbers agree with those in the notes on classes.
 		tell("no frame", core50.Sessions, "sessions", func(i int) bool { return n.sessions[i] == 0 })
 		tell("no frame", core50.Objects, "objects", func(i int) bool { return n.train[i]+n.test[i] == 0 })
 		tell("only training frames", core50.Objects, "objects", func(i int) bool { return n.train[i] > 0 && n.test[i] == 0 })

@@ -144,7 +144,7 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 	return rows, nil
 }
 
-// csvFault says in the words of this program what package csv found.
+// csvFault turns an error of package csv into a message of this program.
 func csvFault(err error) error {
 	var p *csv.ParseError
 	if !errors.As(err, &p) {
@@ -183,7 +183,7 @@ func csvHead(head []string) ([]func(*csvRow) *string, error) {
 	return columns, nil
 }
 
-// check looks at a row by itself.
+// check checks what can be checked of a single row.
 func (r *csvRow) check() error {
 	for _, f := range []struct{ column, text string }{{"path", r.path}, {"label", r.label}} {
 		if f.text == "" {
@@ -240,8 +240,8 @@ func (rows csvRows) fill(l *listing, spec Spec) error {
 	return nil
 }
 
-// halves sets the split of each row to train or test. drawn says that no row has one, so that a part of each class is to be
-// drawn. Rows of val are for testing where no row is of test, and are left out otherwise.
+// halves sets the split of each row to train or test. Rows of val become test rows if there are none of test, and are left out
+// otherwise. drawn is true if no row has a split, so that test rows must be drawn from each class.
 func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 	n := map[string]int{}
 	for _, r := range rows {

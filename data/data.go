@@ -36,14 +36,14 @@ type Spec struct {
 	// ReadOnly writes no cache of decoded images. Those that are in none are decoded for the digest, and again each time they are
 	// asked for.
 	ReadOnly bool
-	// OneClass lets a person's own images be of one class only, for a learner that knows other classes. Otherwise that is an
-	// error, as one class has nothing to be told apart from.
+	// OneClass allows a user's own images to be of one class only, for a learner that knows other classes. Without it this is an
+	// error, because a classifier needs two classes.
 	OneClass bool
 	// Progress, if not nil, hears of long work, such as decoding images into a cache: what is done, and how much of it.
 	Progress func(what string, done, total int)
 }
 
-// leastClasses is how many classes a person's own images must have, and the word for it.
+// leastClasses returns the smallest number of classes that a user's own images must have, and the number as a word.
 func (s Spec) leastClasses() (n int, word string) {
 	if s.OneClass {
 		return 1, "one class is"
@@ -51,7 +51,7 @@ func (s Spec) leastClasses() (n int, word string) {
 	return 2, "two classes are"
 }
 
-// progress tells of work of one kind; it does nothing if nobody listens.
+// progress returns a function that reports work of one kind to Progress; without Progress it does nothing.
 func (s Spec) progress(what string) func(done, total int) {
 	return func(done, total int) {
 		if s.Progress != nil {
@@ -76,7 +76,7 @@ type Set struct {
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes without
 	// images, a part of the images.
 	Notes []string
-	// DefaultTasks is how many tasks a stream of it has where nobody says; 0 is by the number of classes.
+	// DefaultTasks is the default number of tasks of a stream; 0 derives it from the number of classes.
 	DefaultTasks int
 	// Orders are the orders of the tasks that were published with the data; the zero value is none.
 	Orders Orders
@@ -155,8 +155,8 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 	return set, nil
 }
 
-// located is the spec with the whole path of a folder or file that is not there: a message then says where it was looked
-// for. A config that was written in another folder may have a path that leads from there.
+// located returns the spec with an absolute path if its folder or file is missing. A message then says where ocl has looked: a
+// config that was written in another folder may have a relative path.
 func (s Spec) located() Spec {
 	if s.Dir == "" {
 		return s
@@ -225,7 +225,7 @@ func (i Info) check(spec Spec) error {
 	return nil
 }
 
-// wantSize refuses a side that the images do not have.
+// wantSize returns an error unless the images have the given side.
 func (s *Set) wantSize(side int) error {
 	if side != 0 && (side != s.H || side != s.W) {
 		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove --size", side, s.H, s.W)

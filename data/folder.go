@@ -171,8 +171,8 @@ func (f topFolder) halves(t *tree) (train, test []classFolder, err error) {
 	return train, test, err
 }
 
-// named finds the folders that hold a half: their names say so, and they hold folders. One for testing may also be empty,
-// or hold images where there is one for training. rest are all others.
+// named finds the folders of the halves by their names; they must contain folders. A folder for testing may also be empty, or
+// contain images if there is a folder for training. rest are all other folders.
 func (f topFolder) named(t *tree) (half map[string]string, rest []string, err error) {
 	half = map[string]string{}
 	var flat []string // named for testing, with images and without folders
@@ -210,7 +210,7 @@ func (f topFolder) named(t *tree) (half map[string]string, rest []string, err er
 	return half, rest, nil
 }
 
-// half are the class folders below a folder of the root.
+// half returns the class folders below a folder of the root.
 func (t *tree) half(name string, root os.FileInfo) ([]classFolder, error) {
 	info, err := os.Stat(t.path(name))
 	if err != nil {
@@ -248,8 +248,8 @@ func (t *tree) classes(below string, folders []string, above ...os.FileInfo) ([]
 	return list, nil
 }
 
-// walk lists the images in a folder and in all folders below it. above are the folders in which it lies: one of them again
-// would have no end.
+// walk lists the images in a folder and in all folders below it. above are the folders that contain it: a link back to one of
+// them would never end, and is an error.
 func (t *tree) walk(name string, above []os.FileInfo) ([]string, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err

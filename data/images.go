@@ -33,7 +33,7 @@ type summed interface {
 	Sum(i int) [sha256.Size]byte // SHA-256 of the pixels
 }
 
-// part is some of the images of another source, in an order of its own.
+// part selects images of another source, in a given order.
 type part struct {
 	of Images
 	at []int32
@@ -51,7 +51,7 @@ type summedPart struct {
 // Sum is the checksum of image i of the part.
 func (p summedPart) Sum(i int) [sha256.Size]byte { return p.sums.Sum(int(p.at[i])) }
 
-// take is the images of a split at some places, in that order.
+// take returns the part of a split at the given places, in that order.
 func (s Split) take(at []int32) Split {
 	return Split{Images: taken(s.Images, at), Y: pick(s.Y, at), Domain: pick(s.Domain, at), Strength: pick(s.Strength, at), Task: pick(s.Task, at), Coarse: pick(s.Coarse, at), Unreadable: s.Unreadable}
 }

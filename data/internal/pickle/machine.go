@@ -77,7 +77,7 @@ func (m *machine) result() (value, error) {
 	return m.stack[0], nil
 }
 
-// refused is the error of something that Python would do and this package does not.
+// refused returns the error for an operation that Python would do and this package does not.
 func refused(does string) error {
 	return fmt.Errorf("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later", does)
 }
@@ -127,7 +127,7 @@ func (m *machine) pop(n int) ([]value, error) {
 	return vs, err
 }
 
-// popMark takes away the last mark and the values above it. They are valid until the next push.
+// popMark removes the last mark and returns the values above it. They are valid until the next push.
 func (m *machine) popMark() ([]value, error) {
 	if len(m.marks) == 0 {
 		return nil, errors.New("a mark is needed and none is there; the pickle is damaged")
