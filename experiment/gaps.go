@@ -7,9 +7,9 @@ import (
 	"ocl/internal/count"
 )
 
-// gaps says which classes lack test images, whose accuracy is in no mean, and which lack training images, whose test
-// images are always wrong. A person may expect neither. It tells classes whose files are there and cannot be read from
-// those that have none.
+// gaps returns notes about classes without test images, which no mean of accuracies covers, and without training images,
+// whose test images are always predicted wrongly. The notes distinguish classes without files from classes whose files cannot
+// be read.
 func gaps(set *data.Set) (notes []string) {
 	trained, tested := occurring(set.Train.Y, set.Classes), occurring(set.Test.Y, set.Classes)
 	untrained, untested := unreadable(set.Train, set.Classes), unreadable(set.Test, set.Classes)

@@ -12,8 +12,8 @@ import (
 // ownRule is the classifier of a result that names none: the method's own rule.
 const ownRule = config.ClassifierHead
 
-// byClassifier returns the run and, as if they were runs of their own, what it measured of further classifiers. own is the classifier that the
-// method's own rule is: predictions by it are the same, and are told once.
+// byClassifier returns the run, and further runs with the measurements of its other classifiers. own is the classifier that equals the method's
+// own rule: its predictions are the same, so it gets no row.
 func (r *run) byClassifier(own string) []*run {
 	if r.classifier == own {
 		r.classifier = ownRule

@@ -35,8 +35,8 @@ func (g *row) values() []compare.Value {
 	return found
 }
 
-// compared are the rows of the setting that are compared: those with at least two accuracies. What other programs measured is in no test:
-// nobody knows whether their seeds mean the same.
+// compared returns the rows of the setting with at least two accuracies. Results of other programs are in no test, because it is unknown whether
+// their seeds mean the same.
 func (s *setting) compared() (rows []*row) {
 	for _, g := range s.rows {
 		if !g.foreign() && len(g.finished) > 1 {

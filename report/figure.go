@@ -9,8 +9,8 @@ import (
 	"ocl/report/chart"
 )
 
-// figure is the description of one figure: it feeds the page, the files in figures/ and the CSV, so that all of them
-// show the same data under the same title. Exactly one of Lines, Heat and Bars is set.
+// figure describes one figure. The page, the files in figures/ and the CSV are all made from it, so they show the same data
+// under the same title. Exactly one of Lines, Heat and Bars is set.
 type figure struct {
 	ID      string // names figures/ID.svg and .pdf, tables/ID.csv and the anchor
 	Title   string // what is to be seen

@@ -30,7 +30,7 @@ func foreignSlug(name string) string {
 	return slugify(strings.TrimSuffix(strings.Replace(name, foreignMark, "-foreign-", 1), ")"))
 }
 
-// foreignLast orders runs so that the settings of ours are known before foreign ones look for theirs.
+// foreignLast puts foreign runs last, because settingOf needs the settings of all other runs.
 func foreignLast(a, b *run) int {
 	switch {
 	case a.Foreign == nil && b.Foreign != nil:
@@ -44,8 +44,8 @@ func foreignLast(a, b *run) int {
 // foreign says whether ocl has not run the row.
 func (g *row) foreign() bool { return g.runs[0].Foreign != nil }
 
-// hosts are the settings that a foreign run may be compared in. It says of its stream only name, scenario, protocol and the
-// number of tasks.
+// hosts returns the settings that a foreign run may belong to. A foreign result states only the name, scenario, protocol and
+// number of tasks of its stream.
 func (st *study) hosts(r *run) []*setting {
 	return slices.DeleteFunc(slices.Clone(st.settings), func(s *setting) bool {
 		a, b := s.stream, r.Stream

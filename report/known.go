@@ -37,7 +37,7 @@ func newCatalogue(known []Known) catalogue {
 	return c
 }
 
-// add notes a method that may be new.
+// add appends a method unless it is known.
 func (c *catalogue) add(name string) {
 	if c.place(name) < 0 {
 		*c = append(*c, Known{Name: name, Look: c.free()})
@@ -59,7 +59,7 @@ func (c catalogue) place(name string) int {
 	return slices.IndexFunc(c, func(k Known) bool { return plainName(k.Name) == plain })
 }
 
-// bound is what a method bounds.
+// bound says whether a method is a bound.
 func (c catalogue) bound(name string) Bound {
 	if i := c.place(name); i >= 0 {
 		return c[i].Bound

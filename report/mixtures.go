@@ -8,7 +8,7 @@ import (
 	"ocl/internal/count"
 )
 
-// mixtures says in what the circumstances of the runs of a report differ.
+// mixtures returns warnings if the runs of a report have different numbers versions, kernels, convolutions or concurrencies.
 func (st *study) mixtures() []string {
 	var out []string
 	distinct := func(f func(*run) string) []string {

@@ -26,7 +26,7 @@ func (n doneNote) state() State {
 	return State{Phase: Done, Outcome: n.Outcome, Accuracy: n.Accuracy, Progress: Progress{Step: n.Step}}
 }
 
-// stamp tells a result.json from others.
+// stamp identifies a version of a result.json.
 type stamp struct {
 	Size     int64 `json:"size"`
 	Modified int64 `json:"modified"` // nanoseconds since 1970

@@ -56,7 +56,7 @@ func (p *heartbeat) beat(stopped <-chan struct{}, cancelled func() bool, end fun
 		p.mu.Unlock()
 		switch err := p.claim.Beat(at); {
 		case errors.Is(err, ErrLost):
-			p.cancel() // it saves nothing more, and says why
+			p.cancel() // the run ends without saving, and its error says why
 			return
 		case err != nil && err.Error() != quiet:
 			quiet = err.Error()

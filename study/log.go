@@ -36,7 +36,7 @@ func (l *logFile) add(e Event) {
 		return
 	}
 	if err := l.write(e); err != nil {
-		l.broken = true // whoever waits for room has the results to care about
+		l.broken = true // a full disk must not delay the results
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"ocl/internal/count"
 )
 
-// Entry is a job as the list of a study names it: what a store and a person have to know of it.
+// Entry is a job in the list of a study, with what a store and the user need to know of it.
 type Entry struct {
 	Key    string  `json:"key"`    // of the run (experiment.Job.Key)
 	Folder string  `json:"folder"` // the name of its folder
@@ -73,7 +73,7 @@ func (s *Study) Open(ctx context.Context, o experiment.Options) ([]Job, Made, er
 		}
 		listed, err := s.jobs(ctx, g, open, &made, o)
 		if err != nil {
-			faults.add(err) // others may be wrong in other ways
+			faults.add(err) // go on, to report the errors of all combinations together
 			continue
 		}
 		for _, job := range listed {

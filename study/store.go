@@ -12,8 +12,8 @@ import (
 // processes use the same store at once; one Store value belongs to one process, and its methods may be called from several
 // goroutines. studytest.Run has the tests that every store must pass.
 //
-// Claims save work and guard no number: runs are deterministic, so two that work on one job at once end in the same
-// result. A store must make sure only that what it calls done has the right result.
+// Claims avoid double work; correctness does not depend on them. Runs are deterministic, so two processes at work on one job
+// end with the same result. A store must only make sure that a job which it reports as done has the right result.
 type Store interface {
 	// Claim takes a job for the caller, if it is free. Otherwise the claim is nil, and the state says why. An error says
 	// that the store cannot be used; the job has nothing to do with it.
@@ -75,7 +75,7 @@ const (
 type State struct {
 	Phase   string
 	Outcome string // result.Finished or result.Diverged, of one that is done
-	// Sure says of a running job that its process is known to be alive, and not only not known to be dead.
+	// Sure says that the process of a running job is known to be alive. Otherwise it is only not known to be dead.
 	Sure     bool
 	Progress Progress // of the last beat; Step alone if nobody is at work
 	Attempt  int      // the number of the last attempt, as far as is known

@@ -39,8 +39,7 @@ type Worker struct {
 	Quiet string
 	// Watch returns the observers of a job beside the worker's own; nil is none.
 	Watch func(Job) experiment.Events
-	// Changed is told of jobs that others have done or that have failed, and of those that are done here; nil is nobody. The
-	// calls come one after the other.
+	// Changed is called for each job that is done, here or elsewhere, or has failed; may be nil. Calls do not overlap.
 	Changed func(Job, State)
 	Note    func(text string)
 	// Poll is the time between two looks for jobs when there is none to take; 0 is 5 seconds.
@@ -163,7 +162,7 @@ func (r *session) rest() {
 	case <-r.wake:
 	case <-r.ctx.Done():
 	case <-r.drain:
-		// What is at work goes on: there is nothing to do but to wait for it.
+		// Jobs at work continue, so wait for them.
 		select {
 		case <-timer.C:
 		case <-r.wake:
@@ -244,7 +243,7 @@ func (r *session) take(places int) (index int, c Claim, over bool) {
 	} else {
 		r.settled++
 	}
-	// One look may meet somebody who only looks too.
+	// A lock may be held for a moment by a process that only looks. So one round is not enough to know that all jobs are at work.
 	return 0, nil, r.working == 0 && (left == 0 || !r.Stay && r.settled > 1)
 }
 
@@ -352,7 +351,7 @@ func (r *session) lockMachine(alone bool) bool {
 	return true
 }
 
-// isAlone says whether the lock keeps all other jobs of the study off the machine.
+// isAlone says whether the held lock keeps all other jobs of the study off this machine.
 func (r *session) isAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -431,7 +430,7 @@ func guarded(ctx context.Context, do Work, j Job, at experiment.RunIn) (res *res
 	return do(ctx, j, at)
 }
 
-// settle ends the claim of a job as what came of it says.
+// settle ends the claim of a job as its result or error requires.
 func (r *session) settle(i int, j Job, c Claim, res *result.Result, err error) {
 	r.phases[i] = ""
 	var ended error

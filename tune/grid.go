@@ -204,7 +204,7 @@ func readAxis(key, values *yaml.Node) (Axis, error) {
 	return a, nil
 }
 
-// conform is a value as a config writes it: 1e-2 is 0.01.
+// conform returns a value as a config writes it: 0.01 for 1e-2.
 func conform(schema *config.Schema, key, value string) (string, error) {
 	c := config.Default()
 	if err := schema.Set(&c, key, value); err != nil {
@@ -311,7 +311,7 @@ func (g Grid) set(c *config.Config, values []string) error {
 	return nil
 }
 
-// shown is a word from outside as a message shows it: in quotes if it has characters that a terminal must not get, and shortened.
+// shown prepares a word from a file for a message: it is shortened, and quoted if it has characters that a terminal would obey.
 func shown(word string) string {
 	const most = 60
 	if r := []rune(word); len(r) > most {

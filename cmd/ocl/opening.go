@@ -33,8 +33,8 @@ func newOpening(w io.Writer) *opening {
 // work is what data.Spec and experiment.Options call.
 func (o *opening) work(what string, done, total int) { o.tell(what, int64(done), int64(total)) }
 
-// tell is told of all work, piece after piece. A total of 0 is unknown. Where another piece begins, or this one begins
-// anew, so does its time.
+// tell is called with the progress of each piece of work. A total of 0 is unknown. The clock starts again when another piece
+// begins, or the same one from its start.
 func (o *opening) tell(what string, done, total int64) {
 	now := o.now()
 	if what != o.what || done < o.last {

@@ -37,7 +37,7 @@ func panics(err error) []*train.PanicError {
 
 // causes are the errors that err wraps.
 func causes(err error) []error {
-	switch e := err.(type) { //nolint:errorlint // this is one step of a walk through the tree
+	switch e := err.(type) { //nolint:errorlint // causes itself walks through the tree of errors, one step at a time
 	case interface{ Unwrap() []error }:
 		return e.Unwrap()
 	case interface{ Unwrap() error }:

@@ -12,7 +12,7 @@ import (
 // maxConfusion is the most classes of an error analysis: a confusion has a count for each two of them.
 const maxConfusion = 1_000
 
-// newEvaluations are empty ones of all classifiers, after task t.
+// newEvaluations returns an empty evaluation for each classifier, after task t.
 func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	all := make([]evaluation, len(c.Names))
 	for i := range all {
@@ -28,7 +28,7 @@ func (c *Classifiers) newEvaluations(info ocl.StreamInfo, t int) []evaluation {
 	return all
 }
 
-// take keeps what the evaluation after task t found.
+// take stores the results of the evaluation after task t.
 func (m *measured) take(t int, e *evaluation, info ocl.StreamInfo, c *Classifiers) {
 	m.accuracy[t], m.perClass[t] = e.accuracy, e.perClass()
 	if e.confusion != nil {
@@ -72,7 +72,7 @@ func (c *Classifiers) groups(info ocl.StreamInfo, t int) []metric.Group {
 	return groups
 }
 
-// headOf is the mean weight and bias of the head's rows by the group of their class.
+// headOf returns the mean weight and bias of the head's rows, by the group of their class.
 func headOf(net *nn.Network, groups []metric.Group) *result.Head {
 	weights, biases := make([]float64, len(groups)), make([]float64, len(groups))
 	row := make([]float32, net.FeatureDim())

@@ -16,8 +16,8 @@ import (
 type Classifiers struct {
 	Names  []string
 	Labels [][]ocl.Label // what each predicts of the batch
-	own    []ocl.Label   // what the learner predicts, where no classifier is its own
-	Open   learner.Open  // nil where the learner shows nothing but its predictions
+	own    []ocl.Label   // predictions of the learner's own rule, if no classifier is that rule
+	Open   learner.Open  // nil if the learner is not learner.Open
 	NCM    *learner.NCM  // nil where it is not wanted
 	plain  bool          // without error analysis
 	before []int         // classes learned before the stream, rising
@@ -62,7 +62,7 @@ func (c *Classifiers) ByLogits(i int) bool {
 	return c.Names[i] == config.ClassifierHead && c.Open != nil && c.Open.Parts().ByLogits
 }
 
-// room is labels, with space for n of them.
+// room returns labels with length n, and allocates only if it has to.
 func room(labels []ocl.Label, n int) []ocl.Label {
 	if cap(labels) < n {
 		return make([]ocl.Label, n)
@@ -93,7 +93,7 @@ func (c *Classifiers) Predict(l ocl.Learner, x *tensor.Tensor) (logits *tensor.T
 		}
 	}
 	if c.Open != nil && !slices.Contains(c.Names, config.ClassifierHead) {
-		// A network that has diverged may have finite features: the learner's own rule notices.
+		// The features of a diverged network may still be finite. The learner's own rule also checks the logits.
 		c.own = room(c.own, x.Dim(0))
 		if err := c.Open.Decide(c.own, out); err != nil {
 			return nil, err

@@ -10,8 +10,8 @@ import (
 	"ocl/tensor"
 )
 
-// expertsOf are those of a learner that makes networks as it learns; nil of any other. before is the steps that it made
-// before the run.
+// expertsOf describes the experts of a learner that makes networks as it learns, and returns nil for other learners. before is
+// the number of steps that the learner made before the run.
 func expertsOf(l ocl.Learner, st build.Stream, before int) *result.Experts {
 	c, ok := l.(*learner.CNDPM)
 	if !ok {
@@ -42,7 +42,7 @@ func expertsOf(l ocl.Learner, st build.Stream, before int) *result.Experts {
 	return x
 }
 
-// taskAt is the task of which a step of the run is one; -1 before the run.
+// taskAt returns the task that a step of the run belongs to, or -1 for steps before the run.
 func taskAt(st build.Stream, step int) int {
 	if step < 1 {
 		return -1

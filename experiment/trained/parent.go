@@ -83,17 +83,17 @@ func OpenParent(c config.Parent) (*Parent, error) {
 	return p, nil
 }
 
-// idle refuses a run that is at work. Until its lock is released the run cannot begin to work, and others may learn on from
-// it too.
+// idle refuses a run that is at work, and locks it: until unlock, the run cannot start. The lock is shared, so several children
+// can read the parent at the same time.
 func idle(folder string) (*train.Lock, error) {
 	if _, err := os.Stat(filepath.Join(folder, train.LockFile)); err != nil {
-		return nil, nil // locking would make the file
+		return nil, nil // there is no lock file, and locking would create one
 	}
 	lock, err := train.LockFolder(folder, train.LockFile, train.Together)
 	if errors.Is(err, train.ErrBusy) {
 		return nil, fmt.Errorf("%s: the run is still at work. Learn on when it has ended: %w", folder, train.ErrBusy)
 	}
-	return lock, nil // none on a folder that may not be written, which is nobody's
+	return lock, nil // a folder that cannot be written cannot be locked, and no process can work in it
 }
 
 // read takes from the checkpoint what the run and its learner are.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Scale fixes the y axis: it holds 0, least and all values between floor and ceiling, and ends at round numbers.
-// Intervals widen it by a tenth of its length at most, so that two runs that disagree at one point do not squeeze all
-// others; Scale reports whether one is cut by that, intervals beyond floor and ceiling aside.
+// Scale fixes the y axis. It includes 0, least and all values between floor and ceiling, and ends at round numbers. Intervals
+// widen it by at most a tenth of its length, so that one wide interval does not flatten all other lines. Scale reports whether
+// an interval is cut because of this; intervals beyond floor and ceiling do not count.
 func (l *Lines) Scale(floor, ceiling, least float64) (cut bool) {
 	lo, hi := 0.0, least
 	ilo, ihi := 0.0, least

@@ -46,7 +46,7 @@ func (h *Heat) layout(d *Drawing, l Layout, b box) float64 {
 			n = 1
 			x, y := x0+float64(j)*side, y0+float64(i)*side
 			if !numbers {
-				// Small cells stand close: those of one colour are one.
+				// Draw neighbouring small cells of one colour as one, which makes the file smaller.
 				for j+n < len(row) && sameColor(row[j+n], row[j]) {
 					n++
 				}

@@ -31,10 +31,10 @@ type Series struct {
 }
 
 const (
-	// Crowd is the number of series up to which single runs are drawn: beyond it they would hide the means, and bands
-	// are drawn fainter.
+	// Crowd is the largest number of series with which single runs are drawn. With more series, they would hide the means, and
+	// bands are drawn fainter.
 	Crowd = 6
-	// many is the number of series up to which every point has its marker and its value on hover.
+	// many is the largest number of series with which every point has a marker and shows its value on hover.
 	many = 12
 	// maxMarkers is about how many markers a long line has where there are few.
 	maxMarkers = 20
@@ -124,7 +124,7 @@ func (l *Lines) layout(d *Drawing, lay Layout, b box) float64 {
 		left = max(left, width(t.text, font))
 	}
 	if need := 1.2 * font * float64(len(l.Series)-1); lay.Alone {
-		// In a file of its own a figure has no legend instead, so it grows until the labels fit.
+		// A figure in a file has no legend to replace the labels, so it grows until they fit.
 		b.y1 = max(b.y1, b.y0+need+5*font+20)
 	}
 	f := frame{l, box{b.x0 + left + 8, b.y0 + font + 14, b.x1 - 16, b.y1 - 2.9*font - 6}}

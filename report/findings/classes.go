@@ -84,7 +84,7 @@ func explosion(b string) []question {
 		a := of(b, "ewc++", "none", 0).with(changed("method.ewc++.lambda", lambda), changed("optimizer.lr", "0.1"), changed("optimizer.weight_decay", "0.0001"))
 		terms = append(terms, term{a, diverged()})
 	}
-	// The value is how many of the three end as the claim says.
+	// The value counts how many of the three runs end as the claim says.
 	return []question{{what: "EWC++ comes to its end with λ = 0 and 10, and diverges with 1,000", terms: terms, rule: each,
 		value: func(x []float64) float64 { return (1 - x[0]) + (1 - x[1]) + x[2] },
 		so:    func(v float64) bool { return v == 3 },

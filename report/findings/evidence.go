@@ -13,7 +13,7 @@ import (
 	"ocl/survey"
 )
 
-// arm is runs that are compared with others.
+// arm is a set of runs that is compared with another one.
 type arm struct {
 	spec    paper.Spec
 	changes []paper.Change // from the spec
@@ -120,7 +120,7 @@ func newEvidence(s *paper.Study) *evidence {
 	return e
 }
 
-// changedKey is where the changed runs of a spec are, whatever the classifier.
+// changedKey returns the key of a spec and its changes in evidence.changed. The classifier is no part of it.
 func changedKey(spec paper.Spec, changes []paper.Change) string {
 	spec.Classifier = config.ClassifierHead
 	return fmt.Sprint(spec, changes)

@@ -121,7 +121,7 @@ func lastTask() measure {
 	}}
 }
 
-// diverged is 1 of a run that diverged, and 0 of one that came to its end.
+// diverged is 1 for a run that diverged and 0 for one that finished.
 func diverged() measure {
 	return measure{name: "diverged", of: func(r *paper.Run) (float64, bool) {
 		switch r.Result.Outcome.State {
@@ -156,7 +156,7 @@ func oldAsNew(task int) measure {
 	}}
 }
 
-// course is the share of the tasks with old classes after which something is so, in per cent.
+// course measures after how many of the tasks with old classes a < b holds, as a share in per cent.
 func course(name string, is func(result.TaskErrors) (a, b *float64)) measure {
 	return measure{name: name, of: func(r *paper.Run) (float64, bool) {
 		if r.Result.ErrorAnalysis == nil {

@@ -37,7 +37,7 @@ const (
 	above rule = iota // the values are above the limit
 	below             // they are below it
 	near              // they are less than the margin from it
-	each              // so is true of the value of each seed
+	each              // so must be true of the value of each seed
 )
 
 // question is a part before it is answered. What it asks does not depend on any result.
@@ -86,8 +86,8 @@ func (e *evidence) answer(list []question) []Part {
 	return parts
 }
 
-// samples are the values of a question, a seed each, rising. A seed counts if all terms have a run of it with the same kernels; others are those
-// of which they have runs of other kernels alone.
+// samples returns the values of a question, one for each seed, in rising order. A seed counts if all terms have a run of it with the same
+// kernels. others counts the seeds for which the terms have only runs with different kernels.
 func (e *evidence) samples(q question) (list []sample, others int) {
 	type key struct {
 		seed   uint64
@@ -193,7 +193,7 @@ func (q question) part(samples []sample, others int) Part {
 	return p
 }
 
-// few says that there are too few seeds: one or two.
+// few returns the reason for n seeds, if they are too few for a verdict.
 func few(n int) string {
 	if n == 1 {
 		return "one run"
@@ -264,7 +264,7 @@ func interval(half float64, decimals int) string {
 
 func signed(v float64) string { return count.Signed(v, 1) }
 
-// apart is what runs must have in common to be compared.
+// apart says in words what runs must have in common to be compared.
 func (q question) apart() string {
 	if slices.ContainsFunc(q.terms, func(t term) bool { return t.machine }) {
 		return "kernels or processors"

@@ -89,7 +89,7 @@ func short(digest string) string {
 	return digest
 }
 
-// anyProtocol is what a cell has whatever its protocol.
+// anyProtocol returns the key of a cell without its protocol.
 func anyProtocol(cell identity.Part) string {
 	return cell.Without("protocol", "stream.drop_last").String()
 }

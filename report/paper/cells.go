@@ -72,7 +72,8 @@ func (r *Run) Seconds() float64 {
 // bestRow is a row of the tables of tricks: the best method of the table of methods.
 const bestRow = "Best OCI"
 
-// specOf is which runs a cell of a table is made of; ok is false for a row of others, and for a method that ocl does not have.
+// specOf says which runs a cell of a table needs. ok is false for a row such as "Best OCI", which repeats another row, and for a method
+// that ocl does not have.
 func specOf(label string, v survey.Value) (s Spec, ok bool) {
 	s = Spec{Benchmark: survey.CIFAR100, Protocol: config.ProtocolSurvey, Classifier: config.ClassifierHead, Memory: v.Memory}
 	trick := v.Row
@@ -164,7 +165,7 @@ func (r *Run) Metrics(classifier string) (m result.Metrics, ok bool) {
 	return c.Metrics, ok
 }
 
-// Need says whether a run has what is asked of it; runs that have not are passed over.
+// Need says whether a run has measured what a table needs. Other runs are ignored.
 type Need func(*Run) bool
 
 // Find returns the runs of a spec that have what is needed, one for each seed in rising order, all with the same settings where the survey
@@ -253,7 +254,7 @@ func (r *Run) before(other *Run) bool {
 	return r.evaluations() < other.evaluations()
 }
 
-// evaluations orders runs by how much they evaluate.
+// evaluations returns a rank that is higher the more a run evaluates.
 func (r *Run) evaluations() int {
 	return slices.Index([]string{config.EvalFinal, config.EvalSeen, config.EvalAll}, r.Result.Config.Eval)
 }

@@ -59,8 +59,8 @@ func Confirms(r *result.Result) bool {
 	return ok && settings == wanted
 }
 
-// Confirmation is the study of the runs of the confirmation alone. A cell of it has a verdict only if all its runs are there, in which also those
-// that diverged count. One that lacks some is not run.
+// Confirmation returns the study with only the runs of the confirmation. A cell has a verdict only if all its runs are there, diverged ones
+// included; otherwise it counts as not run.
 func (s *Study) Confirmation() *Study {
 	c := s.only(func(r *Run) bool { return Confirms(r.Result) })
 	c.confirms = true
