@@ -38,7 +38,7 @@ func newExperts(tb testing.TB, side, n, workers int) *experts {
 	e := &experts{
 		v:   arch.VAEConfig{Channels: 3, Height: side, Width: side, Features: 32, Growth: 4, Latent: latent, Draws: draws},
 		c:   arch.SharingConfig{Channels: 3, Height: side, Width: side, Classes: classes, Features: 20, Growth: 4, Blocks: 1},
-		opt: optim.NewSGD(optim.SGD{LR: rate, WeightDecay: 2e-5}),
+		opt: optim.SGD{LR: rate, WeightDecay: 2e-5}.New(),
 	}
 	for k := range n {
 		vae, err := e.v.New(k, rng.New(uint64(k), "bench/vae"))

@@ -10,6 +10,7 @@ import (
 	"ocl"
 	"ocl/internal/kernel"
 	"ocl/internal/rng"
+	"ocl/loss"
 	"ocl/method"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -136,9 +137,9 @@ func newMethodRig(name string, tricks []string, o MethodOptions) (*methodRig, er
 	r.ahead = r.net.Clone()
 	r.ws = r.net.NewWorkspace(o.Workers)
 	r.beside = r.ws.Beside()
-	r.opt = optim.NewSGD(optim.SGD{LR: rate})
+	r.opt = optim.SGD{LR: rate}.New()
 	r.setup = method.Setup{
-		Net: own, WS: own.NewWorkspace(o.Workers), Opt: optim.NewSGD(optim.SGD{LR: rate}), Memory: o.Memory, ReplayBatch: batch,
+		Net: own, WS: own.NewWorkspace(o.Workers), Opt: optim.SGD{LR: rate}, Memory: o.Memory, ReplayBatch: batch,
 		Iterations: 1, Shape: [3]int{3, methodSize, methodSize}, Classes: classes, Seed: 1, InitSeed: 1,
 		Tricks: tricks,
 	}
@@ -359,10 +360,10 @@ func (r *methodRig) batchOf(n int) *tensor.Tensor {
 
 // loss is the cross entropy with the labels 0, 1, ….
 func (r *methodRig) loss(_ int, logits, d *tensor.Tensor) error {
-	labels := make([]int, logits.Dim(0))
+	labels := make([]ocl.Label, logits.Dim(0))
 	for i := range labels {
-		labels[i] = i % classes
+		labels[i] = ocl.Label(i % classes)
 	}
-	crossEntropyGrad(d, logits, labels)
-	return nil
+	_, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: logits, Y: labels})
+	return err
 }

@@ -1,11 +1,12 @@
 package bench
 
 import (
-	"math"
 	"sync"
 	"time"
 
+	"ocl"
 	"ocl/internal/rng"
+	"ocl/loss"
 	"ocl/nn"
 	"ocl/nn/arch"
 	"ocl/optim"
@@ -29,7 +30,7 @@ type rig struct {
 	opt     optim.Optimizer
 	batches []*tensor.Tensor // incoming and replayed, each [batch,3,size,size]
 	test    *tensor.Tensor   // [evaluated,3,size,size]
-	labels  []int
+	labels  []ocl.Label
 
 	step, eval []float64
 	atOnce     []float64 // ratios
@@ -54,12 +55,12 @@ func newRig(size, workers int) (*rig, error) {
 	}
 	r := &rig{
 		size: size, net: net, ws: net.NewWorkspace(workers),
-		opt:     optim.NewSGD(optim.SGD{LR: rate}),
+		opt:     optim.SGD{LR: rate}.New(),
 		batches: []*tensor.Tensor{images(batch), images(batch)}, test: images(evaluated),
-		labels: make([]int, batch),
+		labels: make([]ocl.Label, batch),
 	}
 	for i := range r.labels {
-		r.labels[i] = src.IntN(classes)
+		r.labels[i] = ocl.Label(src.IntN(classes))
 	}
 	return r, nil
 }
@@ -82,8 +83,8 @@ func (r *rig) once() {
 }
 
 func (r *rig) loss(_ int, logits, d *tensor.Tensor) error {
-	crossEntropyGrad(d, logits, r.labels)
-	return nil
+	_, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: logits, Y: r.labels})
+	return err
 }
 
 // measure adds a round's samples.
@@ -136,27 +137,5 @@ func (r *rig) throughput() float64 {
 		if d := time.Since(begin); d >= atOnceFor {
 			return float64(n) / d.Seconds()
 		}
-	}
-}
-
-// crossEntropyGrad writes the gradient of the mean cross entropy, (softmax(logits) − onehot(label))/B, to d [B,K].
-func crossEntropyGrad(d, logits *tensor.Tensor, labels []int) {
-	b := float64(len(labels))
-	for i, y := range labels {
-		z, g := logits.Row(i), d.Row(i)
-		top := z[0]
-		for _, v := range z {
-			top = max(top, v)
-		}
-		sum := 0.0
-		for k, v := range z {
-			e := math.Exp(float64(v - top))
-			g[k] = float32(e)
-			sum += e
-		}
-		for k := range g {
-			g[k] = float32(float64(g[k]) / sum / b)
-		}
-		g[y] -= float32(1 / b)
 	}
 }

@@ -1,19 +1,15 @@
 package learner_test
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
 	"ocl/memory"
-	"ocl/nn/arch"
 	"ocl/tensor"
 )
 
@@ -181,25 +177,6 @@ var boundaries = map[string]func(*learner.Replay) ocl.Learner{
 	"LwF.MC": func(r *learner.Replay) ocl.Learner { return learner.NewLwF(r, true) },
 }
 
-// TestBoundariesContract is the contract on tasks of three and of two classes.
-func TestBoundariesContract(t *testing.T) {
-	for name, make := range boundaries {
-		t.Run(name, func(t *testing.T) {
-			c := learnertest.Case{Shape: shape, Classes: 5, New: func(t *testing.T, seed uint64) ocl.Learner {
-				net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 5, Hidden: []int{16}}, rng.New(seed, "network/init"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return make(learnerOf(t, net, 0.1))
-			}}
-			if name == "A-GEM" {
-				c.Capacity = 12
-			}
-			learnertest.Run(t, c)
-		})
-	}
-}
-
 // TestBoundariesForget: a learner that has seen two tasks and loads a state of the first one has no teacher and no
 // anchor.
 func TestBoundariesForget(t *testing.T) {
@@ -218,23 +195,5 @@ func TestBoundariesForget(t *testing.T) {
 			t.Errorf("%s: stats %v, want %v", name, got, want)
 		}
 		learnertest.CheckSame(t, name, learnertest.State(t, used), learnertest.State(t, whole))
-	}
-}
-
-// TestBoundariesAllocate: like ER, the learners that use task boundaries allocate nothing in a steady step.
-func TestBoundariesAllocate(t *testing.T) {
-	batches := residualCase.Batches(1, 8, 5)
-	for name, make := range boundaries {
-		l := make(residual(t))
-		residualCase.Learn(t, l, batches, 0, 6)
-		i, ctx := 0, context.Background()
-		var err error
-		if n := testing.AllocsPerRun(8, func() {
-			_, e := l.Observe(ctx, batches[6+i%2])
-			err = errors.Join(err, e)
-			i++
-		}); n != 0 || err != nil {
-			t.Errorf("%s: %v allocations a step (%v), want 0", name, n, err)
-		}
 	}
 }

@@ -141,7 +141,7 @@ func (g *trajectories) finetune(t *testing.T) *learner.Replay {
 	net.Changed()
 	ws := net.NewWorkspace(1)
 	t.Cleanup(ws.Close)
-	return &learner.Replay{Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}), Seed: g.Seed}
+	return &learner.Replay{Net: net, WS: ws, Opt: optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}.New(), Seed: g.Seed}
 }
 
 func (g *trajectories) compare(t *testing.T, step int, net *nn.Network, want []float64, tol float64) {

@@ -7,6 +7,7 @@ import (
 
 	"ocl"
 	"ocl/internal/rng"
+	"ocl/loss"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/nn/arch"
@@ -34,9 +35,9 @@ import (
 // All passes run with the workers of WS. Set the fields before the first call.
 type CNDPM struct {
 	WS       *nn.Workspace
-	Opt      optim.Optimizer // its settings are those of the optimisers of each expert; it makes no step itself
-	Memory   *memory.Store   // short-term: has room for 2·Capacity − 1 samples
-	Capacity int             // samples before a sleep
+	Opt      optim.Settings // of each expert
+	Memory   *memory.Store  // short-term: has room for 2·Capacity − 1 samples
+	Capacity int            // samples before a sleep
 	VAE      arch.VAEConfig
 	Net      arch.SharingConfig
 	Inherit  int // classes of the learners whose states fit too, as [nn.Network.Inherit]; 0 is none
@@ -168,14 +169,14 @@ func (c *CNDPM) newExpert(k int) (e *expert, err error) {
 		e.net.Net.Inherit(c.Inherit)
 	}
 	for i := range e.opts {
-		e.opts[i] = c.Opt.Fresh()
+		e.opts[i] = c.Opt.New()
 	}
 	return e, nil
 }
 
 // setRates makes the learning rates of an expert those of its sleep, or those of the time after it.
 func (c *CNDPM) setRates(e *expert, asleep bool) {
-	rate := c.Opt.LR()
+	rate := c.Opt.New().LR()
 	if !asleep {
 		rate *= c.WakeRate
 	}
@@ -280,8 +281,9 @@ func (c *CNDPM) wake(b ocl.Batch, stats *ocl.StepStats) error {
 			stats.Loss += float64(c.share[k+1][i] * (c.nll[k+1][i] + c.chilled[k+1][i]))
 		}
 	}
-	if stats.Loss /= float64(max(1, learned)); math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
-		return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, stats.Loss)
+	stats.Loss /= float64(max(1, learned))
+	if err := diverged(stats.Loss); err != nil {
+		return err
 	}
 	c.learn(b)
 	c.store(b)
@@ -335,7 +337,7 @@ func (c *CNDPM) measure(b ocl.Batch) error {
 			p.vaes.NLL(nll, at, c.eps[k][lo*codes:hi*codes])
 			for i, y := range b.Y[lo:hi] {
 				logP := c.logP[k][(lo+i)*classes:][:classes]
-				nn.LogSoftmax(logP, p.nets.Logits(at, i))
+				loss.LogSoftmax(logP, p.nets.Logits(at, i))
 				chilled[i] = chilledNLL(logP, y, c.Chill)
 			}
 			for _, v := range [][]float64{nll, chilled} {

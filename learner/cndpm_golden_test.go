@@ -33,7 +33,7 @@ func tinyCNDPM(t *testing.T) *CNDPM {
 	ws := net.NewWorkspace(2)
 	t.Cleanup(ws.Close)
 	return &CNDPM{
-		WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.01}), Memory: memory.NewStore(19, [3]int{3, 12, 12}, nil), Capacity: 10,
+		WS: ws, Opt: optim.SGD{LR: 0.01}, Memory: memory.NewStore(19, [3]int{3, 12, 12}, nil), Capacity: 10,
 		VAE:   arch.VAEConfig{Channels: 3, Height: 12, Width: 12, Features: 5, Growth: 2, Latent: 4, Draws: 2},
 		Net:   arch.SharingConfig{Channels: 3, Height: 12, Width: 12, Classes: 6, Features: 4, Growth: 2, Blocks: 1},
 		Chill: 0.5, VAESteps: 10, ClassifierSteps: 10, Batch: 5, L2: 1e-3, Clip: 0.5, WakeRate: 0.2, ClassifierRate: 0.5,
@@ -210,7 +210,7 @@ func flattened(p nn.Param, torch []float32, toEngine bool) []float32 {
 		for o := range outer {
 			for c := range channels {
 				for q := range pixels {
-					here, there := nn.FlatIndex(channels, skip, pixels, c, q), c*pixels+q
+					here, there := flatIndex(channels, skip, pixels, c, q), c*pixels+q
 					if !toEngine {
 						here, there = there, here
 					}
@@ -234,4 +234,13 @@ func flattened(p nn.Param, torch []float32, toEngine bool) []float32 {
 		return torch
 	}
 	return out
+}
+
+// flatIndex is the place of pixel p of channel c in what nn.Section.Flatten makes of a map of c channels, of which the first skip
+// have no gradient.
+func flatIndex(channels, skip, pixels, c, p int) int {
+	if c < skip {
+		return p*skip + c
+	}
+	return skip*pixels + p*(channels-skip) + c - skip
 }

@@ -7,7 +7,7 @@ import (
 
 	"ocl"
 	"ocl/internal/rng"
-	"ocl/nn"
+	"ocl/loss"
 	"ocl/tensor"
 )
 
@@ -117,7 +117,7 @@ func (c *CNDPM) explain(x *tensor.Tensor) error {
 			if err := checkFinite("logit", logits); err != nil {
 				return err
 			}
-			nn.LogSoftmax(c.logP[k+1][i*c.Net.Classes:][:c.Net.Classes], logits)
+			loss.LogSoftmax(c.logP[k+1][i*c.Net.Classes:][:c.Net.Classes], logits)
 		}
 		if err := checkFinite("likelihood", c.nll[k+1]); err != nil {
 			return err

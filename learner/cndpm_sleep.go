@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"ocl"
-	"ocl/nn"
+	"ocl/loss"
 	"ocl/optim"
 )
 
@@ -105,7 +105,7 @@ func (c *CNDPM) classifierStep() error {
 	c.asleepN.Classify(&c.drawn.x)
 	for i, y := range c.drawn.y {
 		logP := c.logP[0][i*c.Net.Classes:][:c.Net.Classes]
-		nn.LogSoftmax(logP, c.asleepN.Logits(k, i))
+		loss.LogSoftmax(logP, c.asleepN.Logits(k, i))
 		c.chilled[0][i] = chilledNLL(logP, y, c.Chill)
 	}
 	if err := checkFinite("likelihood", c.chilled[0]); err != nil {

@@ -244,7 +244,7 @@ func TestCNDPMDiverges(t *testing.T) {
 		}
 	}
 	c := tinyCNDPM(t)
-	c.Opt = optim.NewSGD(optim.SGD{LR: 1e30})
+	c.Opt = optim.SGD{LR: 1e30}
 	c.Clip, c.VAESteps, c.ClassifierSteps = 1e30, 30, 30
 	learnCNDPM(t, c, 0, 1)
 	if _, err := c.Observe(context.Background(), cndpmBatch(1)); !errors.Is(err, ocl.ErrDiverged) {

@@ -88,30 +88,6 @@ func TestEWCFisher(t *testing.T) {
 	}
 }
 
-// TestEWCWorkers: the penalty and its gradient do not depend on the number of workers.
-func TestEWCWorkers(t *testing.T) {
-	run := func(workers int) ([]ocl.StepStats, []float32) {
-		r := residual(t)
-		ws := r.Net.NewWorkspace(workers)
-		defer ws.Close()
-		r.WS = ws
-		e := learner.NewEWC(r, learner.EWCOptions{Lambda: 10, Alpha: 0.9, Every: 1})
-		return residualCase.Learn(t, e, residualCase.Batches(1, 6, 5), 0, 6), r.Net.Params()
-	}
-	want, params := run(1)
-	got, other := run(3)
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("step %d: %v with 3 workers, %v with one", i, got[i], want[i])
-		}
-	}
-	for i := range params {
-		if params[i] != other[i] {
-			t.Fatalf("parameter %d: %v with 3 workers, %v with one", i, other[i], params[i])
-		}
-	}
-}
-
 // TestEWCExplodes: a λ beyond what the learning rate bears ends in ErrDiverged that names λ.
 func TestEWCExplodes(t *testing.T) {
 	e := learner.NewEWC(perceptron(t, 0.1), learner.EWCOptions{Lambda: 1e6, Alpha: 0.9, Every: 1})

@@ -3,7 +3,6 @@ package learner
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -32,7 +31,7 @@ import (
 type GDumb struct {
 	Net    *nn.Network
 	WS     *nn.Workspace
-	Opt    optim.Optimizer // its settings are those of each training; it makes no step itself
+	Opt    optim.Settings // of each training
 	Memory *memory.Store
 	Update memory.Updater // nil is a memory.Greedy
 	Epochs int            // passes over the memory; 0 is 30
@@ -141,7 +140,7 @@ func (g *GDumb) Prepare(ctx context.Context) error {
 	}
 	order, augment := source(g.Seed, "order"), source(g.Seed, "augment")
 	g.Net.Init(source(g.InitSeed, "init"))
-	opt := g.Opt.Fresh()
+	opt := g.Opt.New()
 	slots := make([]int, stored)
 	for i := range slots {
 		slots[i] = i
@@ -185,8 +184,8 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 	if err := g.Net.Accumulate(g.WS, g.images, g.loss); err != nil {
 		return err
 	}
-	if math.IsNaN(g.mean) || math.IsInf(g.mean, 0) {
-		return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, g.mean)
+	if err := diverged(g.mean); err != nil {
+		return err
 	}
 	optim.ClipNorm(g.Net, g.WS, g.Clip)
 	opt.Step(g.Net, g.WS)

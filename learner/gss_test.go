@@ -7,31 +7,11 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/memory"
 	"ocl/nn"
 	"ocl/tensor"
 )
-
-// TestGSSVariantsContract runs the contract on those that the catalogue builds by options; a full memory replaces
-// samples.
-func TestGSSVariantsContract(t *testing.T) {
-	for name, change := range variants {
-		t.Run(name, func(t *testing.T) {
-			learnertest.Run(t, learnertest.Case{
-				Shape: shape, Classes: 6, Capacity: 8,
-				New: func(t *testing.T, seed uint64) ocl.Learner {
-					r := perceptron(t, 0.1)
-					r.Seed, r.Memory, r.Step = seed, memory.NewStore(8, shape, nil), learner.LookAhead{}
-					r.Retrieve = &memory.MIR{Size: 3, Candidates: 6}
-					change(r)
-					return r
-				},
-			})
-		})
-	}
-}
 
 // comparing is an updater that asks for the cosines of an incoming batch with others, and drops it.
 type comparing struct {

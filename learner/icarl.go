@@ -3,7 +3,6 @@ package learner
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"ocl"
@@ -167,8 +166,8 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
 	}
 	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.y)-b.Len()
-	if math.IsNaN(l.mean) || math.IsInf(l.mean, 0) {
-		return stats, fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, l.mean)
+	if err := diverged(l.mean); err != nil {
+		return stats, err
 	}
 	l.Opt.Step(l.Net, l.WS)
 	return stats, l.store(b)

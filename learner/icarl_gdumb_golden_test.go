@@ -149,7 +149,7 @@ func TestICaRLGolden(t *testing.T) {
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
 	l := &ICaRL{
-		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1,
+		Net: net, WS: ws, Opt: optim.SGD{LR: c.LR, WeightDecay: c.Decay}.New(), Seed: 1,
 		Memory: memory.NewStore(c.Memory, [3]int{3, 32, 32}, nil), ReplayBatch: c.Replay,
 	}
 	label := func(sample int) int {
@@ -260,11 +260,11 @@ func TestGDumbGolden(t *testing.T) {
 			ws := net.NewWorkspace(2)
 			defer ws.Close()
 			l := &GDumb{
-				Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.Decay}), Seed: 1, InitSeed: 1,
+				Net: net, WS: ws, Opt: optim.SGD{LR: c.LR, WeightDecay: c.Decay}, Seed: 1, InitSeed: 1,
 				Memory: memory.NewStore(c.Memory, c.Shape, nil), Epochs: c.Epochs, Batch: c.TrainBatch, Clip: c.Clip,
 			}
 			if name == "original" {
-				l.Opt = optim.NewSGD(optim.SGD{LR: 0.05, Momentum: 0.9, WeightDecay: 1e-6})
+				l.Opt = optim.SGD{LR: 0.05, Momentum: 0.9, WeightDecay: 1e-6}
 				l.Rate, l.Crop, l.CutMix = CosineRestarts(0.05, 0.0005), true, 0.5
 			}
 			ctx := context.Background()

@@ -48,6 +48,14 @@ func checkFinite[T float32 | float64](what string, v []T) error {
 	return fmt.Errorf("%w: a prediction depends on a %s of %v. Use a smaller learning rate", ocl.ErrDiverged, what, v[at])
 }
 
+// diverged returns an error that wraps ErrDiverged if a loss is not finite.
+func diverged(loss float64) error {
+	if loss-loss == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, loss)
+}
+
 // batch is a buffer of images and labels that grows and is used again.
 type batch struct {
 	x tensor.Tensor

@@ -89,18 +89,3 @@ func TestLwFWeights(t *testing.T) {
 		check(batches[4], 1./8, []ocl.Label{1, 2, 3, 4, 5}, learn(3, batches[4], 0), before)
 	}
 }
-
-// TestLwFWorkers: the teacher's passes beside the learner's do not depend on the number of workers.
-func TestLwFWorkers(t *testing.T) {
-	run := func(workers int) []float32 {
-		r := residual(t)
-		ws := r.Net.NewWorkspace(workers)
-		defer ws.Close()
-		r.WS = ws
-		residualCase.Learn(t, learner.NewLwF(r, false), residualCase.Batches(1, 6, 5), 0, 6)
-		return r.Net.Params()
-	}
-	if !slices.Equal(run(1), run(3)) {
-		t.Error("3 workers lead to other parameters than one")
-	}
-}

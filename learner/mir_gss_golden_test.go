@@ -94,7 +94,7 @@ func (g *trajectory) learner(t *testing.T, workers int) *learner.Replay {
 	ws := net.NewWorkspace(workers)
 	t.Cleanup(ws.Close)
 	return &learner.Replay{
-		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}), Seed: g.Seed,
+		Net: net, WS: ws, Opt: optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}.New(), Seed: g.Seed,
 		Memory: memory.NewStore(g.Capacity, [3]int{3, g.Size, g.Size}, nil),
 	}
 }

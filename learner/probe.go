@@ -40,7 +40,7 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 			"Use the stepper LookAhead, which runs the incoming batch first")
 	}
 	if !optim.IsSGD(p.r.Opt) {
-		return errors.New("learner: a look-ahead is a step of SGD, and this optimiser steps otherwise. Use optim.NewSGD")
+		return errors.New("learner: a look-ahead is a step of SGD, and this optimiser steps otherwise. Use optim.SGD")
 	}
 	net, ws := p.r.Net, p.r.WS
 	if p.ahead == nil {

@@ -3,7 +3,6 @@ package learner
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -138,8 +137,8 @@ func (r *Replay) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error
 		}
 		stats.Loss += g.Loss / float64(r.Iterations)
 		stats.Replay += g.Replay
-		if math.IsNaN(g.Loss) || math.IsInf(g.Loss, 0) {
-			return stats, fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, g.Loss)
+		if err := diverged(g.Loss); err != nil {
+			return stats, err
 		}
 		r.Opt.Step(r.Net, r.WS)
 	}

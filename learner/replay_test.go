@@ -48,7 +48,7 @@ func residual(t *testing.T) *learner.Replay {
 func learnerOf(t *testing.T, net *nn.Network, lr float64) *learner.Replay {
 	ws := net.NewWorkspace(1)
 	t.Cleanup(ws.Close)
-	return &learner.Replay{Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: lr}), Seed: 1}
+	return &learner.Replay{Net: net, WS: ws, Opt: optim.SGD{LR: lr}.New(), Seed: 1}
 }
 
 // TestNoCapacityIsFinetune: ER with capacity 0 is Finetune, whatever the stepper.
@@ -241,7 +241,7 @@ func ExampleReplay() {
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
 	er := &learner.Replay{
-		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1}),
+		Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}.New(),
 		Memory:   memory.NewStore(100, [3]int{1, 2, 2}, nil),
 		Retrieve: memory.Random{Size: 10}, // line 3 of the survey's algorithm
 		Step:     learner.Summed{},        // line 4

@@ -3,7 +3,6 @@ package learner
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"ocl"
 	"ocl/checkpoint"
@@ -110,8 +109,8 @@ func (v *Review) step(slots []int32) error {
 	if err := v.net.Accumulate(v.ws, v.images, v.loss); err != nil {
 		return fmt.Errorf("learner: review: %w", err)
 	}
-	if math.IsNaN(v.mean) || math.IsInf(v.mean, 0) {
-		return fmt.Errorf("%w: %v in the review at the task's end. Use a smaller learning rate", ocl.ErrDiverged, v.mean)
+	if err := diverged(v.mean); err != nil {
+		return fmt.Errorf("learner: review at the task's end: %w", err)
 	}
 	v.opt.Step(v.net, v.ws)
 	return nil

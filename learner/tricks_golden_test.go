@@ -13,6 +13,7 @@ import (
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/method"
+	"ocl/optim"
 )
 
 // trickCases is what testdata/tricks.json, which tricks.py makes, has beside the head of trajectories.
@@ -69,7 +70,7 @@ func TestGoldenTricks(t *testing.T) {
 		t.Run(fmt.Sprint(c.Name, " ", c.Trick, " plain=", c.Plain), func(t *testing.T) {
 			start := g.finetune(t)
 			s := method.Setup{
-				Net: start.Net, WS: start.WS, Opt: start.Opt, Memory: g.Capacity, ReplayBatch: g.Replay, Iterations: 1,
+				Net: start.Net, WS: start.WS, Opt: optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}, Memory: g.Capacity, ReplayBatch: g.Replay, Iterations: 1,
 				Shape: [3]int{1, 1, g.Pixels}, Classes: g.Classes, Seed: g.Seed,
 			}
 			if c.Name == "mir" {

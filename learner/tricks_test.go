@@ -108,7 +108,7 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 // (docs/deviations.md: review).
 func TestReview(t *testing.T) {
 	r := replaying(t, 11)
-	r.Opt = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01})
+	r.Opt = optim.SGD{LR: 0.1, WeightDecay: 0.01}.New()
 	r.Criterion = loss.Labels{} // not the review's
 	r.Review = &learner.Review{Batch: 4}
 	l := learner.Bounded{Replay: r}
@@ -127,7 +127,7 @@ func TestReview(t *testing.T) {
 	rng.New(1, "review").Shuffle(11, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	ws := before.NewWorkspace(1)
 	defer ws.Close()
-	opt := optim.NewSGD(optim.SGD{LR: 0.01, WeightDecay: 0.01})
+	opt := optim.SGD{LR: 0.01, WeightDecay: 0.01}.New()
 	for _, slots := range [][]int{order[:4], order[4:8], order[8:]} {
 		x, y, d := tensor.New(len(slots), 3, 32, 32), make([]ocl.Label, len(slots)), tensor.New(len(slots), 6)
 		r.Memory.Gather(x, y, slots)
@@ -274,33 +274,10 @@ func TestICaRLReview(t *testing.T) {
 	}
 	before.ZeroGrads()
 	before.Backward(ws, d)
-	optim.NewSGD(optim.SGD{LR: 0.01}).Step(before, ws)
+	optim.SGD{LR: 0.01}.New().Step(before, ws)
 	for i, v := range r.Net.Params() {
 		if want := before.Params()[i]; !(math.Abs(float64(v-want)) <= 1e-6) {
 			t.Fatalf("parameter %d is %v, want %v", i, v, want)
-		}
-	}
-}
-
-// TestTricksAllocateNothing in steady state, with a teacher beside two batches at once.
-func TestTricksAllocateNothing(t *testing.T) {
-	batches := residualCase.Batches(1, 8, 5)
-	for _, workers := range []int{1, 2} {
-		r := replaying(t, 12)
-		ws := r.Net.NewWorkspace(workers)
-		defer ws.Close()
-		r.WS = ws
-		r.Classes, r.Teacher, r.Criterion = &learner.Classes{}, &learner.Teacher{}, loss.Distilled{Labels: loss.Labels{}}
-		l := learner.Bounded{Replay: r}
-		residualCase.Learn(t, l, batches, 0, 6)
-		i := 0
-		var err error
-		if n := testing.AllocsPerRun(8, func() {
-			_, e := l.Observe(context.Background(), batches[6+i%2])
-			err = errors.Join(err, e)
-			i++
-		}); n != 0 || err != nil {
-			t.Errorf("%d workers: %v allocations a step (%v), want 0", workers, n, err)
 		}
 	}
 }

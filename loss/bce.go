@@ -25,14 +25,18 @@ func BCE(d, logits, targets *tensor.Tensor) float64 {
 	for i := range rows {
 		zs, ds, ts := logits.Data[i*classes:(i+1)*classes], d.Data[i*classes:(i+1)*classes], targets.Data[i*k:(i+1)*k]
 		for j, t := range ts {
-			z, t := float64(zs[j]), float64(t)
-			// −log σ(z) = log(1 + e^−z), written so that no exponential overflows.
-			loss += float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * mean)
-			ds[j] = float32((Sigmoid(z) - t) * mean)
+			var l float64
+			l, ds[j] = yesNo(float64(zs[j]), float64(t), mean)
+			loss += l
 		}
 		clear(ds[k:])
 	}
 	return loss
+}
+
+// yesNo is weight·(−t·log σ(z) − (1−t)·log(1−σ(z))), written so that no exponential overflows, and its gradient.
+func yesNo(z, t, weight float64) (loss float64, gradient float32) {
+	return float64((math.Max(z, 0) - float64(z*t) + math.Log1p(math.Exp(-math.Abs(z)))) * weight), float32((Sigmoid(z) - t) * weight)
 }
 
 // Sigmoid is σ(z) = 1/(1 + e^−z).

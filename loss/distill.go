@@ -23,7 +23,7 @@ func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float6
 	mean, loss := 1/float64(rows), 0.0
 	for i := range rows {
 		zs, ts, ds := z.Row(i), teacher.Row(i), d.Row(i)
-		logSum, teacherSum := k.logSumExp(zs), k.logSumExp(ts)
+		logSum, teacherSum := logSumExp(zs, nil, k.T), logSumExp(ts, nil, k.T)
 		for c, v := range zs {
 			p := math.Exp(float64(ts[c])/k.T - teacherSum)
 			logQ := float64(v)/k.T - logSum
@@ -32,19 +32,6 @@ func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float6
 		}
 	}
 	return loss * mean * k.T * k.T
-}
-
-// logSumExp is log Σ exp(z/T).
-func (k Distillation) logSumExp(z []float32) float64 {
-	largest := math.Inf(-1)
-	for _, v := range z {
-		largest = math.Max(largest, float64(v)/k.T) // NaN if any is
-	}
-	sum := 0.0
-	for _, v := range z {
-		sum += math.Exp(float64(v)/k.T - largest)
-	}
-	return largest + math.Log(sum)
 }
 
 func checkDistilled(d, z, teacher *tensor.Tensor) int {

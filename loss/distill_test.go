@@ -95,12 +95,3 @@ func TestDistillationExtremes(t *testing.T) {
 		}
 	}
 }
-
-func TestDistillationAllocates(t *testing.T) {
-	z, _ := random(10, 100, 3)
-	d := tensor.New(10, 100)
-	k := loss.Distillation{T: 2}
-	if n := testing.AllocsPerRun(10, func() { k.AddTo(d, z, z, 1) }); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
-	}
-}

@@ -37,38 +37,101 @@ var _ Criterion = CrossEntropy{}
 
 // Eval implements [Criterion].
 func (CrossEntropy) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	z := in.Logits
-	rows, classes := in.check("CrossEntropy", d)
-	mean := 1 / float64(rows)
-	loss := 0.0
+	rows, _, err := in.check("CrossEntropy", d)
+	if err != nil {
+		return 0, err
+	}
+	loss, mean := 0.0, 1/float64(rows)
 	for i, y := range in.Y {
-		if y < 0 || int(y) >= classes {
-			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, classes)
-		}
-		zs, ds := z.Data[i*classes:(i+1)*classes], d.Data[i*classes:(i+1)*classes]
-		largest := math.Inf(-1)
-		for _, v := range zs {
-			largest = math.Max(largest, float64(v)) // NaN if any is
-		}
-		sum := 0.0
-		for _, v := range zs {
-			sum += math.Exp(float64(v) - largest)
-		}
-		zy := float64(zs[y])
-		loss += float64((math.Log(sum) + largest - zy) * mean)
-		for k, v := range zs {
-			ds[k] = float32(math.Exp(float64(v)-largest) / sum * mean)
-		}
-		ds[y] = float32((math.Exp(zy-largest)/sum - 1) * mean)
+		loss += among(d.Row(i), in.Logits.Row(i), nil, y, mean)
 	}
 	return loss, nil
 }
 
-// check returns B and K; it panics where logits, gradient and labels do not fit together.
-func (in Input) check(name string, d *tensor.Tensor) (rows, classes int) {
+// Rows writes −log softmax(z)_y of each row to dst, len(dst) == B, in float64. A label outside [0, K) is an error.
+func (CrossEntropy) Rows(dst []float64, in Input) error {
+	if _, _, err := in.check("CrossEntropy", in.Logits); err != nil {
+		return err
+	}
+	if len(dst) != len(in.Y) {
+		panic(fmt.Sprintf("loss: CrossEntropy: room for %d losses of %d rows", len(dst), len(in.Y)))
+	}
+	for i, y := range in.Y {
+		dst[i] = logSumExp(in.Logits.Row(i), nil, 1) - float64(in.Logits.Row(i)[y])
+	}
+	return nil
+}
+
+// sumExp is the largest of z/T and Σ e^(z/T − largest), both NaN if any logit is, over the classes of set, nil for all.
+func sumExp(z []float32, set []ocl.Label, t float64) (largest, sum float64) {
+	largest = math.Inf(-1)
+	if set == nil {
+		for _, v := range z {
+			largest = math.Max(largest, float64(v)/t)
+		}
+		for _, v := range z {
+			sum += math.Exp(float64(v)/t - largest)
+		}
+		return largest, sum
+	}
+	for _, k := range set {
+		largest = math.Max(largest, float64(z[k])/t)
+	}
+	for _, k := range set {
+		sum += math.Exp(float64(z[k])/t - largest)
+	}
+	return largest, sum
+}
+
+// logSumExp is log Σ e^(z/T) over the classes of set, nil for all.
+func logSumExp(z []float32, set []ocl.Label, t float64) float64 {
+	largest, sum := sumExp(z, set, t)
+	return math.Log(sum) + largest
+}
+
+// LogSoftmax writes log softmax(z) to dst [K], in float64.
+func LogSoftmax(dst []float64, z []float32) {
+	log := logSumExp(z, nil, 1)
+	for k, v := range z {
+		dst[k] = float64(v) - log
+	}
+}
+
+// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them; nil is all. It writes the
+// gradient to d, which may be z, and zeros for the other classes.
+func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
+	largest, sum := sumExp(z, set, 1)
+	zy := float64(z[y])
+	gradient := func(v float32) float32 { return float32(math.Exp(float64(v)-largest) / sum * weight) }
+	if set == nil {
+		for k, v := range z {
+			d[k] = gradient(v)
+		}
+	} else {
+		next := 0
+		for _, k := range set {
+			clear(d[next:k])
+			d[k] = gradient(z[k])
+			next = int(k) + 1
+		}
+		clear(d[next:])
+	}
+	d[y] = float32((math.Exp(zy-largest)/sum - 1) * weight)
+	return float64((math.Log(sum) + largest - zy) * weight)
+}
+
+// check returns B and K, and an error where a label is outside [0, K). It panics where logits, gradient and labels do not fit
+// together.
+func (in Input) check(name string, d *tensor.Tensor) (rows, classes int, err error) {
 	z := in.Logits
 	if len(z.Shape) != 2 || z.Shape[0] != len(in.Y) || len(d.Shape) != 2 || d.Shape[0] != z.Shape[0] || d.Shape[1] != z.Shape[1] {
 		panic(fmt.Sprintf("loss: %s: logits %v, gradient %v, %d labels. They must be [B,K], [B,K], B", name, z.Shape, d.Shape, len(in.Y)))
 	}
-	return z.Shape[0], z.Shape[1]
+	rows, classes = z.Shape[0], z.Shape[1]
+	for i, y := range in.Y {
+		if y < 0 || int(y) >= classes {
+			return 0, 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, classes)
+		}
+	}
+	return rows, classes, nil
 }

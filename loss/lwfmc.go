@@ -1,8 +1,6 @@
 package loss
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"ocl"
@@ -25,13 +23,11 @@ var _ Criterion = LwFMC{}
 
 // Eval implements [Criterion].
 func (LwFMC) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	rows, classes := in.check("LwFMC", d)
-	mean, loss := 1/float64(rows), 0.0
-	for i, y := range in.Y {
-		if y < 0 || int(y) >= classes {
-			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, classes)
-		}
+	rows, classes, err := in.check("LwFMC", d)
+	if err != nil {
+		return 0, err
 	}
+	mean, loss := 1/float64(rows), 0.0
 	if in.Teacher != nil {
 		in.Teacher.CheckShape("logits of the teacher", rows, classes)
 	}
@@ -45,9 +41,9 @@ func (LwFMC) Eval(d *tensor.Tensor, in Input) (float64, error) {
 			case class == y:
 				t = 1
 			}
-			v := float64(z)
-			loss += float64(mean * (math.Max(v, 0) - float64(v*t) + math.Log1p(math.Exp(-math.Abs(v))))) // −t·log σ(v) − (1−t)·log(1−σ(v)), without overflow
-			ds[c] = float32(mean * (Sigmoid(v) - t))
+			var l float64
+			l, ds[c] = yesNo(float64(z), t, mean)
+			loss += l
 		}
 	}
 	return loss, nil

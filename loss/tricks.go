@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -60,17 +61,15 @@ var (
 
 // Eval implements [Criterion].
 func (Labels) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	rows, _ := in.check("Labels", d)
+	rows, _, err := in.check("Labels", d)
+	if err != nil {
+		return 0, err
+	}
 	var room [256]ocl.Label
 	set := append(room[:0], in.Y...)
 	slices.Sort(set)
 	set = slices.Compact(set)
 	loss, mean := 0.0, 1/float64(rows)
-	for i, y := range in.Y {
-		if y < 0 || int(y) >= in.Logits.Shape[1] {
-			return 0, fmt.Errorf("loss: row %d: label %d is not a class in [0, %d)", i, y, in.Logits.Shape[1])
-		}
-	}
 	for i, y := range in.Y {
 		loss += among(d.Row(i), in.Logits.Row(i), set, y, mean)
 	}
@@ -79,7 +78,10 @@ func (Labels) Eval(d *tensor.Tensor, in Input) (float64, error) {
 
 // Eval implements [Criterion].
 func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	rows, _ := in.check("Separated", d)
+	rows, _, err := in.check("Separated", d)
+	if err != nil {
+		return 0, err
+	}
 	loss, mean := 0.0, 1/float64(rows)
 	for i, y := range in.Y {
 		set := in.New
@@ -95,39 +97,12 @@ func (Separated) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	return loss, nil
 }
 
-// among is −weight·log softmax(z)_y over the classes of set, which rise and have y among them. It writes the gradient
-// to d, which may be z, and zeros for the other classes.
-func among(d, z []float32, set []ocl.Label, y ocl.Label, weight float64) float64 {
-	largest := math.Inf(-1)
-	for _, k := range set {
-		largest = math.Max(largest, float64(z[k])) // NaN if any is
-	}
-	sum := 0.0
-	for _, k := range set {
-		sum += math.Exp(float64(z[k]) - largest)
-	}
-	zy := float64(z[y])
-	next := 0
-	for _, k := range set {
-		clear(d[next:k])
-		d[k] = float32(math.Exp(float64(z[k])-largest) / sum * weight)
-		next = int(k) + 1
-	}
-	clear(d[next:])
-	d[y] = float32((math.Exp(zy-largest)/sum - 1) * weight)
-	return (math.Log(sum) + largest - zy) * weight
-}
-
 // Eval implements [Criterion].
 func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	labels := c.Labels
-	if labels == nil {
-		labels = CrossEntropy{}
-	}
+	labels := cmp.Or[Criterion](c.Labels, CrossEntropy{})
 	if in.Teacher == nil {
 		return labels.Eval(d, in)
 	}
-	in.check("Distilled", d)
 	if len(d.Data) > 0 && &d.Data[0] == &in.Logits.Data[0] {
 		panic("loss: Distilled reads the logits twice; want another tensor for the gradient")
 	}
@@ -139,25 +114,25 @@ func (c Distilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
 	if c.Root {
 		w = math.Sqrt(w)
 	}
-	for i, v := range d.Data {
-		d.Data[i] = float32(w) * v
-	}
+	scale(d, w)
 	return float64(w*mean) + float64((1-w)*Distillation{T: Temperature}.AddTo(d, in.Logits, in.Teacher, 1-w)), nil
 }
 
 // Eval implements [Criterion].
 func (c Undistilled) Eval(d *tensor.Tensor, in Input) (float64, error) {
-	labels := c.Labels
-	if labels == nil {
-		labels = CrossEntropy{}
-	}
+	labels := cmp.Or[Criterion](c.Labels, CrossEntropy{})
 	mean, err := labels.Eval(d, in)
 	if err != nil {
 		return 0, err
 	}
 	w := math.Sqrt(in.Share)
-	for i, v := range d.Data {
-		d.Data[i] = float32(w) * v
-	}
+	scale(d, w)
 	return w * mean, nil
+}
+
+// scale multiplies a gradient by a weight.
+func scale(d *tensor.Tensor, weight float64) {
+	for i, v := range d.Data {
+		d.Data[i] = float32(weight) * v
+	}
 }

@@ -52,16 +52,31 @@ func cndpmNetworks(s Setup) (arch.VAEConfig, arch.SharingConfig) {
 }
 
 var cndpm = Info{
-	Name:    "cndpm",
-	Title:   "CN-DPM",
-	Summary: "A mixture of experts that grows: images that no expert explains are collected, and a new expert is trained on them.",
-	Idea: "Each expert has an autoencoder, which says how unlikely an image is, and a classifier. The expert that explains a " +
-		"sample best learns it. If none does, it is stored. When the memory is full, a new expert is trained on it for thousands of " +
-		"steps, and the memory is emptied. Experts of earlier tasks stay as they are, so little is forgotten.",
-	Formula: "k* = argmin_k −log p_k(x) − log p_k(y|x) − log n_k, k = 0..K;  k* = 0: M ← M ∪ (x,y), else expert k* learns;  " +
-		"|M| = mem_sz: expert K+1 ← M, M ← ∅;  p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x)",
-	Citation: "Lee et al., A Neural Dirichlet Process Mixture Model for Task-Free Continual Learning, ICLR 2020",
-	Look:     9,
+	Name: "cndpm",
+	Text: Text{
+		Title:   "CN-DPM",
+		Summary: "A mixture of experts that grows: images that no expert explains are collected, and a new expert is trained on them.",
+		Idea: "Each expert has an autoencoder, which says how unlikely an image is, and a classifier. The expert that explains a " +
+			"sample best learns it. If none does, it is stored. When the memory is full, a new expert is trained on it for thousands of " +
+			"steps, and the memory is emptied. Experts of earlier tasks stay as they are, so little is forgotten.",
+		Formula: "k* = argmin_k −log p_k(x) − log p_k(y|x) − log n_k, k = 0..K;  k* = 0: M ← M ∪ (x,y), else expert k* learns;  " +
+			"|M| = mem_sz: expert K+1 ← M, M ← ∅;  p(y|x) ∝ Σ_k n_k p_k(x) p_k(y|x)",
+		Citation:    "Lee et al., A Neural Dirichlet Process Mixture Model for Task-Free Continual Learning, ICLR 2020",
+		CostPerStep: "a step costs 16 decoded images for each sample and expert; each new expert is trained for 5,000 steps, which takes nearly all the time of a run",
+		Expect: "A method that forgets little and learns little: 14.0 % average accuracy in the survey on CIFAR-100, with a short-term memory of " +
+			"1,000 samples. If a run ends with one expert, log_alpha is too low.",
+		Advice: []Advice{
+			{"log_alpha", "A sample is stored for a new expert if every expert explains it worse than an untrained one by more than −log_alpha nats. " +
+				"If a run ends with one expert, use a higher value; if every full memory becomes an expert although the data are alike, use a lower one. " +
+				"The survey tries −100 to −500 at 32×32 pixels, −800 to −1200 at 84×84."},
+			{"classifier_chill", "Images count in hundreds of nats and labels in a few, so the log-probabilities of classifiers are divided by this number. " +
+				"Lower it if new classes are given to old experts; raise it if images of known classes are stored. " +
+				"The survey tries 0.001 to 0.1 at 32×32 pixels, about 0.001 for larger images."},
+			{"--memory", "It is how many samples make an expert. Time is in proportion to the number of experts, so a small memory is slow, and its experts see " +
+				"little; a large one mixes tasks in an expert. Start with half to all of the samples of a task."},
+		},
+	},
+	Look: 9,
 	Traits: Traits{
 		UsesMemory: true, OwnNetworks: true,
 		Prediction: "the most probable class of the mixture of all experts; before the first expert, the class with the nearest mean of the stored images",
@@ -69,32 +84,21 @@ var cndpm = Info{
 	Settings: []string{"memory"},
 	Options: []Option{cndpmLogAlpha, cndpmChill, cndpmVAESteps, cndpmClassifierSteps, cndpmBatch, cndpmDraws, cndpmLatent, cndpmL2, cndpmClip, cndpmWakeRate,
 		cndpmNetRate, cndpmVariance, cndpmVAEWidth, cndpmVAEGrowth, cndpmNetWidth, cndpmNetGrowth, cndpmNetBlocks},
-	Paper:   cndpmGrid([]any{0.0001, 0.001, 0.01, 0.1}, []any{0.001, 0.01, 0.1}, []any{-100.0, -300.0, -500.0}),
-	Authors: cndpmGrid([]any{0.0001, 0.001, 0.01, 0.1}, []any{0.001, 0.01, 0.1}, []any{-100.0, -300.0, -500.0}),
-	PaperOn: map[Data]Grid{
-		MiniImageNet:   cndpmGrid([]any{0.001, 0.005, 0.01}, []any{0.001, 0.0015, 0.002}, []any{-1200.0, -1000.0, -800.0}),
-		CORe50NC:       cndpmGrid([]any{0.001, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
-		CORe50NI:       cndpmGrid([]any{0.001, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
-		NSMiniImageNet: cndpmGrid([]any{0.001, 0.005, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-15000.0, -5000.0, -500.0}),
-	},
-	AuthorsOn: map[Data]Grid{ // cndpm_tune_mini.yml, cndpm_tune_core50.yml and cndpm_tune_mini_ni.yml
-		MiniImageNet:   cndpmGrid([]any{0.005, 0.007, 0.01}, []any{0.001, 0.0015, 0.002}, []any{-1200.0, -1000.0, -800.0}),
-		CORe50NC:       cndpmGrid([]any{0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
-		CORe50NI:       cndpmGrid([]any{0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
-		NSMiniImageNet: cndpmGrid([]any{0.005, 0.007, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-15000.0, -5000.0, -500.0}),
-	},
-	CostPerStep: "a step costs 16 decoded images for each sample and expert; each new expert is trained for 5,000 steps, which takes nearly all the time of a run",
-	Expect: "A method that forgets little and learns little: 14.0 % average accuracy in the survey on CIFAR-100, with a short-term memory of " +
-		"1,000 samples. If a run ends with one expert, log_alpha is too low.",
-	Advice: []Advice{
-		{"log_alpha", "A sample is stored for a new expert if every expert explains it worse than an untrained one by more than −log_alpha nats. " +
-			"If a run ends with one expert, use a higher value; if every full memory becomes an expert although the data are alike, use a lower one. " +
-			"The survey tries −100 to −500 at 32×32 pixels, −800 to −1200 at 84×84."},
-		{"classifier_chill", "Images count in hundreds of nats and labels in a few, so the log-probabilities of classifiers are divided by this number. " +
-			"Lower it if new classes are given to old experts; raise it if images of known classes are stored. " +
-			"The survey tries 0.001 to 0.1 at 32×32 pixels, about 0.001 for larger images."},
-		{"--memory", "It is how many samples make an expert. Time is in proportion to the number of experts, so a small memory is slow, and its experts see " +
-			"little; a large one mixes tasks in an expert. Start with half to all of the samples of a task."},
+	Tuning: Tuning{
+		Paper:   cndpmGrid([]any{0.0001, 0.001, 0.01, 0.1}, []any{0.001, 0.01, 0.1}, []any{-100.0, -300.0, -500.0}),
+		Authors: cndpmGrid([]any{0.0001, 0.001, 0.01, 0.1}, []any{0.001, 0.01, 0.1}, []any{-100.0, -300.0, -500.0}),
+		PaperOn: map[Data]Grid{
+			MiniImageNet:   cndpmGrid([]any{0.001, 0.005, 0.01}, []any{0.001, 0.0015, 0.002}, []any{-1200.0, -1000.0, -800.0}),
+			CORe50NC:       cndpmGrid([]any{0.001, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
+			CORe50NI:       cndpmGrid([]any{0.001, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
+			NSMiniImageNet: cndpmGrid([]any{0.001, 0.005, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-15000.0, -5000.0, -500.0}),
+		},
+		AuthorsOn: map[Data]Grid{ // cndpm_tune_mini.yml, cndpm_tune_core50.yml and cndpm_tune_mini_ni.yml
+			MiniImageNet:   cndpmGrid([]any{0.005, 0.007, 0.01}, []any{0.001, 0.0015, 0.002}, []any{-1200.0, -1000.0, -800.0}),
+			CORe50NC:       cndpmGrid([]any{0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
+			CORe50NI:       cndpmGrid([]any{0.01}, []any{0.0005, 0.001, 0.002}, []any{-1200.0, -1000.0, -800.0, -300.0}),
+			NSMiniImageNet: cndpmGrid([]any{0.005, 0.007, 0.01}, []any{0.0005, 0.001, 0.002}, []any{-15000.0, -5000.0, -500.0}),
+		},
 	},
 	Refuses: map[string]string{
 		"kdc":  "its experts share no outputs to distil",
@@ -105,11 +109,13 @@ var cndpm = Info{
 		"rv":   "its memory is emptied whenever an expert was trained on it",
 		"ss":   "its loss is that of a mixture of experts, not one softmax",
 	},
-	checkImages: arch.CheckExpert,
-	grows:       cndpmGrowth,
-	begins: func(s Setup) int { // the placeholder
-		vae, net := cndpmNetworks(s)
-		return vae.Size(0) + net.Size(0)
+	growing: growing{
+		begins: func(s Setup) int { // the placeholder
+			vae, net := cndpmNetworks(s)
+			return vae.Size(0) + net.Size(0)
+		},
+		grows:       cndpmGrowth,
+		checkImages: arch.CheckExpert,
 	},
 	check: func(s Setup) error {
 		if batch := option[int](s, cndpmBatch); s.Memory < batch {

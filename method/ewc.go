@@ -18,25 +18,29 @@ var ewcRaw = Option{Name: "raw", Default: false, Meaning: "follow the survey's t
 var ewcAxis = Axis{"method.ewc++.lambda", []any{0.0, 100.0, 1000.0}}
 
 var ewc = Info{
-	Name:    "ewc++",
-	Title:   "EWC++",
-	Summary: "Protect the parameters that mattered to earlier tasks.",
-	Idea: "Keep a running average of the squared gradients: it shows how much each parameter matters (Fisher information). " +
-		"At the end of a task, record this average and the parameters. From then on a penalty pulls each parameter back " +
-		"to its recorded value; the more the parameter mattered, the stronger the pull. No samples are stored.",
-	Formula: "θ ← θ − α_lr·∇(ℓ(B_n) + λ·Σ_j F̂_j·(θ_j − θ*_j)²);  F ← α·F_tmp + (1 − α)·F;  " +
-		"at a task's end θ* ← θ, F̂ ← (F − min F)/(max F − min F)",
-	Citation:    "Chaudhry et al., Riemannian Walk for Incremental Learning, ECCV 2018",
-	Look:        3,
-	Traits:      Traits{TaskBoundaries: true},
-	Signals:     []string{"task boundaries"},
-	Settings:    []string{"replay.iterations", "replay.augment"},
-	Options:     []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
-	Paper:       grid(rates4, decays2, ewcAxis),
-	Authors:     grid(rates4, decays2, ewcAxis),
-	CostPerStep: "1 × Finetune, and three passes over the parameters",
-	Expect: "No better than Finetune when all classes share one output layer. If λ and the learning rate are large, the " +
-		"penalty explodes and the run ends as diverged. The survey on CIFAR-100: 3.7 % average accuracy.",
+	Name: "ewc++",
+	Text: Text{
+		Title:   "EWC++",
+		Summary: "Protect the parameters that mattered to earlier tasks.",
+		Idea: "Keep a running average of the squared gradients: it shows how much each parameter matters (Fisher information). " +
+			"At the end of a task, record this average and the parameters. From then on a penalty pulls each parameter back " +
+			"to its recorded value; the more the parameter mattered, the stronger the pull. No samples are stored.",
+		Formula: "θ ← θ − α_lr·∇(ℓ(B_n) + λ·Σ_j F̂_j·(θ_j − θ*_j)²);  F ← α·F_tmp + (1 − α)·F;  " +
+			"at a task's end θ* ← θ, F̂ ← (F − min F)/(max F − min F)",
+		Citation:    "Chaudhry et al., Riemannian Walk for Incremental Learning, ECCV 2018",
+		CostPerStep: "1 × Finetune, and three passes over the parameters",
+		Expect: "No better than Finetune when all classes share one output layer. If λ and the learning rate are large, the " +
+			"penalty explodes and the run ends as diverged. The survey on CIFAR-100: 3.7 % average accuracy.",
+	},
+	Look:     3,
+	Traits:   Traits{TaskBoundaries: true},
+	Signals:  []string{"task boundaries"},
+	Settings: []string{"replay.iterations", "replay.augment"},
+	Options:  []Option{ewcLambda, ewcAlpha, ewcEvery, ewcRaw},
+	Tuning: Tuning{
+		Paper:   grid(rates4, decays2, ewcAxis),
+		Authors: grid(rates4, decays2, ewcAxis),
+	},
 	Refuses: withoutMemory,
 	check:   checkEWC,
 	passes:  learn,

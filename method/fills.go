@@ -74,7 +74,7 @@ func (s Setup) fills() Fills {
 // distillation around it with its teacher, then the classes that either of them needs, then the steps and the review.
 // The classifier is not part of it; an evaluation asks [Setup.Classified].
 func (s Setup) compose() *learner.Replay {
-	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt, Augment: s.Augment, Seed: s.Seed}
+	r := &learner.Replay{Net: s.Net, WS: s.WS, Opt: s.Opt.New(), Augment: s.Augment, Seed: s.Seed}
 	f := s.fills()
 	r.Criterion = f.Labels
 	switch {

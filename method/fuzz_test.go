@@ -48,7 +48,7 @@ func FuzzLoadState(f *testing.F) {
 		}
 	}
 	add("gss", func(s *method.Setup) { with("gate", "batch")(s) })
-	add("er", func(s *method.Setup) { s.Opt = optim.NewAdam(optim.Adam{LR: 0.01}) })
+	add("er", func(s *method.Setup) { s.Opt = optim.Adam{LR: 0.01} })
 	for i := range cases {
 		f.Add([]byte{byte(i)})
 		f.Add([]byte{byte(i), byte(3 * i), 4, 8, 3, 14})

@@ -31,29 +31,33 @@ var (
 )
 
 var gdumb = Info{
-	Name:    "gdumb",
-	Title:   "GDumb",
-	Summary: "Only store samples, equally many of each class; train a new network on them when predictions are needed.",
-	Idea: "Nothing is learned while the stream passes: a greedy sampler fills the memory so that all classes seen have " +
-		"equally many samples. Before each evaluation a new network is trained on the memory alone. GDumb needs no task " +
-		"boundaries and forgets only what it did not store. It is a test for other methods: do they learn more than " +
-		"their memory holds?",
-	Formula:  "M ← Greedy(B_n, M);  before a prediction: θ ← fresh, then epochs times for B ⊂ M: θ ← θ − α·clip(∇ℓ(B))",
-	Citation: "Prabhu et al., GDumb: A Simple Approach that Questions Our Progress in Continual Learning, ECCV 2020",
-	Look:     4,
+	Name: "gdumb",
+	Text: Text{
+		Title:   "GDumb",
+		Summary: "Only store samples, equally many of each class; train a new network on them when predictions are needed.",
+		Idea: "Nothing is learned while the stream passes: a greedy sampler fills the memory so that all classes seen have " +
+			"equally many samples. Before each evaluation a new network is trained on the memory alone. GDumb needs no task " +
+			"boundaries and forgets only what it did not store. It is a test for other methods: do they learn more than " +
+			"their memory holds?",
+		Formula:  "M ← Greedy(B_n, M);  before a prediction: θ ← fresh, then epochs times for B ⊂ M: θ ← θ − α·clip(∇ℓ(B))",
+		Citation: "Prabhu et al., GDumb: A Simple Approach that Questions Our Progress in Continual Learning, ECCV 2020",
+		CostPerStep: "almost nothing in each step; before each evaluation 30 epochs over the memory, which with 5,000 samples cost as much " +
+			"as 150,000 samples of Finetune (`--eval final` trains only once)",
+		Expect: "The best method of the survey when the memory is large: balanced classes help more than the samples that are " +
+			"not stored would. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
+			"samples.",
+	},
+	Look: 4,
 	Traits: Traits{
 		UsesMemory: true, Deferred: true,
 		Prediction: "the class with the largest logit of a network trained from scratch on the memory",
 	},
 	Settings: []string{"memory"},
 	Options:  []Option{gdumbEpochs, gdumbBatch, gdumbClip, gdumbPreset, gdumbUpdate},
-	Paper:    grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-	Authors:  grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
-	CostPerStep: "almost nothing in each step; before each evaluation 30 epochs over the memory, which with 5,000 samples cost as much " +
-		"as 150,000 samples of Finetune (`--eval final` trains only once)",
-	Expect: "The best method of the survey when the memory is large: balanced classes help more than the samples that are " +
-		"not stored would. The survey on CIFAR-100: 10.4, 22.1 and 28.8 % average accuracy with 1,000, 5,000 and 10,000 " +
-		"samples.",
+	Tuning: Tuning{
+		Paper:   grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
+		Authors: grid([]any{0.001, 0.01, 0.1}, []any{0.0001, 0.000001}),
+	},
 	Refuses: map[string]string{
 		"kdc":  "it trains from scratch, so there is no earlier network to distil from",
 		"kdc*": "it trains from scratch, so there is no earlier network to distil from",
@@ -74,7 +78,7 @@ var gdumb = Info{
 		}
 		if option[string](s, gdumbPreset) == gdumbOriginal {
 			const high, low = 0.05, 0.0005
-			g.Opt = optim.NewSGD(optim.SGD{LR: high, Momentum: 0.9, WeightDecay: 1e-6})
+			g.Opt = optim.SGD{LR: high, Momentum: 0.9, WeightDecay: 1e-6}
 			g.Rate, g.Crop, g.CutMix = learner.CosineRestarts(high, low), true, 0.5
 		}
 		return g, nil

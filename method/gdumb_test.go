@@ -24,16 +24,16 @@ func TestGDumbPresets(t *testing.T) {
 		want   learner.GDumb
 	}{
 		{"survey", learner.GDumb{
-			Opt: optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), Epochs: 30, Batch: 16, Clip: 10,
+			Opt: optim.SGD{LR: 0.1, WeightDecay: 0.01}, Epochs: 30, Batch: 16, Clip: 10,
 		}},
 		{"original", learner.GDumb{
-			Opt: optim.NewSGD(optim.SGD{LR: 0.05, Momentum: 0.9, WeightDecay: 1e-6}), Epochs: 30, Batch: 16, Clip: 10,
+			Opt: optim.SGD{LR: 0.05, Momentum: 0.9, WeightDecay: 1e-6}, Epochs: 30, Batch: 16, Clip: 10,
 			Rate: learner.CosineRestarts(0.05, 0.0005), Crop: true, CutMix: 0.5,
 		}},
 	} {
 		got, want := build("gdumb", network, func(s *method.Setup) {
 			s.InitSeed = 3
-			s.Opt, s.Memory, s.Options = optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}), 50, map[string]any{"preset": c.preset}
+			s.Opt, s.Memory, s.Options = optim.SGD{LR: 0.1, WeightDecay: 0.01}, 50, map[string]any{"preset": c.preset}
 		})(t, 1).(*learner.GDumb), &c.want
 		net, err := arch.MLP(network, rng.New(2, "elsewhere"))
 		if err != nil {

@@ -26,26 +26,30 @@ var (
 )
 
 var gss = Info{
-	Name:    "gss",
-	Title:   "GSS-Greedy",
-	Summary: "Store samples whose gradients point in different directions.",
-	Idea: "Like ER, with another rule for what to store. The score of a sample says how close its gradient is to the " +
-		"nearest of a few stored samples' gradients. When the memory is full, samples may enter only if their gradient " +
-		"points away from all of them. They replace stored samples drawn at random, most likely ones with a high score.",
-	Formula: "c = max_i cos(∇ℓ(x, y), G_i) + 1 with G the gradients of n random samples of M;  while not full M ← M ∪ {(x, y)}, C ← C ∪ {c};  " +
-		"then, if c < 1: i ~ C_i/ΣC, and with probability C_i/(C_i + c): M_i ← (x, y), C_i ← c",
-	Citation: "Aljundi et al., Gradient Based Sample Selection for Online Continual Learning, NeurIPS 2019",
+	Name: "gss",
+	Text: Text{
+		Title:   "GSS-Greedy",
+		Summary: "Store samples whose gradients point in different directions.",
+		Idea: "Like ER, with another rule for what to store. The score of a sample says how close its gradient is to the " +
+			"nearest of a few stored samples' gradients. When the memory is full, samples may enter only if their gradient " +
+			"points away from all of them. They replace stored samples drawn at random, most likely ones with a high score.",
+		Formula: "c = max_i cos(∇ℓ(x, y), G_i) + 1 with G the gradients of n random samples of M;  while not full M ← M ∪ {(x, y)}, C ← C ∪ {c};  " +
+			"then, if c < 1: i ~ C_i/ΣC, and with probability C_i/(C_i + c): M_i ← (x, y), C_i ← c",
+		Citation: "Aljundi et al., Gradient Based Sample Selection for Online Continual Learning, NeurIPS 2019",
+		CostPerStep: "13 × Finetune in arithmetic, with batches of 10 and n = 10: ER, plus the gradients of the incoming batch and of " +
+			"10 stored batches of 10; a batch that is accepted needs these gradients twice. With gate sample 4 ×",
+		Expect: "Less than ER, because a full memory keeps mostly what it got first. When each sample is accepted by itself (gate " +
+			"sample), it hardly changes at all. The survey on CIFAR-100: 7.7, 11.3 and 13.4 % average accuracy with 1,000, " +
+			"5,000 and 10,000 samples.",
+	},
 	Look:     5,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.joint", "replay.augment"},
 	Options:  []Option{gssSize, gssSubset, gssGate},
-	Paper:    grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
-	Authors:  grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
-	CostPerStep: "13 × Finetune in arithmetic, with batches of 10 and n = 10: ER, plus the gradients of the incoming batch and of " +
-		"10 stored batches of 10; a batch that is accepted needs these gradients twice. With gate sample 4 ×",
-	Expect: "Less than ER, because a full memory keeps mostly what it got first. When each sample is accepted by itself (gate " +
-		"sample), it hardly changes at all. The survey on CIFAR-100: 7.7, 11.3 and 13.4 % average accuracy with 1,000, " +
-		"5,000 and 10,000 samples.",
+	Tuning: Tuning{
+		Paper:   grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
+		Authors: grid(rates4, decays2, Axis{"method.gss.subset_size", []any{10, 20, 50}}),
+	},
 	check: func(s Setup) error {
 		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
 			return errors.New("option subset: sample cannot be used with gate batch, which draws one subset for the whole incoming batch. " +

@@ -19,35 +19,48 @@ import (
 
 // Info describes a method of the catalogue.
 type Info struct {
-	Name     string // as on the command line
-	Title    string
-	Summary  string // one sentence
-	Idea     string // a few sentences
-	Formula  string
-	Citation string
-	Look     int // number of its colour, dash and marker in reports, for ever: the next that no method has; 0 for the bounds, which have their own
+	Name string // as on the command line
+	Text
+	Look int // number of its colour, dash and marker in reports, for ever: the next that no method has; 0 for the bounds, which have their own
 	Traits
-	Signals        []string          // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
-	Settings       []string          // keys of the config that it reads, beyond network and optimiser
-	Teacher        string            // default of replay.teacher; "" means evaluation
-	Options        []Option          // method.<Name>.<option>; only what no shared setting says
-	Paper, Authors Grid              // what to try when tuning: the survey's table:hyper, and its authors' files
-	PaperOn        map[Data]Grid     // instead of Paper, on some data
-	AuthorsOn      map[Data]Grid     // instead of Authors, on some data
-	Advice         []Advice          // on the options that need some
-	CostPerStep    string            // relative to Finetune
-	Expect         string            // what a person will see, on CIFAR-100 among others
-	Refuses        map[string]string // by name of a trick, why the method does not take it; it takes all others
+	Signals  []string // supervisory signals used besides the labels of each batch (survey §3, tab: summary)
+	Settings []string // keys of the config that it reads, beyond network and optimiser
+	Teacher  string   // what replay.teacher is where nothing is said; "" is evaluation
+	Options  []Option // method.<Name>.<option>; only what no shared setting says
+	Tuning
+	Refuses map[string]string // by name of a trick, why the method does not take it; it takes all others
+	growing
 
-	begins   func(s Setup) int                    // result of Begins; nil if the method has no network but that of the setup
-	grows    func(s Setup, samples, b int) Growth // result of Grows; nil if the method makes no networks as it learns
-	prepared func(stored int, s Setup) int        // result of Prepared; nil means 0
-	// checkImages refuses images of a size in pixels that the method cannot learn; nil accepts all that its network takes.
-	checkImages func(height, width int) error
+	prepared func(stored int, s Setup) int // what Prepared says; nil is 0
+	check    func(Setup) error             // what options and settings must be to each other; nil is nothing
+	passes   func(s Setup, b int) []Pass   // what Passes says
+	build    func(Setup) (ocl.Learner, error)
+}
 
-	check  func(Setup) error           // refuses options and settings that do not fit each other; nil accepts all
-	passes func(s Setup, b int) []Pass // what Passes says
-	build  func(Setup) (ocl.Learner, error)
+// Text explains a method to people.
+type Text struct {
+	Title       string
+	Summary     string // one sentence
+	Idea        string // a few sentences
+	Formula     string
+	Citation    string
+	CostPerStep string   // relative to Finetune
+	Expect      string   // what a person will see, on CIFAR-100 among others
+	Advice      []Advice // on the options that need some
+}
+
+// Tuning is what to try when tuning a method.
+type Tuning struct {
+	Paper, Authors Grid          // the survey's table:hyper, and its authors' files
+	PaperOn        map[Data]Grid // instead of Paper, on some data
+	AuthorsOn      map[Data]Grid // instead of Authors, on some data
+}
+
+// growing is what a method with networks of its own says of them.
+type growing struct {
+	begins      func(s Setup) int                    // what Begins says; nil is the network of the setup
+	grows       func(s Setup, samples, b int) Growth // what Grows says; nil is nothing
+	checkImages func(height, width int) error        // whether it takes images of a size in pixels; nil is all that its network takes
 }
 
 // Traits are the properties of a method that the rest of the program needs.
@@ -72,11 +85,11 @@ func (t Traits) Rule() string {
 	return t.Prediction
 }
 
-// Setup is what a method is built from. Net, WS and Opt belong to the learner afterwards.
+// Setup is what a method is built from. Net and WS belong to the learner afterwards.
 type Setup struct {
 	Net         *nn.Network
 	WS          *nn.Workspace
-	Opt         optim.Optimizer
+	Opt         optim.Settings
 	Memory      int             // M, samples; 0 or more
 	ReplayBatch int             // rows replayed beside each incoming batch; at least 1
 	Iterations  int             // steps on each incoming batch; at least 1

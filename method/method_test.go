@@ -176,7 +176,7 @@ func TestNewRefuses(t *testing.T) {
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
 	good := method.Setup{
-		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1}), Memory: 5, ReplayBatch: 2, Iterations: 1,
+		Net: net, WS: ws, Opt: optim.SGD{LR: 0.1}, Memory: 5, ReplayBatch: 2, Iterations: 1,
 		Shape: [3]int{1, 2, 2}, Classes: 3, Seed: 1,
 	}
 	for _, info := range method.Catalogue() {

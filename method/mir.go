@@ -25,27 +25,31 @@ var mirStatistics = Option{
 const mirCitation = "Aljundi et al., Online Continual Learning with Maximally Interfered Retrieval, NeurIPS 2019"
 
 var mir = Info{
-	Name:    "mir",
-	Title:   "MIR",
-	Summary: "Replay the stored samples that the next step would harm most.",
-	Idea: "Like ER, but the replayed samples are chosen. On a copy of the network, take the step that the incoming batch " +
-		"alone would cause. Draw candidates from memory and find those whose loss this step raises most. Discard the " +
-		"copy, and replay these samples with the incoming batch.",
-	Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
-		"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
-	Citation: mirCitation,
+	Name: "mir",
+	Text: Text{
+		Title:   "MIR",
+		Summary: "Replay the stored samples that the next step would harm most.",
+		Idea: "Like ER, but the replayed samples are chosen. On a copy of the network, take the step that the incoming batch " +
+			"alone would cause. Draw candidates from memory and find those whose loss this step raises most. Discard the " +
+			"copy, and replay these samples with the incoming batch.",
+		Formula: "θ^v ← θ − α·∇ℓ(B_n);  B_M ← the replay.batch of C random samples of M with the largest ℓ(f_θv(x), y) − ℓ(f_θ(x), y);  " +
+			"θ ← θ − α·(∇ℓ(B_n) + ∇ℓ(B_M));  M ← Reservoir(B_n, M)",
+		Citation: mirCitation,
+		CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER, plus two forward passes over the " +
+			"candidates",
+		Expect: "Like ER, or slightly better when the memory is large: it needs enough stored samples to choose from. The survey " +
+			"on CIFAR-100: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	},
 	Look:     8,
 	Traits:   Traits{UsesMemory: true},
 	Settings: []string{"memory", "replay.batch", "replay.iterations", "replay.augment"},
 	Options:  []Option{mirCandidates, mirStatistics},
-	Paper:    grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-	Authors:  grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
-	CostPerStep: "5.3 × Finetune with incoming and replayed batches of 10 and 50 candidates: ER, plus two forward passes over the " +
-		"candidates",
-	Expect: "Like ER, or slightly better when the memory is large: it needs enough stored samples to choose from. The survey " +
-		"on CIFAR-100: 7.6, 18.2 and 19.3 % average accuracy with 1,000, 5,000 and 10,000 samples.",
+	Tuning: Tuning{
+		Paper:   grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+		Authors: grid(rates4, decays2, Axis{"method.mir.candidates", []any{25, 50, 100}}),
+	},
 	check: func(s Setup) error {
-		if s.Opt != nil && !optim.IsSGD(s.Opt) {
+		if _, is := s.Opt.(optim.SGD); s.Opt != nil && !is {
 			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use --optimizer sgd")
 		}
 		if c := option[int](s, mirCandidates); c < s.ReplayBatch {

@@ -9,14 +9,18 @@ const (
 )
 
 var offline = Info{
-	Name:    "offline",
-	Title:   "Offline",
-	Summary: "Train on all tasks at once, for many epochs; the upper bound.",
-	Idea: "Train as Finetune does, but on the data of all tasks together, shuffled again for each of many epochs. This " +
-		"shows what the network can learn from the data at all. Accuracy is measured once, after all tasks, so there is " +
-		"no forgetting to measure.",
-	Formula:  "epochs times, for B of all tasks in random order: θ ← θ − α·∇ℓ(B)",
-	Citation: surveyCitation,
+	Name: "offline",
+	Text: Text{
+		Title:   "Offline",
+		Summary: "Train on all tasks at once, for many epochs; the upper bound.",
+		Idea: "Train as Finetune does, but on the data of all tasks together, shuffled again for each of many epochs. This " +
+			"shows what the network can learn from the data at all. Accuracy is measured once, after all tasks, so there is " +
+			"no forgetting to measure.",
+		Formula:     "epochs times, for B of all tasks in random order: θ ← θ − α·∇ℓ(B)",
+		Citation:    surveyCitation,
+		CostPerStep: "1 × Finetune for each sample and epoch, with 70 epochs",
+		Expect:      "Far more than any online method reaches. The survey on CIFAR-100: 49.7 % average accuracy.",
+	},
 	Traits:   Traits{Offline: true},
 	Signals:  []string{"all tasks at once"},
 	Settings: []string{"replay.augment"},
@@ -24,9 +28,9 @@ var offline = Info{
 		{Name: Epochs, Default: 70, Meaning: "epochs over the data of all tasks", Least: 1, Most: 100_000},
 		{Name: Batch, Default: 128, Meaning: "samples in each step; stream.batch is not used", Least: 1, Most: 100_000},
 	},
-	Authors:     grid([]any{0.001, 0.01, 0.1}, decays2),
-	CostPerStep: "1 × Finetune for each sample and epoch, with 70 epochs",
-	Expect:      "Far more than any online method reaches. The survey on CIFAR-100: 49.7 % average accuracy.",
+	Tuning: Tuning{
+		Authors: grid([]any{0.001, 0.01, 0.1}, decays2),
+	},
 	Refuses: map[string]string{
 		"kdc":  allAtOnce,
 		"kdc*": allAtOnce,

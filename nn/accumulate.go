@@ -70,10 +70,9 @@ func (n *Network) accumulate(ws *Workspace, batches []*tensor.Tensor, parts [][]
 		return n.accumulateInTurn(ws, batches, parts, loss, most)
 	}
 	ws.makeLanes(n, len(batches), most)
-	ws.tenancy.begin(false)
 	first := ws.lanes[0].pass
 	first.pack(ws.team, ws.profile, n)
-	first.packBackward(ws.team, ws.profile, n, false)
+	first.packBackward(ws.team, ws.profile, n)
 	ws.accumulate = accumulation{n, ws, batches, parts, loss}
 	ws.team.Run(&ws.accumulate, len(batches))
 	ws.accumulate = accumulation{}
@@ -161,7 +160,7 @@ func (p *pass) accumulate(net *Network, x *tensor.Tensor, batch int, loss LossFu
 		return err
 	}
 	p.dst, p.samples = dst, nil
-	p.backward(d, false)
+	p.backward(d)
 	return nil
 }
 
@@ -178,12 +177,9 @@ func (l *lossTask) DoChunk(int, int) { l.err = l.loss(l.batch, l.logits, l.d) }
 
 // makeLanes makes n lanes for batches of up to most images and shares the workers out.
 func (ws *Workspace) makeLanes(net *Network, n, most int) {
-	var spare [][]float32
 	if len(ws.lanes) != n {
 		ws.closeLanes()
-		if ws.train != nil { // of a first step without memory: lanes take its place, and the first one its buffers
-			spare, ws.train = ws.train.room.made, nil
-		}
+		ws.train = nil // of a first step without memory: lanes take its place
 		for i := range n {
 			l := &lane{team: workers.New(ws.team.Size() / n)}
 			if i > 0 {
@@ -198,11 +194,7 @@ func (ws *Workspace) makeLanes(net *Network, n, most int) {
 			if l.pass != nil {
 				profile = l.pass.profile
 			}
-			r := newRoom()
-			r.idle, spare = spare, nil
-			l.pass = newPass(net, l.team, most, 0, ws.packs, r)
-			r.idle = nil                                      // what is left of it is free
-			ws.eval, ws.few, ws.tenancy = nil, nil, tenancy{} // they use memory of a former lane, or shall use this one's
+			l.pass = newPass(net, l.team, most, 0, ws.packs)
 			l.pass.deferred, l.pass.profile = true, profile
 		}
 	}

@@ -29,7 +29,7 @@ func BenchmarkPass(b *testing.B) {
 				ws := net.NewWorkspace(workers)
 				defer ws.Close()
 				x, d := images(10, 3, side, side, 1), tensor.New(10, 100)
-				opt := optim.NewSGD(optim.SGD{LR: 1e-6})
+				opt := optim.SGD{LR: 1e-6}.New()
 				objective(net.Forward(ws, x, nn.Train), d)
 				for b.Loop() {
 					net.Forward(ws, x, nn.Train)

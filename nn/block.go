@@ -122,7 +122,7 @@ func (b *blockState) forwardSplit(p *pass, x []float32) {
 	p.mark(l.conv1.name, "norm")
 }
 
-func (b *blockState) backward(p *pass, g []float32, _ bool) []float32 {
+func (b *blockState) backward(p *pass, g []float32) []float32 {
 	l := b.l
 	dz2 := p.normBackward(l.conv2, b.bn2, g, b.y, b.z2) // g is masked: now the gradient of both summands
 	p.weights(l.conv2, b.conv2, dz2, b.y1)

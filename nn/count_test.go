@@ -25,7 +25,6 @@ func TestWorkspaceCounts(t *testing.T) {
 			{"forward", func() error { c.net.Forward(ws, c.x, nn.Eval); return nil }, n},
 			{"gradients of samples", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.BackwardPerSample(ws, d, samples); return nil }, 3 * n},
 			{"backward", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.Backward(ws, d); return nil }, 3 * n},
-			{"backward to the images", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.BackwardInput(ws, d); return nil }, 3 * n},
 			{"predict", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"features", func() error { c.net.PredictFeatures(ws, c.x); return nil }, n},
 			{"beside", func() error { ahead.Forward(beside, c.x, nn.Probe); return nil }, n},

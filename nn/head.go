@@ -51,7 +51,7 @@ func (s *poolState) forward(p *pass, x []float32) []float32 {
 	return s.y
 }
 
-func (s *poolState) backward(p *pass, g []float32, _ bool) []float32 {
+func (s *poolState) backward(p *pass, g []float32) []float32 {
 	clear(s.g) // pixels beyond the last window get no gradient
 	scale := 1 / float32(s.side*s.side)
 	for img := range p.images {
@@ -126,7 +126,7 @@ func (s *linearState) forward(p *pass, x []float32) []float32 {
 	return s.y
 }
 
-func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
+func (s *linearState) backward(p *pass, g []float32) []float32 {
 	for img := range p.images {
 		row := g[img*s.out.PixelStride:][:s.l.out]
 		bias := p.rowOf(img)[s.l.bias:][:s.l.out]
@@ -139,7 +139,7 @@ func (s *linearState) backward(p *pass, g []float32, wantInput bool) []float32 {
 		}
 	}
 	p.weights(s.l.w, s.conv, g, s.lastInput)
-	if s.l.input && !wantInput {
+	if s.l.input {
 		return nil
 	}
 	s.conv.InputGradient(p.team, s.g, g, p.images, nil)

@@ -42,7 +42,7 @@ func saved(t *testing.T, net *nn.Network) *checkpoint.Decoder {
 func TestHeirKeepsLogits(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range []arch.Config{{Channels: 3, Height: 26, Width: 27, NF: 2}, {Channels: 1, Height: 3, Width: 5, Hidden: []int{7, 19}}} {
-			for _, k := range [][2]int{{1, 2}, {5, 6}, {3, 40}, {8, 16}, {16, 17}, {33, 100}} {
+			for _, k := range [][2]int{{1, 2}, {3, 40}, {16, 17}} {
 				old, heir, drawn := grown(t, c, 1, k[0]), grown(t, c, 2, k[1]), grown(t, c, 2, k[1])
 				x := images(3, c.Channels, c.Height, c.Width, 1)
 				ws, other := old.NewWorkspace(1), heir.NewWorkspace(1)
@@ -139,24 +139,4 @@ func TestOnlyHeirsInherit(t *testing.T) {
 			net.Inherit(from)
 		}()
 	}
-}
-
-// TestWorkspaceOfTheSmaller: a workspace that was made before the head grew is refused.
-func TestWorkspaceOfTheSmaller(t *testing.T) {
-	c := arch.Config{Channels: 1, Height: 3, Width: 5, Hidden: []int{7}}
-	old, heir := grown(t, c, 1, 4), grown(t, c, 1, 6)
-	heir.Inherit(4)
-	if err := heir.LoadState(saved(t, old)); err != nil {
-		t.Fatal(err)
-	}
-	ws := old.NewWorkspace(1)
-	defer ws.Close()
-	x := images(3, 1, 3, 5, 1)
-	old.Predict(ws, x)
-	defer func() {
-		if got := fmt.Sprint(recover()); !strings.Contains(got, "linear layer of 4 outputs, got one with layer 2: linear layer of 6 outputs") {
-			t.Error(got)
-		}
-	}()
-	heir.Predict(ws, x)
 }

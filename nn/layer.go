@@ -17,8 +17,9 @@ type layer interface {
 // state is a layer's caches and buffers in one pass. x and g are activations and gradients in the engine's layouts.
 type state interface {
 	forward(p *pass, x []float32) []float32
-	// backward adds the gradients of the parameters to those of the pass and returns that of the input if wanted.
-	backward(p *pass, g []float32, wantInput bool) []float32
+	// backward adds the gradients of the parameters to those of the pass and returns that of the input, which the first layer
+	// does not find.
+	backward(p *pass, g []float32) []float32
 }
 
 // convRef says where a convolution's parameter lies.
@@ -43,7 +44,6 @@ type stemState struct {
 	conv    conv.Conv
 	bn      *norm
 	x, z, y []float32
-	dx      []float32
 }
 
 func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
@@ -52,7 +52,6 @@ func (l *stemLayer) bind(p *pass, in conv.Layout) (state, conv.Layout) {
 	s.x, s.y = p.buffer("input", in), p.activation(g)
 	s.z = p.sum("z", s.conv, g, s.y)
 	if !p.inference {
-		s.dx = p.buffer("dinput", in)
 		s.bn.clearZ, _ = s.conv.Spills()
 	}
 	return s, g
@@ -70,31 +69,15 @@ func (s *stemState) load(x *tensor.Tensor) {
 	}
 }
 
-// unload copies the gradient of the images out.
-func (s *stemState) unload(dst *tensor.Tensor) {
-	for img := range dst.Dim(0) {
-		row := dst.Row(img)
-		for c := range s.in.C {
-			for y := range s.in.H {
-				copy(row[(c*s.in.H+y)*s.in.W:][:s.in.W], s.dx[s.in.RowAt(c, img, y):])
-			}
-		}
-	}
-}
-
 func (s *stemState) forward(p *pass, _ []float32) []float32 {
 	p.convNorm(s.l.conv.name, s.conv, s.bn, s.in, s.y, s.z, s.x, nil)
 	return s.y
 }
 
-func (s *stemState) backward(p *pass, g []float32, wantInput bool) []float32 {
+func (s *stemState) backward(p *pass, g []float32) []float32 {
 	dz := p.normBackward(s.l.conv, s.bn, g, s.y, s.z)
 	p.weights(s.l.conv, s.conv, dz, s.x)
-	if wantInput {
-		s.conv.InputGradient(p.team, s.dx, dz, p.images, nil)
-		p.mark(s.l.conv.name, "input gradient")
-	}
-	return s.dx
+	return nil
 }
 
 // channelLastLayer turns planes into the channel-last layout.
@@ -127,7 +110,7 @@ func (s *channelLastState) forward(p *pass, x []float32) []float32 {
 	return s.y
 }
 
-func (s *channelLastState) backward(p *pass, g []float32, _ bool) []float32 {
+func (s *channelLastState) backward(p *pass, g []float32) []float32 {
 	s.r.Run(p.team, s.g, g, 0, p.images, true)
 	p.mark("to channel-last", "input gradient")
 	return s.g

@@ -125,29 +125,45 @@ func (n *Network) LoadState(d *checkpoint.Decoder) error {
 // that uses it. With another network it panics. Only one goroutine may use it at a time. A task or loss that it runs
 // must not use it; that panics too. It has its own workers, and Close ends them.
 type Workspace struct {
-	team    *workers.Team
-	set     *kernel.Set // for work on vectors
-	work    *work
-	packs   *packs
-	made    *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
-	beside  bool     // another workspace has the workers
-	train   *pass
-	last    *pass     // of the last Forward; nil after Accumulate
-	lanes   []*lane   // of Accumulate
-	sum     []float32 // gradient of one batch of Accumulate
-	eval    []*pass   // one a worker
-	few     *pass     // of all workers, for batches that do not give each of them images of its own
-	tenancy tenancy   // of the memory of lanes
-	reader  bool      // see Readers
-	out     Outputs
-	predict predictTask
-	profile *profile
+	team   *workers.Team
+	set    *kernel.Set // for work on vectors
+	work   *work
+	packs  *packs
+	made   *Network // whose shape, kernels and algorithm all that follows is for; nil: of the first one that comes
+	beside bool     // another workspace has the workers
+	training
+	predicting
+	vectors
+}
 
+// training is the part of a workspace that learns.
+type training struct {
+	train      *pass
+	last       *pass     // of the last Forward; nil after Accumulate
+	lanes      []*lane   // of Accumulate
+	sum        []float32 // gradient of one batch of Accumulate
 	accumulate accumulation
-	share      shared
-	vectors    vectorWork
 	adding     addition
 	probe      probing
+	profile    *profile
+}
+
+// predicting is the part that predicts.
+type predicting struct {
+	eval    []*pass // one a worker
+	few     *pass   // of all workers, for batches that do not give each of them images of its own
+	reader  bool    // see Readers
+	out     Outputs
+	predict predictTask
+}
+
+// vectors is the arguments of the work on flat vectors that is going on.
+type vectors struct {
+	share      shared
+	summed     summed
+	dot        dot
+	add        scaledAddition
+	scale      scaling
 	descending descent
 	cosines    cosines
 }
@@ -297,7 +313,7 @@ func (ws *Workspace) trainFor(n *Network, images int) *pass {
 	ws.belong(n)
 	ws.learns("Forward")
 	if ws.train == nil || ws.train.n < images {
-		ws.train = newPass(n, ws.team, images, 0, ws.packs, newRoom())
+		ws.train = newPass(n, ws.team, images, 0, ws.packs)
 		ws.train.profile = ws.profile
 	}
 	return ws.train
@@ -326,27 +342,9 @@ func (n *Network) Features(ws *Workspace) *tensor.Tensor {
 }
 
 // Backward adds the gradients of the last Forward to Grads, given the gradient of its logits [B,K]. It writes over the
-// activations: one Backward, BackwardInput or BackwardPerSample follows a Forward, and another one panics. Features stay.
+// activations: one Backward or BackwardPerSample follows a Forward, and another one panics. Features stay.
 func (n *Network) Backward(ws *Workspace, dlogits *tensor.Tensor) {
-	n.backward(ws, dlogits, n.grads, nil, false)
-}
-
-// BackwardInput is Backward and returns the gradient of the images [B,C,H,W], which belongs to the workspace.
-func (n *Network) BackwardInput(ws *Workspace, dlogits *tensor.Tensor) *tensor.Tensor {
-	n.backward(ws, dlogits, n.grads, nil, true)
-	p := ws.last
-	if p.inputGrad == nil || p.inputGrad.Dim(0) != p.images {
-		p.inputGrad = tensor.New(p.images, n.c, n.h, n.w)
-	}
-	switch s := p.states[0].(type) {
-	case *stemState:
-		s.unload(p.inputGrad)
-	case *linearState:
-		for img := range p.images {
-			copy(p.inputGrad.Row(img), s.g[img*s.in.PixelStride:])
-		}
-	}
-	return p.inputGrad
+	n.backward(ws, dlogits, n.grads, nil)
 }
 
 // BackwardPerSample writes to dst [B,P] the gradient of each sample's loss alone, given the gradients of the logits
@@ -359,10 +357,10 @@ func (n *Network) BackwardPerSample(ws *Workspace, dlogits *tensor.Tensor, dst [
 		panic(fmt.Sprintf("nn: BackwardPerSample: room for %d values instead of %d", len(dst), dlogits.Dim(0)*len(n.params)))
 	}
 	clear(dst)
-	n.backward(ws, dlogits, nil, dst, false)
+	n.backward(ws, dlogits, nil, dst)
 }
 
-func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32, wantInput bool) {
+func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float32) {
 	p := ws.lastForward(n)
 	if p.spent {
 		ws.belong(n) // it may be closed
@@ -371,5 +369,5 @@ func (n *Network) backward(ws *Workspace, d *tensor.Tensor, dst, samples []float
 	d.CheckShape("gradient of the logits", p.images, n.classes)
 	ws.count(n, 2*p.images)
 	p.dst, p.samples = dst, samples
-	p.backward(d, wantInput)
+	p.backward(d)
 }

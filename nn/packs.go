@@ -10,7 +10,6 @@ import (
 type packs struct {
 	weights           []*conv.Packed
 	forward, backward uint64
-	input             bool // backward: with those of the first convolution, which only the gradient of the images needs
 }
 
 // boundConv is a convolution of a pass and its parameter.
@@ -39,9 +38,9 @@ func (p *pass) norm(g conv.Layout, relu bool, ref normRef) *norm {
 
 // packJob packs one convolution a chunk, the last and largest first.
 type packJob struct {
-	p               *pass
-	net             *Network
-	backward, input bool
+	p        *pass
+	net      *Network
+	backward bool
 }
 
 func (j *packJob) DoChunk(_, chunk int) {
@@ -51,7 +50,7 @@ func (j *packJob) DoChunk(_, chunk int) {
 	switch {
 	case !j.backward:
 		c.PackForward(w)
-	case i > 0 || j.input:
+	case i > 0: // no gradient goes on to the images
 		c.PackBackward(w)
 	}
 }
@@ -62,20 +61,20 @@ func (p *pass) pack(team *workers.Team, prof *profile, net *Network) {
 		return
 	}
 	prof.start()
-	p.job = packJob{p, net, false, false}
+	p.job = packJob{p, net, false}
 	team.Run(&p.job, len(p.convs))
 	p.packs.forward = net.version
 	prof.mark("weights", "pack forward")
 }
 
 // packBackward makes the weights of a backward pass ready.
-func (p *pass) packBackward(team *workers.Team, prof *profile, net *Network, input bool) {
-	if p.packs.backward == net.version && (p.packs.input || !input) {
+func (p *pass) packBackward(team *workers.Team, prof *profile, net *Network) {
+	if p.packs.backward == net.version {
 		return
 	}
 	prof.start()
-	p.job = packJob{p, net, true, input}
+	p.job = packJob{p, net, true}
 	team.Run(&p.job, len(p.convs))
-	p.packs.backward, p.packs.input = net.version, input
+	p.packs.backward = net.version
 	prof.mark("weights", "pack backward")
 }

@@ -16,19 +16,17 @@ type pass struct {
 	inference        bool // buffers are shared between layers; there is no backward pass
 	states           []state
 	n                int
-	channelLastN     int // images that channel-last layers take at once: n, or more in inference
-	channelLastFirst int // the first such layer
-	first            int // of those, the image at which a part of n begins
-	room             *room
-	idle             [][]float32 // buffers that nobody reads between a backward pass and the next forward pass
-	parity           int         // of the activation buffers, alternating in inference
-	gradients        int         // parity of the buffers of gradients
+	channelLastN     int                  // images that channel-last layers take at once: n, or more in inference
+	channelLastFirst int                  // the first such layer
+	first            int                  // of those, the image at which a part of n begins
+	buffers          map[string][]float32 // that layers share, by role and layout
+	parity           int                  // of the activation buffers, alternating in inference
+	gradients        int                  // parity of the buffers of gradients
 
 	features      []float32
 	featureLayout conv.Layout
 	logits        *tensor.Tensor
 	featureOut    *tensor.Tensor
-	inputGrad     *tensor.Tensor
 	dout          *tensor.Tensor // for the gradient of the logits, as a caller of Accumulate gives it
 	dlogits       []float32
 	outLayout     conv.Layout
@@ -56,9 +54,9 @@ type pass struct {
 
 // newPass makes the states of all layers for n images at a time. With parts = 0 a backward pass can follow. Otherwise
 // the pass is for inference, and channel-last layers take parts·n images at once, because they read many more
-// weights. The shared buffers come from r.
-func newPass(net *Network, team *workers.Team, n, parts int, packs *packs, r *room) *pass {
-	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, room: r, packs: packs}
+// weights.
+func newPass(net *Network, team *workers.Team, n, parts int, packs *packs) *pass {
+	s := &pass{set: net.set, team: team, inference: parts > 0, n: n, channelLastN: n, buffers: map[string][]float32{}, packs: packs}
 	s.maker = conv.Maker{Set: net.set, Algorithm: net.algorithm, Workers: team.Size(), Inference: s.inference}
 	g := conv.PlanesLayout(net.c, net.h, net.w, n)
 	for i, l := range net.layers {
@@ -85,13 +83,17 @@ func (p *pass) own(role string, g conv.Layout) []float32 {
 	if p.inference {
 		return p.buffer(role, g)
 	}
-	return p.room.floats(g.Size())
+	return make([]float32, g.Size())
 }
 
 // buffer is shared by all layers that ask for the same role and shape. It starts as zeros, and so do the borders of
 // planes that only vector kernels write to.
 func (p *pass) buffer(role string, g conv.Layout) []float32 {
-	return p.room.buffer(fmt.Sprint(role, g), g.Size())
+	key := fmt.Sprint(role, g)
+	if p.buffers[key] == nil {
+		p.buffers[key] = make([]float32, g.Size())
+	}
+	return p.buffers[key]
 }
 
 // activation returns a buffer for a layer's output. In inference two buffers alternate, because a block still reads its input.
@@ -107,11 +109,7 @@ func (p *pass) sum(role string, c conv.Conv, g conv.Layout, y []float32) []float
 	if p.inference && c.Finishes() {
 		return y
 	}
-	z := p.own(role, g)
-	if !p.inference {
-		p.idle = append(p.idle, z)
-	}
-	return z
+	return p.own(role, g)
 }
 
 // gradient returns a buffer for the gradient of a layer's input. Two buffers alternate, because a block still reads the gradient
@@ -181,17 +179,17 @@ func (p *pass) finish(a []float32) *tensor.Tensor {
 	return p.logits
 }
 
-func (p *pass) backward(d *tensor.Tensor, wantInput bool) {
+func (p *pass) backward(d *tensor.Tensor) {
 	net := p.net
 	p.spent = true
-	p.packBackward(p.team, p.profile, net, wantInput)
+	p.packBackward(p.team, p.profile, net)
 	p.profile.start()
 	for img := range p.images {
 		copy(p.dlogits[img*p.outLayout.PixelStride:][:net.classes], d.Row(img))
 	}
 	g := p.dlogits
 	for i := len(p.states) - 1; i >= 0; i-- {
-		g = p.states[i].backward(p, g, i > 0 || wantInput)
+		g = p.states[i].backward(p, g)
 	}
 }
 

@@ -101,11 +101,10 @@ func (n *Network) predict(ws *Workspace, x *tensor.Tensor) {
 	t := &ws.predict
 	b := x.Dim(0)
 	ws.count(n, b)
-	ws.tenancy.begin(true)
 	t.net, t.ws, t.x = n, ws, x
 	if size := n.predictPart(); ws.team.Size() > 1 && b <= size {
 		if ws.few == nil {
-			ws.few = newPass(n, ws.team, size, 1, ws.packs, ws.tenancy.room(0, ws.lanes))
+			ws.few = newPass(n, ws.team, size, 1, ws.packs)
 		}
 		ws.ready(ws.few)
 		t.infer(ws.few, x, 0)
@@ -123,8 +122,8 @@ func (ws *Workspace) makeEval(n *Network) {
 	if ws.eval != nil {
 		return
 	}
-	for i := range ws.team.Size() {
-		ws.eval = append(ws.eval, newPass(n, workers.New(1), n.predictPart(), channelLastParts, ws.packs, ws.tenancy.room(i, ws.lanes)))
+	for range ws.team.Size() {
+		ws.eval = append(ws.eval, newPass(n, workers.New(1), n.predictPart(), channelLastParts, ws.packs))
 	}
 	ws.predict.view = make([]tensor.Tensor, ws.team.Size())
 }

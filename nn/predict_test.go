@@ -33,26 +33,6 @@ func TestFewImagesHaveTheSameBits(t *testing.T) {
 	}
 }
 
-// Predicting allocates nothing once each worker has seen a part of that size. Only with one worker, or if all share the
-// image, is it known which parts a worker has seen.
-func TestPredictAllocatesNothing(t *testing.T) {
-	for _, c := range networks(t) {
-		for _, workers := range []int{1, 2} {
-			ws := c.net.NewWorkspace(workers)
-			defer ws.Close()
-			one, many := randomImages(c.net, 1), randomImages(c.net, 41)
-			if n := testing.AllocsPerRun(5, func() {
-				c.net.Predict(ws, one)
-				if workers == 1 {
-					c.net.PredictOutputs(ws, many)
-				}
-			}); n > 0 {
-				t.Errorf("%s: %d workers: %v allocations", c.name, workers, n)
-			}
-		}
-	}
-}
-
 // Readers predict at the same time what a workspace of their own predicts. They refuse to learn, and a network that was
 // changed.
 func TestReaders(t *testing.T) {

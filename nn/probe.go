@@ -33,7 +33,7 @@ func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor, m
 			if p.teams[i] == nil {
 				p.teams[i] = workers.New(ws.team.Size() / 2)
 			}
-			p.passes[i] = newPass(n, p.teams[i], x.Dim(0), 1, packs, newRoom())
+			p.passes[i] = newPass(n, p.teams[i], x.Dim(0), 1, packs)
 		}
 	}
 	ws.count(n, 2*x.Dim(0))

@@ -1,7 +1,6 @@
 package nn_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -100,7 +99,7 @@ func TestStepFrom(t *testing.T) {
 // TestCosines compares Cosines with float64, for numbers of rows around a tile's and lengths around a block's.
 func TestCosines(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(1, 2))
+		r, net := rand.New(rand.NewPCG(1, 2)), perceptron(t, 3, 4, 5, 7)
 		for _, n := range []int{1, 7, 8, 40, 1023, 1024, 1025, 16384 + 1024 + 13} {
 			for _, rows := range [][2]int{{1, 1}, {1, 7}, {4, 3}, {5, 5}, {10, 10}, {11, 2}} {
 				a, b := make([]float32, rows[0]*n), make([]float32, rows[1]*n)
@@ -112,7 +111,7 @@ func TestCosines(t *testing.T) {
 				clear(b[:n])
 				var first []float64
 				for _, workers := range []int{1, 2, 3} {
-					ws := networks(t)[3].net.NewWorkspace(workers)
+					ws := net.NewWorkspace(workers)
 					defer ws.Close()
 					got := make([]float64, rows[0]*rows[1])
 					for range 2 {
@@ -150,47 +149,6 @@ func cosine(a, b []float32) float64 {
 		return 0
 	}
 	return ab / math.Sqrt(aa*bb)
-}
-
-// TestProbesAllocate pins probes of a steady step at no allocation.
-func TestProbesAllocate(t *testing.T) {
-	for _, workers := range []int{1, 2} {
-		c := networks(t)[0]
-		ws := c.net.NewWorkspace(workers)
-		defer ws.Close()
-		ahead := c.net.Clone()
-		p := len(c.net.Params())
-		cosines := make([]float64, 6)
-		a, b := make([]float32, 2*p), make([]float32, 3*p)
-		probe := func() {
-			ahead.StepFrom(ws, c.net, 0.1)
-			c.net.ProbeBeside(ws, ahead, c.x, nn.Probe)
-			ws.Cosines(cosines, a, b, p)
-		}
-		probe()
-		if n := testing.AllocsPerRun(3, probe); n != 0 {
-			t.Errorf("%d workers: %v allocations, want 0", workers, n)
-		}
-	}
-}
-
-// BenchmarkProbeBeside is the scoring of MIR's candidates: forward passes of 50 images in training mode at two sets of
-// parameters.
-func BenchmarkProbeBeside(b *testing.B) {
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			net := survey(b, 32)
-			ws := net.NewWorkspace(workers)
-			defer ws.Close()
-			ahead := net.Clone()
-			x := images(50, 3, 32, 32, 1)
-			net.ProbeBeside(ws, ahead, x, nn.Probe)
-			for b.Loop() {
-				net.ProbeBeside(ws, ahead, x, nn.Probe)
-			}
-			b.ReportMetric(float64(net.FLOPs())*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
 }
 
 // BenchmarkPerSample does the work of GSS in a step: the gradients of 10 incoming and 10 stored samples, and their cosines.

@@ -11,19 +11,11 @@ type SumWork interface {
 	Sum(lo, hi int) float64 // over elements [lo, hi)
 }
 
-// vectorWork is the arguments of the work on flat vectors that is going on.
-type vectorWork struct {
-	sum   summed
-	dot   dot
-	add   scaledAddition
-	scale scaling
-}
-
 // ShareSum does w on n elements with all workers and returns the sum, of parts of a fixed size in their order, so that
 // it does not depend on the number of workers.
 func (ws *Workspace) ShareSum(w SumWork, n int) float64 {
 	ws.team.CheckIdle()
-	s := &ws.vectors.sum
+	s := &ws.vectors.summed
 	parts := (n + shareSpan - 1) / shareSpan
 	if len(s.parts) < parts {
 		s.parts = make([]float64, parts)

@@ -166,15 +166,6 @@ func (s *Section) Flatten(in *Map) *Map {
 	return out
 }
 
-// FlatIndex is the place of pixel p of channel c in what Flatten makes of a map of c channels, of which the first skip
-// have no gradient.
-func FlatIndex(channels, skip, pixels, c, p int) int {
-	if c < skip {
-		return p*skip + c
-	}
-	return skip*pixels + p*(channels-skip) + c - skip
-}
-
 type flatten struct {
 	in, out *Map
 	back    bool
@@ -221,5 +212,5 @@ func (s *Section) Unflatten(in *Map, c, h, w int) *Map {
 		panic(fmt.Sprintf("nn: Unflatten: %d values as %d channels of %d×%d. Give as many, and a multiple of %d channels", in.g.C, c, h, w, conv.ChannelPad))
 	}
 	g := conv.Layout{ChannelLast: true, C: c, H: h, W: w, N: s.w.n, PixelStride: c}
-	return s.show(&Map{g: g, dg: g, learns: in.learns}, in, in)
+	return s.show(&Map{g: g, dg: g, learns: in.learns}, in)
 }

@@ -1,53 +1,40 @@
 package nn
 
-import (
-	"slices"
-
-	"ocl/nn/internal/conv"
-)
+import "ocl/nn/internal/conv"
 
 // The maps of all sections lie in one array of values and one of gradients, as long as the largest section needs them,
 // because sections run one after the other and read only trunks of those before. So the memory of a wiring hardly grows
-// with the number of its sections. A section that learns keeps all its values until its backward pass, and computes them
-// again if another one has run since. In a section that does not learn, a map also gives way to those that are written
-// after its last reader. The maps where sections end have values of their own.
+// with the number of its sections. A section that learns has its values until its backward pass, and computes them again if
+// another one has run since. Maps that no layer of their section reads, such as logits, have values of their own.
 
 // place says where a map of a section has its memory.
 type place struct {
-	shown, gradient *Map // whose values and whose gradient it shows; nil: its own
-	trunk           bool // it shows the values of a trunk
-	made            int  // layer that writes it
-	last            int  // layer that reads it last; 0: none, as the first layer reads no map of the section
-	at, end         int  // floats in the array of values, where it is shared
-	dat             int  // in that of gradients
-	shared, dshared bool
-}
-
-// lastRead notes a reader, also for the map that is shown.
-func (p *place) lastRead(layer int) {
-	p.last = layer
-	if p.shown != nil {
-		p.shown.place.lastRead(layer)
-	}
+	of      *Map // whose memory it shows; nil is its own
+	trunk   bool // of values it shows those of a trunk
+	read    bool // by a layer of its section
+	at, dat int  // in the arrays of values and of gradients
 }
 
 // newMap is a map that the next layer of the section writes.
 func (s *Section) newMap(c, h, w int) *Map {
-	return s.mapOf(conv.ChannelLastLayout(c, h, w, s.w.n))
-}
-
-func (s *Section) mapOf(g conv.Layout) *Map {
+	g := conv.ChannelLastLayout(c, h, w, s.w.n)
 	m := &Map{g: g, dg: g, learns: s.learns}
-	m.place.made = len(s.layers)
 	s.maps = append(s.maps, m)
 	return m
 }
 
-// show adds a map that shows the values and the gradient of others; without values, those of the trunk in m.x.
-func (s *Section) show(m *Map, values, gradient *Map) *Map {
-	m.place.shown, m.place.gradient, m.place.trunk, m.place.made = values, gradient, values == nil, len(s.layers)
+// show adds a map that shows the gradient of another one and its values, or those of a trunk, which are in m.x.
+func (s *Section) show(m, of *Map) *Map {
+	m.place = place{of: of, trunk: m.x != nil}
 	s.maps = append(s.maps, m)
 	return m
+}
+
+// markRead notes that a layer reads a map.
+func (m *Map) markRead() {
+	for ; m != nil; m = m.place.of {
+		m.place.read = true
+	}
 }
 
 // placeMaps gives memory to the maps of all sections.
@@ -57,8 +44,17 @@ func (w *Wiring) placeMaps() {
 	}
 	values, gradients := 0, 0
 	for _, s := range w.sections {
-		v, d := s.plan()
-		values, gradients = max(values, v), max(gradients, d)
+		v, d := 0, 0
+		for _, m := range s.maps {
+			if m.place.of == nil {
+				m.place.at, m.place.dat = v, d
+				v, d = v+spaced(m.g.Size()), d+spaced(m.dg.Size())
+			}
+		}
+		values = max(values, v)
+		if s.learns {
+			gradients = max(gradients, d)
+		}
 	}
 	w.x, w.d, w.holder, w.placed = make([]float32, values), make([]float32, gradients), nil, true
 	for _, s := range w.sections {
@@ -68,76 +64,42 @@ func (w *Wiring) placeMaps() {
 	}
 }
 
-// plan finds places for the section's maps and returns the floats of values and of gradients that they take.
-func (s *Section) plan() (values, gradients int) {
-	var taken []*Map // by place
-	for _, m := range s.maps {
-		p := &m.place
-		p.shared = p.shown == nil && !p.trunk && p.last > 0
-		p.dshared = m.learns && p.gradient == nil && !m.g.InBlocks() // around a map in blocks the gradient stays zero
-		if p.dshared {
-			p.dat = gradients
-			gradients += spaced(m.dg.Size())
-		}
-		if !p.shared {
-			continue
-		}
-		if !s.learns {
-			taken = slices.DeleteFunc(taken, func(t *Map) bool { return t.place.last < p.made })
-		}
-		p.at = 0
-		i := 0
-		for ; i < len(taken) && taken[i].place.at < p.at+spaced(m.g.Size()); i++ {
-			p.at = taken[i].place.end
-		}
-		p.end = p.at + spaced(m.g.Size())
-		taken = slices.Insert(taken, i, m)
-		values = max(values, p.end)
-	}
-	return values, gradients
-}
-
 // spaced is n rounded up to whole cache lines and one more, so that maps of like shapes do not share cache sets.
 func spaced(n int) int {
 	return (n+conv.ChannelPad-1)/conv.ChannelPad*conv.ChannelPad + conv.ChannelPad
 }
 
-// settle gives a map its memory; those that it shows have theirs.
+// settle gives a map its memory; one that it shows has its own already.
 func (m *Map) settle(w *Wiring) {
 	p := &m.place
 	switch {
-	case p.shown != nil:
-		m.x = p.shown.x
-	case p.shared:
+	case p.trunk:
+	case p.of != nil:
+		m.x = p.of.x
+	case p.read:
 		m.x = w.x[p.at:][:m.g.Size()]
-	case m.x == nil: // not that of a trunk
+	default:
 		m.x = make([]float32, m.g.Size())
 	}
 	switch {
 	case !m.learns:
-	case p.gradient != nil:
-		m.d = p.gradient.d
-	case p.dshared:
+	case p.of != nil:
+		m.d = p.of.d
+	default:
 		m.d = w.d[p.dat:][:m.dg.Size()]
-	case m.d == nil:
-		m.d = make([]float32, m.dg.Size())
 	}
 }
 
-// clearBehind clears what convolutions take for zeros behind the maps that a layer writes; other maps were there before.
-func (s *Section) clearBehind(layer int) {
+// clearBehind clears what convolutions take for zeros behind the section's maps, where other sections had theirs: behind
+// their values or, if set, their gradients.
+func (s *Section) clearBehind(gradients bool) {
 	for _, m := range s.maps {
-		if m.place.shared && m.place.made == layer {
-			clear(m.x[m.g.Behind():])
-		}
-	}
-}
-
-// clearBehindGradients is the same for the gradients of the section.
-func (s *Section) clearBehindGradients() {
-	for _, m := range s.maps {
-		if m.place.dshared {
+		switch {
+		case m.place.of != nil:
+		case gradients:
 			clear(m.d[m.dg.Behind():])
+		case m.place.read:
+			clear(m.x[m.g.Behind():])
 		}
 	}
 }

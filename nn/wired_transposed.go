@@ -12,7 +12,7 @@ const transposedTaps = 16
 // a square of 4×4 outputs, and the squares of neighbours overlap by half. So a block of 2×2 outputs sums the four inputs
 // around it, each times another quarter of the kernel: it is a convolution with 2×2 taps to four times the channels, and no
 // product is with a zero. Block (y, x) holds the output pixels (2y−1+i, 2x−1+j), of which channel o is channel
-// (2i+j)·phase + o of the block. Where the next convolution reads the blocks as they lie, nothing is copied.
+// (2i+j)·phase + o of the block. The first block begins above and left of the map.
 
 // transposed turns weights [in][4×4][out] into those of the convolution to blocks, and its gradient back.
 type transposed struct {
@@ -71,10 +71,47 @@ func (s *Section) blocks(l Weights, in, out *Map, phase int, relu bool) {
 }
 
 // Transposed adds a transposed convolution with a kernel of 4×4 pixels, stride 2 and padding 1, which doubles the sides of
-// a map, and a ReLU behind it if relu is set. Only convolutions can read its map.
+// a map, and a ReLU behind it if relu is set.
 func (s *Section) Transposed(l Weights, in *Map, relu bool) *Map {
-	out := s.mapOf(conv.BlocksLayout(l.out, 2*in.g.H, 2*in.g.W, s.w.n))
-	g := out.g.Blocks()
-	s.blocks(l, in, s.show(&Map{g: g, dg: g, learns: out.learns}, out, out), g.C/4, relu)
-	return out
+	u := &unblock{phase: (l.out + conv.ChannelPad - 1) / conv.ChannelPad * conv.ChannelPad}
+	u.in = s.newMap(4*u.phase, in.g.H+1, in.g.W+1)
+	s.blocks(l, in, u.in, u.phase, relu)
+	u.out = s.newMap(l.out, 2*in.g.H, 2*in.g.W)
+	s.layer(u, u.in)
+	return u.out
+}
+
+// unblock copies the pixels of blocks to a map of their own.
+type unblock struct {
+	in, out *Map
+	phase   int
+	back    bool
+}
+
+func (u *unblock) forward(s *Section, images int) {
+	u.back = false
+	s.w.ws.team.Run(u, images)
+}
+
+func (u *unblock) backward(s *Section, images int) {
+	u.back = true
+	s.w.ws.team.Run(u, images)
+}
+
+// DoChunk implements [workers.Task].
+func (u *unblock) DoChunk(_, img int) {
+	in, out := u.in.g, u.out.g
+	if u.back { // what blocks hold outside the map has no gradient
+		clear(u.in.d[in.PixelAt(img, 0, 0):][:in.Pixels()*in.PixelStride])
+	}
+	for y := range out.H {
+		for x := range out.W {
+			block, pixel := in.PixelAt(img, (y+1)/2, (x+1)/2)+((y+1)%2*2+(x+1)%2)*u.phase, out.PixelAt(img, y, x)
+			if u.back {
+				copy(u.in.d[block:][:out.C], u.out.d[pixel:])
+			} else {
+				copy(u.out.x[pixel:][:out.C], u.in.x[block:])
+			}
+		}
+	}
 }

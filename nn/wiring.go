@@ -77,13 +77,6 @@ func (m *Map) at(img int) int { return m.g.PixelAt(img, 0, 0) }
 // Read copies the values for an image to dst [C,H,W].
 func (m *Map) Read(dst []float32, img int) { read(dst, m.x, m.g, img) }
 
-// ReadGradient copies the gradient for an image to dst [C,H,W].
-func (m *Map) ReadGradient(dst []float32, img int) { read(dst, m.d, m.dg, img) }
-
-// WriteGradient sets the gradient for an image, where a backward pass begins, from src [C,H,W]. No backward pass of another
-// section may come between.
-func (m *Map) WriteGradient(src []float32, img int) { write(m.d, src, m.dg, img) }
-
 func read(dst, src []float32, g conv.Layout, img int) {
 	for p := range g.Pixels() {
 		for c, v := range src[g.PixelAt(img, p/g.W, p%g.W):][:g.C] {
@@ -212,8 +205,8 @@ func (w *Wiring) Forward(images int) {
 // forward runs the section's layers.
 func (s *Section) forward() {
 	s.pack(false)
-	for i, l := range s.layers {
-		s.clearBehind(i)
+	s.clearBehind(false)
+	for _, l := range s.layers {
 		l.forward(s, s.w.images)
 	}
 	s.w.holder = s
@@ -235,7 +228,7 @@ func (s *Section) Backward() {
 	for _, m := range s.reads {
 		m.written = false
 	}
-	s.clearBehindGradients()
+	s.clearBehind(true)
 	for i := len(s.layers) - 1; i >= 0; i-- {
 		s.layers[i].backward(s, w.images)
 	}
@@ -278,15 +271,10 @@ func (s *Section) pack(backward bool) {
 	*done = s.net.version
 }
 
-// layer adds a layer and the maps that it reads. Only convolutions read maps in blocks.
+// layer adds a layer and the maps that it reads.
 func (s *Section) layer(l wired, reads ...*Map) {
 	for _, m := range reads {
-		if _, reader := l.(*wiredConv); m.g.InBlocks() && !reader {
-			panic(fmt.Sprintf("nn: %T: the map of a transposed convolution. Only convolutions read it", l))
-		}
-	}
-	for _, m := range reads {
-		m.place.lastRead(len(s.layers))
+		m.markRead()
 	}
 	s.layers, s.reads = append(s.layers, l), append(s.reads, reads...)
 	s.w.placed = false
@@ -311,7 +299,7 @@ func (s *Section) Join(t *Trunk, m *Map) *Map {
 	}
 	view := t.g
 	view.C = t.used
-	return s.show(&Map{g: view, x: t.x, skip: at, dg: m.dg, learns: m.learns}, nil, m)
+	return s.show(&Map{g: view, x: t.x, skip: at, dg: m.dg, learns: m.learns}, m)
 }
 
 // joint copies a map into a trunk.

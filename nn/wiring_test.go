@@ -169,51 +169,6 @@ func TestWiredGradients(t *testing.T) {
 	}
 }
 
-// TestTransposedIsItsDefinition computes a transposed convolution by its definition: pixel (y, x) of the input adds its
-// value times the kernel to outputs (2y−1+i, 2x−1+j).
-func TestTransposedIsItsDefinition(t *testing.T) {
-	for _, e := range engines() {
-		for _, c := range wiredCases[:2] {
-			net, w, _, in, out := c.build(t, e, 2, 1, false)
-			x := images(2, c.c, c.h, c.w, 8)
-			in.Load(x)
-			w.Forward(2)
-			got := values(out, 2)
-			p := net.Named()[0]
-			kernel := make([]float32, p.Len())
-			p.ToTorch(kernel, net.Params()[:p.Len()])
-			bias := net.Params()[net.Named()[1].Offset:]
-			for img := range 2 {
-				for o := range p.Out {
-					for y := range 2 * c.h {
-						for xx := range 2 * c.w {
-							sum := float64(bias[o])
-							for i := range p.In {
-								for ky := range 4 {
-									for kx := range 4 {
-										iy, ix := y+1-ky, xx+1-kx
-										if iy < 0 || ix < 0 || iy%2 > 0 || ix%2 > 0 || iy/2 >= c.h || ix/2 >= c.w {
-											continue
-										}
-										sum += float64(x.Data[((img*c.c+i)*c.h+iy/2)*c.w+ix/2]) * float64(kernel[((i*p.Out+o)*4+ky)*4+kx])
-									}
-								}
-							}
-							if strings.Contains(c.name, "ReLU") {
-								sum = max(sum, 0) // this one has a ReLU
-							}
-							v := got.Data[((img*p.Out+o)*2*c.h+y)*2*c.w+xx]
-							if !(math.Abs(sum-float64(v)) <= 1e-5) {
-								t.Fatalf("%s, %v: image %d, channel %d, pixel (%d, %d): %g, want %g", c.name, e, img, o, y, xx, v, sum)
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
 // engines are those that this machine can run.
 func engines() (all []nn.Engine) {
 	for _, k := range nn.Kernels() {
@@ -345,24 +300,6 @@ func TestWiredNetworkIsNoChain(t *testing.T) {
 		}
 	}()
 	net.Forward(ws, images(1, 5, 4, 7, 1), nn.Eval)
-}
-
-// TestBlocksAreForConvolutions: other layers refuse the map of a transposed convolution, whose pixels lie in blocks.
-func TestBlocksAreForConvolutions(t *testing.T) {
-	for what, read := range map[string]func(s *nn.Section, m *nn.Map){
-		"Flatten": func(s *nn.Section, m *nn.Map) { s.Flatten(m) }, "MaxPool": func(s *nn.Section, m *nn.Map) { s.MaxPool(m, true) },
-		"MeanPool": func(s *nn.Section, m *nn.Map) { s.MeanPool(m) }, "InstanceNorm": func(s *nn.Section, m *nn.Map) { s.InstanceNorm(m, nil, true) },
-	} {
-		func() {
-			defer func() {
-				if got := recover(); got == nil || !strings.Contains(got.(string), "Only convolutions read it") {
-					t.Errorf("%s: panic %v, want one that says who reads such a map", what, got)
-				}
-			}()
-			_, _, s, _, out := wiredCases[0].build(t, nn.Engine{}, 1, 1, false)
-			read(s, out)
-		}()
-	}
 }
 
 // TestSectionsShareMemory: the gradients of a section are those that it has alone, although another one has run since and

@@ -19,12 +19,16 @@ type Optimizer interface {
 	LR() float64
 	// SetLR changes the learning rate from the next step on; a schedule sets it, and it is not part of the state.
 	SetLR(lr float64)
-	// Fresh is an optimiser with the same settings that has made no step.
-	Fresh() Optimizer
 	// Fit makes a state that was loaded one of net: it has numbers for each parameter, which are 0 where net has inherited
 	// the others ([nn.Network.Inherit]). It is an error where the state is that of another network.
 	Fit(net *nn.Network) error
 	checkpoint.State
+}
+
+// Settings are those of an optimiser.
+type Settings interface {
+	// New is an optimiser that has made no step.
+	New() Optimizer
 }
 
 // SGD describes stochastic gradient descent as PyTorch does it: g ← g + WeightDecay·θ; m ← Momentum·m + g (if Momentum
@@ -43,12 +47,11 @@ func IsSGD(o Optimizer) bool {
 	return is
 }
 
-// NewSGD returns an optimiser with empty momentum.
-func NewSGD(c SGD) Optimizer { return &sgd{SGD: c} }
+// New implements [Settings].
+func (c SGD) New() Optimizer { return &sgd{SGD: c} }
 
 func (s *sgd) LR() float64      { return s.SGD.LR }
 func (s *sgd) SetLR(lr float64) { s.SGD.LR = lr }
-func (s *sgd) Fresh() Optimizer { return NewSGD(s.SGD) }
 
 func (s *sgd) Fit(net *nn.Network) error { return fit(net, &s.m) }
 
@@ -110,12 +113,11 @@ type adam struct {
 	net  *nn.Network
 }
 
-// NewAdam returns an optimiser with empty moments.
-func NewAdam(c Adam) Optimizer { return &adam{Adam: c} }
+// New implements [Settings].
+func (c Adam) New() Optimizer { return &adam{Adam: c} }
 
 func (a *adam) LR() float64      { return a.Adam.LR }
 func (a *adam) SetLR(lr float64) { a.Adam.LR = lr }
-func (a *adam) Fresh() Optimizer { return NewAdam(a.Adam) }
 
 func (a *adam) Fit(net *nn.Network) error { return fit(net, &a.m, &a.v) }
 

@@ -32,18 +32,18 @@ func gradients(net *nn.Network, step int) {
 type reference func(t int, w, g float64, m, v *float64) float64
 
 var cases = []struct {
-	name string
-	make func() optim.Optimizer
-	step reference
+	name     string
+	settings optim.Settings
+	step     reference
 }{
-	{"sgd", func() optim.Optimizer { return optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01}) },
+	{"sgd", optim.SGD{LR: 0.1, WeightDecay: 0.01},
 		func(_ int, w, g float64, _, _ *float64) float64 { return w - 0.1*(g+0.01*w) }},
-	{"momentum", func() optim.Optimizer { return optim.NewSGD(optim.SGD{LR: 0.1, WeightDecay: 0.01, Momentum: 0.9}) },
+	{"momentum", optim.SGD{LR: 0.1, WeightDecay: 0.01, Momentum: 0.9},
 		func(_ int, w, g float64, m, _ *float64) float64 {
 			*m = 0.9**m + g + 0.01*w
 			return w - 0.1**m
 		}},
-	{"adam", func() optim.Optimizer { return optim.NewAdam(optim.Adam{LR: 0.01, WeightDecay: 0.02}) },
+	{"adam", optim.Adam{LR: 0.01, WeightDecay: 0.02},
 		func(t int, w, g float64, m, v *float64) float64 {
 			g += 0.02 * w
 			*m = 0.9**m + 0.1*g
@@ -55,7 +55,7 @@ var cases = []struct {
 
 func TestStepsFollowTheFormulas(t *testing.T) {
 	for _, c := range cases {
-		net, opt := network(t), c.make()
+		net, opt := network(t), c.settings.New()
 		n := len(net.Params())
 		w, m, v := make([]float64, n), make([]float64, n), make([]float64, n)
 		for i, x := range net.Params() {
@@ -77,14 +77,14 @@ func TestStepsFollowTheFormulas(t *testing.T) {
 
 func TestSavedStateContinues(t *testing.T) {
 	for _, c := range cases {
-		net, opt := network(t), c.make()
+		net, opt := network(t), c.settings.New()
 		gradients(net, 1)
 		opt.Step(net, nil)
 		saved := checkpoint.NewContainer()
 		if err := opt.SaveState(saved.Encoder()); err != nil {
 			t.Fatal(err)
 		}
-		other, loaded := net.Clone(), c.make()
+		other, loaded := net.Clone(), c.settings.New()
 		if err := loaded.LoadState(saved.Decoder()); err != nil {
 			t.Fatal(err)
 		}

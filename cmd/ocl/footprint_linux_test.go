@@ -70,7 +70,7 @@ func takeFootprint(folder string) error {
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
 	store := memory.NewStore(capacity, [3]int{3, side, side}, nil)
-	er := &learner.Replay{Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.01}), Memory: store, Seed: 1}
+	er := &learner.Replay{Net: net, WS: ws, Opt: optim.SGD{LR: 0.01}.New(), Memory: store, Seed: 1}
 	dir, err := checkpoint.OpenDir(folder)
 	if err != nil {
 		return err

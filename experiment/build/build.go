@@ -166,9 +166,9 @@ func Setup(c config.Config) method.Setup {
 	return s
 }
 
-func newOptimizer(c config.Optimizer) optim.Optimizer {
+func newOptimizer(c config.Optimizer) optim.Settings {
 	if c.Name == "adam" {
-		return optim.NewAdam(optim.Adam{LR: c.LR, WeightDecay: c.WeightDecay})
+		return optim.Adam{LR: c.LR, WeightDecay: c.WeightDecay}
 	}
-	return optim.NewSGD(optim.SGD{LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum})
+	return optim.SGD{LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum}
 }

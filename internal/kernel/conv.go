@@ -71,6 +71,10 @@ type PlanesGrad struct {
 //
 // for all j < len(OutPos), a multiple of ChannelLastTile; 0 ≤ c < C, 0 ≤ v < Vecs·Lanes. Positions may repeat inside a tile: the
 // same value is then written twice. All positions of one call have the same taps inside the map.
+//
+// With Vecs = 0 a block has Set.NarrowOuts outputs, too few to fill a vector, and vectors run along the inputs: 0 ≤ v <
+// NarrowOuts, and the weight is W[TapW[t] + (c/Lanes·NarrowOuts + v)·Lanes + c mod Lanes]. W has whole vectors, which end in
+// zeros; X is read up to C only.
 type ChannelLast struct {
 	Out    []float32
 	X      []float32
@@ -80,25 +84,7 @@ type ChannelLast struct {
 	TapX   []int32
 	TapW   []int32
 	C      int
-	Vecs   int // 1 ≤ Vecs ≤ Set.ChannelLastVecs
-	Finish
-}
-
-// ChannelLastNarrow describes the same for a block of NarrowOuts outputs, too few to fill a vector, with vectors along the
-// inputs:
-//
-//	out[OutPos[j] + v] = Σ_t Σ_c X[XPos[j] + TapX[t] + c] · W[TapW[t] + (c/Lanes·NarrowOuts + v)·Lanes + c mod Lanes]
-//
-// for 0 ≤ v < NarrowOuts. W has whole vectors, which end in zeros; X is read up to C only.
-type ChannelLastNarrow struct {
-	Out    []float32
-	X      []float32
-	W      []float32
-	OutPos []int32
-	XPos   []int32
-	TapX   []int32
-	TapW   []int32
-	C      int
+	Vecs   int // 0 ≤ Vecs ≤ Set.ChannelLastVecs
 	Finish
 }
 

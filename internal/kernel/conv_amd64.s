@@ -2039,7 +2039,7 @@ skip89:
 	VZEROUPPER
 	RET
 
-// func channelLastNarrowAVX2(a *ChannelLastNarrow)
+// func channelLastNarrowAVX2(a *ChannelLast)
 // Requires: AVX, AVX2, FMA3
 TEXT ·channelLastNarrowAVX2(SB), NOSPLIT, $8-8
 	MOVQ    a+0(FP), AX
@@ -2174,15 +2174,15 @@ done106:
 	VADDPS       X9, X5, X5
 	MOVQ         (AX), SI
 	MOVQ         a+0(FP), DI
-	MOVQ         176(DI), R9
+	MOVQ         184(DI), R9
 	TESTQ        R9, R9
 	JZ           skip111
-	MOVQ         200(DI), R10
-	MOVQ         224(DI), R8
+	MOVQ         208(DI), R10
+	MOVQ         232(DI), R8
 	MOVQ         R8, R11
 	MOVQ         (DI), R12
 	SUBQ         R12, R11
-	MOVB         248(DI), R12
+	MOVB         256(DI), R12
 	MOVBQZX      R12, R12
 	XORL         DI, DI
 	TESTQ        R12, R12
@@ -7730,7 +7730,7 @@ skip231:
 	VZEROUPPER
 	RET
 
-// func channelLastNarrowAVX512(a *ChannelLastNarrow)
+// func channelLastNarrowAVX512(a *ChannelLast)
 // Requires: AVX, AVX512F, AVX512VL, FMA3
 TEXT ·channelLastNarrowAVX512(SB), NOSPLIT, $8-8
 	MOVQ    a+0(FP), AX
@@ -7943,15 +7943,15 @@ done248:
 	VADDPS        X25, X24, X24
 	MOVQ          (AX), SI
 	MOVQ          a+0(FP), DI
-	MOVQ          176(DI), R9
+	MOVQ          184(DI), R9
 	TESTQ         R9, R9
 	JZ            skip253
-	MOVQ          200(DI), R10
-	MOVQ          224(DI), R8
+	MOVQ          208(DI), R10
+	MOVQ          232(DI), R8
 	MOVQ          R8, R11
 	MOVQ          (DI), R12
 	SUBQ          R12, R11
-	MOVB          248(DI), R12
+	MOVB          256(DI), R12
 	MOVBQZX       R12, R12
 	XORL          DI, DI
 	TESTQ         R12, R12

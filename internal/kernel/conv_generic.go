@@ -95,7 +95,7 @@ func channelLastGeneric(s *Set, a *ChannelLast) {
 	}
 }
 
-func channelLastNarrowGeneric(s *Set, a *ChannelLastNarrow) {
+func channelLastNarrowGeneric(s *Set, a *ChannelLast) {
 	var tile [ChannelLastTile][maxNarrowOuts]float32
 	for t := 0; t < len(a.OutPos); t += ChannelLastTile {
 		for j := range ChannelLastTile {

@@ -37,7 +37,7 @@ func channelLastGrad2AVX2(a *ChannelLastGrad)
 // channelLastNarrowAVX2 is channelLastNarrowGeneric with vectors along the inputs.
 //
 //go:noescape
-func channelLastNarrowAVX2(a *ChannelLastNarrow)
+func channelLastNarrowAVX2(a *ChannelLast)
 
 // fmaPeakAVX2 runs n rounds of 12 independent vector multiply-adds.
 //
@@ -107,7 +107,7 @@ func channelLastGrad5AVX512(a *ChannelLastGrad)
 // channelLastNarrowAVX512 is channelLastNarrowGeneric with vectors along the inputs.
 //
 //go:noescape
-func channelLastNarrowAVX512(a *ChannelLastNarrow)
+func channelLastNarrowAVX512(a *ChannelLast)
 
 // fmaPeakAVX512 runs n rounds of 12 independent vector multiply-adds.
 //

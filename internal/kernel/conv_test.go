@@ -251,21 +251,38 @@ func TestChannelLast(t *testing.T) {
 				}
 			}
 		}
+		for _, c := range []int{0, 1, 3, 7, 8, 9, 15, 16, 17, 24, 32, 37} {
+			for _, taps := range []int{0, 1, 4} {
+				for _, tiles := range []int{0, 1, 2} {
+					testChannelLast(t, s, r, 0, c, taps, tiles)
+				}
+			}
+		}
 	})
 }
 
+// testChannelLast is for blocks of vecs vectors of outputs, or of few outputs where vecs is 0.
 func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles int) {
 	const positions = 9
 	shift, bw := (c+taps)%3, vecs*s.Lanes
-	a := ChannelLast{C: c, Vecs: vecs}
-	a.X = normal(r, (positions+taps)*(c+1), shift)
-	a.W = normal(r, taps*(c*bw+4), shift)
-	if len(a.W) > 0 {
-		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
+	size, weight := c*bw+4, func(ch, v int) int { return ch*bw + v } // of a tap
+	if vecs == 0 {
+		bw = s.NarrowOuts
+		size = (c+s.Lanes-1)/s.Lanes*bw*s.Lanes + 4
+		weight = func(ch, v int) int { return (ch/s.Lanes*bw+v)*s.Lanes + ch%s.Lanes }
 	}
+	a := ChannelLast{C: c, Vecs: vecs, X: normal(r, (positions+taps)*(c+1), shift), W: make([]float32, taps*size)}
 	for i := range taps {
 		a.TapX = append(a.TapX, int32(i*(c+1)))
-		a.TapW = append(a.TapW, int32((taps-1-i)*(c*bw+4)))
+		a.TapW = append(a.TapW, int32((taps-1-i)*size))
+		for ch := range c {
+			for v := range bw {
+				a.W[i*size+weight(ch, v)] = float32(r.NormFloat64())
+			}
+		}
+	}
+	if len(a.W) > 0 {
+		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
 	}
 	perm := r.Perm(2 * ChannelLastTile * 3)
 	for j := range tiles * ChannelLastTile {
@@ -284,7 +301,7 @@ func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles in
 			want.set(int(at)+v, 0)
 			for i := range taps {
 				for ch := range c {
-					want.add(int(at)+v, a.W[int(a.TapW[i])+ch*bw+v], a.X[int(a.XPos[j]+a.TapX[i])+ch])
+					want.add(int(at)+v, a.W[int(a.TapW[i])+weight(ch, v)], a.X[int(a.XPos[j]+a.TapX[i])+ch])
 				}
 			}
 			want.finish(&a.Finish, v, int(at)+v)
@@ -293,67 +310,6 @@ func testChannelLast(t *testing.T, s *Set, r *rand.Rand, vecs, c, taps, tiles in
 	a.Out = out.part
 	s.ChannelLast(&a)
 	want.check(t, fmt.Sprintf("vecs=%d c=%d taps=%d tiles=%d", vecs, c, taps, tiles), out, before)
-}
-
-func TestChannelLastNarrow(t *testing.T) {
-	forSets(t, func(t *testing.T, s *Set) {
-		r := rand.New(rand.NewPCG(5, 0))
-		for _, c := range []int{0, 1, 3, 7, 8, 9, 15, 16, 17, 24, 32, 37} {
-			for _, taps := range []int{0, 1, 4} {
-				for _, tiles := range []int{0, 1, 2} {
-					testChannelLastNarrow(t, s, r, c, taps, tiles)
-				}
-			}
-		}
-	})
-}
-
-func testChannelLastNarrow(t *testing.T, s *Set, r *rand.Rand, c, taps, tiles int) {
-	const positions = 9
-	shift, bw, vecs := (c+taps)%3, s.NarrowOuts, (c+s.Lanes-1)/s.Lanes
-	size := vecs*bw*s.Lanes + 4
-	a := ChannelLastNarrow{C: c}
-	a.X = normal(r, (positions+taps)*(c+1), shift)
-	a.W = make([]float32, taps*size)
-	weight := func(tap, ch, v int) int { return tap*size + (ch/s.Lanes*bw+v)*s.Lanes + ch%s.Lanes }
-	for i := range taps {
-		a.TapX = append(a.TapX, int32(i*(c+1)))
-		a.TapW = append(a.TapW, int32((taps-1-i)*size))
-		for ch := range c {
-			for v := range bw {
-				a.W[weight(i, ch, v)] = float32(r.NormFloat64())
-			}
-		}
-	}
-	if len(a.X) > 0 {
-		a.X[r.IntN(len(a.X))] += poisons[r.IntN(len(poisons))]
-	}
-	perm := r.Perm(2 * ChannelLastTile * 3)
-	for j := range tiles * ChannelLastTile {
-		if j%ChannelLastTile == ChannelLastTile-1 { // the last position of a tile repeats the one before
-			a.OutPos, a.XPos = append(a.OutPos, a.OutPos[j-1]), append(a.XPos, a.XPos[j-1])
-			continue
-		}
-		a.OutPos, a.XPos = append(a.OutPos, int32(perm[j]*(bw+3))), append(a.XPos, int32(r.IntN(positions)*(c+1)))
-	}
-	out := newGuarded(len(perm)*(bw+3), shift)
-	a.Finish = anyFinish(r, bw, out, shift)
-	want, before := newExpected(), out.clone()
-	want.terms = c*taps + 3
-	for j, at := range a.OutPos {
-		for v := range bw {
-			want.set(int(at)+v, 0)
-			for i := range taps {
-				for ch := range c {
-					want.add(int(at)+v, a.W[weight(taps-1-i, ch, v)], a.X[int(a.XPos[j]+a.TapX[i])+ch])
-				}
-			}
-			want.finish(&a.Finish, v, int(at)+v)
-		}
-	}
-	a.Out = out.part
-	s.ChannelLastNarrow(&a)
-	want.check(t, fmt.Sprintf("c=%d taps=%d tiles=%d", c, taps, tiles), out, before)
 }
 
 func TestChannelLastGrad(t *testing.T) {
@@ -426,9 +382,8 @@ func TestConvRefuses(t *testing.T) {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: 1, Finish: Finish{Scale: floats, Shift: few}})
 			},
 			"channel-last, narrow, Shift": func() {
-				s.ChannelLastNarrow(&ChannelLastNarrow{Out: floats, OutPos: tile, XPos: tile, Finish: Finish{Scale: floats, Shift: few[:1]}})
+				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Finish: Finish{Scale: floats, Shift: few[:1]}})
 			},
-			"channel-last, narrow, positions": func() { s.ChannelLastNarrow(&ChannelLastNarrow{Out: floats, OutPos: tile[:3], XPos: tile}) },
 			"gradient, Dst": func() {
 				s.PlanesGrad(&PlanesGrad{Dst: few, X: floats, Y: floats, Off: off, Images: 1, Rows: 1, Vecs: 1})
 			},
@@ -444,18 +399,12 @@ func TestConvRefuses(t *testing.T) {
 			"channel-last, Vecs": func() {
 				s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile, Vecs: s.ChannelLastVecs + 1})
 			},
-			"channel-last, no Vecs":      func() { s.ChannelLast(&ChannelLast{Out: floats, OutPos: tile, XPos: tile}) },
 			"channel-last gradient, Dst": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: few, Tiles: 1, Vecs: 1}) },
 			"channel-last gradient, pos": func() { s.ChannelLastGrad(&ChannelLastGrad{Dst: floats, XPos: tile, Tiles: 1, Vecs: 1}) },
 		} {
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("%s: the call returned; want a panic", what)
-					}
-				}()
-				call()
-			}()
+			if !panics(call) {
+				t.Errorf("%s: the call returned; want a panic", what)
+			}
 		}
 	})
 }
@@ -504,20 +453,6 @@ func same(t *testing.T, what string, got, want []float32) {
 	for i := range got {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 			t.Fatalf("%s: element %d: %g as a whole, %g in parts; want the same bits", what, i, got[i], want[i])
-		}
-	}
-}
-
-func TestConvAllocatesNothing(t *testing.T) {
-	for _, s := range Available() {
-		x, pos := make([]float32, 2000), make([]int32, s.GradIn*ChannelLastTile)
-		if n := testing.AllocsPerRun(5, func() {
-			s.Planes(&Planes{Out: x, X: x, W: x, Off: pos, OutStride: 40, Rows: 1, Tiles: 1, VecStride: s.Lanes})
-			s.PlanesGrad(&PlanesGrad{Dst: x, X: x, Y: x, Off: pos[:s.GradIn], Images: 1, Rows: 1, Vecs: 1})
-			s.ChannelLast(&ChannelLast{Out: x, X: x, W: x, OutPos: pos, XPos: pos, TapX: pos[:1], TapW: pos[:1], C: 2, Vecs: 1})
-			s.ChannelLastGrad(&ChannelLastGrad{Dst: x, X: x, Y: x, XPos: pos, YPos: pos, Tiles: 1, Vecs: 1})
-		}); n != 0 {
-			t.Errorf("%s: %g allocations in a round of calls; want 0", s.Name, n)
 		}
 	}
 }

@@ -3,3 +3,6 @@
 package kernel
 
 func supported(i isa) bool { return i == generic }
+
+// noVectors is what the declarations of vector code panic with: no set of this build calls them.
+const noVectors = "kernel: this build has no vector code"

@@ -1,7 +1,8 @@
 package kernel
 
 // Vector code checks no bounds. So the methods first check that outputs, weights and tables are long enough, which takes a few
-// comparisons. The caller must make sure that the offsets in the tables are valid.
+// comparisons. The caller must make sure that the offsets in the tables are valid. They call the code of a set by its name
+// and not through a variable, so that arguments stay on the caller's stack.
 
 // Planes runs a convolution in the planes layout; see [Planes].
 func (s *Set) Planes(a *Planes) {
@@ -15,7 +16,14 @@ func (s *Set) Planes(a *Planes) {
 	if a.Res != nil {
 		enough(len(a.Res), (s.PlanesOut-1)*a.OutStride+end, "kernel: planes: outputs end beyond Res")
 	}
-	s.planes(a)
+	switch s.isa {
+	case avx512:
+		planesAVX512(a)
+	case avx2:
+		planesAVX2(a)
+	default:
+		planesGeneric(s, a)
+	}
 }
 
 // PlanesGrad computes tiles of a weight gradient in the planes layout; see [PlanesGrad].
@@ -29,7 +37,14 @@ func (s *Set) PlanesGrad(a *PlanesGrad) {
 	}
 	enough(len(a.Y), a.YBase+(s.GradOut-1)*a.YStride+end, "kernel: planes gradient: positions end beyond Y")
 	enough(len(a.Dst), len(a.Off)*s.GradOut*s.Lanes, "kernel: planes gradient: Dst is shorter than Off wants")
-	s.planesGrad(a)
+	switch s.isa {
+	case avx512:
+		planesGradAVX512(a)
+	case avx2:
+		planesGradAVX2(a)
+	default:
+		planesGradGeneric(s, a)
+	}
 }
 
 // ChannelLast runs a convolution in the channel-last layout; see [ChannelLast].
@@ -37,18 +52,44 @@ func (s *Set) ChannelLast(a *ChannelLast) {
 	if len(a.OutPos)%ChannelLastTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
 		panic("kernel: channel-last: positions are no whole tiles or tables differ in length")
 	}
-	s.checkVecs(a.Vecs)
-	a.check(a.Vecs * s.Lanes)
-	s.channelLast(a)
-}
-
-// ChannelLastNarrow runs a convolution in the channel-last layout for few outputs; see [ChannelLastNarrow].
-func (s *Set) ChannelLastNarrow(a *ChannelLastNarrow) {
-	if len(a.OutPos)%ChannelLastTile != 0 || len(a.XPos) < len(a.OutPos) || len(a.TapW) < len(a.TapX) {
-		panic("kernel: channel-last, narrow: positions are no whole tiles or tables differ in length")
+	width := s.NarrowOuts
+	if a.Vecs != 0 {
+		s.checkVecs(a.Vecs)
+		width = a.Vecs * s.Lanes
 	}
-	a.check(s.NarrowOuts)
-	s.channelLastNarrow(a)
+	a.check(width)
+	switch s.isa {
+	case avx512:
+		switch a.Vecs {
+		case 0:
+			channelLastNarrowAVX512(a)
+		case 1:
+			channelLast1AVX512(a)
+		case 2:
+			channelLast2AVX512(a)
+		case 3:
+			channelLast3AVX512(a)
+		case 4:
+			channelLast4AVX512(a)
+		case 5:
+			channelLast5AVX512(a)
+		}
+	case avx2:
+		switch a.Vecs {
+		case 0:
+			channelLastNarrowAVX2(a)
+		case 1:
+			channelLast1AVX2(a)
+		case 2:
+			channelLast2AVX2(a)
+		}
+	default:
+		if a.Vecs == 0 {
+			channelLastNarrowGeneric(s, a)
+		} else {
+			channelLastGeneric(s, a)
+		}
+	}
 }
 
 // check panics where a block of so many outputs has no value for one of them.
@@ -68,7 +109,30 @@ func (s *Set) ChannelLastGrad(a *ChannelLastGrad) {
 	}
 	s.checkVecs(a.Vecs)
 	enough(len(a.Dst), (a.Tiles*ChannelLastTile-1)*a.DstStride+a.Vecs*s.Lanes, "kernel: channel-last gradient: sums end beyond Dst")
-	s.channelLastGrad(a)
+	switch s.isa {
+	case avx512:
+		switch a.Vecs {
+		case 1:
+			channelLastGrad1AVX512(a)
+		case 2:
+			channelLastGrad2AVX512(a)
+		case 3:
+			channelLastGrad3AVX512(a)
+		case 4:
+			channelLastGrad4AVX512(a)
+		case 5:
+			channelLastGrad5AVX512(a)
+		}
+	case avx2:
+		switch a.Vecs {
+		case 1:
+			channelLastGrad1AVX2(a)
+		case 2:
+			channelLastGrad2AVX2(a)
+		}
+	default:
+		channelLastGradGeneric(s, a)
+	}
 }
 
 // checkVecs panics where a block has a width that no kernel serves.
@@ -90,4 +154,18 @@ const FMAChains = 12
 
 // FMAPeakLoop runs n rounds of nothing but fused multiply-adds, with the widest vectors the set (for plain Go: the
 // machine) has, and returns the floating-point operations done, two a multiply-add. It returns 0 where there are none.
-func (s *Set) FMAPeakLoop(n int) (flops int64) { return s.fmaPeak(n) }
+func (s *Set) FMAPeakLoop(n int) (flops int64) {
+	best := Available()[0] // plain Go is measured against what the machine could do
+	if s.isa != generic {
+		best = s
+	}
+	switch best.isa {
+	case avx512:
+		fmaPeakAVX512(n)
+	case avx2:
+		fmaPeakAVX2(n)
+	default:
+		return 0
+	}
+	return 2 * FMAChains * int64(best.Lanes) * int64(n)
+}

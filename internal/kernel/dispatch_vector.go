@@ -9,13 +9,27 @@ import "math"
 // need panics unless x has n floats.
 func need(x []float32, n int) { _ = x[n-1] }
 
+// floor is the least value that a kernel with an optional ReLU may write.
+func floor(relu bool) float32 {
+	if relu {
+		return 0
+	}
+	return float32(math.Inf(-1))
+}
+
 // PlaneSum returns Σ x over the area.
 func (s *Set) PlaneSum(x []float32, a Area) (sum float32) {
 	if a.empty() {
 		return 0
 	}
 	need(x, a.end())
-	return s.planeSum(x, a)
+	switch s.isa {
+	case avx512:
+		return planeSumAVX512(&x[a.Base], a.Rows, a.Cols, a.RowStride)
+	case avx2:
+		return planeSumAVX2(&x[a.Base], a.Rows, a.Cols, a.RowStride)
+	}
+	return planeSumGeneric(x, a)
 }
 
 // PlaneSquares returns Σ (x-mean)² over the area.
@@ -24,7 +38,13 @@ func (s *Set) PlaneSquares(x []float32, a Area, mean float32) (sum float32) {
 		return 0
 	}
 	need(x, a.end())
-	return s.planeSquares(x, a, mean)
+	switch s.isa {
+	case avx512:
+		return planeSquaresAVX512(&x[a.Base], a.Rows, a.Cols, a.RowStride, mean)
+	case avx2:
+		return planeSquaresAVX2(&x[a.Base], a.Rows, a.Cols, a.RowStride, mean)
+	}
+	return planeSquaresGeneric(x, a, mean)
 }
 
 // PlaneScale writes y = x·scale + shift, plus res where res is not nil, then max(0, y) where relu is set; a NaN passes.
@@ -38,7 +58,22 @@ func (s *Set) PlaneScale(y, x, res []float32, a Area, scale, shift float32, relu
 	if res != nil {
 		need(res, a.end())
 	}
-	s.planeScale(y, x, res, a, scale, shift, relu)
+	switch s.isa {
+	case avx512:
+		if res == nil {
+			planeScaleAVX512(&y[a.Base], &x[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
+		} else {
+			planeScaleResAVX512(&y[a.Base], &x[a.Base], &res[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
+		}
+	case avx2:
+		if res == nil {
+			planeScaleAVX2(&y[a.Base], &x[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
+		} else {
+			planeScaleResAVX2(&y[a.Base], &x[a.Base], &res[a.Base], a.Rows, a.Cols, a.RowStride, scale, shift, floor(relu))
+		}
+	default:
+		planeScaleGeneric(y, x, res, a, scale, shift, relu)
+	}
 }
 
 // PlaneNormSums masks G by Y > 0 (where Y is not nil) and returns Σ G and Σ G·(Z-mean).
@@ -51,7 +86,19 @@ func (s *Set) PlaneNormSums(a *PlaneNorm) (sg, sgz float32) {
 	if a.Y != nil {
 		need(a.Y, a.end())
 	}
-	return s.planeNormSums(a)
+	switch s.isa {
+	case avx512:
+		if a.Y == nil {
+			return planeNormSumsAVX512(&a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+		}
+		return planeNormSumsGatedAVX512(&a.G[a.Base], &a.Z[a.Base], &a.Y[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+	case avx2:
+		if a.Y == nil {
+			return planeNormSumsAVX2(&a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+		}
+		return planeNormSumsGatedAVX2(&a.G[a.Base], &a.Z[a.Base], &a.Y[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean)
+	}
+	return planeNormSumsGeneric(a)
 }
 
 // PlaneNormApply writes dz = p·G + q·(Z-mean) + r over the area. dz may be G or Z.
@@ -62,7 +109,14 @@ func (s *Set) PlaneNormApply(dz []float32, a *PlaneNorm, p, q, r float32) {
 	need(dz, a.end())
 	need(a.G, a.end())
 	need(a.Z, a.end())
-	s.planeNormApply(dz, a, p, q, r)
+	switch s.isa {
+	case avx512:
+		planeNormApplyAVX512(&dz[a.Base], &a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean, p, q, r)
+	case avx2:
+		planeNormApplyAVX2(&dz[a.Base], &a.G[a.Base], &a.Z[a.Base], a.Rows, a.Cols, a.RowStride, a.Mean, p, q, r)
+	default:
+		planeNormApplyGeneric(dz, a, p, q, r)
+	}
 }
 
 // ChannelLastSums adds to sum[c] Σ_n x[n·stride+c], c < len(sum).
@@ -71,7 +125,14 @@ func (s *Set) ChannelLastSums(sum, x []float32, n, stride int) {
 		return
 	}
 	need(x, (n-1)*stride+len(sum))
-	s.channelLastSums(sum, x, n, stride)
+	switch s.isa {
+	case avx512:
+		channelLastSumsAVX512(&sum[0], &x[0], n, len(sum), stride)
+	case avx2:
+		channelLastSumsAVX2(&sum[0], &x[0], n, len(sum), stride)
+	default:
+		channelLastSumsGeneric(sum, x, n, stride)
+	}
 }
 
 // ChannelLastSquares adds to sum[c] Σ_n (x[n·stride+c]-mean[c])².
@@ -81,7 +142,14 @@ func (s *Set) ChannelLastSquares(sum, x, mean []float32, n, stride int) {
 	}
 	need(x, (n-1)*stride+len(sum))
 	need(mean, len(sum))
-	s.channelLastSquares(sum, x, mean, n, stride)
+	switch s.isa {
+	case avx512:
+		channelLastSquaresAVX512(&sum[0], &x[0], &mean[0], n, len(sum), stride)
+	case avx2:
+		channelLastSquaresAVX2(&sum[0], &x[0], &mean[0], n, len(sum), stride)
+	default:
+		channelLastSquaresGeneric(sum, x, mean, n, stride)
+	}
 }
 
 // ChannelLastScale writes y = x·scale + shift for every channel (len(scale) of them), plus res where it is not nil, ReLU where
@@ -98,7 +166,22 @@ func (s *Set) ChannelLastScale(y, x, res, scale, shift []float32, n, stride int,
 	if res != nil {
 		need(res, end)
 	}
-	s.channelLastScale(y, x, res, scale, shift, n, stride, relu)
+	switch s.isa {
+	case avx512:
+		if res == nil {
+			channelLastScaleAVX512(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+		} else {
+			channelLastScaleResAVX512(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+		}
+	case avx2:
+		if res == nil {
+			channelLastScaleAVX2(&y[0], &x[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+		} else {
+			channelLastScaleResAVX2(&y[0], &x[0], &res[0], &scale[0], &shift[0], n, len(scale), stride, floor(relu))
+		}
+	default:
+		channelLastScaleGeneric(y, x, res, scale, shift, n, stride, relu)
+	}
 }
 
 // ChannelLastNormSums masks G by Y > 0 and adds Σ G to sg[c] and Σ G·(Z-mean) to sgz[c].
@@ -115,7 +198,22 @@ func (s *Set) ChannelLastNormSums(sg, sgz []float32, a *ChannelLastNorm) {
 	if a.Y != nil {
 		need(a.Y, end)
 	}
-	s.channelLastNormSums(sg, sgz, a)
+	switch s.isa {
+	case avx512:
+		if a.Y == nil {
+			channelLastNormSumsAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
+		} else {
+			channelLastNormSumsGatedAVX512(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
+		}
+	case avx2:
+		if a.Y == nil {
+			channelLastNormSumsAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Mean[0], a.N, a.C, a.Stride)
+		} else {
+			channelLastNormSumsGatedAVX2(&sg[0], &sgz[0], &a.G[0], &a.Z[0], &a.Y[0], &a.Mean[0], a.N, a.C, a.Stride)
+		}
+	default:
+		channelLastNormSumsGeneric(sg, sgz, a)
+	}
 }
 
 // ChannelLastNormApply writes dz = p·G + q·(Z-mean) + r for every channel. dz may be G or Z.
@@ -130,69 +228,118 @@ func (s *Set) ChannelLastNormApply(dz []float32, a *ChannelLastNorm, p, q, r []f
 	for _, c := range [...][]float32{a.Mean, p, q, r} {
 		need(c, a.C)
 	}
-	s.channelLastNormApply(dz, a, p, q, r)
+	switch s.isa {
+	case avx512:
+		channelLastNormApplyAVX512(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
+	case avx2:
+		channelLastNormApplyAVX2(&dz[0], &a.G[0], &a.Z[0], &a.Mean[0], &p[0], &q[0], &r[0], a.N, a.C, a.Stride)
+	default:
+		channelLastNormApplyGeneric(dz, a, p, q, r)
+	}
 }
 
 // Add adds x to y.
 func (s *Set) Add(y, x []float32) {
-	if len(y) > 0 {
-		need(x, len(y))
-		s.add(y, x)
+	if len(y) == 0 {
+		return
+	}
+	need(x, len(y))
+	switch s.isa {
+	case avx512:
+		addAVX512(&y[0], &x[0], len(y))
+	case avx2:
+		addAVX2(&y[0], &x[0], len(y))
+	default:
+		addGeneric(y, x)
 	}
 }
 
 // Axpy adds a·x to y.
 func (s *Set) Axpy(y, x []float32, a float32) {
-	if len(y) > 0 {
-		need(x, len(y))
-		s.axpy(y, x, a)
+	if len(y) == 0 {
+		return
 	}
-}
-
-// ReLU writes y = max(0, y); a NaN passes.
-func (s *Set) ReLU(y []float32) {
-	if len(y) > 0 {
-		s.relu(y)
+	need(x, len(y))
+	switch s.isa {
+	case avx512:
+		axpyAVX512(&y[0], &x[0], len(y), a)
+	case avx2:
+		axpyAVX2(&y[0], &x[0], len(y), a)
+	default:
+		axpyGeneric(y, x, a)
 	}
 }
 
 // ReLUGrad sets g to zero wherever y, the output of the ReLU, is not above zero.
 func (s *Set) ReLUGrad(g, y []float32) {
-	if len(g) > 0 {
-		need(y, len(g))
-		s.reluGrad(g, y)
+	if len(g) == 0 {
+		return
+	}
+	need(y, len(g))
+	switch s.isa {
+	case avx512:
+		reluGradAVX512(&g[0], &y[0], len(g))
+	case avx2:
+		reluGradAVX2(&g[0], &y[0], len(g))
+	default:
+		reluGradGeneric(g, y)
 	}
 }
 
 // SGD steps w -= lr·(g + decay·w).
 func (s *Set) SGD(w, g []float32, lr, decay float32) {
-	if len(w) > 0 {
-		need(g, len(w))
-		s.sgd(w, g, lr, decay)
+	if len(w) == 0 {
+		return
+	}
+	need(g, len(w))
+	switch s.isa {
+	case avx512:
+		sgdAVX512(&w[0], &g[0], len(w), lr, decay)
+	case avx2:
+		sgdAVX2(&w[0], &g[0], len(w), lr, decay)
+	default:
+		sgdGeneric(w, g, lr, decay)
 	}
 }
 
 // Momentum steps m = mu·m + g + decay·w; w -= lr·m.
 func (s *Set) Momentum(w, g, m []float32, lr, decay, mu float32) {
-	if len(w) > 0 {
-		need(g, len(w))
-		need(m, len(w))
-		s.momentum(w, g, m, lr, decay, mu)
+	if len(w) == 0 {
+		return
+	}
+	need(g, len(w))
+	need(m, len(w))
+	switch s.isa {
+	case avx512:
+		momentumAVX512(&w[0], &g[0], &m[0], len(w), lr, decay, mu)
+	case avx2:
+		momentumAVX2(&w[0], &g[0], &m[0], len(w), lr, decay, mu)
+	default:
+		momentumGeneric(w, g, m, lr, decay, mu)
 	}
 }
 
 // Adam takes PyTorch's step: with d = g + decay·w, m = β₁·m + (1-β₁)·d, v = β₂·v + (1-β₂)·d² and
 // w -= lr/c₁ · m / (√v/√c₂ + ε). It leaves g alone.
 func (s *Set) Adam(w, g, m, v []float32, a AdamStep) {
-	if len(w) > 0 {
-		need(g, len(w))
-		need(m, len(w))
-		need(v, len(w))
-		s.adam(w, g, m, v, &adamFactors{
-			step: float32(a.LR / a.Correction1), decay: float32(a.Decay), rest1: float32(1 - a.Beta1),
-			beta2: float32(a.Beta2), rest2: float32(1 - a.Beta2), root: float32(1 / math.Sqrt(a.Correction2)),
-			eps: float32(a.Eps),
-		})
+	if len(w) == 0 {
+		return
+	}
+	need(g, len(w))
+	need(m, len(w))
+	need(v, len(w))
+	f := &adamFactors{
+		step: float32(a.LR / a.Correction1), decay: float32(a.Decay), rest1: float32(1 - a.Beta1),
+		beta2: float32(a.Beta2), rest2: float32(1 - a.Beta2), root: float32(1 / math.Sqrt(a.Correction2)),
+		eps: float32(a.Eps),
+	}
+	switch s.isa {
+	case avx512:
+		adamAVX512(&w[0], &g[0], &m[0], &v[0], len(w), f.step, f.decay, f.rest1, f.beta2, f.rest2, f.root, f.eps)
+	case avx2:
+		adamAVX2(&w[0], &g[0], &m[0], &v[0], len(w), f.step, f.decay, f.rest1, f.beta2, f.rest2, f.root, f.eps)
+	default:
+		adamGeneric(w, g, m, v, f)
 	}
 }
 
@@ -209,7 +356,14 @@ func (s *Set) LaneSums(dst, src []float32) {
 		return
 	}
 	need(src, len(dst)*s.Lanes)
-	s.laneSums(dst, src)
+	switch s.isa {
+	case avx512:
+		laneSumsAVX512(&dst[0], &src[0], len(dst)/LaneGroup)
+	case avx2:
+		laneSumsAVX2(&dst[0], &src[0], len(dst)/LaneGroup)
+	default:
+		laneSumsGeneric(dst, src, s.Lanes)
+	}
 }
 
 // Dot returns Σ x·y; the sum runs in float64, where each product is exact.
@@ -218,7 +372,13 @@ func (s *Set) Dot(x, y []float32) (sum float64) {
 		return 0
 	}
 	need(x, len(y))
-	return s.dot(x, y)
+	switch s.isa {
+	case avx512:
+		return dotAVX512(&x[0], &y[0], len(y))
+	case avx2:
+		return dotAVX2(&x[0], &y[0], len(y))
+	}
+	return dotGeneric(x, y)
 }
 
 // SigmoidError writes y = 1/(1+e^−y) and returns Σ (in·(t−y))², the error of y in those places where in is 1 and not 0. The
@@ -229,42 +389,89 @@ func (s *Set) SigmoidError(y, t, in []float32) (sum float64) {
 	}
 	need(t, len(y))
 	need(in, len(y))
-	return s.sigmoidError(y, t, in)
+	switch s.isa {
+	case avx512:
+		return sigmoidErrorAVX512(&y[0], &t[0], &in[0], len(y))
+	case avx2:
+		return sigmoidErrorAVX2(&y[0], &t[0], &in[0], len(y))
+	}
+	return sigmoidErrorGeneric(y, t, in)
 }
 
 // SigmoidErrorGrad writes d = f·in·(y−t)·y·(1−y), the gradient of half of f times the sum of [Set.SigmoidError] with
 // respect to what y was before it.
 func (s *Set) SigmoidErrorGrad(d, y, t, in []float32, f float32) {
-	if len(d) > 0 {
-		need(y, len(d))
-		need(t, len(d))
-		need(in, len(d))
-		s.sigmoidErrorGrad(d, y, t, in, f)
+	if len(d) == 0 {
+		return
+	}
+	need(y, len(d))
+	need(t, len(d))
+	need(in, len(d))
+	switch s.isa {
+	case avx512:
+		sigmoidErrorGradAVX512(&d[0], &y[0], &t[0], &in[0], len(d), f)
+	case avx2:
+		sigmoidErrorGradAVX2(&d[0], &y[0], &t[0], &in[0], len(d), f)
+	default:
+		sigmoidErrorGradGeneric(d, y, t, in, f)
 	}
 }
 
-// Transpose writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m.
+// blockSide is the side of the squares that the vector transpose takes; split and merge take as many floats at once.
+const blockSide = 8
+
+// Transpose writes dst[j·dstStride+i] = src[i·srcStride+j] for i < n, j < m. Vector code turns squares of blockSide; those
+// at the right and lower edge overlap those before them and write the same values twice.
 func (s *Set) Transpose(dst []float32, dstStride int, src []float32, srcStride, n, m int) {
 	if n <= 0 || m <= 0 {
 		return
 	}
 	need(dst, (m-1)*dstStride+n)
 	need(src, (n-1)*srcStride+m)
-	s.transpose(dst, dstStride, src, srcStride, n, m)
+	if s.isa == generic || n < blockSide || m < blockSide {
+		transposeGeneric(dst, dstStride, src, srcStride, n, m)
+		return
+	}
+	down, across := n/blockSide, m/blockSide
+	i, j := n-blockSide, m-blockSide // of the last square
+	transposeAVX2(&dst[0], dstStride, &src[0], srcStride, down, across)
+	if m%blockSide != 0 {
+		transposeAVX2(&dst[j*dstStride], dstStride, &src[j], srcStride, down, 1)
+	}
+	if n%blockSide != 0 {
+		transposeAVX2(&dst[i], dstStride, &src[i*srcStride], srcStride, 1, across)
+		transposeAVX2(&dst[j*dstStride+i], dstStride, &src[i*srcStride+j], srcStride, 1, 1)
+	}
 }
 
 // Split writes even[i] = x[2i] and odd[i] = x[2i+1]; len(odd) is len(even) or one less.
 func (s *Set) Split(even, odd, x []float32) {
-	if len(even) > 0 {
-		need(x, len(even)+len(odd))
-		s.split(even, odd, x)
+	if len(even) == 0 {
+		return
 	}
+	need(x, len(even)+len(odd))
+	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
+		splitAVX2(&even[0], &odd[0], &x[0], vecs)
+		done := vecs * blockSide
+		if even, odd, x = even[done:], odd[done:], x[2*done:]; len(even) == 0 {
+			return
+		}
+	}
+	splitGeneric(even, odd, x)
 }
 
 // Merge is the inverse of Split.
 func (s *Set) Merge(x, even, odd []float32) {
-	if len(even) > 0 {
-		need(x, len(even)+len(odd))
-		s.merge(x, even, odd)
+	if len(even) == 0 {
+		return
 	}
+	need(x, len(even)+len(odd))
+	if vecs := len(odd) / blockSide; s.isa != generic && vecs > 0 {
+		mergeAVX2(&x[0], &even[0], &odd[0], vecs)
+		done := vecs * blockSide
+		if x, even, odd = x[2*done:], even[done:], odd[done:]; len(even) == 0 {
+			return
+		}
+	}
+	mergeGeneric(x, even, odd)
 }

@@ -6,16 +6,32 @@ package kernel
 // WinogradChannelLastInput computes T = Bᵀ X B, X being the input map; pixels outside it are zeros that the caller keeps
 // somewhere in X. See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastInput(a *WinogradChannelLast) {
-	if s.checkWinogradChannelLast(a, WinogradProducts) {
-		s.winogradChannelLastInput(a)
+	if !s.checkWinogradChannelLast(a, WinogradProducts) {
+		return
+	}
+	switch s.isa {
+	case avx512:
+		winogradChannelLastInputAVX512(a)
+	case avx2:
+		winogradChannelLastInputAVX2(a)
+	default:
+		winogradChannelLastInputGeneric(a)
 	}
 }
 
 // WinogradChannelLastGradient computes T = A X Aᵀ, X being the gradient of the output; pixels outside the map are zeros that the
 // caller keeps somewhere in X. See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
-	if s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
-		s.winogradChannelLastGradient(a)
+	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
+		return
+	}
+	switch s.isa {
+	case avx512:
+		winogradChannelLastGradientAVX512(a)
+	case avx2:
+		winogradChannelLastGradientAVX2(a)
+	default:
+		winogradChannelLastGradientGeneric(a)
 	}
 }
 
@@ -23,19 +39,58 @@ func (s *Set) WinogradChannelLastGradient(a *WinogradChannelLast) {
 // outside the map may go where the tile's first pixel goes, which replaces them (f.Res is not X then). A nil f stores the
 // sums. See [WinogradChannelLast].
 func (s *Set) WinogradChannelLastOutput(a *WinogradChannelLast, f *Finish) {
-	if s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
-		s.winogradChannelLastOutput(a, checkFinish(f, a.C))
+	if !s.checkWinogradChannelLast(a, WinogradTileRows*WinogradTileCols) {
+		return
+	}
+	f = checkFinish(f, a.C)
+	switch s.isa {
+	case avx512:
+		switch {
+		case f == nil:
+			winogradChannelLastOutputAVX512(a)
+		case f.Res == nil:
+			winogradChannelLastOutputScaleAVX512(a, f, floor(f.Relu))
+		default:
+			winogradChannelLastOutputScaleResAVX512(a, f, floor(f.Relu))
+		}
+	case avx2:
+		switch {
+		case f == nil:
+			winogradChannelLastOutputAVX2(a)
+		case f.Res == nil:
+			winogradChannelLastOutputScaleAVX2(a, f, floor(f.Relu))
+		default:
+			winogradChannelLastOutputScaleResAVX2(a, f, floor(f.Relu))
+		}
+	default:
+		winogradChannelLastOutputGeneric(a, f)
 	}
 }
 
 // WinogradPlanesInput computes a pair of columns of T = Bᵀ X B, X being the input map with its borders of zeros. See
 // [WinogradPlanes].
 func (s *Set) WinogradPlanesInput(a *WinogradPlanes) {
-	if s.checkWinogradPlanes(a, winogradInRows, winogradInRows) {
-		if a.Next != nil && len(a.Next) < len(a.Pos) {
-			panic("kernel: winograd planes: Next is shorter than Pos")
+	if !s.checkWinogradPlanes(a, winogradInRows, winogradInRows) {
+		return
+	}
+	if a.Next != nil && len(a.Next) < len(a.Pos) {
+		panic("kernel: winograd planes: Next is shorter than Pos")
+	}
+	switch s.isa {
+	case avx512:
+		if a.Pair == WinogradOuter {
+			winogradPlanesInputOuterAVX512(a)
+		} else {
+			winogradPlanesInputInnerAVX512(a)
 		}
-		s.winogradPlanesInput(a)
+	case avx2:
+		if a.Pair == WinogradOuter {
+			winogradPlanesInputOuterAVX2(a)
+		} else {
+			winogradPlanesInputInnerAVX2(a)
+		}
+	default:
+		winogradPlanesInputGeneric(s, a)
 	}
 }
 
@@ -55,36 +110,96 @@ func (s *Set) WinogradPlanesGradient(a *WinogradPlanes) {
 			}
 		}
 	}
-	s.winogradPlanesGradient(a)
+	switch s.isa {
+	case avx512:
+		if a.Pair == WinogradOuter {
+			winogradPlanesGradientOuterAVX512(a)
+		} else {
+			winogradPlanesGradientInnerAVX512(a)
+		}
+	case avx2:
+		if a.Pair == WinogradOuter {
+			winogradPlanesGradientOuterAVX2(a)
+		} else {
+			winogradPlanesGradientInnerAVX2(a)
+		}
+	default:
+		winogradPlanesGradientGeneric(s, a)
+	}
 }
 
 // WinogradPlanesOutput computes X = f(Aᵀ T A), where f.Res is read at the index of X. Rows are stored last to first: those
 // outside the map may go where the unit's first row goes, which replaces them. Units that overlap write the same values.
 // f.Res is not X in either case. A nil f stores the sums. See [WinogradPlanes].
 func (s *Set) WinogradPlanesOutput(a *WinogradPlanes, f *Finish) {
-	if s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
-		s.winogradPlanesOutput(a, checkFinish(f, a.C))
+	if !s.checkWinogradPlanes(a, WinogradTileRows, WinogradProducts) {
+		return
+	}
+	f = checkFinish(f, a.C)
+	switch s.isa {
+	case avx512:
+		switch {
+		case f == nil:
+			winogradPlanesOutputAVX512(a)
+		case f.Res == nil:
+			winogradPlanesOutputScaleAVX512(a, f, floor(f.Relu))
+		default:
+			winogradPlanesOutputScaleResAVX512(a, f, floor(f.Relu))
+		}
+	case avx2:
+		switch {
+		case f == nil:
+			winogradPlanesOutputAVX2(a)
+		case f.Res == nil:
+			winogradPlanesOutputScaleAVX2(a, f, floor(f.Relu))
+		default:
+			winogradPlanesOutputScaleResAVX2(a, f, floor(f.Relu))
+		}
+	default:
+		winogradPlanesOutputGeneric(s, a, f)
 	}
 }
 
 // WinogradWeights computes U = G W Gᵀ; see [WinogradWeights].
 func (s *Set) WinogradWeights(a *WinogradWeights) {
-	if s.checkWinogradWeights(a) {
-		s.winogradWeights(a)
+	if !s.checkWinogradWeights(a) {
+		return
+	}
+	switch s.isa {
+	case avx512:
+		winogradWeightsAVX512(a)
+	case avx2:
+		winogradWeightsAVX2(a)
+	default:
+		winogradWeightsGeneric(a)
 	}
 }
 
 // WinogradWeightsGrad adds Gᵀ U G to W, U being the gradient of the transformed weights; see [WinogradWeights].
 func (s *Set) WinogradWeightsGrad(a *WinogradWeights) {
-	if s.checkWinogradWeights(a) {
-		s.winogradWeightsGrad(a)
+	if !s.checkWinogradWeights(a) {
+		return
+	}
+	switch s.isa {
+	case avx512:
+		winogradWeightsGradAVX512(a)
+	case avx2:
+		winogradWeightsGradAVX2(a)
+	default:
+		winogradWeightsGradGeneric(a)
 	}
 }
 
 // WinogradWeightsAhead asks the caches for the W of a WinogradWeightsGrad that follows soon. U is not used.
 func (s *Set) WinogradWeightsAhead(a *WinogradWeights) {
-	if a.Rows > 0 {
-		s.winogradWeightsAhead(a)
+	if a.Rows <= 0 {
+		return
+	}
+	switch s.isa {
+	case avx512:
+		winogradWeightsAheadAVX512(a)
+	case avx2:
+		winogradWeightsAheadAVX2(a)
 	}
 }
 

@@ -101,11 +101,11 @@ func TestChannelLastPages(t *testing.T) {
 			for _, c := range []int{1, 7, 8, 15, 16, 19, 40} {
 				width := s.NarrowOuts
 				size := (c + s.Lanes - 1) / s.Lanes * s.Lanes * width
-				a := ChannelLastNarrow{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)), XPos: f.table(0, 8, 16, 24, 40),
+				a := ChannelLast{OutPos: f.table(0, int32(width), int32(2*width), int32(2*width), int32(4*width)), XPos: f.table(0, 8, 16, 24, 40),
 					TapX: f.table(0, 50), TapW: f.table(int32(size), 0), C: c, Out: f.floats(5 * width), X: f.floats(90 + c), W: f.floats(2 * size)}
 				for i, finish := range f.finishes(width, len(a.Out)) {
 					a.Finish = finish
-					call(fmt.Sprint("channel-last, narrow, ", c, " channels, finish ", i), func() { s.ChannelLastNarrow(&a) })
+					call(fmt.Sprint("channel-last, narrow, ", c, " channels, finish ", i), func() { s.ChannelLast(&a) })
 				}
 			}
 			for _, tiles := range []int{1, 3} {
@@ -200,8 +200,8 @@ func TestVectorPages(t *testing.T) {
 			a, b, c, d := f.floats(n), f.floats(n), f.floats(n), f.floats(n)
 			for what, do := range map[string]func(){
 				"add": func() { s.Add(a, b) }, "axpy": func() { s.Axpy(a, b, 2) }, "dot": func() { s.Dot(a, b) },
-				"relu": func() { s.ReLU(a) }, "relu gradient": func() { s.ReLUGrad(a, b) },
-				"sgd": func() { s.SGD(a, b, 0.1, 0.2) }, "momentum": func() { s.Momentum(a, b, c, 0.1, 0.2, 0.3) },
+				"relu gradient": func() { s.ReLUGrad(a, b) },
+				"sgd":           func() { s.SGD(a, b, 0.1, 0.2) }, "momentum": func() { s.Momentum(a, b, c, 0.1, 0.2, 0.3) },
 				"sigmoid error": func() { s.SigmoidError(a, b, c) }, "its gradient": func() { s.SigmoidErrorGrad(a, b, c, d, 2) },
 				"adam": func() { s.Adam(a, b, c, d, AdamStep{LR: 0.1, Eps: 1e-8, Correction1: 1, Correction2: 1}) },
 			} {

@@ -28,7 +28,7 @@ type Set struct {
 	GradOut         int    // outputs in a tile of PlanesGrad
 	GradIn          int    // values of k in a tile of PlanesGrad
 	ChannelLastVecs int    // most vectors in a block of ChannelLast
-	NarrowOuts      int    // outputs in a block of ChannelLastNarrow
+	NarrowOuts      int    // outputs in a block of ChannelLast without vectors of them
 	isa             isa
 }
 

@@ -2043,51 +2043,6 @@ done5:
 	VZEROUPPER
 	RET
 
-// func reluAVX512(y *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·reluAVX512(SB), NOSPLIT, $0-16
-	MOVQ    y+0(FP), AX
-	VPXORD  Z0, Z0, Z0
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, DX
-	ANDQ    $0x0000000f, DX
-	LEAQ    bitmask<>+0(SB), BX
-	MOVWLZX (BX)(DX*2), DX
-	KMOVW   DX, K1
-	XORQ    DX, DX
-
-vectors1:
-	CMPQ    CX, $0x00000020
-	JLT     rest2
-	VMAXPS  (AX)(DX*1), Z0, Z1
-	VMOVUPS Z1, (AX)(DX*1)
-	VMAXPS  64(AX)(DX*1), Z0, Z1
-	VMOVUPS Z1, 64(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, CX
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    CX, $0x00000010
-	JLT     rest4
-	VMAXPS  (AX)(DX*1), Z0, Z1
-	VMOVUPS Z1, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
-	JMP     vectors3
-
-rest4:
-	TESTQ     CX, CX
-	JZ        done5
-	VMOVUPS.Z (AX)(DX*1), K1, Z1
-	VMAXPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(DX*1)
-
-done5:
-	VZEROUPPER
-	RET
-
 // func reluGradAVX512(dy *float32, y *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·reluGradAVX512(SB), NOSPLIT, $0-24
@@ -4866,71 +4821,6 @@ one7:
 	TESTQ  $0x00000001, SI
 	JZ     stored8
 	VMOVSS X0, (AX)
-
-stored8:
-done5:
-	VZEROUPPER
-	RET
-
-// func reluAVX2(y *float32, n int)
-// Requires: AVX
-TEXT ·reluAVX2(SB), NOSPLIT, $0-16
-	MOVQ    y+0(FP), AX
-	VXORPS  Y0, Y0, Y0
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, BX
-	ANDQ    $0x00000007, BX
-	LEAQ    lanemask<>+32(SB), DX
-	MOVQ    BX, SI
-	NEGQ    SI
-	VMOVUPS (DX)(SI*4), Y1
-	XORQ    DX, DX
-
-vectors1:
-	CMPQ    CX, $0x00000010
-	JLT     rest2
-	VMAXPS  (AX)(DX*1), Y0, Y2
-	VMOVUPS Y2, (AX)(DX*1)
-	VMAXPS  32(AX)(DX*1), Y0, Y2
-	VMOVUPS Y2, 32(AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
-	JMP     vectors1
-
-rest2:
-vectors3:
-	CMPQ    CX, $0x00000008
-	JLT     rest4
-	VMAXPS  (AX)(DX*1), Y0, Y2
-	VMOVUPS Y2, (AX)(DX*1)
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000008, CX
-	JMP     vectors3
-
-rest4:
-	TESTQ        CX, CX
-	JZ           done5
-	VMASKMOVPS   (AX)(DX*1), Y1, Y1
-	VMAXPS       Y1, Y0, Y0
-	VMOVAPS      X0, X1
-	LEAQ         (AX)(DX*1), AX
-	TESTQ        $0x00000004, BX
-	JZ           two6
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $0x00000010, AX
-
-two6:
-	TESTQ    $0x00000002, BX
-	JZ       one7
-	VMOVLPS  X1, (AX)
-	VMOVHLPS X1, X1, X1
-	ADDQ     $0x00000008, AX
-
-one7:
-	TESTQ  $0x00000001, BX
-	JZ     stored8
-	VMOVSS X1, (AX)
 
 stored8:
 done5:

@@ -147,13 +147,6 @@ func axpyGeneric(y, x []float32, a float32) {
 	}
 }
 
-// reluGeneric writes y = max(0, y); a NaN passes.
-func reluGeneric(y []float32) {
-	for i, v := range y {
-		y[i] = max(v, 0)
-	}
-}
-
 // reluGradGeneric masks g by y > 0.
 func reluGradGeneric(g, y []float32) {
 	for i, v := range y[:len(g)] {

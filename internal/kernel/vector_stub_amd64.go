@@ -84,11 +84,6 @@ func addAVX512(y *float32, x *float32, n int)
 //go:noescape
 func axpyAVX512(y *float32, x *float32, n int, a float32)
 
-// reluAVX512 writes y = max(0, y); a NaN passes.
-//
-//go:noescape
-func reluAVX512(y *float32, n int)
-
 // reluGradAVX512 masks dy by y > 0.
 //
 //go:noescape
@@ -208,11 +203,6 @@ func addAVX2(y *float32, x *float32, n int)
 //
 //go:noescape
 func axpyAVX2(y *float32, x *float32, n int, a float32)
-
-// reluAVX2 writes y = max(0, y); a NaN passes.
-//
-//go:noescape
-func reluAVX2(y *float32, n int)
 
 // reluGradAVX2 masks dy by y > 0.
 //

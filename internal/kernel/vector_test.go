@@ -110,11 +110,6 @@ func flatCases() []flatCase {
 				o[0], m[0] = v[0]+f64(lr)*v[1], math.Abs(v[0])+math.Abs(v[1])
 				return
 			}, 2},
-		{"relu", 1, 1, func(s *Set, a [4][]float32) { s.ReLU(a[0]) },
-			func(v [4]float64) (o, m [4]float64) {
-				o[0] = math.Max(0, v[0])
-				return
-			}, 0},
 		{"relugrad", 2, 1, func(s *Set, a [4][]float32) { s.ReLUGrad(a[0], a[1]) },
 			func(v [4]float64) (o, m [4]float64) {
 				if v[1] > 0 {
@@ -392,52 +387,6 @@ func TestSplitMerge(t *testing.T) {
 				}
 			}
 			back.check(t, "merged", everywhere)
-		}
-	})
-}
-
-// vectorCalls calls every kernel of this file's kind on arrays of n floats, whose vectors of channels have n floats too.
-func vectorCalls(s *Set, n int) map[string]func() {
-	array := func() []float32 { return make([]float32, n) }
-	a, b, c, d, e, f := array(), array(), array(), array(), array(), array()
-	area := Area{Rows: 1, Cols: n, RowStride: n + 1}
-	plane := PlaneNorm{Area: area, Z: a, Y: b, G: c}
-	norm := ChannelLastNorm{Z: a, Y: b, G: c, Mean: d, N: 1, C: n, Stride: n}
-	sums, lanes := make([]float32, LaneGroup), make([]float32, LaneGroup*s.Lanes)
-	return map[string]func(){
-		"plane sum":               func() { s.PlaneSum(a, area) },
-		"plane squares":           func() { s.PlaneSquares(a, area, 1) },
-		"plane scale":             func() { s.PlaneScale(a, b, c, area, 1, 1, true) },
-		"plane norm sums":         func() { s.PlaneNormSums(&plane) },
-		"plane norm apply":        func() { s.PlaneNormApply(d, &plane, 1, 1, 1) },
-		"channel-last sums":       func() { s.ChannelLastSums(a, b, 1, n) },
-		"channel-last squares":    func() { s.ChannelLastSquares(a, b, c, 1, n) },
-		"channel-last scale":      func() { s.ChannelLastScale(a, b, c, d, e, 1, n, true) },
-		"channel-last norm sums":  func() { s.ChannelLastNormSums(e, f, &norm) },
-		"channel-last norm apply": func() { s.ChannelLastNormApply(f, &norm, a, b, e) },
-		"add":                     func() { s.Add(a, b) },
-		"axpy":                    func() { s.Axpy(a, b, 1) },
-		"relu":                    func() { s.ReLU(a) },
-		"relu gradient":           func() { s.ReLUGrad(a, b) },
-		"sgd":                     func() { s.SGD(a, b, 1, 1) },
-		"momentum":                func() { s.Momentum(a, b, c, 1, 1, 1) },
-		"adam":                    func() { s.Adam(a, b, c, d, adamTest) },
-		"dot":                     func() { s.Dot(a, b) },
-		"sigmoid error":           func() { s.SigmoidError(a, b, c) },
-		"sigmoid error gradient":  func() { s.SigmoidErrorGrad(a, b, c, d, 1) },
-		"lane sums":               func() { s.LaneSums(sums, lanes) },
-		"transpose":               func() { s.Transpose(a, 1, b, n, 1, n) },
-		"split":                   func() { s.Split(a[:(n+1)/2], b[:n/2], c) },
-		"merge":                   func() { s.Merge(a, b[:(n+1)/2], c[:n/2]) },
-	}
-}
-
-func TestVectorAllocations(t *testing.T) {
-	forSets(t, func(t *testing.T, s *Set) {
-		for name, call := range vectorCalls(s, 50) {
-			if n := testing.AllocsPerRun(5, call); n != 0 {
-				t.Errorf("%s allocates %g times; want none", name, n)
-			}
 		}
 	})
 }

@@ -24,7 +24,7 @@ func sleeper(t *testing.T, seed uint64, every, steps int) *learnertest.Sleeper {
 	ws := net.NewWorkspace(1)
 	t.Cleanup(ws.Close)
 	r := &learner.Replay{
-		Net: net, WS: ws, Opt: optim.NewSGD(optim.SGD{LR: 0.1, Momentum: 0.5}), Seed: seed, Memory: memory.NewStore(12, [3]int{3, 5, 4}, nil),
+		Net: net, WS: ws, Opt: optim.SGD{LR: 0.1, Momentum: 0.5}.New(), Seed: seed, Memory: memory.NewStore(12, [3]int{3, 5, 4}, nil),
 	}
 	return learnertest.NewSleeper(r, every, steps)
 }

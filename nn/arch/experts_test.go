@@ -122,21 +122,6 @@ func TestWorkIsThatOfThePasses(t *testing.T) {
 	}
 }
 
-// TestOperationsOfASleep: 4,000 batches of 50 with 16 decodes each take the operations that were counted by hand from the shapes.
-func TestOperationsOfASleep(t *testing.T) {
-	c := vaeConfig(32)
-	vaes, _ := experts(t, c, sharingConfig(32), 1)
-	ws := vaes[0].Decoder.NewWorkspace(1)
-	defer ws.Close()
-	all, one := c.Pass(ws, vaes, 1, 1).FLOPs(), int64(0)
-	c.Draws = 1
-	one = c.Pass(ws, vaes, 1, 1).FLOPs()
-	decode := (all - one) / 15
-	if got := float64(4000*50*16*3*decode) / 1e12; math.Abs(got-58) > 1 {
-		t.Errorf("the decodes of a sleep take %.1f TFLOP with gradients, want about 58", got)
-	}
-}
-
 func sample(n, side int, seed uint64) *tensor.Tensor {
 	x := tensor.New(n, 3, side, side)
 	src := rng.New(seed, "images")

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"fmt"
+	"math"
 
 	"ocl/internal/rng"
 	"ocl/nn"
@@ -140,7 +141,7 @@ type VAEs struct {
 	decoding *nn.Wiring
 	decoder  *nn.Section
 	codes    *nn.Map
-	pixels   *nn.Likelihood
+	pixels   *nn.PixelErrors
 	rows     []row
 	weight   []float32
 	learns   bool
@@ -178,7 +179,7 @@ func (c VAEConfig) Pass(ws *nn.Workspace, all []*VAE, n, learning int) *VAEs {
 	v.codes = v.decoding.Input(c.Latent, 1, 1, v.learns)
 	h := v.decoder.Linear(a.lin2, v.decoder.Linear(a.lin1, v.codes, true), true)
 	h = v.decoder.Unflatten(h, 2*decoderFeatures, c.Height/4, c.Width/4)
-	v.pixels = v.decoder.Likelihood(a.up, v.decoder.Transposed(a.up1, h, true), c.LogVariance)
+	v.pixels = v.decoder.PixelErrors(a.up, v.decoder.Transposed(a.up1, h, true))
 	return v
 }
 
@@ -198,7 +199,7 @@ func (v *VAEs) logVariance(k, img int) []float32 { return v.latent[k].Row(img)[v
 func (v *VAEs) begin(k int) {
 	if v.of != k {
 		for img := range v.images {
-			nn.Deviations(v.sd[img*v.config.Latent:][:v.config.Latent], v.logVariance(k, img))
+			deviations(v.sd[img*v.config.Latent:][:v.config.Latent], v.logVariance(k, img))
 		}
 		v.of = k
 	}
@@ -211,10 +212,10 @@ func (v *VAEs) decode(k int, rows []row, eps []float32, weight []float32) {
 	z := v.config.Latent
 	for i, r := range rows {
 		at := (int(r.img)*v.config.Draws + int(r.draw)) * z
-		nn.Reparameterise(v.codes.Row(i), v.mean(k, int(r.img)), v.sd[int(r.img)*z:][:z], eps[at:at+z])
+		reparameterise(v.codes.Row(i), v.mean(k, int(r.img)), v.sd[int(r.img)*z:][:z], eps[at:at+z])
 		v.pixels.Of[i] = r.img
 		if weight != nil {
-			v.pixels.Weight[i] = weight[r.img] / float32(v.config.Draws)
+			v.pixels.Slope[i] = v.config.nllSlope(weight[r.img] / float32(v.config.Draws))
 		}
 	}
 	v.decoding.Forward(len(rows))
@@ -232,7 +233,7 @@ func (v *VAEs) NLL(dst []float64, k int, eps []float32) {
 	}
 	v.decodeAll(dst, k, eps, nil)
 	for img := range v.images {
-		dst[img] += nn.NormalKL(v.mean(k, img), v.logVariance(k, img))
+		dst[img] += normalKL(v.mean(k, img), v.logVariance(k, img))
 	}
 }
 
@@ -247,7 +248,7 @@ func (v *VAEs) decodeAll(dst []float64, k int, eps []float32, weight []float32) 
 		rows := v.rows[first:min(first+part, len(v.rows))]
 		v.decode(k, rows, eps, weight)
 		for i, r := range rows {
-			dst[r.img] += v.pixels.NLL[i] / float64(v.config.Draws)
+			dst[r.img] += v.config.nll(v.pixels.Sum[i]) / float64(v.config.Draws)
 		}
 		if weight == nil {
 			continue
@@ -256,7 +257,7 @@ func (v *VAEs) decodeAll(dst []float64, k int, eps []float32, weight []float32) 
 		for i, r := range rows {
 			at := (int(r.img)*v.config.Draws + int(r.draw)) * z
 			d := v.latent[k].Gradient(int(r.img))
-			nn.ReparameteriseGradient(d[:z], d[z:], v.codes.Gradient(i), v.sd[int(r.img)*z:][:z], eps[at:at+z])
+			reparameteriseGradient(d[:z], d[z:], v.codes.Gradient(i), v.sd[int(r.img)*z:][:z], eps[at:at+z])
 		}
 	}
 }
@@ -279,8 +280,8 @@ func (v *VAEs) Learn(dst []float64, k int, eps, weight []float32) {
 	for img := range v.images {
 		if w := weight[img]; w != 0 {
 			mean, logVariance, d := v.mean(k, img), v.logVariance(k, img), v.latent[k].Gradient(img)
-			dst[img] += nn.NormalKL(mean, logVariance)
-			nn.NormalKLGradient(d[:z], d[z:], mean, logVariance, float64(w))
+			dst[img] += normalKL(mean, logVariance)
+			normalKLGradient(d[:z], d[z:], mean, logVariance, float64(w))
 		}
 	}
 	v.sections[k].Backward()
@@ -302,4 +303,62 @@ func (v *VAEs) FLOPs() int64 {
 		sum += s.FLOPs()
 	}
 	return sum
+}
+
+// nll is how unlikely an image is where each value is normal around what the decoder says, with one variance, given the sum
+// of squared errors. The 0.001 and the 1e-8 are those of CN-DPM's authors.
+//
+//	Σ [ ((x − x̂)² + 0.001) / (2·e^v + 1e-8) + ½·(ln 2π + v) ]        v = LogVariance
+func (c VAEConfig) nll(sum float64) float64 {
+	values := float64(c.Channels * c.Height * c.Width)
+	return float64((sum+float64(values*0.001))*c.precision()) + float64(values*0.5)*(math.Log(2*math.Pi)+c.LogVariance)
+}
+
+// nllSlope is the factor of the gradient of weight times nll.
+func (c VAEConfig) nllSlope(weight float32) float32 {
+	return float32(2 * c.precision() * float64(weight))
+}
+
+func (c VAEConfig) precision() float64 { return 1 / (2*math.Exp(c.LogVariance) + 1e-8) }
+
+// deviations writes e^{v/2}, the standard deviations of log-variances v [Z].
+func deviations(dst, logVariance []float32) {
+	for i, v := range logVariance {
+		dst[i] = float32(math.Exp(0.5 * float64(v)))
+	}
+}
+
+// reparameterise writes z = μ + σ·ε, a draw from a normal distribution with means and deviations [Z], given standard
+// normal numbers.
+func reparameterise(z, mean, deviation, eps []float32) {
+	for i := range z {
+		z[i] = mean[i] + float32(deviation[i]*eps[i])
+	}
+}
+
+// reparameteriseGradient adds to the gradients of means and log-variances what follows from that of a draw z.
+func reparameteriseGradient(dMean, dLogVariance, dz, deviation, eps []float32) {
+	for i, d := range dz {
+		dMean[i] += d
+		dLogVariance[i] += float32(float32(d*eps[i]) * float32(0.5*deviation[i]))
+	}
+}
+
+// normalKL is the divergence of a normal distribution with means μ and log-variances v [Z] from the standard one,
+// ½ Σ (−v + e^v + μ² − 1).
+func normalKL(mean, logVariance []float32) float64 {
+	sum := 0.0
+	for i, v := range logVariance {
+		m := float64(mean[i])
+		sum += math.Exp(float64(v)) - float64(v) + float64(m*m) - 1
+	}
+	return 0.5 * sum
+}
+
+// normalKLGradient adds weight times the gradient of normalKL to those of means and log-variances.
+func normalKLGradient(dMean, dLogVariance, mean, logVariance []float32, weight float64) {
+	for i, v := range logVariance {
+		dMean[i] += float32(weight * float64(mean[i]))
+		dLogVariance[i] += float32(weight * 0.5 * (math.Exp(float64(v)) - 1))
+	}
 }

@@ -507,7 +507,7 @@ func (c *convolutions) channelLastTap(base func(string) reg.GPVirtual, tap, xPos
 
 // channelLastNarrow has vectors along the inputs, and adds up their lanes at the end of a tile.
 func (c *convolutions) channelLastNarrow() {
-	base, field := c.begin("channelLastNarrow", "ChannelLastNarrow", "is channelLastNarrowGeneric with vectors along the inputs.")
+	base, field := c.begin("channelLastNarrow", "ChannelLast", "is channelLastNarrowGeneric with vectors along the inputs.")
 	outPos, xPos, tiles := base("OutPos"), base("XPos"), c.length("OutPos")
 	outs, width := c.narrowOuts, c.narrowOuts*c.bytes
 	skip := c.label("none")

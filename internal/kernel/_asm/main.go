@@ -1,13 +1,14 @@
 // Command _asm generates the vector code of package kernel with avo. It is a module of its own, so that the engine does
 // not depend on avo. Run it through go generate in the folder above:
 //
-//	go run . -kernels conv -out ../conv_amd64.s -stubs ../conv_stub_amd64.go -pkg kernel
+//	go run . -kernels conv -out ../conv_amd64.s -stubs ../conv_stub_amd64.go -without ../conv_stub_other.go -pkg kernel
 package main
 
 import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -36,6 +37,9 @@ var families = map[string]func(*generator){
 // import nothing.
 var argumentFiles = []string{"conv.go", "vector.go", "winograd.go"}
 
+// tags are the builds that have vector code, as the printer writes them.
+const tags = "amd64 && !purego"
+
 // generator is an avo context that knows the types of package kernel.
 type generator struct {
 	*build.Context
@@ -55,6 +59,7 @@ func run(args []string) error {
 	code := fs.String("out", "", "assembly `file`")
 	stubs := fs.String("stubs", "", "`file` of Go declarations")
 	names := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
+	without := fs.String("without", "", "`file` of the same declarations for builds without vector code")
 	name := fs.String("kernels", "", "kernels to generate: "+names)
 	dir := fs.String("dir", "..", "folder of package kernel")
 	if err := fs.Parse(args); err != nil {
@@ -71,11 +76,11 @@ func run(args []string) error {
 	g := &generator{build.NewContext(), pkg}
 	g.ConstraintExpr("amd64,!purego")
 	family(g)
-	return g.write(printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: *pkgName}, *code, *stubs)
+	return g.write(printer.Config{Name: "package ocl/internal/kernel/_asm", Pkg: *pkgName}, *code, *stubs, *without)
 }
 
-// write compiles what was generated and writes both files, or neither: go generate would not run again beside a broken one.
-func (g *generator) write(cfg printer.Config, code, stubs string) error {
+// write compiles what was generated and writes all files, or none: go generate would not run again beside a broken one.
+func (g *generator) write(cfg printer.Config, code, stubs, without string) error {
 	file, err := g.Result()
 	if err != nil {
 		return err
@@ -97,7 +102,25 @@ func (g *generator) write(cfg printer.Config, code, stubs string) error {
 	if err := os.WriteFile(code, text, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(stubs, declarations, 0o644)
+	if err := os.WriteFile(stubs, declarations, 0o644); err != nil {
+		return err
+	}
+	if text, err = withoutCode(declarations); err != nil {
+		return err
+	}
+	return os.WriteFile(without, text, 0o644)
+}
+
+// withoutCode turns declarations of functions into functions that panic, for the builds that have no such code.
+func withoutCode(declarations []byte) ([]byte, error) {
+	head, rest, _ := strings.Cut(string(declarations), tags)
+	text := head + "!amd64 || purego\n\npackage kernel\n\n"
+	for line := range strings.Lines(rest) {
+		if strings.HasPrefix(line, "func ") {
+			text += strings.TrimSpace(line) + " { panic(noVectors) }\n"
+		}
+	}
+	return format.Source([]byte(text))
 }
 
 var upperRegister = regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`)

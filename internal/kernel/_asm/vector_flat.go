@@ -8,7 +8,6 @@ import (
 func (v *vectors) flatKernels() {
 	v.add()
 	v.axpy()
-	v.relu()
 	v.reluGrad()
 	v.sgd()
 	v.momentum()
@@ -33,17 +32,6 @@ func (v *vectors) axpy() {
 		s := v.load(y, p)
 		v.VFMADD231PS(v.operand(x, p), a, s)
 		v.store(s, y, p)
-	})
-	v.end()
-}
-
-func (v *vectors) relu() {
-	v.begin("relu", "func(y *float32, n int)", "writes y = max(0, y); a NaN passes.")
-	y, zero := v.gp("y"), v.zeroed(1)[0]
-	v.flat(func(p place, _ int) {
-		m := v.vec()
-		v.VMAXPS(v.operand(y, p), zero, m)
-		v.store(m, y, p)
 	})
 	v.end()
 }

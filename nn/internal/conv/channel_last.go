@@ -339,15 +339,6 @@ func (c *channelLastConv) DoChunk(_, chunk int) {
 	b := c.blocks[chunk/len(c.now.chunks)]
 	ch := c.now.chunks[chunk%len(c.now.chunks)]
 	g := &c.now.groups[ch.group]
-	if c.few > 0 {
-		c.s.ChannelLastNarrow(&kernel.ChannelLastNarrow{
-			Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
-			OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],
-			TapX: g.tapIn, TapW: c.tapW[b.vecs][ch.group],
-			C: c.depth, Finish: finishFrom(c.finish, b.first, b.first),
-		})
-		return
-	}
 	c.s.ChannelLast(&kernel.ChannelLast{
 		Out: c.dst[b.first:], X: c.src, W: c.w[b.w:],
 		OutPos: g.out[ch.lo:ch.hi], XPos: g.in[ch.lo:ch.hi],

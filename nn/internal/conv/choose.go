@@ -34,10 +34,10 @@ func (m *Maker) byWinograd(in, out Layout, w Window) bool {
 	return m.Algorithm == Winograd || min(in.C, out.C) >= least
 }
 
-// winogradFits is false for other kinds of convolutions, for maps smaller than 4×4 pixels or in blocks, in planes for maps
+// winogradFits is false for other kinds of convolutions, for maps smaller than 4×4 pixels, in planes for maps
 // of odd width or narrower than a vector, and for so few channels that a product has hardly anything to sum.
 func winogradFits(s *kernel.Set, in, out Layout, w Window) bool {
-	return w == Window{9, 1} && in.H >= 4 && in.W >= 4 && min(in.C, out.C) >= 8 && !in.InBlocks() && !out.InBlocks() &&
+	return w == Window{9, 1} && in.H >= 4 && in.W >= 4 && min(in.C, out.C) >= 8 &&
 		(in.ChannelLast || in.W%2 == 0 && in.W >= s.Lanes)
 }
 

@@ -17,10 +17,7 @@ type Layout struct {
 	// channels that there is room for beyond C
 	RowStride                int
 	plane, stride, lead, pad int
-	// channel-last: floats from a pixel to the next; in blocks, from a block to the next, and from a pixel to the next
-	// one of its block
-	PixelStride int
-	phase       int
+	PixelStride              int // channel-last: floats from a pixel to the next
 }
 
 const (
@@ -78,33 +75,6 @@ func channelLastLayout(c, h, w, n int) Layout {
 	return Layout{ChannelLast: true, C: c, H: h, W: w, N: n, PixelStride: stride}
 }
 
-// BlocksLayout is channel-last for maps of even sides as transposed convolutions write them: a place holds the four
-// pixels of a block, [n][h/2+1][w/2+1][2][2][c], the channels padded to a multiple of ChannelPad. The first block begins
-// above and left of the first pixel, so that at the border half of a block lies outside the map.
-func BlocksLayout(c, h, w, n int) Layout { return reached(blocksLayout, c, h, w, n) }
-
-func blocksLayout(c, h, w, n int) Layout {
-	g := channelLastLayout(4*roundUp(c, ChannelPad), h, w, n)
-	g.C, g.phase = c, roundUp(c, ChannelPad)
-	return g
-}
-
-// InBlocks says whether the pixels lie in blocks.
-func (g Layout) InBlocks() bool { return g.phase > 0 }
-
-// Blocks is the layout of the same memory where each block is a pixel, with the channels of its four.
-func (g Layout) Blocks() Layout {
-	return Layout{ChannelLast: true, C: 4 * g.phase, H: g.H/2 + 1, W: g.W/2 + 1, N: g.N, PixelStride: g.PixelStride}
-}
-
-// places is the pixels or blocks of an image, in the channel-last layout.
-func (g Layout) places() int {
-	if g.InBlocks() {
-		return (g.H/2 + 1) * (g.W/2 + 1)
-	}
-	return g.H * g.W
-}
-
 // reached makes a layout. It panics where the tables of convolutions, whose offsets are of 32 bits, do not reach all of
 // it.
 func reached(layout func(c, h, w, n int) Layout, c, h, w, n int) Layout {
@@ -160,7 +130,7 @@ func (g Layout) Size() int {
 func (g Layout) zeros() int { return g.Behind() + tileSlack }
 
 // Behind is, in the channel-last layout, the index behind the last pixel. What is there must be zero.
-func (g Layout) Behind() int { return g.N * g.places() * g.PixelStride }
+func (g Layout) Behind() int { return g.N * g.Pixels() * g.PixelStride }
 
 // RowAt is the index of pixel (y, 0) of an image's channel in the planes layout.
 func (g Layout) RowAt(c, img, y int) int { return c*g.stride + g.lead + img*g.plane + y*g.RowStride }
@@ -176,10 +146,6 @@ func (g Layout) ClearBorder(v []float32, c, img int) {
 
 // PixelAt is the index of channel 0 of a pixel in the channel-last layout.
 func (g Layout) PixelAt(img, y, x int) int {
-	if g.InBlocks() {
-		y, x = y+1, x+1
-		return ((img*(g.H/2+1)+y/2)*(g.W/2+1)+x/2)*g.PixelStride + (y%2*2+x%2)*g.phase
-	}
 	return ((img*g.H+y)*g.W + x) * g.PixelStride
 }
 

@@ -182,18 +182,6 @@ func waitForGoroutines(t *testing.T, want int) {
 	}
 }
 
-// TestRunAllocatesNothing: a step is thousands of runs.
-func TestRunAllocatesNothing(t *testing.T) {
-	for _, size := range sizes[:3] {
-		team := New(size)
-		defer team.Close()
-		task := &counter{}
-		if n := testing.AllocsPerRun(100, func() { team.Run(task, 10) }); n != 0 {
-			t.Errorf("%d workers: %v allocations a run, want 0", size, n)
-		}
-	}
-}
-
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) DoChunk(int, int) { c.n.Add(1) }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of a package with the AVX-512 kernels on a machine without AVX-512: in Bochs, an emulator of a whole PC,
-# under a Debian kernel. docs/avx512.md says more. usage: emulate.sh [PACKAGE=./internal/kernel [TEST FLAG...]]
+# under a Debian kernel (docs/engine.md, Kernel sets). usage: emulate.sh [PACKAGE=./internal/kernel [TEST FLAG...]]
 # Needs: apt-get install bochs isolinux syslinux-common genisoimage cpio; the kernel is downloaded as a package, not installed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
