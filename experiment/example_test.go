@@ -3,8 +3,8 @@ package experiment_test
 import (
 	"context"
 	"fmt"
-	"ocl/config"
 
+	"ocl/config"
 	"ocl/experiment"
 )
 

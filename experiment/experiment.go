@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"ocl"
 	"ocl/config"
@@ -87,9 +86,7 @@ type Experiment struct {
 	parent  *trained.Parent  // nil without
 	classes trained.Union    // of the parent and the data; without a parent nobody asks
 	notes   []string
-
-	setup sync.Mutex
-	ready bool // the folder is set up
+	ready   bool // the folder is set up
 }
 
 // Open checks a config, opens and hashes its data once, and plans its jobs. It writes nothing but a cache of images that have to be
@@ -165,7 +162,7 @@ func plan(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experi
 	if err := x.chooseEngine(); err != nil {
 		return nil, err
 	}
-	x.notes = append(x.notes, gaps(set)...)
+	x.notes = append(x.notes, missingImages(set)...)
 	if err := x.unite(); err != nil {
 		return nil, unfit{fmt.Errorf("experiment: %w", err)}
 	}

@@ -30,43 +30,19 @@ const (
 // report is the lock file of package report, which may exist before the experiment.
 const report = ".report.lock"
 
-// olderSteps is the file in which programs before keys wrote the steps of a run.
-const olderSteps = "steps.csv"
-
-// SetUp makes Options.Out the folder of the experiment, as Run does first. So a folder that may not be used is reported
-// before anything else. Without a folder it does nothing.
-func (x *Experiment) SetUp() error { return x.prepareFolder() }
-
-// enter sets up the folder. Until the lock is unlocked, others cannot remove what is in it. Without a folder the lock
-// is nil.
-func (x *Experiment) enter() (*train.Lock, error) {
-	if err := x.prepareFolder(); err != nil || x.opts.Out == "" {
-		return nil, err
-	}
-	return train.LockFolder(x.opts.Out, UseFile, train.Together)
-}
-
-// prepareFolder makes Options.Out the folder of the experiment. The folder may be new, or have this experiment, or one
-// whose runs are all among ours. Another experiment is refused. With Options.Force, the files that experiments wrote
-// there are removed first, and nothing else. The folder is locked meanwhile, so that two processes set it up one after
-// the other.
-func (x *Experiment) prepareFolder() error {
-	x.setup.Lock()
-	defer x.setup.Unlock()
-	if x.opts.Out == "" || x.ready {
+// SetUp makes Options.Out the folder of the experiment, as Run does first. So a folder that may not be used is reported before anything else.
+// Without a folder it does nothing. The folder may be new, or have this experiment, or one whose runs are all among ours. Another experiment is
+// refused. With Options.Force, the files that experiments wrote there are removed first, and nothing else. The folder is locked meanwhile, so that
+// two processes set it up one after the other.
+func (x *Experiment) SetUp() error {
+	out := x.opts.Out
+	if out == "" || x.ready {
 		return nil
 	}
-	err := x.setUpFolder()
-	x.ready = err == nil
-	return err
-}
-
-func (x *Experiment) setUpFolder() error {
-	out := x.opts.Out
 	if _, err := x.examineFolder(); err != nil {
 		return err // without a lock file in a folder that is not ours
 	}
-	return inFolder(out, func() error {
+	err := inFolder(out, func() error {
 		if x.opts.Force {
 			users, err := train.LockFolder(out, UseFile, train.Alone)
 			if err != nil {
@@ -81,6 +57,8 @@ func (x *Experiment) setUpFolder() error {
 		}
 		return writeConfig(out, x.config)
 	})
+	x.ready = err == nil
+	return err
 }
 
 // inFolder makes the folder of an experiment if needed and sets it up, one process after the other. It removes what a crash left of a
@@ -196,12 +174,9 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 			continue
 		}
 		folder := filepath.Join(x.opts.Out, e.Name())
-		made := madeIn(folder)
-		if made.older {
-			return fmt.Errorf("experiment: %s: an older ocl made this run, and this ocl cannot continue it. Choose another --out, or replace the experiment with --force", folder)
-		}
-		if j, ours := byConfig[schema.Canonical(made.id.Config)]; made.run && made.id.Numbers > 0 && ours {
-			if err := train.Accept(j.Identity, made.id); err != nil {
+		made, ok := madeIn(folder)
+		if j, ours := byConfig[schema.Canonical(made.Config)]; ok && ours {
+			if err := train.Accept(j.Identity, made); err != nil {
 				return fmt.Errorf("experiment: %s: %w, or replace the experiment with --force", folder, err)
 			}
 		}
@@ -209,51 +184,25 @@ func (x *Experiment) checkStrays(entries []os.DirEntry) error {
 	return nil
 }
 
-// trace is what the files in a folder say about the run that made them.
-type trace struct {
-	run   bool              // it is the folder of a run
-	older bool              // made by an ocl without keys of runs
-	id    identity.Identity // its numbers are 0 if no file says what the run was made with
-}
-
-// madeIn looks for a run in a folder. The first line of its events says what it was made with. If that is missing, its
-// result or a checkpoint says it.
-func madeIn(folder string) (t trace) {
+// madeIn is the identity of the run in a folder, by its config and the first line of its events. ok is false where there is none.
+func madeIn(folder string) (id identity.Identity, ok bool) {
 	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
 	if err != nil {
-		_, err := os.Stat(filepath.Join(folder, olderSteps))
-		return trace{run: err == nil, older: err == nil}
+		return id, false
 	}
-	if t.id.Config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
-		return trace{} // it is not ours, or that of a newer ocl
+	if id.Config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
+		return id, false // it is not ours, or that of a newer ocl
 	}
-	t.run = true
-	if f, err := os.Open(filepath.Join(folder, EventsFile)); err == nil {
-		defer f.Close()
-		for e, err := range result.Events(f) {
-			if err != nil {
-				break
-			}
-			t.id.Data, t.id.Numbers, t.id.Kernel, t.id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
-			return t
-		}
+	f, err := os.Open(filepath.Join(folder, EventsFile))
+	if err != nil {
+		return id, false
 	}
-	if r, err := result.Read(filepath.Join(folder, ResultFile)); err == nil {
-		p := r.Provenance
-		t.id.Data, t.id.Numbers, t.id.Kernel, t.id.Convolution = p.DataDigest, p.Numbers, p.Kernel, p.Convolution
-		return t
+	defer f.Close()
+	for e, err := range result.Events(f) {
+		id.Data, id.Numbers, id.Kernel, id.Convolution = e.DataDigest, e.Numbers, e.Kernel, e.Convolution
+		return id, err == nil
 	}
-	if _, err := os.Stat(filepath.Join(folder, CheckpointDir)); err != nil {
-		return t
-	}
-	if dir, err := checkpoint.OpenDir(filepath.Join(folder, CheckpointDir)); err == nil {
-		if got, err := dir.Load(); err == nil {
-			if id, err := train.ReadIdentity(got.Decoder()); err == nil {
-				t.id = id
-			}
-		}
-	}
-	return t
+	return id, false
 }
 
 // sparesParent refuses a folder that is that of the parent or has it below: the run needs it when it is resumed.
@@ -330,10 +279,12 @@ func clearExperiment(out string) error {
 
 // holdsRun says whether a folder is that of a run.
 func holdsRun(folder string) bool {
-	if madeIn(folder).run {
-		return true
+	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
+	if err == nil {
+		_, err = Schema().ParseRecord(RunConfigFile, text)
+	} else {
+		_, err = result.Read(filepath.Join(folder, ResultFile))
 	}
-	_, err := result.Read(filepath.Join(folder, ResultFile))
 	return err == nil
 }
 
@@ -353,7 +304,7 @@ func clearRun(folder string) error {
 	if err := checkpoint.RemoveTemporaries(folder, train.WrittenWhole...); err != nil {
 		return err
 	}
-	for _, name := range []string{ResultFile, EventsFile, olderSteps, RunConfigFile} {
+	for _, name := range []string{ResultFile, EventsFile, RunConfigFile} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

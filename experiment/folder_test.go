@@ -14,7 +14,6 @@ import (
 
 	"ocl"
 	"ocl/config"
-	"ocl/experiment/result"
 	"ocl/nn"
 )
 
@@ -307,7 +306,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A folder with a run of the same config but other data, or of an older program, is refused: results of both would
+// A folder with a run of the same config but other data is refused: results of both would
 // stand side by side.
 func TestStrayRunsRefused(t *testing.T) {
 	t.Parallel()
@@ -340,13 +339,6 @@ func TestStrayRunsRefused(t *testing.T) {
 		}
 	}
 	refused("it was made with the data sha256:0")
-	if err := os.Remove(filepath.Join(stray, RunConfigFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(stray, EventsFile), filepath.Join(stray, olderSteps)); err != nil {
-		t.Fatal(err)
-	}
-	refused("an older ocl made this run")
 }
 
 // The data are opened once for any number of experiments over them.
@@ -362,80 +354,5 @@ func TestWithSharesTheData(t *testing.T) {
 	c.Data.Size = 9
 	if _, err := x.With(c, Options{}); err == nil || !strings.Contains(err.Error(), "other data") {
 		t.Errorf("other data: %v", err)
-	}
-}
-
-// --force starts again also where the events of a killed run are missing or damaged, and takes away what crashes left.
-func TestForceWithoutEvents(t *testing.T) {
-	t.Parallel()
-	for _, damage := range []func(path string) error{
-		os.Remove,
-		func(path string) error { return os.WriteFile(path, []byte("{\n"), 0o644) },
-	} {
-		out, folder, c := interrupted(t)
-		if err := damage(filepath.Join(folder, EventsFile)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(folder, ResultFile)); err != nil {
-			t.Fatal(err)
-		}
-		left := filepath.Join(folder, "."+ResultFile+".77-1.tmp")
-		if err := os.WriteFile(left, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		other := c
-		other.Optimizer.LR = 0.05
-		started := -1
-		mustRun(t, other, Options{Out: out, Force: true})
-		if left := listed(t, folder); !slices.Equal(left, []string{LockFile}) {
-			t.Errorf("the folder of the run that was replaced has %q", left)
-		}
-		mustRun(t, c, Options{Out: out, Force: true, Events: func(Job) Events {
-			return Events{Begin: func(_ Job, _ ocl.StreamInfo, p Plan) { started = p.StepsDone }}
-		}})
-		if started != 0 {
-			t.Errorf("goes on from step %d", started)
-		}
-	}
-}
-
-// A run of other data is found by its checkpoint where its events are missing.
-func TestStrayByItsCheckpoint(t *testing.T) {
-	t.Parallel()
-	_, folder, _ := interrupted(t)
-	for _, name := range []string{EventsFile, ResultFile} {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := madeIn(folder); !got.run || got.older || got.id.Numbers != result.Numbers || !strings.HasPrefix(got.id.Data, "sha256:") {
-		t.Errorf("found %+v", got)
-	}
-}
-
-// A config in the folder that could not be run is not run, and nothing is overwritten.
-func TestImpossibleConfigInTheFolder(t *testing.T) {
-	t.Parallel()
-	for _, runs := range []string{"2000000000", "0", "-1"} {
-		out := filepath.Join(t.TempDir(), "x")
-		c := one("finetune")
-		if err := mustOpen(t, c, Options{Out: out}).SetUp(); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(out, ConfigFile)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = []byte(strings.Replace(string(text), "\nruns: 1\n", "\nruns: "+runs+"\n", 1))
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Run(context.Background(), c, Options{Out: out}); err == nil || !strings.Contains(err.Error(), "its experiment.yaml cannot be read: config: runs: "+runs) {
-			t.Errorf("runs %s: %v", runs, err)
-		}
-		if after, _ := os.ReadFile(path); string(after) != string(text) {
-			t.Errorf("runs %s: the file was overwritten", runs)
-		}
 	}
 }

@@ -149,28 +149,6 @@ func TestLockEndsWithTheProcess(t *testing.T) {
 	}
 }
 
-// Where no lock can be had nothing is written: two processes could write in one folder.
-func TestNoLock(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "x")
-	c := one("er")
-	folder := filepath.Join(out, jobsOf(t, c)[0].Folder)
-	if err := os.MkdirAll(filepath.Join(folder, LockFile), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	text, err := mustOpen(t, c, Options{}).Config().YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(out, ConfigFile), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	results, err := Run(context.Background(), c, Options{Out: out})
-	if len(results) > 0 || err == nil || !strings.Contains(err.Error(), filepath.Join(folder, LockFile)+" cannot be locked") {
-		t.Errorf("%d results, error %v", len(results), err)
-	}
-}
-
 // While an experiment is run nothing of it is removed, also between two of its runs.
 func TestForceWaitsForTheWholeExperiment(t *testing.T) {
 	t.Parallel()

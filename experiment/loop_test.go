@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"ocl"
 	"ocl/config"
-	"ocl/experiment/build"
 	"ocl/experiment/result"
 	"ocl/nn"
 )
@@ -42,38 +40,6 @@ func (d *diary) BeginTask(t ocl.TaskInfo) error {
 }
 func (d *diary) EndTask(ctx context.Context) error { return d.write(ctx, "end") }
 func (d *diary) Prepare(ctx context.Context) error { return d.write(ctx, "prepare") }
-
-// slow is a stream that says when it makes a batch.
-type slow struct {
-	build.Stream
-	made func()
-}
-
-func (s slow) Train(task int) iter.Seq2[ocl.Batch, error] {
-	return func(yield func(ocl.Batch, error) bool) {
-		for b, err := range s.Stream.Train(task) {
-			s.made()
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
-}
-
-// TestStepBegins: a step begins when its batch has been made, and then ends.
-func TestStepBegins(t *testing.T) {
-	t.Parallel()
-	var told []string
-	tell := func(text string) func() { return func() { told = append(told, text) } }
-	o := Options{Events: func(Job) Events {
-		return Events{StepBegin: tell("begin"), StepEnd: func(int, ocl.StepStats) { tell("end")() }}
-	}}
-	o.hooks.stream = func(v build.Stream) build.Stream { return slow{v, tell("made")} }
-	mustRun(t, one("er"), o)
-	if want := slices.Repeat([]string{"made", "begin", "end"}, 60); !slices.Equal(told, want) {
-		t.Errorf("told %d times: %q", len(told), told[:min(9, len(told))])
-	}
-}
 
 // Boundaries are told in order, preparing comes before each evaluation and only then, and a run stopped inside them goes
 // on from the state before.

@@ -3,10 +3,8 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,58 +58,6 @@ func TestOfflineBesideOthers(t *testing.T) {
 		if p.Steps != tt.steps || p.TestSamples != tests || p.FLOPsPerStep != 3*32*p.FLOPsPerImage {
 			t.Errorf("%s: plan %+v, want %d steps of 32 samples and %d tests", tt.eval, p, tt.steps, tests)
 		}
-	}
-}
-
-// Offline's options change how the stream is shown.
-func TestOfflineOptions(t *testing.T) {
-	t.Parallel()
-	c := offline()
-	c.Methods, c.Memory = []string{"offline"}, 0
-	base := comparable(t, mustRun(t, c, Options{}))[0]
-	for option, value := range map[string]int{"epochs": 4, "batch": 16} {
-		c := offline()
-		c.Methods, c.Memory = []string{"offline"}, 0
-		c.Method["offline"][option] = value
-		r := mustRun(t, c, Options{})
-		if comparable(t, r)[0] == base || r[0].Outcome.Step == 57 {
-			t.Errorf("%s %d changes nothing: %d steps", option, value, r[0].Outcome.Step)
-		}
-	}
-	for key, value := range map[string]string{"method.offline.epochs": "0", "method.offline.batch": "0"} {
-		c := offline()
-		if err := Schema().Set(&c, key, value); err != nil {
-			t.Fatal(err)
-		}
-		if err := Schema().Validate(c); err == nil || !strings.Contains(err.Error(), key+": 0") {
-			t.Errorf("%s: error %v", key, err)
-		}
-	}
-}
-
-// Stopped anywhere, an offline run, one of iCaRL and one of GDumb go on to the same bits.
-func TestOthersResume(t *testing.T) {
-	t.Parallel()
-	c := offline()
-	c.Methods = []string{"offline", "icarl", "gdumb"}
-	c.Method["gdumb"] = map[string]any{"epochs": 2}
-	want := filepath.Join(t.TempDir(), "whole")
-	mustRun(t, c, Options{Out: want})
-	for _, at := range []int{1, 18, 19, 20, 56, 57, 64, 69, 100, 130, 140} {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			t.Parallel()
-			out := filepath.Join(t.TempDir(), "x")
-			ctx, o := stopAfter(at, Options{Out: out})
-			if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
-				t.Fatalf("interrupted after %d steps: error %v", at, err)
-			}
-			if _, err := Resume(context.Background(), out, Options{}); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-				t.Errorf("resumed after %d steps: %s", at, d)
-			}
-		})
 	}
 }
 

@@ -235,13 +235,13 @@ func TestLearnOnNewClasses(t *testing.T) {
 // TestLearnOnResumes: a run with a parent that is stopped and resumed, or done again, ends in the same files.
 func TestLearnOnResumes(t *testing.T) {
 	t.Setenv("OCL_CACHE", t.TempDir())
-	for _, name := range []string{"er", "icarl", "gdumb", "lwf"} {
+	for _, name := range []string{"icarl", "lwf"} {
 		dir := t.TempDir()
 		mustRun(t, ofPictures(t, name, "a", "b"), Options{Out: filepath.Join(dir, "parent"), KeepCheckpoint: true})
 		c := learnOn(t, filepath.Join(dir, "parent"), pictures(t, 20, "c", "d", "e", "f"))
 		want := filepath.Join(dir, "whole")
 		mustRun(t, c, Options{Out: want, KeepCheckpoint: true})
-		for _, at := range []int{1, 5, 7} {
+		for _, at := range []int{5} {
 			out := filepath.Join(dir, fmt.Sprint(at))
 			ctx, o := stopAfter(at, Options{Out: out, KeepCheckpoint: true})
 			if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {

@@ -41,9 +41,6 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 		}
 		return Open(ctx, c, o)
 	}
-	if _, err := os.Stat(filepath.Join(dir, olderSteps)); err == nil {
-		return nil, fmt.Errorf("experiment: resume: %s: an older ocl made this run, and this ocl cannot continue it. Use the older ocl, or start the run again", dir)
-	}
 	if _, err := os.Stat(filepath.Join(dir, RunConfigFile)); err != nil {
 		return nil, fmt.Errorf("experiment: resume: %s: the folder has neither the %s of an experiment nor the %s of a run. "+
 			"Give the folder of an experiment or of one of its runs", dir, ConfigFile, RunConfigFile)
@@ -64,10 +61,10 @@ func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error
 			return x, nil
 		}
 	}
-	made := madeIn(dir)
+	made, ok := madeIn(dir)
 	for _, j := range x.jobs {
-		if made.id.Numbers > 0 && Schema().Canonical(made.id.Config) == Schema().Canonical(j.Config) {
-			if err := train.Accept(j.Identity, made.id); err != nil {
+		if ok && Schema().Canonical(made.Config) == Schema().Canonical(j.Config) {
+			if err := train.Accept(j.Identity, made); err != nil {
 				return nil, fmt.Errorf("experiment: resume: %s: %w", dir, err)
 			}
 		}

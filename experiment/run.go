@@ -41,11 +41,16 @@ func Run(ctx context.Context, c config.Config, o Options) ([]*result.Result, err
 // run stops after its current batch and writes a checkpoint and a result with the outcome "interrupted", and Run
 // returns an error that wraps ctx.Err().
 func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
-	lock, err := x.enter()
-	if err != nil {
+	if err := x.SetUp(); err != nil {
 		return nil, err
 	}
-	defer lock.Unlock()
+	if x.opts.Out != "" { // nobody may remove it meanwhile
+		lock, err := train.LockFolder(x.opts.Out, UseFile, train.Together)
+		if err != nil {
+			return nil, err
+		}
+		defer lock.Unlock()
+	}
 	jobs := x.chosen
 	costs, err := x.costs(jobs)
 	if err != nil {

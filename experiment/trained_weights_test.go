@@ -1,14 +1,11 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
 
-	"ocl"
 	"ocl/config"
-	"ocl/experiment/build"
 	"ocl/experiment/trained"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
@@ -61,61 +58,6 @@ func TestTrainedWeights(t *testing.T) {
 	}
 }
 
-// Of learners that predict by class means, the weights have these, and nearest means predict what the learner does.
-func TestTrainedMeans(t *testing.T) {
-	t.Parallel()
-	plain, trick, twice, beside := one("icarl"), one("er"), one("icarl"), one("er")
-	trick.Classifiers = []string{config.ClassifierNCM}
-	twice.Classifiers = []string{config.ClassifierHead, config.ClassifierNCM}
-	beside.Classifiers = twice.Classifiers
-	if _, named, metadata := tensorsOf(t, beside); metadata["classifier"] != "head" || len(named[weights.Classes].Ints) < 5 {
-		t.Errorf("class means beside the head: %s, %v", metadata["classifier"], named[weights.Classes].Ints)
-	}
-	for name, c := range map[string]config.Config{"icarl": plain, "icarl, head and ncm": twice, "ncm": trick} {
-		model, named, metadata := tensorsOf(t, c)
-		means, classes := named[weights.Means], named[weights.Classes]
-		n := len(classes.Ints)
-		if metadata["classifier"] != "ncm" || n < 5 || !slices.Equal(means.Shape, []int{n, 16}) || !slices.Equal(classes.Shape, []int{n}) {
-			t.Fatalf("%s: %s, %v, %v", name, metadata["classifier"], means.Shape, classes.Shape)
-		}
-		x := mustOpen(t, c, Options{})
-		st, err := build.NewStream(x.set, x.Jobs()[0].Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for b, err := range st.Test(0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := make([]ocl.Label, b.Len())
-			if err := model.Predict(want, b.X); err != nil {
-				t.Fatal(err)
-			}
-			features := model.Net.PredictFeatures(model.Learner.(learner.Open).Parts().WS, b.X)
-			for i := range want {
-				if got := nearestMean(features.Row(i), means.Floats, classes.Ints); got != want[i] {
-					t.Errorf("%s: the nearest mean is that of class %d, and the learner predicts %d", name, got, want[i])
-				}
-			}
-		}
-	}
-}
-
-// nearestMean is the class whose mean has the largest product with the features: all means have length 1.
-func nearestMean(features, means []float32, classes []int64) ocl.Label {
-	best, most := -1, 0.0
-	for j := range classes {
-		sum := 0.0
-		for k, v := range features {
-			sum += float64(v) * float64(means[j*len(features)+k])
-		}
-		if best < 0 || sum > most {
-			best, most = j, sum
-		}
-	}
-	return ocl.Label(classes[best])
-}
-
 // Row k of the head of iCaRL's file is that of class k, in whatever order the classes appeared.
 func TestHeadOfICaRLIsByClass(t *testing.T) {
 	t.Parallel()
@@ -130,29 +72,5 @@ func TestHeadOfICaRLIsByClass(t *testing.T) {
 		if !slices.Equal(named["linear.weight"].Floats[16*int(y):][:16], row) || named["linear.bias"].Floats[y] != bias {
 			t.Errorf("class %d appeared as number %d, and has another row", y, k)
 		}
-	}
-}
-
-// The same run is exported to the same bytes.
-func TestWeightsAreDeterministic(t *testing.T) {
-	t.Parallel()
-	folder, _ := trainedRun(t, one("icarl"))
-	var files [2]bytes.Buffer
-	for i := range files {
-		model, err := trained.Open(t.Context(), folder, i+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, metadata, err := model.Weights(t.Context(), "1")
-		model.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := safetensors.Write(&files[i], list, metadata); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
-		t.Error("two exports differ")
 	}
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,19 +91,6 @@ func TestRefusedGrids(t *testing.T) {
 	}
 }
 
-// The config of each run of a list is one that can be run on its own, also where it holds a setting that others of the
-// list read.
-func TestRunConfigsStandAlone(t *testing.T) {
-	c := tiny()
-	c.Methods, c.Tricks = []string{"finetune", "lwf", "er", "icarl", "gdumb", "offline"}, []string{config.NoTrick}
-	c.Memory, c.Replay = 20, config.Replay{Batch: 5, Iterations: 2, Joint: true, Teacher: config.TeacherTraining, KDCStar: config.KDCStarText}
-	for _, j := range jobsOf(t, c) {
-		if err := Schema().Validate(j.Config); err != nil {
-			t.Errorf("%s: %v", j.Name(), err)
-		}
-	}
-}
-
 // Results say what was asked for, and which signals it uses; their configs do the same again.
 func TestTricksInResults(t *testing.T) {
 	t.Parallel()
@@ -181,34 +167,6 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// A run that is stopped anywhere, at a task's end before, in and after the review, goes on to the same bits, with augmented draws too.
-func TestReviewResumes(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"er", "agem", "icarl"} {
-		c := tricked("rv")
-		if name != "icarl" {
-			c.Tricks = []string{"kdc+rv+ss"}
-		}
-		c.Methods, c.Replay.Augment = []string{name}, name != "agem"
-		want := filepath.Join(t.TempDir(), "whole")
-		mustRun(t, c, Options{Out: want})
-		for _, at := range []int64{10, 13, 14, 15, 16, 17, 31, 32, 33, 34, 36} { // 14 to 16 and 31 to 34 are in reviews
-			out := filepath.Join(t.TempDir(), "x")
-			ctx := &looks{Context: context.Background()}
-			ctx.left.Store(at)
-			if _, err := Run(ctx, c, Options{Out: out, Concurrency: 1}); !errors.Is(err, context.Canceled) {
-				t.Fatalf("%s: interrupted after %d looks: error %v", name, at, err)
-			}
-			if _, err := Resume(context.Background(), out, Options{}); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-				t.Errorf("%s: resumed after %d looks: %s", name, at, d)
-			}
-		}
-	}
-}
-
 // What a plan counts: a teacher's passes, iterations, and reviews at task ends.
 func TestPlanCountsTricks(t *testing.T) {
 	t.Parallel()
@@ -223,19 +181,5 @@ func TestPlanCountsTricks(t *testing.T) {
 		if got, want := plans[3].PrepareFLOPs[task]-plain.PrepareFLOPs[task], 3*30*image; got != want {
 			t.Errorf("task %d: %d floating-point operations of a review, want %d", task+1, got, want)
 		}
-	}
-}
-
-// TestMIRIsRefusedWithAdam before anything is opened: MIR looks ahead by a step of SGD.
-func TestMIRIsRefusedWithAdam(t *testing.T) {
-	c := tiny()
-	c.Methods, c.Memory, c.Optimizer.Name = []string{"er", "mir"}, 60, "adam"
-	err := Schema().Validate(c)
-	if err == nil || !strings.Contains(err.Error(), "method.mir: it looks ahead by a step of SGD") {
-		t.Errorf("error %v, want one that names method.mir", err)
-	}
-	c.Optimizer.Name = "sgd"
-	if err := Schema().Validate(c); err != nil {
-		t.Errorf("with SGD: %v", err)
 	}
 }

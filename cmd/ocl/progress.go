@@ -237,7 +237,7 @@ func (p *progress) named(name string, index, total int) experiment.Events {
 		Evaluated: func(e experiment.Evaluated) {
 			locked(func() {
 				r.evaluated(e)
-				if !e.Between {
+				if !e.MidTask {
 					p.taskEnd(r)
 				}
 			})

@@ -250,7 +250,7 @@ func TestProgressBetween(t *testing.T) {
 		ev.StepEnd(step, ocl.StepStats{Samples: 10})
 		if step%5 == 0 {
 			*now = now.Add(time.Minute)
-			ev.Evaluated(experiment.Evaluated{Between: true, Accuracy: accuracies(0.5)})
+			ev.Evaluated(experiment.Evaluated{MidTask: true, Accuracy: accuracies(0.5)})
 		}
 	}
 	if got := p.runs[0].rate; got != 10 {

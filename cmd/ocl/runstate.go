@@ -138,10 +138,10 @@ func (r *runState) stepEnd(now time.Time, step int, s ocl.StepStats) {
 
 func (r *runState) evaluated(e experiment.Evaluated) {
 	switch {
-	case !e.Between:
+	case !e.MidTask:
 		r.prepared += r.prepareFLOPs()
-	case e.Task < len(r.plan.BetweenFLOPs):
-		r.between += float64(r.plan.BetweenFLOPs[e.Task])
+	case e.Task < len(r.plan.MidTaskFLOPs):
+		r.between += float64(r.plan.MidTaskFLOPs[e.Task])
 	}
 	r.testing, r.toTest = 0, 0
 	r.working, r.lastStep = 0, time.Time{} // the next step does not begin where the last one ended

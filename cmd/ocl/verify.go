@@ -103,7 +103,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
 	opts.Events = show.events
-	x, err := experiment.OpenAgain(ctx, recorded, f.parent, opts)
+	x, err := experiment.OpenRerun(ctx, recorded, f.parent, opts)
 	opening.end()
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type evaluator struct {
 	stream      ocl.Stream
 	learner     ocl.Learner
 	classifiers Classifiers
-	between     Classifiers           // of evaluations in the middle of a task: the first classifier alone
+	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
 	tested      func(done, total int) // hears of the samples of the evaluation under way; nil is nobody
 }
 
@@ -42,8 +42,8 @@ func newEvaluator(c config.Config, st ocl.Stream, l ocl.Learner, before []int) (
 		return e, err
 	}
 	e.classifiers.before = before
-	e.between, err = NewClassifiers(c.Classifiers[:1], l)
-	e.between.plain = true
+	e.midTask, err = NewClassifiers(c.Classifiers[:1], l)
+	e.midTask.plain = true
 	return e, err
 }
 
@@ -62,23 +62,23 @@ func (e *evaluator) measure(ctx context.Context, c *Classifiers, t int, sets []i
 	for _, set := range sets {
 		total += info.Tasks[set].Test
 	}
-	told := func(n int) {
+	count := func(n int) {
 		done += n
 		if e.tested != nil {
 			e.tested(done, total)
 		}
 	}
-	told(0)
+	count(0)
 	for _, set := range sets {
-		if err := e.test(ctx, c, set, found, told); err != nil {
+		if err := e.test(ctx, c, set, found, count); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// test adds a test set to the evaluations. told hears of each batch.
-func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []evaluation, told func(n int)) error {
+// test adds a test set to the evaluations. count hears of each batch.
+func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []evaluation, count func(n int)) error {
 	right, all := make([]int, len(found)), 0
 	for b, err := range e.stream.Test(set) {
 		if err != nil {
@@ -95,7 +95,7 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 			right[i] += found[i].add(b.Y, c.Labels[i], logits)
 		}
 		all += len(b.Y)
-		told(len(b.Y))
+		count(len(b.Y))
 	}
 	if all == 0 {
 		return fmt.Errorf("test set %d is empty. Use data with at least one test image for each task", set+1)
@@ -184,63 +184,61 @@ func (r *run) evaluate(ctx context.Context) error {
 	if err := r.journal.flush(); err != nil { // the next line may come late
 		return err
 	}
-	seconds := &r.found.seconds
 	if r.at.Phase == ended {
 		if _, ok := r.learner.(ocl.Preparer); ok { // it may work for long
 			if err := r.save(); err != nil {
 				return err
 			}
 		}
-		if err := clock(&seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
+		if err := clock(&r.found.Seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
 			return interruptedBy(ctx, err)
 		}
 		r.at.Phase = prepared
 	}
-	if err := clock(&seconds.Prepare, func() error { return r.tests.classifiers.Fit(ctx) }); err != nil {
-		return r.stopOn(ctx, err)
-	}
-	var found []evaluation
-	err := clock(&seconds.Test, func() (err error) {
-		found, err = r.tests.measure(ctx, &r.tests.classifiers, r.at.Task, testSets(info, r.Job.Config.Eval, r.at.Task))
-		return err
-	})
+	found, err := r.measure(ctx, &r.tests.classifiers, r.Job.Config.Eval)
 	if err != nil {
-		return r.stopOn(ctx, err)
+		return err
 	}
 	for i := range found {
 		r.found.measured[i].take(r.at.Task, &found[i], info, &r.tests.classifiers)
 	}
-	return r.tell(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
+	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, Accuracy: nullable(found[0].accuracy)})
 }
 
-// evaluateBetween evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It
+// evaluateMidTask evaluates the first classifier in the middle of a task, on the test sets of the tasks seen so far. It
 // does not change the training.
-func (r *run) evaluateBetween(ctx context.Context) error {
+func (r *run) evaluateMidTask(ctx context.Context) error {
 	if err := r.journal.flush(); err != nil { // the next line may come late
 		return err
 	}
-	c := &r.tests.between
-	err := clock(&r.found.seconds.Prepare, func() error { return r.tests.prepare(ctx) })
-	if err == nil {
-		err = clock(&r.found.seconds.Prepare, func() error { return c.Fit(ctx) })
-	}
-	if err != nil {
+	if err := clock(&r.found.Seconds.Prepare, func() error { return r.tests.prepare(ctx) }); err != nil {
 		return r.stopOn(ctx, err)
 	}
-	var found []evaluation
-	err = clock(&r.found.seconds.Test, func() (err error) {
-		found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), config.EvalSeen, r.at.Task))
+	found, err := r.measure(ctx, &r.tests.midTask, config.EvalSeen)
+	if err != nil {
 		return err
-	})
-	if err != nil {
-		return r.stopOn(ctx, err)
 	}
-	r.found.evaluations = append(r.found.evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
-	return r.tell(Evaluated{Task: r.at.Task, Step: r.at.Step, Between: true, Accuracy: nullable(found[0].accuracy)})
+	r.found.Evaluations = append(r.found.Evaluations, result.Evaluation{Step: r.at.Step, Task: r.at.Task, Accuracy: nullable(found[0].accuracy)})
+	return r.report(Evaluated{Task: r.at.Task, Step: r.at.Step, MidTask: true, Accuracy: nullable(found[0].accuracy)})
 }
 
-// tell writes an evaluation into the journal and shows it to the observers.
-func (r *run) tell(e Evaluated) error {
+// measure fits and tests classifiers on the test sets of eval, and keeps the time. If ctx ends, it stops the run.
+func (r *run) measure(ctx context.Context, c *Classifiers, eval string) (found []evaluation, err error) {
+	err = clock(&r.found.Seconds.Prepare, func() error { return c.Fit(ctx) })
+	if err == nil {
+		err = clock(&r.found.Seconds.Test, func() (err error) {
+			found, err = r.tests.measure(ctx, c, r.at.Task, testSets(r.Stream.Info(), eval, r.at.Task))
+			return err
+		})
+	}
+	if err != nil {
+		return nil, r.stopOn(ctx, err)
+	}
+	return found, nil
+}
+
+// report writes an evaluation into the journal and shows it to the observers.
+func (r *run) report(e Evaluated) error {
 	if err := r.journal.evaluation(e, r.learner.Cost().Parameters); err != nil {
 		return err
 	}

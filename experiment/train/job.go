@@ -46,6 +46,6 @@ type Events struct {
 type Evaluated struct {
 	Task     int        // the task that was just learned, or is being learned
 	Step     int        // learner steps taken
-	Between  bool       // in the middle of the task (Config.EvalEvery), and not at its end
+	MidTask  bool       // in the middle of the task (Config.EvalEvery), and not at its end
 	Accuracy []*float64 // by test set, nil where not evaluated
 }

@@ -28,7 +28,6 @@ type journal struct {
 	file    *os.File
 	buf     *bufio.Writer
 	length  int64
-	line    []byte
 	flushed time.Time
 }
 
@@ -94,39 +93,37 @@ func (j *journal) add(e result.Event) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.file.Name(), err)
 	}
-	return j.write(append(text, '\n'))
+	n, err := j.buf.Write(append(text, '\n'))
+	j.length += int64(n)
+	return j.named(err)
 }
 
 // step writes an event of a learner step: the 1-based step, the 0-based task, the loss, and the share of the incoming
-// samples of the task so far that were classified correctly before they were learned. It does not allocate as
-// [journal.add] does, because there are many steps.
+// samples of the task so far that were classified correctly before they were learned.
 func (j *journal) step(at Position, s ocl.StepStats) error {
 	if j == nil {
 		return nil
 	}
-	now := time.Now()
-	b := append(j.line[:0], `{"time":"`...)
-	b = now.UTC().AppendFormat(b, result.EventTime)
-	b = append(b, `","event":"step","step":`...)
-	b = strconv.AppendInt(b, int64(at.Step), 10)
-	b = append(b, `,"task":`...)
-	b = strconv.AppendInt(b, int64(at.Task), 10)
+	e := result.Event{Event: result.EventStep, Step: at.Step, Task: &at.Task}
 	if !math.IsNaN(s.Loss) && !math.IsInf(s.Loss, 0) {
-		b = append(b, `,"loss":`...)
-		b = strconv.AppendFloat(b, s.Loss, 'g', 6, 64)
+		e.Loss = rounded(s.Loss, 'g', 6)
 	}
 	if at.Samples > 0 {
-		b = append(b, `,"running_accuracy":`...)
-		b = strconv.AppendFloat(b, float64(at.Correct)/float64(at.Samples), 'f', 4, 64)
+		e.RunningAccuracy = rounded(float64(at.Correct)/float64(at.Samples), 'f', 4)
 	}
-	j.line = append(b, "}\n"...)
-	if err := j.write(j.line); err != nil {
+	if err := j.add(e); err != nil {
 		return err
 	}
-	if now.Sub(j.flushed) >= flushAfter {
+	if time.Since(j.flushed) >= flushAfter {
 		return j.flush()
 	}
 	return nil
+}
+
+// rounded is v with so many digits, which keeps the file short.
+func rounded(v float64, format byte, digits int) *float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, format, digits, 64), 64)
+	return &v
 }
 
 // task writes that a task begins, at once.
@@ -147,17 +144,11 @@ func (j *journal) evaluation(e Evaluated, parameters int) error {
 	if j == nil {
 		return nil
 	}
-	err := j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.Between, Accuracy: e.Accuracy, Parameters: parameters})
+	err := j.add(result.Event{Event: result.EventEvaluation, Step: e.Step, Task: &e.Task, Between: e.MidTask, Accuracy: e.Accuracy, Parameters: parameters})
 	if err == nil {
 		err = j.flush()
 	}
 	return err
-}
-
-func (j *journal) write(line []byte) error {
-	n, err := j.buf.Write(line)
-	j.length += int64(n)
-	return j.told(err)
 }
 
 // flush lets other processes read what was written.
@@ -166,20 +157,21 @@ func (j *journal) flush() error {
 		return nil
 	}
 	j.flushed = time.Now()
-	return j.told(j.buf.Flush())
+	return j.named(j.buf.Flush())
 }
 
 // sync makes what was flushed safe on the disk. Another goroutine may call it.
-func (j *journal) sync() error { return j.told(j.file.Sync()) }
+func (j *journal) sync() error { return j.named(j.file.Sync()) }
 
 func (j *journal) close() error {
 	if j == nil {
 		return nil
 	}
-	return j.told(errors.Join(j.buf.Flush(), j.file.Close()))
+	return j.named(errors.Join(j.buf.Flush(), j.file.Close()))
 }
 
-func (j *journal) told(err error) error {
+// named is an error of the file with its name and what to do.
+func (j *journal) named(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w. %s", j.file.Name(), err, makeRoom)
 	}

@@ -101,7 +101,7 @@ func (r *run) beginTask(task ocl.TaskInfo) error {
 		return err
 	}
 	if aware, ok := r.learner.(ocl.TaskAware); ok {
-		if err := clock(&r.found.seconds.Train, func() error { return aware.BeginTask(r.numbered(task)) }); err != nil {
+		if err := clock(&r.found.Seconds.Train, func() error { return aware.BeginTask(r.numbered(task)) }); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (r *run) beginTask(task ocl.TaskInfo) error {
 // step observes a batch, and then evaluates and saves if that is due. start is the time at which the batch began to be
 // made; the seconds of the step count from there.
 func (r *run) step(ctx context.Context, b ocl.Batch, start time.Time) error {
-	r.found.seconds.Train += time.Since(start).Seconds()
+	r.found.Seconds.Train += time.Since(start).Seconds()
 	if r.Events.StepBegin != nil {
 		r.Events.StepBegin()
 	}
@@ -150,7 +150,7 @@ func (r *run) afterStep(ctx context.Context) error {
 		return r.stop()
 	}
 	if r.at.Phase == midTask {
-		if err := r.evaluateBetween(ctx); err != nil {
+		if err := r.evaluateMidTask(ctx); err != nil {
 			return err
 		}
 		r.at.Phase = learning
@@ -173,7 +173,7 @@ func paused(l ocl.Learner) bool {
 func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	start := time.Now()
 	spent := func() {
-		r.found.seconds.Train += time.Since(start).Seconds()
+		r.found.Seconds.Train += time.Since(start).Seconds()
 		start = time.Now()
 	}
 	if _, ok := r.learner.(ocl.Pausing); !ok {
@@ -211,7 +211,7 @@ func (r *run) endTask(ctx context.Context) error {
 		if err := r.save(); err != nil {
 			return err
 		}
-		if err := clock(&r.found.seconds.Train, func() error { return aware.EndTask(ctx) }); err != nil {
+		if err := clock(&r.found.Seconds.Train, func() error { return aware.EndTask(ctx) }); err != nil {
 			return interruptedBy(ctx, err)
 		}
 	}

@@ -18,17 +18,17 @@ func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
 	for label, n := range m.MemoryCounts() {
 		byClass[int(label)] = n
 	}
-	r.counts = append(r.counts, byClass)
+	r.Counts = append(r.Counts, byClass)
 	places, known := m.MemoryOrigins()
-	if !known || len(r.taskCounts) != len(r.counts)-1 {
-		r.taskCounts = nil
+	if !known || len(r.TaskCounts) != len(r.Counts)-1 {
+		r.TaskCounts = nil
 		return nil
 	}
-	byTask, err := countByTask(places, r.inherited, tasks)
+	byTask, err := countByTask(places, r.Inherited, tasks)
 	if err != nil {
 		return err
 	}
-	r.taskCounts = append(r.taskCounts, byTask)
+	r.TaskCounts = append(r.TaskCounts, byTask)
 	return nil
 }
 

@@ -17,8 +17,8 @@ type Plan struct {
 	FLOPsPerPause int64   // of long work inside a step, which FLOPsPerStep spreads over all steps; 0 for most methods
 	FLOPsPerImage int64   // of a prediction
 	PrepareFLOPs  []int64 // between the last step and the evaluation of each task
-	BetweenFLOPs  []int64 // before each evaluation in the middle of each task
-	Between       int     // evaluations in the middle of tasks
+	MidTaskFLOPs  []int64 // before each evaluation in the middle of each task
+	MidTask       int     // evaluations in the middle of tasks
 	MemoryBytes   int64   // estimated peak
 	// CheckpointBytes is about how long a checkpoint is. A run has two of them while it is at work, and none when it has
 	// ended, unless it keeps them.
@@ -43,8 +43,8 @@ func (p Plan) FLOPs() float64 {
 	for _, v := range p.PrepareFLOPs {
 		all += float64(v)
 	}
-	if n := len(p.BetweenFLOPs); n > 0 {
-		all += float64(p.Between) * float64(p.BetweenFLOPs[n/2]) // they grow with what is stored
+	if n := len(p.MidTaskFLOPs); n > 0 {
+		all += float64(p.MidTask) * float64(p.MidTaskFLOPs[n/2]) // they grow with what is stored
 	}
 	return all
 }
@@ -71,7 +71,7 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 	p := Plan{FLOPsPerImage: net.FLOPs}
 	of := st.Info()
 	n := len(of.Tasks)
-	p.PrepareFLOPs, p.BetweenFLOPs = make([]int64, n), make([]int64, n)
+	p.PrepareFLOPs, p.MidTaskFLOPs = make([]int64, n), make([]int64, n)
 	seen, tested := before, 0 // samples of the tasks so far
 	for t, task := range of.Tasks {
 		p.Tasks, p.TaskNames = append(p.Tasks, st.Original(t)+1), append(p.TaskNames, st.TaskName(st.Original(t)))
@@ -89,9 +89,9 @@ func NewPlan(c config.Config, st build.Stream, net Network, before int, data int
 		prepare := 3 * net.FLOPs * int64(info.Prepared(stored, s))
 		if c.EvalEvery > 0 {
 			n := p.Steps/c.EvalEvery - from/c.EvalEvery
-			p.Between += n
+			p.MidTask += n
 			p.TestSamples += n * tested
-			p.BetweenFLOPs[t] = prepare
+			p.MidTaskFLOPs[t] = prepare
 		}
 		if evaluatedAfter(c.Eval, t, n) {
 			p.TestSamples += evaluatedSamples(st, c.Eval, t)

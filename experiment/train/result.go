@@ -16,7 +16,7 @@ import (
 
 // result makes the result of a run from what was measured so far.
 func (r *run) result(outcome result.Outcome) (*result.Result, error) {
-	r.countTogether()
+	r.countConcurrent()
 	state := checkpoint.NewContainer()
 	defer state.Release()
 	if err := r.learner.SaveState(state.Encoder()); err != nil {
@@ -33,12 +33,12 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		Provenance: r.provenance(),
 		Tuning:     r.Tuning,
 		Stream:     r.streamResult(),
-		Seconds:    r.found.seconds,
+		Seconds:    r.found.Seconds,
 		Resources: result.Resources{
-			PeakResidentBytes: max(r.found.peak, peakResident()), Parameters: r.learner.Cost().Parameters,
+			PeakResidentBytes: max(r.found.Peak, peakResident()), Parameters: r.learner.Cost().Parameters,
 			StateBytes: stateBytes(state), FLOPsPerStep: r.Plan.FLOPsPerStep,
 		},
-		Evaluations: r.found.evaluations,
+		Evaluations: r.found.Evaluations,
 		Outcome:     outcome,
 	}
 	if p := r.Parent; p != nil {
@@ -57,7 +57,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 		if !paused(r.learner) { // a learner in the middle of a batch is asked for nothing but its state
 			res.Resources.MemoryBytes = m.MemoryBytes()
 		}
-		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.counts, TaskCounts: r.found.taskCounts}
+		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.Counts, TaskCounts: r.found.TaskCounts}
 	}
 	res.Experts = expertsOf(r.learner, r.Stream, r.before().Steps)
 	return res, nil
@@ -67,8 +67,8 @@ func (r *run) provenance() result.Provenance {
 	id := r.Job.Identity
 	return result.Provenance{
 		Program: r.Program, Revision: revision(r.Revision), Numbers: id.Numbers, Kernel: id.Kernel, Convolution: id.Convolution,
-		Workers: r.Workers, Concurrency: r.found.together, Timed: r.found.timed, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
-		Started: r.found.started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.Command, DataDigest: id.Data,
+		Workers: r.Workers, Concurrency: r.found.Concurrent, Timed: r.found.Timed, Go: runtime.Version(), Processor: processor(), Architecture: runtime.GOARCH,
+		Started: r.found.Started, Ended: time.Now().UTC().Format(time.RFC3339), Command: r.Command, DataDigest: id.Data,
 	}
 }
 

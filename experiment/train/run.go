@@ -177,8 +177,8 @@ func (r *run) build() (err error) {
 	}
 	r.tests.tested = r.Events.Tested
 	r.found = newRecord(len(c.Classifiers), info)
-	r.found.together, r.found.timed = r.Concurrent, r.Timed
-	r.found.started = time.Now().UTC().Format(time.RFC3339)
+	r.found.Concurrent, r.found.Timed = r.Concurrent, r.Timed
+	r.found.Started = time.Now().UTC().Format(time.RFC3339)
 	r.at.Task = r.Stream.Start()
 	if w, ok := r.learner.(ocl.Watched); ok {
 		w.Watch(r.Events.Working)
@@ -186,10 +186,10 @@ func (r *run) build() (err error) {
 	return nil
 }
 
-// countTogether notes the most runs that were at work with this one so far, in this process and in earlier ones.
-func (r *run) countTogether() {
-	r.found.together = max(r.found.together, r.Concurrent)
-	r.found.timed = r.found.timed && r.Timed && r.found.together == 1
+// countConcurrent notes the most runs that were at work with this one so far, in this process and in earlier ones.
+func (r *run) countConcurrent() {
+	r.found.Concurrent = max(r.found.Concurrent, r.Concurrent)
+	r.found.Timed = r.found.Timed && r.Timed && r.found.Concurrent == 1
 }
 
 func (r *run) close() {
@@ -225,7 +225,7 @@ func (r *run) inherit() error {
 		return fmt.Errorf("%s: %w", p.State.Path, err)
 	}
 	if m := learner.MemoryOf(r.learner); m != nil {
-		r.found.inherited = int64(m.Seen())
+		r.found.Inherited = int64(m.Seen())
 	}
 	return nil
 }

@@ -122,8 +122,8 @@ func (r *run) save() error {
 	if err := r.journal.flush(); err != nil {
 		return err
 	}
-	r.found.peak = max(r.found.peak, peakResident())
-	r.countTogether()
+	r.found.Peak = max(r.found.Peak, peakResident())
+	r.countConcurrent()
 	c := checkpoint.NewContainer()
 	if err := r.encode(c.Encoder()); err != nil {
 		c.Release()
@@ -193,34 +193,13 @@ func (r *run) load() (eventsLength int64, found bool, err error) {
 }
 
 func (r *run) decode(d *checkpoint.Decoder, eventsLength *int64) error {
-	r.found.timed = false // the file says it where it is so
 	if err := r.parts(new(identity.Identity), eventsLength).LoadState(d); err != nil {
 		return err
 	}
 	if err := r.Stream.Seek(r.at.Task, r.at.Batch); err != nil {
 		return err
 	}
-	if err := r.checkKnown(d); err != nil {
-		return err
-	}
 	return r.checkFound()
-}
-
-// checkKnown checks that a checkpoint says of its learner what this run knows of it. Class names may differ: no number
-// depends on them.
-func (r *run) checkKnown(d *checkpoint.Decoder) error {
-	said, err := readKnown(d)
-	if err != nil {
-		return err
-	}
-	known := r.known()
-	if said.Shape != known.Shape || said.Classes != known.Classes || said.Tasks != known.Tasks || said.Steps != known.Steps ||
-		!slices.Equal(said.Learned, known.Learned) {
-		return fmt.Errorf("checkpoint: section %s says %d tasks of %d classes in %d steps, but at this place the run has %d of %d in %d. "+
-			"Another program made the file. Remove it, %s",
-			knownSection, said.Tasks, said.Classes, said.Steps, known.Tasks, known.Classes, known.Steps, startAnew)
-	}
-	return nil
 }
 
 // checkFound checks that what was loaded can be written into a result. Otherwise the run would end in one that cannot
@@ -229,9 +208,6 @@ func (r *run) checkFound() error {
 	res, err := r.result(result.Outcome{State: result.Interrupted, Step: r.at.Step})
 	if err == nil {
 		err = result.Check(res)
-	}
-	if err == nil {
-		err = r.found.upTo(r.at)
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: its measurements do not fit this run: %w. Another version of ocl made it; use that one, %s", err, startAnew)

@@ -9,8 +9,8 @@ import (
 	"ocl/experiment/build"
 )
 
-// TestSettled: what a config leaves to the data is filled in, so that a result says it.
-func TestSettled(t *testing.T) {
+// TestCompleteStream: what a config leaves to the data is filled in, so that a result says it.
+func TestCompleteStream(t *testing.T) {
 	seven := &data.Set{Classes: 7}
 	for _, tt := range []struct {
 		set    *data.Set

@@ -10,15 +10,15 @@ import (
 	"ocl/experiment/result"
 )
 
-// TestAgain: a run that is made again from its result has the same result, and a value that was changed in the result is found, also
+// TestRerun: a run that is made again from its result has the same result, and a value that was changed in the result is found, also
 // where everything in the file still fits together.
-func TestAgain(t *testing.T) {
+func TestRerun(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
 	made := mustRun(t, one("er"), Options{Workers: 1})[0]
 	again := func(r *result.Result) []result.Difference {
 		t.Helper()
-		x, err := OpenAgain(t.Context(), r, "", Options{Workers: 2})
+		x, err := OpenRerun(t.Context(), r, "", Options{Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-func TestAgainRefuses(t *testing.T) {
+func TestRerunRefuses(t *testing.T) {
 	t.Setenv("OCL_KERNEL", "")
 	t.Setenv("OCL_CONV", "")
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestAgainRefuses(t *testing.T) {
 	} {
 		r := mustRun(t, one("er"), Options{Workers: 1})[0]
 		c.change(r)
-		_, err := OpenAgain(t.Context(), r, c.parent, Options{})
+		_, err := OpenRerun(t.Context(), r, c.parent, Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, result.ErrEdited) != c.edited {
 			t.Errorf("got  %v\nwant %s", err, c.says)
 		}

@@ -12,9 +12,9 @@ import (
 	"ocl/experiment/train"
 )
 
-// TestRunAtPlace: a job in a folder of its own ends in the result that it has in an experiment, is kept there, and is
+// TestRunIn: a job in a folder of its own ends in the result that it has in an experiment, is kept there, and is
 // refused while somebody else has the folder locked.
-func TestRunAtPlace(t *testing.T) {
+func TestRunIn(t *testing.T) {
 	ctx := context.Background()
 	x, err := Open(ctx, one("er"), Options{})
 	if err != nil {

@@ -23,11 +23,11 @@ func Intact(r *result.Result) error {
 	return result.CheckMetrics(r)
 }
 
-// OpenAgain opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
+// OpenRerun opens the experiment of one run that left a result, to run it again: with the config and the engine that the result
 // records, and data, first weights and parent from where the options say they lie now. parent is the folder of the parent, "" for
 // the recorded one. It is an error if the numbers could not be the same: if the result was edited or its run was interrupted, if
 // this program has another numbers version, this machine does not have the engine, or the data are others.
-func OpenAgain(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
+func OpenRerun(ctx context.Context, made *result.Result, parent string, o Options) (*Experiment, error) {
 	if err := repeatable(made); errors.Is(err, result.ErrEdited) {
 		return nil, fmt.Errorf("experiment: %w. Get the file again from where it was made, or make the run again", err)
 	} else if err != nil {

@@ -7,10 +7,10 @@ import (
 	"ocl/internal/count"
 )
 
-// gaps returns notes about classes without test images, which no mean of accuracies covers, and without training images,
+// missingImages returns notes about classes without test images, which no mean of accuracies covers, and without training images,
 // whose test images are always predicted wrongly. The notes distinguish classes without files from classes whose files cannot
 // be read.
-func gaps(set *data.Set) (notes []string) {
+func missingImages(set *data.Set) (notes []string) {
 	trained, tested := occurring(set.Train.Y, set.Classes), occurring(set.Test.Y, set.Classes)
 	untrained, untested := unreadable(set.Train, set.Classes), unreadable(set.Test, set.Classes)
 	for _, g := range []struct {

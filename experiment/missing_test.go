@@ -178,18 +178,6 @@ func TestTuningHoldsOut(t *testing.T) {
 	}
 }
 
-// TestUntrainedClassesAreNoted: a class that is tested but never learned is told apart from one without images.
-func TestUntrainedClassesAreNoted(t *testing.T) {
-	set := &data.Set{Classes: 4, Train: data.Split{Y: []int32{0, 3}}, Test: data.Split{Y: []int32{0, 1}}}
-	want := []string{
-		"class 2 has no images", "class 3 has no test images, so its accuracy is unknown",
-		"class 1 has no training images, so its test images are always wrong",
-	}
-	if got := gaps(set); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
 // TestUnreadableClassesAreNoted: of a class whose files are there and cannot be read, no note says that it has none.
 func TestUnreadableClassesAreNoted(t *testing.T) {
 	set := &data.Set{
@@ -202,7 +190,7 @@ func TestUnreadableClassesAreNoted(t *testing.T) {
 		"class 2 has no training images, so its test images are always wrong",
 		"class 1 has no readable training image, so its test images are always wrong",
 	}
-	if got := gaps(set); !slices.Equal(got, want) {
+	if got := missingImages(set); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
