@@ -1,9 +1,6 @@
 package experiment
 
 import (
-	"context"
-	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,47 +52,6 @@ func TestClassifiersSideBySide(t *testing.T) {
 		if !(both[i].Seconds.Prepare > 0) {
 			t.Errorf("%s: class means took %v seconds", name, both[i].Seconds.Prepare)
 		}
-	}
-}
-
-// TestClassifiersResume to the same bits, stopped in a task, between two and during an evaluation.
-func TestClassifiersResume(t *testing.T) {
-	t.Parallel()
-	c := tiny()
-	c.Methods, c.Runs, c.Classifiers = []string{"er", "gdumb"}, 1, []string{"ncm", "head"}
-	want := filepath.Join(t.TempDir(), "whole")
-	mustRun(t, c, Options{Out: want})
-	for _, at := range []int{17, 24, 77, 84} {
-		out := filepath.Join(t.TempDir(), "x")
-		ctx, o := stopAfter(at, Options{Out: out})
-		if _, err := Run(ctx, c, o); !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped after %d steps: %v", at, err)
-		}
-		if _, err := Resume(context.Background(), out, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-			t.Errorf("resumed after %d steps: %s", at, d)
-		}
-	}
-	out := filepath.Join(t.TempDir(), "prepared")
-	ctx, cancel := context.WithCancel(context.Background())
-	prepared := 0
-	_, err := Run(ctx, c, Options{Out: out, Concurrency: 1, Events: func(j Job) Events {
-		return Events{Working: func(done, total int) {
-			if prepared++; prepared == 2*total { // gdumb's second training is over; its means come next
-				cancel()
-			}
-		}}
-	}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if _, err := Resume(context.Background(), out, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-		t.Errorf("stopped before the class means: %s", d)
 	}
 }
 

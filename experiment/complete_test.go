@@ -71,7 +71,7 @@ func TestSavedConfigGivesTheSameStream(t *testing.T) {
 	} {
 		set := *glyphs
 		tt.change(&set)
-		made, err := plan(c, Options{}, &set, nil)
+		made, err := newExperiment(c, Options{}, &set, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -86,7 +86,7 @@ func TestSavedConfigGivesTheSameStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := plan(read, Options{}, &set, nil)
+			again, err := newExperiment(read, Options{}, &set, nil)
 			if err != nil {
 				t.Errorf("%s: the saved config is refused: %v", name, err)
 				continue

@@ -44,7 +44,7 @@ type Options struct {
 	// and once more when it tries again a run that another process had locked.
 	Events func(Job) Events
 
-	// Progress hears of long work before the first run begins, such as decoding images into a cache; nil is nobody.
+	// Progress hears of long work before the first run begins, such as decoding images into a cache; may be nil.
 	Progress func(what string, done, total int)
 
 	resumed bool // runs that have a checkpoint do not need their first weights
@@ -58,7 +58,7 @@ type hooks struct {
 	stream          func(build.Stream) build.Stream            // replaces the stream of a run
 }
 
-// What a run is, will do and tells its observers.
+// A run, what it is going to do, and what its observers see.
 type (
 	Job       = train.Job
 	Plan      = train.Plan
@@ -84,7 +84,7 @@ type Experiment struct {
 	weights *weights.Start   // what networks start from besides drawn weights; nil is nothing, or absent
 	absent  error            // of a resumed experiment, why those weights cannot be used; only runs without a checkpoint need them
 	parent  *trained.Parent  // nil without
-	classes trained.Union    // of the parent and the data; without a parent nobody asks
+	classes trained.Union    // of the parent and the data; unused without a parent
 	notes   []string
 	ready   bool // the folder is set up
 }
@@ -108,7 +108,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*Experiment, error) 
 	if err != nil {
 		return nil, err
 	}
-	return plan(c, o, set, p)
+	return newExperiment(c, o, set, p)
 }
 
 // OpenData opens the data of a config, with Options.Progress and Options.ReadOnly.
@@ -127,7 +127,7 @@ func (x *Experiment) With(c config.Config, o Options) (*Experiment, error) {
 	if c.Data != x.config.Data {
 		return nil, errors.New("experiment: the config names other data than those that are open. Use Open for it")
 	}
-	return plan(c, o, x.set, p)
+	return newExperiment(c, o, x.set, p)
 }
 
 // check checks a config by itself and opens the parent that it names, whose choices it fills in.
@@ -152,8 +152,8 @@ func check(c config.Config, o Options) (config.Config, *trained.Parent, error) {
 	return c, p, nil
 }
 
-// plan lists the jobs of a config that is valid by itself.
-func plan(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experiment, error) {
+// newExperiment lists the jobs of a config that is valid by itself.
+func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent) (*Experiment, error) {
 	x := &Experiment{opts: o, config: Schema().Resolved(c), set: set, parent: p, notes: slices.Clone(set.Notes), network: map[bool]network{}}
 	build.CompleteStream(set, &x.config)
 	if p != nil {

@@ -89,7 +89,7 @@ func writeConfig(out string, c config.Config) error {
 	return nil
 }
 
-// WriteConfig makes out the folder of an experiment whose config somebody else does, such as package tune. mayUse looks whether the folder
+// WriteConfig makes out the folder of an experiment that another package runs, such as tune. mayUse checks that the folder
 // may be used; it is asked while no other process sets the folder up.
 func WriteConfig(out string, c config.Config, mayUse func() error) error {
 	return inFolder(out, func() error {
@@ -220,7 +220,7 @@ func (x *Experiment) sparesParent() error {
 	return nil
 }
 
-// OnlyOurs tells whether a folder without config may be used: it has only lock files and a config that a crash left
+// OnlyOurs says whether a folder without config may be used: it has only lock files and a config that a crash left
 // half written.
 func OnlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {

@@ -133,46 +133,6 @@ func TestOtherExperimentRefused(t *testing.T) {
 	}
 }
 
-// Force starts the same experiment again too. The lock files stay: a process that has opened one of them waits for the same file
-// as those that come later.
-func TestForceStartsAgain(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "x")
-	c := tiny()
-	c.Runs, c.Stream.Tasks = 1, 2
-	first := mustRun(t, c, Options{Out: out})
-	locks := func() (all []os.FileInfo) {
-		for _, j := range jobsOf(t, c) {
-			f, err := os.Open(filepath.Join(out, j.Folder, LockFile)) // it stays open, so that no other file gets its number
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = f.Close() })
-			info, err := f.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, info)
-		}
-		return all
-	}
-	before, steps := locks(), 0
-	second := mustRun(t, c, Options{Out: out, Force: true, Concurrency: 1, Events: func(Job) Events {
-		return Events{StepEnd: stepCounter(&steps)}
-	}})
-	if steps != 120 {
-		t.Errorf("%d steps, want 120", steps)
-	}
-	if d := cmp.Diff(comparable(t, first), comparable(t, second)); d != "" {
-		t.Error(d)
-	}
-	for i, lock := range locks() {
-		if !os.SameFile(lock, before[i]) {
-			t.Errorf("run %d has another lock file", i)
-		}
-	}
-}
-
 func TestForeignFolderRefused(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()

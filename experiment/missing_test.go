@@ -48,7 +48,7 @@ func TestUntestedClassesAreNoted(t *testing.T) {
 		if !c.named {
 			set.ClassNames = nil
 		}
-		x, err := plan(tiny(), Options{}, set, nil)
+		x, err := newExperiment(tiny(), Options{}, set, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestTasksLeftOutAreNoted(t *testing.T) {
 	c := one("finetune")
 	c.Stream.ClassOrder.Name, c.Stream.Tasks = config.OrderGiven, 10
 	set := withoutClasses(t, c, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49)
-	x, err := plan(c, Options{}, set, nil)
+	x, err := newExperiment(c, Options{}, set, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
 	c.Runs = 2
 	set := withoutClasses(t, c, 0)
 	c.Stream.Tasks = set.Classes // so a task without images is wherever the order of the seed has class 0
-	x, err := plan(c, Options{}, set, nil)
+	x, err := newExperiment(c, Options{}, set, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestTuningHoldsOut(t *testing.T) {
 		{set, config.ProtocolTuning, nil, false},
 	} {
 		c.Protocol, c.Stream.HeldOut = tt.protocol, tt.given
-		x, err := plan(c, Options{}, tt.set, nil)
+		x, err := newExperiment(c, Options{}, tt.set, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

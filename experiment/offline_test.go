@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"context"
-	"errors"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -103,34 +101,5 @@ func TestGDumbTrainsWhenEvaluated(t *testing.T) {
 		if plans[0].FLOPsPerStep != 0 || trained != float64(120*tt.want) {
 			t.Errorf("%s: planned %d operations a step and %v images trained, want 0 and 30 samples 4 times an evaluation", tt.eval, plans[0].FLOPsPerStep, trained)
 		}
-	}
-}
-
-// A training that is stopped begins again when the run is resumed, with the same bits.
-func TestStoppedWhilePreparing(t *testing.T) {
-	t.Parallel()
-	c := tiny()
-	c.Methods, c.Runs = []string{"gdumb"}, 1
-	c.Method = map[string]map[string]any{"gdumb": {"epochs": 4, "batch": 10}}
-	want := filepath.Join(t.TempDir(), "whole")
-	mustRun(t, c, Options{Out: want})
-	out := filepath.Join(t.TempDir(), "x")
-	ctx, cancel := context.WithCancel(context.Background())
-	steps := 0
-	results, err := Run(ctx, c, Options{Out: out, Events: func(Job) Events {
-		return Events{Working: func(int, int) {
-			if steps++; steps == 30 {
-				cancel()
-			}
-		}}
-	}})
-	if !errors.Is(err, context.Canceled) || len(results) != 1 || results[0].Outcome != (result.Outcome{State: result.Interrupted, Step: 36}) {
-		t.Fatalf("stopped in the third training: %+v, error %v", results, err)
-	}
-	if _, err := Resume(context.Background(), out, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(filesOf(t, want, c), filesOf(t, out, c)); d != "" {
-		t.Error(d)
 	}
 }

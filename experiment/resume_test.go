@@ -140,7 +140,16 @@ func TestResumeOneRun(t *testing.T) {
 func TestMain(m *testing.M) {
 	out := os.Getenv("OCL_TEST_OUT")
 	if out == "" {
-		os.Exit(m.Run())
+		cache, err := os.MkdirTemp("", "ocl-cache")
+		if err == nil {
+			err = os.Setenv("OCL_CACHE", cache)
+		}
+		if err != nil {
+			panic(err)
+		}
+		code := m.Run()
+		_ = os.RemoveAll(cache)
+		os.Exit(code)
 	}
 	if err := childWork[os.Getenv("OCL_TEST_CHILD")](out); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -19,7 +19,6 @@ import (
 	"ocl/experiment/trained"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
-	"ocl/learner"
 	"ocl/nn"
 )
 
@@ -133,36 +132,6 @@ func TestAllMethodsStartWithWeights(t *testing.T) {
 			t.Errorf("%s: outputs of its own: %v, and the head of the file: %v", name.Name, own, !own)
 		} else if notes := strings.Join(mustOpen(t, c, Options{}).Notes(), "\n"); strings.Contains(notes, "Its head starts from drawn weights") != own {
 			t.Errorf("%s: notes %q", name.Name, notes)
-		}
-	}
-}
-
-// OwnOutputs is true of exactly the learners whose logits are not those of the classes by number.
-func TestOwnOutputs(t *testing.T) {
-	t.Parallel()
-	for _, m := range Schema().Methods {
-		if m.OwnNetworks {
-			continue // it shows no logits
-		}
-		c := one(m.Name)
-		x := mustOpen(t, c, Options{})
-		st, err := build.NewStream(x.set, x.Jobs()[0].Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		net, err := build.NewNetwork(st.Info(), x.Jobs()[0].Config, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ws := net.NewWorkspace(1)
-		defer ws.Close()
-		l, err := build.NewLearner(net, ws, st.Info(), x.Jobs()[0].Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, ordered := l.(interface{ Order() []ocl.Label })
-		if own := build.Method(m.Name).OwnOutputs; own != ordered || l.(learner.Open).Parts().ByLogits == own {
-			t.Errorf("%s: OwnOutputs is %v, it tells an order: %v, it predicts by logits: %v", m.Name, own, ordered, l.(learner.Open).Parts().ByLogits)
 		}
 	}
 }

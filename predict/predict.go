@@ -1,5 +1,5 @@
 // Package predict uses a trained learner without its data: it labels images, and measures the learner on any data set with
-// the same classes. It knows nothing of training; package experiment restores the learner from the checkpoint of its run.
+// the same classes. It knows nothing of training; package trained restores the learner from the checkpoint of its run.
 // Start at [Open].
 //
 // Before version 1.0 of ocl, names and fields of this package may change, with a line in the changelog. What an image is
@@ -116,8 +116,8 @@ func Open(ctx context.Context, run string, o Options) (*Predictor, error) {
 	}
 	if scored != nil { // it is used by one call at a time
 		workers, atOnce = max(workers, atOnce), 1
-		probe := tensor.New(1, t.Info.Channels, t.Info.Height, t.Info.Width)
-		if err := scored.Scores(make([]float64, t.Info.Classes), probe); err != nil {
+		image := tensor.New(1, t.Info.Channels, t.Info.Height, t.Info.Width)
+		if err := scored.Scores(make([]float64, t.Info.Classes), image); err != nil {
 			return nil, fmt.Errorf("predict: %s: %w", t.Folder, err)
 		}
 	}

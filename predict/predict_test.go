@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -271,31 +270,6 @@ func TestGoroutinesShareAPredictor(t *testing.T) {
 	}
 }
 
-// A prediction allocates nothing once the buffers exist.
-func TestPredictingAllocatesNothing(t *testing.T) {
-	for _, c := range []config.Config{residual(), ncm()} {
-		for _, workers := range []int{1, 2} {
-			p, _ := opened(t, c, Options{Workers: workers, AtOnce: 1})
-			images := pixels(t, dataOf(t, c))
-			size := p.preparation.Len()
-			guesses := make([]Guess, 5*45)
-			if n := testing.AllocsPerRun(5, func() {
-				if err := p.Predict(guesses[:3], images[:size]); err != nil {
-					t.Fatal(err)
-				}
-				if workers > 1 { // which of them takes which part of a batch is chance
-					return
-				}
-				if err := p.PredictBatch(guesses, images[:45*size], 5); err != nil {
-					t.Fatal(err)
-				}
-			}); n > 0 {
-				t.Errorf("%s, %d workers: %v allocations", p.info.Measure, workers, n)
-			}
-		}
-	}
-}
-
 // An image file is predicted as the image that it becomes.
 func TestPredictFile(t *testing.T) {
 	t.Parallel()
@@ -399,41 +373,6 @@ func TestBrokenNetwork(t *testing.T) {
 		p.slots[0].ws = p.net.NewWorkspace(1)
 		if err := p.Predict(make([]Guess, 1), make([]uint8, 192)); !errors.Is(err, ocl.ErrDiverged) {
 			t.Errorf("%s: %v", p.info.Measure, err)
-		}
-	}
-}
-
-// A checkpoint that cannot be read is an error that names the file; an older one is used, with a note.
-func TestDamagedCheckpoints(t *testing.T) {
-	t.Parallel()
-	folder, _ := trainedRun(t, small("er"))
-	files, err := filepath.Glob(filepath.Join(folder, "*", "checkpoint", "*.ckpt"))
-	if err != nil || len(files) != 2 {
-		t.Fatal(files, err)
-	}
-	slices.Sort(files)
-	for i, file := range []string{files[1], files[0]} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text[len(text)/2] ^= 1
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		p, err := Open(t.Context(), folder, Options{})
-		switch {
-		case i == 1:
-			if err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
-				t.Errorf("both are damaged: %v", err)
-			}
-		case err != nil:
-			t.Fatal(err)
-		default:
-			if notes := p.Info().Notes; len(notes) != 1 || !strings.Contains(notes[0], "Using the checkpoint before it") {
-				t.Errorf("one is damaged: notes %q", notes)
-			}
-			p.Close()
 		}
 	}
 }

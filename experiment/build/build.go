@@ -130,7 +130,7 @@ func NewNetwork(info ocl.StreamInfo, c config.Config, inherited int) (net *nn.Ne
 		source = fmt.Sprintf("network/grow/%d", inherited)
 	}
 	switch {
-	case Method(c.Methods[0]).OwnNetworks: // nobody uses this one, so it is small
+	case Method(c.Methods[0]).OwnNetworks: // this one is not used, so it is small
 		size.Hidden, build = []int{1}, arch.MLP
 	case c.Network.Name == MLP:
 		build = arch.MLP

@@ -1,6 +1,6 @@
 // Package identity says what a run is: what its numbers depend on, and what it has in common with other runs. Jobs, studies, takeovers,
 // reports and the tables of the survey all ask here, so that two runs which one of them takes for the same are the same for all. It knows no
-// method; whoever asks gives the catalogue. Start at [Identity].
+// method: the caller gives the catalogue. Start at [Identity].
 package identity
 
 import (
@@ -134,7 +134,7 @@ func (p Part) Without(keys ...string) Part {
 }
 
 // Learned is what a run learns: its config without what is measured, without what it does not read and without the engine. First weights and a
-// parent are told by their digests, and before those are known by where they lie. Two runs that have learned the same have the same numbers if
+// parent are known by their digests, or by their paths before a run has read them. Two runs that have learned the same have the same numbers if
 // their data, engine and numbers version are the same too. Values say what was written, also where another text means the same for this seed.
 func (id Identity) Learned() (p Part) {
 	c := id.Config

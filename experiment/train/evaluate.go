@@ -32,7 +32,7 @@ type evaluator struct {
 	learner     ocl.Learner
 	classifiers Classifiers
 	midTask     Classifiers           // of evaluations in the middle of a task: the first classifier alone
-	tested      func(done, total int) // hears of the samples of the evaluation under way; nil is nobody
+	tested      func(done, total int) // called after each batch of the evaluation under way; may be nil
 }
 
 // newEvaluator measures a learner that had learned the classes before.

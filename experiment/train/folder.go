@@ -31,7 +31,7 @@ func (r *run) claim() (kept *result.Result, err error) {
 	if err := checkpoint.MakeFolder(r.Folder); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
-	if kept, err = keptResult(r.Folder, r.Job); kept != nil || err != nil { // whoever holds the lock, it is over
+	if kept, err = keptResult(r.Folder, r.Job); kept != nil || err != nil { // even if another process holds the lock
 		return kept, err
 	}
 	if !r.Locked {
@@ -123,7 +123,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if r.snapshots, err = openSnapshots(filepath.Join(r.Folder, CheckpointDir), r.SaveEvery, r.Permit); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
-	r.snapshots.told, r.snapshots.note, r.snapshots.patient = r.Events.Checkpointed, r.note, r.SaveSteps > 0
+	r.snapshots.saved, r.snapshots.note, r.snapshots.patient = r.Events.Checkpointed, r.note, r.SaveSteps > 0
 	length, found, err := r.load()
 	if err == nil && !found {
 		err = r.NoWeights
@@ -149,7 +149,7 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 }
 
 // keptResult returns the result if the run has ended before, and nil if the run must start or continue. A result with
-// another key is refused: somebody put it there by hand.
+// another key is refused: it was put there by hand.
 func keptResult(folder string, j Job) (*result.Result, error) {
 	path := filepath.Join(folder, ResultFile)
 	r, err := result.Read(path)

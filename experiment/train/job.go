@@ -34,7 +34,7 @@ type Events struct {
 	TaskBegin    func(ocl.TaskInfo)
 	StepBegin    func() // the images of the batch are there
 	StepEnd      func(step int, s ocl.StepStats)
-	Working      func(done, total int) // long work in one piece; only of learners that tell
+	Working      func(done, total int) // long work in one piece; only of learners that are ocl.Watched
 	Tested       func(done, total int) // samples of the evaluation under way, 0 of them when it begins
 	Evaluated    func(Evaluated)
 	Checkpointed func(path string)                // the file is safe on the disk

@@ -95,7 +95,7 @@ func (r *run) learn(ctx context.Context, task ocl.TaskInfo) error {
 	return nil
 }
 
-// beginTask tells the journal and a learner that uses boundaries.
+// beginTask writes the event, and calls a learner that uses boundaries.
 func (r *run) beginTask(task ocl.TaskInfo) error {
 	if err := r.journal.task(task, r.at.Step); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (r *run) observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error) {
 	}
 }
 
-// endTask tells a learner that uses task boundaries. The learner may then train for long, so the state is saved first.
+// endTask calls a learner that uses task boundaries. The learner may then train for long, so the state is saved first.
 func (r *run) endTask(ctx context.Context) error {
 	if r.at.Phase != learned {
 		return nil

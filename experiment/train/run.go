@@ -81,7 +81,7 @@ type run struct {
 	lock      *Lock
 	journal   *journal
 	snapshots *snapshots
-	begun     bool // it has told that it begins; what fails before has no step
+	begun     bool // Events.Begin was called; what fails before has no step
 }
 
 // Run runs a job to its end, or keeps the result that its folder has. If another process or call has the folder locked, the error wraps

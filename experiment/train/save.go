@@ -23,9 +23,9 @@ type snapshots struct {
 	taken   time.Time
 	patient bool // for tests: each is waited for
 
-	told    func(path string) // of a file that is safe on the disk; called by the goroutine of the run
+	saved   func(path string) // called by the goroutine of the run when a file is safe on the disk; may be nil
 	note    func(text string)
-	written chan string // what the writing goroutine has to tell
+	written chan string // paths that the goroutine of the run has not heard of yet
 	warned  chan error
 }
 
@@ -54,7 +54,7 @@ func (s *snapshots) save(step int, c *checkpoint.Container, before func() error)
 		err = s.writer.Wait()
 	}
 	s.taken = time.Now()
-	s.tell()
+	s.report()
 	return saveError(err)
 }
 
@@ -64,7 +64,7 @@ func (s *snapshots) wait() error {
 		return nil
 	}
 	err := s.writer.Wait()
-	s.tell()
+	s.report()
 	return saveError(err)
 }
 
@@ -74,17 +74,17 @@ func (s *snapshots) watch() error {
 		return nil
 	}
 	err := s.writer.Failed()
-	s.tell()
+	s.report()
 	return saveError(err)
 }
 
-// tell reports what the writing goroutine has done.
-func (s *snapshots) tell() {
+// report passes on what the writing goroutine has done.
+func (s *snapshots) report() {
 	for {
 		select {
 		case path := <-s.written:
-			if s.told != nil {
-				s.told(path)
+			if s.saved != nil {
+				s.saved(path)
 			}
 		case err := <-s.warned:
 			s.note(err.Error())
