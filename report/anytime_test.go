@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,29 +88,13 @@ func TestAnytimeOnPage(t *testing.T) {
 	}
 	f := fake{method: "er", title: "ER", memory: 500, seed: 1, tasks: 3, perTask: 2, level: 0.5, decay: 0.5}
 	for every, want := range map[int]bool{4: true, 31: false} { // of 30 steps
-		dir := t.TempDir()
-		folder := filepath.Join(dir, "run")
-		if err := os.Mkdir(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		r := watched(f, every).Result
-		r.Metrics = result.MetricsOf(r.Accuracy, r.OneTestSet(), r.Evaluations)
-		text, err := result.Encode(r)
+		p, _, _ := newPage(studyOf([]*run{watched(f, every)}, nil))
+		page, err := render(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, "result.json"), text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		page := writePage(t, []string{dir}, "")
-		checkPage(t, page, dir)
-		if got := strings.Contains(page, `href="#anytime-section"`) && strings.Contains(page, `<figure id="anytime">`); got != want || got != strings.Contains(page, "anytime-section") {
+		if got := strings.Contains(string(page), `href="#anytime-section"`) && strings.Contains(string(page), `<figure id="anytime">`); got != want || got != strings.Contains(string(page), "anytime-section") {
 			t.Errorf("an evaluation every %d steps: the page has the section: %v", every, got)
-		}
-		for _, name := range []string{"figures/anytime.svg", "figures/anytime.pdf", "tables/anytime.csv", "tables/anytime.md"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
-				t.Errorf("an evaluation every %d steps: %s: %v", every, name, err)
-			}
 		}
 	}
 }

@@ -43,10 +43,8 @@ func TestErrorsOnPage(t *testing.T) {
 			}
 		}
 	}
-	plain := t.TempDir()
-	save(t, plain, pair(1))
-	page = writePage(t, []string{plain}, "")
-	if _, err := os.Stat(filepath.Join(plain, "tables", "errors.csv")); err == nil || !strings.Contains(page, "no error analysis") {
+	plain := studyOf([]*run{newRun(pair(1)[1].make(), "")}, nil)
+	if b := plain.settings[0].errors(); plain.errorsTable() != nil || !strings.Contains(b[0].Note, "no error analysis") {
 		t.Error("results without error analysis have a table of it, or the page does not say that they have none")
 	}
 }

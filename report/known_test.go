@@ -108,17 +108,14 @@ func TestSameRunByOtherKernels(t *testing.T) {
 
 // The accuracy figure says so where it cuts an interval: two runs that disagree have one far beyond the axis.
 func TestAccuracyFigureSaysWhatItCuts(t *testing.T) {
-	dir := t.TempDir()
-	runs := pair(2)
-	for i := range runs {
-		if runs[i].seed == 2 {
-			runs[i].decay = 0.2
+	var runs []*run
+	for _, f := range pair(2) {
+		if f.seed == 2 {
+			f.decay = 0.2
 		}
+		runs = append(runs, newRun(f.make(), ""))
 	}
-	save(t, dir, runs)
-	page := writePage(t, []string{dir}, t.TempDir())
-	_, caption, _ := strings.Cut(page, "learned so far, mean over these tasks.")
-	if caption, _, _ = strings.Cut(caption, "</"); !strings.Contains(caption, "Intervals that reach beyond the figure are cut at its edge") {
+	if caption := studyOf(runs, nil).settings[0].accuracyFigure().Caption; !strings.Contains(caption, "Intervals that reach beyond the figure are cut at its edge") {
 		t.Error("the page does not say that intervals are cut")
 	}
 }

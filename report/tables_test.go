@@ -93,20 +93,6 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestMeanings: the page says below their table what each metric is.
-func TestMeanings(t *testing.T) {
-	p, _, _ := newPage(studyOf([]*run{newRun(pair(1)[0].make(), "")}, nil))
-	page, err := render(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range result.AllMetrics() {
-		if want := "<dt>" + upper(m.Title) + "</dt><dd>" + upper(m.Help) + ".</dd>"; !strings.Contains(strings.ReplaceAll(string(page), "&#39;", "'"), want) {
-			t.Errorf("the page lacks %s", want)
-		}
-	}
-}
-
 // TestClassesText: the classes of the tasks are counted once each, beside those of the network where it has more; an older file does not say them.
 func TestClassesText(t *testing.T) {
 	tasks := func(classes ...[]int) (all []result.Task) {

@@ -142,10 +142,13 @@ func (f Finding) Paths() []string {
 }
 
 // Check judges every claim on every benchmark for which it is made.
-func Check(s *paper.Study) []Finding {
+func Check(s *paper.Study) []Finding { return judge(s, Claims()) }
+
+// judge judges some claims.
+func judge(s *paper.Study, claims []Claim) []Finding {
 	e := newEvidence(s)
 	var all []Finding
-	for _, c := range Claims() {
+	for _, c := range claims {
 		for _, b := range c.Benchmarks {
 			parts := e.answer(c.parts(b))
 			all = append(all, Finding{Claim: c, Benchmark: b, Verdict: verdictOf(parts), Parts: parts})

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"ocl/config"
 	"ocl/experiment/identity"
@@ -94,9 +95,9 @@ func anyProtocol(cell identity.Part) string {
 	return cell.Without("protocol", "stream.drop_last").String()
 }
 
-// otherProtocols leaves out the results that would fill a cell if it were not for their protocol. The trials of tuning are no such results.
-func (s *Study) otherProtocols() {
-	keys, bases := map[string]bool{}, map[string]string{}
+// tableCells are the keys of all cells of tables, and by what they have whatever their protocol which protocol they are made of.
+var tableCells = sync.OnceValues(func() (keys map[string]bool, protocols map[string]string) {
+	keys, protocols = map[string]bool{}, map[string]string{}
 	for _, label := range tables {
 		values, err := survey.Read(label)
 		if err != nil {
@@ -109,16 +110,23 @@ func (s *Study) otherProtocols() {
 			}
 			cell, _ := cellOf(spec.identity())
 			keys[cell.String()] = true
-			if base := anyProtocol(cell); bases[base] == "" {
-				bases[base] = fmt.Sprintf("%s is made of runs with the protocol %s", label, spec.Protocol)
+			if base := anyProtocol(cell); protocols[base] == "" {
+				protocols[base] = fmt.Sprintf("%s is made of runs with the protocol %s", label, spec.Protocol)
 			}
 		}
 	}
+	return keys, protocols
+})
+
+// otherProtocols leaves out the results that would fill a cell if it were not for their protocol. The trials of tuning are no such results.
+func (s *Study) otherProtocols() {
+	keys, protocols := tableCells()
 	s.keep(func(r *Run) string {
-		p, base := r.Result.Config.Protocol, anyProtocol(r.cell)
-		if keys[r.key] || p == config.ProtocolTuning || bases[base] == "" {
+		p := r.Result.Config.Protocol
+		made := protocols[anyProtocol(r.cell)]
+		if keys[r.key] || p == config.ProtocolTuning || made == "" {
 			return ""
 		}
-		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself", p, bases[base])
+		return fmt.Sprintf("its protocol is %s, but %s; such results are never averaged. Run it again with that protocol, or report it by itself", p, made)
 	})
 }

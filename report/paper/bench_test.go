@@ -43,7 +43,7 @@ func large(r *result.Result) *result.Result {
 func BenchmarkReport(b *testing.B) {
 	const results = 1500
 	dir := b.TempDir()
-	all := specs(b)
+	all := specs()
 	for i := range results {
 		spec := all[i%len(all)]
 		write(b, dir, fmt.Sprintf("%04d.json.gz", i), large(fake(spec, uint64(i/len(all)+1), config.EvalAll)))

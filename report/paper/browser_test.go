@@ -1,12 +1,10 @@
 package paper
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"ocl/config"
 	"ocl/internal/browsertest"
 )
 
@@ -17,15 +15,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("-short leaves out the large page")
 	}
 	b := browsertest.Start(t)
-	dir := t.TempDir()
-	for i, spec := range specs(t) {
-		write(t, dir, fmt.Sprintf("%d.json.gz", i), fake(spec, 1, config.EvalAll))
-	}
-	p, err := build(mustRead(t, dir), Options{Beside: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := p.page()
+	page, err := whole(t).page()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,10 @@ func TestLeftOut(t *testing.T) {
 	}
 	standard := er
 	standard.Protocol, standard.Memory = config.ProtocolStandard, 1000
+	dir := t.TempDir()
+	for seed := range uint64(3) {
+		write(t, dir, fmt.Sprintf("study/runs/er-s%d/result.json", seed), fake(er, seed+1, config.EvalFinal))
+	}
 	for name, tt := range map[string]struct {
 		text   []byte
 		result *result.Result
@@ -48,10 +52,6 @@ func TestLeftOut(t *testing.T) {
 		"another protocol": {result: fake(standard, 9, config.EvalFinal), want: "its protocol is standard, but table:nc is made of runs with the protocol survey"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			for seed := range uint64(3) {
-				write(t, dir, fmt.Sprintf("study/runs/er-s%d/result.json", seed), fake(er, seed+1, config.EvalFinal))
-			}
 			bad := filepath.Join(dir, "bad", "result.json")
 			if tt.result != nil {
 				write(t, dir, "bad/result.json", tt.result)

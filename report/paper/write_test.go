@@ -13,21 +13,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ocl/config"
+	"ocl/experiment/result"
 	"ocl/survey"
 )
 
 // specs are those of every cell of every table of a method that ocl has, each once.
-func specs(t testing.TB) []Spec {
-	t.Helper()
+func specs() []Spec {
 	var all []Spec
 	seen := map[Spec]bool{}
 	for _, label := range tables {
 		values, err := survey.Read(label)
 		if err != nil {
-			t.Fatal(err)
+			panic(err)
 		}
 		for _, v := range values {
 			spec, ok := specOf(label, v)
@@ -43,24 +44,41 @@ func specs(t testing.TB) []Spec {
 	return all
 }
 
-// everyCell writes a study with seeds 1 to n of every spec into a folder.
-func everyCell(t testing.TB, dir string, n int) int {
-	t.Helper()
-	written := 0
-	for i, spec := range specs(t) {
-		for seed := range n {
-			write(t, dir, fmt.Sprintf("%03d-s%d.json.gz", i, seed+1), fake(spec, uint64(seed+1), config.EvalAll))
-			written++
-		}
+// studyOf are results that were read from memory.
+func studyOf(results ...*result.Result) *Study {
+	s := &Study{byKey: map[string][]*Run{}}
+	for i, r := range results {
+		run := runOf(fmt.Sprint(i), r)
+		run.Held = r.Held()
+		s.Runs = append(s.Runs, run)
+		s.byKey[run.key] = append(s.byKey[run.key], run)
 	}
-	return written
+	return s
+}
+
+// everyCell is a paper of a study with a run of every cell.
+var everyCell = sync.OnceValues(func() (*paper, error) {
+	var results []*result.Result
+	for _, spec := range specs() {
+		results = append(results, fake(spec, 1, config.EvalAll))
+	}
+	return build(studyOf(results...), Options{Beside: true})
+})
+
+func whole(t testing.TB) *paper {
+	t.Helper()
+	p, err := everyCell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestEveryCell: of a study that has every cell, every table and figure is written in every format, with nothing missing.
 func TestEveryCell(t *testing.T) {
-	dir, out := t.TempDir(), t.TempDir()
-	everyCell(t, dir, 2)
-	w, err := Write([]string{dir}, out, Options{Beside: true})
+	out := t.TempDir()
+	p := whole(t)
+	w, err := p.write(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +95,7 @@ func TestEveryCell(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(label, "fig:") {
-			drawn, _ := filepath.Glob(filepath.Join(out, "figures", id(label)+"-*.svg"))
-			if len(drawn) < 3 {
+			if drawn, _ := filepath.Glob(filepath.Join(out, "figures", id(label)+"-*.svg")); len(drawn) < 3 {
 				t.Errorf("%s has %d panels", label, len(drawn))
 			}
 		}
@@ -88,15 +105,9 @@ func TestEveryCell(t *testing.T) {
 	}) {
 		t.Errorf("cells are missing: %q", missing)
 	}
-	study := mustRead(t, dir)
-	for _, c := range cellsOf(t, study, survey.ClassIncremental) {
-		if c.Known && c.Ours.N != 2 {
-			t.Errorf("%s, %s, %d has %d runs", c.Row, c.Column, c.Memory, c.Ours.N)
-		}
-	}
 	known := 0
 	for _, label := range tables {
-		for _, c := range cellsOf(t, study, label) {
+		for _, c := range cellsOf(t, p.study, label) {
 			if c.Known && c.Repeat == "" {
 				known++
 			}
@@ -190,16 +201,18 @@ func compile(t *testing.T, out string) {
 	}
 }
 
-// TestSameBytes: the same results give the same bytes.
-func TestSameBytes(t *testing.T) {
+// TestWrite: of folders of results, the same results give the same bytes; the comments are what the options say.
+func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	for i, spec := range specs(t)[:12] {
+	for i, spec := range specs()[:4] {
 		write(t, dir, fmt.Sprintf("%d.json.gz", i), fake(spec, 1, config.EvalAll))
+	}
+	said := func(*Study) map[Comment][]string {
+		return map[Comment][]string{{survey.MethodComments, "ER", "1"}: {"a finding", "another"}}
 	}
 	var texts [2][]byte
 	for i := range texts {
-		out := t.TempDir()
-		w, err := Write([]string{dir}, out, Options{})
+		w, err := Write([]string{dir}, t.TempDir(), Options{Comments: said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,17 +223,14 @@ func TestSameBytes(t *testing.T) {
 	if !bytes.Equal(texts[0], texts[1]) {
 		t.Error("a second report has other bytes")
 	}
+	if !bytes.Contains(texts[0], []byte("a finding; another")) {
+		t.Error("the table of comments lacks what was said of one")
+	}
 }
 
 // TestBestIsBold: the best candidate of each column is bold, bounds aside; of times the shortest is the best.
 func TestBestIsBold(t *testing.T) {
-	dir := t.TempDir()
-	everyCell(t, dir, 1)
-	p, err := build(mustRead(t, dir), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range p.tables {
+	for _, tt := range whole(t).tables {
 		g, is := grids[tt.Label]
 		if !is || g.unranked {
 			continue
