@@ -1,10 +1,10 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strings"
 )
 
 // Encoder collects named sections. Sub gives a part of the state its own prefix, so that parts need not know each other.
@@ -17,9 +17,6 @@ type Encoder struct {
 type Container struct {
 	names    []string
 	sections map[string][]byte
-	records  map[string]*records // sections of records, which are not in sections
-	sums     map[string]uint32   // of sections in a file that was read
-	files    map[string]*filed   // where a file has its sections of records: in other files
 }
 
 // Names returns the names of the sections in the order they were written.
@@ -31,7 +28,7 @@ func (c *Container) Equal(o *Container) bool {
 		return false
 	}
 	for _, name := range c.names {
-		if !c.equal(o, name) {
+		if b, ok := o.sections[name]; !ok || !bytes.Equal(c.sections[name], b) {
 			return false
 		}
 	}
@@ -50,8 +47,8 @@ func (c *Container) Decoder() *Decoder { return &Decoder{c: c} }
 // Size is the number of bytes in all sections.
 func (c *Container) Size() int64 {
 	n := int64(0)
-	for _, name := range c.names {
-		n += int64(c.length(name))
+	for _, b := range c.sections {
+		n += int64(len(b))
 	}
 	return n
 }
@@ -65,10 +62,7 @@ func (e *Encoder) Bytes(name string, b []byte) { e.put(name, append([]byte(nil),
 // put writes a section that the container may keep, so that a memory of many megabytes is copied once, not twice.
 func (e *Encoder) put(name string, b []byte) {
 	full := e.prefix + name
-	if strings.HasPrefix(full, placesPrefix) {
-		panic("checkpoint: section " + full + " has a name that files use for themselves")
-	}
-	if e.c.length(full) >= 0 {
+	if _, twice := e.c.sections[full]; twice {
 		panic("checkpoint: section " + full + " is written twice")
 	}
 	e.c.names = append(e.c.names, full)
@@ -122,10 +116,7 @@ func (d *Decoder) Sub(name string) *Decoder { return &Decoder{d.prefix + name + 
 
 // Bytes returns a section; the caller must not modify it.
 func (d *Decoder) Bytes(name string) ([]byte, error) {
-	b, ok := d.c.section(d.prefix + name)
-	if d.c.files[d.prefix+name] != nil && !ok {
-		return nil, fmt.Errorf("checkpoint: the records of section %q are in other files. Read the checkpoint with its folder", d.prefix+name)
-	}
+	b, ok := d.c.sections[d.prefix+name]
 	if !ok {
 		return nil, fmt.Errorf("checkpoint: section %q is missing. The file belongs to another version of ocl or to another config", d.prefix+name)
 	}
@@ -142,7 +133,10 @@ func (d *Decoder) sized(name string, unit, n int) ([]byte, error) {
 
 // Len is the number of bytes in a section, or -1 when it is missing.
 func (d *Decoder) Len(name string) int {
-	return d.c.length(d.prefix + name)
+	if b, ok := d.c.sections[d.prefix+name]; ok {
+		return len(b)
+	}
+	return -1
 }
 
 // Int32s fills dst, whose length must be the stored one.

@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"strings"
 )
 
-// Version is the newest version of the file format. Version 1 has all sections in the file; version 2 may have sections
-// of records in other files. A file with another version is refused.
-const Version = 2
-
-// inOneFile is the version of files that have all sections.
-const inOneFile = 1
+// Version is that of the file format. A file with another version is refused. There were files of version 2, which had
+// stored images in files beside them.
+const Version = 1
 
 const (
 	magic     = "OCLCKPT\n" // the newline shows a file mangled by a text-mode copy
@@ -34,30 +30,15 @@ var ErrCorrupt = errors.New("the file is damaged")
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // WriteTo writes the container in the file format, with all sections, and returns the number of bytes written.
-func (c *Container) WriteTo(w io.Writer) (int64, error) { return c.writeTo(w, nil) }
-
-// writeTo writes the file of a container whose sections of records in filed are in other files.
-func (c *Container) writeTo(w io.Writer, filed map[string][]byte) (int64, error) {
+func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	out := &summer{w: w}
-	head := []byte(magic)
-	version := uint32(inOneFile)
-	if len(filed) > 0 {
-		version = Version
-	}
-	head = binary.LittleEndian.AppendUint32(head, version)
+	head := binary.LittleEndian.AppendUint32([]byte(magic), Version)
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(c.names)))
 	out.write(head)
 	for _, name := range c.names {
-		data, elsewhere := filed[name]
-		if elsewhere {
-			name = placesPrefix + name
-		} else {
-			data, _ = c.section(name)
-		}
-		lengths := binary.LittleEndian.AppendUint32(nil, uint32(len(name)))
-		lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(data)))
-		out.write(binary.LittleEndian.AppendUint32(nil, sectionCRC(lengths, []byte(name), data)))
-		out.write(lengths)
+		data := c.sections[name]
+		out.write(binary.LittleEndian.AppendUint32(nil, c.CRC(name)))
+		out.write(lengths(name, data))
 		out.write([]byte(name))
 		out.write(data)
 	}
@@ -66,7 +47,18 @@ func (c *Container) writeTo(w io.Writer, filed map[string][]byte) (int64, error)
 	return out.n, out.err
 }
 
-// Parse reads a whole file. Of sections of records in other files it knows only that they are there: a [Dir] reads them. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
+// CRC is the CRC-32C of a section in a file: of its lengths, its name and its data.
+func (c *Container) CRC(name string) uint32 {
+	data := c.sections[name]
+	return sectionCRC(lengths(name, data), []byte(name), data)
+}
+
+// lengths are those of a section in a file.
+func lengths(name string, data []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(nil, uint32(len(name))), uint64(len(data)))
+}
+
+// Parse reads a whole file. The container keeps views of b, so the file cannot claim memory that it does not fill; b must
 // not change afterwards. A damaged file gives an error that wraps [ErrCorrupt].
 func Parse(b []byte) (*Container, error) {
 	c, err := parse(b)
@@ -83,25 +75,20 @@ func parse(b []byte) (*Container, error) {
 	if string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: it starts with %q instead of %q", ErrCorrupt, b[:len(magic)], magic)
 	}
-	version := binary.LittleEndian.Uint32(b[len(magic):])
-	if version < inOneFile || version > Version {
-		return nil, fmt.Errorf("the file has format version %d, but this ocl reads %d to %d. Use the ocl that wrote it", version, inOneFile, Version)
+	if version := binary.LittleEndian.Uint32(b[len(magic):]); version != Version {
+		return nil, fmt.Errorf("the file has format version %d, but this ocl reads %d. Use the ocl that wrote it", version, Version)
 	}
 	count := binary.LittleEndian.Uint32(b[len(magic)+4:])
 	rest := b[headerSize : len(b)-trailerSize]
 	c := NewContainer()
-	c.sums = map[string]uint32{}
 	for i := range count {
 		var err error
-		if rest, err = c.parseSection(rest, version); err != nil {
+		if rest, err = c.parseSection(rest); err != nil {
 			return nil, fmt.Errorf("section %d of %d, byte %d: %w", i+1, count, len(b)-trailerSize-len(rest), err)
 		}
 	}
 	if len(rest) != 0 {
 		return nil, fmt.Errorf("%w: there are %d bytes after the last section", ErrCorrupt, len(rest))
-	}
-	if version > inOneFile && len(c.files) == 0 {
-		return nil, fmt.Errorf("%w: version %d has a section in other files, and this file has none", ErrCorrupt, version)
 	}
 	trailer := b[len(b)-trailerSize:]
 	if string(trailer[:len(endMarker)]) != endMarker {
@@ -115,7 +102,7 @@ func parse(b []byte) (*Container, error) {
 }
 
 // parseSection takes one section off the front of b and returns what follows it, or b itself with an error.
-func (c *Container) parseSection(b []byte, version uint32) ([]byte, error) {
+func (c *Container) parseSection(b []byte) ([]byte, error) {
 	if len(b) < sectionSize {
 		return b, fmt.Errorf("%w: %d bytes are left, but a section has at least %d", ErrCorrupt, len(b), sectionSize)
 	}
@@ -130,27 +117,11 @@ func (c *Container) parseSection(b []byte, version uint32) ([]byte, error) {
 	if got := sectionCRC(b[4:sectionSize], name, data); got != want {
 		return b, fmt.Errorf("%w: the checksum (CRC-32C) of %q is %08x instead of %08x", ErrCorrupt, name, got, want)
 	}
-	plain, elsewhere := string(name), false
-	if version > inOneFile {
-		plain, elsewhere = strings.CutPrefix(plain, placesPrefix)
+	if _, twice := c.sections[string(name)]; twice {
+		return b, fmt.Errorf("%w: %q occurs twice", ErrCorrupt, name)
 	}
-	if c.length(plain) >= 0 || c.files[plain] != nil {
-		return b, fmt.Errorf("%w: %q occurs twice", ErrCorrupt, plain)
-	}
-	c.names = append(c.names, plain)
-	c.sums[plain] = want
-	if !elsewhere {
-		c.sections[plain] = data
-		return body[end:], nil
-	}
-	f, err := parsePlaces(plain, data)
-	if err != nil {
-		return b, fmt.Errorf("%w: %q: %w", ErrCorrupt, plain, err)
-	}
-	if c.files == nil {
-		c.files = map[string]*filed{}
-	}
-	c.files[plain] = &f
+	c.names = append(c.names, string(name))
+	c.sections[string(name)] = data
 	return body[end:], nil
 }
 

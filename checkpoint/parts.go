@@ -214,6 +214,21 @@ func Bytes[T ~[]byte | ~string](name string, v *T) Part {
 	}
 }
 
+// Made is a section of bytes that save makes and load reads. The section keeps what save returns, and load must not keep or
+// change what it gets: so a large state is copied once.
+func Made(name string, save func() []byte, load func([]byte) error) Part {
+	return Part{
+		save: func(e *Encoder) error { e.put(name, save()); return nil },
+		load: func(d *Decoder) error {
+			b, err := d.Bytes(name)
+			if err != nil {
+				return err
+			}
+			return load(b)
+		},
+	}
+}
+
 // JSON is a section with what v points to as JSON.
 func JSON(name string, v any) Part {
 	return Part{

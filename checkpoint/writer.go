@@ -42,14 +42,13 @@ func (p *Panic) String() string {
 func NewWriter(d *Dir) *Writer { return &Writer{dir: d} }
 
 // Save begins to write the checkpoint of a step and returns before it is written. It first waits for a write under way;
-// if that failed, Save returns its error and begins nothing. c must not change afterwards, and is released in any case.
+// if that failed, Save returns its error and begins nothing. c must not change afterwards.
 //
 // Another goroutine calls before, then writes, then calls after; either may be nil. An error of before is that of the
 // write: the checkpoint does not appear. after is called once the file is safe on the disk, with its path, and not when the
 // write failed. Both have returned when the next Save or Wait returns. [Dir.Warn] is called by that goroutine too.
 func (w *Writer) Save(step int, c *Container, before func() error, after func(path string)) error {
 	if err := w.Wait(); err != nil {
-		c.Release()
 		return err
 	}
 	pending := make(chan outcome, 1)
@@ -57,7 +56,6 @@ func (w *Writer) Save(step int, c *Container, before func() error, after func(pa
 	go func() {
 		var o outcome
 		defer func() {
-			c.Release()
 			if v := recover(); v != nil {
 				o.panicked = &Panic{v, debug.Stack()}
 			}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/atomicfile"
 )
 
 // Archived is a result that lies somewhere.
@@ -101,10 +101,10 @@ func (r Archived) Copy(folder string, permit func() error) error {
 	whole.Key = r.Key // older programs did not write it
 	text, err := result.Encode(&whole)
 	if err == nil {
-		err = checkpoint.MakeFolder(folder)
+		err = atomicfile.MakeFolder(folder)
 	}
 	if err == nil {
-		err = checkpoint.WriteBytesIf(filepath.Join(folder, ResultFile), text, permit)
+		err = atomicfile.WriteBytesIf(filepath.Join(folder, ResultFile), text, permit)
 	}
 	if err == nil {
 		err = os.RemoveAll(filepath.Join(folder, CheckpointDir)) // of a run that had begun

@@ -13,6 +13,7 @@ import (
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/atomicfile"
 )
 
 // Names in an experiment folder (Options.Out) and in the folder of a run below it.
@@ -64,7 +65,7 @@ func (x *Experiment) SetUp() error {
 // inFolder makes the folder of an experiment if needed and sets it up, one process after the other. It removes what a crash left of a
 // config that was being written.
 func inFolder(out string, setUp func() error) error {
-	if err := checkpoint.MakeFolder(out); err != nil {
+	if err := atomicfile.MakeFolder(out); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
 	lock, err := train.LockFolder(out, LockFile, train.InTurn)
@@ -72,7 +73,7 @@ func inFolder(out string, setUp func() error) error {
 		return err
 	}
 	defer lock.Unlock()
-	if err := checkpoint.RemoveTemporaries(out, ConfigFile); err != nil {
+	if err := atomicfile.RemoveTemporaries(out, ConfigFile); err != nil {
 		return fmt.Errorf("experiment: %w. Use --out to choose a folder that can be written", err)
 	}
 	return setUp()
@@ -83,7 +84,7 @@ func writeConfig(out string, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := checkpoint.WriteBytesAtomic(filepath.Join(out, ConfigFile), text); err != nil {
+	if err := atomicfile.WriteBytes(filepath.Join(out, ConfigFile), text); err != nil {
 		return fmt.Errorf("experiment: %s cannot be written: %w. Make room on the disk, or choose another --out", out, err)
 	}
 	return nil
@@ -224,7 +225,7 @@ func (x *Experiment) sparesParent() error {
 // half written.
 func OnlyOurs(entries []os.DirEntry) bool {
 	for _, e := range entries {
-		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !checkpoint.IsTemporary(e.Name(), ConfigFile) {
+		if !slices.Contains([]string{LockFile, UseFile, report}, e.Name()) && !atomicfile.IsTemporary(e.Name(), ConfigFile) {
 			return false
 		}
 	}
@@ -301,7 +302,7 @@ func clearRun(folder string) error {
 		}
 		_ = os.Remove(filepath.Join(folder, CheckpointDir)) // stays when it holds something that is not ours
 	}
-	if err := checkpoint.RemoveTemporaries(folder, train.WrittenWhole...); err != nil {
+	if err := atomicfile.RemoveTemporaries(folder, train.WrittenWhole...); err != nil {
 		return err
 	}
 	for _, name := range []string{ResultFile, EventsFile, RunConfigFile} {
@@ -334,7 +335,7 @@ func removeMatching(folder string, patterns []string) error {
 // [ErrBusy]; another error says that there are no locks, or that the folder cannot be written. The end of the process
 // unlocks it too.
 func LockRun(folder string) (unlock func(), err error) {
-	if err := checkpoint.MakeFolder(folder); err != nil {
+	if err := atomicfile.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("experiment: %w. Choose a folder that can be written", err)
 	}
 	lock, err := train.LockFolder(folder, LockFile, train.Alone)

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"ocl/checkpoint"
 	"ocl/experiment/train"
+	"ocl/internal/atomicfile"
 )
 
 // WriteShared writes a small file that several processes may write at the same time, each of them the same bytes, unless the
@@ -20,17 +20,17 @@ func WriteShared(dir, name string, text []byte, permit func() error) error {
 	lock, err := train.LockFolder(dir, LockFile, train.InTurn)
 	if err == nil {
 		defer lock.Unlock()
-		if err := checkpoint.RemoveTemporaries(dir, name); err != nil {
+		if err := atomicfile.RemoveTemporaries(dir, name); err != nil {
 			return err
 		}
 	}
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	err = checkpoint.WriteBytesIf(path, text, permit)
+	err = atomicfile.WriteBytesIf(path, text, permit)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Another machine, whose locks do not hold here, took the file that was being written for one that a crash had left.
-		err = checkpoint.WriteBytesIf(path, text, permit)
+		err = atomicfile.WriteBytesIf(path, text, permit)
 	}
 	return err
 }

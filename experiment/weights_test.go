@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/trained"
+	"ocl/internal/atomicfile"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
 	"ocl/nn"
@@ -41,7 +41,7 @@ func firstWeights(t *testing.T, path string, c config.Config) *nn.Network {
 
 func save(t *testing.T, path string, list []safetensors.Tensor) {
 	t.Helper()
-	if err := checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return safetensors.Write(w, list, nil) }); err != nil {
+	if err := atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, list, nil) }); err != nil {
 		t.Fatal(err)
 	}
 }

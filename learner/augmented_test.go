@@ -203,7 +203,6 @@ func TestAugmentationHasASource(t *testing.T) {
 		if has := slices.Contains(state.Names(), "rng/augment"); has != on {
 			t.Errorf("augmentation %v: the state has its source: %v", on, has)
 		}
-		state.Release() // until then, an image that is replaced keeps its room
 		if n := testing.AllocsPerRun(8, func() {
 			if _, err := r.Observe(context.Background(), batches[i%4]); err != nil {
 				t.Fatal(err)

@@ -166,7 +166,7 @@ func (m *Store) parts() checkpoint.Parts {
 			}
 			return nil
 		}),
-		checkpoint.Via(m.pixels, m.setPixels, func(all *[]byte) checkpoint.Part { return checkpoint.Bytes("pixels", all) }),
+		checkpoint.Made("pixels", m.pixels, m.setPixels),
 		checkpoint.Either(&m.traced, OriginsSection,
 			checkpoint.Parts{checkpoint.Int64List(OriginsSection, &m.origins), checkpoint.Then(m.checkOrigins)},
 			checkpoint.Parts{checkpoint.Then(func() error { m.origins = nil; return nil })}),

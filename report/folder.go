@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 )
 
@@ -35,7 +35,7 @@ func (f *Folder) Write(name string, text []byte) {
 		return
 	}
 	path := filepath.Join(f.Path, filepath.FromSlash(name))
-	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+	if err := atomicfile.WriteBytes(path, text); err != nil {
 		f.Err = fmt.Errorf("report: %s: %w. Free some disk space, or use another folder with \"--out DIR\"", path, cause.Of(err))
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/survey"
 )
 
@@ -55,7 +55,7 @@ func write(root string) error {
 	}
 	for _, f := range files {
 		path := filepath.Join(root, f.name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), checkpoint.WriteBytesAtomic(path, f.text)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), atomicfile.WriteBytes(path, f.text)); err != nil {
 			return err
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 	"ocl/report/paper"
 	"ocl/study"
 	"ocl/survey"
@@ -233,7 +233,7 @@ func keepResult(r *result.Result, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return checkpoint.WriteBytesAtomic(path, text)
+	return atomicfile.WriteBytes(path, text)
 }
 
 // storeFile keeps a result under a name that the caller gives.

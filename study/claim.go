@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 )
 
 // Names in the folder of a run.
@@ -156,7 +156,7 @@ func graves(folder string) (dead []record, paths []string, err error) {
 	}
 	for _, f := range files {
 		name := f.Name()
-		half := strings.HasPrefix(name, claimFile+".") && strings.HasSuffix(name, ".tmp") || checkpoint.IsTemporary(name, failedFile)
+		half := strings.HasPrefix(name, claimFile+".") && strings.HasSuffix(name, ".tmp") || atomicfile.IsTemporary(name, failedFile)
 		if !half && !strings.HasPrefix(name, deadPrefix) {
 			continue
 		}
@@ -317,7 +317,7 @@ func (s *Folder) fail(folder string, f failure, permit func() error) error {
 	if err != nil {
 		return err
 	}
-	if err := checkpoint.WriteBytesIf(filepath.Join(folder, failedFile), append(text, '\n'), permit); err != nil {
+	if err := atomicfile.WriteBytesIf(filepath.Join(folder, failedFile), append(text, '\n'), permit); err != nil {
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

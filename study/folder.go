@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 )
 
 // Names in the folder of a study.
@@ -91,7 +91,7 @@ func (s *Folder) Claim(e Entry) (Claim, State, error) {
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
-	if err := checkpoint.MakeFolder(folder); err != nil {
+	if err := atomicfile.MakeFolder(folder); err != nil {
 		return nil, State{}, fmt.Errorf("study: %w. Make room on the disk, or choose another --out", err)
 	}
 	unlock, err := s.lock(folder)

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/internal/atomicfile"
 )
 
 // Load reads the study of a folder. dataDir is where the data lie on this machine; "" is where they lay when it was made.
@@ -69,7 +69,7 @@ func readFile(path string) ([]byte, error) {
 // Make makes a folder that of a study, or adds what is new to the study that it has. That must have the same engine and
 // data, and all its jobs must be among the given ones: nothing that was computed may fall out of a study by accident.
 func Make(dir string, s *Study, jobs []Job, made Made) error {
-	if err := checkpoint.MakeFolder(dir); err != nil {
+	if err := atomicfile.MakeFolder(dir); err != nil {
 		return fmt.Errorf("study: %w. Use --out to choose a folder that can be written", err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -78,7 +78,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, StudyFile)); errors.Is(err, fs.ErrNotExist) {
 		for _, e := range entries {
-			if n := e.Name(); !checkpoint.IsTemporary(n, StudyFile) && !checkpoint.IsTemporary(n, jobsFile) && n != jobsFile && n != gridsFolder && n != experiment.LockFile {
+			if n := e.Name(); !atomicfile.IsTemporary(n, StudyFile) && !atomicfile.IsTemporary(n, jobsFile) && n != jobsFile && n != gridsFolder && n != experiment.LockFile {
 				return fmt.Errorf("study: %s: the folder has other files, such as %q, and no %s. Choose another --out", dir, e.Name(), StudyFile)
 			}
 		}

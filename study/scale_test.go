@@ -19,6 +19,7 @@ import (
 	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 	"ocl/study"
 	"ocl/study/studytest"
 )
@@ -97,7 +98,7 @@ func simulate(dir string) error {
 			text := bytes.Replace(whole, []byte(r.Key), []byte(j.Key), 1) // as Encode(&mine), which takes as long as ten claims
 			text = bytes.Replace(text, []byte(`"seed": 1,`), fmt.Appendf(nil, `"seed": %d,`, j.Seed), 1)
 			if err == nil {
-				err = checkpoint.WriteBytesIf(filepath.Join(at.Folder, experiment.ResultFile), text, at.Permit)
+				err = atomicfile.WriteBytesIf(filepath.Join(at.Folder, experiment.ResultFile), text, at.Permit)
 			}
 			if err == nil {
 				err = dir.Clear()

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/atomicfile"
 	"ocl/tune"
 )
 
@@ -124,7 +124,7 @@ func keepGrids(dir string, runs []Combination) error {
 		from[name] = grid
 		text, err := os.ReadFile(grid)
 		if err == nil {
-			err = checkpoint.MakeFolder(filepath.Join(dir, gridsFolder))
+			err = atomicfile.MakeFolder(filepath.Join(dir, gridsFolder))
 		}
 		if err == nil {
 			err = experiment.WriteShared(filepath.Join(dir, gridsFolder), name, text, nil)

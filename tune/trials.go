@@ -10,10 +10,10 @@ import (
 	"slices"
 	"sync"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/experiment/train"
+	"ocl/internal/atomicfile"
 	"ocl/internal/count"
 )
 
@@ -146,7 +146,7 @@ func (t *Tuner) runTrial(ctx context.Context, one *trial, workers, concurrency i
 	if t.opts.Events != nil {
 		place.Events = t.opts.Events(Running{one.name, slices.Index(t.order, one), len(t.order), one.job})
 	}
-	if err := checkpoint.MakeFolder(filepath.Dir(place.Folder)); err != nil {
+	if err := atomicfile.MakeFolder(filepath.Dir(place.Folder)); err != nil {
 		return fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
 	}
 	if err := t.take(one); err != nil {

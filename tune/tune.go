@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/experiment"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 	"ocl/method"
 )
 
@@ -370,7 +370,7 @@ func (t *Tuner) Notes() []string { return append(t.open[1].Notes(), t.notes...) 
 // config. The same call again continues a tuning that was stopped at any moment, with the same choice. A tuning whose points all diverged has
 // a record without a choice. A Tuner runs once. When ctx ends, the trials at work write checkpoints, and the error wraps ctx.Err().
 func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
-	if err := checkpoint.MakeFolder(t.opts.Out); err != nil {
+	if err := atomicfile.MakeFolder(t.opts.Out); err != nil {
 		return nil, fmt.Errorf("tune: %w. Use --out to choose a folder that can be written", err)
 	}
 	rungs := t.spec.Search.rungs()
@@ -393,7 +393,7 @@ func (t *Tuner) Run(ctx context.Context) ([]*Record, error) {
 	for _, u := range t.tunings {
 		if !u.kept {
 			u.fill()
-			err := checkpoint.MakeFolder(filepath.Dir(t.path(u)))
+			err := atomicfile.MakeFolder(filepath.Dir(t.path(u)))
 			if err == nil {
 				err = u.record.write(t.path(u), t.opts.Permit)
 			}

@@ -29,7 +29,7 @@ func newCheckpointInfo() *cobra.Command {
 		Example: `  ocl checkpoint info runs/er5k
   ocl checkpoint info runs/er5k --json`,
 		Long: "PATH is a checkpoint file, or the folder of a run, whose newest checkpoint is meant, or of an experiment with one run. The command prints the run, " +
-			"how far it was, its memory, each section with its size and checksum, and the files of stored images beside the checkpoint. " +
+			"how far it was, its memory, and each section with its size and checksum. " +
 			"All checksums are checked; the exit code is 1 if something is damaged. It changes nothing.",
 		Args: exactly("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,39 +50,24 @@ func newCheckpointInfo() *cobra.Command {
 // writeCheckpoint prints what a checkpoint has. Names come from a file.
 func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
 	lines := [][2]string{
-		{"file", fmt.Sprintf("%s, format version %d, %s with its files of records", c.File, c.Version, byteCount(c.Bytes))},
+		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, byteCount(c.Bytes))},
 		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},
 		{"place", fmt.Sprintf("step %d, task %d, %s, next batch %d", c.Step, c.Task+1, c.Phase, c.Batch+1)},
 		{"engine", fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", c.Numbers, c.Kernel, c.Convolution)},
 		{"data", c.Digest},
 	}
 	if m := c.Memory; m != nil {
-		form := map[string]string{"pixels": "a byte for each value", "images": "four bytes for each value"}[m.Form]
-		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s; %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
-			count.Of(int(m.Seen), "sample"), form)})
+		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
+			count.Of(int(m.Seen), "sample"))})
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintf(w, "%-7s %s\n", l[0], printable(l[1])); err != nil {
 			return err
 		}
 	}
-	t := table{head: []string{"section", "size", "CRC-32C", "where"}, right: []bool{false, true, false, false}}
+	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
 	for _, s := range c.Sections {
-		t.rows = append(t.rows, []string{printable(s.Name), byteCount(s.Bytes), s.CRC, s.Where})
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	if err := t.write(w); err != nil || len(c.Records) == 0 {
-		return err
-	}
-	t = table{head: []string{"file of records", "of section", "records", "used", "size", "state"}, right: []bool{false, false, true, true, true, false}}
-	for _, r := range c.Records {
-		state := "good"
-		if r.Fault != "" {
-			state = "damaged"
-		}
-		t.rows = append(t.rows, []string{r.Name, printable(r.Section), count.Number(r.Records), count.Number(r.Used), byteCount(r.Bytes), state})
+		t.rows = append(t.rows, []string{printable(s.Name), byteCount(s.Bytes), s.CRC})
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/checkpoint"
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/internal/atomicfile"
 	"ocl/internal/count"
 	"ocl/interop/output"
 	"ocl/predict"
@@ -254,7 +254,7 @@ func writeEvaluation(dir string, info predict.Info, e *predict.Evaluation) error
 	}
 	for name, text := range map[string][]byte{"classes.csv": csvOf(classes), "confusion.csv": csvOf(confusion),
 		"confusion.svg": d.SVG(title, about), "confusion.png": png, "confusion.pdf": pdf} {
-		if err := checkpoint.WriteBytesAtomic(filepath.Join(dir, name), text); err != nil {
+		if err := atomicfile.WriteBytes(filepath.Join(dir, name), text); err != nil {
 			return err
 		}
 	}

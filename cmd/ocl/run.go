@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/checkpoint"
 	"ocl/experiment"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/internal/nearest"
@@ -152,7 +152,7 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 
 // newFolder makes a new folder, called name or, if that exists, name-2, name-3, …
 func newFolder(parent, name string) (string, error) {
-	err := checkpoint.MakeFolder(parent)
+	err := atomicfile.MakeFolder(parent)
 	for n := 1; err == nil; n++ {
 		path := filepath.Join(parent, name)
 		if n > 1 {
@@ -160,7 +160,7 @@ func newFolder(parent, name string) (string, error) {
 		}
 		made := os.Mkdir(path, 0o755)
 		if made == nil {
-			return path, checkpoint.SyncFolder(parent)
+			return path, atomicfile.SyncFolder(parent)
 		}
 		if !errors.Is(made, fs.ErrExist) {
 			err = made

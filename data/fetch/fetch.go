@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 )
 
@@ -77,7 +77,7 @@ func Get(ctx context.Context, files []File, o Options) error {
 			return err
 		}
 	}
-	if err := checkpoint.MakeFolder(o.Dir); err != nil {
+	if err := atomicfile.MakeFolder(o.Dir); err != nil {
 		return unwritable(o.Dir, err)
 	}
 	root, err := os.OpenRoot(o.Dir)
@@ -194,7 +194,7 @@ func (d *download) get(ctx context.Context) error {
 		if err != nil {
 			return unwritable(d.path+".part", err)
 		}
-		if err := checkpoint.SyncFolder(filepath.Dir(d.path)); err != nil {
+		if err := atomicfile.SyncFolder(filepath.Dir(d.path)); err != nil {
 			return unwritable(filepath.Dir(d.path), err)
 		}
 		return nil

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"ocl/checkpoint"
 	"ocl/experiment/build"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 )
 
 // Names in the folder of a run.
@@ -28,7 +28,7 @@ var WrittenWhole = []string{ResultFile, ConfigFile, EventsFile}
 // claim makes the folder and locks it for the run, removes files that crashes left, and writes the config of the run.
 // It returns the result if the run has ended before.
 func (r *run) claim() (kept *result.Result, err error) {
-	if err := checkpoint.MakeFolder(r.Folder); err != nil {
+	if err := atomicfile.MakeFolder(r.Folder); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	if kept, err = keptResult(r.Folder, r.Job); kept != nil || err != nil { // even if another process holds the lock
@@ -42,7 +42,7 @@ func (r *run) claim() (kept *result.Result, err error) {
 	if kept, err = keptResult(r.Folder, r.Job); kept != nil || err != nil { // it may have ended meanwhile
 		return kept, err
 	}
-	if err := checkpoint.RemoveTemporaries(r.Folder, WrittenWhole...); err != nil {
+	if err := atomicfile.RemoveTemporaries(r.Folder, WrittenWhole...); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
 	return nil, r.writeConfig()
@@ -58,7 +58,7 @@ func (r *run) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	if err := checkpoint.WriteBytesAtomic(path, text); err != nil {
+	if err := atomicfile.WriteBytes(path, text); err != nil {
 		return fmt.Errorf("%w. Make room on the disk, or choose another --out", err)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (r *run) openJournal(length int64) (whole bool, err error) {
 	if r.journal, whole, err = openJournal(path, length, r.Job.Identity, r.Job.Key); err != nil {
 		return false, fmt.Errorf("%s cannot be written: %w. Make room on the disk, or choose another --out", path, err)
 	}
-	if err := checkpoint.SyncFolder(r.Folder); err != nil {
+	if err := atomicfile.SyncFolder(r.Folder); err != nil {
 		return false, fmt.Errorf("%w. %s", err, makeRoom)
 	}
 	return whole, nil
@@ -92,7 +92,7 @@ func (r *run) finish(res *result.Result) error {
 	if err := r.journal.sync(); err != nil {
 		return err
 	}
-	if err := checkpoint.WriteBytesIf(filepath.Join(r.Folder, ResultFile), text, r.Permit); err != nil {
+	if err := atomicfile.WriteBytesIf(filepath.Join(r.Folder, ResultFile), text, r.Permit); err != nil {
 		return fmt.Errorf("%w. %s", err, makeRoom)
 	}
 	if r.KeepCheckpoint || res.Outcome.State == result.Interrupted {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"ocl"
-	"ocl/checkpoint"
 	"ocl/experiment/identity"
 	"ocl/experiment/result"
+	"ocl/internal/atomicfile"
 )
 
 // flushAfter is how long a line of the journal may wait before others can read it.
@@ -76,7 +76,7 @@ func copyStart(path string, length int64) (whole bool, err error) {
 			return false, err
 		}
 	}
-	err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
+	err = atomicfile.Write(path, func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
 	})

@@ -18,7 +18,6 @@ import (
 func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	r.countConcurrent()
 	state := checkpoint.NewContainer()
-	defer state.Release()
 	if err := r.learner.SaveState(state.Encoder()); err != nil {
 		return nil, err
 	}

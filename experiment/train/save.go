@@ -126,7 +126,6 @@ func (r *run) save() error {
 	r.countConcurrent()
 	c := checkpoint.NewContainer()
 	if err := r.encode(c.Encoder()); err != nil {
-		c.Release()
 		return err
 	}
 	return r.snapshots.save(r.at.Step, c, r.journal.sync)

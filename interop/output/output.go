@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 )
 
@@ -19,9 +19,9 @@ import (
 func Write(command, path string, write func(io.Writer) error) error {
 	var content error
 	to := &sink{}
-	err := checkpoint.MakeFolder(filepath.Dir(path))
+	err := atomicfile.MakeFolder(filepath.Dir(path))
 	if err == nil {
-		err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
+		err = atomicfile.Write(path, func(w io.Writer) error {
 			to.w = w
 			content = write(to)
 			return content

@@ -19,7 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/internal/count"
 )
 
@@ -165,13 +165,13 @@ func (s Spec) open(path string) (*Images, error) {
 // build writes the file. The lock is held, so what other builds have left is of processes that were killed.
 func (s Spec) build(ctx context.Context, path string, l layout) error {
 	dir := filepath.Dir(path)
-	if err := checkpoint.RemoveTemporaries(dir, filepath.Base(path)); err != nil {
+	if err := atomicfile.RemoveTemporaries(dir, filepath.Base(path)); err != nil {
 		return s.buildError(dir, l, err)
 	}
 	if free, known := freeSpace(dir); known && free < float64(l.size()) {
 		return s.buildError(dir, l, fmt.Errorf("the disk has room for %d MB", int64(free/1e6)))
 	}
-	err := checkpoint.BuildFileAtomic(path, func(f *os.File) error { return s.write(ctx, f, l) })
+	err := atomicfile.Build(path, func(f *os.File) error { return s.write(ctx, f, l) })
 	if refused := (*refusedError)(nil); errors.As(err, &refused) {
 		return refused
 	}

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"time"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 )
 
 // Entry is a file in the folder of the caches. A damaged one has only Path, Bytes, Made and Fault.
@@ -32,7 +32,7 @@ var cacheName = regexp.MustCompile(`^[0-9a-f]{64}\` + fileSuffix + `$`)
 // isLeftover says whether a file has the name of a cache that is being built.
 func isLeftover(name string) bool {
 	end := 1 + 2*sha256.Size + len(fileSuffix)
-	return len(name) > end && cacheName.MatchString(name[1:end]) && checkpoint.IsTemporary(name, name[1:end])
+	return len(name) > end && cacheName.MatchString(name[1:end]) && atomicfile.IsTemporary(name, name[1:end])
 }
 
 // List describes the caches in a folder ("" is Dir()), by file name. It reads headers and indexes. A folder that does not

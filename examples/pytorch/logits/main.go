@@ -16,7 +16,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"ocl/checkpoint"
+	"ocl/internal/atomicfile"
 	"ocl/internal/rng"
 	"ocl/interop/safetensors"
 	"ocl/interop/weights"
@@ -57,7 +57,7 @@ func run(from, images, to string) error {
 	ws := net.NewWorkspace(runtime.GOMAXPROCS(0))
 	defer ws.Close()
 	out := net.PredictOutputs(ws, x)
-	return checkpoint.WriteFileAtomic(to, func(w io.Writer) error {
+	return atomicfile.Write(to, func(w io.Writer) error {
 		return safetensors.Write(w, []safetensors.Tensor{
 			{Name: "logits", Shape: out.Logits.Shape, Floats: out.Logits.Data},
 			{Name: "features", Shape: out.Features.Shape, Floats: out.Features.Data},

@@ -1,9 +1,11 @@
-package checkpoint
+package atomicfile
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,7 +21,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 	for k := range 8 {
 		writers.Go(func() {
 			for range 5 {
-				if err := WriteBytesAtomic(path, bytes.Repeat([]byte{byte('a' + k)}, 200000)); err != nil {
+				if err := WriteBytes(path, bytes.Repeat([]byte{byte('a' + k)}, 200000)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -71,7 +73,7 @@ func TestTemporaryNameTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := WriteBytesAtomic(filepath.Join(dir, "f"), []byte("mine")); err != nil {
+	if err := WriteBytes(filepath.Join(dir, "f"), []byte("mine")); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range others {
@@ -84,11 +86,11 @@ func TestTemporaryNameTaken(t *testing.T) {
 	}
 }
 
-// TestPermit: without permission nothing appears, a file and a checkpoint that are there stay, and no temporary file is left.
+// TestPermit: without permission nothing appears, a file that is there stays, and no temporary file is left.
 func TestPermit(t *testing.T) {
 	folder := t.TempDir()
 	path, lost := filepath.Join(folder, "f"), errors.New("lost")
-	if err := WriteBytesAtomic(path, []byte("one")); err != nil {
+	if err := WriteBytes(path, []byte("one")); err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
@@ -102,16 +104,8 @@ func TestPermit(t *testing.T) {
 	if err := WriteBytesIf(path, []byte("two"), refuse); !errors.Is(err, lost) {
 		t.Errorf("error %v, want that of permit", err)
 	}
-	dir, err := OpenDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir.Permit = refuse
-	if _, err := dir.Save(1, NewContainer()); !errors.Is(err, lost) {
-		t.Errorf("error %v, want that of permit", err)
-	}
 	text, _ := os.ReadFile(path)
-	if files, _ := os.ReadDir(folder); asked != 2 || len(files) != 1 || string(text) != "one" {
+	if files, _ := os.ReadDir(folder); asked != 1 || len(files) != 1 || string(text) != "one" {
 		t.Errorf("asked %d times, the folder has %v, and f holds %q", asked, files, text)
 	}
 }
@@ -125,11 +119,38 @@ func TestIsTemporary(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	for name, want := range map[string]bool{
-		".step-9.ckpt.tmp": true, ".step-9.ckpt.12-3.tmp": true, ".step-x.ckpt.12-3.tmp": false, ".note.12-3.tmp": false, "step-9.ckpt": false,
-	} {
-		if got := isLeftOver(name); got != want {
-			t.Errorf("%s: left over %v, want %v", name, got, want)
+}
+
+func TestWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	broken := errors.New("broken")
+	for text, want := range map[string]error{"a longer text": nil, "half": broken} {
+		err := Write(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return errors.Join(err, want)
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", text, err, want)
 		}
+	}
+	if err := WriteBytes(path, []byte("short")); err != nil {
+		t.Fatal(err)
+	}
+	// Parts written out of order become one file, and a build that fails leaves the file of before.
+	for i, end := range []error{broken, nil} {
+		err := Build(path, func(f *os.File) error {
+			_, last := f.WriteAt([]byte("two"), 3)
+			_, first := f.WriteAt([]byte("one"), 0)
+			return errors.Join(last, first, end)
+		})
+		if b, _ := os.ReadFile(path); !errors.Is(err, end) || string(b) != []string{"short", "onetwo"}[i] {
+			t.Errorf("error %v, want %v; the file holds %q", err, end, b)
+		}
+	}
+	if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("the folder holds %v", names)
+	}
+	if err := WriteBytes(filepath.Join(t.TempDir(), "none", "f"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder: error %v, want fs.ErrNotExist", err)
 	}
 }

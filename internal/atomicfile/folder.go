@@ -1,0 +1,77 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// MakeFolder makes a folder and all missing folders above it, as os.MkdirAll does, with mode 0755 before umask. Without
+// an error, the new folders survive a power cut: the folder above each of them was fsynced. Many goroutines and
+// processes may call it at the same time.
+func MakeFolder(path string) error {
+	path = filepath.Clean(path)
+	if isFolder(path) {
+		return nil
+	}
+	above := filepath.Dir(path)
+	if above != path {
+		if err := MakeFolder(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o755); errors.Is(err, fs.ErrExist) {
+		if !isFolder(path) {
+			return &fs.PathError{Op: "mkdir", Path: path, Err: syscall.ENOTDIR}
+		}
+	} else if err != nil {
+		return err
+	}
+	// Also if another process has just made the folder, as it may not have synced it yet.
+	if err := syncFolder(above); err != nil {
+		return fmt.Errorf("saving the name of the folder %s on the disk: %w", path, err)
+	}
+	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// SyncFolder makes the names in a folder durable: files that were made or renamed there survive a power cut. It is no
+// error if the file system refuses to sync a folder.
+func SyncFolder(path string) error {
+	if err := syncFolder(path); err != nil {
+		return fmt.Errorf("%s: saving the names in the folder on the disk: %w", path, err)
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" { // a folder cannot be fsynced there; NTFS journals the rename
+		return nil
+	}
+	d, err := os.Open(path)
+	if err == nil {
+		err = d.Sync()
+		if closing := d.Close(); err == nil {
+			err = closing
+		}
+	}
+	if refused(err) {
+		return nil
+	}
+	return err
+}
+
+// refused says that a folder cannot be synced, so that nothing more can be done: the file system cannot (EINVAL of SMB, 9p
+// and some FUSE file systems; ENOTSUP, ENOSYS) or this user may not (EPERM, EACCES; a folder that may be written but not
+// read cannot be opened). Every other error, such as EIO, says that the names may be lost.
+func refused(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL)
+}
