@@ -78,13 +78,11 @@ type Trick struct {
 type Option struct {
 	Name    string
 	Default any
-	// Historic is the value of files that were written before the option was; nil is the default.
-	Historic any
-	Meaning  string
-	Range    string   // the values that make sense, in words; "" has Wanted say them
-	Least    float64  // of a number
-	Most     float64  // of a number; 0 is no bound
-	Choices  []string // of text; none is any text
+	Meaning string
+	Range   string   // the values that make sense, in words; "" has Wanted say them
+	Least   float64  // of a number
+	Most    float64  // of a number; 0 is no bound
+	Choices []string // of text; none is any text
 }
 
 // Wanted is the range in words.
@@ -154,14 +152,6 @@ func (o Option) conform(v any) any {
 		}
 	}
 	return v
-}
-
-// historic is the value of files that lack the option.
-func (o Option) historic() any {
-	if o.Historic != nil {
-		return o.conform(o.Historic)
-	}
-	return o.Default
 }
 
 // entry is what a catalogue lists by name.

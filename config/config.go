@@ -171,7 +171,6 @@ type Stream struct {
 	Shift       Shift
 	DropLast    *bool     // nil: by protocol (survey and tuning drop, standard learns)
 	HeldOut     *bool     // test on a tenth of the training images; nil: by protocol and data
-	Augment     bool      // of earlier programs, whose streams cropped and flipped; Replay.Augment has taken its place
 	Mean        []float64 // normalisation, a value a channel
 	Std         []float64
 }
@@ -184,7 +183,6 @@ type Shift struct {
 
 	Occlusion string // OcclusionPerTask or OcclusionPerImage
 	Blur      string // BlurPerImage or BlurCrossImage
-	Pixels    string // of files of older programs
 }
 
 // Strengths are those of a kind; empty is the survey's list.
@@ -349,7 +347,7 @@ func copied[T any](p *T) *T {
 	return &v
 }
 
-// Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its historical value too.
+// Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its default too.
 func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 
 // Canonical returns a text that is the same for two equal experiments. It has a line for each key, and each option of a method,
@@ -378,14 +376,14 @@ type Value struct {
 
 // Values are all that a config says, in the order of files, the options last, those that a record lacks too. What means the same has the same text.
 func (s *Schema) Values(c Config) []Value {
-	historic := Historic()
+	d := Default()
 	if c = s.settled(c); !c.Stream.Normalises() {
 		c.Stream.Mean, c.Stream.Std = nil, nil
 	}
 	values := make([]Value, 0, len(table))
 	for _, k := range table {
 		text := k.text(&c)
-		values = append(values, Value{k, text, text == k.text(&historic)})
+		values = append(values, Value{k, text, text == k.text(&d)})
 	}
 	for _, name := range sortedKeys(c.Method) {
 		m, _ := lookup(s.Methods, name)
@@ -393,7 +391,7 @@ func (s *Schema) Values(c Config) []Value {
 			v, usual := c.Method[name][option], false
 			if o, there := lookup(m.Options, option); there {
 				v = o.conform(v)
-				usual = equal(v, o.historic())
+				usual = equal(v, o.Default)
 			}
 			values = append(values, Value{Key{Name: optionKey(name, option)}, plain(v), usual})
 		}
@@ -401,7 +399,7 @@ func (s *Schema) Values(c Config) []Value {
 	for _, m := range s.Methods {
 		for _, o := range m.Options {
 			if _, set := c.Method[m.Name][o.Name]; !set && slices.Contains(c.Methods, m.Name) {
-				values = append(values, Value{Key{Name: optionKey(m.Name, o.Name)}, plain(o.historic()), true})
+				values = append(values, Value{Key{Name: optionKey(m.Name, o.Name)}, plain(o.Default), true})
 			}
 		}
 	}

@@ -140,14 +140,12 @@ func TestPrintedIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, written := range map[string][]byte{"YAML": text, "JSON": asJSON} {
-			for kind, read := range map[string]func(string, []byte) (Config, error){"file": small.Parse, "record": small.ParseRecord} {
-				got, err := read("x", written)
-				if err != nil {
-					t.Fatalf("%s as %s: %v\n%s", name, kind, err, written)
-				}
-				if d := cmp.Diff(c, got, cmpopts.EquateEmpty()); d != "" {
-					t.Fatalf("%s as %s: changed by writing and reading: %s\n%s", name, kind, d, written)
-				}
+			got, err := small.Parse("x", written)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, written)
+			}
+			if d := cmp.Diff(c, got, cmpopts.EquateEmpty()); d != "" {
+				t.Fatalf("%s: changed by writing and reading: %s\n%s", name, d, written)
 			}
 		}
 		var got Config
@@ -172,7 +170,7 @@ func TestUnsetValuesAreExplained(t *testing.T) {
 	set.Data = Data{Name: "glyphs", Dir: "x", Size: 8, Channels: 3, TrainPerClass: 1, TestPerClass: 1, Unreadable: UnreadableSkip}
 	set.Stream.Kind, set.Stream.Tasks, set.Stream.ClassOrder = KindClasses, 5, Order{Name: OrderGiven}
 	set.Stream.TaskClasses, set.Stream.LongTail, set.Stream.ClassCounts = []int{1}, 0.5, []int{1}
-	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage, ""}
+	set.Stream.Shift = Shift{"noise", []float64{1}, []float64{1}, []float64{1}, OcclusionPerImage, BlurCrossImage}
 	set.Stream.DropLast, set.Stream.Mean, set.Stream.Std = new(bool), []float64{0}, []float64{1}
 	set.Replay.Teacher, set.Eval, set.EvalEvery, set.Seeds = "training", "all", 1, Seeds{&own, &own, &own}
 	set.Engine = Engine{Kernel: "avx2", Convolution: "table"}
@@ -203,7 +201,6 @@ func TestTextSets(t *testing.T) {
 	src := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		c := drawn(src)
-		c.Stream.Augment, c.Stream.Shift.Pixels = false, "" // nobody sets them any more
 		got := Default()
 		for _, k := range Keys() {
 			if slices.ContainsFunc(toTexts(k.value(&c)), func(s string) bool {
@@ -238,80 +235,21 @@ func toTexts(v any) []string {
 	return list
 }
 
-// An older file lacks keys: they have their historical values there, and today's defaults in a file of a person's.
-func TestHistoricalValues(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
-		{"a person's file", "seed: 2\n", ""},
-		{"a file of a program", "version: 1\nseed: 2\n", TeacherEvaluation},
-	} {
-		c, err := small.Parse("x", []byte(tt.text))
-		if err != nil || c.Seed != 2 || c.Replay.Teacher != tt.want {
-			t.Errorf("%s: teacher %q (%v), want %q", tt.name, c.Replay.Teacher, err, tt.want)
+// Files of other versions are refused, whoever wrote them.
+func TestVersions(t *testing.T) {
+	for version, want := range map[int]string{1: "from before the first release", Version - 1: "from before the first release", Version: "", Version + 1: "newer ocl"} {
+		_, err := small.Parse("x", fmt.Appendf(nil, "version: %d\nseed: 2\n", version))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("version %d: %v, want %q", version, err, want)
 		}
-	}
-	var c Config
-	if err := json.Unmarshal([]byte(`{"seed": 3}`), &c); err != nil || c.Replay.Teacher != TeacherEvaluation {
-		t.Errorf("a result: teacher %q (%v), want %q", c.Replay.Teacher, err, TeacherEvaluation)
-	}
-	if _, err := small.Parse("x", []byte("version: 3\n")); err == nil || !strings.Contains(err.Error(), "newer ocl") {
-		t.Errorf("a newer file: %v", err)
 	}
 }
 
-// A retired key is refused where a person gives it, with what to do instead. Files of earlier programs are read, and
-// mean what they meant; a run of what is no more is refused.
-func TestRetiredKey(t *testing.T) {
-	const key, instead = "stream.augment", "Use replay.augment (--replay-augment)"
-	for _, text := range []string{"stream: {augment: true}\n", "stream: {augment: false}\n", "stream: {augment: null}\n"} {
-		if _, err := small.Parse("x", []byte(text)); err == nil || !strings.Contains(err.Error(), "config: x:1: "+key+" is no longer a key. "+instead) {
-			t.Errorf("%s: error %v", text, err)
-		}
-	}
-	c := Default()
-	if err := small.Set(&c, key, "true"); err == nil || !strings.Contains(err.Error(), instead) {
-		t.Errorf("set: error %v", err)
-	}
-	if got := RetiredFlag("augment"); got == "" || RetiredFlag("memory") != "" || RetiredFlag("") != "" {
-		t.Errorf("the flag: %q", got)
-	}
-	for _, on := range []bool{false, true} {
-		file := fmt.Appendf(nil, "version: 1\nstream: {augment: %v}\n", on)
-		record := fmt.Appendf(nil, `{"stream": {"augment": %v}}`, on)
-		written, err := small.Parse("x", file)
-		recorded, err2 := small.ParseRecord("x", record)
-		if err != nil || err2 != nil || written.Stream.Augment != on || recorded.Stream.Augment != on {
-			t.Errorf("%v: read as %v (%v) and %v (%v)", on, written.Stream.Augment, err, recorded.Stream.Augment, err2)
-		}
-		want := ""
-		if on {
-			want = "stream.augment=true\n"
-		}
-		if got := written.Canonical(); got != want {
-			t.Errorf("%v: the identity is %q, want %q", on, got, want)
-		}
-		err = small.Validate(written)
-		if refused := err != nil && strings.Contains(err.Error(), key+": true is a setting of an older ocl. Set it to false and use replay.augment, or use the older ocl"); refused != on {
-			t.Errorf("%v: a run of it: %v", on, err)
-		}
-		text, err := json.Marshal(written)
-		if err != nil || strings.Contains(string(text), `"drop_last":null,"augment":true`) != on || strings.Count(string(text), `"augment"`) != 1+strings.Count(want, "\n") {
-			t.Errorf("%v: written as %s (%v)", on, text, err)
-		}
-	}
-	schema, err := small.JSONSchema()
-	if err != nil || strings.Count(string(schema), `"augment"`) != 1 {
-		t.Errorf("the schema has augment %d times (%v), want that of replay", strings.Count(string(schema), `"augment"`), err)
-	}
-	if names := small.Names(); slices.Contains(names, key) || !slices.Contains(names, "replay.augment") || strings.Contains(small.Markdown(), key) {
-		t.Error("lists of keys have the retired one")
-	}
-}
-
-// The identity does not see places, engines, or a key that has its historical value; it sees all others.
+// The identity does not see places, engines, or a key that has its default; it sees all others.
 func TestCanonical(t *testing.T) {
-	base := Historic()
+	base := Default()
 	if got := base.Canonical(); got != "" {
-		t.Errorf("what the first files meant is %q, want nothing", got)
+		t.Errorf("the default is %q, want nothing", got)
 	}
 	seen := map[string]string{}
 	for _, k := range table {
@@ -338,42 +276,6 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("%s and %s have one identity", k.Name, other)
 		}
 		seen[text] = k.Name
-	}
-}
-
-// An option that came later leaves the identity of what was made before as it was, and a record that lacks it means what it
-// meant.
-func TestHistoricalOptions(t *testing.T) {
-	before := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{{Name: "a", Default: 1.0}}}}}}
-	after := &Schema{Catalogue{Methods: []Method{{Name: "er", Options: []Option{
-		{Name: "a", Default: 1.0}, {Name: "b", Default: 5, Historic: 2}, {Name: "c", Default: true}}}}}}
-	old := Default()
-	old.Methods = []string{"er"}
-	old.Method = map[string]map[string]any{"er": {"a": 3}}
-	run := before.Runs(old)[0]
-	for name, made := range map[string][]byte{"YAML": must(t)(run.YAML()), "JSON": must(t)(json.Marshal(run))} {
-		read, err := after.ParseRecord("x", made)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := after.Runs(read)[0]
-		if got, want := now.Method["er"], map[string]any{"a": 3.0, "b": 2, "c": true}; cmp.Diff(want, got) != "" {
-			t.Errorf("%s: %s", name, cmp.Diff(want, got))
-		}
-		if a, b := before.Canonical(run), after.Canonical(now); a != b || !strings.Contains(a, "method.er.a=3\n") {
-			t.Errorf("%s: the identity was\n%s\nand is\n%s", name, a, b)
-		}
-		var bare Config // as a result is read
-		if err := json.Unmarshal(made, &bare); name == "JSON" && (err != nil || after.Recorded(bare).Method["er"]["b"] != 2) {
-			t.Errorf("a result: %v (%v)", bare.Method, err)
-		}
-	}
-	fresh := after.Runs(old)[0]
-	if fresh.Method["er"]["b"] != 5 || after.Canonical(fresh) == before.Canonical(run) {
-		t.Errorf("a new experiment has %v", fresh.Method)
-	}
-	if got := fresh.Canonical(); !strings.Contains(got, "method.er.b=5\n") || !strings.Contains(got, "method.er.c=true\n") {
-		t.Errorf("without a catalogue the options are %q", got)
 	}
 }
 
@@ -688,8 +590,8 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	want := []string{
-		"finetune none s5 m0 joint=false teacher=evaluation [head]", "finetune kdc+ncm s5 m0 joint=false teacher=evaluation [ncm]",
-		"er none s5 m500 joint=true teacher=evaluation [head]", "er kdc+ncm s5 m500 joint=true teacher=evaluation [ncm]",
+		"finetune none s5 m0 joint=false teacher= [head]", "finetune kdc+ncm s5 m0 joint=false teacher=evaluation [ncm]",
+		"er none s5 m500 joint=true teacher= [head]", "er kdc+ncm s5 m500 joint=true teacher=evaluation [ncm]",
 		"icarl none s5 m500 joint=false teacher=training [head]", "icarl kdc+ncm s5 m500 joint=false teacher=training [ncm]",
 	}
 	for _, w := range slices.Clone(want) {
@@ -868,12 +770,6 @@ func TestJSONSchema(t *testing.T) {
 func TestKeysAreDeclaredWhole(t *testing.T) {
 	flags := map[string]bool{}
 	for _, k := range table {
-		if k.Retired != "" {
-			if k.field == nil || k.Help != "" {
-				t.Errorf("%s is not retired whole", k.Name)
-			}
-			continue
-		}
 		if k.Help == "" || k.field == nil || k.Flag != "" && k.Group == "" {
 			t.Errorf("%s is not declared whole", k.Name)
 		}
@@ -1004,13 +900,10 @@ func readAll(t *testing.T, text []byte) {
 	} else {
 		checkRead(t, c)
 	}
-	if c, err := small.ParseRecord("x", text); err == nil {
-		checkRead(t, c)
-	}
 	var bare Config
 	if err := json.Unmarshal(text, &bare); err == nil {
-		if c := small.Recorded(bare); small.Validate(c) == nil { // options were read without a catalogue
-			checkRead(t, c)
+		if small.Validate(bare) == nil { // options were read without a catalogue
+			checkRead(t, bare)
 		}
 	}
 }

@@ -22,11 +22,7 @@ type branch struct {
 // tree is c in the order of its keys, the version first.
 func (c Config) tree() []branch {
 	t := []branch{{name: versionKey, value: Version}}
-	d := Default()
 	for _, k := range table {
-		if k.Retired != "" && equal(k.value(&c), k.value(&d)) {
-			continue
-		}
 		leaf := branch{value: k.value(&c)}
 		if k.IsUnset(k.text(&c)) {
 			leaf.note = k.Unset
@@ -217,10 +213,10 @@ func (b branch) json() any {
 	return b.value
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.ParseRecord] does of the
+// UnmarshalJSON implements [json.Unmarshaler]: it reads the config of a result, as [Schema.Parse] does of the
 // zero Schema.
 func (c *Config) UnmarshalJSON(text []byte) error {
-	read, err := new(Schema).ParseRecord("config", text)
+	read, err := new(Schema).Parse("config", text)
 	if err != nil {
 		return err
 	}

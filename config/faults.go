@@ -36,7 +36,7 @@ func (f *faults) add(where any, format string, args ...any) {
 	}
 	fault := fmt.Errorf(format, args...)
 	flag := ""
-	if k, _ := find(key); k.Flag != "" && k.Retired == "" && !namesFlag(fault.Error(), k.Flag) {
+	if k, _ := find(key); k.Flag != "" && !namesFlag(fault.Error(), k.Flag) {
 		flag = " (--" + k.Flag + ")"
 	}
 	f.list = append(f.list, fmt.Errorf("config: %s%s%s: %w", f.places.before(key), shown(key), flag, fault))

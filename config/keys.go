@@ -38,12 +38,6 @@ type Key struct {
 	Measured bool
 	Anew     bool // a run with a parent may have another value than the parent; it keeps the others
 	ReadBy   string
-	// Historic is the value of files that were written before the key was; nil is the default.
-	Historic any
-	// Retired says what to do instead of a key that is no more; "" is in use. Files that a program wrote may have it,
-	// flags and people's files may not, and no run has another value than the zero one.
-	Retired string
-	Instead string // the key that took its place
 
 	field func(*Config) any // a pointer to where it is kept
 }
@@ -70,17 +64,16 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Data.Seed }},
 	{Name: "data.unreadable", Anew: true, Flag: "unreadable", Group: GroupData, Value: "WHAT", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
 		Help: "what an image does that cannot be read: fail (an error) or skip (it is left out, and the result says so)", field: func(c *Config) any { return &c.Data.Unreadable }},
-	{Name: "stream.kind", Anew: true, Flag: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes", Historic: KindClasses,
+	{Name: "stream.kind", Anew: true, Flag: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
 		Help:  "kind of stream, which is how its tasks differ; `ocl data streams` lists them",
 		field: func(c *Config) any { return &c.Stream.Kind }},
-	{Name: "stream.tasks", Anew: true, Flag: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000, Historic: 10,
+	{Name: "stream.tasks", Anew: true, Flag: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
 		Help: "number of tasks; the classes (or domains, or images) are divided equally among them", field: func(c *Config) any { return &c.Stream.Tasks }},
 	{Name: "stream.batch", Anew: true, Flag: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
 		Help: "samples in an incoming batch", field: func(c *Config) any { return &c.Stream.Batch }},
 	{Name: "stream.class_order", Anew: true, Flag: "class-order", Group: GroupData, Value: "ORDER", Unset: "official if the data set has published orders, otherwise random",
-		Historic: Order{Name: OrderRandom},
-		Help:     "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)",
-		field:    func(c *Config) any { return &c.Stream.ClassOrder }},
+		Help:  "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)",
+		field: func(c *Config) any { return &c.Stream.ClassOrder }},
 	{Name: "stream.task_classes", Anew: true, Flag: "task-classes", Group: GroupData, Value: "N,...", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
 		Help: "number of classes of each task, such as 10,5,5", field: func(c *Config) any { return &c.Stream.TaskClasses }},
 	{Name: "stream.task_signals", Anew: true, Flag: "task-signals", Group: GroupData,
@@ -104,17 +97,12 @@ var table = []Key{
 		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image", field: func(c *Config) any { return &c.Stream.Shift.Occlusion }},
 	{Name: "stream.shift.blur", Anew: true, Flag: "blur", Group: GroupData, Value: "HOW", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
 		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)", field: func(c *Config) any { return &c.Stream.Shift.Blur }},
-	{Name: "stream.shift.pixels", Flag: "shift-pixels", Instead: "8-bit pixels", Retired: "Disturbed images are rounded to 8 bits, as all images are. Remove it",
-		field: func(c *Config) any { return &c.Stream.Shift.Pixels }},
-	{Name: "stream.held_out", Anew: true, Flag: "held-out", Group: GroupData, Historic: false,
+	{Name: "stream.held_out", Anew: true, Flag: "held-out", Group: GroupData,
 		Unset: "true for the protocol tuning if all tasks share one test set, otherwise false",
 		Help:  "test on a tenth of the training images of each task, which are then not learned, and not on the test images",
 		field: func(c *Config) any { return &c.Stream.HeldOut }},
 	{Name: "stream.drop_last", Anew: true, Flag: "drop-last", Group: GroupData, Unset: "depends on the protocol: false for standard, otherwise true",
 		Help: "skip the last batch of a task if it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
-	{Name: "stream.augment", Flag: "augment",
-		Instead: "replay.augment", Retired: "Use replay.augment (--replay-augment): it crops and flips images anew each time they are used",
-		field: func(c *Config) any { return &c.Stream.Augment }},
 	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
 	{Name: "stream.std", Unset: "1 for each channel", Above: true, Most: math.MaxFloat64,
@@ -139,9 +127,9 @@ var table = []Key{
 		Help:  "crop and flip images at random each time they are used, incoming and replayed ones; the memory stores them unchanged",
 		field: func(c *Config) any { return &c.Replay.Augment }},
 	{Name: "replay.teacher", Flag: "teacher", Group: GroupMethod, Value: "MODE", Unset: "training for the methods and tricks of today",
-		Choices: []string{TeacherEvaluation, TeacherTraining}, Historic: TeacherEvaluation,
-		Help:  "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)",
-		field: func(c *Config) any { return &c.Replay.Teacher }},
+		Choices: []string{TeacherEvaluation, TeacherTraining},
+		Help:    "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)",
+		field:   func(c *Config) any { return &c.Replay.Teacher }},
 	{Name: "replay.kdc_star", Flag: "kdc-star", Group: GroupMethod, Value: "FORM", Choices: []string{KDCStarText, KDCStarAuthors},
 		Help:  "form of the trick kdc*: text (with a teacher, as in the survey's text) or authors (without one, as in its authors' code)",
 		field: func(c *Config) any { return &c.Replay.KDCStar }},
@@ -206,26 +194,10 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Tune.Seed }},
 }
 
-// AllKeys lists the keys of this program and of earlier ones, in the order in which files have them: results that
-// differ in any of them are of different experiments.
-func AllKeys() []Key { return slices.Clone(table) }
+// Keys lists the keys in the order in which files have them: results that differ in any of them are of different experiments.
+func Keys() []Key { return slices.Clone(table) }
 
-// Keys is AllKeys without those that are retired.
-func Keys() []Key {
-	return slices.DeleteFunc(slices.Clone(table), func(k Key) bool { return k.Retired != "" })
-}
-
-// RetiredFlag says what to do instead of a flag that there was in an earlier program; "" is no such flag.
-func RetiredFlag(name string) string {
-	for _, k := range table {
-		if k.Retired != "" && k.Flag == name {
-			return k.Retired
-		}
-	}
-	return ""
-}
-
-// find finds a key, retired or not.
+// find finds a key.
 func find(name string) (Key, bool) {
 	i := slices.IndexFunc(table, func(k Key) bool { return k.Name == name })
 	if i < 0 {
@@ -238,28 +210,6 @@ func find(name string) (Key, bool) {
 func flagOf(name string) string {
 	k, _ := find(name)
 	return k.Flag
-}
-
-// Historic is what a file means that has no keys at all and was written by the first program: the default but for the keys
-// that have changed since.
-func Historic() Config {
-	c := Default()
-	for _, k := range table {
-		if k.Historic != nil {
-			k.restore(&c)
-		}
-	}
-	return c
-}
-
-// restore sets the key to the value of files that lack it.
-func (k Key) restore(c *Config) {
-	if k.Historic != nil {
-		k.set(c, k.Historic)
-		return
-	}
-	d := Default()
-	k.assign(c, &d)
 }
 
 // Default is the default value as a flag takes it.

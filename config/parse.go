@@ -13,10 +13,10 @@ import (
 	"ocl/internal/nearest"
 )
 
-// Version is the version of the files that the program writes. A file with a version has all keys of the program that wrote
-// it. A key that it lacks did not exist yet, and gets its historical value. The version rises when a key changes its
-// meaning or is removed.
-const Version = 2
+// Version is the version of the files that the program writes. It rises when a key changes its meaning or is removed. A key that a file lacks
+// has its default, so that a key which a later program adds must mean by its default what runs did before. Files of the versions 1 and 2 are from
+// before the first release.
+const Version = 3
 
 // versionKey is the first key of files that the program writes.
 const versionKey = "version"
@@ -24,9 +24,8 @@ const versionKey = "version"
 // MaxBytes is the most text that is read as a config, ten thousand times the size of a usual one.
 const MaxBytes = 1 << 20
 
-// Parse reads a config in YAML or JSON. Keys that a person's file lacks get their defaults; keys that a file with a version
-// lacks get their historical values. Errors name the file as name. Everything that is wrong with keys and types is reported
-// at once, with its line; [Schema.Validate] checks the ranges.
+// Parse reads a config in YAML or JSON, of a person or a program. Keys that it lacks get their defaults. Errors name the file as name. Everything
+// that is wrong with keys and types is reported at once, with its line; [Schema.Validate] checks the ranges.
 func (s *Schema) Parse(name string, text []byte) (Config, error) {
 	c, _, err := s.ParseAt(name, text)
 	return c, err
@@ -34,43 +33,22 @@ func (s *Schema) Parse(name string, text []byte) (Config, error) {
 
 // ParseAt is Parse, and says which lines gave the keys, for [Schema.ValidateAt].
 func (s *Schema) ParseAt(name string, text []byte) (Config, Places, error) {
-	return s.parse(name, text, false)
-}
-
-// ParseRecord reads a config that a program wrote in a result or beside a run, this program or an older one whose files had
-// no version. Keys and options of methods that it lacks get their historical values ([Schema.Recorded]).
-func (s *Schema) ParseRecord(name string, text []byte) (Config, error) {
-	c, _, err := s.parse(name, text, true)
-	return c, err
-}
-
-func (s *Schema) parse(name string, text []byte, record bool) (Config, Places, error) {
 	c, from := Default(), Places{File: name, Lines: map[string]int{}}
 	if len(text) > MaxBytes {
 		return c, from, fmt.Errorf("config: %s: the file has more than %d bytes, too many for a config. Give a config file", name, MaxBytes)
 	}
 	root, err := document(name, text)
-	switch {
-	case err != nil:
+	if err != nil || root == nil {
 		return c, from, err
-	case root == nil:
-		if record {
-			c = Historic()
-		}
-		return c, from, nil
 	}
-	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, lines: from.Lines, written: record}
-	v := r.version(root)
-	if v > Version {
-		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads up to version %d). Use the newer ocl", name, v, Version)
-	}
-	if r.written = v > 0 || record; r.written {
-		c = Historic()
+	r := reader{schema: s, name: name, c: &c, seen: map[string]bool{}, lines: from.Lines}
+	switch v := r.version(root); {
+	case v > Version:
+		return c, from, fmt.Errorf("config: %s: a newer ocl wrote this file (version %d, and this program reads version %d). Use the newer ocl", name, v, Version)
+	case v > 0 && v < Version:
+		return c, from, fmt.Errorf("config: %s: an ocl from before the first release wrote this file (version %d, and this program reads version %d). Remove the line `version`, and correct what is said of the keys", name, v, Version)
 	}
 	r.section("", root)
-	if r.written {
-		c = s.Recorded(c)
-	}
 	return c, from, r.err()
 }
 
@@ -93,13 +71,12 @@ func document(name string, text []byte) (*yaml.Node, error) {
 // reader walks one document.
 type reader struct {
 	faults
-	grid    *Grid // of a study, whose keys may have several values; nil for a config
-	schema  *Schema
-	name    string
-	c       *Config
-	seen    map[string]bool
-	lines   map[string]int // of the keys that were set
-	written bool           // by a program
+	grid   *Grid // of a study, whose keys may have several values; nil for a config
+	schema *Schema
+	name   string
+	c      *Config
+	seen   map[string]bool
+	lines  map[string]int // of the keys that were set
 }
 
 // resolve follows an alias to what it stands for.
@@ -221,9 +198,6 @@ func sectionMeant(key string) lazy {
 // leaf sets a key from its node.
 func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 	k, option, err := r.schema.find(key)
-	if old, ok := find(key); ok && r.written { // retired keys too
-		k, err = old, nil
-	}
 	if err != nil {
 		r.add(where, "%w", err)
 		return
@@ -291,12 +265,10 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// find finds a key of the table that is not retired, or an option of a method. The error says what is unknown and what was
+// find finds a key of the table, or an option of a method. The error says what is unknown and what was
 // probably meant.
 func (s *Schema) find(key string) (Key, *Option, error) {
 	switch k, ok := find(key); {
-	case ok && k.Retired != "":
-		return Key{}, nil, fmt.Errorf("%s is no longer a key. %s", key, k.Retired)
 	case ok:
 		return k, nil, nil
 	}

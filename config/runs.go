@@ -49,21 +49,6 @@ func (s *Schema) Resolved(c Config) Config {
 	return c
 }
 
-// Recorded returns a copy of a config that a program wrote in which the options of the listed methods that it lacks
-// have their historical values: they were not there yet. A record that was read without this catalogue, such as the
-// config of a result, goes through it before it is run again.
-func (s *Schema) Recorded(c Config) Config {
-	c = c.Clone()
-	for _, m := range s.Methods {
-		for _, o := range m.Options {
-			if _, set := c.Method[m.Name][o.Name]; o.Historic != nil && !set && slices.Contains(c.Methods, m.Name) {
-				c.setOption(optionKey(m.Name, o.Name), o.historic())
-			}
-		}
-	}
-	return c
-}
-
 // Normalises says whether mean and deviation change any number. A run keeps those that do not: whether there is one for
 // each channel is found when the data are opened.
 func (s Stream) Normalises() bool {
@@ -121,22 +106,22 @@ func (s *Schema) run(c Config) Config {
 			c.Classifiers = append(c.Classifiers, slices.DeleteFunc(given, func(name string) bool { return name == ClassifierNCM })...)
 		}
 	}
-	historic := Historic()
+	d := Default()
 	for _, k := range table {
 		if k.Name != "memory" && !s.Reads(name, tricks, k.Name) {
-			k.assign(&c, &historic)
+			k.assign(&c, &d)
 		}
 	}
 	return s.settled(c)
 }
 
-// settled writes in one way what may be said in several: a setting of another network has its historical value, and a
+// settled writes in one way what may be said in several: a setting of another network has its default, and a
 // size or an order that are there anyway are not given.
 func (s *Schema) settled(c Config) Config {
-	historic := Historic()
+	d := Default()
 	for _, k := range table {
 		if name := k.network(); name != "" && name != c.Network.Name {
-			k.assign(&c, &historic)
+			k.assign(&c, &d)
 		}
 	}
 	for _, v := range []struct {

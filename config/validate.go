@@ -31,9 +31,6 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 	for _, k := range table {
 		checkText(&f, k.Name, k.value(&c))
 		s.checkRange(&f, c, k)
-		if d := Default(); k.Retired != "" && !equal(k.value(&c), k.value(&d)) {
-			f.add(k.Name, "%s is a setting of an older ocl. Set it to %s and use %s, or use the older ocl", k.text(&c), k.text(&d), k.Instead)
-		}
 	}
 	for key, v := range options(c) {
 		checkText(&f, key, v)

@@ -98,7 +98,6 @@ func (a *Archive) Find(keys ...string) (Archived, bool) {
 // Copy puts a result into the folder of a run. permit is asked before; nil allows it.
 func (r Archived) Copy(folder string, permit func() error) error {
 	whole := *r.Result
-	whole.Key = r.Key // older programs did not write it
 	text, err := result.Encode(&whole)
 	if err == nil {
 		err = atomicfile.MakeFolder(folder)

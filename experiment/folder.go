@@ -125,7 +125,7 @@ func (x *Experiment) examineFolder() (same bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("experiment: %w. Choose another --out", err)
 	}
-	old, err := Schema().ParseRecord(ConfigFile, text)
+	old, err := Schema().Parse(ConfigFile, text)
 	if err == nil {
 		err = Schema().Validate(old)
 	}
@@ -191,7 +191,7 @@ func madeIn(folder string) (id identity.Identity, ok bool) {
 	if err != nil {
 		return id, false
 	}
-	if id.Config, err = Schema().ParseRecord(RunConfigFile, text); err != nil {
+	if id.Config, err = Schema().Parse(RunConfigFile, text); err != nil {
 		return id, false // it is not ours, or that of a newer ocl
 	}
 	f, err := os.Open(filepath.Join(folder, EventsFile))
@@ -282,7 +282,7 @@ func clearExperiment(out string) error {
 func holdsRun(folder string) bool {
 	text, err := os.ReadFile(filepath.Join(folder, RunConfigFile))
 	if err == nil {
-		_, err = Schema().ParseRecord(RunConfigFile, text)
+		_, err = Schema().Parse(RunConfigFile, text)
 	} else {
 		_, err = result.Read(filepath.Join(folder, ResultFile))
 	}

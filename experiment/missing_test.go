@@ -172,7 +172,7 @@ func TestTuningHoldsOut(t *testing.T) {
 		if got := x.Config().Stream.HeldOut; got == nil || *got != tt.want {
 			t.Errorf("%s: holds out %v, want %v", tt.protocol, got, tt.want)
 		}
-		if said := strings.Contains(Schema().Canonical(x.Jobs()[0].Config), "held_out"); said != tt.want {
+		if said := strings.Contains(Schema().Canonical(x.Jobs()[0].Config), "held_out=true"); said != tt.want {
 			t.Errorf("%s: the identity of the run names it: %v", tt.protocol, said)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // Intact says whether a result is what its run wrote, as far as the file alone shows: its config has the key that it says, and its
 // metrics follow from its accuracies. The error wraps [result.ErrEdited]; it does not name the file.
 func Intact(r *result.Result) error {
-	if r.Key != "" && r.Key != Key(r) {
+	if r.Key != Key(r) {
 		return fmt.Errorf("its config does not have the key that it says; %w", result.ErrEdited)
 	}
 	return result.CheckMetrics(r)
@@ -60,7 +60,7 @@ func OpenRerun(ctx context.Context, made *result.Result, parent string, o Option
 
 // recordedOf is the config of the run that left a result, with its engine.
 func recordedOf(r *result.Result) config.Config {
-	c := Schema().Recorded(r.Config)
+	c := r.Config
 	if c.Engine.Kernel == "" {
 		c.Engine.Kernel = r.Provenance.Kernel
 	}

@@ -78,5 +78,5 @@ func readConfig(path string) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
-	return Schema().ParseRecord(path, text)
+	return Schema().Parse(path, text)
 }

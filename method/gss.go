@@ -19,7 +19,7 @@ var (
 			"samples, as the survey's algorithm does, which costs that many times more",
 	}
 	gssGate = Option{
-		Name: "gate", Default: "batch", Historic: "sample", Choices: []string{"batch", "sample"},
+		Name: "gate", Default: "batch", Choices: []string{"batch", "sample"},
 		Meaning: "batch: accept or reject the incoming batch as a whole, as the authors' code does: compare it with n batches of 10 " +
 			"stored samples, and draw slots by min–max-scaled scores; sample: accept or reject each sample by itself, as the survey's algorithm does",
 	}

@@ -156,7 +156,7 @@ func (s *setting) keys() []string {
 		}
 	}
 	var keys []string
-	for _, k := range config.AllKeys() {
+	for _, k := range config.Keys() {
 		if all[k.Name] {
 			keys = append(keys, k.Name)
 			delete(all, k.Name)
@@ -175,7 +175,7 @@ func (g *row) value(key string) (v string, ok bool) {
 
 // inWords prints a key with its value as a person would write it: "lr 0.05".
 func inWords(key, value string) string {
-	for _, k := range config.AllKeys() {
+	for _, k := range config.Keys() {
 		if k.Name != key {
 			continue
 		}

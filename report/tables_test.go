@@ -57,7 +57,6 @@ func TestRowsAreOfOneConfig(t *testing.T) {
 		{func(r *result.Result) { r.Config.Seeds.Init = &seven }, "ER, memory 10, seeds init 7"},
 		{func(r *result.Result) { r.Config.Replay.Teacher = "training" }, "ER, memory 10, teacher training"},
 		{func(r *result.Result) { r.Config.Replay.Augment = true }, "ER, memory 10, replay augment true"},
-		{func(r *result.Result) { r.Config.Stream.Augment = true }, "ER, memory 10, augment true"}, // of an earlier program
 		{func(r *result.Result) { r.Config.Method = map[string]map[string]any{"er": {"subset": 5.0}} }, "ER, memory 10, subset 5"},
 	} {
 		one, other := f, f

@@ -76,7 +76,7 @@ func firstClassifier(r *result.Result) string {
 // Learned is what a run learned but for its seed: the lines KEY=VALUE of its config that say so and are not what a file without them means.
 func Learned(c config.Config) []string {
 	schema := experiment.Schema()
-	learned := identity.New(schema, schema.Recorded(c)).Learned().Without("seed").String()
+	learned := identity.New(schema, c).Learned().Without("seed").String()
 	return strings.Split(strings.TrimSuffix(learned, "\n"), "\n")
 }
 

@@ -74,7 +74,7 @@ func value(lines map[string]string, key string) string {
 	if v, there := lines[key]; there {
 		return v
 	}
-	if v, known := config.Historic().Text(key); known && v != "" {
+	if v, known := config.Default().Text(key); known && v != "" {
 		return v
 	}
 	return "not set"

@@ -114,11 +114,11 @@ func (r run) capacity() int {
 	return r.Memory.Capacity
 }
 
-// changed lists the keys of the config that are not what a file without them means, but for those with a column of their own.
+// changed lists the keys of the config that do not have their defaults, but for those with a column of their own.
 func (r run) changed() string {
 	schema := experiment.Schema()
 	var keys []string
-	for line := range strings.Lines(schema.Canonical(schema.Recorded(r.Config))) {
+	for line := range strings.Lines(schema.Canonical(r.Config)) {
 		line = strings.TrimSpace(line)
 		switch name, _, _ := strings.Cut(line, "="); name {
 		case "data.name", "protocol", "methods", "tricks", "memory", "seed", "eval":

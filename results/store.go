@@ -46,7 +46,6 @@ func bare(r *result.Result) ([]byte, error) {
 	own.Config = r.Config.Clone()
 	own.Config.Data.Dir = ""
 	own.Provenance.Command = nil
-	own.Key = experiment.Key(r) // older programs did not write it, and a study that takes a result over adds it
 	text, err := result.Encode(&own)
 	if err != nil {
 		return nil, err

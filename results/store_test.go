@@ -179,25 +179,6 @@ func TestStoreUntimed(t *testing.T) {
 	}
 }
 
-// TestStoreTakenOver: a result that the study took over from here, which adds the key that older programs did not write, is there already.
-func TestStoreTakenOver(t *testing.T) {
-	root := t.TempDir()
-	const name = "cifar100/methods/er-m5000-s1.json.gz"
-	r := committed(t, name)
-	if r.Key != "" {
-		t.Fatalf("%s has a key; take a result of an older program", name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, filepath.Join(root, "results", name), text)
-	var out bytes.Buffer
-	if err := storeStudy(root, studyOf(t, r), &out); err != nil || !strings.Contains(out.String(), name+" is there already") {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-}
-
 // TestStoreFile: one result under a name; another one there is refused, and so is a name of another kind.
 func TestStoreFile(t *testing.T) {
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ocl/config"
 	"ocl/experiment"
 )
 
@@ -276,7 +277,7 @@ func TestJobsAreThoseOfRun(t *testing.T) {
 // TestConfigBecomesAStudy: the folder of a study that was made of a config has the same jobs.
 func TestConfigBecomesAStudy(t *testing.T) {
 	ctx := context.Background()
-	for _, head := range []string{"", "version: 2\n", "version: 1\n"} {
+	for _, head := range []string{"", fmt.Sprintf("version: %d\n", config.Version)} {
 		text := head + strings.TrimPrefix(small, "study: 1\n") + "methods: [er, mir]\nmemory: 50\nruns: 2\n"
 		s, err := Parse("exp.yaml", []byte(text), "", false)
 		if err != nil {

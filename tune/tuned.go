@@ -120,7 +120,7 @@ func (d *Tuned) examine() error {
 	case err != nil:
 		return fmt.Errorf("tune: %w. Choose another --out", err)
 	}
-	old, err := experiment.Schema().ParseRecord(experiment.ConfigFile, text)
+	old, err := experiment.Schema().Parse(experiment.ConfigFile, text)
 	if err != nil {
 		return fmt.Errorf("tune: %s: its %s cannot be read: %w. Choose another --out", d.opts.Out, experiment.ConfigFile, err)
 	}

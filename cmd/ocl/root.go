@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ocl/config"
 	"ocl/internal/nearest"
 )
 
@@ -147,9 +146,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	})
 	if word == "version" {
 		return usage(errors.New("--version is not a flag. Use `ocl version`"))
-	}
-	if instead := config.RetiredFlag(word); instead != "" && cmd.Flags().Lookup("set") != nil && cmd.Name() != learnName { // which keeps what is there instead
-		return usage(fmt.Errorf("--%s is no longer a flag. %s", word, instead))
 	}
 	return usage(fmt.Errorf("unknown flag --%s. %s", word, flags.Hint("--"+word)))
 }

@@ -28,7 +28,7 @@ type Identity struct {
 
 // Of is the identity of the run that left a result.
 func Of(catalogue *config.Schema, r *result.Result) Identity {
-	id := New(catalogue, catalogue.Recorded(r.Config))
+	id := New(catalogue, r.Config)
 	id.Data, id.Numbers, id.Kernel, id.Convolution = r.Provenance.DataDigest, r.Provenance.Numbers, r.Provenance.Kernel, r.Provenance.Convolution
 	id.Tuning = r.Tuning
 	return id

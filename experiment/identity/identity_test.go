@@ -1,7 +1,6 @@
 package identity_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -90,17 +89,5 @@ func TestRowsOfTunings(t *testing.T) {
 		if row(0.1, tuning(change)) == want {
 			t.Errorf("runs of another %s share a row", name)
 		}
-	}
-}
-
-// TestOlderRecordsAreTheSameRow: a record from before an option says of a run what one with the option's historical value says.
-func TestOlderRecordsAreTheSameRow(t *testing.T) {
-	id := of(func(c *config.Config) { c.Methods = []string{"gdumb"} })
-	want := id.Row().Texts()
-	older := id
-	older.Config = id.Config.Clone()
-	delete(older.Config.Method["gdumb"], "clip")
-	if got := older.Row().Texts(); !maps.Equal(got, want) || got["method.gdumb.clip"] == "" {
-		t.Errorf("the row of an older record is %v, want %v", got, want)
 	}
 }

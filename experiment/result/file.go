@@ -102,8 +102,11 @@ func ParseAny(text []byte) (*Result, error) {
 	if version < Version {
 		return nil, fmt.Errorf("%w: version is %d, but must be %d. Read it with the ocl that wrote it", ErrVersion, version, Version)
 	}
-	if v := versionOf(top["config"]); v > config.Version {
+	switch v := versionOf(top["config"]); {
+	case v > config.Version:
 		return nil, newer(fmt.Sprintf("its config has version %d, this ocl reads %d", v, config.Version), program)
+	case v < config.Version && bytes.HasPrefix(bytes.TrimSpace(top["config"]), []byte("{")):
+		return nil, fmt.Errorf("%w: its config has version %d, which ocl wrote before its first release. Make the run again", ErrVersion, v)
 	}
 	r := new(Result)
 	fault := missing(top)

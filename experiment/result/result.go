@@ -24,7 +24,7 @@ const (
 type Result struct {
 	Format     string        `json:"format"`
 	Version    int           `json:"version"`
-	Key        string        `json:"key,omitempty"`     // hash of all that the numbers are a function of; "" in older files
+	Key        string        `json:"key,omitempty"`     // hash of all that the numbers are a function of; "" of what ocl has not run
 	Foreign    *Foreign      `json:"foreign,omitempty"` // nil for what ocl has run
 	Config     config.Config `json:"config,omitzero"`   // the resolved config of this one run; zero for what ocl has not run
 	Method     Method        `json:"method"`

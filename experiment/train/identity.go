@@ -66,7 +66,7 @@ type recordedConfig config.Config
 func (c recordedConfig) MarshalJSON() ([]byte, error) { return config.Config(c).MarshalJSON() }
 
 func (c *recordedConfig) UnmarshalJSON(text []byte) error {
-	read, err := build.Schema().ParseRecord("recorded config", text)
+	read, err := build.Schema().Parse("recorded config", text)
 	if err != nil {
 		return fmt.Errorf("%w. Another version of ocl made it; use that one, %s", err, startAnew)
 	}

@@ -33,7 +33,7 @@ func Planned(c config.Config) (spec Spec, changes []Change, err error) {
 	if len(c.Tricks) > 0 {
 		spec.Tricks = withoutNCM(c.Tricks[0])
 	}
-	id := identity.New(experiment.Schema(), experiment.Schema().Recorded(c))
+	id := identity.New(experiment.Schema(), c)
 	ours := learned(id)
 	if text := id.Learned().Texts()["memory"]; text != "0" { // of a method with a memory
 		spec.Memory = c.Memory
