@@ -202,9 +202,9 @@ func TestCSVFaults(t *testing.T) {
 		{good + strings.Repeat("x", 5000) + ",a\n", "line 6: a field has 5,000 bytes, but at most 4,096"},
 		{good + "3.png,b\n", "line 6: 3.png is listed on line 4 already. List each image once"},
 		{good + "./3.png,a\n", "line 6: ./3.png is listed on line 4 already"},
-		{good + "5.png,a\nno.png,b\nx/no.png,b\n", "cannot read 2 files: line 7: no.png: no such file or directory; line 8: x/no.png"},
-		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n", "cannot read 7 files: line 6: n1: no such file or directory; line 7: n2: no such file or directory; line 8: n3: " +
-			"no such file or directory; line 9: n4: no such file or directory; line 10: n5: no such file or directory, and 2 more"},
+		{good + "5.png,a\nno.png,b\nx/no.png,b\n", "cannot read 2 files: line 7: no.png: no such file or directory, line 8: x/no.png"},
+		{good + "n1,a\nn2,a\nn3,a\nn4,a\nn5,a\nn6,a\nn7,a\n", "cannot read 7 files: line 6: n1: no such file or directory, line 7: n2: no such file or directory, line 8: n3: " +
+			"no such file or directory, line 9: n4: no such file or directory, line 10: n5: no such file or directory, and 2 more"},
 		{good + "list.csv,b\n", "line 6: list.csv: "},
 		{"path,label\n1.png,a\n2.png,a\n3.png,a\n", "there is one class, a, but at least two are needed"},
 		{"path,label\n1.png,a\n2.png,b\n3.png,c\n", "no class has three images"},

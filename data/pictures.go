@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"ocl/data/internal/cache"
 	"ocl/data/internal/picture"
@@ -72,7 +70,7 @@ func (p pictures) open(ctx context.Context, spec Spec) (images *cache.Images, dr
 			}
 		}()
 	}
-	key, err := p.key()
+	key, err := p.key(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,64 +141,34 @@ func (p pictures) decode(i int, dst []uint8) error {
 
 // key is everything that the decoded images are a function of. The files are asked for their sizes and times by several
 // goroutines, as the answer of a disk takes longer than the question.
-func (p pictures) key() (string, error) {
-	lines := make([]string, len(p.files))
-	errs := make([]error, len(p.files))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range 4 * runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(p.files) {
-					return
-				}
-				info, err := os.Stat(p.place(i))
-				if err != nil {
-					errs[i] = fmt.Errorf("%s: %w", p.fileName(i), cause.Of(err))
-					continue
-				}
-				lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())
-			}
-		})
-	}
-	wg.Wait()
-	if err := p.firstOf(errs); err != nil {
+func (p pictures) key(ctx context.Context) (string, error) {
+	lines, faults := make([]string, len(p.files)), make([]string, len(p.files))
+	err := cache.Each(ctx, len(p.files), 4*runtime.GOMAXPROCS(0), 0, nil, func(i int, _ []uint8) error {
+		if info, err := os.Stat(p.place(i)); err != nil {
+			faults[i] = fmt.Sprintf("%s: %v", p.fileName(i), cause.Of(err))
+		} else {
+			lines[i] = fmt.Sprintf("%q %d %d\n", p.files[i], info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	if err != nil {
 		return "", err
 	}
+	if faults = slices.DeleteFunc(faults, func(f string) bool { return f == "" }); len(faults) > 0 {
+		where, remedy := p.root, "Get what is missing again"
+		if p.list != "" {
+			where, remedy = p.list, remedy+", or correct the list"
+		}
+		return "", fmt.Errorf("%s: cannot read %s: %s. %s", shown(where), count.Of(len(faults), "file"), count.Some(faults), remedy)
+	}
 	return fmt.Sprintf("%s %d %d %s\n", p.set, p.side, p.fit, picture.Version) + strings.Join(lines, ""), nil
-}
-
-// firstOf names the first five files that are missing, and how many more.
-func (p pictures) firstOf(errs []error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if len(errs) == 0 {
-		return nil
-	}
-	var words []string
-	for _, err := range errs[:min(5, len(errs))] {
-		words = append(words, err.Error())
-	}
-	more := ""
-	if n := len(errs) - 5; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
-	where, remedy := p.root, "Get what is missing again"
-	if p.list != "" {
-		where, remedy = p.list, remedy+", or correct the list"
-	}
-	return fmt.Errorf("%s: cannot read %s: %s%s. %s", shown(where), count.Of(len(errs), "file"), strings.Join(words, "; "), more, remedy)
 }
 
 // droppedNote says which images were left out.
 func droppedNote(dropped []cache.Fault) string {
 	var words []string
-	for _, f := range dropped[:min(3, len(dropped))] {
+	for _, f := range dropped {
 		words = append(words, f.Message)
 	}
-	more := ""
-	if n := len(dropped) - 3; n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	return fmt.Sprintf("%s left out: %s%s", count.Of(len(dropped), "unreadable image"), strings.Join(words, "; "), more)
+	return fmt.Sprintf("%s left out: %s", count.Of(len(dropped), "unreadable image"), count.Some(words))
 }

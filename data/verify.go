@@ -151,7 +151,7 @@ func (r *Report) readFiles(ctx context.Context, info Info, spec Spec) {
 
 // holdCache compares the cache of the files, if there is one, with what was decoded just now.
 func (r *Report) holdCache(ctx context.Context, p pictures, spec Spec, d decoded) {
-	key, err := p.key()
+	key, err := p.key(ctx)
 	if err != nil {
 		return // a file is missing, which is reported, so there is no cache of these files
 	}

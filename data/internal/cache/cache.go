@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -196,14 +195,10 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	const shown = 5
-	var parts []string
-	for _, f := range e.faults[:min(shown, len(e.faults))] {
-		parts = append(parts, f.Message)
-	}
-	if more := len(e.faults) - shown; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
+	var messages []string
+	for _, f := range e.faults {
+		messages = append(messages, f.Message)
 	}
 	return fmt.Sprintf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with --unreadable skip",
-		e.name, len(e.faults), count.Of(e.images, "image"), strings.Join(parts, "; "))
+		e.name, len(e.faults), count.Of(e.images, "image"), count.Some(messages))
 }

@@ -314,8 +314,8 @@ func TestFaults(t *testing.T) {
 	good := s.Decode
 	s.Decode = refusing(good, func(i int) bool { return i%3 == 1 })
 	_, err := Open(t.Context(), s)
-	const want = "data: cache: small: 10 of 30 images cannot be decoded: file 1:  [31mbad marker; file 4:"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "; file 13:  [31mbad marker; and 5 more. Mend") {
+	const want = "data: cache: small: 10 of 30 images cannot be decoded: file 1:  [31mbad marker, file 4:"
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), ", file 13:  [31mbad marker, and 5 more. Mend") {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
 	wantFiles(t, s.Dir)
