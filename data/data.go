@@ -39,7 +39,7 @@ type Spec struct {
 	// OneClass allows a user's own images to be of one class only, for a learner that knows other classes. Without it this is an
 	// error, because a classifier needs two classes.
 	OneClass bool
-	// Progress, if not nil, hears of long work, such as decoding images into a cache: what is done, and how much of it.
+	// Progress, if not nil, is called during long work, such as decoding images into a cache, with what is done and how much of it.
 	Progress func(what string, done, total int)
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a program that prepares images itself is told is what the data sets do.
+// Info.Fit says what the data sets do.
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -28,7 +28,7 @@ var folderInfo = Info{
 	list: listFolder,
 }
 
-// The side of a person's own images. At 64 pixels most photographs can still be told apart, and a step takes four times as
+// The side of a person's own images. At 64 pixels most photographs can still be recognised, and a step takes four times as
 // long as at 32.
 const ownSize, ownMinSize, ownMaxSize = 64, 8, 512
 

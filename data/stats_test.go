@@ -9,7 +9,7 @@ import (
 )
 
 // Mean and deviation are those of the formula, by channel, over the training images alone; more images than one worker
-// takes at a time are all counted, and told of.
+// takes at a time are all counted, with progress.
 func TestStatistics(t *testing.T) {
 	const n = 2*statsChunk + 3
 	set := &Set{Name: "s", C: 3, H: 1, W: 2}
@@ -27,7 +27,7 @@ func TestStatistics(t *testing.T) {
 		calls++
 	})
 	if err != nil || st.Images != n || last != n || calls < 2 {
-		t.Fatalf("%+v (%v), told of %d in %d calls", st, err, last, calls)
+		t.Fatalf("%+v (%v), progress of %d in %d calls", st, err, last, calls)
 	}
 	for c := range 3 {
 		var mean, square float64

@@ -40,11 +40,11 @@ type Options struct {
 	Dir    string       // the data folder; made if it is missing
 	Client *http.Client // nil: one with the proxy and the time limits of [http.DefaultTransport]
 
-	// Progress hears of the bytes of a file that are on the disk: before each attempt and after each read. The total
+	// Progress is called with the bytes of a file that are on the disk, before each attempt and after each read. The total
 	// is 0 while it is unknown. Done falls where a file is started anew. It is called on the goroutine of Get.
 	Progress func(file File, done, total int64)
 
-	// Retrying hears of each attempt that failed and will be made again, before the wait; nil is nobody. It is called on
+	// Retrying is called before the wait for another attempt; it may be nil. It is called on
 	// the goroutine of Get.
 	Retrying func(file File, r Retry)
 

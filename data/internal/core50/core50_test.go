@@ -50,7 +50,7 @@ func tests(run int) []int {
 // 15,000 images.
 func near(n, survey int) bool { return 400*max(n-survey, survey-n) < survey }
 
-// TestSizesAreThoseOfTheSurvey holds the lists of every run to tab:dataset: NC has 12,000 to 24,000 training and 4,500 to
+// TestSizesAreThoseOfTheSurvey compares the lists of every run with the survey (tab:dataset): NC has 12,000 to 24,000 training and 4,500 to
 // 9,000 test images a task, 10 + 8×5 classes; NI has 15,000 training images a task, and 44,972 test images.
 func TestSizesAreThoseOfTheSurvey(t *testing.T) {
 	if sizes := NCSizes(); !slices.Equal(sizes, []int{10, 5, 5, 5, 5, 5, 5, 5, 5}) {
