@@ -440,3 +440,20 @@ func BenchmarkMiniImageNetCache(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMiniImageNetOpen opens the real images when they are in the cache of OCL_CACHE.
+func BenchmarkMiniImageNetOpen(b *testing.B) {
+	dir := os.Getenv("OCL_DATA")
+	if dir == "" {
+		b.Skip("OCL_DATA is unset; set it to the folder that holds mini-imagenet")
+	}
+	open := func() {
+		if _, err := Open(b.Context(), Spec{Name: miniFolder, Dir: dir}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	open()
+	for b.Loop() {
+		open()
+	}
+}
