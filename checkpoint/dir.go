@@ -25,12 +25,12 @@ type Dir struct {
 	// Warn is called for each old file that could not be removed after a save, once, by the goroutine that saves. No
 	// checkpoint is lost. It may be nil.
 	Warn func(error)
-	// Permit is asked when a file is safe on the disk and before it gets its name. Its error is that of the save. It may be
+	// Permit is called when a file is safe on the disk and before it gets its name. Its error is that of the save. It may be
 	// nil.
 	Permit func() error
 
 	folder string
-	good   string          // name of the newest file that this Dir wrote or read whole; "" is none yet
+	good   string          // name of the newest file that this Dir wrote or read whole; "" means none yet
 	warned map[string]bool // names that Warn was called for
 }
 

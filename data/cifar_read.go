@@ -325,7 +325,7 @@ func (f cifarFormat) readArchive(in io.Reader) (*Set, error) {
 	return r.finish()
 }
 
-// readerOf reads the layout that a file belongs to; nil is none.
+// readerOf reads the layout that a file belongs to; nil means none.
 func (f cifarFormat) readerOf(name string) *cifarReader {
 	for _, l := range f.layouts {
 		if r := f.reader(l); slices.Contains(r.files(), name) {

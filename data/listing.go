@@ -142,7 +142,7 @@ func (l *listing) divisionNote(dropped int) string {
 type half struct {
 	at                   []int32
 	label, domain, tasks []int32
-	unreadable           []int // of each class; nil is none
+	unreadable           []int // of each class; nil means none
 }
 
 // leaveOut counts an image that cannot be read.

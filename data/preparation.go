@@ -53,7 +53,7 @@ func readUpTo(r io.Reader, most int64) ([]byte, error) {
 // pixels crop. Any number of goroutines may use it.
 type Preparation struct {
 	c, h, w int
-	side    int // of the image before it is padded; 0 is none
+	side    int // of the image before it is padded; 0 means none
 	fit     picture.Fit
 	grey    bool // also where there are three equal channels
 }

@@ -40,7 +40,7 @@ type CNDPM struct {
 	Capacity int            // samples before a sleep
 	VAE      arch.VAEConfig
 	Net      arch.SharingConfig
-	Inherit  int // classes of the learners whose states fit too, as [nn.Network.Inherit]; 0 is none
+	Inherit  int // classes of the learners whose states fit too, as [nn.Network.Inherit]; 0 means none
 
 	LogAlpha        float64 // how readily samples begin a new expert: the log-count of expert 0
 	Chill           float64 // greater than 0

@@ -38,7 +38,7 @@ type ICaRL struct {
 	Augment     bool // crop and flip what is learned, at each draw, as [Replay] does
 	Seed        uint64
 	Teacher     Teacher
-	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil is none
+	Review      *Review // of the memory, at each task's end, by a softmax over the outputs of the classes seen; nil means none
 
 	meter            meter
 	boundaries       boundaries

@@ -38,7 +38,7 @@ type Replay struct {
 	Net        *nn.Network
 	WS         *nn.Workspace
 	Opt        optim.Optimizer
-	Memory     *memory.Store    // M; nil is none
+	Memory     *memory.Store    // M; nil means none
 	Retrieve   memory.Retriever // nil is memory.Random{Size: DefaultReplayBatch}
 	Step       Stepper          // nil is Summed
 	Update     memory.Updater   // nil is memory.Reservoir
@@ -50,8 +50,8 @@ type Replay struct {
 	// The following need the boundaries of tasks. A Replay with one of them is used as [Bounded], unless it is part
 	// of a learner that is TaskAware anyway and calls it. It refuses to observe before a task has begun.
 	Classes *Classes // old and new classes, for Criterion; nil does not know them
-	Teacher *Teacher // its logits, for Criterion; nil is none
-	Review  *Review  // of the memory, at each task's end; nil is none
+	Teacher *Teacher // its logits, for Criterion; nil means none
+	Review  *Review  // of the memory, at each task's end; nil means none
 
 	owner                  string // of the Replay, if it needs the boundaries of tasks itself
 	boundaries             boundaries

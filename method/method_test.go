@@ -141,7 +141,7 @@ func TestCheckOptions(t *testing.T) {
 	}}
 	for _, c := range []struct {
 		options map[string]any
-		want    string // part of the error; "" is none
+		want    string // part of the error; "" means none
 	}{
 		{nil, ""},
 		{map[string]any{"candidates": 20, "subset": "sample"}, ""},

@@ -18,7 +18,7 @@ type Network struct {
 	algorithm  string // of convolutions
 	c, h, w    int
 	classes    int
-	inherited  int // outputs of smaller networks whose states fit; 0 is none, see Inherit
+	inherited  int // outputs of smaller networks whose states fit; 0 means none, see Inherit
 	featureDim int
 	flops      int64
 	layers     []layer

@@ -23,7 +23,7 @@ const (
 type EvaluateOptions struct {
 	Half     string                // Test, Train or All; "" is Test
 	Unseen   bool                  // also the images of classes that the learner has not learned yet
-	Progress func(done, total int) // images; nil is nobody
+	Progress func(done, total int) // images; may be nil
 }
 
 // Evaluation is what [Predictor.Evaluate] found. Classes are those of the learner, in its order.

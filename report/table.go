@@ -43,7 +43,7 @@ func numCol(text, name string) column  { return column{Text: text, Name: name, N
 type cell struct {
 	Text string
 	Raw  string
-	Mark string // CSS class of a style's swatch before the text; "" is none
+	Mark string // CSS class of a style's swatch before the text; "" means none
 }
 
 // textCell says the same to people and machines.

@@ -124,8 +124,8 @@ func putClaim(folder string, r record) (made bool, err error) {
 	return true, nil
 }
 
-// bury renames a claim away whose process is dead. It is false if another process was faster, and then changes nothing:
-// the file that it finds in its place may be a new claim, which it puts back.
+// bury renames the claim of a dead process. It returns false and changes nothing if another process was faster: the file may
+// then be a new claim, which it puts back.
 func bury(folder string, dead record, text []byte) bool {
 	path := filepath.Join(folder, claimFile)
 	grave := deadPrefix + fmt.Sprintf("%08x", rand.Uint32())
@@ -148,7 +148,7 @@ func bury(folder string, dead record, text []byte) bool {
 	return false
 }
 
-// graves are the claims of dead processes, and what they left of claims and failures that were being written.
+// graves returns the renamed claims of dead processes, and the temporary files that they left.
 func graves(folder string) (dead []record, paths []string, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -257,7 +257,7 @@ func (c *claim) Beat(p Progress) error {
 	if text, err = c.mine.encode(); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt(text, 0); err != nil { // into the file that was read, wherever it is by now
+	if _, err := f.WriteAt(text, 0); err != nil { // into the open file, even if it was renamed meanwhile
 		return fmt.Errorf("study: %w", err)
 	}
 	return nil

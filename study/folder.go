@@ -26,7 +26,7 @@ const (
 // Folder is the store in plain files, also on a network file system where databases break. Every job has a folder with
 // the files of its run; that is done when its result.json says so.
 //
-// A process locks the folder of the run and makes the file .claim there, which it writes anew every [BeatEvery]. On one
+// A process locks the folder of the run and makes the file .claim there, which it rewrites every [BeatEvery]. On one
 // machine the lock decides: the jobs of a killed process are free at once. The claim of another machine, or one without a
 // lock, holds until it has stood still for [StaleAfter] by the clock of whoever looks. Then it is renamed away, which one
 // process alone can do. So machines may share a folder whether or not it has locks, and whether or not they share them.
@@ -41,10 +41,10 @@ type Folder struct {
 	known   map[string]State    // of jobs that are done, by folder: a result does not change
 	watched map[string]sighting // claims of others, by folder
 	mine    map[string]*claim   // of this process, by token
-	aside   []string            // what to tell about results that could not be used
+	aside   []string            // notes about results that could not be used
 }
 
-// sighting is a claim as it was last seen.
+// sighting is what this process has seen of another process's claim.
 type sighting struct {
 	text  string
 	since time.Time // it has not changed since
@@ -123,7 +123,7 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 		return nil, State{}, fmt.Errorf("study: %w", err)
 	case whole && s.isMine(there.Token):
 		return nil, s.running(folder, true), nil
-	case locked && whole && there.Locked && there.Machine == s.machine: // its lock would be there if the process were
+	case locked && whole && there.Locked && there.Machine == s.machine: // the lock is free, so the process is dead
 		if !bury(folder, there, text) {
 			return nil, s.running(folder, false), nil
 		}
@@ -147,7 +147,7 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	if f, failed := readFailure(folder); failed {
 		return nil, failedState(f), nil
 	}
-	found, _ := foundIn(folder, e) // a result that cannot be read is put aside below
+	found, _ := foundIn(folder, e) // an error is ignored here, because a result that cannot be read is put aside below
 	mine := record{Token: fmt.Sprintf("%016x", rand.Uint64()), Machine: s.machine, Locked: locked, Attempt: 1, Start: found.Step,
 		Since: time.Now().UTC().Format(time.RFC3339Nano), Progress: Progress{Host: s.host, PID: os.Getpid(), Step: found.Step}}
 	for _, d := range dead {
@@ -187,8 +187,8 @@ func (s *Folder) take(e Entry, folder string, locked bool, unlock func()) (*clai
 	return c, State{Phase: Running, Sure: true, Attempt: mine.Attempt, Progress: mine.Progress}, nil
 }
 
-// tidy removes the claim of a process that died after it had written the result. Who has the folder locked still lives and
-// removes it.
+// tidy removes the claim of a process that died after it had written the result. A process that still has the folder locked
+// removes its own claim.
 func (s *Folder) tidy(folder string) {
 	path := filepath.Join(folder, claimFile)
 	if _, err := os.Lstat(path); err != nil {
@@ -205,7 +205,7 @@ func (s *Folder) tidy(folder string) {
 
 func removeAll(paths []string) {
 	for _, p := range paths {
-		_ = os.Remove(p) // one that stays is counted again at worst
+		_ = os.Remove(p) // if it cannot be removed, it is only counted again
 	}
 }
 

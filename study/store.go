@@ -88,7 +88,7 @@ type Progress struct {
 	Host  string `json:"host,omitempty"` // of the process
 	PID   int    `json:"pid,omitempty"`
 	Step  int    `json:"step,omitempty"`
-	Task  int    `json:"task,omitempty"` // under way, from 1; 0 is none yet
+	Task  int    `json:"task,omitempty"` // under way, from 1; 0 means none yet
 	Tasks int    `json:"tasks,omitempty"`
 	// Trial is that of the tuning under way, from 1, and Trials how many there are as far as is known; 0 outside a tuning. Task and
 	// Tasks are then those of the trial, and Step has all steps of the job so far.

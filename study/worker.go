@@ -37,7 +37,7 @@ type Worker struct {
 	Stay bool
 	// Quiet is a folder for the locks by which the workers of one machine let a timed job run alone; "" has none.
 	Quiet string
-	// Watch returns the observers of a job beside the worker's own; nil is none.
+	// Watch returns the observers of a job beside the worker's own; nil means none.
 	Watch func(Job) experiment.Events
 	// Changed is called for each job that is done, here or elsewhere, or has failed; may be nil. Calls do not overlap.
 	Changed func(Job, State)

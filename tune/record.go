@@ -122,7 +122,7 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write puts a record into its file, whole or not at all. permit is asked before; nil allows it.
+// write puts a record into its file, whole or not at all. permit is called before; nil allows it.
 func (r *Record) write(path string, permit func() error) error {
 	text, err := r.Encode()
 	if err != nil {

@@ -44,7 +44,7 @@ func (t *Tuner) runTrials(ctx context.Context) error {
 	}
 	errs = append(errs, t.runEach(ctx, busy, workers, concurrency)...) // another process may have ended them
 	if err := ctx.Err(); err != nil && t.opts.Permit != nil {
-		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // whoever guards the folder says how to go on
+		return errors.Join(append(errs, fmt.Errorf("tune: interrupted: %w", err))...) // the caller guards the folder and says how to continue
 	} else if err != nil {
 		done := 0
 		for _, one := range t.order {
@@ -99,7 +99,7 @@ func (t *Tuner) found(one *trial) train.Found {
 	}
 	f, err := train.Find(t.folderOf(one))
 	if err != nil {
-		return train.Found{} // whatever is wrong with it is told when it runs
+		return train.Found{} // an error is reported when it runs
 	}
 	return f
 }

@@ -49,14 +49,14 @@ type Options struct {
 
 	// Data has the data of the config open; nil opens them. A search that also tries fewer images opens those by itself.
 	Data *experiment.Experiment
-	// Archive has results that exist already; those of trials are taken over. nil is none.
+	// Archive has results that exist already; those of trials are taken over. nil means none.
 	Archive *experiment.Archive
-	// Permit is asked before each file gets its name, as experiment.RunIn has it; nil allows all. Who gives one guards Out against others.
+	// Permit is called before each file gets its name, as experiment.RunIn has it; nil allows all. Who gives one guards Out against others.
 	Permit func() error
 
 	// Events returns the observers of a trial, as experiment.Options has them for a job; nil is no observer.
 	Events func(Running) experiment.Events
-	// Progress hears of long work before the first trial begins; nil is nobody.
+	// Progress is called with the progress of long work before the first trial begins; may be nil.
 	Progress func(what string, done, total int)
 }
 

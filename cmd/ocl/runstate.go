@@ -30,7 +30,7 @@ type runState struct {
 	ended   bool
 
 	task, tasks int  // 1-based
-	open        bool // the task's end has not been told
+	open        bool // the line for the end of the task is not printed yet
 	step        int
 	ahead       int // steps of the trials before it, of a run that is tuned first
 	tested      int // samples predicted in the evaluations that are over
@@ -48,8 +48,8 @@ type runState struct {
 	seen        *float64 // mean accuracy over the tasks learned, at the last evaluation
 }
 
-// mean is an exponential mean. Its weights are those of the values that there are, divided by their sum, so that the first
-// ones count alike: a mean that starts at its first value, or at 0, stays near it for a hundred steps.
+// mean is an exponential mean whose weights are divided by their sum. So it is a plain mean of the first values. A mean that
+// starts at its first value or at 0 would stay near it for a hundred steps.
 type mean struct {
 	value  float64
 	weight float64 // of all values so far: 0 without any, 1 after many
@@ -219,7 +219,7 @@ func (r *runState) taskName() string {
 	return string(name)
 }
 
-// short is the text of a run that shares its line with others.
+// short returns a short text for a run that shares its line with others.
 func (r *runState) short() string {
 	s := r.name + " " + r.place()
 	if r.seen != nil {

@@ -29,7 +29,7 @@ type temporary struct {
 func (t temporary) Unwrap() error { return t.error }
 
 // attempts are made until the part is whole. One counts as a failure unless it makes the part longer than it ever was, so a
-// long file over a bad line arrives, and a server that always begins anew does not keep Get for ever.
+// long file over a bad line arrives, and a server that always begins again does not keep Get for ever.
 func (d *download) attempts(ctx context.Context) error {
 	longest, failures, wait := d.size, 0, d.Backoff
 	for {

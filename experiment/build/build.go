@@ -158,7 +158,7 @@ func Setup(c config.Config) method.Setup {
 		Opt:        newOptimizer(c.Optimizer),
 		Seed:       c.MemorySeed(), InitSeed: c.InitSeed(), Options: c.Method[c.Methods[0]],
 	}
-	if len(c.Tricks) == 1 { // of a config that is not valid yet there may be another number
+	if len(c.Tricks) == 1 { // a config that is not validated yet may have another number of entries
 		if names, err := method.ParseTricks(c.Tricks[0]); err == nil {
 			s.Tricks = names
 		}

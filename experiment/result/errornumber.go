@@ -5,7 +5,7 @@ import "slices"
 // ErrorNumber is what is known of one number of an error analysis.
 type ErrorNumber struct {
 	Key   string                     // names it in exports
-	Group string                     // of its chart in exports; "" is none, as of counts
+	Group string                     // of its chart in exports; "" means none, as of counts
 	Title string                     // of its chart
 	Help  string                     // what it is, for people
 	Of    func(*TaskErrors) *float64 // nil where it is undefined

@@ -25,8 +25,8 @@ const (
 // WrittenWhole are the files in the folder of a run that appear complete or not at all.
 var WrittenWhole = []string{ResultFile, ConfigFile, EventsFile}
 
-// claim makes the folder and locks it for the run, removes files that crashes left, and writes the config of the run.
-// It returns the result if the run has ended before.
+// claim makes and locks the folder of the run, removes what crashes left there, and writes the config. If the run has ended
+// before, it returns its result.
 func (r *run) claim() (kept *result.Result, err error) {
 	if err := atomicfile.MakeFolder(r.Folder); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
@@ -48,7 +48,7 @@ func (r *run) claim() (kept *result.Result, err error) {
 	return nil, r.writeConfig()
 }
 
-// writeConfig writes the config of the run into its folder, for people: they cannot read it in a checkpoint.
+// writeConfig writes the config of the run into its folder, because people cannot read the one in a checkpoint.
 func (r *run) writeConfig() error {
 	path := filepath.Join(r.Folder, ConfigFile)
 	if _, err := os.Stat(path); err == nil {
@@ -99,7 +99,7 @@ func (r *run) finish(res *result.Result) error {
 		return nil
 	}
 	if err := r.snapshots.dir.Clear(); err != nil {
-		r.note(err.Error()) // the result is whole without
+		r.note(err.Error()) // only cleaning up failed: the result is complete
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 type Job struct {
 	Index, Total int
 	Method       string
-	Tricks       []string // names; nil is none
+	Tricks       []string // names; nil means none
 	Seed         uint64
 	Config       config.Config // of this run alone, resolved: running it again gives the same run
 	// Identity is everything that the numbers of the run depend on: its config without places, the digest of the data, the numbers version, the
@@ -39,10 +39,10 @@ type Events struct {
 	Evaluated    func(Evaluated)
 	Checkpointed func(path string)                // the file is safe on the disk
 	End          func(Job, *result.Result, error) // the result is nil if there is none
-	Note         func(text string)                // something worth saying aloud: a damaged checkpoint was skipped, …
+	Note         func(text string)                // a note for the user: a damaged checkpoint was skipped, …
 }
 
-// Evaluated is what an evaluation found.
+// Evaluated holds the results of an evaluation, for observers.
 type Evaluated struct {
 	Task     int        // the task that was just learned, or is being learned
 	Step     int        // learner steps taken

@@ -31,7 +31,7 @@ type journal struct {
 	flushed time.Time
 }
 
-// openJournal makes the file anew with the first length bytes that there are; 0 starts a new file. found is false if the
+// openJournal makes the file again with the first length bytes that there are; 0 starts a new file. found is false if the
 // file is shorter, so that earlier events are missing. It is a copy because another process may still write into the
 // earlier file, if it has lost its claim on the run and does not know that yet ([Place]).
 func openJournal(path string, length int64, id identity.Identity, key string) (j *journal, found bool, err error) {

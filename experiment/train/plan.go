@@ -49,7 +49,7 @@ func (p Plan) FLOPs() float64 {
 	return all
 }
 
-// Left is the work of the run that what is found of it leaves to do.
+// Left returns the work that remains, given what f says is done.
 func (p Plan) Left(f Found) float64 {
 	if f.Ended() {
 		return 0

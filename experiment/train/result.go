@@ -53,7 +53,7 @@ func (r *run) result(outcome result.Outcome) (*result.Result, error) {
 	res.Metrics = result.MetricsOf(res.Accuracy, res.Stream.CommonTest, res.Evaluations)
 	res.Classifiers, res.ErrorAnalysis = r.classifierResults(), first.analysis()
 	if m, ok := r.learner.(ocl.MemoryReporter); ok && info.UsesMemory {
-		if !paused(r.learner) { // a learner in the middle of a batch is asked for nothing but its state
+		if !paused(r.learner) { // in the middle of a batch a learner can only save its state
 			res.Resources.MemoryBytes = m.MemoryBytes()
 		}
 		res.Memory = &result.Memory{Capacity: r.Job.Config.Memory, ClassCounts: r.found.Counts, TaskCounts: r.found.TaskCounts}
@@ -129,7 +129,7 @@ func revision(given string) string {
 	return revision + dirty
 }
 
-// SkippedText names the tasks that are left out because images are absent or cannot be read; "" is none.
+// SkippedText names the tasks that are left out because images are absent or cannot be read; "" means none.
 func SkippedText(st build.Stream) string {
 	skipped := st.Skipped()
 	if len(skipped) == 0 {

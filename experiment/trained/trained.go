@@ -221,7 +221,7 @@ const mostUnsaved = 1 << 26
 
 // checkSize refuses images that do not fit the config of a checkpoint, and sizes of networks that do not fit the file,
 // before a network claims memory. params is the length in bytes of the network's section, negative where there is none:
-// GDumb trains a network anew when it is asked.
+// GDumb trains a new network for each prediction.
 func checkSize(c config.Config, images train.Known, params int) error {
 	channels := images.Shape[0]
 	if n := len(c.Stream.Mean); n != 0 && n != channels {

@@ -23,7 +23,7 @@ import (
 type Case struct {
 	Shape    [3]int // C, H, W
 	Classes  int
-	Capacity int // most samples in memory; 0 is none
+	Capacity int // most samples in memory; 0 means none
 	Steps    int // batches that a test observes; 0 is 6
 	New      func(t *testing.T, seed uint64) ocl.Learner
 	// Late says that the learner has no network to predict with before it has learned some batches, that its memory may be

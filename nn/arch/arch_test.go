@@ -10,7 +10,7 @@ import (
 func TestLeastSide(t *testing.T) {
 	for _, c := range []struct {
 		h, w int
-		want string // of the error; "" is none
+		want string // of the error; "" means none
 	}{
 		{LeastSide, LeastSide, ""},
 		{LeastSide - 1, LeastSide, "arch: resnet18: images of 24×25 are smaller than 25×25. Use larger images, or an MLP (--network mlp)"},

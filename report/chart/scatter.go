@@ -17,7 +17,7 @@ type Scatter struct {
 // Spot is a point of a [Scatter].
 type Spot struct {
 	Label string // "" is no name beside it
-	Group string // of [Scatter.Groups]; "" is none
+	Group string // of [Scatter.Groups]; "" means none
 	Tip   string // shown on hover; "" is the label
 	Look  Look
 	X, Y  float64

@@ -326,7 +326,7 @@ func (s *Study) fillBest(c *Cell) {
 	}
 }
 
-// firstTable is the table that has the same cell before this one; "" is none. Tables of accuracies alone share cells.
+// firstTable is the table that has the same cell before this one; "" means none. Tables of accuracies alone share cells.
 func firstTable(c *Cell) string {
 	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100, survey.TricksMiniImage, survey.DomainIncremental} {
 		if label == c.Table || c.Table == survey.ErrorAnalysis || c.Table == survey.TrickTimes {

@@ -78,7 +78,7 @@ type Spec struct {
 	Benchmark  string // the name of a [Benchmark]
 	Protocol   string
 	Method     string // of the catalogue
-	Tricks     string // as a config has them, but for ncm, which is a classifier: "lb+rv"; "" is none
+	Tricks     string // as a config has them, but for ncm, which is a classifier: "lb+rv"; "" means none
 	Classifier string // whose predictions count: config.ClassifierHead is the method's own rule
 	Memory     int    // samples; 0 for a method without memory
 }
@@ -175,7 +175,7 @@ var settingsFile string
 type setting struct {
 	data            string // set that it is of alone; "" is all
 	lr, weightDecay float64
-	option          string // of the method; "" is none
+	option          string // of the method; "" means none
 	value           float64
 }
 

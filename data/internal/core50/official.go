@@ -16,7 +16,7 @@ import (
 const lists = "batches_filelists"
 
 // Find looks in a folder for the official lists, the folder batches_filelists or the archive batches_filelists.zip, and
-// returns the path of the first that is there; "" is none.
+// returns the path of the first that is there; "" means none.
 func Find(folder string) string {
 	for _, name := range []string{lists, lists + ".zip"} {
 		if path := filepath.Join(folder, name); exists(path) {
