@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/experiment/result"
 	"ocl/metric/compare"
 )
 
@@ -138,17 +137,6 @@ func TestOtherKernelsAreNotPaired(t *testing.T) {
 	}
 }
 
-// TestPairingsOfManySeeds: more than 40 common seeds were cut to 40.
-func TestPairingsOfManySeeds(t *testing.T) {
-	var a, b []float64
-	for i := range 45 {
-		a, b = append(a, .5+.001*float64(i%7)), append(b, .49+.001*float64(i%5))
-	}
-	if lines := comparisonTable(t, studyOf(slices.Concat(accuracies(named("er"), a...), accuracies(named("mir"), b...)), nil)); lines[0]["seeds"] != "45" {
-		t.Errorf("45 common seeds: %v", lines)
-	}
-}
-
 // TestPairingsOfMany: of more than ten rows the page compares the most accurate one with the next ten; the files and the correction have all of them.
 func TestPairingsOfMany(t *testing.T) {
 	var runs []*run
@@ -180,19 +168,5 @@ func TestPairingsOfMany(t *testing.T) {
 	section, _, _ = strings.Cut(section, "</section>")
 	if n := strings.Count(section, "<tr>"); n != 11 {
 		t.Errorf("the table on the page has %d rows, want 11 with the head", n)
-	}
-}
-
-// TestNoPairings: single runs, and what other programs measured, are in no test.
-func TestNoPairings(t *testing.T) {
-	st := withAliens([]*result.Result{alien("avalanche", 1, 10, 0.5), alien("avalanche", 2, 10, 0.6)}, pair(1)...)
-	if text, table := st.comparisonLead(); table != nil {
-		t.Errorf("there is a comparison: %s", text)
-	}
-	st = withAliens([]*result.Result{alien("avalanche", 1, 10, 0.5), alien("avalanche", 2, 10, 0.6)}, pair(2)...)
-	for _, p := range st.settings[0].pairings() {
-		if p.first.foreign() || p.second.foreign() {
-			t.Errorf("%s is compared with %s", p.first.Label, p.second.Label)
-		}
 	}
 }

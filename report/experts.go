@@ -115,18 +115,10 @@ func (g *row) picture(r *run) *picture {
 	}
 	return &picture{
 		ID: "reconstructions-" + g.slug, Title: g.Label + ": what its autoencoders make of images",
-		Caption: fmt.Sprintf("Images that experts of %s were made of, seed %d, each followed by its reconstruction. From top to bottom: %s %s. "+
-			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, words(len(experts) == 1, "expert", "experts"), count.And(experts)),
+		Caption: fmt.Sprintf("Images that experts of %s were made of, seed %d, each followed by its reconstruction. From top to bottom, the experts %s. "+
+			"An expert without a sharp reconstruction can still tell its images from others.", g.full(), r.Config.Seed, count.And(experts)),
 		Alt:   fmt.Sprintf("%s with %s each, and their reconstructions, which are smoother.", count.Of(len(p.Experts), "expert"), count.Of(p.Images, "image")),
 		Width: pictureScale * img.Bounds().Dx(), Height: pictureScale * img.Bounds().Dy(),
 		Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes())),
 	}
-}
-
-// words is one of two words.
-func words(one bool, singular, plural string) string {
-	if one {
-		return singular
-	}
-	return plural
 }

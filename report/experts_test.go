@@ -65,7 +65,7 @@ func TestExpertsPicture(t *testing.T) {
 	if r, g, b, _ := img.At(2+6+2, 2+6+1).RGBA(); r>>8 != uint32(at) || g>>8 != uint32(at+1) || b>>8 != uint32(at+2) {
 		t.Errorf("pixel %d %d %d, want %d and the next two", r>>8, g>>8, b>>8, at)
 	}
-	if !strings.Contains(p.Caption, "experts 1 and 2") {
+	if !strings.Contains(p.Caption, "the experts 1 and 2") {
 		t.Errorf("caption %q", p.Caption)
 	}
 }

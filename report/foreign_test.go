@@ -1,8 +1,6 @@
 package report
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -142,23 +140,5 @@ func TestForeignElsewhere(t *testing.T) {
 	st := withAliens([]*result.Result{alien("p", 1, 10, 0.5)}, append(pair(1), fake{method: "er", title: "ER", memory: 500, seed: 1, perTask: 5, level: 0.5, decay: 0.9})...)
 	if !strings.Contains(st.warnings[0], "could be of 2 streams") || !strings.HasSuffix(st.settings[2].Name, "measured by other programs") {
 		t.Errorf("warning %q, setting %q", st.warnings[0], st.settings[2].Name)
-	}
-}
-
-// TestForeignFile: files of both kinds are reported together.
-func TestForeignFile(t *testing.T) {
-	dir, out := t.TempDir(), t.TempDir()
-	save(t, dir, pair(1))
-	text, err := result.Encode(alien("p", 1, 10, 0.5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "er.json")
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	w, err := Write([]string{dir, path}, out, Options{Known: methods})
-	if err != nil || len(w.Rows) != 3 {
-		t.Errorf("%d rows: %v", len(w.Rows), err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ocl/experiment/result"
 )
 
 // TestLooks: known methods have their looks whatever the results hold, the others those that are left, in the order in
@@ -90,19 +88,6 @@ func TestNoNames(t *testing.T) {
 				t.Errorf("%s:%d knows %s", path, i+1, name)
 			}
 		}
-	}
-}
-
-// Two runs of one configuration with other kernels are told apart in the warning that drops one.
-func TestSameRunByOtherKernels(t *testing.T) {
-	a, b := new(run), new(run)
-	a.Result, b.Result = new(result.Result), new(result.Result)
-	a.Provenance.Kernel, b.Provenance.Kernel = "avx512", "generic"
-	if got, want := otherEngine(a, b), " but for the kernels (avx512 and generic)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := otherEngine(a, a); got != "" {
-		t.Errorf("a run beside itself: %q", got)
 	}
 }
 

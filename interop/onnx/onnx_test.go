@@ -2,7 +2,6 @@ package onnx_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -86,13 +85,6 @@ func TestModelHoldsTogether(t *testing.T) {
 	}
 }
 
-// The classes whose images are nearest to no mean have a score that JSON can hold.
-func TestNoMeanIsFinite(t *testing.T) {
-	if v := float32(onnx.NoMean); math.IsInf(float64(v), 0) || v > -4 {
-		t.Errorf("%v; want a finite number far below −4", v)
-	}
-}
-
 // A network whose numbers are not finite is refused, and its file is not begun.
 func TestWriteRefusesWhatDiverged(t *testing.T) {
 	for want, spoil := range map[string]func(m onnx.Model){
@@ -145,16 +137,3 @@ func TestWritePanics(t *testing.T) {
 
 // zeroMeans are those of the first class of resnet18.
 func zeroMeans() *onnx.Means { return &onnx.Means{Classes: []int{0}, Values: make([]float32, 8)} }
-
-// Write returns the error of its writer.
-func TestWriteFails(t *testing.T) {
-	if err := onnx.Write(full{}, small(t)["mlp"]); !errors.Is(err, errFull) {
-		t.Errorf("got %v", err)
-	}
-}
-
-var errFull = errors.New("the disk is full")
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errFull }

@@ -79,46 +79,6 @@ func TestBoardHasTheCharts(t *testing.T) {
 	}
 }
 
-// TestBoardOfAnOldResult: a committed result has no events, and the oldest do not say when they were made. Their charts
-// end with the numbers of the result, at the start of 1970.
-func TestBoardOfAnOldResult(t *testing.T) {
-	path := filepath.Join("..", "..", "results", "cifar100", "errors", "er-m5000-s1-seen.json.gz")
-	res, err := result.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "er.tfevents")
-	if got, err := Tensorboard(t.Context(), path, file); err != nil || got != file {
-		t.Fatal(got, err)
-	}
-	events, err := eventtest.Parse([]byte(read(t, file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, points := map[string]eventtest.Event{}, map[string]int{}
-	for _, e := range events {
-		if e.WallTime != 0 {
-			t.Fatalf("%s is at %f, want 0", e.Tag, e.WallTime)
-		}
-		last[e.Tag] = e
-		points[e.Tag]++
-	}
-	tasks := len(res.Stream.Tasks)
-	for tag, want := range map[string]*float64{
-		"metrics/average_accuracy":   res.Metrics.AverageAccuracy,
-		"metrics/average_forgetting": res.Metrics.AverageForgetting,
-		"accuracy/task_20":           res.Accuracy[tasks-1][19],
-		"accuracy/task_01":           res.Accuracy[tasks-1][0],
-	} {
-		if e, ok := last[tag]; !ok || e.Step != int64(tasks) || e.Floats[0] != float32(*want) {
-			t.Errorf("%s ends with %v at %d, want %v at %d", tag, e.Floats, e.Step, *want, tasks)
-		}
-	}
-	if points["metrics/average_accuracy"] != tasks || points["confusion/by_task"] != tasks || points["confusion/by_class"] != 1 || points["step/loss"] != 0 {
-		t.Errorf("points %v", points)
-	}
-}
-
 // TestBoardWithoutEvents: what was measured is at the end of the run.
 func TestBoardWithoutEvents(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "er")
@@ -225,16 +185,6 @@ func TestRefusedBoards(t *testing.T) {
 		if files, err := filepath.Glob(name(pattern)); err != nil || len(files) != want {
 			t.Errorf("%s has %v, %v; want %d files", pattern, files, err, want)
 		}
-	}
-}
-
-// TestClassifiersAreGroups: the name of a further classifier is in the group and in the name of its charts, without what
-// a tag should not have.
-func TestClassifiersAreGroups(t *testing.T) {
-	r := &Run{Result: small()}
-	s, step := r.series(Value{Quantity: accuracy, Classifier: "n/c m", Task: 1, TestSet: 0})
-	if s.Tag != "accuracy-n_c_m/task_1" || s.Name != "accuracy on test set 1, n/c m" || step != 2 {
-		t.Errorf("%+v at %d", s, step)
 	}
 }
 

@@ -131,21 +131,6 @@ func TestWeightsGoOutAndIn(t *testing.T) {
 	}
 }
 
-func TestShapesAreThoseOfPyTorch(t *testing.T) {
-	shapes := map[string][]int{}
-	for _, w := range Of(resnet(t, 3, 1)) {
-		shapes[w.Name] = w.Shape
-	}
-	for name, want := range map[string][]int{
-		"conv1.weight": {1, 1, 3, 3}, "layer2.0.conv1.weight": {2, 1, 3, 3}, "layer2.0.shortcut.0.weight": {2, 1, 1, 1},
-		"layer4.1.bn2.running_var": {8}, "linear.weight": {3, 8}, "linear.bias": {3},
-	} {
-		if !slices.Equal(shapes[name], want) {
-			t.Errorf("%s has the shape %v, want %v", name, shapes[name], want)
-		}
-	}
-}
-
 // All differences are in one message, each kind cut at a readable number.
 func TestMismatchListsAll(t *testing.T) {
 	net := resnet(t, 3, 1)

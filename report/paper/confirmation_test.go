@@ -144,31 +144,6 @@ func TestConfirmingDivergence(t *testing.T) {
 	}
 }
 
-// TestNearness: nine of the cells that agreed by the former rule had their setting chosen by nearness, and two of those that still do.
-func TestNearness(t *testing.T) {
-	s := committed(t).WithoutConfirmation()
-	former, now := 0, 0
-	for _, label := range []string{survey.ClassIncremental, survey.TricksCIFAR100} {
-		for _, c := range cellsOf(t, s, label) {
-			if c.Repeat != "" || c.Nearness == "" {
-				continue
-			}
-			if c.Spec.Benchmark != survey.CIFAR100 {
-				t.Errorf("%v is marked", c.Spec)
-			}
-			if c.Former == Agrees {
-				former++
-			}
-			if c.Verdict == Agrees {
-				now++
-			}
-		}
-	}
-	if former != 9 || now != 2 {
-		t.Errorf("%d formerly and %d now, want 9 and 2", former, now)
-	}
-}
-
 // runsOf are the configs of all runs of a study.
 func runsOf(s *study.Study) (all []config.Config) {
 	for _, g := range s.Combinations {
