@@ -88,6 +88,28 @@ func TestErrorAnalysisPage(t *testing.T) {
 	}
 }
 
+// TestErrorsOfPublishedTable: from the counts of table:trick_motivation come its shares, which are those of the errors.
+func TestErrorsOfPublishedTable(t *testing.T) {
+	for _, c := range []struct {
+		e        metric.Errors
+		no, on   float64 // in the table
+		noS, onS float64 // as the text defines them
+	}{
+		{metric.Errors{NewAsNew: 177, OldAsNew: 9500, New: 500, Old: 9500}, 0, 1, 0, 1},
+		{metric.Errors{NewAsOld: 37, NewAsNew: 148, OldAsOld: 2269, OldAsNew: 5852, New: 500, Old: 9500}, 0.20, 0.72, 0.074, 0.616},
+		{metric.Errors{NewAsOld: 54, NewAsNew: 113, OldAsOld: 2770, OldAsNew: 5330, New: 500, Old: 9500}, 0.32, 0.66, 0.108, 0.561},
+	} {
+		for _, v := range [][2]float64{
+			{c.e.NewAsOldOfErrors(), c.no}, {c.e.OldAsNewOfErrors(), c.on},
+			{c.e.NewAsOldOfSamples(), c.noS}, {c.e.OldAsNewOfSamples(), c.onS},
+		} {
+			if !(math.Abs(v[0]-v[1]) <= 0.005) {
+				t.Errorf("%+v: got %v, want %v", c.e, v[0], v[1])
+			}
+		}
+	}
+}
+
 // After the first task nothing is old: what is said of old classes is undefined, not 0.
 func TestErrorsOfFirstTask(t *testing.T) {
 	c, tasks := confused()

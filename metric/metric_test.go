@@ -116,6 +116,14 @@ func TestTransferUnclipped(t *testing.T) {
 	}
 }
 
+// TestTwoForgettings shows where the text's definition and the authors' differ (docs/deviations.md).
+func TestTwoForgettings(t *testing.T) {
+	text, code := metric.AverageForgetting(example, 2), metric.ForgettingAllTasks(example)
+	if !same(text, 0.25) || !same(code, 0.5/3) {
+		t.Errorf("text %v, code %v; want 0.25 and 0.1667", text, code)
+	}
+}
+
 func matrices() *rapid.Generator[metric.Matrix] {
 	return rapid.Custom(func(t *rapid.T) metric.Matrix {
 		n := rapid.IntRange(2, 6).Draw(t, "T")

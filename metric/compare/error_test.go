@@ -63,7 +63,7 @@ func TestFamilyWiseError(t *testing.T) {
 	for _, c := range []struct {
 		methods, draws int
 		heavy          bool
-	}{{11, 1500, false}, {11, 500, true}, {25, 600, false}, {25, 300, true}} {
+	}{{11, 800, false}, {11, 300, true}, {25, 200, false}, {25, 150, true}} {
 		t.Run(fmt.Sprintf("%d methods, heavy tails %t", c.methods, c.heavy), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(34, uint64(c.methods)))
@@ -88,7 +88,7 @@ func TestFamilyWiseError(t *testing.T) {
 // may be more frequent than the level, whichever side of 0 the observed difference is on.
 func TestApartIsRarelyWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(36, 1))
-	const margin, draws = 0.0015, 4000
+	const margin, draws = 0.0015, 3000
 	verdicts := map[Verdict]int{}
 	for range draws {
 		arms := simulated(r, []float64{margin, 0}, false)
@@ -108,7 +108,7 @@ func TestPower(t *testing.T) {
 			r := rand.New(rand.NewPCG(35, uint64(methods)))
 			means := make([]float64, methods) // the first is ahead of all others, which are equal
 			means[0] = points / 100
-			const draws = 100
+			const draws = 40
 			found, reversed, plain := 0, 0, 0
 			for range draws {
 				for _, p := range All(simulated(r, means, false)) {
