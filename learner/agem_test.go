@@ -108,54 +108,6 @@ func shifted(labels []ocl.Label) []ocl.Label {
 	return out
 }
 
-// TestAGEMReference: g is of the learner's criterion; g_ref is of Reference if there is one, and else of that criterion too
-// (docs/deviations.md: A-GEM with distillation).
-func TestAGEMReference(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		projected := 0
-		r := perceptron(t, 0.1)
-		r.Memory, r.Retrieve, r.Criterion = memory.NewStore(10, shape, nil), memory.Random{Size: 10}, misled{} // all of the memory
-		a := learner.NewAGEM(r)
-		batches := made.Batches(1, 40, 5)
-		made.Learn(t, a, batches, 0, 20)
-		if plain {
-			a.Reference = loss.CrossEntropy{}
-		}
-		if err := a.BeginTask(ocl.TaskInfo{Index: 1}); err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range batches[20:30] {
-			stored := contents(r.Memory)
-			if !plain {
-				stored.Y = shifted(stored.Y)
-			}
-			g, mean := gradient(t, r.Net, ocl.Batch{X: b.X, Y: shifted(b.Y)})
-			reference, meanStored := gradient(t, r.Net, stored)
-			s, err := a.Gradient(r, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !(math.Abs(s.Loss-mean-meanStored) <= 1e-5) {
-				t.Errorf("plain %v: loss %v, want %v", plain, s.Loss, mean+meanStored)
-			}
-			factor := 0.0
-			if dot := product(g, reference); dot < 0 {
-				projected++
-				factor = dot / product(reference, reference)
-			}
-			for i, v := range r.Net.Grads() {
-				if want := float64(g[i]) - factor*float64(reference[i]); !(math.Abs(float64(v)-want) <= 2e-6) {
-					t.Fatalf("plain %v: gradient %d is %v, want %v", plain, i, v, want)
-				}
-			}
-			r.Opt.Step(r.Net, r.WS)
-		}
-		if projected == 0 {
-			t.Errorf("plain %v: no step was against its reference", plain)
-		}
-	}
-}
-
 func product(x, y []float32) (sum float64) {
 	for i, v := range x {
 		sum += float64(v) * float64(y[i])

@@ -189,27 +189,3 @@ func TestICaRLAugments(t *testing.T) {
 		}
 	}
 }
-
-// TestAugmentationHasASource that is part of the state, where there is augmentation; and it allocates nothing in steady
-// state.
-func TestAugmentationHasASource(t *testing.T) {
-	for _, on := range []bool{false, true} {
-		r := replaying(t, 12)
-		r.Augment = on
-		i := 0
-		batches := residualCase.Batches(1, 4, 5)
-		learnertest.Observe(t, r, batches)
-		state := learnertest.State(t, r)
-		if has := slices.Contains(state.Names(), "rng/augment"); has != on {
-			t.Errorf("augmentation %v: the state has its source: %v", on, has)
-		}
-		if n := testing.AllocsPerRun(8, func() {
-			if _, err := r.Observe(context.Background(), batches[i%4]); err != nil {
-				t.Fatal(err)
-			}
-			i++
-		}); n != 0 {
-			t.Errorf("augmentation %v: %v allocations a step, want 0", on, n)
-		}
-	}
-}

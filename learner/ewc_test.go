@@ -3,17 +3,14 @@ package learner_test
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"ocl"
-	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
-	"ocl/nn/arch"
 )
 
 // TestEWCIsFinetune with λ = 0, and in the first task.
@@ -22,70 +19,6 @@ func TestEWCIsFinetune(t *testing.T) {
 	sameAsFinetune(t, "λ = 0", learner.NewEWC(r, learner.EWCOptions{Alpha: 0.9, Every: 2}), r, 6)
 	r = residual(t)
 	sameAsFinetune(t, "first task", learner.NewEWC(r, learner.EWCOptions{Lambda: 100, Alpha: 0.9, Every: 2}), r, 3)
-}
-
-// TestEWCFisher follows the running average, the importance and the penalty by hand, in float64 (docs/deviations.md:
-// EWC++).
-func TestEWCFisher(t *testing.T) {
-	for _, raw := range []bool{false, true} {
-		net, err := arch.MLP(arch.Config{Channels: 3, Height: 5, Width: 4, Classes: 6, Hidden: []int{2}}, rng.New(1, "network/init"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := learnerOf(t, net, 0.1)
-		o := learner.EWCOptions{Lambda: 2, Alpha: 0.75, Every: 3, Raw: raw}
-		e := learner.NewEWC(r, o)
-		strength := o.Lambda
-		if raw {
-			strength, o.Every = o.Lambda/2, 1
-		}
-		n := len(r.Net.Params())
-		fisher, sum, weight, anchor := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		for task, length := range []int{7, 5, 4} { // 7: the batch after the second refreshment counts in the next task
-			if err := e.BeginTask(ocl.TaskInfo{Index: task}); err != nil {
-				t.Fatal(err)
-			}
-			for step, b := range made.Batches(uint64(task+1), length, 5) {
-				if (step+1)%o.Every == 0 {
-					for i := range fisher {
-						fisher[i] = (1-o.Alpha)*fisher[i] + o.Alpha/float64(o.Every)*sum[i]
-						sum[i] = 0
-					}
-				}
-				g, want := gradient(t, r.Net, b)
-				for i, v := range r.Net.Params() {
-					d := float64(v) - anchor[i]
-					want += strength * weight[i] * d * d
-					total := float64(g[i]) + 2*strength*weight[i]*d
-					sum[i] += total * total
-				}
-				s, err := e.Observe(context.Background(), b)
-				if err != nil || !(math.Abs(s.Loss-want) <= 1e-5*max(1, want)) {
-					t.Fatalf("raw %v, task %d, step %d: loss %v (%v), want %v", raw, task+1, step+1, s.Loss, err, want)
-				}
-			}
-			if err := e.EndTask(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			least, most := fisher[0], fisher[0]
-			for _, f := range fisher {
-				least, most = min(least, f), max(most, f)
-			}
-			importance := make([]float32, n)
-			if err := learnertest.State(t, e).Decoder().Float32s("ewc/weight", importance); err != nil {
-				t.Fatal(err)
-			}
-			if lo, hi := slices.Min(importance), slices.Max(importance); !raw && (lo != 0 || hi != 1) || !(least > 0) {
-				t.Errorf("task %d: importance from %v to %v, Fisher information from %v; want 0 to 1 from above 0", task+1, lo, hi, least)
-			}
-			for i, f := range fisher {
-				if weight[i] = f; !raw {
-					weight[i] = (f - least) / (most - least)
-				}
-				anchor[i] = float64(r.Net.Params()[i])
-			}
-		}
-	}
 }
 
 // TestEWCExplodes: a λ beyond what the learning rate bears ends in ErrDiverged that names λ.

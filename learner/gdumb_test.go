@@ -61,42 +61,6 @@ func TestGDumbTrains(t *testing.T) {
 	}
 }
 
-// TestGDumbForgetsItsTraining: a prediction after a part of the stream does not depend on the number of earlier predictions.
-func TestGDumbForgetsItsTraining(t *testing.T) {
-	a, b := gdumb(t, 12), gdumb(t, 12)
-	for _, g := range []*learner.GDumb{a, b} { // nothing of a training's optimiser is left for the next
-		g.Opt, g.Rate = optim.SGD{LR: 0.1, Momentum: 0.9}, learner.CosineRestarts(0.05, 0.0005)
-	}
-	batches := made.Batches(1, 6, 5)
-	for i := range batches {
-		learnertest.Observe(t, a, batches[i:i+1])
-		learnertest.Predict(t, a, batches[0].X)
-	}
-	learnertest.Observe(t, b, batches)
-	learnertest.Predict(t, b, batches[0].X)
-	learnertest.CheckSame(t, "asked after every batch", learnertest.State(t, a), learnertest.State(t, b))
-}
-
-// TestGDumbClips: with a limit far below the gradients' norms all steps have that length.
-func TestGDumbClips(t *testing.T) {
-	g := gdumb(t, 16)
-	g.Opt, g.Clip, g.Epochs = optim.SGD{LR: 1}, 1e-3, 1
-	learnertest.Observe(t, g, made.Batches(1, 4, 5))
-	if err := g.Prepare(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	start := perceptron(t, 0.1).Net
-	start.Init(rng.New(2, "gdumb/init/20"))
-	sum := 0.0
-	for i, v := range g.Net.Params() {
-		d := float64(v) - float64(start.Params()[i])
-		sum += d * d
-	}
-	if !(math.Abs(math.Sqrt(sum)-1e-3) <= 1e-5) {
-		t.Errorf("one step moved the parameters by %v, want 1e-3", math.Sqrt(sum))
-	}
-}
-
 // TestGDumbUnasked: to predict before the first batch is an error that says what to do. So is a label that no output has.
 func TestGDumbUnasked(t *testing.T) {
 	g := gdumb(t, 12)

@@ -29,35 +29,6 @@ func (c *comparing) Update(dst []int, _ *memory.Store, b ocl.Batch, env memory.E
 	return append(dst, slices.Repeat([]int{-1}, b.Len())...), nil
 }
 
-// TestCosinesAreOfOneByOneGradients: the cosines of a batched backward pass are those of gradients taken one by one, of
-// single samples and of the mean losses of groups, batch norm in evaluation mode, and asking changes neither parameters
-// nor running statistics.
-func TestCosinesAreOfOneByOneGradients(t *testing.T) {
-	for _, c := range []struct{ in, refs, size int }{{5, 4, 1}, {1, 1, 1}, {12, 23, 1}, {6, 9, 3}} {
-		r := mir(t, 2, 5, 3, 3)
-		learnertest.Observe(t, r, resized.Batches(1, 3, 5)) // running statistics move
-		u := &comparing{refs: resized.Batches(2, 1, c.refs)[0], size: c.size}
-		r.Update = u
-		in := resized.Batches(3, 1, c.in)[0]
-		twin := mir(t, 2, 5, 3, 3)
-		learnertest.Observe(t, twin, resized.Batches(1, 3, 5))
-		learnertest.Observe(t, r, []ocl.Batch{in})
-		learnertest.Observe(t, twin, []ocl.Batch{in})
-		if !slices.Equal(r.Net.Params(), twin.Net.Params()) || !slices.Equal(r.Net.Running(), twin.Net.Running()) {
-			t.Fatal("asking changed the network")
-		}
-		a, b := groupGradients(t, r.Net, in, c.size), groupGradients(t, r.Net, u.refs, c.size)
-		for i := range a {
-			for j := range b {
-				want := cosine(a[i], b[j])
-				if got := u.got[i*len(b)+j]; !(math.Abs(got-want) <= 1e-5) { // sums of 12,000 products in float32
-					t.Errorf("%+v: cosine %d, %d is %v, want %v", c, i, j, got, want)
-				}
-			}
-		}
-	}
-}
-
 // groupGradients are those of the mean loss of each group of size rows, found one after the other in evaluation mode.
 func groupGradients(t *testing.T, net *nn.Network, b ocl.Batch, size int) (all [][]float32) {
 	t.Helper()
@@ -82,16 +53,6 @@ func groupGradients(t *testing.T, net *nn.Network, b ocl.Batch, size int) (all [
 		all = append(all, slices.Clone(net.Grads()))
 	}
 	return all
-}
-
-func cosine(a, b []float32) float64 {
-	var ab, aa, bb float64
-	for i := range a {
-		ab += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	return ab / math.Sqrt(aa*bb)
 }
 
 // TestGSSKeepsEverythingWhileNotFull: a learner with GSS and room for the whole stream stores it in order.

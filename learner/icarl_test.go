@@ -71,26 +71,6 @@ func stepped(net *nn.Network, x, targets *tensor.Tensor, lr float64) ([]float32,
 	return net.Params(), mean
 }
 
-// TestICaRLFirstTask: with one task there is no teacher term and no replay. The loss is plain BCE on the outputs of the
-// classes seen, in the order in which the task names them.
-func TestICaRLFirstTask(t *testing.T) {
-	l := icarl(t, 50, 5)
-	begin(t, l, 0, 4, 1, 0)
-	column := map[ocl.Label]int{4: 0, 1: 1, 0: 2}
-	for i, b := range images.Batches(1, 3, 5) {
-		b = relabelled(b, 0, 4, 4, 1)
-		targets := tensor.New(5, 3)
-		for row, y := range b.Y {
-			targets.Row(row)[column[y]] = 1
-		}
-		want, mean := stepped(l.Net, b.X, targets, 0.1)
-		stats := learnertest.Observe(t, l, []ocl.Batch{b})[0]
-		if stats.Replay != 0 || stats.Loss != mean || !slices.Equal(l.Net.Params(), want) {
-			t.Errorf("step %d: %d rows replayed at loss %v, want none at %v, and a step along the gradient of BCE alone", i, stats.Replay, stats.Loss, mean)
-		}
-	}
-}
-
 // TestICaRLTargets: in the second task old outputs are trained on the teacher in evaluation mode (or, if so set, by the
 // batch's statistics), for incoming and replayed rows alike; new outputs on the labels, which are none of theirs for
 // replayed rows (docs/deviations.md: iCaRL).

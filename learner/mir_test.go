@@ -172,34 +172,6 @@ func TestLookAheadIsSummed(t *testing.T) {
 	}
 }
 
-// TestMIRChooses: among more candidates than rows, those with the largest increase are replayed, and the running
-// statistics do not notice the candidates: they are those of a learner that replays the same rows unasked.
-func TestMIRChooses(t *testing.T) {
-	a, b := mir(t, 1, 10, 3, 10), mir(t, 1, 10, 3, 10)
-	batches := resized.Batches(1, 3, 5)
-	learnertest.Observe(t, a, batches[:2])
-	learnertest.Observe(t, b, batches[:2])
-	seen := &recording{Retriever: a.Retrieve}
-	a.Retrieve = seen
-	learnertest.Observe(t, a, batches[2:])
-	b.Retrieve = given(seen.slots)
-	ask := &asking{t: t}
-	b.Retrieve = chain{ask, given(seen.slots)}
-	learnertest.Observe(t, b, batches[2:])
-	if !slices.Equal(a.Net.Running(), b.Net.Running()) || !slices.Equal(a.Net.Params(), b.Net.Params()) {
-		t.Error("replaying the same rows leads elsewhere")
-	}
-	worst := math.Inf(1)
-	for _, s := range seen.slots {
-		worst = min(worst, ask.scores[0][s])
-	}
-	for s, score := range ask.scores[0] {
-		if !(score <= worst) && !slices.Contains(seen.slots, s) {
-			t.Errorf("slot %d with score %v was passed over for one with %v", s, score, worst)
-		}
-	}
-}
-
 // TestMIRMovesStatistics: with Moves a step leaves the same parameters, and running statistics as after one more forward
 // pass in training mode, over the candidates and between the two others. Without it they are as without that pass
 // (docs/deviations.md: MIR's candidates).
