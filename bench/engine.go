@@ -122,8 +122,7 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 		rigs = append(rigs, r)
 	}
 	m := &measured{}
-	begin := time.Now()
-	for round := 1; ; round++ {
+	done, err := inRounds(o.Rounds, o.Budget, o.Round, func() error {
 		m.peak = append(m.peak, fmaPeak(o.Workers))
 		for _, r := range rigs {
 			r.measure()
@@ -132,27 +131,40 @@ func Engine(ctx context.Context, o Options) (*Report, error) {
 				r.measureAtOnce(o.AtOnce)
 			}
 			if err := ctx.Err(); err != nil {
-				if round == 1 {
-					return nil, err
-				}
-				return m.report(o, rigs), err
+				return err
 			}
 		}
-		left := remaining(time.Since(begin), o.Budget, round, o.Rounds)
-		if o.Round != nil {
-			o.Round(round, left)
-		}
-		if left <= 0 {
-			break
-		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
 	}
 	rep := m.report(o, rigs)
+	if err != nil {
+		return rep, err
+	}
 	if o.Layers {
 		for _, r := range rigs {
 			rep.Layers = append(rep.Layers, r.layers(rep.PeakGFLOPS))
 		}
 	}
 	return rep, nil
+}
+
+// inRounds does work in rounds, or as many as fit into a budget and at least three, until it fails. It shows each round that
+// is done and how long the rest will take, and returns how many were.
+func inRounds(rounds int, budget time.Duration, show func(round int, left time.Duration), work func() error) (done int, err error) {
+	for begin, left := time.Now(), time.Duration(1); left > 0; {
+		if err := work(); err != nil {
+			return done, err
+		}
+		done++
+		left = remaining(time.Since(begin), budget, done, rounds)
+		if show != nil {
+			show(done, left)
+		}
+	}
+	return done, nil
 }
 
 // remaining is how long further rounds will take after so many were made in the time spent; 0 where they are enough.

@@ -196,17 +196,11 @@ func (r *methodRig) measure(ctx context.Context, o MethodOptions, m *measured) (
 		return cost, err
 	}
 	r.whole, r.alone, r.store = r.whole[:0], r.alone[:0], r.store[:0]
-	begin := time.Now()
-	for round := 1; ; round++ {
+	if _, err := inRounds(o.Rounds, o.Budget, func(round int, left time.Duration) { show(MethodProgress{Filled: -1, Round: round, Left: left}) }, func() error {
 		m.peak = append(m.peak, fmaPeak(o.Workers))
-		if err := r.turn(ctx, passes); err != nil {
-			return cost, err
-		}
-		left := remaining(time.Since(begin), o.Budget, round, o.Rounds)
-		show(MethodProgress{Filled: -1, Round: round, Left: left})
-		if left <= 0 {
-			break
-		}
+		return r.turn(ctx, passes)
+	}); err != nil {
+		return cost, err
 	}
 	cost.MS, cost.PassesMS = 1e3*median(r.whole), 1e3*median(r.alone)
 	cost.Overhead = cost.MS/cost.PassesMS - 1

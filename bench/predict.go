@@ -57,22 +57,14 @@ func Predict(ctx context.Context, o Options) (*PredictReport, error) {
 		r.net.Predict(r.ws, r.test.Rows(0, 1))
 		all = append(all, &timed{rig: r})
 	}
-	begin := time.Now()
-	for round := 1; ; round++ {
+	if _, err := inRounds(o.Rounds, o.Budget, o.Round, func() error {
 		for _, t := range all {
 			t.one = append(t.one, t.repeated(t.test.Rows(0, 1))...)
 			t.batch = append(t.batch, t.repeated(t.test)...)
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
 		}
-		left := remaining(time.Since(begin), o.Budget, round, o.Rounds)
-		if o.Round != nil {
-			o.Round(round, left)
-		}
-		if left <= 0 {
-			break
-		}
+		return ctx.Err()
+	}); err != nil {
+		return nil, err
 	}
 	rep := &PredictReport{Kernel: kernel.Active().Name, Convolution: all[0].net.ConvolutionName(), Workers: o.Workers}
 	for _, t := range all {
