@@ -186,7 +186,7 @@ func (r *run) evaluate(ctx context.Context) error {
 	}
 	if r.at.Phase == ended {
 		if _, ok := r.learner.(ocl.Preparer); ok { // it may work for long
-			if err := r.save(); err != nil {
+			if err := r.saveBetween(); err != nil {
 				return err
 			}
 		}

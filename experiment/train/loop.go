@@ -31,7 +31,11 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		r.at = Position{Task: r.at.Task + 1, Step: r.at.Step}
-		if err := r.save(); err != nil {
+		save := r.saveBetween
+		if r.at.Task == len(tasks) {
+			save = r.save
+		}
+		if err := save(); err != nil {
 			return err
 		}
 	}
@@ -208,7 +212,7 @@ func (r *run) endTask(ctx context.Context) error {
 		return nil
 	}
 	if aware, ok := r.learner.(ocl.TaskAware); ok {
-		if err := r.save(); err != nil {
+		if err := r.saveBetween(); err != nil {
 			return err
 		}
 		if err := clock(&r.found.Seconds.Train, func() error { return aware.EndTask(ctx) }); err != nil {

@@ -19,7 +19,8 @@ import (
 type snapshots struct {
 	dir     *checkpoint.Dir
 	writer  *checkpoint.Writer
-	every   time.Duration // between those in the middle of a task; 0 is never
+	every   time.Duration // least time between those in the middle of a task; 0 is never
+	pause   time.Duration // least time after the last one, by its size
 	taken   time.Time
 	patient bool // for tests: each is waited for
 
@@ -46,6 +47,18 @@ func openSnapshots(folder string, every time.Duration, permit func() error) (*sn
 	return s, nil
 }
 
+// A state of more than smallState bytes is saved again after a second for each writtenPerSecond bytes at the earliest, except
+// at the end of a run. On a disk that writes 150 MB a second, its checkpoints then take less than 2 % of the time.
+const (
+	smallState       = 4 << 20
+	writtenPerSecond = 3 << 20
+)
+
+// pauseAfter is the least time between a checkpoint of so many bytes and the next one.
+func pauseAfter(bytes int64) time.Duration {
+	return time.Duration(max(0, bytes-smallState)) * (time.Second / writtenPerSecond)
+}
+
 // save begins to write a snapshot. It waits only for the snapshot before, if that is still being written. The writing
 // goroutine calls before.
 func (s *snapshots) save(step int, c *checkpoint.Container, before func() error) error {
@@ -53,7 +66,7 @@ func (s *snapshots) save(step int, c *checkpoint.Container, before func() error)
 	if err == nil && s.patient {
 		err = s.writer.Wait()
 	}
-	s.taken = time.Now()
+	s.taken, s.pause = time.Now(), pauseAfter(c.Size())
 	s.report()
 	return saveError(err)
 }
@@ -99,7 +112,7 @@ func (s *snapshots) until(ctx context.Context) (context.Context, context.CancelF
 	if s == nil || s.every == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, s.taken.Add(s.every))
+	return context.WithDeadline(ctx, s.taken.Add(max(s.every, s.pause)))
 }
 
 func saveError(err error) error {
@@ -111,7 +124,15 @@ func saveError(err error) error {
 
 // due tells whether it is time for a checkpoint in the middle of a task.
 func (s *snapshots) due(now time.Time) bool {
-	return s != nil && s.every > 0 && now.Sub(s.taken) >= s.every
+	return s != nil && s.every > 0 && now.Sub(s.taken) >= max(s.every, s.pause)
+}
+
+// saveBetween is save where the run goes on: it saves nothing if a large state was saved a moment ago.
+func (r *run) saveBetween() error {
+	if r.snapshots != nil && time.Since(r.snapshots.taken) < r.snapshots.pause {
+		return nil
+	}
+	return r.save()
 }
 
 // save takes a snapshot of the run.
