@@ -157,8 +157,8 @@ type MemoryReporter interface {
 	MemoryCounts() map[Label]int // stored samples of each class
 	MemoryBytes() int64
 	// MemoryOrigins returns for each stored sample its 0-based place in the stream: how many samples were observed before
-	// it. known is false if the learner was loaded from a state that does not say so.
-	MemoryOrigins() (places []int64, known bool)
+	// it.
+	MemoryOrigins() []int64
 }
 
 // State is everything that would change a resumed run if it were lost. A run that saves, loads and continues gives

@@ -560,4 +560,4 @@ func (c *CNDPM) MemoryCounts() map[ocl.Label]int { return c.Memory.Counts() }
 func (c *CNDPM) MemoryBytes() int64 { return c.Memory.Bytes() }
 
 // MemoryOrigins implements [ocl.MemoryReporter].
-func (c *CNDPM) MemoryOrigins() (places []int64, known bool) { return c.Memory.Origins() }
+func (c *CNDPM) MemoryOrigins() []int64 { return c.Memory.Origins() }

@@ -234,7 +234,7 @@ func (g *GDumb) MemoryCounts() map[ocl.Label]int { return g.Memory.Counts() }
 func (g *GDumb) MemoryBytes() int64 { return g.Memory.Bytes() }
 
 // MemoryOrigins implements [ocl.MemoryReporter].
-func (g *GDumb) MemoryOrigins() (places []int64, known bool) { return g.Memory.Origins() }
+func (g *GDumb) MemoryOrigins() []int64 { return g.Memory.Origins() }
 
 // SaveState implements [ocl.State].
 func (g *GDumb) SaveState(e *checkpoint.Encoder) error { return g.parts().SaveState(e) }

@@ -284,7 +284,7 @@ func (l *ICaRL) MemoryCounts() map[ocl.Label]int { return l.Memory.Counts() }
 func (l *ICaRL) MemoryBytes() int64 { return l.Memory.Bytes() }
 
 // MemoryOrigins implements [ocl.MemoryReporter].
-func (l *ICaRL) MemoryOrigins() (places []int64, known bool) { return l.Memory.Origins() }
+func (l *ICaRL) MemoryOrigins() []int64 { return l.Memory.Origins() }
 
 // SaveState implements [ocl.State].
 func (l *ICaRL) SaveState(e *checkpoint.Encoder) error { return l.parts().SaveState(e) }

@@ -278,9 +278,9 @@ func (r *Replay) MemoryBytes() int64 {
 }
 
 // MemoryOrigins implements [ocl.MemoryReporter]; there are none without memory.
-func (r *Replay) MemoryOrigins() (places []int64, known bool) {
+func (r *Replay) MemoryOrigins() []int64 {
 	if r.Memory == nil {
-		return nil, true
+		return nil
 	}
 	return r.Memory.Origins()
 }

@@ -219,8 +219,8 @@ func TestStoreKeepsOrigins(t *testing.T) {
 	m := memorytest.NewStore(4)
 	check := func(m *memory.Store, want ...int64) {
 		t.Helper()
-		if got, known := m.Origins(); !known || !slices.Equal(got, want) {
-			t.Errorf("origins %v (known %v), want %v", got, known, want)
+		if got := m.Origins(); !slices.Equal(got, want) {
+			t.Errorf("origins %v, want %v", got, want)
 		}
 	}
 	check(m)
@@ -228,7 +228,7 @@ func TestStoreKeepsOrigins(t *testing.T) {
 	check(m, 0, 2, 3)
 	m.Put(memorytest.Batch(5, 4), []int{1, 3, -1, 1}) // the last row stays
 	check(m, 0, 8, 3, 6)
-	got, _ := m.Origins()
+	got := m.Origins()
 	got[0] = 99
 	check(m, 0, 8, 3, 6)
 
@@ -240,34 +240,6 @@ func TestStoreKeepsOrigins(t *testing.T) {
 	check(back, 0, 8, 3, 6)
 	back.Put(memorytest.Batch(9, 2), []int{-1, 0})
 	check(back, 10, 8, 3, 6)
-}
-
-// TestStoreWithoutOrigins loads the state of a store from before there were origins. They are unknown from then on,
-// also for new samples, and the state is saved again as it was.
-func TestStoreWithoutOrigins(t *testing.T) {
-	m := memorytest.NewStore(4)
-	m.Put(memorytest.Batch(0, 3), []int{0, 1, 2})
-	older := checkpoint.NewContainer()
-	for _, name := range save(t, m).Names() {
-		if b, _ := save(t, m).Decoder().Bytes(name); name != memory.OriginsSection {
-			older.Encoder().Bytes(name, b)
-		}
-	}
-	for name, back := range map[string]*memory.Store{"fresh": memorytest.NewStore(4), "used": m} {
-		if err := back.LoadState(older.Decoder()); err != nil {
-			t.Fatal(err)
-		}
-		if !save(t, back).Equal(older) {
-			t.Errorf("%s: it is saved as something else", name)
-		}
-		back.Put(memorytest.Batch(3, 2), []int{3, 0})
-		if origins, known := back.Origins(); known || len(origins) > 0 {
-			t.Errorf("%s: origins %v are known: %v", name, origins, known)
-		}
-		if got := memorytest.Samples(t, back); !slices.Equal(got, []int{4, 1, 2, 3}) {
-			t.Errorf("%s: samples %v", name, got)
-		}
-	}
 }
 
 // TestStoreRefusesOrigins: as many as samples, each of a sample that was seen.
@@ -312,7 +284,7 @@ func TestClear(t *testing.T) {
 		t.Errorf("%d samples in %d bytes, %d seen", m.Len(), m.Bytes(), m.Seen())
 	}
 	m.Put(memorytest.Batch(2, 3), []int{0, 1, 2})
-	if places, known := m.Origins(); !known || !slices.Equal(places, []int64{2, 3, 4}) || !slices.Equal(memorytest.Samples(t, m), []int{2, 3, 4}) {
-		t.Errorf("origins %v (%v)", places, known)
+	if places := m.Origins(); !slices.Equal(places, []int64{2, 3, 4}) || !slices.Equal(memorytest.Samples(t, m), []int{2, 3, 4}) {
+		t.Errorf("origins %v", places)
 	}
 }

@@ -19,9 +19,7 @@ type Store struct {
 	y      []ocl.Label
 	cap    int
 	seen   int
-
-	traced  bool    // origins are known; they are not in a state from before there were any
-	origins []int64 // by slot, while traced
+	origin []int64 // by slot
 }
 
 // blockSlots is the number of images that space is taken for at once, so that a filling memory seldom allocates.
@@ -40,7 +38,7 @@ func NewStore(capacity int, shape [3]int, values ocl.PixelValues) *Store {
 	if len(values) != shape[0] {
 		panic(fmt.Sprintf("memory: NewStore: values of %d channels for images of shape %v", len(values), shape))
 	}
-	return &Store{shape: shape, size: size, cap: capacity, values: values, traced: true}
+	return &Store{shape: shape, size: size, cap: capacity, values: values}
 }
 
 // Len is the number of filled slots.
@@ -53,9 +51,8 @@ func (m *Store) Cap() int { return m.cap }
 func (m *Store) Seen() int { return m.seen }
 
 // Origins returns for each filled slot how many samples were offered to the memory before the one that is stored there:
-// the sample's 0-based place in the stream. No update and no retrieval depends on it; it says for a report what is
-// stored. known is false if a state was loaded that has no origins, as an earlier version wrote it.
-func (m *Store) Origins() (places []int64, known bool) { return slices.Clone(m.origins), m.traced }
+// the sample's 0-based place in the stream. No update and no retrieval depends on it; it says for a report what is stored.
+func (m *Store) Origins() []int64 { return slices.Clone(m.origin) }
 
 // Shape is the shape [C,H,W] of a stored image.
 func (m *Store) Shape() [3]int { return m.shape }
@@ -79,18 +76,14 @@ func (m *Store) Put(b ocl.Batch, slots []int) {
 			continue
 		case slot == len(m.y) && slot < m.cap:
 			m.y = append(m.y, 0)
-			if m.traced {
-				m.origins = append(m.origins, 0)
-			}
+			m.origin = append(m.origin, 0)
 			m.grow(slot + 1)
 		case slot < 0 || slot >= len(m.y):
 			panic(fmt.Sprintf("memory: Put: slot %d for row %d is not -1 or a slot in [0, %d] below the capacity %d", slot, i, len(m.y), m.cap))
 		}
 		copy(m.image(slot), b.Image(i))
 		m.y[slot] = b.Y[i]
-		if m.traced {
-			m.origins[slot] = int64(m.seen) + int64(i)
-		}
+		m.origin[slot] = int64(m.seen) + int64(i)
 	}
 	m.seen += len(slots)
 }
@@ -109,7 +102,7 @@ func (m *Store) image(slot int) []byte {
 
 // Clear empties the memory. How many samples it has seen stays.
 func (m *Store) Clear() {
-	m.y, m.origins = m.y[:0], m.origins[:0]
+	m.y, m.origin = m.y[:0], m.origin[:0]
 }
 
 // check panics unless x is [n,C,H,W].
@@ -167,18 +160,17 @@ func (m *Store) parts() checkpoint.Parts {
 			return nil
 		}),
 		checkpoint.Made("pixels", m.pixels, m.setPixels),
-		checkpoint.Either(&m.traced, OriginsSection,
-			checkpoint.Parts{checkpoint.Int64List(OriginsSection, &m.origins), checkpoint.Then(m.checkOrigins)},
-			checkpoint.Parts{checkpoint.Then(func() error { m.origins = nil; return nil })}),
+		checkpoint.Int64List(OriginsSection, &m.origin),
+		checkpoint.Then(m.checkOrigins),
 	}
 }
 
 // checkOrigins refuses loaded origins that are not those of the stored samples.
 func (m *Store) checkOrigins() error {
-	if len(m.origins) != len(m.y) {
-		return fmt.Errorf("memory: the state has %d origins of %d samples, so it belongs to another configuration. Use the one it was saved with", len(m.origins), len(m.y))
+	if len(m.origin) != len(m.y) {
+		return fmt.Errorf("memory: the state has %d origins of %d samples, so it belongs to another configuration. Use the one it was saved with", len(m.origin), len(m.y))
 	}
-	for _, place := range m.origins {
+	for _, place := range m.origin {
 		if place < 0 || place >= int64(m.seen) {
 			return fmt.Errorf("memory: the state stores sample %d of the stream, but only %d were seen, so it belongs to another configuration. Use the one it was saved with", place, m.seen)
 		}

@@ -11,20 +11,15 @@ import (
 )
 
 // countMemory counts what is in memory at the end of the last of the tasks, by class and by task. A learner does not
-// know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose they are. A count
-// by task is kept only if there is one after every task. It leaves out the samples that the learner had before the run.
+// know of tasks: its samples say where in the stream they were, and the sizes of the tasks say whose they are. The count
+// by task leaves out the samples that the learner had before the run.
 func (r *record) countMemory(m ocl.MemoryReporter, tasks []ocl.TaskInfo) error {
 	byClass := map[int]int{}
 	for label, n := range m.MemoryCounts() {
 		byClass[int(label)] = n
 	}
 	r.Counts = append(r.Counts, byClass)
-	places, known := m.MemoryOrigins()
-	if !known || len(r.TaskCounts) != len(r.Counts)-1 {
-		r.TaskCounts = nil
-		return nil
-	}
-	byTask, err := countByTask(places, r.Inherited, tasks)
+	byTask, err := countByTask(m.MemoryOrigins(), r.Inherited, tasks)
 	if err != nil {
 		return err
 	}
@@ -57,8 +52,7 @@ func countByTask(places []int64, before int64, tasks []ocl.TaskInfo) (map[int]in
 	return counts, nil
 }
 
-// stateBytes is the size of a learner's state without the origins of stored samples. No number depends on origins, so
-// runs that know them can be compared with those that do not.
+// stateBytes is the size of a learner's state without the origins of stored samples, on which no number depends.
 func stateBytes(state *checkpoint.Container) int64 {
 	size := state.Size()
 	for _, name := range state.Names() {

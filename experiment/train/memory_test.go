@@ -36,35 +36,3 @@ func TestCountByTask(t *testing.T) {
 		}
 	}
 }
-
-// remembering is a memory of one sample.
-type remembering struct {
-	place int64
-	known bool
-}
-
-func (m *remembering) MemoryCounts() map[ocl.Label]int { return map[ocl.Label]int{5: 1} }
-func (m *remembering) MemoryBytes() int64              { return 1 }
-func (m *remembering) MemoryOrigins() ([]int64, bool)  { return []int64{m.place}, m.known }
-
-// TestMemoryIsCountedByTaskAfterAllTasksOrNone: once origins are unknown nothing is counted by task, before or after.
-func TestMemoryIsCountedByTaskAfterAllTasksOrNone(t *testing.T) {
-	tasks := []ocl.TaskInfo{{Train: 2}, {Train: 2}, {Train: 2}}
-	for _, c := range []struct {
-		known []bool
-		want  int
-	}{{[]bool{true, true, true}, 3}, {[]bool{true, false, true}, 0}, {[]bool{false, true, true}, 0}, {[]bool{true, true, false}, 0}} {
-		r := new(record)
-		for i, known := range c.known {
-			if err := r.countMemory(&remembering{1, known}, tasks[:i+1]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(r.TaskCounts) != c.want || len(r.Counts) != 3 {
-			t.Errorf("known %v: %d counts by task and %d by class, want %d and 3", c.known, len(r.TaskCounts), len(r.Counts), c.want)
-		}
-	}
-	if err := new(record).countMemory(&remembering{2, true}, tasks[:1]); err == nil {
-		t.Error("a sample that was not delivered is counted")
-	}
-}
