@@ -33,22 +33,6 @@ func TestGSSContract(t *testing.T) {
 	}
 }
 
-// TestGSSKeepsEverythingWhileNotFull: samples are appended in order, whatever their gradients.
-func TestGSSKeepsEverythingWhileNotFull(t *testing.T) {
-	for name, build := range makers {
-		m, u, env := memorytest.NewStore(50), build(), memorytest.Env(1)
-		feed(t, m, u, env, 0, 5, 10)
-		for i, sample := range memorytest.Samples(t, m) {
-			if i != sample {
-				t.Fatalf("%s: slot %d holds sample %d", name, i, sample)
-			}
-		}
-		if m.Len() != 50 {
-			t.Errorf("%s: %d stored of 50", name, m.Len())
-		}
-	}
-}
-
 // feed passes batches of size b to the memory, their samples numbered from first on.
 func feed(t *testing.T, m *memory.Store, u memory.Updater, env memory.Env, first, batches, b int) (slots []int) {
 	t.Helper()

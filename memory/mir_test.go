@@ -109,11 +109,3 @@ func TestMIRWithoutChoice(t *testing.T) {
 		}
 	}
 }
-
-func TestMIRPassesTheProbesError(t *testing.T) {
-	env := memorytest.Env(1)
-	env.Probe = &scored{score: func(int) float64 { return 0 }, err: errors.New("no gradient yet")}
-	if _, err := (&memory.MIR{Size: 2, Candidates: 5}).Retrieve(nil, filled(9), ocl.Batch{}, env); err == nil {
-		t.Error("the probe failed: no error")
-	}
-}

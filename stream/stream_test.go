@@ -300,24 +300,6 @@ func TestPixelValues(t *testing.T) {
 	}
 }
 
-func TestNoAllocationPerBatch(t *testing.T) {
-	set := tiny(2, 250, 250)
-	s := mustSplit(t, set, Options{Tasks: 1, Batch: 10, TestBatch: 10})
-	train := testing.AllocsPerRun(5, func() {
-		s.used[0] = false
-		for range s.Train(0) {
-		}
-	})
-	drain(t, s.Test(0))
-	test := testing.AllocsPerRun(5, func() {
-		for range s.Test(0) {
-		}
-	})
-	if train > 15 || test > 5 { // a few for the iteration, none for its 50 batches
-		t.Errorf("%v allocations in 50 training batches, %v in 50 test batches", train, test)
-	}
-}
-
 func TestNestedTestsDoNotShareABuffer(t *testing.T) {
 	s := mustSplit(t, tiny(4, 5, 10), Options{Tasks: 2, Batch: 5, TestBatch: 5, Order: Given})
 	for outer := range s.Test(0) {

@@ -89,18 +89,6 @@ func TestTailIsThatOfTheNormal(t *testing.T) {
 	}
 }
 
-// TestZigguratCloses wants the edges to fall and the top layer to have the area of the others.
-func TestZigguratCloses(t *testing.T) {
-	for i := range layers {
-		if ziggurat.x[i+1] >= ziggurat.x[i] {
-			t.Errorf("edge %d is %v, and edge %d %v", i, ziggurat.x[i], i+1, ziggurat.x[i+1])
-		}
-	}
-	if area := ziggurat.x[layers-1] * (1 - ziggurat.f[layers-1]); !(math.Abs(area-layerArea) <= 1e-9) {
-		t.Errorf("the top layer has the area %v, want %v", area, layerArea)
-	}
-}
-
 // TestLogarithmAndExponential compares with package math over the ranges in use.
 func TestLogarithmAndExponential(t *testing.T) {
 	for i := range 100_000 {

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"ocl/internal/fuzztest"
 	"ocl/internal/rng"
 )
 
@@ -216,24 +215,6 @@ func TestNothingIsFused(t *testing.T) {
 	}
 	for _, line := range regexp.MustCompile(`(?m)^.*\bFN?M(?:ADD|SUB)[SD]\b.*$`).FindAll(out, -1) {
 		t.Errorf("a fused operation: %s. Write an explicit conversion around the product", line)
-	}
-}
-
-// TestMemoryIsTheResult counts what Apply allocates: the result, and for each worker the images that the Gaussian covers and
-// a few more, but not the task.
-func TestMemoryIsTheResult(t *testing.T) {
-	const n, workers, few = 200, 2, 6
-	task := made([3]int{3, 20, 20}, n)
-	image := uint64(task.size())
-	for across, most := range map[bool]uint64{false: image * (n + 4*workers*few), true: image * (n + 4*workers*(21+few))} {
-		with(workers, func() {
-			most += 64 << 10 // names of sources, lists of images and the like
-			if got := fuzztest.Allocated(most, func() {
-				apply(t, task, []Step{{"blur", 2.5}, {"noise", 0.4}}, Options{CrossImage: across})
-			}); got > most {
-				t.Errorf("across images %v: %d bytes are allocated, want at most %d", across, got, most)
-			}
-		})
 	}
 }
 
