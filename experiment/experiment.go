@@ -61,6 +61,7 @@ type hooks struct {
 // A run, what it is going to do, and what its observers see.
 type (
 	Job       = train.Job
+	RunIn     = train.RunIn
 	Plan      = train.Plan
 	Events    = train.Events
 	Evaluated = train.Evaluated
@@ -166,8 +167,8 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 	if err := x.unite(); err != nil {
 		return nil, unfit{fmt.Errorf("experiment: %w", err)}
 	}
-	examined := map[string]bool{}  // methods with their tricks; the seed makes no difference
-	skipped := map[uint64]string{} // by seed, which may choose the published order of the tasks
+	examined := map[string]bool{}    // methods with their tricks; the seed makes no difference
+	skipped := map[string][]string{} // the seeds of each note: a seed may choose the published order of the tasks
 	runs := Schema().Runs(x.config)
 	x.jobs = make([]Job, 0, len(runs))
 	for i, run := range runs {
@@ -178,19 +179,26 @@ func newExperiment(c config.Config, o Options, set *data.Set, p *trained.Parent)
 				return nil, unfit{err}
 			}
 		}
-		if _, known := skipped[run.Seed]; !known && set.Incomplete {
+		if seed := fmt.Sprint(run.Seed); set.Incomplete {
 			st, err := x.newStream(run)
 			if err != nil {
 				return nil, unfit{err}
 			}
-			skipped[run.Seed] = train.SkippedText(st)
+			if text := train.SkippedText(st); text != "" && !slices.Contains(skipped[text], seed) {
+				skipped[text] = append(skipped[text], seed)
+			}
 		}
 		j.Config.Eval, j.Config.Engine, j.Config.Network.InitDigest = x.config.Eval, x.network[build.Method(j.Method).OwnNetworks].engine, x.config.Network.InitDigest
 		j.Identity = x.identify(j)
 		j.Key = j.Identity.Key()
 		x.jobs = append(x.jobs, j)
 	}
-	x.noteSkipped(skipped)
+	for _, text := range slices.Sorted(maps.Keys(skipped)) {
+		if seeds := skipped[text]; len(seeds) < x.config.Runs {
+			text = "seed " + strings.Join(seeds, ", ") + ": " + text
+		}
+		x.notes = append(x.notes, text)
+	}
 	if p != nil {
 		if err := p.Fits(x.jobs, set); err != nil {
 			return nil, unfit{fmt.Errorf("experiment: %w", err)}
@@ -322,21 +330,6 @@ func (x *Experiment) examine(j Job) error {
 		return nil
 	}
 	return x.readStart(net)
-}
-
-// noteSkipped says which tasks are left out, and of which seed where the seeds differ.
-func (x *Experiment) noteSkipped(bySeed map[uint64]string) {
-	seeds := slices.Sorted(maps.Keys(bySeed))
-	same := !slices.ContainsFunc(seeds, func(s uint64) bool { return bySeed[s] != bySeed[seeds[0]] })
-	for i, seed := range seeds {
-		switch text := bySeed[seed]; {
-		case text == "" || same && i > 0:
-		case same:
-			x.notes = append(x.notes, text)
-		default:
-			x.notes = append(x.notes, fmt.Sprintf("seed %d: %s", seed, text))
-		}
-	}
 }
 
 // defaultEval is what is tested after each task if the config does not say.

@@ -88,14 +88,6 @@ func TestTasksLeftOutAreNoted(t *testing.T) {
 
 // TestTasksLeftOutOfEachSeedAreNoted: seeds that order the classes differently miss different tasks, and each says its own.
 func TestTasksLeftOutOfEachSeedAreNoted(t *testing.T) {
-	x := &Experiment{}
-	x.noteSkipped(map[uint64]string{2: "b", 1: "a", 3: ""})
-	x.noteSkipped(map[uint64]string{1: "", 2: ""})
-	x.noteSkipped(map[uint64]string{5: "c", 4: "c"})
-	if want := []string{"seed 1: a", "seed 2: b", "c"}; !slices.Equal(x.notes, want) {
-		t.Errorf("got  %q\nwant %q", x.notes, want)
-	}
-
 	c := one("finetune")
 	c.Runs = 2
 	set := withoutClasses(t, c, 0)

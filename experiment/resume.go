@@ -8,23 +8,12 @@ import (
 	"path/filepath"
 
 	"ocl/config"
-	"ocl/experiment/result"
 	"ocl/experiment/train"
 )
 
-// Resume continues what was interrupted in dir: the folder of an experiment, or of one of its runs. Options.Out is
-// ignored. The result.json is the same as without interruption, except for the keys that say where and when
+// OpenResumed opens an experiment to continue what was interrupted in dir: its folder, or the folder of one of its runs to continue only that
+// run. Options.Out is ignored. A result.json is the same as without interruption, except for the keys that say where and when
 // (docs/format/result.md).
-func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
-	x, err := OpenResumed(ctx, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	return x.Run(ctx)
-}
-
-// OpenResumed opens an experiment to continue it. dir is its folder, or the folder of one of its runs to continue only
-// that run.
 func OpenResumed(ctx context.Context, dir string, o Options) (*Experiment, error) {
 	if o.Force {
 		return nil, errors.New("experiment: resume: --force starts again, but --resume continues. Remove one of them")

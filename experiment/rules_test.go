@@ -59,9 +59,7 @@ func TestRulesPredictAsTheLearner(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]ocl.Label, b.Len())
-			if err := model.Predict(got, b.X); err != nil {
-				t.Fatal(err)
-			}
+			predict(t, model, got, b.X)
 			out := model.Net.PredictOutputs(model.Learner.(learner.Open).Parts().WS, b.X)
 			for i, label := range got {
 				values := out.Logits.Row(i)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ocl/config"
@@ -56,40 +57,45 @@ func (x *Experiment) Run(ctx context.Context) ([]*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := batch{x: x, results: make([]*result.Result, len(jobs)), errs: make([]error, len(jobs))}
-	p.workers, p.concurrency = Share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
-	all := make([]int, len(jobs))
-	for i := range all {
-		all[i] = i
+	workers, concurrency := Share(runtime.GOMAXPROCS(0), costs, x.opts.Workers, x.opts.Concurrency)
+	results, errs := make([]*result.Result, len(jobs)), make([]error, len(jobs))
+	run := func(wanted func(i int) bool) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for range concurrency {
+			wg.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
+					if wanted(i) && ctx.Err() == nil { // a run that was not begun leaves nothing
+						results[i], errs[i] = x.runJob(ctx, jobs[i], workers, concurrency)
+					}
+				}
+			})
+		}
+		wg.Wait()
 	}
-	p.run(ctx, jobs, all)
-	var busy []int
-	for i, err := range p.errs {
-		if errors.Is(err, ErrBusy) {
-			busy = append(busy, i)
+	run(func(int) bool { return true })
+	run(func(i int) bool { return errors.Is(errs[i], ErrBusy) }) // other processes may have ended them
+	results = slices.DeleteFunc(results, func(r *result.Result) bool { return r == nil })
+	err = errors.Join(errs...)
+	done := 0
+	for _, r := range results {
+		if r.Outcome.State != result.Interrupted {
+			done++
 		}
 	}
-	p.run(ctx, jobs, busy) // the others may have ended them
-	return p.collect(ctx)
-}
-
-// RunIn is the folder that a job runs in where no experiment has it, and what the run may use there. Options.Out, Workers, Concurrency and Events
-// are those of experiments and do not count.
-type RunIn struct {
-	Folder string // of the run; it is made if it is missing
-	Locked bool   // the caller has it locked by [LockRun], or knows that its file system has no locks
-	// Permit is asked before each file of the run gets its name. Its error ends the run, and the file does not appear. So
-	// a process that has lost its claim on the run writes nothing more. nil allows all.
-	Permit     func() error
-	Workers    int // goroutines of the run; at least 1
-	Concurrent int // runs that are at work at once, this one included; 0 is 1
-	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
-	Timed  bool
-	Events Events
+	if ctx.Err() != nil && done < len(jobs) {
+		how := "Nothing was saved. Set an output folder to be able to resume"
+		if out := x.opts.Out; out != "" {
+			how = "Continue with `ocl run --resume " + out + "`"
+		}
+		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(jobs), how, ctx.Err()))
+	}
+	return results, err
 }
 
 // RunJob runs one job to its end in a folder of its own, or keeps the result that it has there. It may be called for different jobs at the same
-// time. If another process or call has the folder locked, the error wraps [ErrBusy].
+// time. If another process or call has the folder locked, the error wraps [ErrBusy]. Options.Out, Workers, Concurrency and Events are those of
+// the experiment and do not count.
 func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Result, error) {
 	if in.Folder == "" || in.Workers < 1 {
 		return nil, errors.New("experiment: a job needs a folder and at least one worker")
@@ -98,8 +104,7 @@ func (x *Experiment) RunJob(ctx context.Context, j Job, in RunIn) (*result.Resul
 	if err != nil {
 		return nil, err
 	}
-	s.Folder, s.Locked, s.Permit, s.Events = in.Folder, in.Locked, in.Permit, in.Events
-	s.Workers, s.Concurrent, s.Timed = in.Workers, max(1, in.Concurrent), in.Timed
+	s.RunIn = in
 	return train.Run(ctx, s)
 }
 
@@ -134,7 +139,7 @@ func (x *Experiment) runJob(ctx context.Context, j Job, workers, concurrent int)
 	if err != nil {
 		return nil, err
 	}
-	s.Workers, s.Concurrent = workers, concurrent
+	s.RunIn = train.RunIn{Workers: workers, Concurrent: concurrent}
 	if x.opts.Out != "" {
 		s.Folder = filepath.Join(x.opts.Out, j.Folder)
 	}
@@ -153,57 +158,6 @@ func (o Options) interval() time.Duration {
 		return defaultCheckpointEvery
 	}
 	return max(0, time.Duration(o.CheckpointEvery)*time.Second)
-}
-
-// batch is some jobs at work together.
-type batch struct {
-	x                    *Experiment
-	workers, concurrency int
-	results              []*result.Result
-	errs                 []error
-}
-
-// run runs the jobs with the given indices.
-func (p *batch) run(ctx context.Context, jobs []Job, indices []int) {
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range p.concurrency {
-		wg.Go(func() {
-			for i := range next {
-				if ctx.Err() == nil { // a run that was not begun leaves nothing
-					p.results[i], p.errs[i] = p.x.runJob(ctx, jobs[i], p.workers, p.concurrency)
-				}
-			}
-		})
-	}
-	for _, i := range indices {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-}
-
-// collect drops the runs without a result and joins the errors.
-func (p *batch) collect(ctx context.Context) ([]*result.Result, error) {
-	var got []*result.Result
-	done := 0
-	for _, r := range p.results {
-		if r != nil {
-			got = append(got, r)
-			if r.Outcome.State != result.Interrupted {
-				done++
-			}
-		}
-	}
-	err := errors.Join(p.errs...)
-	if ctx.Err() != nil && done < len(p.results) {
-		how := "Nothing was saved. Set an output folder to be able to resume"
-		if out := p.x.opts.Out; out != "" {
-			how = "Continue with `ocl run --resume " + out + "`"
-		}
-		err = errors.Join(err, fmt.Errorf("experiment: interrupted: %d of %d runs are done. %s: %w", done, len(p.results), how, ctx.Err()))
-	}
-	return got, err
 }
 
 // Plan says what a job is going to do, without learning or writing anything.

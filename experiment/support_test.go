@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"ocl"
 	"ocl/config"
 	"ocl/experiment/build"
 	"ocl/experiment/result"
+	"ocl/experiment/trained"
+	"ocl/tensor"
 )
 
 // tiny is an experiment of 5 tasks of 12 steps for each of four runs, on 8×8 glyphs and a small perceptron.
@@ -73,6 +76,24 @@ func plansOf(t *testing.T, c config.Config) []Plan {
 		plans = append(plans, p)
 	}
 	return plans
+}
+
+// Resume opens an experiment in a folder to continue it, and runs it.
+func Resume(ctx context.Context, dir string, o Options) ([]*result.Result, error) {
+	x, err := OpenResumed(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Run(ctx)
+}
+
+// predict predicts by the first classifier of a trained run.
+func predict(t testing.TB, m *trained.Model, dst []ocl.Label, x *tensor.Tensor) {
+	t.Helper()
+	if _, err := m.Classifiers.Predict(m.Learner, x); err != nil {
+		t.Fatal(err)
+	}
+	copy(dst, m.Classifiers.Labels[0])
 }
 
 func mustRun(t *testing.T, c config.Config, o Options) []*result.Result {

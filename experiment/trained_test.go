@@ -61,9 +61,7 @@ func TestTrainedPredictsAsItsRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := make([]ocl.Label, b.Len())
-				if err := model.Predict(got, b.X); err != nil {
-					t.Fatal(err)
-				}
+				predict(t, model, got, b.X)
 				for i := range got {
 					all++
 					if got[i] == b.Y[i] {

@@ -165,11 +165,6 @@ func (p *Predictor) Prepare(dst []uint8, file []byte) error {
 	return nil
 }
 
-// Predict fills dst with the len(dst) best guesses for one image, uint8 [C,H,W], the best first.
-func (p *Predictor) Predict(dst []Guess, image []uint8) error {
-	return p.PredictBatch(dst, image, len(dst))
-}
-
 // PredictBatch fills dst [N,top] with the top best guesses for each of the images, uint8 [N,C,H,W], the best first. They
 // do not depend on the other images.
 func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
@@ -187,7 +182,7 @@ func (p *Predictor) PredictBatch(dst []Guess, images []uint8, top int) error {
 	return p.predict(s, dst, images, top)
 }
 
-// PredictFile is [Predictor.Prepare] and [Predictor.Predict] for the bytes of an image file.
+// PredictFile fills dst with the len(dst) best guesses for the bytes of an image file, the best first.
 func (p *Predictor) PredictFile(dst []Guess, file []byte) error {
 	if len(dst) < 1 || len(dst) > p.info.Guesses {
 		return p.PredictBatch(dst, nil, len(dst)) // which says so

@@ -124,16 +124,17 @@ func TestBestGuessIsThePredictionOfTheRun(t *testing.T) {
 		}
 		defer run.Close()
 		want := make([]ocl.Label, n)
-		if err := run.Predict(want, x); err != nil {
+		if _, err := run.Classifiers.Predict(run.Learner, x); err != nil {
 			t.Fatal(err)
 		}
+		copy(want, run.Classifiers.Labels[0])
 		got := make([]Guess, 2*n)
 		if err := p.PredictBatch(got, images, 2); err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {
 			var alone [2]Guess
-			if err := p.Predict(alone[:], images[i*size:(i+1)*size]); err != nil {
+			if err := p.PredictBatch(alone[:], images[i*size:(i+1)*size], len(alone)); err != nil {
 				t.Fatal(err)
 			}
 			if ocl.Label(got[2*i].Class) != want[i] || !slices.Equal(alone[:], got[2*i:2*i+2]) {
@@ -151,7 +152,7 @@ func TestGuessesAreOrdered(t *testing.T) {
 		info := p.Info()
 		all := make([]Guess, info.Guesses)
 		image := pixels(t, dataOf(t, c))[:192]
-		if err := p.Predict(all, image); err != nil {
+		if err := p.PredictBatch(all, image, len(all)); err != nil {
 			t.Fatal(err)
 		}
 		sum := 0.0
@@ -257,7 +258,7 @@ func TestGoroutinesShareAPredictor(t *testing.T) {
 			wg.Go(func() {
 				got := make([]Guess, 3*n)
 				for i := g; i < n; i += 6 {
-					if err := p.Predict(got[:3], images[i*size:(i+1)*size]); err != nil || !slices.Equal(got[:3], want[3*i:3*i+3]) {
+					if err := p.PredictBatch(got[:3], images[i*size:(i+1)*size], 3); err != nil || !slices.Equal(got[:3], want[3*i:3*i+3]) {
 						t.Errorf("image %d: %v, %v", i, got[:3], err)
 					}
 				}
@@ -283,7 +284,7 @@ func TestPredictFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want, prepared := make([]Guess, 3), make([]Guess, 3), make([]uint8, 3*8*8)
-	if err := errors.Join(p.PredictFile(got, b.Bytes()), p.Prepare(prepared, b.Bytes()), p.Predict(want, prepared)); err != nil {
+	if err := errors.Join(p.PredictFile(got, b.Bytes()), p.Prepare(prepared, b.Bytes()), p.PredictBatch(want, prepared, 3)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) || slices.Max(prepared) == slices.Min(prepared) {
@@ -305,12 +306,12 @@ func TestWrongCalls(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no guess":            {p.Predict(nil, image), "Ask for 1 to"},
-		"too many guesses":    {p.Predict(many, image), "Ask for 1 to"},
+		"no guess":            {p.PredictBatch(nil, image, 0), "Ask for 1 to"},
+		"too many guesses":    {p.PredictBatch(many, image, len(many)), "Ask for 1 to"},
 		"too many of a file":  {p.PredictFile(many, nil), "Ask for 1 to"},
 		"no guess of a file":  {p.PredictFile(nil, nil), "Ask for 1 to"},
 		"a guess too few":     {p.PredictBatch(many[:3], image, 2), "give room for all"},
-		"a byte too few":      {p.Predict(many[:1], image[1:]), "192 bytes for each image"},
+		"a byte too few":      {p.PredictBatch(many[:1], image[1:], 1), "192 bytes for each image"},
 		"an image too many":   {p.PredictBatch(many[:2], append(image, image...), 2), "192 bytes for each image"},
 		"preparing elsewhere": {p.Prepare(image[1:], nil), "192 bytes for each image"},
 	} {
@@ -320,7 +321,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 	p.Close()
 	p.Close()
-	for what, err := range map[string]error{"Predict": p.Predict(many[:1], image), "PredictFile": p.PredictFile(many[:1], nil)} {
+	for what, err := range map[string]error{"PredictBatch": p.PredictBatch(many[:1], image, 1), "PredictFile": p.PredictFile(many[:1], nil)} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", what, err)
 		}
@@ -371,7 +372,7 @@ func TestBrokenNetwork(t *testing.T) {
 		p.net.Changed()
 		p.slots[0].ws.Close()
 		p.slots[0].ws = p.net.NewWorkspace(1)
-		if err := p.Predict(make([]Guess, 1), make([]uint8, 192)); !errors.Is(err, ocl.ErrDiverged) {
+		if err := p.PredictBatch(make([]Guess, 1), make([]uint8, 192), 1); !errors.Is(err, ocl.ErrDiverged) {
 			t.Errorf("%s: %v", p.info.Measure, err)
 		}
 	}

@@ -239,7 +239,8 @@ func compareONNX(t *testing.T, python, dir string, trained *trained.Model, split
 		}
 		switch {
 		case i == 0:
-			err = trained.Predict(labels, x)
+			_, err = trained.Classifiers.Predict(trained.Learner, x)
+			copy(labels, trained.Classifiers.Labels[0])
 		case rule.Classes == nil:
 			err = trained.Learner.(learner.Open).Decide(labels, out)
 		default:

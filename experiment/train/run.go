@@ -30,23 +30,31 @@ type Spec struct {
 	Weights    *weights.Start // what the network starts from besides drawn weights; nil is nothing
 	NoWeights  error          // why the weights are absent: only a run that has a checkpoint can do without them
 
-	Folder         string        // of the run; it is made if it is missing. "" writes nothing
-	Locked         bool          // the caller has it locked by [LockRun], or knows that its file system has no locks
-	Permit         func() error  // asked before each file gets its name; its error ends the run. nil allows all
+	RunIn
 	SaveEvery      time.Duration // between checkpoints in the middle of a task; 0 is never
 	KeepCheckpoint bool          // after the run has ended
 
-	Workers    int    // goroutines; at least 1
-	Concurrent int    // runs at work at once, this one included; at least 1
-	Timed      bool   // the run time is wanted, and no other job of the study is at work on the machine
-	Program    string // version, revision and command line of the program, for the result
-	Revision   string
-	Command    []string
-	Events     Events
+	Program  string // version, revision and command line of the program, for the result
+	Revision string
+	Command  []string
 
 	// For tests: WrapLearner replaces the learner, and SaveSteps saves after every so many steps and waits until it is written.
 	WrapLearner func(ocl.Learner, *nn.Network) ocl.Learner
 	SaveSteps   int
+}
+
+// RunIn is the folder of a run, and what the run may use there.
+type RunIn struct {
+	Folder string // it is made if it is missing. "" writes nothing
+	Locked bool   // the caller has locked it, or knows that its file system has no locks
+	// Permit is asked before each file of the run gets its name. Its error ends the run, and the file does not appear. So
+	// a process that has lost its claim on the run writes nothing more. nil allows all.
+	Permit     func() error
+	Workers    int // goroutines of the run; at least 1
+	Concurrent int // runs that are at work at once, this one included; 0 is 1
+	// Timed says that the run time is wanted, and that the caller lets no other job of the study be at work on the machine.
+	Timed  bool
+	Events Events
 }
 
 // Parent is the run whose learner another run trains further.
@@ -89,6 +97,7 @@ type run struct {
 // number has a result with the outcome "diverged"; when ctx ends, the run saves its state, and the outcome is "interrupted".
 func Run(ctx context.Context, s Spec) (res *result.Result, err error) {
 	r := &run{Spec: s}
+	r.Concurrent = max(1, s.Concurrent)
 	err = caught(func() (err error) {
 		res, err = r.whole(ctx)
 		return err

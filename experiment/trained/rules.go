@@ -21,7 +21,7 @@ type Rule struct {
 // Rules are those of the run's classifiers, in the order of its config. If there are several, class means of the memory
 // are computed, which takes a while and ends with ctx. A learner that shows only its predictions is an error.
 func (t *Model) Rules(ctx context.Context) ([]Rule, error) {
-	all := t.classifiers
+	all := t.Classifiers
 	if names := t.Config.Classifiers; len(names) > len(all.Names) {
 		var err error
 		if all, err = train.NewClassifiers(names, t.Learner); err == nil {

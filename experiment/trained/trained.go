@@ -24,7 +24,6 @@ import (
 	"ocl/internal/count"
 	"ocl/learner"
 	"ocl/nn"
-	"ocl/tensor"
 )
 
 // Model is the learner of a run as its newest checkpoint has it. One goroutine uses it at a time, and Close ends it.
@@ -40,10 +39,11 @@ type Model struct {
 	Learned    []ocl.Label    // classes of the tasks that were learned, rising; nil where no file says them
 	Learner    ocl.Learner
 	Net        *nn.Network
-	Notes      []string // what a person should know, such as a damaged checkpoint that was passed over
+	// Classifiers has the first classifier of the run, or that which Choose chose.
+	Classifiers train.Classifiers
+	Notes       []string // what a person should know, such as a damaged checkpoint that was passed over
 
-	ws          *nn.Workspace
-	classifiers train.Classifiers
+	ws *nn.Workspace
 }
 
 // Open restores the learner of a run from its newest checkpoint that is not damaged. folder is that of a run, or of
@@ -65,16 +65,6 @@ func Open(ctx context.Context, folder string, workers int) (*Model, error) {
 	return t, nil
 }
 
-// Predict writes the class of each image of x [B,C,H,W] to dst, by the first classifier of the run if Choose chose no
-// other. It changes nothing.
-func (t *Model) Predict(dst []ocl.Label, x *tensor.Tensor) error {
-	if _, err := t.classifiers.Predict(t.Learner, x); err != nil {
-		return err
-	}
-	copy(dst, t.classifiers.Labels[0])
-	return nil
-}
-
 // ErrClassifier is wrapped by errors about a classifier that a run does not have.
 var ErrClassifier = errors.New("the run has no such classifier")
 
@@ -84,14 +74,14 @@ type noClassifier struct{ error }
 func (e noClassifier) Unwrap() error      { return e.error }
 func (noClassifier) Is(target error) bool { return target == ErrClassifier }
 
-// Choose makes Predict and Means those of another classifier of the run. Class means are computed, which takes a while
+// Choose makes Classifiers and Means those of another classifier of the run. Class means are computed, which takes a while
 // and ends with ctx. A classifier that the run was not measured with is an error that wraps [ErrClassifier].
 func (t *Model) Choose(ctx context.Context, name string) error {
 	all := t.Config.Classifiers
 	if !slices.Contains(all, name) {
 		return noClassifier{fmt.Errorf("experiment: %s: the run has no classifier %.40q. Use %s", t.Folder, name, strings.Join(all, " or "))}
 	}
-	if name == t.classifiers.Names[0] {
+	if name == t.Classifiers.Names[0] {
 		return nil
 	}
 	chosen, err := train.NewClassifiers([]string{name}, t.Learner)
@@ -101,23 +91,23 @@ func (t *Model) Choose(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("experiment: %s: %w", t.Folder, err)
 	}
-	t.classifiers = chosen
+	t.Classifiers = chosen
 	return nil
 }
 
-// Classifier is the one that Predict uses.
-func (t *Model) Classifier() string { return t.classifiers.Names[0] }
+// Classifier is the name of the one that was chosen.
+func (t *Model) Classifier() string { return t.Classifiers.Names[0] }
 
-// Means are the class means that the classifier of Predict goes by; nil where it predicts the class of the largest
+// Means are the class means that it predicts by; nil where it predicts the class of the largest
 // logit, or where the learner shows its predictions alone. They do not change any more.
 func (t *Model) Means() *learner.NCM {
-	if t.classifiers.NCM != nil {
-		return t.classifiers.NCM
+	if t.Classifiers.NCM != nil {
+		return t.Classifiers.NCM
 	}
-	if t.classifiers.Open == nil {
+	if t.Classifiers.Open == nil {
 		return nil
 	}
-	return t.classifiers.Open.Parts().Means
+	return t.Classifiers.Open.Parts().Means
 }
 
 // Close ends the workers of the learner.
@@ -137,7 +127,7 @@ func (t *Model) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.classifiers.Fit(ctx)
+	return t.Classifiers.Fit(ctx)
 }
 
 // restore reads a run's newest checkpoint.
@@ -192,7 +182,7 @@ func (t *Model) decode(d *checkpoint.Decoder, workers int) error {
 	if t.Learner, err = build.NewLearner(t.Net, t.ws, t.Info, c); err != nil {
 		return err
 	}
-	if t.classifiers, err = train.NewClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
+	if t.Classifiers, err = train.NewClassifiers(made.Config.Classifiers[:1], t.Learner); err != nil {
 		return err
 	}
 	return t.Learner.LoadState(d.Sub("learner"))
