@@ -279,16 +279,6 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-func must(t *testing.T) func([]byte, error) []byte {
-	return func(text []byte, err error) []byte {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-}
-
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "seed: 1\nmemroy: 5\n", "config: x.yaml:2: unknown key memroy. Did you mean memory?"},

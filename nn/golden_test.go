@@ -265,34 +265,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// train is the network after some of the steps with a kernel set and an algorithm of convolutions.
-func (g *golden) train(t *testing.T, set, convolution string, steps int) *nn.Network {
-	t.Helper()
-	useConvolution(t, convolution)
-	before := kernel.Active().Name
-	if err := kernel.Use(set); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := kernel.Use(before); err != nil {
-			t.Fatal(err)
-		}
-	}()
-	net := g.network(t)
-	ws := net.NewWorkspace(2)
-	defer ws.Close()
-	opt := optim.SGD{LR: g.LR, WeightDecay: g.WeightDecay}.New()
-	d := tensor.New(g.Batch, g.Classes)
-	for step := 1; step <= steps; step++ {
-		x, y := g.batch(step)
-		crossEntropy(d, net.Forward(ws, x, nn.Train), y)
-		net.ZeroGrads()
-		net.Backward(ws, d)
-		opt.Step(net, ws)
-	}
-	return net
-}
-
 // useConvolution sets the algorithm of convolutions for the rest of a test.
 func useConvolution(t *testing.T, name string) {
 	t.Helper()

@@ -169,16 +169,6 @@ func TestWiredGradients(t *testing.T) {
 	}
 }
 
-// engines are those that this machine can run.
-func engines() (all []nn.Engine) {
-	for _, k := range nn.Kernels() {
-		for _, a := range nn.Convolutions() {
-			all = append(all, nn.Engine{Kernel: k, Convolution: a})
-		}
-	}
-	return all
-}
-
 // TestWiredBitsDependOnNothingElse: not on the number of workers, on the room, on the other images of a batch, or on
 // whether a backward pass could follow.
 func TestWiredBitsDependOnNothingElse(t *testing.T) {

@@ -10,9 +10,6 @@ import (
 	"ocl/internal/count"
 )
 
-// Protocols lists the names that Protocol knows.
-func Protocols() []string { return []string{"standard", "survey", "tuning"} }
-
 // tuningTasks is the number of tasks that the survey uses to choose hyperparameters, D^CV (survey §5).
 const tuningTasks = 2
 

@@ -3,6 +3,7 @@ package study
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -35,6 +36,33 @@ func TestFolderOfAStudyThatWasKilledAtItsStart(t *testing.T) {
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".tmp") {
 			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// TestGolden: the folder of a study that version 0.2.0 of the formats wrote is read by every later ocl, and has the same jobs.
+func TestGolden(t *testing.T) {
+	const folder = "testdata/golden"
+	s, err := Load(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadJobs(folder)
+	if err != nil || len(entries) != 3 || s.Made.Kernel != "generic" {
+		t.Fatalf("%d jobs, made %+v, %v", len(entries), s.Made, err)
+	}
+	if s.Made.Processor != runtime.GOARCH {
+		return // another processor makes other runs with plain Go
+	}
+	t.Setenv("OCL_KERNEL", "")
+	t.Setenv("OCL_CONV", "")
+	jobs, _, err := s.Open(t.Context(), experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range jobs {
+		if j.Key != entries[i].Key || j.Folder != entries[i].Folder {
+			t.Errorf("job %d is %s in %s, and was %s in %s", i, j.Key, j.Folder, entries[i].Key, entries[i].Folder)
 		}
 	}
 }
