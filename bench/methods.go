@@ -317,10 +317,10 @@ func (r *methodRig) pass(p method.Pass) {
 		for _, x := range list {
 			r.ahead.Predict(r.beside, x)
 		}
-	case method.Probe:
+	case method.Score:
 		for _, x := range list {
 			r.ahead.Changed() // its weights are to be packed
-			r.net.ProbeBeside(r.ws, r.ahead, x, nn.Probe)
+			r.net.ForwardBeside(r.ws, r.ahead, x, nn.BatchOnly)
 		}
 	case method.Gradients:
 		sum := 0

@@ -20,7 +20,7 @@ func (l LookAhead) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error)
 	if s.Loss, s.Correct, err = r.accumulate(); err != nil {
 		return s, err
 	}
-	r.probe.incoming, r.probe.candidates = true, nn.Probe
+	r.probe.incoming, r.probe.candidates = true, nn.BatchOnly
 	if l.Moves {
 		r.probe.candidates = nn.Train
 	}

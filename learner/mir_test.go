@@ -115,12 +115,12 @@ func TestInterference(t *testing.T) {
 	}
 }
 
-// losses are the cross entropies of each row, in Probe mode.
+// losses are the cross entropies of each row, in BatchOnly mode.
 func losses(t *testing.T, net *nn.Network, b ocl.Batch) []float64 {
 	t.Helper()
 	ws := net.NewWorkspace(1)
 	defer ws.Close()
-	logits := net.Forward(ws, b.X, nn.Probe)
+	logits := net.Forward(ws, b.X, nn.BatchOnly)
 	out := make([]float64, b.Len())
 	for i, y := range b.Y {
 		sum := 0.0

@@ -47,7 +47,7 @@ func (p *probe) Interference(dst []float64, b ocl.Batch) error {
 		p.ahead = net.Clone()
 	}
 	p.ahead.StepFrom(ws, net, p.r.Opt.LR())
-	now, then := net.ProbeBeside(ws, p.ahead, b.X, p.candidates)
+	now, then := net.ForwardBeside(ws, p.ahead, b.X, p.candidates)
 	p.now = slices.Grow(p.now[:0], len(dst))[:len(dst)]
 	if err := (loss.CrossEntropy{}).Rows(p.now, loss.Input{Logits: now, Y: b.Y}); err != nil {
 		return err

@@ -167,7 +167,7 @@ func (t *Teacher) teach(batches []*tensor.Tensor) {
 		to := &t.targets[i]
 		var logits *tensor.Tensor
 		if t.Training {
-			logits = t.net.Forward(t.ws, x, nn.Probe)
+			logits = t.net.Forward(t.ws, x, nn.BatchOnly)
 		} else {
 			logits = t.net.Predict(t.ws, x)
 		}

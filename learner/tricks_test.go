@@ -83,12 +83,12 @@ func TestTeacherIsInEvaluationMode(t *testing.T) {
 		}
 		want, mode := 0.0, nn.Eval
 		if c.training {
-			mode = nn.Probe
+			mode = nn.BatchOnly
 		}
 		ws := before.NewWorkspace(1)
 		for _, b := range []ocl.Batch{batches[6], replayed} {
 			target := teacher.Forward(ws, b.X, mode).Clone()
-			z := before.Forward(ws, b.X, nn.Probe)
+			z := before.Forward(ws, b.X, nn.BatchOnly)
 			d := tensor.New(b.Len(), 6)
 			ce, err := loss.CrossEntropy{}.Eval(d, loss.Input{Logits: z, Y: b.Y})
 			if err != nil {

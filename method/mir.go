@@ -61,7 +61,7 @@ var mir = Info{
 		passes := learn(s, b)
 		candidates := min(option[int](s, mirCandidates), s.Memory)
 		if candidates > s.ReplayBatch || candidates > 0 && mirMoves(s) {
-			passes = append(passes, Pass{Probe, []int{candidates}}) // otherwise there is nothing to choose
+			passes = append(passes, Pass{Score, []int{candidates}}) // otherwise there is nothing to choose
 		}
 		if n := s.replayed(); n > 0 {
 			passes = append(passes, Pass{Learn, []int{n}})

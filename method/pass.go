@@ -19,7 +19,7 @@ type Work string
 const (
 	Learn     Work = "learn"     // forward and backward
 	Predict   Work = "predict"   // forward in evaluation mode
-	Probe     Work = "probe"     // forward by the network and by a copy whose weights are new, by the batch's own statistics
+	Score     Work = "score"     // forward by the network and by a copy whose weights are new, by the batch's own statistics
 	Gradients Work = "gradients" // forward in evaluation mode and backward to a gradient of each image
 )
 
@@ -37,7 +37,7 @@ func (p Pass) Forwards() int {
 	switch p.Work {
 	case Predict:
 		return sum
-	case Probe:
+	case Score:
 		return 2 * sum
 	}
 	return 3 * sum

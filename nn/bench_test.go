@@ -76,17 +76,17 @@ func BenchmarkPredictOne(b *testing.B) {
 	}
 }
 
-// BenchmarkProbe is the scoring of MIR's candidates: forward passes of 50 images in training mode by two networks at
+// BenchmarkScore is the scoring of MIR's candidates: forward passes of 50 images in training mode by two networks at
 // once.
-func BenchmarkProbe(b *testing.B) {
+func BenchmarkScore(b *testing.B) {
 	net := survey(b, 32)
 	ws := net.NewWorkspace(2)
 	defer ws.Close()
 	x, ahead := images(50, 3, 32, 32, 1), net.Clone()
 	ahead.Changed()
-	net.ProbeBeside(ws, ahead, x, nn.Probe)
+	net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
 	for b.Loop() {
-		net.ProbeBeside(ws, ahead, x, nn.Probe)
+		net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
 	}
 	b.ReportMetric(float64(net.FLOPs())*100*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -27,8 +27,8 @@ func TestWorkspaceCounts(t *testing.T) {
 			{"backward", func() error { c.net.Forward(ws, c.x, nn.Eval); c.net.Backward(ws, d); return nil }, 3 * n},
 			{"predict", func() error { c.net.Predict(ws, c.x); return nil }, n},
 			{"features", func() error { c.net.PredictFeatures(ws, c.x); return nil }, n},
-			{"beside", func() error { ahead.Forward(beside, c.x, nn.Probe); return nil }, n},
-			{"probe", func() error { c.net.ProbeBeside(ws, ahead, c.x, nn.Probe); return nil }, 2 * n},
+			{"beside", func() error { ahead.Forward(beside, c.x, nn.BatchOnly); return nil }, n},
+			{"probe", func() error { c.net.ForwardBeside(ws, ahead, c.x, nn.BatchOnly); return nil }, 2 * n},
 			{"accumulate", func() error {
 				return c.net.Accumulate(ws, []*tensor.Tensor{c.x, c.x.Rows(0, 1)}, objectiveOf)
 			}, 3 * (n + 1)},

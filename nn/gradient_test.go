@@ -65,7 +65,7 @@ func networks(t testing.TB) []namedNet {
 // networks have too many kinks for that; their layers are checked one by one and whole passes against PyTorch.
 func TestPerceptronGradients(t *testing.T) {
 	for _, c := range networks(t)[3:] {
-		for _, mode := range []nn.Mode{nn.Probe, nn.Eval} {
+		for _, mode := range []nn.Mode{nn.BatchOnly, nn.Eval} {
 			ws := c.net.NewWorkspace(1)
 			defer ws.Close()
 			d := tensor.New(c.x.Dim(0), c.net.Classes())

@@ -33,9 +33,9 @@ func TestLargeBatch(t *testing.T) {
 	x := tensor.New(math.MaxInt32/wide+2, 1, 1, 1)
 	loss := func(int, *tensor.Tensor, *tensor.Tensor) error { return nil }
 	for what, call := range map[string]func(){
-		"Forward":     func() { net.Forward(ws, x, Train) },
-		"Accumulate":  func() { _ = net.Accumulate(ws, []*tensor.Tensor{x}, loss) },
-		"ProbeBeside": func() { net.ProbeBeside(ws, net.Clone(), x, Probe) },
+		"Forward":       func() { net.Forward(ws, x, Train) },
+		"Accumulate":    func() { _ = net.Accumulate(ws, []*tensor.Tensor{x}, loss) },
+		"ForwardBeside": func() { net.ForwardBeside(ws, net.Clone(), x, BatchOnly) },
 	} {
 		if got := panicText(call); !strings.Contains(got, "2049 images with 1048576 channels") || !strings.Contains(got, "Use at most 2046 images at a time") {
 			t.Errorf("%s: panic %q, want one with the number of images that fit", what, got)

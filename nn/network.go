@@ -144,7 +144,7 @@ type training struct {
 	sum        []float32 // gradient of one batch of Accumulate
 	accumulate accumulation
 	adding     addition
-	probe      probing
+	probe      sideBySide
 	profile    *profile
 }
 
@@ -175,7 +175,7 @@ func (n *Network) NewWorkspace(size int) *Workspace {
 
 // Beside returns a workspace that uses the workers of ws for passes of another network, such as a teacher, between
 // the passes of ws. Each of the two keeps its own activations and packed weights. Closing ws ends it. It panics if it
-// is closed itself, or used for Accumulate or ProbeBeside, which start workers. Its passes count into the FLOPs of
+// is closed itself, or used for Accumulate or ForwardBeside, which start workers. Its passes count into the FLOPs of
 // ws.
 func (ws *Workspace) Beside() *Workspace {
 	return &Workspace{team: ws.team, set: ws.set, work: ws.work, packs: &packs{}, beside: true}

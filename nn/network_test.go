@@ -78,7 +78,7 @@ func passes(t *testing.T, c arch.Config, workers int) (parts []partOfAPass) {
 	ahead := net.Clone()
 	ahead.StepFrom(ws, net, 0.01)
 	keep("step ahead", ahead.Params())
-	now, then := net.ProbeBeside(ws, ahead, x, nn.Probe)
+	now, then := net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
 	keep("probe", now.Data, then.Data)
 	optim.Adam{LR: 1e-3}.New().Step(net, ws)
 	keep("step by adam", net.Params())
@@ -270,17 +270,17 @@ func TestPerSampleGradientsAreOneByOneGradients(t *testing.T) {
 	})
 }
 
-func TestProbeLeavesStatisticsAlone(t *testing.T) {
+func TestBatchOnlyLeavesStatisticsAlone(t *testing.T) {
 	c := networks(t)[0]
 	ws := c.net.NewWorkspace(1)
 	defer ws.Close()
 	before := slices.Clone(c.net.Running())
-	probe := slices.Clone(c.net.Forward(ws, c.x, nn.Probe).Data)
+	probe := slices.Clone(c.net.Forward(ws, c.x, nn.BatchOnly).Data)
 	if !slices.Equal(before, c.net.Running()) {
-		t.Error("Probe moved the running statistics")
+		t.Error("BatchOnly moved the running statistics")
 	}
 	if !slices.Equal(probe, c.net.Forward(ws, c.x, nn.Train).Data) {
-		t.Error("Probe and Train give other logits")
+		t.Error("BatchOnly and Train give other logits")
 	}
 	if slices.Equal(before, c.net.Running()) {
 		t.Error("Train did not move the running statistics")

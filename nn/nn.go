@@ -8,8 +8,8 @@ type Mode int
 const (
 	// Train normalises with the batch's statistics and moves the running ones.
 	Train Mode = iota
-	// Probe normalises with the batch's statistics and leaves the running ones alone.
-	Probe
+	// BatchOnly normalises with the batch's statistics and leaves the running ones alone.
+	BatchOnly
 	// Eval normalises with the running statistics.
 	Eval
 )

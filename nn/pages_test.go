@@ -42,7 +42,7 @@ func TestInputsAtPages(t *testing.T) {
 				}{
 					{"Forward", func() error { c.net.Forward(ws, x, nn.Train); return nil }},
 					{"Backward", func() error { c.net.Backward(ws, d); return nil }},
-					{"Forward, one image", func() error { c.net.Forward(ws, one, nn.Probe); return nil }},
+					{"Forward, one image", func() error { c.net.Forward(ws, one, nn.BatchOnly); return nil }},
 					{"Forward to evaluate", func() error { c.net.Forward(ws, x, nn.Eval); return nil }},
 					{"BackwardPerSample", func() error { c.net.BackwardPerSample(ws, d, samples); return nil }},
 					{"Predict", func() error { c.net.Predict(ws, x); return nil }},
@@ -52,7 +52,7 @@ func TestInputsAtPages(t *testing.T) {
 					{"AccumulateApart", func() error {
 						return c.net.AccumulateApart(ws, []*tensor.Tensor{x, one}, [][]float32{part}, objectiveOf)
 					}},
-					{"ProbeBeside", func() error { c.net.ProbeBeside(ws, ahead, x, nn.Probe); return nil }},
+					{"ForwardBeside", func() error { c.net.ForwardBeside(ws, ahead, x, nn.BatchOnly); return nil }},
 					{"StepFrom", func() error { ahead.StepFrom(ws, c.net, 0.1); return nil }},
 					{"Step", func() error { optim.Adam{LR: 1e-3}.New().Step(c.net, ws); return nil }},
 					{"Dot", func() error { ws.Dot(part, samples[:p:p]); return nil }},

@@ -37,16 +37,16 @@ func TestPartsAreTheBatch(t *testing.T) {
 					ws := net.NewWorkspace(workers)
 					defer ws.Close()
 					want := map[string][]float32{}
-					for what, m := range map[string]nn.Mode{"Eval": nn.Eval, "Probe": nn.Probe} {
+					for what, m := range map[string]nn.Mode{"Eval": nn.Eval, "BatchOnly": nn.BatchOnly} {
 						want[what] = slices.Clone(net.Forward(ws, x, m).Data)
 						want[what+" ahead"] = slices.Clone(ahead.Forward(ws, x, m).Data)
 					}
 					if got := net.Predict(ws, x).Data; !slices.Equal(got, want["Eval"]) {
 						t.Errorf("%d workers: Predict differs from Forward in Eval mode", workers)
 					}
-					own, others := net.ProbeBeside(ws, ahead, x, nn.Probe)
-					if !slices.Equal(own.Data, want["Probe"]) || !slices.Equal(others.Data, want["Probe ahead"]) {
-						t.Errorf("%d workers: ProbeBeside differs from Forward in Probe mode", workers)
+					own, others := net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+					if !slices.Equal(own.Data, want["BatchOnly"]) || !slices.Equal(others.Data, want["BatchOnly ahead"]) {
+						t.Errorf("%d workers: ForwardBeside differs from Forward in BatchOnly mode", workers)
 					}
 				}
 			})

@@ -58,9 +58,9 @@ func TestReaders(t *testing.T) {
 		}
 		wg.Wait()
 		for what, call := range map[string]func(){
-			"Forward":     func() { c.net.Forward(readers[0], x, nn.Eval) },
-			"Accumulate":  func() { _ = c.net.Accumulate(readers[0], []*tensor.Tensor{x}, objectiveOf) },
-			"ProbeBeside": func() { c.net.ProbeBeside(readers[0], c.net.Clone(), x, nn.Probe) },
+			"Forward":       func() { c.net.Forward(readers[0], x, nn.Eval) },
+			"Accumulate":    func() { _ = c.net.Accumulate(readers[0], []*tensor.Tensor{x}, objectiveOf) },
+			"ForwardBeside": func() { c.net.ForwardBeside(readers[0], c.net.Clone(), x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what, call, what, "predict only")
 		}

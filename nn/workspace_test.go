@@ -80,7 +80,7 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 			defer used.Close()
 			c.own.Forward(used, x, nn.Train)
 			c.own.Predict(used, x)
-			c.own.ProbeBeside(used, c.own.Clone(), x, nn.Probe)
+			c.own.ForwardBeside(used, c.own.Clone(), x, nn.BatchOnly)
 			if err := c.own.Accumulate(used, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
 				t.Fatal(err)
 			}
@@ -94,10 +94,10 @@ func TestWorkspaceRefusesOtherShapes(t *testing.T) {
 				"AccumulateApart": func(ws *nn.Workspace) {
 					_ = c.other.AccumulateApart(ws, []*tensor.Tensor{y, y}, apart, objectiveOf)
 				},
-				"ProbeBeside, first":  func(ws *nn.Workspace) { c.other.ProbeBeside(ws, c.own, y, nn.Probe) },
-				"ProbeBeside, second": func(ws *nn.Workspace) { c.own.ProbeBeside(ws, c.other, x, nn.Probe) },
-				"StepFrom, to":        func(ws *nn.Workspace) { c.other.StepFrom(ws, c.own, 0.1) },
-				"StepFrom, from":      func(ws *nn.Workspace) { c.own.StepFrom(ws, c.other, 0.1) },
+				"ForwardBeside, first":  func(ws *nn.Workspace) { c.other.ForwardBeside(ws, c.own, y, nn.BatchOnly) },
+				"ForwardBeside, second": func(ws *nn.Workspace) { c.own.ForwardBeside(ws, c.other, x, nn.BatchOnly) },
+				"StepFrom, to":          func(ws *nn.Workspace) { c.other.StepFrom(ws, c.own, 0.1) },
+				"StepFrom, from":        func(ws *nn.Workspace) { c.own.StepFrom(ws, c.other, 0.1) },
 				"beside": func(ws *nn.Workspace) {
 					beside := ws.Beside()
 					c.own.Predict(beside, x)
@@ -162,14 +162,14 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 		ws := net.NewWorkspace(workers)
 		defer ws.Close()
 		beside := ws.Beside()
-		other.Forward(beside, x, nn.Probe)
-		net.ProbeBeside(ws, other, x, nn.Probe)
+		other.Forward(beside, x, nn.BatchOnly)
+		net.ForwardBeside(ws, other, x, nn.BatchOnly)
 		v := make([]float32, 40000)
 		for what, call := range map[string]func(){
 			"Dot":              func() { ws.Dot(v, v) },
 			"Share":            func() { ws.Share(doing(func() {}), 10) },
 			"ShareSum":         func() { ws.ShareSum(doing(func() {}), 10) },
-			"Forward beside":   func() { other.Forward(beside, x, nn.Probe) },
+			"Forward beside":   func() { other.Forward(beside, x, nn.BatchOnly) },
 			"Predict":          func() { net.Predict(ws, x) },
 			"StepFrom":         func() { other.StepFrom(ws, net, 0.1) },
 			"Close":            func() { ws.Close() },
@@ -185,8 +185,8 @@ func TestWorkspaceUsedTwice(t *testing.T) {
 			}
 			mustPanic(t, fmt.Sprintf("%s in a task, %d workers", what, workers), func() { ws.Share(doing(call), 40000) }, "at work")
 		}
-		own, _ := net.ProbeBeside(ws, other, x, nn.Probe)
-		if !slices.Equal(own.Data, net.Forward(ws, x, nn.Probe).Data) {
+		own, _ := net.ForwardBeside(ws, other, x, nn.BatchOnly)
+		if !slices.Equal(own.Data, net.Forward(ws, x, nn.BatchOnly).Data) {
 			t.Errorf("%d workers, afterwards: other scores", workers)
 		}
 		if err := net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf); err != nil {
@@ -216,16 +216,16 @@ func TestWorkspaceClose(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		net.ProbeBeside(ws, ahead, x, nn.Probe)
-		ahead.Forward(beside, x, nn.Probe)
+		net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
+		ahead.Forward(beside, x, nn.BatchOnly)
 		ahead.Predict(beside, x)
 		net.Predict(ws, x)
 		net.Forward(ws, x, nn.Train)
 		net.Backward(ws, d)
 		for what, call := range map[string]func(){
-			"Close":       beside.Close,
-			"Accumulate":  func() { _ = net.Accumulate(beside, []*tensor.Tensor{x}, objectiveOf) },
-			"ProbeBeside": func() { net.ProbeBeside(beside, ahead, x, nn.Probe) },
+			"Close":         beside.Close,
+			"Accumulate":    func() { _ = net.Accumulate(beside, []*tensor.Tensor{x}, objectiveOf) },
+			"ForwardBeside": func() { net.ForwardBeside(beside, ahead, x, nn.BatchOnly) },
 		} {
 			mustPanic(t, what+" beside", call, what, "beside")
 		}
@@ -237,7 +237,7 @@ func TestWorkspaceClose(t *testing.T) {
 			"Backward":       func() { net.Backward(ws, d) },
 			"Predict":        func() { net.Predict(ws, x) },
 			"Accumulate":     func() { _ = net.Accumulate(ws, []*tensor.Tensor{x, x}, objectiveOf) },
-			"ProbeBeside":    func() { net.ProbeBeside(ws, ahead, x, nn.Probe) },
+			"ForwardBeside":  func() { net.ForwardBeside(ws, ahead, x, nn.BatchOnly) },
 			"StepFrom":       func() { ahead.StepFrom(ws, net, 0.1) },
 			"Dot":            func() { ws.Dot(net.Params(), net.Params()) },
 		} {

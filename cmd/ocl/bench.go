@@ -84,7 +84,7 @@ func newBenchMethods() *cobra.Command {
 			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples. First the " +
 			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, two measurements alternate: five " +
 			"steps, and five times only the passes and the update of the parameters. Medians are printed. The pass \"learn 10 + 10\" is forward " +
-			"and backward on two batches, \"predict\" is forward in evaluation mode, \"probe\" is forward by two networks, and " +
+			"and backward on two batches, \"predict\" is forward in evaluation mode, \"score\" is forward by two networks, and " +
 			"\"gradients\" is one gradient for each image. With --trick, steps of one method (--method, by default er) with each trick " +
 			"alternate with steps without it. The median ratio of their times is printed beside the ratio that the passes predict. " +
 			"For rv and ncm the end of the task is measured too, with the review or the class means and an evaluation of 21 images per " +

@@ -5,9 +5,9 @@ import (
 	"ocl/tensor"
 )
 
-// probing runs two networks of one shape on the same images. No backward pass follows, so layers share buffers: fifty
+// sideBySide runs two networks of one shape on the same images. No backward pass follows, so layers share buffers: fifty
 // images need as much memory as the activations of four of them.
-type probing struct {
+type sideBySide struct {
 	nets   [2]*Network
 	modes  [2]Mode
 	passes [2]*pass
@@ -16,14 +16,14 @@ type probing struct {
 	x      *tensor.Tensor
 }
 
-// ProbeBeside returns the logits [B,K] of the images x [B,C,H,W] by n in mode m, and by other, a network of the same
-// shape, in Probe mode. Mode m is Probe, or Train if the running statistics of n are to move. The two passes run at the
+// ForwardBeside returns the logits [B,K] of the images x [B,C,H,W] by n in mode m, and by other, a network of the same
+// shape, in BatchOnly mode. Mode m is BatchOnly, or Train if the running statistics of n are to move. The two passes run at the
 // same time if there are two workers; that gives the same bits. The results belong to the workspace and are valid
 // until its next use. Backward must not follow.
-func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
+func (n *Network) ForwardBeside(ws *Workspace, other *Network, x *tensor.Tensor, m Mode) (own, others *tensor.Tensor) {
 	n.check(x)
-	ws.own("ProbeBeside")
-	ws.learns("ProbeBeside")
+	ws.own("ForwardBeside")
+	ws.learns("ForwardBeside")
 	ws.belong(n)
 	ws.belong(other)
 	ws.last = nil
@@ -37,15 +37,15 @@ func (n *Network) ProbeBeside(ws *Workspace, other *Network, x *tensor.Tensor, m
 		}
 	}
 	ws.count(n, 2*x.Dim(0))
-	p.nets, p.modes, p.x = [2]*Network{n, other}, [2]Mode{m, Probe}, x
+	p.nets, p.modes, p.x = [2]*Network{n, other}, [2]Mode{m, BatchOnly}, x
 	ws.team.Run(p, 2)
 	p.nets, p.x = [2]*Network{}, nil
 	return p.passes[0].logits, p.passes[1].logits
 }
 
-func (p *probing) DoChunk(_, i int) { p.passes[i].forward(p.nets[i], p.x, p.modes[i]) }
+func (p *sideBySide) DoChunk(_, i int) { p.passes[i].forward(p.nets[i], p.x, p.modes[i]) }
 
-func (p *probing) close() {
+func (p *sideBySide) close() {
 	for _, team := range p.teams {
 		if team != nil {
 			team.Close()

@@ -20,29 +20,29 @@ func lookAhead(c namedNet, ws *nn.Workspace) *nn.Network {
 	return ahead
 }
 
-// TestProbeBesideIsForward: both networks give the logits of Forward in Probe mode, with any number of workers, and
+// TestForwardBesideIsForward: both networks give the logits of Forward in BatchOnly mode, with any number of workers, and
 // keep their statistics; the weights packed for the one are not those of the other.
-func TestProbeBesideIsForward(t *testing.T) {
+func TestForwardBesideIsForward(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
 			for _, workers := range []int{1, 2, 3} {
 				ws := c.net.NewWorkspace(workers)
 				defer ws.Close()
 				ahead := lookAhead(c, ws)
-				want := slices.Clone(c.net.Forward(ws, c.x, nn.Probe).Data)
-				wantAhead := slices.Clone(ahead.Forward(ws, c.x, nn.Probe).Data)
+				want := slices.Clone(c.net.Forward(ws, c.x, nn.BatchOnly).Data)
+				wantAhead := slices.Clone(ahead.Forward(ws, c.x, nn.BatchOnly).Data)
 				if slices.Equal(want, wantAhead) {
 					t.Fatalf("%s: the step changes no logit", c.name)
 				}
 				before := slices.Concat(c.net.Running(), ahead.Running())
 				for _, images := range []int{1, c.x.Dim(0)} { // the first makes less room than the second needs
 					x := c.x.Rows(0, images)
-					own, others := c.net.ProbeBeside(ws, ahead, x, nn.Probe)
+					own, others := c.net.ForwardBeside(ws, ahead, x, nn.BatchOnly)
 					if images < c.x.Dim(0) {
 						continue // statistics of fewer images
 					}
 					if !slices.Equal(own.Data, want) || !slices.Equal(others.Data, wantAhead) {
-						t.Errorf("%s, %d workers: the logits are not those of Forward in Probe mode", c.name, workers)
+						t.Errorf("%s, %d workers: the logits are not those of Forward in BatchOnly mode", c.name, workers)
 					}
 				}
 				if !slices.Equal(before, slices.Concat(c.net.Running(), ahead.Running())) {
@@ -53,9 +53,9 @@ func TestProbeBesideIsForward(t *testing.T) {
 	})
 }
 
-// TestProbeBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network alone
+// TestForwardBesideTrains: in Train mode the logits are the same bits, and the running statistics of the first network alone
 // move, as by Forward.
-func TestProbeBesideTrains(t *testing.T) {
+func TestForwardBesideTrains(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for _, c := range networks(t) {
 			for _, workers := range []int{1, 2} {
@@ -64,7 +64,7 @@ func TestProbeBesideTrains(t *testing.T) {
 				ahead, other := lookAhead(c, ws), c.net.Clone()
 				before := slices.Clone(ahead.Running())
 				want := slices.Clone(other.Forward(ws, c.x, nn.Train).Data)
-				own, _ := c.net.ProbeBeside(ws, ahead, c.x, nn.Train)
+				own, _ := c.net.ForwardBeside(ws, ahead, c.x, nn.Train)
 				if !slices.Equal(own.Data, want) {
 					t.Errorf("%s, %d workers: the logits are not those of Forward in Train mode", c.name, workers)
 				}
