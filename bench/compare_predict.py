@@ -11,7 +11,7 @@ compared: on a shared machine the least is that of the quiet moments. Needs `pip
 
 --onnx gives ONNX Runtime what `ocl export --to onnx` wrote instead, a file for each of the sizes, of runs with that network:
 
-    ocl run --data cifar100 --data-dir DIR --tasks 5 --train-per-class 5 --method er --out er
+    ocl run --data cifar100 --data-dir DIR --tasks 5 data.train_per_class=5 --method er --out er
     ocl export er --to onnx -o er.onnx
     bench/compare_predict.py --sizes 32 --onnx er.onnx
 
@@ -78,7 +78,7 @@ def repeated(call, seconds):
 
 def run_ocl(command, size, threads):
     """(median, least) milliseconds of one image and of a batch by `ocl bench predict`."""
-    words = shlex.split(command) + ["bench", "predict", "--json", "--quiet", "--size", str(size), "--workers", str(threads), "--repeat", "1"]
+    words = shlex.split(command) + ["bench", "predict", "--json", "all", "--quiet", "--size", str(size), "--workers", str(threads), "--repeat", "1"]
     got = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)["predict"][0]
     return {"one": (got["one_ms"], got["one_least_ms"]), "batch": (got["batch_ms"], got["batch_least_ms"])}
 
@@ -96,7 +96,7 @@ def exported(path, size, options):
     want = sum(p.numel() for p in network(size).parameters())
     if abs(weights / want - 1) > 0.02:  # batch norm is folded, and constants are added
         raise SystemExit(f"{path}: the graph has {weights} numbers, but this network has {want}. "
-                         f"Give one of a run with --network resnet18 --width {WIDTH}")
+                         f"Give one of a run with --network resnet18 network.width={WIDTH}")
     return session
 
 

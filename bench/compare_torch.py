@@ -21,7 +21,7 @@ LINE = re.compile(r"(\d+)x\d+, (\w+): pass of \d+ [\d.]+ ms .*survey step ([\d.]
 
 def run_ocl(command, size, threads, seconds):
     """One report of `ocl bench engine --json` for one size."""
-    words = shlex.split(command) + ["bench", "engine", "--json", "--quiet", "--size", str(size),
+    words = shlex.split(command) + ["bench", "engine", "--json", "all", "--quiet", "--size", str(size),
                                     "--workers", str(threads), "--seconds", str(seconds)]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
 

@@ -484,18 +484,18 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or --replay-batch 5"},
+		{func(c *Config) { c.Memory = 5 }, "config: memory: 5 is smaller than replay.batch (10). Use --memory 10 or replay.batch=5"},
 		{func(c *Config) { c.Method = map[string]map[string]any{"a\x1b": {"x": 1}} }, `config: "method.a\x1b": unknown method.`},
 		{func(c *Config) { c.Memory = 0 }, "config: memory: 0 is too small for er: stored samples are needed."},
-		{func(c *Config) { c.Stream.LongTail = -0.5 }, "config: stream.long_tail: -0.5 is out of range. Use a number above 0 and up to 1 (--long-tail)"},
-		{func(c *Config) { c.Data.Channels = 2 }, "config: data.channels: 2 is out of range. Use 3, or 0 (--channels)"},
-		{func(c *Config) { c.Memory = -1 }, "config: memory: -1 is out of range. Use a whole number from 0 to 100000000 (--memory)"},
-		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr: 0 is out of range. Use a number above 0 (--lr)"},
-		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr: NaN is out of range."},
-		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr: +Inf is out of range."},
+		{func(c *Config) { c.Stream.LongTail = -0.5 }, "config: stream.long_tail: -0.5 is out of range. Use a number above 0 and up to 1"},
+		{func(c *Config) { c.Data.Channels = 2 }, "config: data.channels: 2 is out of range. Use 3, or 0"},
+		{func(c *Config) { c.Memory = -1 }, "config: memory (--memory): -1 is out of range. Use a whole number from 0 to 100000000"},
+		{func(c *Config) { c.Optimizer.LR = 0 }, "config: optimizer.lr (--lr): 0 is out of range. Use a number above 0"},
+		{func(c *Config) { c.Optimizer.LR = math.NaN() }, "config: optimizer.lr (--lr): NaN is out of range."},
+		{func(c *Config) { c.Optimizer.LR = math.Inf(1) }, "config: optimizer.lr (--lr): +Inf is out of range."},
 		{func(c *Config) { c.Optimizer.Momentum = 1 }, "config: optimizer.momentum: 1 is out of range. Use a number, at least 0 and below 1"},
-		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum (--momentum): 0.5 is given, but adam has its own momentum"},
-		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name (--optimizer): unknown value "sgdd". Did you mean sgd?`},
+		{func(c *Config) { c.Optimizer.Name, c.Optimizer.Momentum = "adam", 0.5 }, "config: optimizer.momentum: 0.5 is given, but adam has its own momentum"},
+		{func(c *Config) { c.Optimizer.Name = "sgdd" }, `config: optimizer.name: unknown value "sgdd". Did you mean sgd?`},
 		{func(c *Config) { c.Protocol = "" }, `config: protocol (--protocol): unknown value "".`},
 		{func(c *Config) { c.Methods = nil }, "config: methods (--method): the list is empty."},
 		{func(c *Config) { c.Methods = []string{"er", "er"} }, "config: methods (--method): er is listed twice. Remove one of them"},
@@ -510,26 +510,26 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Stream.Kind = "domain" }, `config: stream.kind (--stream): unknown kind "domain". Did you mean domains?`},
 		{func(c *Config) { c.Stream.Tasks, c.Protocol = 2, ProtocolSurvey }, "config: stream.tasks: 2 is too few for the protocol survey, which needs at least 3. Use --tasks 3 or more, or --protocol standard"},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Classes: []int{0, 0}} }, "config: stream.class_order: the list has 2 classes, but glyphs has 100."},
-		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use --class-order random, given, official`},
+		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "rando"} }, `config: stream.class_order: unknown order "rando". Use stream.class_order=random, given, official`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:-1"} }, `config: stream.class_order: unknown order "official:-1".`},
 		{func(c *Config) { c.Stream.ClassOrder = Order{Name: "official:2"} }, "config: stream.class_order: glyphs has no published orders."},
 		{func(c *Config) { c.Stream.Tasks, c.Stream.TaskClasses = 3, []int{50, 50} }, "config: stream.task_classes: the list has 2 entries, but stream.tasks (--tasks) is 3."},
 		{func(c *Config) { c.Stream.LongTail, c.Stream.ClassCounts = 0.1, []int{5} }, "config: stream.class_counts: a list of counts and a long tail are both given."},
 		{func(c *Config) { c.Stream.Shift.NoiseStrengths = []float64{0, math.NaN()} }, "config: stream.shift.noise_strengths: value 2: NaN is out of range."},
-		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains (--domains): unknown value "size".`},
+		{func(c *Config) { c.Data.Domains = "size" }, `config: data.domains: unknown value "size".`},
 		{func(c *Config) { c.Data.Domains, c.Stream.Kind = "noise", "classes" }, "config: data.domains: noise is given, but in a stream of the kind classes the domains make no difference. Use --stream domains"},
 		{func(c *Config) { c.Data.Domains, c.Stream.Shift.Kind = "noise", "blur" }, "config: data.domains: noise is given, but in a stream of the kind shift"},
-		{func(c *Config) { c.Data.Unreadable = "skip" }, "config: data.unreadable: skip is given, but glyphs is not made of image files, so no image can be left out. Remove data.unreadable (--unreadable)"},
-		{func(c *Config) { c.Stream.Tasks, c.Stream.Blurry = 1, 0.5 }, "config: stream.blurry: 0.5 of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry (--blurry)"},
+		{func(c *Config) { c.Data.Unreadable = "skip" }, "config: data.unreadable: skip is given, but glyphs is not made of image files, so no image can be left out. Remove data.unreadable"},
+		{func(c *Config) { c.Stream.Tasks, c.Stream.Blurry = 1, 0.5 }, "config: stream.blurry: 0.5 of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry"},
 		{func(c *Config) { c.Data = Data{Name: "files", Dir: "x", Domains: "font"} }, "config: data.domains: font is given, but files has no domains to choose from. Remove"},
-		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable (--unreadable): unknown value "ignore".`},
+		{func(c *Config) { c.Data.Unreadable = "ignore" }, `config: data.unreadable: unknown value "ignore".`},
 		{func(c *Config) { c.Stream.Mean = []float64{1} }, "config: stream.mean: there are 1 means but 0 standard deviations."},
 		{func(c *Config) { c.Stream.Mean, c.Stream.Std = []float64{1}, []float64{0} }, "config: stream.std: value 1: 0 is out of range."},
 		{func(c *Config) { c.Data.Name = "files" }, "config: data.dir: files is read from files, but no folder is given."},
 		{func(c *Config) { c.Data.Dir = "x" }, "config: data.dir: glyphs is built in and reads no files"},
-		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use --size from 8 to 512"},
-		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use --train-per-class from 1 to 10000"},
-		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden (--hidden): the list is empty, but mlp"},
+		{func(c *Config) { c.Data.Size = 7 }, "config: data.size: 7 is out of range for glyphs. Use data.size from 8 to 512"},
+		{func(c *Config) { c.Data.TrainPerClass = 10_001 }, "config: data.train_per_class: 10001 is out of range for glyphs. Use data.train_per_class from 1 to 10000"},
+		{func(c *Config) { c.Network.Name, c.Network.Hidden = "mlp", nil }, "config: network.hidden: the list is empty, but mlp"},
 		{func(c *Config) { c.Network.Hidden = []int{5, 0} }, "config: network.hidden: value 2: 0 is out of range."},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": 10}} }, "config: method.ewc++.every: 10 is out of range. Use a whole number from 1 to 9"},
 		{func(c *Config) { c.Method = map[string]map[string]any{"ewc++": {"every": "x"}} }, "config: method.ewc++.every: x has the wrong type."},
@@ -545,10 +545,10 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Protocol, c.Tune = ProtocolSurvey, Tune{Grid: "paper", Search: "luck"} }, "config: tune.search: unknown value \"luck\""},
 		{func(c *Config) { c.Network.Init, c.Network.InitDigest = "w", "sha256:12" }, "config: network.init_digest: sha256:12 is not a digest. Use sha256: and 64 hexadecimal digits"},
 		{func(c *Config) { c.Network.Init, c.Parent.Run = "w", "x" }, "config: network.init: the run has the network of its parent, so it cannot start from a file too. Remove"},
-		{func(c *Config) { c.Network.InitDigest = aDigest }, "config: network.init_digest: a digest is given, but no file of weights. Set network.init (--init), or remove"},
-		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove --init, or fresh from --method"},
-		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0 (--eval-every)"},
-		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel (--kernel): unknown value "sse".`},
+		{func(c *Config) { c.Network.InitDigest = aDigest }, "config: network.init_digest: a digest is given, but no file of weights. Set network.init, or remove"},
+		{func(c *Config) { c.Network.Init, c.Methods = "w", []string{"er", "fresh"} }, "config: network.init: fresh trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove network.init, or fresh from --method"},
+		{func(c *Config) { c.EvalEvery = -1 }, "config: eval_every: -1 is out of range. Use a whole number from 1 to 1000000000, or 0"},
+		{func(c *Config) { c.Engine.Kernel = "sse" }, `config: engine.kernel: unknown value "sse".`},
 	} {
 		c := Default()
 		tt.change(&c)
@@ -760,16 +760,13 @@ func TestJSONSchema(t *testing.T) {
 func TestKeysAreDeclaredWhole(t *testing.T) {
 	flags := map[string]bool{}
 	for _, k := range table {
-		if k.Help == "" || k.field == nil || k.Flag != "" && k.Group == "" {
+		if k.Help == "" || k.field == nil || (k.Group == "") != (k.Value == "") || k.Flag() != "" && k.Truth() {
 			t.Errorf("%s is not declared whole", k.Name)
 		}
-		if k.Flag != "" && flags[k.Flag] {
-			t.Errorf("two keys have the flag --%s", k.Flag)
+		if k.Short != "" && flags[k.Short] {
+			t.Errorf("two keys are called %s", k.Short)
 		}
-		flags[k.Flag] = true
-		if k.Value == "" && k.Flag != "" && k.kind() != kindTruth {
-			t.Errorf("%s: the flag is a switch, the key is not", k.Name)
-		}
+		flags[k.Short] = true
 	}
 	fields := 0
 	var count func(reflect.Type)
@@ -926,7 +923,7 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) { readAll(t, fuzztest.JSON(base, fuzztest.Of(choices))) })
 }
 
-// FuzzSet sets keys from lines KEY=VALUE, as --set and flags do. A value that was taken is taken again as it is shown.
+// FuzzSet sets keys from lines KEY=VALUE, as the command line does. A value that was taken is taken again as it is shown.
 func FuzzSet(f *testing.F) {
 	c := Default()
 	for _, k := range table {
@@ -944,7 +941,7 @@ func FuzzSet(f *testing.F) {
 			if err := small.Set(&c, key, text); err != nil {
 				plainMessage(t, err)
 				if d := cmp.Diff(before, c, cmpopts.EquateNaNs()); d != "" {
-					t.Fatalf("--set %q was refused and changed the config: %s", line, d)
+					t.Fatalf("%q was refused and changed the config: %s", line, d)
 				}
 				continue
 			}

@@ -36,20 +36,10 @@ func (f *faults) add(where any, format string, args ...any) {
 	}
 	fault := fmt.Errorf(format, args...)
 	flag := ""
-	if k, _ := find(key); k.Flag != "" && !namesFlag(fault.Error(), k.Flag) {
-		flag = " (--" + k.Flag + ")"
+	if k, _ := find(key); k.Flag() != "" && !strings.Contains(fault.Error(), "--"+k.Flag()) {
+		flag = " (--" + k.Flag() + ")"
 	}
 	f.list = append(f.list, fmt.Errorf("config: %s%s%s: %w", f.places.before(key), shown(key), flag, fault))
-}
-
-// namesFlag says whether a text has a flag, and not only a longer one.
-func namesFlag(text, name string) bool {
-	for _, after := range strings.Split(text, "--"+name)[1:] {
-		if !strings.HasPrefix(after, "-") {
-			return true
-		}
-	}
-	return false
 }
 
 // Places are the lines of a file that gave keys their values. The zero value has none, and so does a key that a flag has
@@ -157,7 +147,7 @@ func (s *Schema) meantKey(key string) lazy {
 }
 
 // aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's name, and
-// its flag.
+// its short name.
 func aliases(key string) []string {
 	section, last := "", key
 	if i := strings.LastIndex(key, "."); i >= 0 {
@@ -167,8 +157,8 @@ func aliases(key string) []string {
 	if last == "name" {
 		short = []string{section}
 	}
-	if k, _ := find(key); k.Flag != "" {
-		short = append(short, k.Flag)
+	if k, _ := find(key); k.Short != "" {
+		short = append(short, k.Short)
 	}
 	return short
 }

@@ -9,7 +9,7 @@ import (
 
 // Groups of flags in the help of `ocl run`.
 const (
-	GroupData     = "Data"
+	GroupData     = "Input"
 	GroupMethod   = "Method"
 	GroupTraining = "Training"
 )
@@ -17,9 +17,9 @@ const (
 // Key declares one key of a config: all that is said of it anywhere comes from here.
 type Key struct {
 	Name  string // such as optimizer.lr
-	Flag  string // of `ocl run`, without its hyphens; "" has none, and --set serves
-	Group string // of the flag in the help
-	Value string // how the flag's value is called there; "" is a switch
+	Short string // how tables and labels call it, and the flag of `ocl run` where there is one; "" is the last part of Name
+	Group string // of its flag in the help; "" has none, and is set by Name=VALUE alone
+	Value string // how the flag's value is called in the help
 	Help  string // one line, for help, page and editors
 	Unset string // what an empty value, or 0 where Zero says so, stands for; "" has no such value
 
@@ -44,124 +44,124 @@ type Key struct {
 
 // table holds every key that is a field, in the order in which files have them. A new key is a field and an entry here.
 var table = []Key{
-	{Name: "data.name", Anew: true, Flag: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them",
+	{Name: "data.name", Anew: true, Short: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them",
 		field: func(c *Config) any { return &c.Data.Name }},
-	{Name: "data.dir", Anew: true, Flag: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
+	{Name: "data.dir", Anew: true, Short: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
 		Help:  "folder, archive or file of the data set, or a folder that contains it under its published name",
 		field: func(c *Config) any { return &c.Data.Dir }},
-	{Name: "data.size", Anew: true, Flag: "size", Group: GroupData, Value: "PIXELS", Zero: true, Unset: "the data set's own", Most: 100_000,
+	{Name: "data.size", Anew: true, Short: "size", Zero: true, Unset: "the data set's own", Most: 100_000,
 		Help: "side of the images, for data sets that are drawn, scaled or padded", field: func(c *Config) any { return &c.Data.Size }},
-	{Name: "data.channels", Anew: true, Flag: "channels", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
+	{Name: "data.channels", Anew: true, Short: "channels", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
 		Help: "3 makes three equal channels of grey images", field: func(c *Config) any { return &c.Data.Channels }},
-	{Name: "data.train_per_class", Anew: true, Flag: "train-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.train_per_class", Anew: true, Short: "train-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
 		Help: "training images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TrainPerClass }},
-	{Name: "data.test_per_class", Anew: true, Flag: "test-per-class", Group: GroupData, Value: "N", Zero: true, Unset: "the data set's own", Most: 100_000_000,
+	{Name: "data.test_per_class", Anew: true, Short: "test-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
 		Help: "test images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TestPerClass }},
-	{Name: "data.domains", Anew: true, Flag: "domains", Group: GroupData, Value: "WHAT", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
+	{Name: "data.domains", Anew: true, Short: "domains", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
 		Help: "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation", field: func(c *Config) any { return &c.Data.Domains }},
-	{Name: "data.seed", Anew: true, Flag: "data-seed", Group: GroupData, Value: "S",
+	{Name: "data.seed", Anew: true, Short: "data-seed",
 		Help:  "seed of what belongs to the data, the same for all runs: a split into training and test images, a part of the images",
 		field: func(c *Config) any { return &c.Data.Seed }},
-	{Name: "data.unreadable", Anew: true, Flag: "unreadable", Group: GroupData, Value: "WHAT", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
+	{Name: "data.unreadable", Anew: true, Short: "unreadable", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
 		Help: "what an image does that cannot be read: fail (an error) or skip (it is left out, and the result says so)", field: func(c *Config) any { return &c.Data.Unreadable }},
-	{Name: "stream.kind", Anew: true, Flag: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
+	{Name: "stream.kind", Anew: true, Short: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
 		Help:  "kind of stream, which is how its tasks differ; `ocl data streams` lists them",
 		field: func(c *Config) any { return &c.Stream.Kind }},
-	{Name: "stream.tasks", Anew: true, Flag: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
+	{Name: "stream.tasks", Anew: true, Short: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
 		Help: "number of tasks; the classes (or domains, or images) are divided equally among them", field: func(c *Config) any { return &c.Stream.Tasks }},
-	{Name: "stream.batch", Anew: true, Flag: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
+	{Name: "stream.batch", Anew: true, Short: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
 		Help: "samples in an incoming batch", field: func(c *Config) any { return &c.Stream.Batch }},
-	{Name: "stream.class_order", Anew: true, Flag: "class-order", Group: GroupData, Value: "ORDER", Unset: "official if the data set has published orders, otherwise random",
+	{Name: "stream.class_order", Anew: true, Short: "class-order", Unset: "official if the data set has published orders, otherwise random",
 		Help:  "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)",
 		field: func(c *Config) any { return &c.Stream.ClassOrder }},
-	{Name: "stream.task_classes", Anew: true, Flag: "task-classes", Group: GroupData, Value: "N,...", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
+	{Name: "stream.task_classes", Anew: true, Short: "task-classes", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
 		Help: "number of classes of each task, such as 10,5,5", field: func(c *Config) any { return &c.Stream.TaskClasses }},
-	{Name: "stream.task_signals", Anew: true, Flag: "task-signals", Group: GroupData,
+	{Name: "stream.task_signals", Anew: true, Short: "task-signals",
 		Help: "tell learners where a task begins and ends; false makes a task-free stream", field: func(c *Config) any { return &c.Stream.TaskSignals }},
-	{Name: "stream.blurry", Anew: true, Flag: "blurry", Group: GroupData, Value: "SHARE", Most: 1, Below: true,
+	{Name: "stream.blurry", Anew: true, Short: "blurry", Most: 1, Below: true,
 		Help: "share of the training images of each task that come in the task before or after it (blurry boundaries)", field: func(c *Config) any { return &c.Stream.Blurry }},
-	{Name: "stream.long_tail", Anew: true, Flag: "long-tail", Group: GroupData, Value: "RATIO", ZeroInFiles: true, Unset: "all images", Most: 1,
+	{Name: "stream.long_tail", Anew: true, Short: "long-tail", ZeroInFiles: true, Unset: "all images", Most: 1,
 		Help: "long-tailed classes: training images of the rarest class divided by those of the most frequent one, above 0 and up to 1", field: func(c *Config) any { return &c.Stream.LongTail }},
-	{Name: "stream.class_counts", Anew: true, Flag: "class-counts", Group: GroupData, Value: "N,...", Unset: "all images", Least: 1, Most: 100_000_000,
+	{Name: "stream.class_counts", Anew: true, Short: "class-counts", Unset: "all images", Least: 1, Most: 100_000_000,
 		Help: "training images of each class, a number for each", field: func(c *Config) any { return &c.Stream.ClassCounts }},
-	{Name: "stream.shift.kind", Anew: true, Flag: "shift", Group: GroupData, Value: "KIND", Unset: "none",
+	{Name: "stream.shift.kind", Anew: true, Short: "shift", Unset: "none",
 		Help:  "disturb the images of each task more strongly: noise, occlusion or blur, or some of them such as blur+noise",
 		field: func(c *Config) any { return &c.Stream.Shift.Kind }},
-	{Name: "stream.shift.noise_strengths", Anew: true, Flag: "noise-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
+	{Name: "stream.shift.noise_strengths", Anew: true, Short: "noise-strengths", Unset: "the survey's", Most: 100,
 		Help: "strength of the noise in each task, in tenths of the range of a pixel", field: func(c *Config) any { return &c.Stream.Shift.NoiseStrengths }},
-	{Name: "stream.shift.occlusion_strengths", Anew: true, Flag: "occlusion-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 1,
+	{Name: "stream.shift.occlusion_strengths", Anew: true, Short: "occlusion-strengths", Unset: "the survey's", Most: 1,
 		Help: "side of the white square in each task, as a share of the image's side", field: func(c *Config) any { return &c.Stream.Shift.OcclusionStrengths }},
-	{Name: "stream.shift.blur_strengths", Anew: true, Flag: "blur-strengths", Group: GroupData, Value: "X,...", Unset: "the survey's", Most: 100,
+	{Name: "stream.shift.blur_strengths", Anew: true, Short: "blur-strengths", Unset: "the survey's", Most: 100,
 		Help: "standard deviation of the blur in each task, in pixels", field: func(c *Config) any { return &c.Stream.Shift.BlurStrengths }},
-	{Name: "stream.shift.occlusion", Anew: true, Flag: "occlusion", Group: GroupData, Value: "PLACE", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
+	{Name: "stream.shift.occlusion", Anew: true, Short: "occlusion", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
 		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image", field: func(c *Config) any { return &c.Stream.Shift.Occlusion }},
-	{Name: "stream.shift.blur", Anew: true, Flag: "blur", Group: GroupData, Value: "HOW", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
+	{Name: "stream.shift.blur", Anew: true, Short: "blur", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
 		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)", field: func(c *Config) any { return &c.Stream.Shift.Blur }},
-	{Name: "stream.held_out", Anew: true, Flag: "held-out", Group: GroupData,
+	{Name: "stream.held_out", Anew: true, Short: "held-out",
 		Unset: "true for the protocol tuning if all tasks share one test set, otherwise false",
 		Help:  "test on a tenth of the training images of each task, which are then not learned, and not on the test images",
 		field: func(c *Config) any { return &c.Stream.HeldOut }},
-	{Name: "stream.drop_last", Anew: true, Flag: "drop-last", Group: GroupData, Unset: "depends on the protocol: false for standard, otherwise true",
+	{Name: "stream.drop_last", Anew: true, Short: "drop-last", Unset: "depends on the protocol: false for standard, otherwise true",
 		Help: "skip the last batch of a task if it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
 	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
 	{Name: "stream.std", Unset: "1 for each channel", Above: true, Most: math.MaxFloat64,
 		Help: "standard deviation of each channel, for normalisation", field: func(c *Config) any { return &c.Stream.Std }},
-	{Name: "methods", Flag: "method", Group: GroupMethod, Value: "NAME,...",
+	{Name: "methods", Short: "method", Group: GroupMethod, Value: "NAME,...",
 		Help: "methods to run, all with the same seeds and streams; `ocl methods` lists them", field: func(c *Config) any { return &c.Methods }},
-	{Name: "tricks", Flag: "trick", Group: GroupMethod, Value: "NAME,...",
+	{Name: "tricks", Short: "trick", Group: GroupMethod, Value: "NAME,...",
 		Help:  "tricks; each entry is one more run of every method, and + combines tricks, as in none,ncm,lb+rv; `ocl methods --tricks` lists them",
 		field: func(c *Config) any { return &c.Tricks }},
-	{Name: "memory", Flag: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
+	{Name: "memory", Short: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
 		Help: "size of the memory in samples; methods without memory ignore it", field: func(c *Config) any { return &c.Memory }},
-	{Name: "classifiers", Anew: true, Measured: true, Flag: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
+	{Name: "classifiers", Anew: true, Measured: true, Short: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
 		Help:  "classifiers to evaluate: head (the method's own rule), ncm (nearest class mean of the memory); the first one gives the run's accuracy",
 		field: func(c *Config) any { return &c.Classifiers }},
-	{Name: "replay.batch", Flag: "replay-batch", Group: GroupMethod, Value: "N", Least: 1, Most: 100_000,
+	{Name: "replay.batch", Short: "replay-batch", Least: 1, Most: 100_000,
 		Help: "samples replayed with each incoming batch, and in each step of a review", field: func(c *Config) any { return &c.Replay.Batch }},
-	{Name: "replay.iterations", Flag: "iterations", Group: GroupMethod, Value: "N", Least: 1, Most: 10_000,
+	{Name: "replay.iterations", Short: "iterations", Least: 1, Most: 10_000,
 		Help: "training steps on each incoming batch", field: func(c *Config) any { return &c.Replay.Iterations }},
-	{Name: "replay.joint", Flag: "joint", Group: GroupMethod,
+	{Name: "replay.joint", Short: "joint",
 		Help: "train on incoming and replayed samples in one pass instead of two", field: func(c *Config) any { return &c.Replay.Joint }},
-	{Name: "replay.augment", Flag: "replay-augment", Group: GroupMethod,
+	{Name: "replay.augment", Short: "replay-augment",
 		Help:  "crop and flip images at random each time they are used, incoming and replayed ones; the memory stores them unchanged",
 		field: func(c *Config) any { return &c.Replay.Augment }},
-	{Name: "replay.teacher", Flag: "teacher", Group: GroupMethod, Value: "MODE", Unset: "training for the methods and tricks of today",
+	{Name: "replay.teacher", Short: "teacher", Unset: "training for the methods and tricks of today",
 		Choices: []string{TeacherEvaluation, TeacherTraining},
 		Help:    "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)",
 		field:   func(c *Config) any { return &c.Replay.Teacher }},
-	{Name: "replay.kdc_star", Flag: "kdc-star", Group: GroupMethod, Value: "FORM", Choices: []string{KDCStarText, KDCStarAuthors},
+	{Name: "replay.kdc_star", Short: "kdc-star", Choices: []string{KDCStarText, KDCStarAuthors},
 		Help:  "form of the trick kdc*: text (with a teacher, as in the survey's text) or authors (without one, as in its authors' code)",
 		field: func(c *Config) any { return &c.Replay.KDCStar }},
-	{Name: "network.name", Flag: "network", Group: GroupTraining, Value: "NAME", Choices: []string{"resnet18", "mlp"},
+	{Name: "network.name", Short: "network", Group: GroupTraining, Value: "NAME", Choices: []string{"resnet18", "mlp"},
 		Help: "resnet18 (reduced) or mlp", field: func(c *Config) any { return &c.Network.Name }},
-	{Name: "network.width", Flag: "width", Group: GroupTraining, Value: "NF", Least: 1, Most: 4_096, ReadBy: "resnet18",
+	{Name: "network.width", Short: "width", Least: 1, Most: 4_096, ReadBy: "resnet18",
 		Help: "feature maps in the first stage of resnet18", field: func(c *Config) any { return &c.Network.Width }},
-	{Name: "network.hidden", Flag: "hidden", Group: GroupTraining, Value: "N,...", Least: 1, Most: 1_000_000, ReadBy: "mlp",
+	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
 		Help: "units in each hidden layer of mlp", field: func(c *Config) any { return &c.Network.Hidden }},
-	{Name: "network.init", Flag: "init", Group: GroupTraining, Value: "FILE", Place: true, Unset: "drawn weights",
+	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
 		Help:  "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch",
 		field: func(c *Config) any { return &c.Network.Init }},
 	{Name: "network.init_digest", Anew: true, Unset: "that of the file",
 		Help:  "SHA-256 that the file of network.init must have, as sha256:…; the program fills it in",
 		field: func(c *Config) any { return &c.Network.InitDigest }},
-	{Name: "optimizer.name", Flag: "optimizer", Group: GroupTraining, Value: "NAME", Choices: []string{"sgd", "adam"},
+	{Name: "optimizer.name", Short: "optimizer", Choices: []string{"sgd", "adam"},
 		Help: "sgd or adam", field: func(c *Config) any { return &c.Optimizer.Name }},
-	{Name: "optimizer.lr", Anew: true, Flag: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
+	{Name: "optimizer.lr", Anew: true, Short: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
 		Help: "learning rate", field: func(c *Config) any { return &c.Optimizer.LR }},
-	{Name: "optimizer.weight_decay", Anew: true, Flag: "weight-decay", Group: GroupTraining, Value: "RATE", Most: math.MaxFloat64,
+	{Name: "optimizer.weight_decay", Anew: true, Short: "weight-decay", Most: math.MaxFloat64,
 		Help: "weight decay", field: func(c *Config) any { return &c.Optimizer.WeightDecay }},
-	{Name: "optimizer.momentum", Flag: "momentum", Group: GroupTraining, Value: "SHARE", Most: 1, Below: true, ReadBy: "sgd",
+	{Name: "optimizer.momentum", Short: "momentum", Most: 1, Below: true, ReadBy: "sgd",
 		Help: "momentum, for sgd", field: func(c *Config) any { return &c.Optimizer.Momentum }},
-	{Name: "protocol", Anew: true, Flag: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
+	{Name: "protocol", Anew: true, Short: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
 		Help:  "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)",
 		field: func(c *Config) any { return &c.Protocol }},
-	{Name: "eval", Anew: true, Measured: true, Flag: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
+	{Name: "eval", Anew: true, Measured: true, Short: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
 		Choices: []string{EvalSeen, EvalAll, EvalFinal},
 		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)", field: func(c *Config) any { return &c.Eval }},
-	{Name: "eval_every", Anew: true, Measured: true, Flag: "eval-every", Group: GroupData, Value: "N", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
+	{Name: "eval_every", Anew: true, Measured: true, Short: "eval-every", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
 		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training", field: func(c *Config) any { return &c.EvalEvery }},
-	{Name: "seed", Flag: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
+	{Name: "seed", Short: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
 		field: func(c *Config) any { return &c.Seed }},
 	{Name: "seeds.order", Anew: true, Unset: "the run's seed", Help: "separate seed for the order of classes and samples",
 		field: func(c *Config) any { return &c.Seeds.Order }},
@@ -169,18 +169,18 @@ var table = []Key{
 		field: func(c *Config) any { return &c.Seeds.Init }},
 	{Name: "seeds.memory", Unset: "the run's seed", Help: "separate seed for what is stored, what is replayed and how images are augmented",
 		field: func(c *Config) any { return &c.Seeds.Memory }},
-	{Name: "runs", Flag: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …",
+	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …",
 		field: func(c *Config) any { return &c.Runs }},
-	{Name: "engine.kernel", Anew: true, Flag: "kernel", Group: GroupTraining, Value: "SET", Engine: true, Unset: "the fastest on this machine",
+	{Name: "engine.kernel", Anew: true, Short: "kernel", Engine: true, Unset: "the fastest on this machine",
 		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set; OCL_KERNEL overrides it", field: func(c *Config) any { return &c.Engine.Kernel }},
-	{Name: "engine.convolution", Anew: true, Flag: "convolution", Group: GroupTraining, Value: "NAME", Engine: true, Unset: "the faster one for each layer",
+	{Name: "engine.convolution", Anew: true, Short: "convolution", Engine: true, Unset: "the faster one for each layer",
 		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions; OCL_CONV overrides it",
 		field: func(c *Config) any { return &c.Engine.Convolution }},
 	{Name: "parent.run", Anew: true, Place: true, Unset: "no parent",
 		Help: "folder of the run whose learner is continued; `ocl learn` sets it", field: func(c *Config) any { return &c.Parent.Run }},
 	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
 		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued", field: func(c *Config) any { return &c.Parent.Checkpoint }},
-	{Name: "tune.grid", Flag: "tune", Group: GroupTraining, Value: "GRID", Unset: "no tuning",
+	{Name: "tune.grid", Short: "tune", Group: GroupTraining, Value: "GRID", Unset: "no tuning",
 		Help:  "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values",
 		field: func(c *Config) any { return &c.Tune.Grid }},
 	{Name: "tune.search", Unset: SearchGrid, Choices: []string{SearchGrid, SearchRandom, SearchHalving},
@@ -206,10 +206,20 @@ func find(name string) (Key, bool) {
 	return table[i], true
 }
 
-// flagOf is the flag of a key.
-func flagOf(name string) string {
-	k, _ := find(name)
-	return k.Flag
+// Flag is the flag of `ocl run` that sets the key, without its hyphens; "" is none.
+func (k Key) Flag() string {
+	if k.Group == "" {
+		return ""
+	}
+	return k.Short
+}
+
+// Argument is what sets a key on a command line: "--lr 0.1" or "network.width=8".
+func Argument(key, value string) string {
+	if k, _ := find(key); k.Flag() != "" {
+		return "--" + k.Flag() + " " + value
+	}
+	return key + "=" + value
 }
 
 // Default is the default value as a flag takes it.
@@ -298,3 +308,6 @@ func (k Key) Concerns(c Config) bool {
 	named, ok := find(section + ".name")
 	return !ok || !slices.Contains(named.Choices, k.ReadBy) || named.text(&c) == k.ReadBy
 }
+
+// Truth says that the key is true or false.
+func (k Key) Truth() bool { return k.kind() == kindTruth }

@@ -20,8 +20,8 @@ func (s *Schema) Entries() []Entry {
 	var all []Entry
 	for _, k := range Keys() {
 		e := Entry{Name: k.Name, Default: k.Default(), Range: k.Wanted(), Help: k.Help, ReadBy: k.ReadBy}
-		if k.Flag != "" {
-			e.Flag = "--" + k.Flag
+		if k.Flag() != "" {
+			e.Flag = "--" + k.Flag()
 		}
 		if k.IsUnset(e.Default) {
 			e.Default = k.Unset

@@ -346,7 +346,7 @@ func (r *reader) show(n *yaml.Node) lazy {
 	}
 }
 
-// Set sets one key from text, as flags and --set do: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]".
+// Set sets one key from text, as the command line does: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]".
 // An empty text unsets a key that may be unset: one that has a Key.Unset. An unknown key or a value of another type is an
 // error.
 func (s *Schema) Set(c *Config, key, text string) error {

@@ -142,11 +142,7 @@ func (k Key) checkNumber(f *faults, v float64, nth int) {
 		if nth > 0 {
 			value = fmt.Sprintf("value %d: ", nth)
 		}
-		remedy := lazy(k.Wanted)
-		if k.Flag != "" {
-			remedy = func() string { return k.Wanted() + " (--" + k.Flag + ")" }
-		}
-		f.add(k.Name, "%s%s is out of range. Use %s", value, lazy(func() string { return number(v) }), remedy)
+		f.add(k.Name, "%s%s is out of range. Use %s", value, lazy(func() string { return number(v) }), lazy(k.Wanted))
 	}
 }
 
@@ -176,19 +172,19 @@ func (s *Schema) checkData(f *faults, c Config) {
 		switch {
 		case v.asked == 0:
 		case v.hi > 0 && (v.asked < v.lo || v.asked > v.hi):
-			f.add(v.key, "%d is out of range for %s. Use --%s from %d to %d", v.asked, d.Name, flagOf(v.key), v.lo, v.hi)
+			f.add(v.key, "%d is out of range for %s. Use %s from %d to %d", v.asked, d.Name, v.key, v.lo, v.hi)
 		}
 	}
 	if d.Domains != "" && len(set.Domains) == 0 {
-		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains (--domains)", d.Domains, d.Name)
+		f.add("data.domains", "%s is given, but %s has no domains to choose from. Remove data.domains", d.Domains, d.Name)
 	}
 	if d.Unreadable == UnreadableSkip && !set.Files {
-		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable (--unreadable)", d.Unreadable, d.Name)
+		f.add("data.unreadable", "%s is given, but %s is not made of image files, so no image can be left out. Remove data.unreadable", d.Unreadable, d.Name)
 	}
 	if least := s.LeastSide[c.Network.Name]; d.Size != 0 && d.Size < least && !s.makeNetworks(c.Methods) {
-		remedy := "Use a larger --size, or --network mlp"
+		remedy := "Use a larger data.size, or --network mlp"
 		if set.MaxSize == 0 {
-			remedy = "Remove data.size (--size), as the files have a fixed size, or use --network mlp"
+			remedy = "Remove data.size, as the files have a fixed size, or use --network mlp"
 		}
 		f.add("data.size", "%d is too small for %s, which needs images of at least %d pixels a side. %s", d.Size, c.Network.Name, least, remedy)
 	}
@@ -209,7 +205,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if c.Data.Domains != "" && name != KindDomains {
-		f.add("data.domains", "%s is given, but in a stream of the kind %s the domains make no difference. Use --stream domains, or remove data.domains (--domains)", c.Data.Domains, name)
+		f.add("data.domains", "%s is given, but in a stream of the kind %s the domains make no difference. Use --stream domains, or remove data.domains", c.Data.Domains, name)
 	}
 	kind, known := lookup(s.Streams, name)
 	if !known && len(s.Streams) > 0 && c.Stream.Kind != "" {
@@ -221,7 +217,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		f.add("stream.tasks", "%d is too few for the protocol %s, which needs at least %d. Use --tasks %d or more, or --protocol standard", tasks, c.Protocol, least, least)
 	case len(c.Stream.TaskClasses) > 0:
 		if n := len(c.Stream.TaskClasses); n != tasks {
-			f.add("stream.task_classes", "the list has %d entries, but stream.tasks (--tasks) is %d. Give one entry for each task, or use --task-classes= for tasks of equal size", n, tasks)
+			f.add("stream.task_classes", "the list has %d entries, but stream.tasks (--tasks) is %d. Give one entry for each task, or use stream.task_classes= for tasks of equal size", n, tasks)
 		}
 	case set.Ordered && (order.official() || order.IsUnset()):
 	case set.Classes > 0 && kind.CheckTasks != nil:
@@ -230,7 +226,7 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if kind.AllClasses && len(order.Classes) > 0 {
-		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use --class-order random or given", kind.Name)
+		f.add("stream.class_order", "a list of classes is given, but in a stream of the kind %s every task has all classes. Use stream.class_order=random or given", kind.Name)
 	} else {
 		s.checkOrder(f, order, set)
 	}
@@ -240,10 +236,10 @@ func (s *Schema) checkStream(f *faults, c Config) {
 		}
 	}
 	if c.Stream.LongTail > 0 && len(c.Stream.ClassCounts) > 0 {
-		f.add("stream.class_counts", "a list of counts and a long tail are both given. Remove stream.class_counts (--class-counts) or stream.long_tail (--long-tail)")
+		f.add("stream.class_counts", "a list of counts and a long tail are both given. Remove stream.class_counts or stream.long_tail")
 	}
 	if c.Stream.Blurry > 0 && c.Stream.Tasks == 1 {
-		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry (--blurry)", number(c.Stream.Blurry))
+		f.add("stream.blurry", "%s of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove stream.blurry", number(c.Stream.Blurry))
 	}
 	if m, d := len(c.Stream.Mean), len(c.Stream.Std); m != d {
 		f.add("stream.mean", "there are %d means but %d standard deviations. Give one of each for every channel, or remove both", m, d)
@@ -255,19 +251,19 @@ func (s *Schema) checkOrder(f *faults, order Order, set DataSet) {
 	const key = "stream.class_order"
 	switch classes := order.Classes; {
 	case order.Name != "" && order.Name != OrderRandom && order.Name != OrderGiven && !order.official():
-		f.add(key, "unknown order %q. Use --class-order random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
+		f.add(key, "unknown order %q. Use stream.class_order=random, given, official, official:N with N from 0, or a list of all classes, such as 2,0,1", order.Name)
 	case order.official() && set.Name != "" && !set.Ordered:
-		f.add(key, "%s has no published orders. Use --class-order random, given or a list of all classes", set.Name)
+		f.add(key, "%s has no published orders. Use stream.class_order=random, given or a list of all classes", set.Name)
 	case order.Name != "" && len(classes) > 0:
 		f.add(key, "both %s and a list of %d classes are given. Remove one of them", order.Name, len(classes))
 	case order.Name != "":
 	case len(classes) == 0:
 	case set.Classes > 0 && len(classes) != set.Classes:
-		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use --class-order random", len(classes), set.Name, set.Classes)
+		f.add(key, "the list has %d classes, but %s has %d. List each class once, or use stream.class_order=random", len(classes), set.Name, set.Classes)
 	default:
 		for i, k := range slices.Sorted(slices.Values(classes)) {
 			if k != i {
-				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use --class-order random", i, len(classes)-1)
+				f.add(key, "class %d is missing or listed twice. List each class from 0 to %d once, or use stream.class_order=random", i, len(classes)-1)
 				return
 			}
 		}
@@ -354,7 +350,7 @@ func (s *Schema) checkMemory(f *faults, c Config) {
 		f.add("memory", "0 is too small for %s: stored samples are needed. Set --memory, or use --method finetune, which stores none",
 			strings.Join(using, ", "))
 	case c.Memory > 0 && c.Replay.Batch > c.Memory && replaying:
-		f.add("memory", "%d is smaller than replay.batch (%d). Use --memory %d or --replay-batch %d", c.Memory, c.Replay.Batch, c.Replay.Batch, c.Memory)
+		f.add("memory", "%d is smaller than replay.batch (%d). Use --memory %d or replay.batch=%d", c.Memory, c.Replay.Batch, c.Replay.Batch, c.Memory)
 	}
 }
 
@@ -392,23 +388,23 @@ func (s *Schema) checkTraining(f *faults, c Config) {
 		case !digests.MatchString(n.InitDigest):
 			f.add(key, "%s is not a digest. Use sha256: and 64 hexadecimal digits, as a result has it, or remove it", shown(n.InitDigest))
 		case n.Init == "":
-			f.add(key, "a digest is given, but no file of weights. Set network.init (--init), or remove the digest")
+			f.add(key, "a digest is given, but no file of weights. Set network.init, or remove the digest")
 		}
 	}
 	if c.Network.Init != "" && c.Parent.Run != "" {
-		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init (--init) or parent.run")
+		f.add("network.init", "the run has the network of its parent, so it cannot start from a file too. Remove network.init or parent.run")
 	}
 	for _, name := range c.Methods {
 		m, known := lookup(s.Methods, name)
 		if known && m.OwnNetworks && c.Network.Init != "" {
-			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove --init, or %s from --method", name, name)
+			f.add("network.init", "%s makes networks of its own, which cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
 		if known && m.Scratch && c.Network.Init != "" {
-			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove --init, or %s from --method", name, name)
+			f.add("network.init", "%s trains a new network from drawn weights for each evaluation, so it cannot start from a file. Remove network.init, or %s from --method", name, name)
 		}
 	}
 	if c.Optimizer.Name == "adam" && c.Optimizer.Momentum != 0 {
-		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use --optimizer sgd", number(c.Optimizer.Momentum))
+		f.add("optimizer.momentum", "%s is given, but adam has its own momentum. Remove it, or use optimizer.name=sgd", number(c.Optimizer.Momentum))
 	}
 }
 
@@ -439,14 +435,40 @@ func (s *Schema) checkTricks(f *faults, c Config) {
 			continue
 		}
 		sets, texts = append(sets, names), append(texts, text)
+		var takes []string
+		refused := false
 		for _, name := range c.Methods {
-			if m, known := lookup(s.Methods, name); known && m.Refuses != nil {
-				for _, err := range m.Refuses(names) {
+			m, known := lookup(s.Methods, name)
+			if known && m.Refuses != nil {
+				errs := m.Refuses(names)
+				for _, err := range errs {
 					f.add("tricks", "%w", err)
 				}
+				if refused = refused || len(errs) > 0; len(errs) > 0 {
+					continue
+				}
 			}
+			takes = append(takes, name)
+		}
+		if refused && len(takes) > 0 {
+			f.add("tricks", "%s is taken by %s alone. %s", shown(text), strings.Join(takes, ", "), s.forSome(c, names))
 		}
 	}
+}
+
+// forSome says how to give tricks to some methods of a list.
+func (s *Schema) forSome(c Config, tricks []string) string {
+	const remedy = "Give these methods with the trick in a command of their own, or leave the pairs out by `exclude` in a study"
+	t, _ := lookup(s.Tricks, strings.Join(tricks, "+"))
+	for _, name := range c.Methods {
+		if m, _ := lookup(s.Methods, name); !m.UsesMemory || m.OwnNetworks {
+			return remedy
+		}
+	}
+	if !t.Classifies {
+		return remedy
+	}
+	return "Use --classifiers head,ncm without the trick, which evaluates the class means of all methods beside their own rules"
 }
 
 // effective are the tricks that change the trained network or add a classifier.

@@ -27,7 +27,7 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 func TestWantedSize(t *testing.T) {
 	set := &Set{H: 32, W: 32}
 	for side, ok := range map[int]bool{0: true, 32: true, 84: false} {
-		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Remove --size") {
+		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Remove data.size") {
 			t.Errorf("%d: %v", side, err)
 		}
 	}
@@ -39,8 +39,8 @@ func TestBadSpecs(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use --size from 8 to 512"},
-		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use --channels 3"},
+		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use data.size from 8 to 512"},
+		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use data.channels=3"},
 		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
 	} {
 		if _, err := Open(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {

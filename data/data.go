@@ -203,10 +203,10 @@ func (i Info) whole(ctx context.Context, spec Spec) (*Set, error) {
 // check refuses a size or a number of channels that the data set cannot have.
 func (i Info) check(spec Spec) error {
 	if spec.Channels != 0 && spec.Channels != 3 {
-		return fmt.Errorf("data.channels: %d is not possible. Use --channels 3, or 0 to leave the images as they are", spec.Channels)
+		return fmt.Errorf("data.channels: %d is not possible. Use data.channels=3, or 0 to leave the images as they are", spec.Channels)
 	}
 	if i.MaxSize > 0 && spec.Size != 0 && (spec.Size < i.MinSize || spec.Size > i.MaxSize) {
-		return fmt.Errorf("data.size: %d is out of range. Use --size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
+		return fmt.Errorf("data.size: %d is out of range. Use data.size from %d to %d, or 0 for the default %d", spec.Size, i.MinSize, i.MaxSize, i.Size)
 	}
 	if spec.Domains != "" && !slices.Contains(i.Domains, spec.Domains) {
 		if len(i.Domains) == 0 {
@@ -215,7 +215,7 @@ func (i Info) check(spec Spec) error {
 		return fmt.Errorf("data.domains: %.40q is unknown. Use one of %s", spec.Domains, strings.Join(i.Domains, ", "))
 	}
 	if spec.SkipUnreadable && i.list == nil {
-		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove --unreadable", i.Name)
+		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable", i.Name)
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
 		if n < 0 {
@@ -228,7 +228,7 @@ func (i Info) check(spec Spec) error {
 // wantSize returns an error unless the images have the given side.
 func (s *Set) wantSize(side int) error {
 	if side != 0 && (side != s.H || side != s.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove --size", side, s.H, s.W)
+		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove data.size", side, s.H, s.W)
 	}
 	return nil
 }

@@ -21,18 +21,18 @@ func (i Info) Fit(h, w int) (stretch bool, inner int) {
 func (s *Set) Remedy(c, h, w int) string {
 	switch {
 	case s.C == 3 && c == 1:
-		return "No option makes the colours of a data set grey. Use grey images, or a learner that was trained with --channels 3"
+		return "No option makes the colours of a data set grey. Use grey images, or a learner that was trained with data.channels=3"
 	case s.C != c && (s.C != 1 || c != 3):
 		return fmt.Sprintf("No option changes their channels. Use images of %d channels", c)
 	case s.H == h && s.W == w:
-		return "Use --channels 3, which makes three equal channels of grey images"
+		return "Use data.channels=3, which makes three equal channels of grey images"
 	}
 	info, err := Lookup(s.Name)
 	if err != nil || h != w || h < info.MinSize || h > info.MaxSize {
 		return fmt.Sprintf("No option makes them %d×%d pixels. Use images of that size", h, w)
 	}
 	if s.C != c {
-		return fmt.Sprintf("Use --channels 3 and --size %d", h)
+		return fmt.Sprintf("Use data.channels=3 and data.size=%d", h)
 	}
-	return fmt.Sprintf("Use --size %d", h)
+	return fmt.Sprintf("Use data.size=%d", h)
 }

@@ -94,7 +94,7 @@ func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	set := &Set{Name: "glyphs", C: 3, H: size, W: size, Classes: len(outlines[0])}
 	if bytes := int64(train+test) * int64(set.Classes*set.ImageLen()); bytes > glyphMaxBytes {
 		return nil, fmt.Errorf("%d images per class of %d×%d pixels need %s bytes, more than the limit of %s. "+
-			"Use a smaller --size, --train-per-class or --test-per-class", train+test, size, size, count.Number(bytes), count.Number(glyphMaxBytes))
+			"Use a smaller data.size, data.train_per_class or data.test_per_class", train+test, size, size, count.Number(bytes), count.Number(glyphMaxBytes))
 	}
 	for _, r := range glyphClasses {
 		set.ClassNames = append(set.ClassNames, string(r))

@@ -121,7 +121,7 @@ func TestGlyphsFaults(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use --size from 8 to 512"},
+		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use data.size from 8 to 512"},
 		{Spec{Name: "glyphs", Size: 513}, "size: 513"},
 		{Spec{Name: "glyphs", TrainPerClass: -1}, "train_per_class: -1"},
 		{Spec{Name: "glyphs", TestPerClass: 10001}, "test_per_class: 10001"},
@@ -147,8 +147,8 @@ func TestGlyphLimits(t *testing.T) {
 		size, perClass int
 		want           string
 	}{
-		{info.MinSize - 1, 1, fmt.Sprintf("Use --size from %d to %d,", info.MinSize, info.MaxSize)},
-		{info.MaxSize + 1, 1, fmt.Sprintf("Use --size from %d to %d,", info.MinSize, info.MaxSize)},
+		{info.MinSize - 1, 1, fmt.Sprintf("Use data.size from %d to %d,", info.MinSize, info.MaxSize)},
+		{info.MaxSize + 1, 1, fmt.Sprintf("Use data.size from %d to %d,", info.MinSize, info.MaxSize)},
 		{info.MinSize, info.MaxPerClass + 1, fmt.Sprintf("Use 1 to %d,", info.MaxPerClass)},
 	} {
 		_, err := Open(t.Context(), Spec{Name: "glyphs", Size: c.size, TrainPerClass: c.perClass, TestPerClass: 1})

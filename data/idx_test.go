@@ -125,7 +125,7 @@ func TestMNISTPadded(t *testing.T) {
 		}
 	}
 	for _, side := range []int{27, 65} {
-		if _, err := Open(t.Context(), Spec{Name: "mnist", Dir: root, Size: side}); err == nil || !strings.Contains(err.Error(), "is out of range. Use --size from 28 to 64") {
+		if _, err := Open(t.Context(), Spec{Name: "mnist", Dir: root, Size: side}); err == nil || !strings.Contains(err.Error(), "is out of range. Use data.size from 28 to 64") {
 			t.Errorf("side %d: %v", side, err)
 		}
 	}

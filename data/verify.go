@@ -96,7 +96,7 @@ func (r *Report) hold(info Info, set *Set) {
 	case len(info.KnownDigests) == 0:
 		r.note("the program knows no digest of the official files, so only counts and images were checked")
 	case info.Size > 0 && set.H != info.Size:
-		r.note("the digest of the official files is known for images of %d pixels only. Leave --size out to compare it", info.Size)
+		r.note("the digest of the official files is known for images of %d pixels only. Leave data.size out to compare it", info.Size)
 	default:
 		r.note("the digest is not that of the official files: the images may be theirs in another order, or encoded anew. Streams of them differ from those of the official files")
 	}

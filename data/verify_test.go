@@ -153,7 +153,7 @@ func TestVerifyTellsOfTheDigest(t *testing.T) {
 		{Info{Classes: 2}, "the program knows no digest of the official files"},
 		{Info{Classes: 2, KnownDigests: []string{digestOf(t, set)}}, "the digest is that of the official files"},
 		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}}, "the digest is not that of the official files"},
-		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}, Size: 99}, "known for images of 99 pixels only. Leave --size out"},
+		{Info{Classes: 2, KnownDigests: []string{"sha256:0"}, Size: 99}, "known for images of 99 pixels only. Leave data.size out"},
 		{Info{}, ""}, {Info{Classes: 2, Draws: true}, ""},
 	} {
 		r := &Report{}

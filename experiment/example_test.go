@@ -35,7 +35,7 @@ func ExampleRun() {
 	// ER forgets less: true
 }
 
-// A schema sets keys by their names, as flags and --set do; Validate reports everything that is wrong at once.
+// A schema sets keys by their names, as the command line does; Validate reports everything that is wrong at once.
 func ExampleSchema() {
 	c, schema := config.Default(), experiment.Schema()
 	if err := schema.Set(&c, "optimizer.lrate", "0.05"); err != nil {
@@ -48,6 +48,6 @@ func ExampleSchema() {
 	fmt.Println(schema.Validate(c))
 	// Output:
 	// config: unknown key optimizer.lrate. Did you mean optimizer.lr? `ocl config keys` lists all keys
-	// config: stream.batch: 0 is out of range. Use a whole number from 1 to 100000 (--batch)
+	// config: stream.batch (--batch): 0 is out of range. Use a whole number from 1 to 100000
 	// config: protocol (--protocol): unknown value "surveys". Did you mean survey?
 }

@@ -263,7 +263,7 @@ func (x *Experiment) chooseEngine() error {
 	}
 	if e.Kernel != "" && !slices.Contains(nn.Kernels(), e.Kernel) {
 		return fmt.Errorf("experiment: engine.kernel: this machine cannot run the %s kernels, only %s. "+
-			"Use another machine, or start again with another --kernel and --out; the results then differ by rounding, which may move an accuracy by a point or more",
+			"Use another machine, or start again with another engine.kernel and --out; the results then differ by rounding, which may move an accuracy by a point or more",
 			e.Kernel, strings.Join(nn.Kernels(), ", "))
 	}
 	chosen := nn.DefaultEngine()

@@ -320,7 +320,7 @@ func TestParentRefuses(t *testing.T) {
 		},
 		"network.hidden is 16 there and 17 here":                               func(c *config.Config) { c.Network.Hidden = []int{17} },
 		"one run continues a parent, but the config ha":                        func(c *config.Config) { c.Runs = 2 },
-		"learned images of 3×8×8, but those of folder are 3×9×9. Use --size 8": func(c *config.Config) { c.Data.Size = 9 },
+		"learned images of 3×8×8, but those of folder are 3×9×9. Use data.size=8": func(c *config.Config) { c.Data.Size = 9 },
 		"parent.checkpoint is sha256:0. Give the run that has this checkpoint": func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
 		"there is no run here": func(c *config.Config) { c.Parent.Run = dir },
 		"network.init: the run has the network of its parent, so it cannot start from a file too": func(c *config.Config) { c.Network.Init = "w.safetensors" },
@@ -334,7 +334,7 @@ func TestParentRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use --channels 3, which makes three equal channels")
+	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "grey", C: 1, H: 8, W: 8}), "those of grey are 1×8×8. Use data.channels=3, which makes three equal channels")
 	p.Known.Shape[0] = 1
 	fails(p.Fits([]Job{{Config: p.Config}}, &data.Set{Name: "folder", C: 3, H: 8, W: 8}), "No option makes the colours of a data set grey")
 	p.Known.Shape[0] = 3

@@ -24,12 +24,12 @@ func (x *Experiment) readStart(net *nn.Network) error {
 	}
 	s, digest, err := readWeights(n.Init, net)
 	if err == nil && n.InitDigest != "" && n.InitDigest != digest {
-		err = fmt.Errorf("its digest is %s, but network.init_digest is %s. Give the same file, or start another experiment without the digest (--set network.init_digest=)", digest, n.InitDigest)
+		err = fmt.Errorf("its digest is %s, but network.init_digest is %s. Give the same file, or start another experiment without the digest (network.init_digest=)", digest, n.InitDigest)
 	}
 	if err != nil {
 		err = fmt.Errorf("network.init: %s: %w", n.Init, err)
 		if x.opts.resumed && n.InitDigest != "" {
-			x.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add --init FILE to --resume", err)
+			x.absent = fmt.Errorf("the run has no checkpoint yet, so it needs its first weights: %w. If they have moved, add network.init=FILE to --resume", err)
 			return nil
 		}
 		return err

@@ -53,7 +53,7 @@ var gss = Info{
 	check: func(s Setup) error {
 		if option[string](s, gssGate) == "batch" && option[string](s, gssSubset) == "sample" {
 			return errors.New("option subset: sample cannot be used with gate batch, which draws one subset for the whole incoming batch. " +
-				"Add --set method.gss.gate=sample, or remove subset")
+				"Add method.gss.gate=sample, or remove subset")
 		}
 		return nil
 	},

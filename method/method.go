@@ -217,7 +217,7 @@ func (i Info) Prepared(stored int, s Setup) int {
 func (i Info) CheckStream(s ocl.StreamInfo, tricks ...string) error {
 	if i.TaskBoundaries && s.NoBoundaries {
 		return fmt.Errorf("method: %s: stream %s does not say where tasks begin and end, and the method needs this. "+
-			"Remove --task-signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
+			"Remove stream.task_signals=false, or use a method that `ocl methods` lists without the signal task boundaries", i.Name, s.Name)
 	}
 	if i.checkImages != nil {
 		if err := i.checkImages(s.Height, s.Width); err != nil {

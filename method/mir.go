@@ -50,7 +50,7 @@ var mir = Info{
 	},
 	check: func(s Setup) error {
 		if _, is := s.Opt.(optim.SGD); s.Opt != nil && !is {
-			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use --optimizer sgd")
+			return errors.New("it looks ahead by a step of SGD, and optimizer.name is another optimiser. Use optimizer.name=sgd")
 		}
 		if c := option[int](s, mirCandidates); c < s.ReplayBatch {
 			return fmt.Errorf("option candidates: %d is smaller than replay.batch (%d). Use at least %d", c, s.ReplayBatch, s.ReplayBatch)

@@ -131,7 +131,7 @@ func (i Info) checkTrickStream(s ocl.StreamInfo, names []string) error {
 	for _, t := range chosen(names) {
 		if t.TaskBoundaries() && s.NoBoundaries {
 			return fmt.Errorf("method: %s with %s: stream %s does not say where tasks begin and end, and the trick needs this. "+
-				"Remove --task-signals=false, or the trick", i.Name, t.Name, s.Name)
+				"Remove stream.task_signals=false, or the trick", i.Name, t.Name, s.Name)
 		}
 		if t.ClassesOnce && s.Scenario == ocl.DomainIncremental {
 			return fmt.Errorf("method: %s with %s: the classes of stream %s occur in several tasks, so no class is old or new. "+

@@ -127,8 +127,8 @@ func TestDataThatDoNotFit(t *testing.T) {
 	}{
 		"unknown":      {renamed(set, unknown, same), `does not know 2 classes of glyphs: "zebra", "\x1b[2J". Use data with the same classes`},
 		"more classes": {&data.Set{Name: "x", C: 3, H: 8, W: 8, Classes: set.Classes + 1}, "the learner knows 100"},
-		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use --size 8"},
-		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use --channels 3, which makes"},
+		"other shape":  {&large, "3×9×8, and the learner takes 3×8×8. Use data.size=8"},
+		"grey":         {&grey, "1×8×8, and the learner takes 3×8×8. Use data.channels=3, which makes"},
 		"no image":     {&nothing, "no image of a class that the learner has learned"},
 	} {
 		if _, err := p.Evaluate(t.Context(), c.set, EvaluateOptions{}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want) {

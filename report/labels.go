@@ -179,7 +179,7 @@ func inWords(key, value string) string {
 		if k.Name != key {
 			continue
 		}
-		key = cmp.Or(k.Flag, k.Name)
+		key = cmp.Or(k.Short, k.Name)
 		if k.IsUnset(value) {
 			value = "default"
 		}

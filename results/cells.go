@@ -11,8 +11,17 @@ import (
 	"ocl/survey"
 )
 
-// words are a command in parts: what is run, and each flag with its value.
-func words(command string) []string { return strings.Split(command, " --") }
+// words are a command in parts: what is run, each flag with its value, and each KEY=VALUE.
+func words(command string) (parts []string) {
+	for _, w := range strings.Fields(command) {
+		if last := len(parts) - 1; last >= 0 && !strings.HasPrefix(w, "--") && !strings.Contains(w, "=") {
+			parts[last] += " " + w
+			continue
+		}
+		parts = append(parts, w)
+	}
+	return parts
+}
 
 // shared are the parts of commands that most of them have, in the order of the first one that has each. A flag that takes one value, such as
 // --eval, is shared with the value that most have; a command that has another one says so, and the last one counts. The method and its options are
@@ -36,18 +45,19 @@ func shared(commands []string) []string {
 	}
 	return slices.DeleteFunc(order, func(w string) bool {
 		f := flagOf(w)
-		return flags[f] < len(commands) || most[f] != w || slices.Contains([]string{"method", "set", "trick", "memory", "lr"}, f)
+		return flags[f] < len(commands) || most[f] != w || strings.HasPrefix(f, "method.") || slices.Contains([]string{"--method", "--trick", "--memory", "--lr"}, f)
 	})
 }
 
-func flagOf(word string) string { f, _, _ := strings.Cut(word, " "); return f }
+// flagOf is the flag or the key in a part of a command.
+func flagOf(part string) string { return strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '=' })[0] }
 
 // own are the parts of a command that are not shared.
 func own(command string, shared []string) string {
 	var parts []string
 	for _, w := range words(command) {
 		if !slices.Contains(shared, w) {
-			parts = append(parts, "--"+w)
+			parts = append(parts, w)
 		}
 	}
 	return "`" + strings.Join(parts, " ") + "`"

@@ -15,7 +15,7 @@ import (
 	"ocl/reproduce"
 )
 
-// references is the file of what `ocl reproduce check` compares with.
+// references is the file of what `ocl verify --committed` compares with.
 func references(runs []run) ([]byte, error) {
 	var results []*result.Result
 	for _, r := range runs {

@@ -16,14 +16,14 @@ import (
 func TestCommandsOfCells(t *testing.T) {
 	commands := []string{
 		"ocl run --data d --eval final --method er --memory 5 --lr 0.1 --runs 15",
-		"ocl run --data d --eval seen --method er --memory 7 --lr 0.1 --set a=1 --runs 15",
+		"ocl run --data d --eval seen --method er --memory 7 --lr 0.1 a.b=1 --runs 15",
 		"ocl run --data d --eval final --method er --memory 9 --lr 0.1 --runs 15",
 	}
 	common := shared(commands)
-	if want := []string{"ocl run", "data d", "eval final", "runs 15"}; !slices.Equal(common, want) {
+	if want := []string{"ocl run", "--data d", "--eval final", "--runs 15"}; !slices.Equal(common, want) {
 		t.Errorf("they share %q, want %q", common, want)
 	}
-	if got, want := own(commands[1], common), "`--eval seen --method er --memory 7 --lr 0.1 --set a=1`"; got != want {
+	if got, want := own(commands[1], common), "`--eval seen --method er --memory 7 --lr 0.1 a.b=1`"; got != want {
 		t.Errorf("the second row has %s, want %s", got, want)
 	}
 }

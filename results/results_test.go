@@ -31,7 +31,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestCommittedRunsAreReproduced: what `ocl reproduce check` has in itself gives each committed run its own bits, whatever it evaluated.
+// TestCommittedRunsAreReproduced: what `ocl verify --committed` has in itself gives each committed run its own bits, whatever it evaluated.
 func TestCommittedRunsAreReproduced(t *testing.T) {
 	runs, err := allRuns()
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *page) sheets() []sheet {
 			text: "table:nc, last columns."},
 		{name: "ns-mini-imagenet", title: "Methods on NS-MiniImageNet", short: "NS-MiniImageNet", look: 8, label: survey.DomainIncremental, columns: []string{survey.Noise, survey.Occlusion, survey.Blur},
 			text: "table:ni. The tasks have the same classes, so there is no nearest class mean and no trick in the paper." + chosen + " Blur as published is across\n" +
-				"the images of a task (`--blur cross-image`, [deviations](../deviations.md)). Blurred image by image it has no published value;\n" +
+				"the images of a task (`stream.shift.blur=cross-image`, [deviations](../deviations.md)). Blurred image by image it has no published value;\n" +
 				"[examined](choices.md#examined) has a run."},
 		{name: "methods-core50-ni", title: "Methods on CORe50-NI", short: "CORe50-NI", look: 1, label: survey.DomainIncremental, columns: []string{survey.CORe50NI},
 			text: "table:ni, last columns."},
@@ -204,7 +204,7 @@ func (s *sheetPage) commands(cells []*paper.Cell) string {
 		}
 		t.row(nameOf(c), own(c.Command(), common), minutes, files(s.root, c.Files()))
 	}
-	return "    " + strings.Join(common, " --") + "\n\n" + t.String()
+	return "    " + strings.Join(common, " ") + "\n\n" + t.String()
 }
 
 // means is the accuracy of the runs of a cell by the nearest class mean; nothing for a cell that is by it itself.

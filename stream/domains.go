@@ -28,7 +28,7 @@ var domains = Kind{
 			return fmt.Errorf("kind domains: the data set %s has no domains. Use --data glyphs, or --stream classes", set.Name)
 		}
 		if len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0 {
-			return errors.New("kind domains: a list of classes is given, but every task has all classes. Use --class-order random or given")
+			return errors.New("kind domains: a list of classes is given, but every task has all classes. Use stream.class_order=random or given")
 		}
 		if o.Order == Official {
 			tasks := 0

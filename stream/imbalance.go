@@ -47,17 +47,17 @@ func (o Options) pool(set *data.Set) []int32 {
 // checkPool checks ClassCounts against the data.
 func (o Options) checkPool(set *data.Set) error {
 	if o.LongTail < 0 || o.LongTail > 1 || math.IsNaN(o.LongTail) {
-		return fmt.Errorf("stream.long_tail (--long-tail): %v is out of range. Use a number above 0 and up to 1, or leave it out for all images", o.LongTail)
+		return fmt.Errorf("stream.long_tail: %v is out of range. Use a number above 0 and up to 1, or leave it out for all images", o.LongTail)
 	}
 	if n := len(o.ClassCounts); n > 0 && n != set.Classes {
-		return fmt.Errorf("stream.class_counts (--class-counts): the list has %s for %s. Give one for each class", count.Of(n, "number"), count.Of(set.Classes, "class"))
+		return fmt.Errorf("stream.class_counts: the list has %s for %s. Give one for each class", count.Of(n, "number"), count.Of(set.Classes, "class"))
 	}
 	if len(o.ClassCounts) == 0 {
 		return nil
 	}
 	for class, of := range byClass(set.Classes, set.Train.Y, all(set.Train)) {
 		if n := o.ClassCounts[class]; len(of) > 0 && (n < 1 || n > len(of)) { // the entry of a class without images does not matter
-			return fmt.Errorf("stream.class_counts (--class-counts): class %d has %s, but %d are asked for. Use %s", class, count.Of(len(of), "image"), n, count.Range(1, len(of)))
+			return fmt.Errorf("stream.class_counts: class %d has %s, but %d are asked for. Use %s", class, count.Of(len(of), "image"), n, count.Range(1, len(of)))
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func CheckTasks(tasks, classes int) error {
 	}
 	unequal := ""
 	if list := shared(classes, tasks); len(list) > 0 && len(list) <= mostTasks {
-		unequal = ", or give each task its classes with --task-classes " + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+		unequal = ", or give each task its classes with stream.task_classes=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 	}
 	return fmt.Errorf("%s cannot share %s equally. Use --tasks %s%s", count.Of(tasks, "task"), count.Of(classes, "class"), near, unequal)
 }
@@ -101,10 +101,10 @@ func (o Options) check(set *data.Set) error {
 		add("stream.batch: %d is out of range. Use --batch from 1 to %d, the number of training images", o.Batch, n)
 	}
 	if !(o.Blurry >= 0 && o.Blurry < 1) {
-		add("stream.blurry (--blurry): %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
+		add("stream.blurry: %v is out of range. Use a share of at least 0 and below 1", o.Blurry)
 	}
 	if o.Blurry > 0 && o.Tasks == 1 {
-		add("stream.blurry (--blurry): %v of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove it", o.Blurry)
+		add("stream.blurry: %v of the images are to come in a neighbouring task, but there is one task. Use more --tasks, or remove it", o.Blurry)
 	}
 	if o.TestBatch < 1 {
 		add("the test batch of %d is too small. Use at least 1", o.TestBatch)
@@ -134,26 +134,26 @@ func (o Options) checkOrder(classes int) error {
 	switch o.Order {
 	case "", Random, Given, List, Official:
 	default:
-		return fmt.Errorf("stream.class_order (--class-order): unknown order %q. Use random, given, official or a list of all classes", o.Order)
+		return fmt.Errorf("stream.class_order: unknown order %q. Use random, given, official or a list of all classes", o.Order)
 	}
 	if len(o.ClassOrder) == 0 {
 		if o.Order == List {
-			return fmt.Errorf("stream.class_order (--class-order): the list is empty. List each class from 0 to %d once", classes-1)
+			return fmt.Errorf("stream.class_order: the list is empty. List each class from 0 to %d once", classes-1)
 		}
 		return nil
 	}
 	if o.Order != List {
-		return fmt.Errorf("stream.class_order (--class-order): both %s and a list of %s are given. Remove one of them", o.Order, count.Of(len(o.ClassOrder), "class"))
+		return fmt.Errorf("stream.class_order: both %s and a list of %s are given. Remove one of them", o.Order, count.Of(len(o.ClassOrder), "class"))
 	}
 	seen := make([]bool, classes)
 	for i, k := range o.ClassOrder {
 		if k < 0 || k >= classes || seen[k] {
-			return fmt.Errorf("stream.class_order (--class-order): entry %d is class %d, which is out of range or listed twice. List each class from 0 to %d once", i, k, classes-1)
+			return fmt.Errorf("stream.class_order: entry %d is class %d, which is out of range or listed twice. List each class from 0 to %d once", i, k, classes-1)
 		}
 		seen[k] = true
 	}
 	if len(o.ClassOrder) != classes {
-		return fmt.Errorf("stream.class_order (--class-order): the list has %s. List each class from 0 to %d once",
+		return fmt.Errorf("stream.class_order: the list has %s. List each class from 0 to %d once",
 			count.Of(len(o.ClassOrder), "class"), classes-1)
 	}
 	return nil

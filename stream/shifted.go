@@ -95,7 +95,7 @@ func (s Shift) steps(task int) []shift.Step {
 // "stream/shift/test" of the seed and cut into equal tasks, which are not balanced by class.
 var shifted = Kind{
 	Name: "shift", Scenario: ocl.DomainIncremental, AllClasses: true,
-	Summary: "all classes in every task, in images disturbed by noise, occlusion or blur (--shift)",
+	Summary: "all classes in every task, in images disturbed by noise, occlusion or blur (stream.shift.kind)",
 	tasks: func(_ *data.Set, o Options) int {
 		if len(o.Shift.Kinds) == 0 {
 			return 1
@@ -105,14 +105,14 @@ var shifted = Kind{
 	check: func(set *data.Set, o Options) error {
 		switch n := min(set.Train.Len(), set.Test.Len()); {
 		case len(o.Shift.Kinds) == 0:
-			return errors.New("kind shift: nobody says how the images are disturbed. Use --shift noise, occlusion or blur")
+			return errors.New("kind shift: nobody says how the images are disturbed. Use stream.shift.kind=noise, occlusion or blur")
 		case o.Tasks < 1 || o.Tasks > n:
 			return fmt.Errorf("stream.tasks (--tasks): %d is out of range. Use %s, as there are %s in the smaller half", o.Tasks, count.Range(1, n), count.Of(n, "image"))
 		case o.CommonTest:
 			return errors.New("kind shift: one test set of all tasks is asked for, but each task tests images of its own strength. Leave CommonTest out, " +
 				"and take the mean over the tasks")
 		case len(o.ClassOrder) > 0 || len(o.TaskClasses) > 0:
-			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use --class-order random")
+			return errors.New("kind shift: a list of classes is given, but every task has all classes. Use stream.class_order=random")
 		}
 		return o.Shift.check(o.Tasks)
 	},

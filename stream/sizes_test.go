@@ -189,7 +189,7 @@ func TestTasksWhereNobodySays(t *testing.T) {
 	}
 	// A number that was given is not made to fit; the message says what would.
 	_, err := Split(tiny(7, 1, 1), Options{Tasks: 3, Batch: 1})
-	if err == nil || !strings.Contains(err.Error(), "Use --tasks 1 or 7, or give each task its classes with --task-classes 3,2,2") {
+	if err == nil || !strings.Contains(err.Error(), "Use --tasks 1 or 7, or give each task its classes with stream.task_classes=3,2,2") {
 		t.Errorf("three tasks of seven classes: %v", err)
 	}
 }

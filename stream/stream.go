@@ -170,7 +170,7 @@ func (s *Tasks) add(t int, of share) error {
 	}
 	if len(tr) == 0 {
 		return fmt.Errorf("stream: %s has fewer training images than stream.batch (%d), and incomplete batches are dropped. "+
-			"Use a smaller --batch, or --drop-last=false", s.words(t), s.opts.Batch)
+			"Use a smaller --batch, or stream.drop_last=false", s.words(t), s.opts.Batch)
 	}
 	if len(te) == 0 && !s.opts.CommonTest {
 		return s.untested(t, of.classes)

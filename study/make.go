@@ -168,19 +168,19 @@ func WriteJobs(dir string, entries []Entry) error {
 	return nil
 }
 
-// ReadJobs reads the list of a study's jobs. A damaged one is an error; `ocl worker` writes it anew.
+// ReadJobs reads the list of a study's jobs. A damaged one is an error; `ocl sweep join` writes it anew.
 func ReadJobs(dir string) ([]Entry, error) {
 	path := filepath.Join(dir, jobsFile)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("study: %w. `ocl worker --join` writes it anew", err)
+		return nil, fmt.Errorf("study: %w. `ocl sweep join` writes it anew", err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, mostLine)
 	var head jobsHead
 	bad := func(n int) error {
-		return fmt.Errorf("study: %s:%d: the line is damaged. Remove the file; `ocl worker --join` writes it anew", path, n)
+		return fmt.Errorf("study: %s:%d: the line is damaged. Remove the file; `ocl sweep join` writes it anew", path, n)
 	}
 	if !lines.Scan() || !parseLine(lines.Bytes(), &head) || head.Format != jobsFormat {
 		return nil, bad(1)

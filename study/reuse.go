@@ -77,7 +77,7 @@ func Match(a *experiment.Archive, store Store, jobs []Job) *Reuse {
 		t.Others["damaged"] = len(a.Damaged)
 	}
 	if len(a.Foreign) > 0 {
-		t.Others["of other programs (ocl import)"] = len(a.Foreign)
+		t.Others["of other programs (ocl report import)"] = len(a.Foreign)
 	}
 	return t
 }

@@ -26,19 +26,99 @@ func newBench() *cobra.Command {
 	return group(cmd, newBenchEngine(), newBenchMethods(), newBenchPredict())
 }
 
+// benchFlags are the flags of all benchmarks.
+type benchFlags struct {
+	seconds float64
+	rounds  int
+	workers int
+	quiet   bool
+	asJSON  jsonFlag
+}
+
+// add defines them, where seconds is the default and what is measured in them.
+func (f *benchFlags) add(cmd *cobra.Command, seconds float64, what string, examples ...any) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	addWorkers(flags, &f.workers, "goroutines, and threads that measure the peak (default: one per processor)")
+	flags.Float64Var(&f.seconds, "seconds", seconds, what+"; at least three rounds are made")
+	flags.IntVar(&f.rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
+	addJSON(cmd, &f.asJSON, examples...)
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	annotate(flags, groupOutput, map[string]string{"workers": "N", "seconds": "S", "repeat": "N", "quiet": ""})
+}
+
+// check refuses values that are out of range; others are further flags with what is right and what is wanted.
+func (f *benchFlags) check(others ...rangeOf) error {
+	for _, c := range append(others, rangeOf{"seconds", f.seconds > 0, "more than 0"}, rangeOf{"repeat", f.rounds >= 0, "at least 1, or 0 to measure for a time"}) {
+		if !c.ok {
+			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
+		}
+	}
+	return nil
+}
+
+// rangeOf says whether the value of a flag is in its range.
+type rangeOf struct {
+	flag string
+	ok   bool
+	want string
+}
+
+func (f *benchFlags) budget() time.Duration { return seconds(f.seconds) }
+
+// progress shows the rounds on a terminal; it is nil elsewhere.
+func (f *benchFlags) progress(w io.Writer) *benchProgress {
+	if f.quiet || !isTerminal(w) {
+		return nil
+	}
+	return &benchProgress{w: w}
+}
+
+// show prints a report, as JSON or by print.
+func show[R any](cmd *cobra.Command, f *benchFlags, rep R, print func(io.Writer, R) error) error {
+	if f.asJSON.given {
+		return f.asJSON.print(cmd.OutOrStdout(), rep)
+	}
+	return print(cmd.OutOrStdout(), rep)
+}
+
+// addEngine defines the flags of benchmarks of the network.
+func addEngine(cmd *cobra.Command, f *benchFlags, opts *bench.Options, sizes []int, seconds float64, example any) {
+	cmd.Flags().IntSliceVar(&opts.Sizes, "size", sizes, "sides of the images, each at least 25")
+	f.add(cmd, seconds, "total time to measure", example)
+	annotate(cmd.Flags(), groupOutput, map[string]string{"size": "PIXELS,..."})
+}
+
+// measure runs a benchmark of the network.
+func measure[R any](cmd *cobra.Command, f *benchFlags, opts bench.Options, run func(context.Context, bench.Options) (R, error)) (rep R, err error) {
+	err = f.check(rangeOf{"size", len(opts.Sizes) > 0, "at least one size, such as 32"}, rangeOf{"at-once", opts.AtOnce == 0 || opts.AtOnce >= 2, "at least 2, or 0 for no comparison"})
+	for _, s := range opts.Sizes {
+		if s < bench.SmallestSize || s > bench.LargestSize {
+			err = usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
+		}
+	}
+	if err != nil {
+		return rep, err
+	}
+	opts.Budget, opts.Rounds, opts.Workers = f.budget(), f.rounds, f.workers
+	if progress := f.progress(cmd.ErrOrStderr()); progress != nil {
+		opts.Round = progress.round
+		defer progress.clear()
+	}
+	return run(cmd.Context(), opts)
+}
+
 func newBenchEngine() *cobra.Command {
 	var (
-		opts    bench.Options
-		seconds float64
-		quiet   bool
-		asJSON  bool
+		f    benchFlags
+		opts bench.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Measure the speed of a training step and of an evaluation, as shares of the machine's peak speed (FMA).",
 		Example: `  ocl bench engine
   ocl bench engine --size 32 --layers
-  OCL_KERNEL=avx2 ocl bench engine --size 32 --json
+  OCL_KERNEL=avx2 ocl bench engine --size 32 --json steps
   OCL_CONV=direct ocl bench engine --layers`,
 		Long: "The network is the survey's reduced ResNet-18. A step is a forward and a backward pass on 10 incoming images, the same on 10 " +
 			"replayed images, and one SGD update. An evaluation predicts 200 images. Peak, steps and evaluations are measured " +
@@ -47,31 +127,51 @@ func newBenchEngine() *cobra.Command {
 			"them, the fastest are used.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return measure(cmd, opts, seconds, quiet, asJSON, bench.Engine, printBench)
+			rep, err := measure(cmd, &f, opts, bench.Engine)
+			if err != nil {
+				return err
+			}
+			return show(cmd, &f, rep, printBench)
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.IntSliceVar(&opts.Sizes, "size", []int{32, 84, 128}, "sides of the images, each at least 25")
-	addWorkers(flags, &opts.Workers, "goroutines, and threads that measure the peak (default: one per processor)")
-	flags.Float64Var(&seconds, "seconds", 30, "total time to measure; at least three rounds are made")
-	flags.IntVar(&opts.Rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
-	flags.IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
-	flags.BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
-	annotate(flags, "Flags", map[string]string{"size": "PIXELS,...", "workers": "N", "seconds": "S", "repeat": "N", "at-once": "N"})
+	addEngine(cmd, &f, &opts, []int{32, 84, 128}, 30, bench.Report{})
+	cmd.Flags().IntVar(&opts.AtOnce, "at-once", 0, "also compare N runs at the same time, one worker each, with one run alone (default: no)")
+	cmd.Flags().BoolVar(&opts.Layers, "layers", false, "also print the time of each layer in a step")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"at-once": "N", "layers": ""})
+	return cmd
+}
+
+func newBenchPredict() *cobra.Command {
+	var (
+		f    benchFlags
+		opts bench.Options
+	)
+	cmd := &cobra.Command{
+		Use:   "predict",
+		Short: "Measure how fast a trained network predicts: a single image at a time, and 200 at a time.",
+		Example: `  ocl bench predict
+  ocl bench predict --size 32 --workers 2 --json all`,
+		Long: "The network is the survey's reduced ResNet-18 with 100 classes. Medians are printed, and the least time of each measurement: " +
+			"that of the moments in which nothing else ran on the machine. bench/compare_predict.py compares with PyTorch and ONNX Runtime.",
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rep, err := measure(cmd, &f, opts, bench.Predict)
+			if err != nil {
+				return err
+			}
+			return show(cmd, &f, rep, printBenchPredict)
+		},
+	}
+	addEngine(cmd, &f, &opts, []int{32, 84}, 10, bench.PredictReport{})
 	return cmd
 }
 
 func newBenchMethods() *cobra.Command {
 	var (
-		opts    bench.MethodOptions
-		tricks  []string
-		steps   int
-		seconds float64
-		quiet   bool
-		asJSON  bool
+		f      benchFlags
+		opts   bench.MethodOptions
+		tricks []string
+		steps  int
 	)
 	cmd := &cobra.Command{
 		Use:   "methods",
@@ -79,7 +179,7 @@ func newBenchMethods() *cobra.Command {
 		Example: `  ocl bench methods
   ocl bench methods --method er,mir,gss --memory 1000
   ocl bench methods --trick 'lb,ss,kdc,kdc*,mi,ncm,rv'
-  ocl bench methods --json --quiet`,
+  ocl bench methods --json methods --quiet`,
 		Long: "A step is everything that a method does with an incoming batch of 10 images of 32×32. For GDumb it is one step of its " +
 			"training, for Offline one of its batches. Options have their defaults, and replay batches have 10 samples. First the " +
 			"memory is filled as a stream would fill it, which takes a while. Then, in a second task, two measurements alternate: five " +
@@ -91,101 +191,48 @@ func newBenchMethods() *cobra.Command {
 			"step; it is compared with the same evaluation without the trick. Run nothing else on the machine at the same time.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkBenchMethods(opts, seconds); err != nil {
+			err := f.check(rangeOf{"method", len(opts.Methods) > 0, "at least one method, such as er"}, rangeOf{"memory", opts.Memory >= 50, "at least 50"})
+			for _, name := range opts.Methods {
+				if _, unknown := method.Lookup(name); unknown != nil && err == nil {
+					err = usage(fmt.Errorf("--method: unknown method %q. %s", name, meantMethod(name)))
+				}
+			}
+			if err != nil {
 				return err
 			}
-			opts.Budget = time.Duration(seconds * float64(time.Second))
-			show := &benchProgress{w: cmd.ErrOrStderr()}
-			if !quiet && isTerminal(show.w) {
-				opts.Progress = show.method
+			opts.Budget, opts.Rounds, opts.Workers = f.budget(), f.rounds, f.workers
+			if progress := f.progress(cmd.ErrOrStderr()); progress != nil {
+				opts.Progress = progress.method
+				defer progress.clear()
 			}
 			if cmd.Flags().Changed("trick") {
 				if !cmd.Flags().Changed("method") {
 					opts.Methods = []string{"er"}
 				}
-				return benchTricks(cmd, opts, tricks, steps, show, asJSON)
+				return benchTricks(cmd, &f, opts, tricks, steps)
 			}
 			rep, err := bench.Methods(cmd.Context(), opts)
-			show.clear()
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), rep)
-			}
-			return printBenchMethods(cmd.OutOrStdout(), rep)
+			return show(cmd, &f, rep, printBenchMethods)
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringSliceVar(&opts.Methods, "method", methodNames(), "methods to measure")
 	flags.StringSliceVar(&tricks, "trick", nil, "tricks, each compared with the method without it; + combines tricks")
 	flags.IntVar(&opts.Memory, "memory", 5000, "samples in memory")
-	addWorkers(flags, &opts.Workers, "goroutines, and threads that measure the peak (default: one per processor)")
-	flags.Float64Var(&seconds, "seconds", 10, "time to measure each method; at least three rounds are made; not used with --trick")
-	flags.IntVar(&opts.Rounds, "repeat", 0, "rounds for each method, instead of a time (default: as many as --seconds allows; 9 with --trick)")
 	flags.IntVar(&steps, "steps", 250, "with --trick: steps with the trick, and without it, before the two alternate")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
-	annotate(flags, "Flags", map[string]string{"method": "NAME,...", "trick": "NAME,...", "steps": "N", "memory": "N", "workers": "N", "seconds": "S", "repeat": "N"})
+	f.add(cmd, 10, "time to measure each method, without --trick", bench.MethodsReport{}, bench.TricksReport{})
+	annotate(flags, groupOutput, map[string]string{"method": "NAME,...", "trick": "NAME,...", "steps": "N", "memory": "N"})
 	return cmd
 }
 
-func checkBenchMethods(o bench.MethodOptions, seconds float64) error {
-	for _, c := range []struct {
-		flag string
-		ok   bool
-		want string
-	}{
-		{"method", len(o.Methods) > 0, "at least one method, such as er"},
-		{"memory", o.Memory >= 50, "at least 50"},
-		{"seconds", seconds > 0, "more than 0"},
-		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
-	} {
-		if !c.ok {
-			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
-		}
-	}
-	for _, name := range o.Methods {
-		if _, err := method.Lookup(name); err != nil {
-			return usage(fmt.Errorf("--method: unknown method %q. %s", name, meantMethod(name)))
-		}
-	}
-	return nil
-}
-
-func checkBench(o bench.Options, seconds float64) error {
-	for _, c := range []struct {
-		flag string
-		ok   bool
-		want string
-	}{
-		{"size", len(o.Sizes) > 0, "at least one size, such as 32"},
-		{"seconds", seconds > 0, "more than 0"},
-		{"repeat", o.Rounds >= 0, "at least 1, or 0 to measure for a time"},
-		{"at-once", o.AtOnce == 0 || o.AtOnce >= 2, "at least 2, or 0 for no comparison"},
-	} {
-		if !c.ok {
-			return usage(fmt.Errorf("--%s is out of range. Use %s", c.flag, c.want))
-		}
-	}
-	for _, s := range o.Sizes {
-		if s < bench.SmallestSize || s > bench.LargestSize {
-			return usage(fmt.Errorf("--size: %d is out of range. Use %d to %d pixels", s, bench.SmallestSize, bench.LargestSize))
-		}
-	}
-	return nil
-}
-
 // benchProgress redraws one line after each round.
-type benchProgress struct {
-	w     io.Writer
-	shown bool
-}
+type benchProgress struct{ w io.Writer }
 
 func (p *benchProgress) round(round int, left time.Duration) {
 	fmt.Fprintf(p.w, "\rround %d  %s left\x1b[K", round, duration(left))
-	p.shown = true
 }
 
 func (p *benchProgress) method(m bench.MethodProgress) {
@@ -194,13 +241,10 @@ func (p *benchProgress) method(m bench.MethodProgress) {
 	} else {
 		fmt.Fprintf(p.w, "\r%s: round %d  %s left\x1b[K", m.Method, m.Round, duration(m.Left))
 	}
-	p.shown = true
 }
 
 func (p *benchProgress) clear() {
-	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	fmt.Fprint(p.w, "\r\x1b[K")
 }
 
 func printBench(w io.Writer, rep *bench.Report) error {
@@ -259,24 +303,17 @@ func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 	return err
 }
 
-// measure runs a benchmark of the engine with its progress on the terminal, and prints what it found.
-func measure[R any](cmd *cobra.Command, opts bench.Options, seconds float64, quiet, asJSON bool,
-	run func(context.Context, bench.Options) (*R, error), show func(io.Writer, *R) error) error {
-	if err := checkBench(opts, seconds); err != nil {
+func printBenchPredict(w io.Writer, rep *bench.PredictReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kernel %s, convolution %s, %s\n\n", rep.Kernel, rep.Convolution, count.Of(rep.Workers, "worker"))
+	t := table{head: []string{"size", "one image, ms", "least", "200 images, ms", "least", "img/s"}, right: []bool{true, true, true, true, true, true}}
+	for _, p := range rep.Predict {
+		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", p.Size, p.Size), fmt.Sprintf("%.2f", p.OneMS), fmt.Sprintf("%.2f", p.OneLeastMS),
+			fmt.Sprintf("%.1f", p.BatchMS), fmt.Sprintf("%.1f", p.BatchLeastMS), count.Number(int64(p.ImagesPerSecond + 0.5))})
+	}
+	if err := t.write(&b); err != nil {
 		return err
 	}
-	opts.Budget = time.Duration(seconds * float64(time.Second))
-	progress := &benchProgress{w: cmd.ErrOrStderr()}
-	if !quiet && isTerminal(progress.w) {
-		opts.Round = progress.round
-	}
-	rep, err := run(cmd.Context(), opts)
-	progress.clear()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), rep)
-	}
-	return show(cmd.OutOrStdout(), rep)
+	_, err := io.WriteString(w, b.String())
+	return err
 }

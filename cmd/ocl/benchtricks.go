@@ -14,7 +14,7 @@ import (
 )
 
 // benchTricks measures the tricks of one method.
-func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, steps int, show *benchProgress, asJSON bool) error {
+func benchTricks(cmd *cobra.Command, f *benchFlags, o bench.MethodOptions, texts []string, steps int) error {
 	opts := bench.TrickOptions{Memory: o.Memory, Workers: o.Workers, Steps: steps, Rounds: o.Rounds, Progress: o.Progress}
 	if len(o.Methods) != 1 {
 		return usage(fmt.Errorf("--trick measures the tricks of one method, but %d are given. Give one --method", len(o.Methods)))
@@ -41,14 +41,10 @@ func benchTricks(cmd *cobra.Command, o bench.MethodOptions, texts []string, step
 		opts.Tricks = append(opts.Tricks, names)
 	}
 	rep, err := bench.Tricks(cmd.Context(), opts)
-	show.clear()
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), rep)
-	}
-	return printBenchTricks(cmd.OutOrStdout(), rep)
+	return show(cmd, f, rep, printBenchTricks)
 }
 
 func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,36 +23,24 @@ func outputOf(t *testing.T, args ...string) []byte {
 	return out.Bytes()
 }
 
-// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone;
-// docs/cli.md lists its keys, and nothing is null but numbers that a data set's file decides.
+// TestCataloguesAsJSON: --json prints an array of the whole catalogue, and with a name the same object alone; only numbers that a data set's
+// file decides are null.
 func TestCataloguesAsJSON(t *testing.T) {
-	page, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
-		row       string // of docs/cli.md
 		list, one []string
 		names     []string
 	}{
-		{"methods", []string{"methods", "--json"}, []string{"methods", "--json"}, methodNames()},
-		{"tricks", []string{"methods", "--tricks", "--json"}, []string{"methods", "--tricks", "--json"}, trickNames()[1:]},
-		{"data", []string{"data", "list", "--json"}, []string{"data", "info", "--json"}, data.Names()},
+		{[]string{"methods", "--json=all"}, []string{"methods", "--json=all"}, methodNames()},
+		{[]string{"methods", "--tricks", "--json=all"}, []string{"methods", "--tricks", "--json=all"}, trickNames()[1:]},
+		{[]string{"data", "list", "--json=all"}, []string{"data", "info", "--json=all"}, data.Names()},
 	} {
 		var all []map[string]any
-		if err := json.Unmarshal(outputOf(t, c.list...), &all); err != nil {
+		text := outputOf(t, c.list...)
+		if err := json.Unmarshal(text, &all); err != nil {
 			t.Fatal(err)
 		}
-		_, listed, found := strings.Cut(string(page), "\n    "+c.row+" ")
-		for _, next := range []string{"\n    tricks ", "\n    data ", "\n\n"} {
-			listed, _, _ = strings.Cut(listed, next)
-		}
-		if !found {
-			t.Fatalf("docs/cli.md has no row %s", c.row)
-		}
-		var want []string
-		for _, m := range regexp.MustCompile(`"([a-z_]+)"`).FindAllStringSubmatch(listed, -1) {
-			want = append(want, m[1])
+		if c.one[0] != "data" && bytes.Contains(text, []byte("null")) {
+			t.Errorf("ocl %v prints a null", c.list)
 		}
 		var names []string
 		for _, object := range all {
@@ -64,51 +50,38 @@ func TestCataloguesAsJSON(t *testing.T) {
 			if err := json.Unmarshal(outputOf(t, append(c.one, name)...), &one); err != nil || !reflect.DeepEqual(one, object) {
 				t.Errorf("%s: alone it is not what it is in the list (%v)", name, err)
 			}
-			keys := keysOf(t, name, object, c.row == "data")
-			for _, k := range keys {
-				if !slices.Contains(want, k) {
-					t.Errorf("%s: docs/cli.md does not list the key %s", name, k)
-				}
-			}
 		}
 		if !slices.Equal(names, c.names) {
-			t.Errorf("%s: names %v, want %v", c.row, names, c.names)
-		}
-		for _, k := range want {
-			if !strings.Contains(string(outputOf(t, c.list...)), `"`+k+`": `) {
-				t.Errorf("docs/cli.md lists %s of %s, which no entry has", k, c.row)
-			}
+			t.Errorf("ocl %v: names %v, want %v", c.list, names, c.names)
 		}
 	}
 }
 
-// keysOf are the keys of an object and of the objects in its lists, but for maps by name of a method or a trick.
-func keysOf(t *testing.T, at string, object map[string]any, nulls bool) []string {
-	t.Helper()
-	var keys []string
-	for k, v := range object {
-		keys = append(keys, k)
-		switch v := v.(type) {
-		case nil:
-			if !nulls {
-				t.Errorf("%s: %s is null", at, k)
-			}
-		case map[string]any:
-			if k == "tuning" {
-				keys = append(keys, keysOf(t, at+"."+k, v, nulls)...)
-			}
-		case []any:
-			for _, e := range v {
-				if inner, ok := e.(map[string]any); ok {
-					keys = append(keys, keysOf(t, at+"."+k, inner, nulls)...)
-				}
-			}
+// TestFieldsOfJSON: --json with names prints these fields, of each item, and fields of fields; without names it lists them.
+func TestFieldsOfJSON(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"methods er --json name,uses_memory", `{"name":"er","uses_memory":true}`},
+		{"methods --tricks --json name", `[{"name":"kdc"},{"name":"kdc*"},{"name":"lb"},{"name":"mi"},{"name":"ncm"},{"name":"rv"},{"name":"ss"}]`},
+		{"config show --json optimizer.lr,memory,data.nothing seed=18446744073709551615", `{"data.nothing":null,"memory":500,"optimizer.lr":0.1}`},
+		{"config show --json seed seed=18446744073709551615", `{"seed":18446744073709551615}`},
+		{"--version --json version", `{"version":"` + release + `"}`},
+	} {
+		var b bytes.Buffer
+		if err := json.Compact(&b, outputOf(t, strings.Fields(c.args)...)); err != nil || b.String() != c.want {
+			t.Errorf("ocl %s: %s (%v), want %s", c.args, &b, err, c.want)
 		}
 	}
-	return keys
+	for args, want := range map[string]string{
+		"config check x --json":           "--json has no value. Use all, or some of the fields file,valid,runs,faults",
+		"config check x --json faults,ok": `--json cannot be "faults,ok". Use all, or some of the fields file,valid`,
+	} {
+		if code, _, stderr := called(t.Context(), strings.Fields(args)...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("ocl %s: exit code %d, %s", args, code, stderr)
+		}
+	}
 }
 
-// TestOptionsAsJSON: the type of an option is that of its default, and the key is one that --set takes.
+// TestOptionsAsJSON: the type of an option is that of its default, and the key is one that takes.
 func TestOptionsAsJSON(t *testing.T) {
 	var options int
 	for _, info := range method.Catalogue() {

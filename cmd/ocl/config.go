@@ -18,31 +18,30 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Show, check and explain the configs of experiments.",
 		Example: `  ocl config show > exp.yaml
-  ocl config validate exp.yaml
+  ocl config check exp.yaml
   ocl config keys`,
 	}
-	return group(cmd, newConfigShow(), newConfigValidate(), newConfigKeys(), newConfigSchema())
+	return group(cmd, newConfigShow(), newConfigCheck(), newConfigKeys(), newConfigSchema())
 }
 
 func newConfigShow() *cobra.Command {
 	var (
 		flags  *configFlags
-		asJSON bool
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Print the config that `ocl run` with the same flags would use, every key with its value.",
+		Short: "Print the config that `ocl run` with the same words would use, every key with its value.",
 		Example: `  ocl config show > exp.yaml
-  ocl config show --memory 1000 --set stream.class_order=given`,
-		Args: flagsOnly,
+  ocl config show --memory 1000 stream.class_order=given`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := flags.config(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			cfg = experiment.Schema().Resolved(cfg)
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), cfg)
+			if asJSON.given {
+				return asJSON.print(cmd.OutOrStdout(), cfg)
 			}
 			text, err := cfg.YAML()
 			if err != nil {
@@ -52,12 +51,12 @@ func newConfigShow() *cobra.Command {
 			return err
 		},
 	}
-	flags = addConfigFlags(cmd)
-	addJSON(cmd, &asJSON)
+	flags = addConfig(cmd, true, nil)
+	addJSON(cmd, &asJSON, config.Default())
 	return cmd
 }
 
-// validation is what `ocl config validate --json` prints.
+// validation is what `ocl config check --json` prints.
 type validation struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`
@@ -65,13 +64,13 @@ type validation struct {
 	Faults []string `json:"faults"`
 }
 
-func newConfigValidate() *cobra.Command {
-	var asJSON bool
+func newConfigCheck() *cobra.Command {
+	var asJSON jsonFlag
 	cmd := &cobra.Command{
-		Use:   "validate FILE",
+		Use:   "check FILE",
 		Short: "Check a config file and print everything that is wrong with it, without opening the data.",
-		Example: `  ocl config validate exp.yaml
-  ocl config validate --json runs/er5k/experiment.yaml`,
+		Example: `  ocl config check exp.yaml
+  ocl config check --json valid,faults runs/er5k/experiment.yaml`,
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, from, notes, err := experiment.Load(args[0])
@@ -82,8 +81,8 @@ func newConfigValidate() *cobra.Command {
 			} else {
 				v.Faults = strings.Split(err.Error(), "\n")
 			}
-			if asJSON {
-				if e := printJSON(cmd.OutOrStdout(), v); e != nil {
+			if asJSON.given {
+				if e := asJSON.print(cmd.OutOrStdout(), v); e != nil {
 					return e
 				}
 				return usage(err)
@@ -98,12 +97,15 @@ func newConfigValidate() *cobra.Command {
 			return err
 		},
 	}
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, validation{})
 	return cmd
 }
 
 func newConfigKeys() *cobra.Command {
-	var asJSON, markdown bool
+	var (
+		asJSON   jsonFlag
+		markdown bool
+	)
 	cmd := &cobra.Command{
 		Use:   "keys [WORD]",
 		Short: "List the keys of a config, or those with WORD in their names: flag, default, range and meaning.",
@@ -117,7 +119,7 @@ func newConfigKeys() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if markdown && asJSON {
+			if markdown && asJSON.given {
 				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
 			}
 			if markdown {
@@ -136,15 +138,15 @@ func newConfigKeys() *cobra.Command {
 					return usage(fmt.Errorf("no key has %q in its name. `ocl config keys` lists all keys", args[0]))
 				}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), entries)
+			if asJSON.given {
+				return asJSON.print(cmd.OutOrStdout(), entries)
 			}
 			return listKeys(cmd.OutOrStdout(), entries)
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of docs/format/config.md")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"markdown": ""})
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, config.Entry{})
 	return cmd
 }
 

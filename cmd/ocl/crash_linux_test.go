@@ -42,13 +42,13 @@ type crashing struct {
 	files map[string]string
 }
 
-const small = "--size 8 --train-per-class 4 --test-per-class 2 --network mlp --hidden 8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report"
+const small = "data.size=8 data.train_per_class=4 data.test_per_class=2 --network mlp network.hidden=8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report"
 
 // smallExperts are settings of CN-DPM with sleeps of five steps, one for every 40 samples.
-const smallExperts = "--size 12 --train-per-class 2 --test-per-class 1 --memory 40 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report " +
-	"--set method.cndpm.sleep_vae_steps=3 --set method.cndpm.sleep_classifier_steps=2 --set method.cndpm.sleep_batch=5 --set method.cndpm.z_samples=2 " +
-	"--set method.cndpm.z_dim=4 --set method.cndpm.vae_features=4 --set method.cndpm.vae_growth=2 --set method.cndpm.classifier_features=4 " +
-	"--set method.cndpm.classifier_growth=2 --set method.cndpm.log_alpha=1e6"
+const smallExperts = "data.size=12 data.train_per_class=2 data.test_per_class=1 --memory 40 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report " +
+	"method.cndpm.sleep_vae_steps=3 method.cndpm.sleep_classifier_steps=2 method.cndpm.sleep_batch=5 method.cndpm.z_samples=2 " +
+	"method.cndpm.z_dim=4 method.cndpm.vae_features=4 method.cndpm.vae_growth=2 method.cndpm.classifier_features=4 " +
+	"method.cndpm.classifier_growth=2 method.cndpm.log_alpha=1e6"
 
 // crashingRuns are runs of every method of the catalogue with one of the tricks that it takes, in turn, and of the review trick.
 func crashingRuns() (all []crashing) {
@@ -88,14 +88,14 @@ const crashGrid = "optimizer.lr: [0.01, 0.1]\n"
 // crashingOthers are the other commands that write for long.
 func crashingOthers() []crashing {
 	return []crashing{
-		{name: "run --tune", args: strings.Fields("run --tasks 4 --method er --memory 20 --protocol survey --tune $OUT/grid.yaml --set tune.repeats=1 " + small + " --out $OUT/run"),
+		{name: "run --tune", args: strings.Fields("run --tasks 4 --method er --memory 20 --protocol survey --tune $OUT/grid.yaml tune.repeats=1 " + small + " --out $OUT/run"),
 			files: map[string]string{"grid.yaml": crashGrid}},
 		{name: "tune", args: strings.Fields("tune --tasks 4 --method er --memory 20 --grid $OUT/grid.yaml --repeats 1 " + strings.TrimSuffix(small, " --no-report") + " --out $OUT/run"),
 			files: map[string]string{"grid.yaml": crashGrid}},
 		{name: "sweep", args: strings.Fields("sweep $OUT/s.yaml --out $OUT/run --workers 1 --concurrency 1 --checkpoint-every -1 --no-report"),
 			retry: strings.Fields("sweep retry $OUT/run"),
 			files: map[string]string{"s.yaml": "study: 1\ndata: {size: 8, train_per_class: 4, test_per_class: 2}\nstream: {tasks: 2}\nnetwork: {name: mlp, hidden: [8]}\nmemory: 20\ninclude:\n  - {methods: [er], tricks: [rv]}\n  - {methods: [gdumb]}\n"}},
-		{name: "cache", args: strings.Fields("run --data folder --data-dir $OUT/images --size 8 --tasks 2 --method finetune --network mlp --hidden 8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report --out $OUT/run"),
+		{name: "cache", args: strings.Fields("run --data folder --data-dir $OUT/images data.size=8 --tasks 2 --method finetune --network mlp network.hidden=8 --workers 1 --concurrency 1 --checkpoint-every -1 --no-report --out $OUT/run"),
 			files: pictures()},
 	}
 }

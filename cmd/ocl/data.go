@@ -38,9 +38,3 @@ func completeFirst(names func() []string) func(*cobra.Command, []string, string)
 		return names(), cobra.ShellCompDirectiveNoFileComp
 	}
 }
-
-// addJSON adds the flag --json.
-func addJSON(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
-}

@@ -15,12 +15,12 @@ import (
 )
 
 func newDataCache() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonFlag
 	cmd := group(&cobra.Command{
 		Use:   "cache",
 		Short: "List and remove the files of decoded images.",
 		Example: `  ocl data cache
-  ocl data cache --json
+  ocl data cache --json files
   ocl data cache clean --older-than 30`,
 		Long: "Data sets of image files are decoded once, into a file in the folder that OCL_CACHE names, or in ocl in your folder of " +
 			"caches. A file that is removed is made again when its data set is next used. The list has of each file the data set, the " +
@@ -35,19 +35,19 @@ func newDataCache() *cobra.Command {
 			return err
 		}
 		list, err := data.Caches()
-		if asJSON {
-			return errors.Join(printJSON(cmd.OutOrStdout(), cachesJSON{dir, append([]data.CacheFile{}, list...)}), err)
+		if asJSON.given {
+			return errors.Join(asJSON.print(cmd.OutOrStdout(), cachesJSON{dir, append([]data.CacheFile{}, list...)}), err)
 		}
 		return errors.Join(writeCaches(cmd.OutOrStdout(), dir, list), err)
 	}
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, cachesJSON{})
 	return cmd
 }
 
 func newDataCacheClean() *cobra.Command {
 	var (
 		days   int
-		asJSON bool
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "clean [NAME...]",
@@ -76,15 +76,15 @@ func newDataCacheClean() *cobra.Command {
 			gone, err := data.CleanCaches(func(f data.CacheFile) bool {
 				return (len(names) == 0 || slices.Contains(names, f.Name)) && (days == 0 || f.Made.Before(before))
 			})
-			if asJSON {
-				return errors.Join(printJSON(cmd.OutOrStdout(), append([]data.CacheFile{}, gone...)), err)
+			if asJSON.given {
+				return errors.Join(asJSON.print(cmd.OutOrStdout(), append([]data.CacheFile{}, gone...)), err)
 			}
 			return errors.Join(writeCleaned(cmd.OutOrStdout(), gone), err)
 		},
 	}
 	cmd.Flags().IntVar(&days, "older-than", 0, "only files that were made more than so many days ago")
 	annotate(cmd.Flags(), "Flags", map[string]string{"older-than": "DAYS"})
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, data.CacheFile{})
 	return cmd
 }
 

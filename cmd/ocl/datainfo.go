@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +14,9 @@ import (
 
 func newDataInfo() *cobra.Command {
 	var (
-		spec          data.Spec
-		stats, asJSON bool
+		keys   *configFlags
+		stats  bool
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "info NAME",
@@ -27,26 +27,30 @@ func newDataInfo() *cobra.Command {
 		Long: "--data-dir opens the files that are there, and prints how many images, classes, tasks and domains they have, with the names, " +
 			"the digest and notes. --stats reads the training images, and prints mean and standard deviation of each channel as keys of a " +
 			"config: a run with them has inputs of mean 0 and deviation 1.",
-		Args:              exactly("NAME"),
 		ValidArgsFunction: completeFirst(data.Names),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			info, err := lookupData(args[0])
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, err := lookupData(keys.words[0])
 			if err != nil {
 				return err
 			}
 			switch {
-			case stats || slices.ContainsFunc([]string{"data-dir", "size", "unreadable"}, cmd.Flags().Changed):
-				return printOpened(cmd, spec, info.Name, stats, asJSON)
-			case asJSON:
-				return printJSON(cmd.OutOrStdout(), newDataJSON(info))
+			case stats || cmd.Flags().Changed("data-dir") || len(keys.pairs) > 0:
+				spec, err := keys.spec(cmd, info.Name)
+				if err != nil {
+					return err
+				}
+				return printOpened(cmd, spec, stats, &asJSON)
+			case asJSON.given:
+				return asJSON.print(cmd.OutOrStdout(), newDataJSON(info))
 			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), infoText(info))
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&stats, "stats", false, "print mean and standard deviation of each channel of the training images")
-	addDataDir(cmd, &spec)
-	addJSON(cmd, &asJSON)
+	annotate(cmd.Flags(), groupOutput, map[string]string{"stats": ""})
+	keys = addConfig(cmd, false, ofData, "NAME")
+	addJSON(cmd, &asJSON, dataJSON{}, contentsJSON{}, statsJSON{})
 	return cmd
 }
 
@@ -99,7 +103,7 @@ func infoText(info data.Info) string {
 		field("images", fmt.Sprintf("%s for training, %s for testing, %s", number(info.Train), number(info.Test), info.Shape))
 	}
 	if info.MaxSize > 0 {
-		field("size", fmt.Sprintf("%d pixels a side; with --size, %d to %d", info.Size, info.MinSize, info.MaxSize))
+		field("size", fmt.Sprintf("%d pixels a side; with data.size, %d to %d", info.Size, info.MinSize, info.MaxSize))
 	}
 	field("layout", info.Layout)
 	field("source", info.Source)
@@ -110,11 +114,7 @@ func infoText(info data.Info) string {
 }
 
 // printOpened opens a data set and says what is in it, or prints its statistics.
-func printOpened(cmd *cobra.Command, spec data.Spec, name string, stats, asJSON bool) error {
-	var err error
-	if spec.Name, err = needsDir(cmd, name, spec.Dir); err != nil {
-		return err
-	}
+func printOpened(cmd *cobra.Command, spec data.Spec, stats bool, asJSON *jsonFlag) error {
 	show := newOpening(cmd.ErrOrStderr())
 	spec.Progress = show.work
 	set, err := data.Open(cmd.Context(), spec)
@@ -126,10 +126,10 @@ func printOpened(cmd *cobra.Command, spec data.Spec, name string, stats, asJSON 
 	switch {
 	case err != nil:
 		return err
-	case stats && asJSON:
-		return printJSON(cmd.OutOrStdout(), statsJSON{set.Name, st.Images, st.Mean, st.Std, set.Digest})
-	case asJSON:
-		return printJSON(cmd.OutOrStdout(), contentsJSON{
+	case stats && asJSON.given:
+		return asJSON.print(cmd.OutOrStdout(), statsJSON{set.Name, st.Images, st.Mean, st.Std, set.Digest})
+	case asJSON.given:
+		return asJSON.print(cmd.OutOrStdout(), contentsJSON{
 			set.Name, set.Train.Len(), set.Test.Len(), [3]int{set.C, set.H, set.W}, set.Classes, notNil(set.ClassNames),
 			set.Tasks, notNil(set.TaskNames), notNil(set.Domains), set.Digest, notNil(set.Notes),
 		})

@@ -12,18 +12,18 @@ import (
 )
 
 func newDataList() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the data sets: name, classes, images, what they need, and licence.",
 		Example: `  ocl data list
-  ocl data list --json`,
+  ocl data list --json name,licence`,
 		Long: "A data set that needs a cache consists of image files. Its first use decodes them into a file, which later uses share; " +
 			"`ocl data cache` lists these files. `ocl data info NAME` tells more of a data set.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), each(data.Catalogue(), newDataJSON))
+			if asJSON.given {
+				return asJSON.print(cmd.OutOrStdout(), each(data.Catalogue(), newDataJSON))
 			}
 			t := table{head: []string{"name", "classes", "images", "size", "needs", "licence"}, right: []bool{false, true, true, false, false, false}}
 			for _, info := range data.Catalogue() {
@@ -38,7 +38,7 @@ func newDataList() *cobra.Command {
 			return t.write(cmd.OutOrStdout())
 		},
 	}
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, dataJSON{})
 	return cmd
 }
 
@@ -54,16 +54,16 @@ func needsOf(info data.Info) string {
 }
 
 func newDataStreams() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonFlag
 	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "List the kinds of streams (for --stream of `ocl run`), and how the tasks of each differ.",
 		Example: `  ocl data streams
-  ocl data streams --json`,
+  ocl data streams --json all`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), each(stream.Kinds(), newKindJSON))
+			if asJSON.given {
+				return asJSON.print(cmd.OutOrStdout(), each(stream.Kinds(), newKindJSON))
 			}
 			t := table{head: []string{"name", "scenario", "tasks"}, right: make([]bool, 3)}
 			for _, k := range stream.Kinds() {
@@ -72,6 +72,6 @@ func newDataStreams() *cobra.Command {
 			return t.write(cmd.OutOrStdout())
 		},
 	}
-	addJSON(cmd, &asJSON)
+	addJSON(cmd, &asJSON, kindJSON{})
 	return cmd
 }

@@ -9,10 +9,10 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ocl/config"
 	"ocl/data"
@@ -31,6 +31,7 @@ type previewFlags struct {
 	classes int
 	test    bool
 	same    bool
+	shift   string // disturbances that stand side by side
 }
 
 func newDataPreview() *cobra.Command {
@@ -45,11 +46,10 @@ func newDataPreview() *cobra.Command {
   ocl data preview cifar100 --data-dir DIR --shift noise,occlusion,blur --samples 3 -o shift.jpg`,
 		Long: "Rows are tasks if a flag or a config says something about the stream; the flags are those of `ocl run`. The images are " +
 			"then the first ones that a learner gets. Several disturbances with commas between them stand side by side.\n" +
-			"A disturbance can be seen best where all tasks show the same images, so they do with --shift, although those of a run " +
+			"A disturbance can be seen best where all tasks show the same images, so they do with stream.shift.kind, although those of a run " +
 			"differ; --same=false shows the own images of each task.",
-		Args:              exactly("NAME"),
 		ValidArgsFunction: completeFirst(data.Names),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.preview(cmd, args[0]) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.preview(cmd, f.config.words[0]) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -57,29 +57,25 @@ func newDataPreview() *cobra.Command {
 	flags.IntVar(&f.samples, "samples", 8, "images in a row")
 	flags.IntVar(&f.classes, "classes", 0, "number of classes, from the first on, if rows are classes (default: all, at most 200)")
 	flags.BoolVar(&f.test, "test", false, "draw test images instead of training images")
-	flags.BoolVar(&f.same, "same", true, "with --shift, show the same images in every task")
-	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": ""})
-	f.config = addSomeConfigFlags(cmd, seenInPreview)
+	flags.StringVar(&f.shift, "shift", "", "disturbances (stream.shift.kind), each as in a stream of its own")
+	flags.BoolVar(&f.same, "same", true, "with stream.shift.kind, show the same images in every task")
+	annotate(flags, groupOutput, map[string]string{"out": "FILE", "samples": "N", "classes": "N", "test": "", "same": "", "shift": "KIND,..."})
+	f.config = addConfig(cmd, true, seenInPreview, "NAME")
 	_ = cmd.MarkFlagFilename("out", "png", "jpg", "jpeg")
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	return cmd
 }
 
-// seenInPreview says whether a key has a flag here: those of data and stream, but for the data set, which is a word.
+// seenInPreview says whether the command takes a key: those of data and stream, but for the data set, which is a word.
 func seenInPreview(k config.Key) bool {
 	return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" || strings.HasPrefix(k.Name, "stream.") || k.Name == "protocol" || k.Name == "seed"
 }
 
 // ofTasks says whether the command line says something about the stream.
-func (f *previewFlags) ofTasks(cmd *cobra.Command) bool {
-	is := f.config.file != ""
-	for _, pair := range f.config.set {
-		is = is || !strings.HasPrefix(strings.TrimSpace(pair), "data.")
-	}
-	for _, k := range config.Keys() {
-		if flag := cmd.Flags().Lookup(k.Flag); flag != nil && k.Flag != "" && flag.Changed && !strings.HasPrefix(k.Name, "data.") {
-			is = true
-		}
+func (f *previewFlags) ofTasks() bool {
+	is := f.config.file != "" || f.shift != ""
+	for _, key := range f.config.names() {
+		_, given := f.config.given(key)
+		is = is || given && !strings.HasPrefix(key, "data.")
 	}
 	return is
 }
@@ -88,14 +84,14 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	if _, err := lookupData(name); err != nil {
 		return err
 	}
-	tasks := f.ofTasks(cmd)
+	tasks := f.ofTasks()
 	switch {
 	case f.samples < 1 || f.classes < 0:
 		return usage(fmt.Errorf("%s: --samples %d or --classes %d is out of range. Use at least 1 sample, and at least 0 classes", pathOf(cmd), f.samples, f.classes))
 	case tasks && f.classes > 0:
 		return usage(fmt.Errorf("%s: --classes is given, but each row is a task. Remove --classes, or the flags of the stream", pathOf(cmd)))
-	case cmd.Flags().Changed("same") && cmd.Flags().Lookup("shift").Value.String() == "" && f.config.file == "":
-		return usage(fmt.Errorf("%s: --same is given, but the images of a task are only disturbed with --shift. Add --shift, or remove --same", pathOf(cmd)))
+	case cmd.Flags().Changed("same") && f.shift == "" && f.config.file == "":
+		return usage(fmt.Errorf("%s: --same is given, but the images of a task are only disturbed with stream.shift.kind. Add stream.shift.kind, or remove --same", pathOf(cmd)))
 	}
 	if f.out == "" {
 		f.out = name + ".png"
@@ -127,17 +123,17 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// configs are those of the streams to draw, one for each disturbance that --shift lists. They have the network that takes
+// configs are those of the streams to draw, one for each disturbance that stream.shift.kind lists. They have the network that takes
 // images of all sizes, as none is trained.
 func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config, error) {
 	f.config.settle = func(c *config.Config) {
 		c.Data.Name, c.Network.Name = name, "mlp"
 	}
-	shift := cmd.Flags().Lookup("shift")
 	var list []config.Config
-	for _, kinds := range strings.Split(shift.Value.String(), ",") {
-		if shift.Changed {
-			setFlag(shift, kinds)
+	given := f.config.pairs
+	for _, kinds := range strings.Split(f.shift, ",") {
+		if f.shift != "" {
+			f.config.pairs = append(slices.Clone(given), "stream.shift.kind="+kinds)
 		}
 		c, err := f.config.config(cmd.ErrOrStderr())
 		if err != nil {
@@ -146,13 +142,6 @@ func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config
 		list = append(list, c)
 	}
 	return list, nil
-}
-
-// setFlag gives a flag of a key another value.
-func setFlag(f *pflag.Flag, value string) {
-	if err := f.Value.Set(value); err != nil {
-		panic(err) // a settingValue takes all text
-	}
 }
 
 // taskSheet has a row for each task of each stream.

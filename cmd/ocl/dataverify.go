@@ -10,6 +10,7 @@ import (
 
 	"ocl/config"
 	"ocl/data"
+	"ocl/experiment/build"
 	"ocl/internal/count"
 )
 
@@ -18,23 +19,25 @@ const shownFaults = 50
 
 func newDataVerify() *cobra.Command {
 	var (
-		spec   data.Spec
-		asJSON bool
+		keys   *configFlags
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "verify NAME",
 		Short: "Check the files of a data set: counts, digest, every image and the cache.",
 		Example: `  ocl data verify cifar100 --data-dir DIR
-  ocl data verify cifar100 --data-dir cifar-100-binary.tar.gz --json
+  ocl data verify cifar100 --data-dir cifar-100-binary.tar.gz --json faults
   ocl data verify glyphs`,
 		Long: "All faults are listed, and not only the first; the exit code is then 1. Counts and images decide. Copies of a data set " +
 			"may have its images in another order or encoded anew, so an unknown digest is a note and no fault. " +
 			"Image files are decoded without their cache. A cache that exists is checked too, but none is made.",
-		Args:              exactly("NAME"),
 		ValidArgsFunction: completeFirst(data.Names),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if spec.Name, err = needsDir(cmd, args[0], spec.Dir); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := lookupData(keys.words[0]); err != nil {
+				return err
+			}
+			spec, err := keys.spec(cmd, keys.words[0])
+			if err != nil {
 				return err
 			}
 			show := newOpening(cmd.ErrOrStderr())
@@ -44,8 +47,8 @@ func newDataVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), newReportJSON(spec.Name, r))
+			if asJSON.given {
+				err = asJSON.print(cmd.OutOrStdout(), newReportJSON(spec.Name, r))
 			} else {
 				err = writeReport(cmd.OutOrStdout(), spec.Name, r)
 			}
@@ -56,48 +59,21 @@ func newDataVerify() *cobra.Command {
 			return err
 		},
 	}
-	addDataDir(cmd, &spec)
-	addJSON(cmd, &asJSON)
+	keys = addConfig(cmd, false, ofData, "NAME")
+	addJSON(cmd, &asJSON, reportJSON{})
 	return cmd
 }
 
-// addDataDir adds the flags that say where a data set is, and of which size its images are.
-func addDataDir(cmd *cobra.Command, spec *data.Spec) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&spec.Dir, "data-dir", "", "folder, archive or file of the data set")
-	flags.IntVar(&spec.Size, "size", 0, "side of the images, for data sets that are drawn, scaled or padded (default: the data set's own)")
-	flags.Var((*unreadableValue)(&spec.SkipUnreadable), "unreadable", "what an image does that cannot be read: fail (a fault) or skip (it is left out, with a note)")
-	annotate(flags, "Flags", map[string]string{"data-dir": "PATH", "size": "PIXELS", "unreadable": "WHAT"})
-}
+// ofData says whether a key is about the files and the images of a data set that a command names.
+func ofData(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") && k.Name != "data.name" }
 
-// unreadableValue is the value of --unreadable: whether images are left out that cannot be read.
-type unreadableValue bool
-
-func (v *unreadableValue) String() string {
-	if *v {
-		return config.UnreadableSkip
+// spec is what the command line says of a data set.
+func (c *configFlags) spec(cmd *cobra.Command, name string) (data.Spec, error) {
+	c.settle = func(cfg *config.Config) {
+		cfg.Data.Name, cfg.Network.Name = name, "mlp" // which takes images of all sizes
 	}
-	return config.UnreadableFail
-}
-
-func (v *unreadableValue) Type() string { return "fail or skip" }
-
-func (v *unreadableValue) Set(word string) error {
-	if word != config.UnreadableFail && word != config.UnreadableSkip {
-		return errors.New("neither fail nor skip") // flagError says what is wanted
-	}
-	*v = word == config.UnreadableSkip
-	return nil
-}
-
-// needsDir is the name of a data set of the catalogue. It is wrong usage if the set needs files and no folder is given.
-func needsDir(cmd *cobra.Command, name, dir string) (string, error) {
-	info, err := lookupData(name)
-	if err == nil && info.NeedsDir && dir == "" {
-		err = usage(fmt.Errorf("%s: %s is read from files, but no folder is given. Use --data-dir; `ocl data info %s` describes the files", pathOf(cmd), name, name))
-	}
-	return info.Name, err
+	cfg, err := c.config(cmd.ErrOrStderr())
+	return build.Data(cfg), err
 }
 
 // reportJSON is what `ocl data verify --json` prints.

@@ -37,7 +37,7 @@ type planned struct {
 
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
-	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, DataDir: f.opts.DataDir, Progress: newOpening(notes).work, ReadOnly: true})
+	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: newOpening(notes).work, ReadOnly: true})
 	if errors.Is(err, experiment.ErrUnfit) {
 		return usage(err)
 	}
@@ -55,7 +55,7 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 	for _, note := range x.Notes() {
 		fmt.Fprintln(notes, note)
 	}
-	speeds := map[string]float64{}
+	clock := timer{workers: f.opts.Workers}
 	var runs []planned
 	for _, job := range x.Jobs() {
 		if err := stopped(ctx); err != nil {
@@ -69,26 +69,21 @@ func (f *runFlags) planOf(ctx context.Context, w, notes io.Writer, x *experiment
 		if err != nil {
 			return err
 		}
-		timed, err := trialMethod(job.Method)
-		if err != nil {
-			return err
-		}
-		if _, known := speeds[timed]; !known && !found.Ended() {
-			if speeds[timed], err = f.speed(ctx, x, timed); err != nil {
-				return err
-			}
-		}
 		left := 0.0
 		if !found.Ended() {
-			left = p.Left(found) / speeds[timed]
+			speed, err := clock.speed(ctx, x, job.Method)
+			if err != nil {
+				return err
+			}
+			left = p.Left(found) / speed
 		}
 		runs = append(runs, planned{job.Folder, p.Steps, p.TestSamples, p.FLOPsPerStep, p.MemoryBytes, left, found.State, found.Step, p.Experts})
 	}
 	if err := stopped(ctx); err != nil {
 		return err
 	}
-	if f.json {
-		return printJSON(w, runs)
+	if f.json.given {
+		return f.json.print(w, runs)
 	}
 	return printPlan(w, runs, f.opts.Out)
 }
@@ -156,6 +151,12 @@ func (p planned) soFar() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// timer measures the speed of methods in short trials, each once.
+type timer struct {
+	workers int
+	speeds  map[string]float64
+}
+
 // trialMethod is the method that is timed in place of another. Steps that do not train, or do less in the first task, say
 // nothing about the time; a method is timed instead that has as many samples in a step and trains from the first step.
 func trialMethod(name string) (string, error) {
@@ -171,10 +172,18 @@ func trialMethod(name string) (string, error) {
 	return name, nil
 }
 
-// speed is the floating-point operations a second in a short trial. Preparations, predictions and what tricks add are taken
-// to have the same speed.
-func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
+// speed is the floating-point operations a second of a method on the data of an experiment. Preparations, predictions and what tricks
+// add are taken to have the same speed.
+func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string) (float64, error) {
+	name, err := trialMethod(name)
+	if err != nil {
+		return 0, err
+	}
 	cfg := x.Config()
+	like := fmt.Sprint(name, cfg.Data, cfg.Network, cfg.Stream.Batch, cfg.Replay.Batch, cfg.Engine)
+	if speed, known := t.speeds[like]; known {
+		return speed, nil
+	}
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
 	cfg.Tricks = []string{config.NoTrick}
 	cfg.Parent = config.Parent{} // what a learner knows takes no time
@@ -182,41 +191,42 @@ func (f *runFlags) speed(ctx context.Context, x *experiment.Experiment, name str
 	if cfg.Memory == 0 {
 		cfg.Memory = config.DefaultMemory
 	}
-	step, plan, err := f.trial(ctx, x, cfg)
+	step, plan, err := t.trial(ctx, x, cfg)
 	if err != nil && cfg.Network.Name != "mlp" { // images that are too small for it, of a method with networks of its own
 		cfg.Network.Name = "mlp"
-		step, plan, err = f.trial(ctx, x, cfg)
+		step, plan, err = t.trial(ctx, x, cfg)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9), nil
+	if t.speeds == nil {
+		t.speeds = map[string]float64{}
+	}
+	t.speeds[like] = float64(plan.FLOPsPerStep) / max(step.Seconds(), 1e-9)
+	return t.speeds[like], nil
 }
 
 // trial learns the beginning of the stream with one method. It returns the mean time of a step, without that of getting its images:
 // a dry run decodes them, and a run has them in a cache. It also returns the plan of the run.
-func (f *runFlags) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
+func (t *timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.Config) (step time.Duration, plan experiment.Plan, err error) {
 	timed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var begun, counted time.Time // the step under way, and the first one that counts
 	var took []time.Duration
-	opts := experiment.Options{Workers: f.opts.Workers, DataDir: f.opts.DataDir}
-	opts.Events = func(experiment.Job) experiment.Events {
-		return experiment.Events{
-			Begin:     func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p },
-			StepBegin: func() { begun = time.Now() },
-			StepEnd: func(int, ocl.StepStats) {
-				took = append(took, time.Since(begun))
-				switch {
-				case len(took) == trialSkipped:
-					counted = time.Now()
-				case len(took) > trialSkipped && time.Since(counted) >= trialFor:
-					cancel()
-				}
-			},
-		}
+	events := experiment.Events{
+		Begin:     func(_ experiment.Job, _ ocl.StreamInfo, p experiment.Plan) { plan = p },
+		StepBegin: func() { begun = time.Now() },
+		StepEnd: func(int, ocl.StepStats) {
+			took = append(took, time.Since(begun))
+			switch {
+			case len(took) == trialSkipped:
+				counted = time.Now()
+			case len(took) > trialSkipped && time.Since(counted) >= trialFor:
+				cancel()
+			}
+		},
 	}
-	y, err := x.With(cfg, opts) // over the data that are open
+	y, err := x.With(cfg, experiment.Options{Workers: t.workers, Events: func(experiment.Job) experiment.Events { return events }}) // over the data that are open
 	if err != nil {
 		return 0, plan, err
 	}

@@ -19,14 +19,14 @@ import (
 // TestDryRunInterrupted: no plan is printed where the trial was cut off, before it or in it.
 func TestDryRunInterrupted(t *testing.T) {
 	for _, after := range []time.Duration{0, 300 * time.Millisecond} { // the trial takes a second
-		for _, more := range [][]string{nil, {"--json"}} {
+		for _, more := range [][]string{nil, {"--json=all"}} {
 			ctx, cancel := context.WithCancel(context.Background())
 			if after == 0 {
 				cancel()
 			}
 			timer := time.AfterFunc(after, cancel)
 			var out, errs bytes.Buffer
-			args := append([]string{"run", "--dry-run", "--method", "finetune", "--train-per-class", "30", "--test-per-class", "1"}, more...)
+			args := append([]string{"run", "--dry-run", "--method", "finetune", "data.train_per_class=30", "data.test_per_class=1"}, more...)
 			code := execute(ctx, args, &out, &errs)
 			timer.Stop()
 			cancel()
@@ -71,11 +71,11 @@ func TestDryRunWritesNothing(t *testing.T) {
 	before := listing(t, work)
 	plans := func() (all []string) {
 		for _, args := range [][]string{
-			{"run", "--config", "plain.yaml", "--out", "out", "--json"},
-			{"sweep", "study.yaml", "--out", "out", "--json"},
-			{"tune", "--config", "plain.yaml", "--grid", "grid.yaml", "--search", "halving", "--out", "out", "--json"},
+			{"run", "--config", "plain.yaml", "--out", "out", "--json=all"},
+			{"sweep", "study.yaml", "--out", "out", "--json=all"},
+			{"tune", "--config", "plain.yaml", "--grid", "grid.yaml", "--search", "halving", "--out", "out", "--json=all"},
 			{"run", "--config", "tuned.yaml", "--out", "out"},
-			{"sweep", "tuned.yaml", "--out", "out", "--json"},
+			{"sweep", "tuned.yaml", "--out", "out", "--json=all"},
 		} {
 			var out, errs bytes.Buffer
 			if code := execute(t.Context(), append(args, "--dry-run"), &out, &errs); code != 0 {

@@ -32,7 +32,7 @@ type evalFlags struct {
 	by      string // the classifier
 	out     string
 	workers int
-	asJSON  bool
+	asJSON  jsonFlag
 }
 
 func newEval() *cobra.Command {
@@ -41,14 +41,14 @@ func newEval() *cobra.Command {
 		Use:   "eval RUN",
 		Short: "Measure a trained learner on a data set with the same classes.",
 		Example: `  ocl eval runs/er5k
-  ocl eval runs/er5k --data cifar100 --data-dir DIR --json
+  ocl eval runs/er5k --data cifar100 --data-dir DIR --json accuracy,images
   ocl eval runs/photos --data folder --data-dir new-photos --half all -o measured`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. The data are " +
 			"those of the run unless flags say otherwise. Classes are matched by name if both have names, and else by number. Images " +
 			"of classes that the learner has not learned are left out. Accuracy is the share of all images that are predicted right, so a class with more images " +
 			"counts for more; the mean over classes is printed beside it. -o writes the confusion matrix as SVG, PNG, PDF and CSV.",
-		Args: exactly("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.eval(cmd, args[0]) },
+		ValidArgsFunction: completeFolder,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.eval(cmd, f.config.words[0]) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -57,10 +57,9 @@ func newEval() *cobra.Command {
 	addClassifier(cmd, &f.by)
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
-	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "workers": "N", "out": "DIR", "json": ""})
-	f.config = addSomeConfigFlags(cmd, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") })
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+	addJSON(cmd, &f.asJSON, evalJSON{})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "workers": "N", "out": "DIR"})
+	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
 	return cmd
 }
 
@@ -101,8 +100,8 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 			return fmt.Errorf("%s: %w. %s", pathOf(cmd), err, output.Remedy(err))
 		}
 	}
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), newEvalJSON(info, e))
+	if f.asJSON.given {
+		return f.asJSON.print(cmd.OutOrStdout(), newEvalJSON(info, e))
 	}
 	for _, note := range e.Notes {
 		fmt.Fprintln(notes, ended(printable(note)))
@@ -116,9 +115,9 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 		if f.config.file == "" {
 			c.Data = info.Config.Data
 		}
-		if given := cmd.Flags().Lookup("data"); given.Changed && given.Value.String() != info.Config.Data.Name {
+		if name, given := f.config.given("data.name"); given && name != info.Config.Data.Name {
 			c.Data = config.Default().Data
-			c.Data.Name = given.Value.String()
+			c.Data.Name = name
 		}
 		c.Network.Name = "mlp" // it takes images of all sizes, and none is trained
 		if known, err := data.Lookup(c.Data.Name); err == nil {

@@ -24,7 +24,7 @@ type exportFormat struct {
 
 // exportFormats are all of them, in the order of the help.
 var exportFormats = []exportFormat{
-	{"safetensors", "weights of the network, for PyTorch and `ocl run --init`", ".safetensors", exportSafetensors},
+	{"safetensors", "weights of the network, for PyTorch and `ocl run network.init=FILE`", ".safetensors", exportSafetensors},
 	{"npz", "weights of the network, for NumPy", ".npz", exportNPZ},
 	{"onnx", "classifier from image to class, for onnxruntime and others", ".onnx", exportONNX},
 	{"tensorboard", "curves and confusion of one or more runs, for TensorBoard", "", exportTensorboard},
@@ -53,15 +53,15 @@ func newExport() *cobra.Command {
 				return usage(fmt.Errorf("export: -o %s ends like a file of another format than %s. Choose a path that ends otherwise, or another --to", out, format.name))
 			}
 			text, err := format.write(cmd.Context(), args[0], out)
-			if err != nil {
+			if text == "" {
 				return err
 			}
 			path, notes, _ := strings.Cut(text, "\n")
 			for note := range strings.Lines(notes) {
 				fmt.Fprintln(cmd.ErrOrStderr(), ended(printable(strings.TrimSpace(note))))
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
-			return err
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), path)
+			return errors.Join(err, printed)
 		},
 	}
 	flags := cmd.Flags()

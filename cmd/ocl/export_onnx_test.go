@@ -30,8 +30,8 @@ import (
 func smallRun(t *testing.T, args ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "small")
-	args = append([]string{"run", "--data", "glyphs", "--size", "8", "--train-per-class", "4", "--test-per-class", "2", "--tasks", "2", "--network", "mlp",
-		"--hidden", "5", "--memory", "12", "--quiet", "--no-report", "--out", out}, args...)
+	args = append([]string{"run", "--data", "glyphs", "data.size=8", "data.train_per_class=4", "data.test_per_class=2", "--tasks", "2", "--network", "mlp",
+		"network.hidden=5", "--memory", "12", "--quiet", "--no-report", "--out", out}, args...)
 	var stdout, faults bytes.Buffer
 	if code := execute(t.Context(), args, &stdout, &faults); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, faults.String())

@@ -48,7 +48,7 @@ func printHelp(cmd *cobra.Command, w io.Writer) {
 	}
 }
 
-// helpText is one sentence, examples, how to call the command, its commands and its flags in groups.
+// helpText is one sentence, examples, how to call the command, its commands and its flags in groups; for the program also its exit codes.
 func helpText(cmd *cobra.Command) string {
 	var b strings.Builder
 	for _, line := range fold(cmd.Short, helpWidth) {
@@ -67,6 +67,9 @@ func helpText(cmd *cobra.Command) string {
 			fmt.Fprintln(&b, strings.Join(fold(line, helpWidth), "\n"))
 		}
 	}
+	if strings.Contains(cmd.Use, "KEY=VALUE") {
+		fmt.Fprintln(&b, "\n"+strings.Join(fold(settingsHelp, helpWidth), "\n"))
+	}
 	use := cmd.UseLine()
 	if cmd.HasSubCommands() {
 		use = cmd.CommandPath() + " COMMAND"
@@ -74,9 +77,14 @@ func helpText(cmd *cobra.Command) string {
 	fmt.Fprintf(&b, "\nUsage:\n  %s\n", use)
 	writeCommands(&b, cmd)
 	writeFlags(&b, cmd)
-	if !cmd.HasParent() {
-		fmt.Fprint(&b, "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 a run diverged and none failed, 130 interrupted.\n")
+	if cmd.HasParent() {
+		return b.String()
 	}
+	fmt.Fprint(&b, "\nExit codes:\n")
+	for _, c := range exitCodes {
+		writeEntry(&b, c[0], 3, c[1])
+	}
+	fmt.Fprint(&b, "\n`ocl help COMMAND` is the same as --help. `ocl completion SHELL` prints a script that completes\ncommands, flags, keys and names in your shell.\n")
 	return b.String()
 }
 
@@ -117,7 +125,6 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 			add(f, "Flags")
 		}
 	})
-	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "Everywhere") })
 	width := 0
 	for _, flags := range groups {
 		for _, f := range flags {
@@ -134,6 +141,12 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 			writeEntry(b, flagHead(f), width, text)
 		}
 	}
+	if cmd.HasParent() {
+		fmt.Fprint(b, "\n-h, --help and --no-color work everywhere.\n")
+		return
+	}
+	fmt.Fprint(b, "\nEverywhere:\n")
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { writeEntry(b, flagHead(f), len("-h, --help"), f.Usage) })
 }
 
 // flagHead is how a flag is written: "-o, --out DIR".

@@ -10,30 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"ocl/config"
 )
 
-// commands lists every command that a person can call.
-func commands(cmd *cobra.Command) []*cobra.Command {
-	list := []*cobra.Command{cmd}
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			list = append(list, commands(c)...)
-		}
-	}
-	return list
-}
-
 // TestHelp holds each command's help against docs/cli.md: one sentence first, then two examples, at most 100 columns.
 func TestHelp(t *testing.T) {
 	root := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
-	for _, cmd := range commands(root) {
-		if p := cmd.Parent(); p != nil && p.Name() == "completion" {
-			continue // cobra's own
-		}
+	for _, cmd := range allCommands(root) {
 		text := helpText(cmd)
 		lines := strings.Split(text, "\n")
 		for _, l := range lines {
@@ -56,28 +41,35 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestFlagsGrouped: every flag of run belongs to a group and names its value unless it is a switch.
-func TestFlagsGrouped(t *testing.T) {
+// TestCommandLineIsSmall: there are at most 14 commands, `ocl run` has at most 30 flags in four groups, and its help fits two screens.
+func TestCommandLineIsSmall(t *testing.T) {
 	root := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
-	for _, cmd := range commands(root) {
-		if p := cmd.Parent(); p != nil && p.Name() == "completion" {
-			continue
+	if names := commandNames(root); len(names) > 14 {
+		t.Errorf("%d commands: %v", len(names), names)
+	}
+	run := child(root, "run")
+	flags, groups := 0, map[string]bool{}
+	run.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if flags++; root.PersistentFlags().Lookup(f.Name) == nil {
+			groups[annotation(f, groupKey)] = true
 		}
+	})
+	if lines := strings.Count(helpText(run), "\n"); flags > 30 || len(groups) > 4 || lines > 100 {
+		t.Errorf("ocl run has %d flags in the groups %v, and its help %d lines", flags, groups, lines)
+	}
+	for _, cmd := range allCommands(root) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name == "help" {
-				return
+			if f.Name != "help" && annotation(f, groupKey) == "" {
+				t.Errorf("%s: --%s has no group", cmd.CommandPath(), f.Name)
 			}
-			if (cmd.Name() == "run" || cmd.Name() == learnName) && annotation(f, groupKey) == "" {
-				t.Errorf("%s: --%s has no group", cmd.Name(), f.Name)
-			}
-			if isSwitch := f.Value.Type() == "bool"; isSwitch != (annotation(f, valueKey) == "") {
+			if isSwitch := f.Value.Type() == "bool"; f.Name != "help" && isSwitch != (annotation(f, valueKey) == "") {
 				t.Errorf("%s: --%s has value name %q and type %s", cmd.CommandPath(), f.Name, annotation(f, valueKey), f.Value.Type())
 			}
 		})
 	}
 }
 
-// TestShownIsRunAgain: for every flag of the config, and for --set of every key, what `ocl config show` prints is the same
+// TestShownIsRunAgain: for every flag of the config, and for of every key, what `ocl config show` prints is the same
 // experiment when it is read back.
 func TestShownIsRunAgain(t *testing.T) {
 	base := []string{"config", "show", "--method", "er,icarl,ewc++,offline"}
@@ -98,15 +90,15 @@ func TestShownIsRunAgain(t *testing.T) {
 	}
 	beside := map[string][]string{
 		"data.name": {"--data-dir", "x.npz"}, "data.unreadable": {"--data", "folder", "--data-dir", "x"}, "data.dir": {"--data", "npz"}, "classifiers": {"--method", "er"},
-		"stream.mean": {"--set", "stream.std=1,1,1"}, "stream.std": {"--set", "stream.mean=0,0,0"},
+		"stream.mean": {"stream.std=1,1,1"}, "stream.std": {"stream.mean=0,0,0"},
 		"stream.task_classes": {"--tasks", "3"}, "stream.task_signals": {"--method", "er"},
-		"stream.shift.noise_strengths": {"--shift", "noise"}, "stream.shift.occlusion_strengths": {"--shift", "occlusion"},
-		"stream.shift.blur_strengths": {"--shift", "blur"}, "stream.shift.occlusion": {"--shift", "occlusion"}, "stream.shift.blur": {"--shift", "blur"},
+		"stream.shift.noise_strengths": {"stream.shift.kind=noise"}, "stream.shift.occlusion_strengths": {"stream.shift.kind=occlusion"},
+		"stream.shift.blur_strengths": {"stream.shift.kind=blur"}, "stream.shift.occlusion": {"stream.shift.kind=occlusion"}, "stream.shift.blur": {"stream.shift.kind=blur"},
 		"methods": {}, "tricks": {"--method", "er"}, "replay.kdc_star": {"--method", "er", "--trick", "kdc*"}, "network.hidden": {"--network", "mlp"},
-		"parent.checkpoint":   {"--set", "parent.run=runs/er1k"},
-		"network.init_digest": {"--init", "w.safetensors"},
+		"parent.checkpoint":   {"parent.run=runs/er1k"},
+		"network.init_digest": {"network.init=w.safetensors"},
 		"tune.grid":           {"--protocol", "survey"}, "tune.search": {"--protocol", "survey", "--tune", "paper"},
-		"tune.points":  {"--protocol", "survey", "--tune", "paper", "--set", "tune.search=random"},
+		"tune.points":  {"--protocol", "survey", "--tune", "paper", "tune.search=random"},
 		"tune.repeats": {"--protocol", "survey", "--tune", "paper"}, "tune.seed": {"--protocol", "survey", "--tune", "paper"},
 	}
 	show := func(args ...string) string {
@@ -125,9 +117,9 @@ func TestShownIsRunAgain(t *testing.T) {
 			t.Errorf("%s: the test has no other value for it", k.Name)
 			continue
 		}
-		ways := [][]string{{"--set", k.Name + "=" + value}}
-		if k.Flag != "" {
-			ways = append(ways, []string{"--" + k.Flag + "=" + value})
+		ways := [][]string{{k.Name + "=" + value}}
+		if k.Flag() != "" {
+			ways = append(ways, []string{"--" + k.Flag() + "=" + value})
 		}
 		for _, way := range ways {
 			args := base
@@ -141,7 +133,7 @@ func TestShownIsRunAgain(t *testing.T) {
 			for _, format := range []string{"yaml", "json"} {
 				text := shown
 				if format == "json" {
-					text = show(append(append(slices.Clone(args), way...), "--json")...)
+					text = show(append(append(slices.Clone(args), way...), "--json=all")...)
 				}
 				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 					t.Fatal(err)

@@ -13,13 +13,10 @@ import (
 	"ocl/experiment/trained"
 )
 
-// learnName is the command whose run keeps settings of its parent.
-const learnName = "learn"
-
 func newLearn() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   learnName + " RUN",
+		Use:   "learn RUN",
 		Short: "Let the learner of a finished run learn another stream, with all that it knows and stores.",
 		Example: `  ocl learn runs/er1k --data folder --data-dir photos
   ocl learn runs/er1k --data folder --data-dir photos --lr 0.01 --out runs/er1k-photos
@@ -28,18 +25,15 @@ func newLearn() *cobra.Command {
 			"data and stream are new. Class names say which classes are new: the network grows by them. Images must have the size and " +
 			"channels of those of RUN, and are scaled to that size where the data set can.\n" +
 			"The result is a new run, which names RUN as its parent. `ocl run --resume DIR` continues it after Ctrl-C.",
-		Args: exactly("RUN"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.config.checkKept(cmd); err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("data") {
+			if _, given := f.config.given("data.name"); !given {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
-			parent, err := trained.LearnOn(args[0])
+			parent, err := trained.LearnOn(f.config.words[0])
 			if err != nil {
 				return err
 			}
@@ -47,16 +41,15 @@ func newLearn() *cobra.Command {
 			return f.run(cmd)
 		},
 	}
-	f.config = &configFlags{flags: cmd.Flags()}
-	f.config.addKeys(cmd, func(k config.Key) bool { return k.Anew })
+	f.config = addConfig(cmd, false, func(k config.Key) bool { return k.Anew }, "RUN")
 	// The other keys have hidden flags, so that all of them that are given can be named in one message.
 	for _, k := range config.Keys() {
-		if k.Flag != "" && !k.Anew {
+		if k.Flag() != "" && !k.Anew {
 			addKey(cmd, k)
-			cmd.Flags().Lookup(k.Flag).Hidden = true
+			cmd.Flags().Lookup(k.Flag()).Hidden = true
 		}
 	}
-	for _, name := range []string{"batch", "classifiers", "lr", "weight-decay", "kernel", "convolution"} {
+	for _, name := range []string{"batch", "classifiers", "lr"} {
 		flag := cmd.Flags().Lookup(name)
 		usage, _, _ := strings.Cut(flag.Usage, " (default")
 		flag.Usage, flag.DefValue = usage+" (default: that of RUN)", ""
@@ -66,34 +59,24 @@ func newLearn() *cobra.Command {
 	return cmd
 }
 
-// checkKept refuses flags and keys of settings that a run keeps from its parent. It names them all, before their values are
-// checked: advice about a value would be of no use.
+// checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked: advice about
+// a value would be of no use.
 func (c *configFlags) checkKept(cmd *cobra.Command) error {
-	kept, given := map[string]bool{}, []string{}
+	var given []string
+	anew := map[string]bool{}
 	for _, k := range config.Keys() {
-		kept[k.Name] = !k.Anew
-		if k.Flag != "" && !k.Anew && cmd.Flags().Changed(k.Flag) {
-			given = append(given, "--"+k.Flag)
+		anew[k.Name] = k.Anew
+		if f := cmd.Flags().Lookup(k.Flag()); f != nil && f.Changed && !k.Anew {
+			given = append(given, "--"+f.Name)
 		}
 	}
-	for _, pair := range c.set {
-		key, _, _ := strings.Cut(pair, "=")
-		if key = strings.TrimSpace(key); kept[key] || slices.Contains(experiment.Schema().Names(), key) && strings.HasPrefix(key, "method.") {
-			given = append(given, "--set "+key)
+	for _, pair := range c.pairs {
+		if key, _, _ := strings.Cut(pair, "="); !anew[key] && slices.Contains(experiment.Schema().Names(), key) {
+			given = append(given, key)
 		}
 	}
 	if len(given) == 0 {
 		return nil
 	}
-	return usage(keptError(cmd, given))
-}
-
-// keptError names the flags, one or more, of settings that are kept.
-func keptError(cmd *cobra.Command, given []string) error {
-	last := len(given) - 1
-	if last == 0 {
-		return fmt.Errorf("%s: %s is not possible, because the learner keeps this setting of RUN. Remove it, or start anew with `ocl run`", pathOf(cmd), given[0])
-	}
-	return fmt.Errorf("%s: %s and %s are not possible, because the learner keeps these settings of RUN. Remove them, or start anew with `ocl run`",
-		pathOf(cmd), strings.Join(given[:last], ", "), given[last])
+	return usage(fmt.Errorf("%s: the learner keeps these settings of RUN: %s. Remove them, or start anew with `ocl run`", pathOf(cmd), strings.Join(given, ", ")))
 }

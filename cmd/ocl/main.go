@@ -2,8 +2,7 @@
 //
 // This package reads flags, prints, and sets exit codes. The work is done by the packages experiment, data, method, report
 // and bench.
-// Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage,
-// 3 a run diverged and none failed, 4 a result differs from its run, 130 interrupted. Start at [newRoot]; `ocl run` is in run.go.
+// Results go to standard output, progress and messages to standard error. Start at [newRoot]; `ocl run` is in run.go.
 package main
 
 import (
@@ -24,7 +23,16 @@ import (
 	"ocl/nn"
 )
 
-// Exit codes of the command.
+// exitCodes says what the exit codes mean, for the help.
+var exitCodes = [][2]string{
+	{"0", "done"},
+	{"1", "failed: a file, a disk, data or a run, or runs that do not reproduce the committed ones; everything else was still done"},
+	{"2", "wrong usage: an unknown command, flag, key or name, or a value out of range; nothing was done"},
+	{"3", "a run diverged and none failed: its loss, or an output of its network, became NaN or infinite"},
+	{"4", "`ocl verify` found that a result differs from its run"},
+	{"130", "interrupted by Ctrl-C or SIGTERM; the results so far are written"},
+}
+
 const (
 	exitDone        = 0
 	exitFailed      = 1
@@ -52,9 +60,6 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 	err := guard(func() error {
 		if err := nn.CheckEnvironment(); err != nil {
 			return usage(err)
-		}
-		if err := checkTruths(root, args); err != nil {
-			return err
 		}
 		return root.ExecuteContext(ctx)
 	})

@@ -13,7 +13,10 @@ import (
 )
 
 func newMethods() *cobra.Command {
-	var markdown, tricks, asJSON bool
+	var (
+		markdown, tricks bool
+		asJSON           jsonFlag
+	)
 	cmd := &cobra.Command{
 		Use:   "methods [NAME]",
 		Short: "List the methods or the tricks, or describe one: its idea, formula, options and cost.",
@@ -21,7 +24,7 @@ func newMethods() *cobra.Command {
   ocl methods er
   ocl methods --tricks
   ocl methods --tricks rv
-  ocl methods --json
+  ocl methods --json name,citation
   ocl methods --markdown > docs/methods.md`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -31,11 +34,11 @@ func newMethods() *cobra.Command {
 		},
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if markdown && asJSON {
+			if markdown && asJSON.given {
 				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
 			}
 			if tricks {
-				return printTricks(cmd.OutOrStdout(), args, markdown, asJSON)
+				return printTricks(cmd.OutOrStdout(), args, markdown, &asJSON)
 			}
 			write, infos := describeMethod, method.Catalogue()
 			if markdown {
@@ -49,13 +52,13 @@ func newMethods() *cobra.Command {
 				if err != nil {
 					return usage(fmt.Errorf("unknown method %q. %s", args[0], meantMethod(args[0])))
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), newMethodJSON(info))
+				if asJSON.given {
+					return asJSON.print(cmd.OutOrStdout(), newMethodJSON(info))
 				}
 				return write(cmd.OutOrStdout(), info)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), each(infos, newMethodJSON))
+			if asJSON.given {
+				return asJSON.print(cmd.OutOrStdout(), each(infos, newMethodJSON))
 			}
 			if !markdown {
 				return listMethods(cmd.OutOrStdout())
@@ -65,8 +68,8 @@ func newMethods() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print Markdown, as in docs/methods.md")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of all, or one object")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": "", "json": ""})
+	addJSON(cmd, &asJSON, methodJSON{}, trickJSON{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"tricks": "", "markdown": ""})
 	return cmd
 }
 
@@ -154,7 +157,7 @@ func describeMethod(w io.Writer, info method.Info) error {
 		}
 	}
 	if len(info.Options) > 0 {
-		fmt.Fprintf(&b, "\nOptions, set by --set method.%s.NAME=VALUE:\n", info.Name)
+		fmt.Fprintf(&b, "\nOptions, set by method.%s.NAME=VALUE:\n", info.Name)
 		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
 		for _, o := range info.Options {
 			t.rows = append(t.rows, []string{o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning})
@@ -222,13 +225,13 @@ func anchor(heading string) string {
 	}, heading)
 }
 
-// pageText is a text of method/page with its links as docs/methods.md needs them.
-func pageText(text string) string { return strings.ReplaceAll(text, "(../../docs/", "(") }
+// ofPage is a text of method/page with its links as docs/methods.md needs them.
+func ofPage(text string) string { return strings.ReplaceAll(text, "(../../docs/", "(") }
 
 // describeInMarkdown explains a method, and lists its facts and options.
 func describeInMarkdown(w io.Writer, info method.Info) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n", info.Name, info.Title, info.Summary, pageText(info.Page()))
+	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n", info.Name, info.Title, info.Summary, ofPage(info.Page()))
 	fmt.Fprint(&b, "| | |\n|---|---|\n")
 	for _, f := range facts(info) {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.name, strings.ReplaceAll(f.text, "|", `\|`))

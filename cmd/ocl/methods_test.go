@@ -22,6 +22,21 @@ func TestMethodsPageIsCurrent(t *testing.T) {
 	}
 }
 
+// TestCommandsPageIsCurrent holds docs/cli.md against the commands.
+func TestCommandsPageIsCurrent(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := writePage(&b, newRoot(&b, &b)); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(page) {
+		t.Error("docs/cli.md is not what the commands say; run `go run ./cmd/ocl help --markdown > docs/cli.md`")
+	}
+}
+
 // TestIdeasAreShort: `ocl methods NAME` tells the idea in at most four lines.
 func TestIdeasAreShort(t *testing.T) {
 	for _, info := range method.Catalogue() {

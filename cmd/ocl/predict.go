@@ -31,7 +31,7 @@ type predictFlags struct {
 	top        int
 	classifier string
 	workers    int
-	asJSON     bool
+	asJSON     jsonFlag
 	asCSV      bool
 }
 
@@ -41,7 +41,7 @@ func newPredict() *cobra.Command {
 		Use:   "predict RUN IMAGE...",
 		Short: "Label images by a trained learner.",
 		Example: `  ocl predict runs/er5k cat.jpg
-  ocl predict runs/er5k photos --top 5 --json
+  ocl predict runs/er5k photos --top 5 --json all
   ocl predict runs/er5k - < cat.jpg`,
 		Long: "RUN is the folder of a run with a checkpoint (`ocl run` keeps it unless --keep-checkpoint=false), or of an experiment with one such run. Images are " +
 			"prepared exactly as the data of the run were; a learner of grey images gets colours as grey. IMAGE is a file, a folder or -, which is one image on " +
@@ -61,9 +61,10 @@ func newPredict() *cobra.Command {
 	flags.IntVar(&f.top, "top", 1, "guesses for each image, the best first")
 	addClassifier(cmd, &f.classifier)
 	addWorkers(flags, &f.workers, "images that are worked on at the same time (default: one per processor)")
-	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object for each image")
+	addJSON(cmd, &f.asJSON, labelledJSON{})
+	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
-	annotate(flags, "Flags", map[string]string{"top": "N", "classifier": "NAME", "workers": "N"})
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "workers": "N"})
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	switch {
 	case f.top < 1:
 		return usage(fmt.Errorf("%s: --top %d is out of range. Use at least 1", pathOf(cmd), f.top))
-	case f.asJSON && f.asCSV:
+	case f.asJSON.given && f.asCSV:
 		return usage(fmt.Errorf("%s: both --json and --csv are given. Use one of them", pathOf(cmd)))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
@@ -266,8 +267,8 @@ type labelPrinter interface {
 
 func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 	switch {
-	case f.asJSON:
-		return &labelJSON{json.NewEncoder(w), info.Measure}
+	case f.asJSON.given:
+		return &labelJSON{json.NewEncoder(w), info.Measure, &f.asJSON}
 	case f.asCSV:
 		c := &labelCSV{csv.NewWriter(w)}
 		_ = c.w.Write([]string{"image", "rank", "class", "name", string(info.Measure), "error"}) // end tells of errors
@@ -280,6 +281,7 @@ func (f *predictFlags) printer(w io.Writer, info predict.Info) labelPrinter {
 type labelJSON struct {
 	w       *json.Encoder
 	measure predict.Measure
+	fields  *jsonFlag
 }
 
 // guessJSON is a guess as `ocl predict --json` prints it. Either probability or distance is there.
@@ -311,7 +313,11 @@ func (l *labelJSON) print(r labelled) error {
 		}
 		line.Guesses = append(line.Guesses, out)
 	}
-	return l.w.Encode(line)
+	picked, err := l.fields.pick(line)
+	if err != nil {
+		return err
+	}
+	return l.w.Encode(picked)
 }
 
 func (l *labelJSON) end() error { return nil }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
-	"sync"
 	"time"
 
 	"ocl"
@@ -13,68 +11,25 @@ import (
 	"ocl/internal/count"
 )
 
-// progress shows how far the runs of an experiment are. On a terminal it redraws one line; elsewhere it prints a line
-// for each run every ten seconds and at the end of each task. No run waits for it longer than for a lock.
+// progress shows how far the runs of an experiment are: on a terminal in one line, elsewhere in a line for each run, and at the
+// end of each task.
 type progress struct {
-	out   io.Writer // nil prints notes only
-	notes io.Writer
-	live  bool
-	width func() int
-	now   func() time.Time
-
-	mu     sync.Mutex
-	runs   []*runState // in the order in which they began
-	begun  time.Time   // of the first run
-	total  int         // runs of the experiment
-	shown  bool        // a live line is on the screen
-	ticker *ticker
+	*screen
+	runs  []*runState // in the order in which they began
+	begun time.Time   // of the first run
+	total int         // runs of the experiment
 }
 
 // newProgress starts watching; stop ends it. With quiet only notes are printed.
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{out: w, notes: w, live: isTerminal(w), now: time.Now}
-	p.width = func() int { return terminalWidth(w) }
-	if quiet {
-		p.out, p.live = nil, false
-	}
-	p.ticker = startTicker(p.live, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.draw()
-	})
+	p := &progress{}
+	p.screen = newScreen(w, quiet, p.shown)
+	p.start(nil)
 	return p
 }
 
-// stop ends the display and takes the live line away. It may be called again.
-func (p *progress) stop() {
-	p.ticker.stop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
-	p.out = nil
-}
-
-// say prints a line for good, above the live line.
-func (p *progress) say(w io.Writer, text string) {
-	if w == nil {
-		return
-	}
-	p.clear()
-	fmt.Fprintln(w, text)
-}
-
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.notes, "\r\x1b[K")
-		p.shown = false
-	}
-}
-
-// draw shows the state: redraws the live line, or prints a line for each active run.
-func (p *progress) draw() {
-	if p.out == nil {
-		return
-	}
+// shown is one line about all active runs, or where there is no terminal a line for each.
+func (p *progress) shown() (lines []string) {
 	var active []*runState
 	for _, r := range p.runs {
 		if !r.ended {
@@ -84,13 +39,13 @@ func (p *progress) draw() {
 	switch {
 	case len(active) == 0:
 	case p.live:
-		fmt.Fprintf(p.out, "\r%s\x1b[K", p.line(active, p.width()-1))
-		p.shown = true
+		lines = []string{p.line(active, p.width()-1)}
 	default:
 		for _, r := range active {
-			fmt.Fprintln(p.out, p.line([]*runState{r}, plainWidth))
+			lines = append(lines, p.line([]*runState{r}, plainWidth))
 		}
 	}
+	return lines
 }
 
 // line is the state of the active runs in at most width columns; what matters least is left out first.
@@ -115,31 +70,6 @@ func (p *progress) line(active []*runState, width int) string {
 	return fit(append(parts, part{left, 0}), width)
 }
 
-// part is a piece of the line; the larger drop, the sooner it is left out.
-type part struct {
-	text string
-	drop int
-}
-
-// fit joins the parts that fit into width.
-func fit(parts []part, width int) string {
-	for drop := 9; ; drop-- {
-		var texts []string
-		for _, s := range parts {
-			if s.text != "" && s.drop <= drop {
-				texts = append(texts, s.text)
-			}
-		}
-		line := strings.Join(texts, "  ")
-		if columns(line) <= width {
-			return line
-		}
-		if drop == 0 {
-			return string([]rune(line)[:max(width, 0)])
-		}
-	}
-}
-
 func (p *progress) ended() int {
 	n := 0
 	for _, r := range p.runs {
@@ -153,30 +83,24 @@ func (p *progress) ended() int {
 // left estimates the time until the last run ends: the work left, divided by the speed so far. Work is counted in
 // floating-point operations of steps and predictions. Runs that have not begun are taken to be like the others.
 func (p *progress) left() (time.Duration, bool) {
-	todo, done, known := 0.0, 0.0, 0
+	todo, done, all, known := 0.0, 0.0, 0.0, 0
 	for _, r := range p.runs {
 		total := r.work()
 		if r.total > 0 {
 			known++
 		}
+		all += r.total
 		done += total - r.before
 		if !r.ended {
 			todo += r.total - total
 		}
 	}
-	if known == 0 || done <= 0 {
+	spent := p.now().Sub(p.begun).Seconds()
+	if known == 0 || done <= 0 || spent < 1 {
 		return 0, false
-	}
-	all := 0.0
-	for _, r := range p.runs {
-		all += r.total
 	}
 	todo += all / float64(known) * float64(p.total-len(p.runs))
-	spent := p.now().Sub(p.begun).Seconds()
-	if spent < 1 {
-		return 0, false
-	}
-	return time.Duration(todo / done * spent * float64(time.Second)), true
+	return seconds(todo / done * spent), true
 }
 
 func rateText(active []*runState) string {
@@ -192,72 +116,62 @@ func rateText(active []*runState) string {
 	return count.Number(int64(rate+0.5)) + " img/s"
 }
 
-// events are the observers of one run.
-func (p *progress) events(job experiment.Job) experiment.Events {
+// job are the observers of one run.
+func (p *progress) job(job experiment.Job) experiment.Events {
 	return p.named(fmt.Sprintf("%s s%d", job.Name(), job.Seed), job.Index, job.Total)
 }
 
 // named are the observers of a run called name, the one with an index among so many.
 func (p *progress) named(name string, index, total int) experiment.Events {
 	r := &runState{name: name, number: index + 1}
-	locked := func(f func()) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		f()
+	ev := p.events(r)
+	ev.Begin = func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		p.locked(func() {
+			if len(p.runs) == 0 {
+				p.begun = p.now()
+			}
+			p.total = max(p.total, total)
+			p.runs = append(p.runs, r)
+			r.begin(p.now(), info, plan)
+			if plan.StepsDone > 0 && !plan.Kept && !plan.Evaluating {
+				p.say(p.out, r.continues())
+			}
+		})
 	}
-	return experiment.Events{
-		Begin: func(_ experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-			locked(func() {
-				if len(p.runs) == 0 {
-					p.begun = p.now()
-				}
-				p.total = max(p.total, total)
-				p.runs = append(p.runs, r)
-				r.begin(p.now(), info, plan)
-				if plan.StepsDone > 0 && !plan.Kept && !plan.Evaluating {
-					p.say(p.out, r.continues())
-				}
-			})
-		},
-		TaskBegin: func(t ocl.TaskInfo) {
-			locked(func() {
+	ev.TaskBegin = func(t ocl.TaskInfo) {
+		p.locked(func() {
+			p.taskEnd(r)
+			first := r.task == 0
+			r.taskBegin(t)
+			if first && r.plan.Evaluating { // the task is known now
+				p.say(p.out, r.continues()+", with the evaluation after "+r.place())
+			}
+		})
+	}
+	ev.Evaluated = func(e experiment.Evaluated) {
+		p.locked(func() {
+			r.evaluated(e)
+			if !e.MidTask {
 				p.taskEnd(r)
-				first := r.task == 0
-				r.taskBegin(t)
-				if first && r.plan.Evaluating { // the task is known now
-					p.say(p.out, r.continues()+", with the evaluation after "+r.place())
-				}
-			})
-		},
-		StepEnd: func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(p.now(), step, s) }) },
-		Working: func(done, total int) {
-			locked(func() { r.workedOn(float64(done) / float64(total)) })
-		},
-		Tested: func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
-		Evaluated: func(e experiment.Evaluated) {
-			locked(func() {
-				r.evaluated(e)
-				if !e.MidTask {
-					p.taskEnd(r)
-				}
-			})
-		},
-		End: func(_ experiment.Job, res *result.Result, err error) {
-			locked(func() {
-				if !r.ended && !r.plan.Kept && !r.began.IsZero() {
-					p.say(p.out, r.last(p.now(), res, err))
-				}
-				r.ended = true
-			})
-		},
-		Note: func(text string) {
-			locked(func() {
-				if !r.plan.Kept || p.out != nil { // that a run is kept is nothing unexpected
-					p.say(p.notes, r.name+"  "+text)
-				}
-			})
-		},
+			}
+		})
 	}
+	ev.End = func(_ experiment.Job, res *result.Result, err error) {
+		p.locked(func() {
+			if !r.ended && !r.plan.Kept && !r.began.IsZero() {
+				p.say(p.out, r.last(p.now(), res, err))
+			}
+			r.ended = true
+		})
+	}
+	ev.Note = func(text string) {
+		p.locked(func() {
+			if !r.plan.Kept || p.out != nil { // that a run is kept is nothing unexpected
+				p.say(p.notes, r.name+"  "+text)
+			}
+		})
+	}
+	return ev
 }
 
 // taskEnd prints a plain line once a task, when its evaluation is over or the next task begins.
@@ -271,16 +185,9 @@ func (p *progress) taskEnd(r *runState) {
 		if name := r.taskName(); name != "" {
 			place += " (" + name + ")"
 		}
-		fmt.Fprintln(p.out, fit([]part{
+		p.say(p.out, fit([]part{
 			{r.name, 0}, {place + " learned", 0}, {r.seenText(), 0},
 			{"after " + duration(p.now().Sub(r.began)), 0},
 		}, plainWidth))
 	}
-}
-
-// note prints a line whatever is shown otherwise.
-func (p *progress) note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.say(p.notes, text)
 }

@@ -18,7 +18,8 @@ import (
 // watch is a progress with a clock of its own that draws only when a test says so.
 func watch(w *bytes.Buffer, live bool, width int) (*progress, *time.Time) {
 	now := time.Unix(1_000_000, 0)
-	p := &progress{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }}
+	p := &progress{screen: &screen{out: w, notes: w, live: live, now: func() time.Time { return now }, width: func() int { return width }}}
+	p.lines = p.shown
 	return p, &now
 }
 
@@ -33,7 +34,7 @@ func streamOf(tasks int) ocl.StreamInfo {
 // begin starts a run with so many steps whose evaluations weigh nothing, so that time is steps.
 func begin(p *progress, method string, seed uint64, total, tasks, steps int) experiment.Events {
 	job := experiment.Job{Index: len(p.runs), Total: total, Method: method, Seed: seed}
-	ev := p.events(job)
+	ev := p.job(job)
 	ev.Begin(job, streamOf(tasks), experiment.Plan{Steps: steps, FLOPsPerStep: 1000, Tasks: numbered(1, tasks)})
 	return ev
 }
@@ -82,8 +83,9 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 	p.draw()
-	if got := out.String(); !strings.HasPrefix(got, "\rer s3  task 7/20") || !strings.HasSuffix(got, "\x1b[K") || strings.Contains(got, "\n") {
-		t.Errorf("a live line is drawn as %q", got)
+	p.draw()
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "er s3  task 7/20") || !strings.HasPrefix(lines[1], "\x1b[J\x1b[1A\rer s3") || lines[2] != "\x1b[J" {
+		t.Errorf("a live line is drawn twice as %q", out.String())
 	}
 }
 
@@ -112,7 +114,7 @@ func TestProgressCountsTasksAsNotesDo(t *testing.T) {
 	var out bytes.Buffer
 	p, _ := watch(&out, false, 121)
 	job := experiment.Job{Total: 1, Method: "er", Seed: 3}
-	ev := p.events(job)
+	ev := p.job(job)
 	ev.Begin(job, streamOf(3), experiment.Plan{Steps: 30, FLOPsPerStep: 1000, Tasks: []int{2, 4, 5}, TaskNames: []string{"spring", "", "a season of more than 24 letters"}})
 	for i, want := range []string{"task 2/5  spring  step", "task 4/5  step", "task 5/5  a season of more than 2…  step"} {
 		ev.TaskBegin(ocl.TaskInfo{Index: i})
@@ -194,7 +196,7 @@ func TestProgressReviews(t *testing.T) {
 	for _, resumed := range []int{0, 10} {
 		var out bytes.Buffer
 		p, now := watch(&out, true, 100)
-		ev := p.events(experiment.Job{Total: 1, Method: "er"})
+		ev := p.job(experiment.Job{Total: 1, Method: "er"})
 		ev.Begin(experiment.Job{Total: 1}, streamOf(3), experiment.Plan{Steps: 30, StepsDone: resumed, FLOPsPerStep: 1000, PrepareFLOPs: []int64{10000, 10000, 10000}, Tasks: numbered(1, 3)})
 		for task := resumed / 10; task < 2; task++ { // each takes ten steps and a review of as much work, a second a step
 			ev.TaskBegin(ocl.TaskInfo{Index: task})
@@ -216,7 +218,7 @@ func TestProgressReviews(t *testing.T) {
 func TestProgressPauses(t *testing.T) {
 	for _, resumed := range []int{0, 50, 99} {
 		p, now := watch(&bytes.Buffer{}, true, 100)
-		ev := p.events(experiment.Job{Total: 1, Method: "cndpm"})
+		ev := p.job(experiment.Job{Total: 1, Method: "cndpm"})
 		ev.Begin(experiment.Job{Total: 1}, streamOf(1), experiment.Plan{Steps: 400, StepsDone: resumed, FLOPsPerStep: 1000, FLOPsPerPause: 100_000, Tasks: numbered(1, 1)})
 		ev.TaskBegin(ocl.TaskInfo{Index: 0})
 		for step := resumed + 1; step < 100; step++ {
@@ -294,7 +296,7 @@ func TestProgressEnds(t *testing.T) {
 		p.draw()
 		out.Reset()
 		ev.End(experiment.Job{}, &result.Result{Outcome: result.Outcome{State: c.state}}, c.err)
-		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != c.want+"\n" {
+		if got := strings.TrimPrefix(out.String(), "\x1b[1A\r\x1b[J"); got != c.want+"\n" {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -305,7 +307,7 @@ func TestProgressEnds(t *testing.T) {
 func TestProgressOfTheLastEvaluation(t *testing.T) {
 	var out bytes.Buffer
 	p, now := watch(&out, false, 100)
-	ev := p.events(experiment.Job{Total: 1, Method: "er", Seed: 3})
+	ev := p.job(experiment.Job{Total: 1, Method: "er", Seed: 3})
 	ev.Begin(experiment.Job{Total: 1}, streamOf(2), experiment.Plan{Steps: 20, StepsDone: 20, TestSamples: 1500, TestsDone: 500, Tasks: numbered(1, 2), FLOPsPerStep: 1000,
 		FLOPsPerImage: 100, Evaluating: true})
 	ev.TaskBegin(ocl.TaskInfo{Index: 1})
@@ -345,7 +347,7 @@ func TestProgressOfResumedRuns(t *testing.T) {
 			p.out = nil
 		}
 		job := experiment.Job{Total: 1, Method: "er", Seed: 3}
-		ev := p.events(job)
+		ev := p.job(job)
 		ev.Begin(job, streamOf(2), experiment.Plan{Steps: 1000, StepsDone: tt.done, FLOPsPerStep: 1, Kept: tt.done == 1000, Tasks: numbered(1, 2)})
 		if tt.done == 1000 {
 			ev.Note("its result is kept")

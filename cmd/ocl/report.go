@@ -15,9 +15,9 @@ import (
 
 func newReport() *cobra.Command {
 	var (
-		out           string
-		all, raw, png bool
-		table, beside bool
+		out      string
+		all, png bool
+		raw      jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
@@ -25,66 +25,100 @@ func newReport() *cobra.Command {
 		Example: `  ocl report runs/er5k
   ocl report runs/er1k runs/er5k runs/er10k -o study
   ocl report --all runs/methods
-  ocl report --json runs/er5k > er5k.json
-  ocl report --paper --beside-paper results -o paper`,
+  ocl report runs/er5k --json rows > er5k.json
+  ocl report paper results --beside -o paper`,
 		Long: "DIR is an experiment folder, a run folder, a folder of compressed results (NAME.json.gz), or the file of one result. " +
 			"Without -o, the report of a single folder is written into that folder, and the report of a file beside it. " +
-			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.\n\n" +
-			"With --paper, the report has the tables and figures of the survey instead, each under its label, in paper.html. It reads all results in the folders and in " +
-			"the folders below, and finds by what was run which cell each belongs to. Cells without a result are marked, with the command that runs them.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(fmt.Errorf("%s: no folder is given. Give at least one folder with results, such as runs/er5k", pathOf(cmd)))
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+			"Only result files are read, so the data are not needed. A result that cannot be read is named and left out, and the exit code is 1.",
+		Args:              atLeastOne("DIR", "a folder with results, such as runs/er5k"),
+		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" && len(args) > 1 {
-				return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(args)))
-			}
-			if beside && !table {
-				return usage(fmt.Errorf("%s: --beside-paper sets published values beside the tables of the survey, which are not asked for. Add --paper", pathOf(cmd)))
-			}
-			if table && (all || png) {
-				return usage(fmt.Errorf("%s: --all and --png are about a report that --paper does not write. Remove one of them", pathOf(cmd)))
-			}
-			if table {
-				return paperReport(cmd, args, out, raw, paper.Options{Beside: beside, Comments: findings.Comments})
+			if err := oneFolder(cmd, args, out); err != nil {
+				return err
 			}
 			written, err := report.Write(args, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema(), All: all, PNG: png})
 			if written == nil {
 				return err
 			}
-			if raw {
-				return errors.Join(printJSON(cmd.OutOrStdout(), written), err)
+			if raw.given {
+				return errors.Join(raw.print(cmd.OutOrStdout(), written), err)
 			}
 			_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
 			return errors.Join(printed, err)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
+	addOut(cmd, &out)
 	cmd.Flags().BoolVar(&all, "all", false, "draw every row; by default the error analysis shows at most six rows per panel, ten heat maps of each kind and four confusion matrices")
 	cmd.Flags().BoolVar(&png, "png", false, "write each figure as PNG too, for programs that take neither SVG nor PDF")
-	cmd.Flags().BoolVar(&raw, "json", false, "print JSON instead of the path of the report: what was written, and the rows of the main table")
-	cmd.Flags().BoolVar(&table, "paper", false, "write the tables and figures of the survey, each under its label: paper.html, tables as CSV, Markdown and LaTeX, figures as SVG and PDF")
-	cmd.Flags().BoolVar(&beside, "beside-paper", false, "with --paper: the published value beside each cell, the difference and the verdict")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR", "all": "", "png": "", "json": "", "paper": "", "beside-paper": ""})
-	_ = cmd.MarkFlagDirname("out")
+	addJSON(cmd, &raw, report.Written{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"all": "", "png": ""})
+	cmd.AddCommand(newReportPaper(), newReportImport())
 	return cmd
 }
 
-// paperReport writes the tables and figures of the survey.
-func paperReport(cmd *cobra.Command, dirs []string, out string, raw bool, o paper.Options) error {
-	written, err := paper.Write(dirs, out, o)
-	if written == nil {
-		return err
+// addOut defines -o, the folder of a report.
+func addOut(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
+	_ = cmd.MarkFlagDirname("out")
+}
+
+// oneFolder is an error where nobody says into which of several folders a report goes.
+func oneFolder(cmd *cobra.Command, dirs []string, out string) error {
+	if out == "" && len(dirs) > 1 {
+		return usage(fmt.Errorf("%s: %d folders are given, but no folder for their report. Add -o DIR", pathOf(cmd), len(dirs)))
 	}
-	if raw {
-		return errors.Join(printJSON(cmd.OutOrStdout(), written), err)
+	return nil
+}
+
+// atLeastOne accepts one word or more.
+func atLeastOne(word, such string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("%s: %s is missing. Give %s", pathOf(cmd), word, such))
+		}
+		return nil
 	}
-	_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
-	return errors.Join(printed, err)
+}
+
+func newReportPaper() *cobra.Command {
+	var (
+		out    string
+		beside bool
+		raw    jsonFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "paper DIR...",
+		Short: "Write the tables and figures of the survey from results, each under its label.",
+		Example: `  ocl report paper results -o paper
+  ocl report paper runs/study --beside`,
+		Long: "All results in the folders and in the folders below are read. What was run says which cell each belongs to. Cells without a result are " +
+			"marked, with the command that runs them. paper.html has everything; tables are written as CSV, Markdown and LaTeX too, figures as SVG and PDF.",
+		Args:              atLeastOne("DIR", "a folder with results, such as runs/study"),
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := oneFolder(cmd, dirs, out); err != nil {
+				return err
+			}
+			written, err := paper.Write(dirs, out, paper.Options{Beside: beside, Comments: findings.Comments})
+			if written == nil {
+				return err
+			}
+			if raw.given {
+				return errors.Join(raw.print(cmd.OutOrStdout(), written), err)
+			}
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), written.Page)
+			return errors.Join(printed, err)
+		},
+	}
+	addOut(cmd, &out)
+	cmd.Flags().BoolVar(&beside, "beside", false, "put the published value beside each cell, with the difference and the verdict")
+	addJSON(cmd, &raw, paper.Written{})
+	annotate(cmd.Flags(), groupOutput, map[string]string{"beside": ""})
+	return cmd
+}
+
+// completeFolders completes words that are folders.
+func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }

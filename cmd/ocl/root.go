@@ -10,11 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ocl/config"
 	"ocl/internal/nearest"
 )
 
 // newRoot builds the whole command tree; output goes to the two writers.
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	var showVersion bool
+	var asJSON jsonFlag
 	root := &cobra.Command{
 		Use:   "ocl",
 		Short: "Train image classifiers by online continual learning, and measure what they learn and forget.",
@@ -29,16 +32,24 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
+			if showVersion {
+				return printVersion(stdout, &asJSON)
+			}
 			return cmd.Help()
 		},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, the revision of the source, the kernels and the algorithm of convolutions in use")
+	annotate(root.Flags(), groupOutput, map[string]string{"version": ""})
+	addJSON(root, &asJSON, version{})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.PersistentFlags().Bool("no-color", false, "print without colour; NO_COLOR or TERM=dumb in the environment does the same")
 	root.PersistentFlags().BoolP("help", "h", false, "show the help of the command")
-	root.AddCommand(newRun(), newSweep(), newWorker(), newLearn(), newTune(), newMethods(), newData(), newBench(), newReport(), newVerify(), newReproduce(), newImport(), newExport(), newPredict(), newEval(), newCheckpoint(), newConfig(), newVersion())
+	root.AddCommand(newRun(), newSweep(), newLearn(), newTune(), newMethods(), newData(), newBench(), newReport(), newVerify(), newExport(), newPredict(),
+		newEval(), newInspect(), newConfig())
 	root.InitDefaultCompletionCmd("run")
 	completion := child(root, "completion")
+	completion.Hidden = true
 	completion.Short = "Print a script that completes commands, flags and names in your shell."
 	completion.Long = ""
 	completion.Example = `  source <(ocl completion bash)
@@ -64,9 +75,11 @@ func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 }
 
 func newHelp(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show the help of a command.",
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Show the help of a command.",
+		Hidden: true,
 		Example: `  ocl help run
   ocl help data preview`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -76,7 +89,10 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			}
 			return commandNames(at), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if markdown {
+				return writePage(cmd.OutOrStdout(), root)
+			}
 			at := root
 			for _, word := range args {
 				next := child(at, word)
@@ -88,6 +104,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			return at.Help()
 		},
 	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print docs/cli.md, which has the help of all commands")
+	return cmd
 }
 
 func child(cmd *cobra.Command, name string) *cobra.Command {
@@ -102,7 +120,7 @@ func child(cmd *cobra.Command, name string) *cobra.Command {
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" {
+		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
@@ -125,8 +143,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &invalid):
 		return usage(fmt.Errorf("--%s cannot be %q. Use %s", invalid.GetFlag().Name, invalid.GetValue(), valueWords(invalid.GetFlag())))
-	case errors.As(err, &missing) && cmd.Name() == learnName && missing.GetFlag().Hidden:
-		return usage(keptError(cmd, []string{"--" + missing.GetFlag().Name}))
 	case errors.As(err, &missing):
 		return usage(fmt.Errorf("--%s has no value. Use %s", missing.GetFlag().Name, valueWords(missing.GetFlag())))
 	case !errors.As(err, &unknown):
@@ -144,8 +160,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			flags.List = append(flags.List, "--"+f.Name)
 		}
 	})
-	if word == "version" {
-		return usage(errors.New("--version is not a flag. Use `ocl version`"))
+	for _, k := range config.Keys() {
+		if k.Short == word && strings.Contains(cmd.Use, "KEY=VALUE") {
+			return usage(fmt.Errorf("unknown flag --%s. Write %s=VALUE", word, k.Name))
+		}
 	}
 	return usage(fmt.Errorf("unknown flag --%s. %s", word, flags.Hint("--"+word)))
 }
@@ -161,10 +179,12 @@ func valueWords(f *pflag.Flag) string {
 		return "a number"
 	case "duration":
 		return "a time, such as 3h45m"
-	case "fail or skip", workersType:
-		return f.Value.Type()
 	case "intSlice":
 		return "whole numbers, such as 32,84"
+	}
+	switch f.Value.(type) {
+	case *jsonFlag, workersValue:
+		return f.Value.Type()
 	}
 	return fmt.Sprintf("--%s %s", f.Name, cmp.Or(annotation(f, valueKey), "VALUE"))
 }

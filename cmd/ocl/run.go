@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"ocl/internal/atomicfile"
 	"ocl/internal/cause"
 	"ocl/internal/count"
-	"ocl/internal/nearest"
 	"ocl/report"
 	"ocl/report/known"
 )
@@ -32,7 +29,7 @@ type runFlags struct {
 	resume string
 	dryRun bool
 	quiet  bool
-	json   bool
+	json   jsonFlag
 
 	noReport bool
 }
@@ -45,22 +42,19 @@ func newRun() *cobra.Command {
 		Example: `  ocl run
   ocl run --method er --memory 1000 --runs 3 --out runs/er1k
   ocl run --data cifar100 --data-dir DIR --tasks 20 --memory 5000 --protocol survey
-  ocl run --config exp.yaml --set optimizer.lr=0.05 --dry-run
+  ocl run --config exp.yaml optimizer.name=adam --lr 0.001 --dry-run
   ocl run --resume runs/er1k`,
 		Long: "Without flags, the methods Finetune and ER learn the built-in data set glyphs in 10 tasks, which takes under two " +
 			"minutes on two cores. Ctrl-C stops the experiment and writes the results so far; --resume continues it.",
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.config = addConfigFlags(cmd)
+	f.config = addConfig(cmd, true, nil)
 	f.addOutput(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir if the data have moved, or --init if the first weights have")
+	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir or network.init=FILE if the data or the first weights have moved")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at the same time; results do not depend on it (default: chosen)")
 	annotate(flags, groupOutput, map[string]string{"resume": "DIR", "concurrency": "N"})
 	_ = cmd.MarkFlagDirname("resume")
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
-	_ = cmd.MarkFlagFilename("init", "safetensors")
 	return cmd
 }
 
@@ -75,9 +69,9 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
-	flags.BoolVar(&f.json, "json", false, "print a JSON array of the results instead of a table, or of the plans with --dry-run")
+	addJSON(cmd, &f.json, result.Result{}, planned{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "workers": "N",
-		"checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": "", "json": ""})
+		"checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": ""})
 	_ = cmd.MarkFlagDirname("out")
 }
 
@@ -96,11 +90,10 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		}
 		return f.plan(ctx, cmd.OutOrStdout(), stderr, cfg)
 	}
-	v := readVersion()
-	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
+	f.opts.Program, f.opts.Revision, f.opts.Command = program()
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
-	f.opts.Events = show.events
+	f.opts.Events = show.job
 	x, err := f.open(ctx, stderr)
 	if err == nil {
 		err = x.SetUp()
@@ -115,13 +108,25 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	for _, note := range x.Notes() {
 		show.note(note)
 	}
+	results, err := until(ctx, show, func() ([]*result.Result, error) { return x.Run(ctx) })
+	return f.finish(cmd, results, err)
+}
+
+// until does work that ctx may stop, says so then, and takes the progress away.
+func until[R any](ctx context.Context, show *progress, work func() (R, error)) (R, error) {
 	stopped := context.AfterFunc(ctx, func() {
 		show.note("stopping after this step; press Ctrl-C again to quit at once")
 	})
-	results, err := x.Run(ctx)
+	done, err := work()
 	stopped()
 	show.stop()
-	return f.finish(cmd, results, err)
+	return done, err
+}
+
+// program is what results say of the program that made them: its version, the revision of its source, and the command line.
+func program() (version, revision string, command []string) {
+	v := readVersion()
+	return v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
 }
 
 // open opens the experiment that the flags describe, or the one to continue.
@@ -131,8 +136,9 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 		if _, err := os.Stat(f.resume); err != nil { // before announce says that it continues there
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
 		}
-		f.opts.Out, f.opts.DataDir = f.resume, f.config.flags.Lookup("data-dir").Value.String()
-		f.opts.Init = f.config.flags.Lookup("init").Value.String()
+		f.opts.Out = f.resume
+		f.opts.DataDir, _ = f.config.given("data.dir")
+		f.opts.Init, _ = f.config.given("network.init")
 		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
 	cfg, err := f.config.config(stderr)
@@ -169,37 +175,17 @@ func newFolder(parent, name string) (string, error) {
 	return "", fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 }
 
-// flagsOnly refuses words. The message says how to set a method or a key of the config, if that was meant.
-func flagsOnly(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		if remedy := joinedList(cmd.Flags(), args); remedy != "" {
-			return usage(fmt.Errorf("%s: %q is not a flag. Write %s", pathOf(cmd), args[0], remedy))
-		}
-	}
-	if len(args) > 0 && strings.Contains(args[0], "=") {
-		key, _, _ := strings.Cut(args[0], "=")
-		names := experiment.Schema().Names()
-		if slices.Contains(names, key) {
-			return usage(fmt.Errorf("%s: %q is not a flag. Write --set %s to set a key of the config", pathOf(cmd), args[0], quoteWord(args[0])))
-		}
-		if near := nearest.Word(key, names); near != "" {
-			return usage(fmt.Errorf("%s: %q is not a flag. Write --set %s=… to set a key of the config", pathOf(cmd), args[0], near))
-		}
-	}
-	return exactly()(cmd, args)
-}
-
 // check refuses flags that contradict each other.
 func (f *runFlags) check(cmd *cobra.Command) error {
 	var faults []error
 	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
 	if f.resume != "" {
-		if given := f.config.given(); len(given) > 0 {
+		if given := f.config.fixed(); len(given) > 0 {
 			file := filepath.Join(f.resume, experiment.ConfigFile)
 			if _, err := os.Stat(file); err != nil {
 				file = filepath.Join(f.resume, experiment.RunConfigFile)
 			}
-			fault("--resume cannot be used with %s, because a resumed experiment keeps its config. Remove the other flags, "+
+			fault("--resume cannot be used with %s, because a resumed experiment keeps its config. Remove what is given of it, "+
 				"or start a new experiment with `ocl run --config %s`", strings.Join(given, ", "), file)
 		}
 		for _, name := range []string{"out", "force", "dry-run"} {
@@ -229,13 +215,13 @@ func (f *runFlags) announce(w io.Writer) {
 // finish prints the results and writes the report. Its error is err, with that of the report and of runs that diverged.
 func (f *runFlags) finish(cmd *cobra.Command, results []*result.Result, err error) error {
 	stdout := cmd.OutOrStdout()
-	if f.json && (len(results) > 0 || err == nil) {
-		if e := printJSON(stdout, results); e != nil {
+	if f.json.given && (len(results) > 0 || err == nil) {
+		if e := f.json.print(stdout, results); e != nil {
 			return e
 		}
 	}
 	if len(results) > 0 {
-		if !f.json {
+		if !f.json.given {
 			if e := report.Table(stdout, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(stdout)}); e != nil {
 				return e
 			}
@@ -260,7 +246,7 @@ func (f *runFlags) report(cmd *cobra.Command) error {
 	written, err := report.Write([]string{out}, out, report.Options{Known: known.Methods(), Catalogue: experiment.Schema()})
 	switch {
 	case written == nil:
-	case f.json:
+	case f.json.given:
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", written.Page)
 	default:
 		fmt.Fprintf(cmd.OutOrStdout(), "\nreport: %s\n", written.Page)
@@ -281,14 +267,6 @@ func divergence(results []*result.Result) error {
 	}
 	return divergedError{fmt.Errorf("%s of %d diverged: %s. Use a smaller --lr",
 		count.Of(len(runs), "run"), len(results), strings.Join(runs, ", "))}
-}
-
-// printJSON writes v as indented JSON and a newline.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // quoteWord writes s so that a shell reads one word.

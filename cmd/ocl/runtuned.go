@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"ocl/config"
 	"ocl/experiment"
+	"ocl/experiment/result"
 	"ocl/tune"
 )
 
@@ -35,13 +34,14 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	}
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
-	v := readVersion()
 	o := tune.Options{Out: f.opts.Out, Workers: f.opts.Workers, Concurrency: f.opts.Concurrency, CheckpointEvery: f.opts.CheckpointEvery,
-		Program: v.Version, Revision: v.source(), Command: append([]string{"ocl"}, os.Args[1:]...), Progress: newOpening(stderr).work, ReadOnly: f.dryRun,
+		Progress: newOpening(stderr).work, ReadOnly: f.dryRun,
 		Events: func(r tune.Running) experiment.Events { return show.named(r.Name, r.Index, r.Total) }}
+	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume
-		o.DataDir, o.Init = f.config.flags.Lookup("data-dir").Value.String(), f.config.flags.Lookup("init").Value.String()
+		o.DataDir, _ = f.config.given("data.dir")
+		o.Init, _ = f.config.given("network.init")
 	}
 	d, err := tune.OpenTuned(ctx, cfg, f.opts.KeepCheckpoint, o)
 	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
@@ -66,20 +66,15 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 		return err
 	}
 	f.announce(stderr)
-	interrupted := context.AfterFunc(ctx, func() {
-		show.note("stopping after this step; press Ctrl-C again to quit at once")
-	})
-	results, err := d.Run(ctx)
-	interrupted()
-	show.stop()
+	results, err := until(ctx, show, func() ([]*result.Result, error) { return d.Run(ctx) })
 	return errors.Join(f.finish(cmd, results, err), nothingChosen(d.Diverged()))
 }
 
 // planTuned prints the tunings and the runs that follow.
 func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tuner) error {
 	of := tuneFlags{opts: tune.Options{Workers: f.opts.Workers, Concurrency: f.opts.Concurrency}, json: f.json}
-	if f.json {
-		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json`, and `ocl run` without --tune"))
+	if f.json.given {
+		return usage(errors.New("--dry-run --json cannot be used with --tune, because there are two lists. Use `ocl tune --dry-run --json all`, and `ocl run` without --tune"))
 	}
 	if err := of.plan(cmd.Context(), cmd.OutOrStdout(), t); err != nil {
 		return err

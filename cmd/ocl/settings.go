@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,52 +14,60 @@ import (
 	"ocl/config"
 	"ocl/data"
 	"ocl/experiment"
+	"ocl/internal/nearest"
 	"ocl/method"
 	"ocl/stream"
 )
 
 // Groups of flags in the help, besides those of package config.
-const (
-	groupConfig = "Config"
-	groupOutput = "Output"
-)
+const groupOutput = "Output"
 
-// configFlags are the flags that make a config: a file, a flag for each key that has one, and --set for every key.
+// settingsHelp ends the help of commands that take KEY=VALUE.
+const settingsHelp = "KEY=VALUE sets any key of the config, such as optimizer.name=adam; `ocl config keys` lists all keys."
+
+// configFlags are what makes a config on a command line: a file, flags for the keys that are given most, and KEY=VALUE for every key.
 type configFlags struct {
 	flags *pflag.FlagSet
 	file  string
-	set   []string
+	pairs []string // KEY=VALUE
+	words []string // the other words of the command line
 	// settle changes the config after the file was read and before the flags are; nil changes nothing.
 	settle func(*config.Config)
+	// takes says whether the command takes a key of package config; nil takes all, and the options of methods.
+	takes func(config.Key) bool
 }
 
-// addConfigFlags defines them on cmd, in the order of the keys.
-func addConfigFlags(cmd *cobra.Command) *configFlags {
-	return addSomeConfigFlags(cmd, func(config.Key) bool { return true })
-}
-
-// addSomeConfigFlags defines the flags of some keys. --config and --set take all keys.
-func addSomeConfigFlags(cmd *cobra.Command, wanted func(config.Key) bool) *configFlags {
-	c := &configFlags{flags: cmd.Flags()}
-	c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; flags override it")
-	annotate(c.flags, groupConfig, map[string]string{"config": "FILE"})
-	c.addKeys(cmd, wanted)
-	return c
-}
-
-// addKeys defines --set and the flags of some keys.
-func (c *configFlags) addKeys(cmd *cobra.Command, wanted func(config.Key) bool) {
+// addConfig makes cmd a command with a config: words are what stands before KEY=VALUE, such as RUN. Keys that takes refuses have no flag, and
+// KEY=VALUE does not set them. A command with a file has --config.
+func addConfig(cmd *cobra.Command, file bool, takes func(config.Key) bool, words ...string) *configFlags {
+	c := &configFlags{flags: cmd.Flags(), takes: takes}
 	c.flags.SortFlags = false
-	c.flags.StringArrayVar(&c.set, "set", nil, "set a key of the config; may be repeated; `ocl config keys` lists all keys")
-	annotate(c.flags, groupConfig, map[string]string{"set": "KEY=VALUE"})
+	cmd.Use += " [KEY=VALUE...]"
+	cmd.Args = c.args(words...)
+	complete := cmd.ValidArgsFunction
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) < len(words) && complete != nil {
+			return complete(cmd, args, word)
+		}
+		return c.complete(word)
+	}
+	if file {
+		c.flags.StringVarP(&c.file, "config", "c", "", "config file (YAML), or the result.json of a run to repeat it; everything else overrides it")
+		annotate(c.flags, config.GroupData, map[string]string{"config": "FILE"})
+		_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+	}
 	for _, group := range []string{config.GroupData, config.GroupMethod, config.GroupTraining} {
 		for _, k := range config.Keys() {
-			if k.Flag != "" && k.Group == group && wanted(k) {
+			if k.Group == group && c.has(k) {
 				addKey(cmd, k)
 			}
 		}
 	}
+	return c
 }
+
+// has says whether the command takes a key.
+func (c *configFlags) has(k config.Key) bool { return c.takes == nil || c.takes(k) }
 
 // addKey defines the flag of a key.
 func addKey(cmd *cobra.Command, k config.Key) {
@@ -65,29 +75,66 @@ func addKey(cmd *cobra.Command, k config.Key) {
 	if k.Unset != "" && !k.Place {
 		usage += " (default: " + k.Unset + ")"
 	}
-	v := &settingValue{list: k.List(), kind: k.Value, text: k.Default()}
-	f := cmd.Flags().VarPF(v, k.Flag, "", usage)
-	f.DefValue = v.text
-	if k.Value == "" {
-		v.kind, f.NoOptDefVal = "bool", "true"
-	}
-	annotate(cmd.Flags(), k.Group, map[string]string{k.Flag: k.Value})
-	names := func() []string { return k.Choices }
-	switch k.Name {
-	case "data.name":
-		names = data.Names
-	case "stream.kind":
-		names = streamNames
-	case "methods":
-		names = methodNames
-	case "tricks":
-		names = trickNames
-	}
-	if len(names()) > 0 {
-		_ = cmd.RegisterFlagCompletionFunc(k.Flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return names(), cobra.ShellCompDirectiveNoFileComp
+	f := cmd.Flags().VarPF(&settingValue{list: k.List(), kind: k.Value, text: k.Default()}, k.Flag(), "", usage)
+	annotate(cmd.Flags(), k.Group, map[string]string{f.Name: k.Value})
+	if choices := choicesOf(k); len(choices) > 0 {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return choices, cobra.ShellCompDirectiveNoFileComp
 		})
 	}
+}
+
+// choicesOf are the values of a key, or of each entry of its list, where they can be listed.
+func choicesOf(k config.Key) []string {
+	switch k.Name {
+	case "data.name":
+		return data.Names()
+	case "stream.kind":
+		return streamNames()
+	case "methods":
+		return methodNames()
+	case "tricks":
+		return trickNames()
+	}
+	if k.Truth() {
+		return []string{"true", "false"}
+	}
+	return k.Choices
+}
+
+// complete completes KEY= and its values.
+func (c *configFlags) complete(word string) (list []string, how cobra.ShellCompDirective) {
+	add := func(text string) {
+		if strings.HasPrefix(text, word) {
+			list = append(list, text)
+		}
+	}
+	key, _, given := strings.Cut(word, "=")
+	if !given {
+		for _, name := range c.names() {
+			add(name + "=")
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	for _, k := range config.Keys() {
+		if k.Name == key {
+			for _, choice := range choicesOf(k) {
+				add(key + "=" + choice)
+			}
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// names are the keys that the command takes, with the options of methods if it takes all.
+func (c *configFlags) names() []string {
+	refused := map[string]bool{}
+	for _, k := range config.Keys() {
+		refused[k.Name] = !c.has(k)
+	}
+	return slices.DeleteFunc(experiment.Schema().Names(), func(name string) bool {
+		return refused[name] || c.takes != nil && strings.HasPrefix(name, "method.")
+	})
 }
 
 // settingValue keeps the text of a flag. The config checks it, so that all faults are reported at once.
@@ -106,75 +153,160 @@ func (v *settingValue) Set(s string) error {
 	return nil
 }
 
-// config resolves defaults, then the file, then the flags, then --set, and validates the outcome. The error is wrong usage
+// args takes KEY=VALUE from the words of a command line. The others must be as many as are named.
+func (c *configFlags) args(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		c.pairs, c.words = nil, nil
+		for _, word := range args {
+			if isPair(word) {
+				c.pairs = append(c.pairs, word)
+			} else {
+				c.words = append(c.words, word)
+			}
+		}
+		if len(names) == 0 && len(c.words) > 0 {
+			return usage(noPair(cmd, c.words[0]))
+		}
+		return exactly(names...)(cmd, c.words)
+	}
+}
+
+// isPair says whether a word is KEY=VALUE. A path with an equals sign in it has a slash before that.
+func isPair(word string) bool {
+	key, _, is := strings.Cut(word, "=")
+	return is && key != "" && !strings.ContainsAny(key, `/\ `)
+}
+
+// noPair is the error about a word that is neither a flag nor KEY=VALUE, with the form that works where the word is a name.
+func noPair(cmd *cobra.Command, word string) error {
+	remedy := fmt.Sprintf("Write KEY=VALUE, such as optimizer.lr=0.05; `%s --help` lists all flags", cmd.CommandPath())
+	name := strings.Trim(word, ",")
+	switch {
+	case slices.Contains(methodNames(), name):
+		remedy = fmt.Sprintf("Write --method %s; several methods stand together, with commas and no spaces", name)
+	case slices.Contains(trickNames(), name):
+		remedy = fmt.Sprintf("Write --trick %s; several tricks stand together, with commas for a run with each, or plus signs for one with all", quoteWord(name))
+	case slices.Contains(experiment.Schema().Names(), name):
+		remedy = fmt.Sprintf("Write %s=VALUE", name)
+	}
+	return fmt.Errorf("%s: %q is neither a flag nor KEY=VALUE. %s", pathOf(cmd), word, remedy)
+}
+
+// given is the text that the command line gives a key; is says whether it gives any.
+func (c *configFlags) given(key string) (text string, is bool) {
+	for _, k := range config.Keys() {
+		if f := c.flags.Lookup(k.Flag()); k.Name == key && f != nil && f.Changed {
+			text, is = f.Value.String(), true
+		}
+	}
+	for _, pair := range c.pairs {
+		if name, value, _ := strings.Cut(pair, "="); name == key {
+			text, is = value, true
+		}
+	}
+	return text, is
+}
+
+// config resolves defaults, then the file, then the flags, then KEY=VALUE, and validates the outcome. The error is wrong usage
 // and reports everything at once. What is worth knowing about the file is written to notes.
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
-	if f := c.flags.Lookup("data"); f != nil && f.Changed {
-		if err := isPath(f.Value.String()); err != nil {
+	if name, is := c.given("data.name"); is {
+		if err := isPath(name); err != nil {
 			return config.Config{}, usage(err) // what else is wrong depends on the data set
 		}
 	}
 	cfg, schema := config.Default(), experiment.Schema()
-	var told []string
+	var fileNotes []string
 	var from config.Places
 	var faults []error
 	if c.file != "" {
 		var err error
-		if cfg, from, told, err = experiment.Load(c.file); err != nil {
+		if cfg, from, fileNotes, err = experiment.Load(c.file); err != nil {
 			faults = append(faults, err) // and those of what could be read, below
 		}
 	}
 	if c.settle != nil {
 		c.settle(&cfg)
 	}
-	var given []struct{ flag, key string }
-	set := func(flag, key, value string) {
+	var set []struct{ as, key string }
+	assign := func(as, key, value string) {
 		if err := schema.Set(&cfg, key, value); err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %s", flag, strings.TrimPrefix(err.Error(), "config: ")))
+			text := strings.TrimPrefix(err.Error(), "config: ")
+			if as != key {
+				text = as + ": " + text
+			}
+			faults = append(faults, errors.New(text))
 			return
 		}
 		from.Forget(key)
-		given = append(given, struct{ flag, key string }{flag, key})
+		set = append(set, struct{ as, key string }{as, key})
 	}
 	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag); k.Flag != "" && f != nil && f.Changed {
-			set(k.Flag, k.Name, f.Value.String())
+		if f := c.flags.Lookup(k.Flag()); k.Flag() != "" && f != nil && f.Changed {
+			assign("--"+f.Name, k.Name, f.Value.String())
 		}
 	}
-	for _, pair := range c.set {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			faults = append(faults, fmt.Errorf("--set: %q has no equals sign. Give KEY=VALUE, such as optimizer.lr=0.05", pair))
+	allowed := c.names()
+	for _, pair := range c.pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		if c.takes != nil && !slices.Contains(allowed, key) && slices.Contains(experiment.Schema().Names(), key) {
+			faults = append(faults, fmt.Errorf("%s cannot be set for this command. Remove it", key))
 			continue
 		}
-		set("set", strings.TrimSpace(key), value)
+		assign(key, key, value)
 	}
-	for _, g := range given { // once the lists of methods and tricks are known
+	for _, g := range set { // once the lists of methods and tricks are known
 		if err := schema.CheckGiven(cfg, g.key); err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", g.flag, err))
+			if g.as != g.key {
+				err = fmt.Errorf("%s: %w", g.as, err)
+			}
+			faults = append(faults, err)
 		}
 	}
 	if err := schema.ValidateAt(cfg, from); err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) == 0 {
-		for _, note := range told {
+		for _, note := range fileNotes {
 			fmt.Fprintln(notes, note)
 		}
 	}
 	return cfg, usage(errors.Join(faults...))
 }
 
-// given lists the flags of the config on the command line, which a resumed experiment does not take. The places of the data
-// and of the first weights are not among them, as these may have moved.
-func (c *configFlags) given() []string {
-	var names []string
-	c.flags.Visit(func(f *pflag.Flag) {
-		if group := annotation(f, groupKey); group != "" && group != groupOutput && f.Name != "data-dir" && f.Name != "init" {
-			names = append(names, "--"+f.Name)
+// fixed lists what the command line says of the config that a resumed experiment keeps. The places of the data and of the first
+// weights are not among it, as these may have moved.
+func (c *configFlags) fixed() (list []string) {
+	if c.file != "" {
+		list = append(list, "--config")
+	}
+	for _, k := range config.Keys() {
+		if f := c.flags.Lookup(k.Flag()); k.Flag() != "" && f != nil && f.Changed && !k.Place {
+			list = append(list, "--"+f.Name)
 		}
-	})
-	return names
+	}
+	for _, pair := range c.pairs {
+		if key, _, _ := strings.Cut(pair, "="); key != "data.dir" && key != "network.init" {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// isPath is an error if the name of a data set is the path of one.
+func isPath(name string) error {
+	if slices.Contains(data.Names(), name) {
+		return nil
+	}
+	_, err := os.Stat(name)
+	set, known := data.ByPath(name)
+	switch {
+	case known:
+		return fmt.Errorf("--data: %q is a path, not a data set. Write --data %s --data-dir %s", name, set.Name, quoteWord(name))
+	case err == nil && nearest.Word(name, data.Names()) == "":
+		return fmt.Errorf("--data: %q is a path, not a data set. Write --data NAME --data-dir %s; `ocl data list` lists the names", name, quoteWord(name))
+	}
+	return nil
 }
 
 func methodNames() []string {

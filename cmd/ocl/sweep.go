@@ -25,14 +25,14 @@ import (
 	"ocl/study"
 )
 
-// sweepFlags are the flags of `ocl sweep` and `ocl worker`. No number depends on them.
+// sweepFlags are the flags of `ocl sweep` and `ocl sweep join`. No number depends on them.
 type sweepFlags struct {
 	opts     experiment.Options
 	maxTime  time.Duration
 	yes      bool
 	dryRun   bool
 	quiet    bool
-	json     bool
+	json     jsonFlag
 	noReport bool
 	results  string // folder of results that are taken over
 }
@@ -47,7 +47,7 @@ func newSweep() *cobra.Command {
   ocl sweep study.yaml --out runs/study --data-dir DIR
   ocl sweep status runs/study`,
 		Long: "STUDY is a study file, whose keys may have lists of values, or a config of `ocl run`. Each run is a job with a folder in --out. " +
-			"The same command continues a study that was stopped at any moment, and `ocl worker --join DIR` adds hands, here or on another machine. " +
+			"The same command continues a study that was stopped at any moment, and `ocl sweep join DIR` helps, here or on another machine. " +
 			"After Ctrl-C the jobs at work come to their end; after a second one they save their state and stop at once.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := exactly("STUDY")(cmd, args); err != nil {
@@ -69,33 +69,33 @@ func newSweep() *cobra.Command {
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are taken over and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
-	flags.BoolVar(&f.json, "json", false, "print JSON: the state of the study, or the plan with --dry-run")
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": "", "json": ""})
+	addJSON(cmd, &f.json, studyStatus{}, plannedCell{})
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
 	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagDirname("results")
-	cmd.AddCommand(newSweepStatus(), newSweepRetry(), newSweepCancel(), newSweepExport())
+	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
 
-func newWorker() *cobra.Command {
+func newSweepJoin() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
-		Use:   "worker",
-		Short: "Join a study: do its jobs until none is left to take.",
-		Example: `  ocl worker --join runs/study
-  ocl worker --join /shared/study --max-time 3h45m --data-dir DIR`,
-		Long: "Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
+		Use:   "join DIR",
+		Short: "Join a study as a worker: do its jobs until none is left to take.",
+		Example: `  ocl sweep join runs/study
+  ocl sweep join /shared/study --max-time 3h45m --data-dir DIR`,
+		Long: "DIR is the folder of a study. Any number of workers, on one machine or on many that share the folder, do the jobs of a study that `ocl sweep` has made. " +
 			"A worker ends when all jobs are done or at work elsewhere. SIGTERM and the end of --max-time save the jobs at work and give them back; " +
 			"after Ctrl-C they first come to their end.",
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.join(cmd) },
+		Args:              exactly("DIR"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.opts.Out = args[0]
+			return f.join(cmd)
+		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&f.opts.Out, "join", "", "folder of the study")
+	cmd.Flags().SortFlags = false
 	f.addWorker(cmd)
-	annotate(flags, groupOutput, map[string]string{"join": "DIR"})
-	_ = cmd.MarkFlagDirname("join")
 	return cmd
 }
 
@@ -173,7 +173,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
 	}
 	if !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s; Ctrl-C ends the study after the jobs at work, the same command continues it,\n"+
-			"and `ocl worker --join %s` adds hands\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
+			"and `ocl sweep join %s` helps\n", count.Of(len(jobs), "job"), f.opts.Out, quoteWord(f.opts.Out))
 	}
 	return f.work(cmd, jobs, true)
 }
@@ -183,7 +183,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 	if archive == nil {
 		return nil
 	}
-	store := study.OpenFolder(f.opts.Out, readVersion().Version)
+	store := study.OpenFolder(f.opts.Out, release)
 	defer store.Close()
 	t := study.Match(archive, store, jobs)
 	taken, err := t.Copy(store)
@@ -215,9 +215,6 @@ func (f *sweepFlags) join(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if f.opts.Out == "" {
-		return usage(errors.New("worker: --join is missing. Give the folder of a study, such as --join runs/study"))
-	}
 	s, err := study.Load(f.opts.Out, f.opts.DataDir)
 	if err != nil {
 		return err
@@ -234,10 +231,9 @@ func (f *sweepFlags) join(cmd *cobra.Command) error {
 
 // open opens the data and lists the jobs.
 func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, study.Made, error) {
-	v := readVersion()
 	o := f.opts
 	o.Out, o.DataDir = "", "" // the configs have the place of the data
-	o.Program, o.Revision, o.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
+	o.Program, o.Revision, o.Command = program()
 	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun
 	jobs, made, err := s.Open(cmd.Context(), o)
 	if errors.Is(err, experiment.ErrUnfit) {
@@ -248,15 +244,15 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 		for _, note := range s.Notes {
 			fmt.Fprintln(cmd.ErrOrStderr(), note)
 		}
-		told := map[string]bool{}
+		printed := map[string]bool{}
 		for _, j := range jobs {
 			for _, note := range j.Experiment.Notes() {
 				text := note
 				if several {
 					text = j.Data + ": " + note
 				}
-				if !told[text] {
-					told[text] = true
+				if !printed[text] {
+					printed[text] = true
 					fmt.Fprintln(cmd.ErrOrStderr(), text)
 				}
 			}
@@ -267,7 +263,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 
 // work does jobs and shows how far they are.
 func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error {
-	store := study.OpenFolder(f.opts.Out, readVersion().Version)
+	store := study.OpenFolder(f.opts.Out, release)
 	defer store.Close()
 	if store.Cancelled() {
 		return fmt.Errorf("sweep: the study in %s was cancelled. `ocl sweep retry %s` lets it go on", f.opts.Out, quoteWord(f.opts.Out))
@@ -338,8 +334,8 @@ func sweepSignals(parent context.Context, note func(string)) (ctx context.Contex
 func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped string) error {
 	stdout := cmd.OutOrStdout()
 	entries := study.Entries(jobs)
-	if f.json {
-		err = errors.Join(err, printJSON(stdout, statusOf(f.opts.Out, store, entries)))
+	if f.json.given {
+		err = errors.Join(err, f.json.print(stdout, statusOf(f.opts.Out, store, entries)))
 	} else if _, e := fmt.Fprintln(stdout, phases(store, entries).line()); e != nil {
 		err = errors.Join(err, e)
 	}
@@ -376,7 +372,7 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 		}
 	}
 	out := cmd.OutOrStdout()
-	if f.json {
+	if f.json.given {
 		out = cmd.ErrOrStderr()
 	} else if err := report.Table(out, results, report.TableOptions{Known: known.Methods(), Catalogue: experiment.Schema(), Width: terminalWidth(out)}); err != nil {
 		return err

@@ -73,8 +73,8 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 	if err := f.time(cmd, cells); err != nil {
 		return err
 	}
-	if f.json {
-		return printJSON(cmd.OutOrStdout(), cells)
+	if f.json.given {
+		return f.json.print(cmd.OutOrStdout(), cells)
 	}
 	if err := f.printPlan(cmd, jobs, cells); err != nil || found == nil {
 		return err
@@ -85,24 +85,16 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 
 // time estimates the seconds of a job of each cell on one core, by trials.
 func (f *sweepFlags) time(cmd *cobra.Command, cells []*plannedCell) error {
-	speeds := map[string]float64{}
-	trial := runFlags{opts: experiment.Options{Workers: 1}}
+	clock := timer{workers: 1}
 	for _, c := range cells {
 		if c.Done+c.Taken == len(c.Seeds) {
 			continue
 		}
-		timed, err := trialMethod(c.job.Run.Method)
+		speed, err := clock.speed(cmd.Context(), c.job.Experiment, c.job.Run.Method)
 		if err != nil {
 			return err
 		}
-		cfg := c.job.Experiment.Config()
-		like := fmt.Sprint(timed, cfg.Data, cfg.Network, cfg.Stream.Batch, cfg.Replay.Batch, cfg.Engine)
-		if _, known := speeds[like]; !known {
-			if speeds[like], err = trial.speed(cmd.Context(), c.job.Experiment, timed); err != nil {
-				return err
-			}
-		}
-		c.Seconds = c.FLOPs / speeds[like]
+		c.Seconds = c.FLOPs / speed
 	}
 	return stopped(cmd.Context())
 }

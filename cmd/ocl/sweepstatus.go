@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -9,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ocl/experiment"
 	"ocl/experiment/result"
 	"ocl/internal/count"
-	"ocl/interop/runs"
 	"ocl/study"
 )
 
@@ -141,16 +138,16 @@ func studyFolder(dir string) ([]study.Entry, *study.Folder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return entries, study.OpenFolder(dir, readVersion().Version), nil
+	return entries, study.OpenFolder(dir, release), nil
 }
 
 func newSweepStatus() *cobra.Command {
-	var raw bool
+	var raw jsonFlag
 	cmd := &cobra.Command{
 		Use:   "status DIR",
 		Short: "Say how far a study is: jobs that are done, at work, failed or waiting.",
 		Example: `  ocl sweep status runs/study
-  ocl sweep status --json runs/study`,
+  ocl sweep status runs/study --json done,failed`,
 		Long:              "DIR is the folder of a study. The data are not needed, and nothing is changed.",
 		Args:              exactly("DIR"),
 		ValidArgsFunction: completeFolder,
@@ -161,14 +158,13 @@ func newSweepStatus() *cobra.Command {
 			}
 			defer store.Close()
 			s := statusOf(args[0], store, entries)
-			if raw {
-				return printJSON(cmd.OutOrStdout(), s)
+			if raw.given {
+				return raw.print(cmd.OutOrStdout(), s)
 			}
 			return s.write(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "json", false, "print JSON")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"json": ""})
+	addJSON(cmd, &raw, studyStatus{})
 	return cmd
 }
 
@@ -241,8 +237,8 @@ func newSweepRetry() *cobra.Command {
 		Example: `  ocl sweep retry runs/study
   ocl sweep retry runs/study er-m5000-s3-1f2e3d4c`,
 		Long: "DIR is the folder of a study, and RUN the names of folders in it; without them, all failed jobs are meant. " +
-			"Workers that are at work find them; otherwise start one with `ocl worker --join DIR`.",
-		Args: atLeastOneFolder,
+			"Workers that are at work find them; otherwise start one with `ocl sweep join DIR`.",
+		Args: atLeastOne("DIR", "the folder of a study, such as runs/study"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entries, store, err := studyFolder(args[0])
 			if err != nil {
@@ -268,12 +264,12 @@ func newSweepRetry() *cobra.Command {
 				}
 			}
 			for name := range wanted {
-				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status --json %s` lists them", name, args[0], quoteWord(args[0])))
+				return usage(fmt.Errorf("sweep retry: %q is no job of the study in %s. `ocl sweep status %s --json list` lists them", name, args[0], quoteWord(args[0])))
 			}
 			if err := store.Resume(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl worker` goes on with it\n", count.Of(n, "failed job"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s will be tried again, and the study is not cancelled; `ocl sweep` or `ocl sweep join` goes on with it\n", count.Of(n, "failed job"))
 			return err
 		},
 	}
@@ -302,74 +298,4 @@ func newSweepCancel() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func newSweepExport() *cobra.Command {
-	var out string
-	cmd := &cobra.Command{
-		Use:   "export DIR",
-		Short: "Write every number of a study's results in one CSV table.",
-		Example: `  ocl sweep export runs/study
-  ocl sweep export runs/study -o study.csv`,
-		Long: "DIR is the folder of a study. The path of the file is printed, and on standard error the jobs that are not in it. A result that cannot " +
-			"be used is named and left aside; the exit code is then 1.",
-		Args:              exactly("DIR"),
-		ValidArgsFunction: completeFolder,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, store, err := studyFolder(args[0])
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			return exportStudy(cmd, args[0], out, entries, store)
-		},
-	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default: beside the study)")
-	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "FILE"})
-	return cmd
-}
-
-// mostNamed is how many jobs without a result are named.
-const mostNamed = 20
-
-// exportStudy writes the results of the jobs that are done, and says which are not.
-func exportStudy(cmd *cobra.Command, dir, out string, entries []study.Entry, store *study.Folder) error {
-	var done []result.Source
-	var missing []string
-	var faults []error
-	for _, e := range entries {
-		folder := filepath.Join(dir, e.Folder)
-		st := store.State(e)
-		if st.Phase == study.Done {
-			done = append(done, result.Source{Path: filepath.Join(folder, experiment.ResultFile), Folder: folder})
-			continue
-		}
-		if fault := store.Unusable(e); fault != nil {
-			faults = append(faults, fmt.Errorf("sweep export: left out: %s. `ocl sweep` or `ocl worker` does the job again", study.Fault(fault)))
-			continue
-		}
-		missing = append(missing, fmt.Sprintf("%s (%s)", e.Folder, st.Phase))
-	}
-	if n := len(missing); n > 0 {
-		more := ""
-		if n > mostNamed {
-			missing, more = missing[:mostNamed], fmt.Sprintf(", and %s more", count.Number(n-mostNamed))
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "not in the table, as they have no result yet: %s%s\n", strings.Join(missing, ", "), more)
-	}
-	if len(done) == 0 {
-		return errors.Join(append(faults, fmt.Errorf("sweep export: %s: no job has a result yet. `ocl sweep status %s` says how far it is", dir, quoteWord(dir)))...)
-	}
-	path, err := runs.CSVOf(cmd.Context(), done, dir, out)
-	if err == nil {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
-	}
-	return errors.Join(append(faults, err)...)
-}
-
-func atLeastOneFolder(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usage(errors.New(pathOf(cmd) + ": DIR is missing. Give the folder of a study, such as runs/study"))
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"ocl"
@@ -20,49 +19,34 @@ const lookEvery = 10 * time.Second
 // mostRunning is how many jobs at work are shown.
 const mostRunning = 12
 
-// sweepView shows how far a study is. On a terminal it redraws some lines; elsewhere it prints one every ten seconds and when
-// a job ends.
+// sweepView shows how far a study is, and which jobs are at work.
 type sweepView struct {
-	out   io.Writer // nil prints notes only
-	notes io.Writer
-	live  bool
-	width func() int
-	now   func() time.Time
+	*screen
 	store *study.Folder
 
-	mu     sync.Mutex
 	jobs   []study.Job
 	states []study.State
 	place  map[string]int       // of a job, by folder
 	own    map[string]*runState // at work in this process
 	begun  time.Time
 	first  float64 // work that was done when it began
-	drawn  int     // lines on the screen
-	ticker *ticker
 }
 
 func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job) *sweepView {
-	v := &sweepView{out: w, notes: w, live: isTerminal(w), now: time.Now, store: store, jobs: jobs, states: make([]study.State, len(jobs)),
-		place: map[string]int{}, own: map[string]*runState{}}
-	v.width = func() int { return terminalWidth(w) }
-	if quiet {
-		v.out, v.live = nil, false
-	}
+	v := &sweepView{store: store, jobs: jobs, states: make([]study.State, len(jobs)), place: map[string]int{}, own: map[string]*runState{}}
+	v.screen = newScreen(w, quiet, v.shown)
 	for i, j := range jobs {
 		v.place[j.Folder] = i
 	}
 	v.look()
 	v.begun, v.first = v.now(), v.worked()
 	next := v.now().Add(lookEvery)
-	v.ticker = startTicker(v.live, func() {
-		if began := v.now(); v.out != nil && began.After(next) {
+	v.start(func() {
+		if began := v.now(); !quiet && began.After(next) {
 			v.look()
 			ended := v.now()
 			next = ended.Add(max(lookEvery, 20*ended.Sub(began))) // for a large study, at most a twentieth of the time
 		}
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.draw()
 	})
 	return v
 }
@@ -87,67 +71,18 @@ func (v *sweepView) look() {
 	}
 }
 
-// stop ends the display and takes the live lines away. It may be called again.
-func (v *sweepView) stop() {
-	v.ticker.stop()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.clear()
-	v.out = nil
+// shown is what the screen shows: where there is no terminal, all in one line.
+func (v *sweepView) shown() []string {
+	lines := v.overview(v.width() - 1)
+	if v.live {
+		return lines
+	}
+	rest := strings.Join(lines[1:], "; ")
+	return []string{fit([]part{{lines[0], 0}, {strings.Join(strings.Fields(rest), " "), 1}}, plainWidth*2)}
 }
 
-func (v *sweepView) clear() {
-	if v.drawn > 0 {
-		fmt.Fprintf(v.notes, "\x1b[%dA\r\x1b[J", v.drawn)
-		v.drawn = 0
-	}
-}
-
-// say prints a line for good, above the live ones.
-func (v *sweepView) say(w io.Writer, text string) {
-	if w != nil {
-		v.clear()
-		fmt.Fprintln(w, printable(text))
-	}
-}
-
-func (v *sweepView) note(text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.say(v.notes, text)
-}
-
-func (v *sweepView) draw() {
-	if v.out == nil {
-		return
-	}
-	lines := v.lines(v.width() - 1)
-	if !v.live {
-		fmt.Fprintln(v.out, fit([]part{{lines[0], 0}, {strings.Join(trimmed(lines[1:]), "; "), 1}}, plainWidth*2))
-		return
-	}
-	var b strings.Builder
-	if v.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r", v.drawn)
-	}
-	for _, line := range lines {
-		b.WriteString(line + "\x1b[K\n")
-	}
-	b.WriteString("\x1b[J")
-	fmt.Fprint(v.out, b.String())
-	v.drawn = len(lines)
-}
-
-func trimmed(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = strings.Join(strings.Fields(line), " ")
-	}
-	return out
-}
-
-// lines are how far the study is, then the jobs at work, first those of this process.
-func (v *sweepView) lines(width int) []string {
+// overview says how far the study is, then the jobs at work, first those of this process.
+func (v *sweepView) overview(width int) []string {
 	var n phaseCounts
 	var here, elsewhere []string
 	for i, st := range v.states {
@@ -227,47 +162,38 @@ func (v *sweepView) left() (time.Duration, bool) {
 	if spent < 2 || worked <= v.first || all <= worked {
 		return 0, false
 	}
-	return time.Duration((all - worked) / (worked - v.first) * spent * float64(time.Second)), true
+	return seconds((all - worked) / (worked - v.first) * spent), true
 }
 
 // watch are the observers of a job that this process does.
 func (v *sweepView) watch(j study.Job) experiment.Events {
 	r := &runState{name: j.String()}
-	locked := func(f func()) {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		f()
+	ev := v.events(r)
+	ev.Begin = func(run experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
+		v.locked(func() {
+			n, trials := j.Trial(run)
+			*r = runState{name: j.String(), ahead: r.ahead + r.step}
+			if n > 0 {
+				r.name += fmt.Sprintf(" trial %d/%d", n, trials)
+			}
+			r.begin(v.now(), info, plan)
+			v.own[j.Folder] = r
+			if plan.StepsDone > 0 && !plan.Kept {
+				v.say(v.out, r.continues())
+			}
+		})
 	}
-	return experiment.Events{
-		Begin: func(run experiment.Job, info ocl.StreamInfo, plan experiment.Plan) {
-			locked(func() {
-				n, trials := j.Trial(run)
-				*r = runState{name: j.String(), ahead: r.ahead + r.step}
-				if n > 0 {
-					r.name += fmt.Sprintf(" trial %d/%d", n, trials)
-				}
-				r.begin(v.now(), info, plan)
-				v.own[j.Folder] = r
-				if plan.StepsDone > 0 && !plan.Kept {
-					v.say(v.out, r.continues())
-				}
-			})
-		},
-		TaskBegin: func(t ocl.TaskInfo) { locked(func() { r.taskBegin(t) }) },
-		StepEnd:   func(step int, s ocl.StepStats) { locked(func() { r.stepEnd(v.now(), step, s) }) },
-		Working: func(done, total int) {
-			locked(func() { v.first -= r.workedOn(float64(done)/float64(total)) / max(r.total, 1) * j.FLOPs })
-		},
-		Tested:    func(done, total int) { locked(func() { r.testing, r.toTest = done, total }) },
-		Evaluated: func(e experiment.Evaluated) { locked(func() { r.evaluated(e) }) },
-		Note:      func(text string) { locked(func() { v.say(v.notes, r.name+"  "+text) }) },
-		End: func(experiment.Job, *result.Result, error) {
-			locked(func() {
-				delete(v.own, j.Folder)
-				v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.ahead + r.step}}
-			})
-		},
+	ev.Working = func(done, total int) {
+		v.locked(func() { v.first -= r.workedOn(float64(done)/float64(total)) / max(r.total, 1) * j.FLOPs })
 	}
+	ev.Note = func(text string) { v.note(r.name + "  " + text) }
+	ev.End = func(experiment.Job, *result.Result, error) {
+		v.locked(func() {
+			delete(v.own, j.Folder)
+			v.states[v.place[j.Folder]] = study.State{Phase: study.Begun, Progress: study.Progress{Step: r.ahead + r.step}}
+		})
+	}
+	return ev
 }
 
 // changed is told of a job that has ended, here or elsewhere.

@@ -16,7 +16,7 @@ func TestSweepPauses(t *testing.T) {
 	for _, resumed := range []int{0, 50} {
 		now := time.Unix(1_000_000, 0)
 		j := study.Job{Entry: study.Entry{Folder: "a", Name: "cndpm", Steps: 400, FLOPs: 400_000}}
-		v := &sweepView{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now }, width: func() int { return 100 }, jobs: []study.Job{j},
+		v := &sweepView{screen: &screen{out: &bytes.Buffer{}, notes: &bytes.Buffer{}, now: func() time.Time { return now }, width: func() int { return 100 }}, jobs: []study.Job{j},
 			states: []study.State{{Phase: study.Begun, Progress: study.Progress{Step: resumed}}}, place: map[string]int{"a": 0}, own: map[string]*runState{}}
 		v.begun, v.first = now, v.worked()
 		ev := v.watch(j)

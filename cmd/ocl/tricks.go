@@ -10,11 +10,11 @@ import (
 )
 
 // printTricks lists the tricks, or describes the one called names[0].
-func printTricks(w io.Writer, names []string, markdown, asJSON bool) error {
+func printTricks(w io.Writer, names []string, markdown bool, asJSON *jsonFlag) error {
 	var b strings.Builder
 	switch {
-	case len(names) == 0 && asJSON:
-		return printJSON(w, each(method.Tricks(), newTrickJSON))
+	case len(names) == 0 && asJSON.given:
+		return asJSON.print(w, each(method.Tricks(), newTrickJSON))
 	case len(names) == 0 && markdown:
 		tricksInMarkdown(&b)
 	case len(names) == 0:
@@ -27,8 +27,8 @@ func printTricks(w io.Writer, names []string, markdown, asJSON bool) error {
 			return usage(fmt.Errorf("unknown trick %q. %s", names[0], meantTrick(names[0])))
 		}
 		switch {
-		case asJSON:
-			return printJSON(w, newTrickJSON(t))
+		case asJSON.given:
+			return asJSON.print(w, newTrickJSON(t))
 		case markdown:
 			trickInMarkdown(&b, t)
 		default:
@@ -124,7 +124,7 @@ func tricksInMarkdown(b *strings.Builder) {
 		"| name | trick | signals | methods |\n|---|---|---|---|\n")
 	for _, t := range method.Tricks() {
 		takes, _ := takers(t)
-		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s |\n", cell(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s |\n", escape(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
 	}
 	for _, t := range method.Tricks() {
 		fmt.Fprintln(b)
@@ -133,9 +133,9 @@ func tricksInMarkdown(b *strings.Builder) {
 }
 
 func trickInMarkdown(b *strings.Builder, t method.Trick) {
-	fmt.Fprintf(b, "## Trick %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", cell(t.Name), t.Title, t.Summary, pageText(t.Page()))
+	fmt.Fprintf(b, "## Trick %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", escape(t.Name), t.Title, t.Summary, ofPage(t.Page()))
 	for _, f := range trickFacts(t) {
-		fmt.Fprintf(b, "| %s | %s |\n", f.name, cell(f.text))
+		fmt.Fprintf(b, "| %s | %s |\n", f.name, escape(f.text))
 	}
 }
 
@@ -149,7 +149,7 @@ func trickAnchor(t method.Trick) string {
 	return at
 }
 
-// cell is text with the signs of Markdown escaped.
-func cell(text string) string {
+// escape is text with the signs of Markdown escaped.
+func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
 }

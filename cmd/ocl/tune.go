@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ocl/config"
 	"ocl/experiment"
@@ -32,7 +30,7 @@ type tuneFlags struct {
 	opts   tune.Options
 	dryRun bool
 	quiet  bool
-	json   bool
+	json   jsonFlag
 
 	results string // folder of results that are taken over
 }
@@ -52,10 +50,9 @@ func newTune() *cobra.Command {
 		Long: "Every point of the grid learns the first two tasks of the stream, and is scored by its mean accuracy on their test sets. The point " +
 			"with the highest score is chosen; of equal ones the first. Each method, each trick and each seed is tuned by itself. The same command with " +
 			"the same --out continues after Ctrl-C, and makes no trial twice.",
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.config = addSomeConfigFlags(cmd, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
+	f.config = addConfig(cmd, true, func(k config.Key) bool { return !slices.Contains(decidedByTuning, k.Name) })
 	flags := cmd.Flags()
 	flags.StringVar(&f.grid, "grid", tune.Paper, "what is tried: paper (the survey's table), authors (its authors' files), or a YAML file of keys and values")
 	flags.StringVar(&f.spec.Search.Name, "search", tune.SearchGrid, "grid (every point), random (--points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)")
@@ -68,13 +65,12 @@ func newTune() *cobra.Command {
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "trials at the same time; results do not depend on it (default: chosen)")
 	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
-	flags.BoolVar(&f.json, "json", false, "print a JSON array of the records instead of tables, or of the plans with --dry-run")
+	addJSON(cmd, &f.json, tune.Record{}, plannedTuning{})
 	annotate(flags, groupTuning, map[string]string{"grid": "GRID", "search": "NAME", "points": "N", "repeats": "N"})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": "", "workers": "N", "concurrency": "N", "checkpoint-every": "SECONDS",
-		"quiet": "", "json": ""})
+		"quiet": ""})
 	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagDirname("results")
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 	_ = cmd.RegisterFlagCompletionFunc("search", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return tune.Searches(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -93,8 +89,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if err = errors.Join(err, f.check(), usage(f.readGrid())); err != nil {
 		return err
 	}
-	v := readVersion()
-	f.opts.Program, f.opts.Revision, f.opts.Command = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...)
+	f.opts.Program, f.opts.Revision, f.opts.Command = program()
 	f.opts.Progress, f.opts.ReadOnly = newOpening(stderr).work, f.dryRun
 	show := newProgress(stderr, f.quiet || f.dryRun)
 	defer show.stop()
@@ -126,17 +121,12 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 	if !f.quiet {
 		fmt.Fprintf(stderr, "writing to %s; Ctrl-C stops, the same command with --out %s continues\n", f.opts.Out, quoteWord(f.opts.Out))
 	}
-	interrupted := context.AfterFunc(ctx, func() {
-		show.note("stopping after this step; press Ctrl-C again to quit at once")
-	})
-	records, err := t.Run(ctx)
-	interrupted()
-	show.stop()
+	records, err := until(ctx, show, func() ([]*tune.Record, error) { return t.Run(ctx) })
 	if err != nil {
 		return err
 	}
-	if f.json {
-		err = printJSON(cmd.OutOrStdout(), records)
+	if f.json.given {
+		err = f.json.print(cmd.OutOrStdout(), records)
 	} else {
 		err = f.print(cmd.OutOrStdout(), records, t.Previews())
 	}
@@ -261,7 +251,7 @@ func pointTable(r *tune.Record) table {
 	return t
 }
 
-// commandFor is the command line of the run that uses a choice: the flags of the config that were given, and the chosen values.
+// commandFor is the command line of the run that uses a choice: what was given of the config, and the chosen values.
 func (f *tuneFlags) commandFor(r *tune.Record) string {
 	words := []string{"ocl", "run"}
 	chosen := map[string]string{}
@@ -269,47 +259,22 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 		chosen[s.Key] = s.Value
 	}
 	chosen["methods"], chosen["tricks"] = r.Config.Methods[0], r.Config.Tricks[0]
-	if f.config.flags.Changed("runs") {
+	if _, given := f.config.given("runs"); given {
 		chosen["seed"], chosen["runs"] = strconv.FormatUint(r.Config.Seed, 10), "1"
 	}
 	if f.config.file != "" {
 		words = append(words, "--config", quoteWord(f.config.file))
 	}
-	keyOf := map[string]string{}
-	for _, k := range config.Keys() {
-		keyOf[k.Flag] = k.Name
-	}
-	f.config.flags.Visit(func(flag *pflag.Flag) {
-		key := keyOf[flag.Name]
-		if key == "" || chosen[key] != "" {
-			return
-		}
-		if flag.Value.Type() == "bool" {
-			words = append(words, "--"+flag.Name+"="+flag.Value.String())
-			return
-		}
-		words = append(words, "--"+flag.Name, quoteWord(flag.Value.String()))
-	})
-	for _, pair := range f.config.set {
-		if key, _, _ := strings.Cut(pair, "="); chosen[strings.TrimSpace(key)] == "" {
-			words = append(words, "--set", quoteWord(pair))
+	add := func(key, value string) { words = append(words, config.Argument(key, quoteWord(value))) }
+	for _, key := range f.config.names() {
+		if value, given := f.config.given(key); given && chosen[key] == "" {
+			add(key, value)
 		}
 	}
-	words = append(words, "--protocol", config.ProtocolSurvey)
-	for _, k := range config.Keys() { // in the order of the help, and then the options of the method
-		value := chosen[k.Name]
-		switch {
-		case value == "" || k.Name == "tricks" && value == config.NoTrick:
-		case k.Flag == "":
-			words = append(words, "--set", quoteWord(k.Name+"="+value))
-		default:
-			words = append(words, "--"+k.Flag, quoteWord(value))
-		}
-		delete(chosen, k.Name)
-	}
-	for _, s := range r.Best() {
-		if value := chosen[s.Key]; value != "" {
-			words = append(words, "--set", quoteWord(s.Key+"="+value))
+	add("protocol", config.ProtocolSurvey)
+	for _, key := range experiment.Schema().Names() { // in the order of the help, and then the options of the method
+		if value := chosen[key]; value != "" && (key != "tricks" || value != config.NoTrick) {
+			add(key, value)
 		}
 	}
 	return strings.Join(words, " ")
@@ -330,8 +295,7 @@ type plannedTuning struct {
 
 // plan prints what `ocl tune` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error {
-	timer := runFlags{opts: experiment.Options{Workers: cmp.Or(f.opts.Workers, 1), DataDir: f.opts.DataDir}}
-	speeds := map[string]float64{}
+	clock := timer{workers: cmp.Or(f.opts.Workers, 1)}
 	var list []plannedTuning
 	cores := cmp.Or(f.opts.Concurrency, runtime.GOMAXPROCS(0))
 	for _, p := range t.Previews() {
@@ -340,24 +304,19 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 			one.Keys = append(one.Keys, a.Key)
 		}
 		if !p.Kept {
-			timed, err := trialMethod(p.Method)
+			speed, err := clock.speed(ctx, t.Experiment(), p.Method)
 			if err != nil {
 				return err
 			}
-			if _, known := speeds[timed]; !known {
-				if speeds[timed], err = timer.speed(ctx, t.Experiment(), timed); err != nil {
-					return err
-				}
-			}
-			one.Seconds = p.Left / speeds[timed] / float64(cores)
+			one.Seconds = p.Left / speed / float64(cores)
 		}
 		list = append(list, one)
 	}
 	if err := stopped(ctx); err != nil {
 		return err
 	}
-	if f.json {
-		return printJSON(w, list)
+	if f.json.given {
+		return f.json.print(w, list)
 	}
 	total := 0.0
 	for len(list) > 0 { // runs of other seeds mostly have the same points, which stand there once

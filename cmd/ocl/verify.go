@@ -28,34 +28,49 @@ type verifyFlags struct {
 	opts   experiment.Options
 	parent string
 	quiet  bool
-	asJSON bool
+	asJSON jsonFlag
+
+	committed bool // compare with the committed results, and run nothing
 }
 
 func newVerify() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use:   "verify RESULT",
-		Short: "Run the experiment of a result again, and compare the two results bit for bit.",
+		Use:   "verify RESULT...",
+		Short: "Run the experiment of a result again and compare bit for bit, or compare runs with the committed results.",
 		Example: `  ocl verify runs/first/er-m1000-s1-1f2e3d4c/result.json
   ocl verify results/cifar100/methods/er-m5000-s1.json.gz --data-dir DIR
-  ocl verify --json --quiet result.json > verdict.json`,
+  ocl verify result.json --quiet --json same,differences
+  ocl verify --committed runs/er runs/mir`,
 		Long: "RESULT is a result.json, also compressed (.json.gz), or the folder of a run. The run uses the recorded config, kernels and convolutions. " +
 			"Everything is compared but what says where and when the result was made. Each key that differs is named, with the recorded value and that of the new run. " +
 			"The exit code is 0 if the results are the same, 4 if they differ, and 1 if the run cannot be made again here.\n" +
-			"The data lie in --data-dir, in the recorded folder if that exists, or in $" + dataVariable + ". Their digest must be the recorded one.",
-		Args: exactly("RESULT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.verify(cmd, args[0]) },
+			"The data lie in --data-dir, in the recorded folder if that exists, or in $" + dataVariable + ". Their digest must be the recorded one.\n\n" +
+			committedHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.committed {
+				return atLeastOne("RESULT", "at least one folder with results, such as runs/er5k")(cmd, args)
+			}
+			return exactly("RESULT")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.committed {
+				return f.compareCommitted(cmd, args)
+			}
+			return f.verify(cmd, args[0])
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	flags.BoolVar(&f.committed, "committed", false, "say whether results reproduce what the committed runs of the same config have measured; nothing is run")
 	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for a data set that is read from files (default: the recorded folder, or $"+dataVariable+")")
 	flags.StringVar(&f.opts.Init, "init", "", "where the first weights lie on this machine, for a run that began with some (default: the recorded file)")
 	flags.StringVar(&f.parent, "parent", "", "folder of the run that was learned on from, for a result of ocl learn (default: the recorded folder)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
-	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
-	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "init": "FILE", "parent": "RUN", "out": "DIR", "workers": "N", "quiet": "", "json": ""})
+	addJSON(cmd, &f.asJSON, verdict{}, groupJSON{})
+	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "init": "FILE", "parent": "RUN", "out": "DIR", "workers": "N", "quiet": ""})
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("parent")
 	_ = cmd.MarkFlagDirname("out")
@@ -81,8 +96,8 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("%s: %s: %w", pathOf(cmd), path, err)
 	}
 	v.Result = path
-	if f.asJSON {
-		err = printJSON(cmd.OutOrStdout(), v)
+	if f.asJSON.given {
+		err = f.asJSON.print(cmd.OutOrStdout(), v)
 	} else {
 		err = v.write(cmd.OutOrStdout())
 	}
@@ -94,15 +109,14 @@ func (f *verifyFlags) verify(cmd *cobra.Command, path string) error {
 
 // again runs the experiment of a result again and compares.
 func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *result.Result) (*verdict, error) {
-	v := readVersion()
 	opts := f.opts
-	opts.Program, opts.Revision, opts.Command, opts.KeepCheckpoint = v.Version, v.source(), append([]string{"ocl"}, os.Args[1:]...), false
+	opts.Program, opts.Revision, opts.Command = program()
 	opts.DataDir = dataFolder(opts.DataDir, recorded)
 	opening := newOpening(stderr)
 	opts.Progress = opening.work
 	show := newProgress(stderr, f.quiet)
 	defer show.stop()
-	opts.Events = show.events
+	opts.Events = show.job
 	x, err := experiment.OpenRerun(ctx, recorded, f.parent, opts)
 	opening.end()
 	if err != nil {
@@ -120,12 +134,7 @@ func (f *verifyFlags) again(ctx context.Context, stderr io.Writer, recorded *res
 	for _, note := range x.Notes() {
 		show.note(note)
 	}
-	stopped := context.AfterFunc(ctx, func() {
-		show.note("stopping after this step; press Ctrl-C again to quit at once")
-	})
-	results, err := x.Run(ctx)
-	stopped()
-	show.stop()
+	results, err := until(ctx, show, func() ([]*result.Result, error) { return x.Run(ctx) })
 	switch {
 	case err != nil && ctx.Err() != nil && opts.Out != "":
 		return nil, fmt.Errorf("the run was stopped. The same command continues it: %w", ctx.Err())
@@ -166,7 +175,7 @@ func dataFolder(given string, r *result.Result) string {
 	return all
 }
 
-// verdict is what `ocl verify --json` prints.
+// verdict is what `ocl verify --json` prints of one result.
 type verdict struct {
 	Result      string           `json:"result"`
 	Same        bool             `json:"same"`

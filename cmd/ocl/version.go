@@ -2,10 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 
 	"ocl/checkpoint"
 	"ocl/config"
@@ -21,7 +20,7 @@ const release = "0.1.0"
 // revision is that of the source. tools/dist sets it when it links; elsewhere Go's stamp of the build says it.
 var revision string
 
-// version is what `ocl version --json` prints.
+// version is what `ocl --version --json` prints.
 type version struct {
 	Version     string   `json:"version"`     // release
 	Revision    string   `json:"revision"`    // of the source, or "unknown"
@@ -44,26 +43,14 @@ type formats struct {
 	Tuning     int `json:"tuning"`
 }
 
-func newVersion() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of ocl, its source revision, and the kernels and the algorithm of convolutions in use.",
-		Example: `  ocl version
-  ocl version --json`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := readVersion()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
-				v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
-			return err
-		},
+func printVersion(w io.Writer, asJSON *jsonFlag) error {
+	v := readVersion()
+	if asJSON.given {
+		return asJSON.print(w, v)
 	}
-	addJSON(cmd, &asJSON)
-	return cmd
+	_, err := fmt.Fprintf(w, "ocl %s\nrevision     %s\nnumbers      %d\nkernel       %s, of %s\nconvolution  %s\ngo           %s %s\n",
+		v.Version, v.source(), v.Numbers, v.Kernel, joinWords(v.Kernels), v.Convolution, v.Go, v.Platform)
+	return err
 }
 
 func readVersion() version {

@@ -1,59 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"regexp"
-	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"testing"
-
-	"ocl/internal/kernel"
 )
-
-func TestVersionJSONHasTheKeysOfItsPage(t *testing.T) {
-	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"version", "--json"}, &out, &errs); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, &errs)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape := regexp.MustCompile(`(?s)\n    (\{"version", .*?\})\n\n`).FindSubmatch(page)
-	if shape == nil {
-		t.Fatal("docs/cli.md does not show the JSON of ocl version")
-	}
-	var want []string
-	for _, m := range regexp.MustCompile(`"(\w+)"`).FindAllSubmatch(shape[1], -1) {
-		want = append(want, string(m[1]))
-	}
-	var keys []string
-	for key, value := range got {
-		keys = append(keys, key)
-		if inner, is := value.(map[string]any); is {
-			for key := range inner {
-				keys = append(keys, key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	slices.Sort(want)
-	if !slices.Equal(keys, want) {
-		t.Errorf("ocl version --json prints the keys %q, but docs/cli.md shows %q", keys, want)
-	}
-	v := readVersion()
-	if v.Go != runtime.Version() || v.Platform != runtime.GOOS+"/"+runtime.GOARCH || v.Kernel != kernel.Active().Name || !slices.Contains(v.Kernels, v.Kernel) {
-		t.Errorf("version is %+v", v)
-	}
-}
 
 // The pages of the formats say the versions that the program writes.
 func TestVersionsOfFormatsAreThoseOfTheirPages(t *testing.T) {

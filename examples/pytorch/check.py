@@ -6,7 +6,7 @@
 
 1. ocl to PyTorch: the exported file in PyTorch, on real test images.
 2. PyTorch to ocl: a few training steps in PyTorch, the whole state_dict saved by safetensors, and read by ocl.
-3. PyTorch to `ocl run --init`: a run whose learning rate is next to nothing ends with the parameters of that file.
+3. PyTorch to `ocl run network.init=FILE`: a run whose learning rate is next to nothing ends with the parameters of that file.
 
 It prints the largest differences, and fails if a logit differs by more than 1e-4 or, in step 3, a parameter at all.
 """
@@ -88,15 +88,15 @@ def main():
 
     if o.ocl:
         network = ["--network", p.about["architecture"]]
-        network += ["--hidden", p.about["hidden"].strip("[]")] if "hidden" in p.about else ["--width", p.about["width"]]
-        subprocess.run([o.ocl, "run", "--quiet", "--no-report", "--init", trained, "--lr", "1e-30", "--method", "finetune", "--data", o.data, "--data-dir", o.folder,
-                        "--train-per-class", "1", "--test-per-class", "1", "--out", work / "run", *network], check=True, stdout=subprocess.DEVNULL)
+        network += ["network.hidden=" + p.about["hidden"].strip("[]")] if "hidden" in p.about else ["network.width=" + p.about["width"]]
+        subprocess.run([o.ocl, "run", "--quiet", "--no-report", f"network.init={trained}", "--lr", "1e-30", "--method", "finetune", "--data", o.data, "--data-dir", o.folder,
+                        "data.train_per_class=1", "data.test_per_class=1", "--out", work / "run", *network], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([o.ocl, "export", work / "run", "--to", "safetensors", "-o", work / "run.safetensors"], check=True, stdout=subprocess.DEVNULL)
         before, after = p.net.state_dict(), load_file(work / "run.safetensors")
         parameters = [name for name, _ in p.net.named_parameters()]
         worst = max((before[name] - after[name]).abs().max().item() for name in parameters)
         failed |= not worst < 1e-20
-        print(f"PyTorch to ocl run --init: {len(parameters)} parameters differ by at most {worst:.1e}")
+        print(f"PyTorch to ocl run network.init=FILE: {len(parameters)} parameters differ by at most {worst:.1e}")
     sys.exit(failed)
 
 

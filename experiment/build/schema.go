@@ -50,11 +50,11 @@ func checkShift(s config.Stream) error {
 	for _, k := range shift.Kinds() {
 		list, listed := s.Shift.Strengths(k.Name), slices.Contains(kinds, k.Name)
 		if len(list) > 0 && !listed {
-			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to --shift, or remove the strengths", k.Name, k.Name)
+			return fmt.Errorf("strengths of %s are given, but the images are not disturbed by it. Add %s to stream.shift.kind, or remove the strengths", k.Name, k.Name)
 		}
 	}
 	if s.Kind != "" && (s.Kind == config.KindShift) != (len(kinds) > 0) {
-		return fmt.Errorf("the kind of stream is %s, but --shift is %q. Use --stream shift with --shift noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)
+		return fmt.Errorf("the kind of stream is %s, but stream.shift.kind is %q. Use --stream shift with stream.shift.kind=noise, occlusion or blur, or neither", s.Kind, s.Shift.Kind)
 	}
 	return nil
 }

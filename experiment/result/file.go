@@ -20,7 +20,7 @@ var (
 	ErrVersion = errors.New("another format or version")
 	// ErrDamaged says that no ocl writes such a file.
 	ErrDamaged = errors.New("damaged")
-	// ErrForeign says that ocl has not run what the file is of: `ocl import` has read it from another program's.
+	// ErrForeign says that ocl has not run what the file is of: `ocl report import` has read it from another program's.
 	ErrForeign = errors.New("foreign")
 )
 
@@ -72,7 +72,7 @@ func readBy(path string, parse func(text []byte) (*Result, error)) (*Result, err
 func Parse(text []byte) (*Result, error) {
 	r, err := ParseAny(text)
 	if err == nil && r.Foreign != nil {
-		return nil, fmt.Errorf("%w: it has accuracies that the program %s measured (`ocl import`), and ocl can only report them. Give the result of a run of ocl", ErrForeign, cut(r.Foreign.Program))
+		return nil, fmt.Errorf("%w: it has accuracies that the program %s measured (`ocl report import`), and ocl can only report them. Give the result of a run of ocl", ErrForeign, cut(r.Foreign.Program))
 	}
 	return r, err
 }

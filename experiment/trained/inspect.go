@@ -12,7 +12,7 @@ import (
 	"ocl/experiment/train"
 )
 
-// CheckpointInfo is what a checkpoint has, as `ocl checkpoint info --json` prints it.
+// CheckpointInfo is what a checkpoint has, as `ocl inspect --json` prints it.
 type CheckpointInfo struct {
 	File        string              `json:"file"`
 	Version     int                 `json:"version"` // of the format

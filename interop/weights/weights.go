@@ -126,7 +126,7 @@ func compare(wanted []nn.Param, passed []string, f *safetensors.Reader) error {
 		noun = "tensor does"
 	}
 	return fmt.Errorf("%d %s not fit the network (%s). Rename or reshape them in PyTorch as docs/interop.md says, or choose the network of "+
-		"the file with --network, --width and --hidden", count, noun, strings.Join(kinds, "; "))
+		"the file with --network, network.width and network.hidden", count, noun, strings.Join(kinds, "; "))
 }
 
 // cut joins a list, and says how many it leaves out.

@@ -145,8 +145,8 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	for benchmark, want := range map[string]string{
-		survey.CIFAR100:     "--method cndpm --memory 1000 --lr 0.1 --weight-decay 0 --set method.cndpm.classifier_chill=0.01",
-		survey.MiniImageNet: "--method cndpm --memory 1000 --weight-decay 0 --tune paper --runs 15", // nothing was chosen for larger images
+		survey.CIFAR100:     "--method cndpm --memory 1000 --lr 0.1 optimizer.weight_decay=0 method.cndpm.classifier_chill=0.01",
+		survey.MiniImageNet: "--method cndpm --memory 1000 optimizer.weight_decay=0 --tune paper --runs 15", // nothing was chosen for larger images
 	} {
 		c := Cell{Spec: Spec{Benchmark: benchmark, Protocol: "survey", Method: "cndpm", Classifier: "head", Memory: 1000}, Known: true}
 		if got := c.Command(); !strings.Contains(got, want) {
@@ -156,7 +156,7 @@ func TestCommands(t *testing.T) {
 	for _, c := range cellsOf(t, s, survey.TricksCIFAR100) {
 		if c.Row == "KDC*" && c.Column == "MIR" && c.Memory == 5000 {
 			const want = "ocl run --data cifar100 --data-dir DIR --tasks 20 --protocol survey --eval final --method mir --memory 5000 --trick 'kdc*' " +
-				"--lr 0.01 --weight-decay 0.0001 --set method.mir.candidates=50 --runs 15"
+				"--lr 0.01 optimizer.weight_decay=0.0001 method.mir.candidates=50 --runs 15"
 			if got := c.Command(); got != want {
 				t.Errorf("the command is\n%s, want\n%s", got, want)
 			}

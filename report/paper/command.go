@@ -36,8 +36,13 @@ func (c *Cell) Command() string {
 	if b.Order != config.OrderOfficial {
 		add("--tasks", strconv.Itoa(b.Tasks))
 	}
-	add("--shift", b.Shift)
-	add("--blur", b.Blur)
+	set := func(key, value string) {
+		if value != "" {
+			words = append(words, key+"="+value)
+		}
+	}
+	set("stream.shift.kind", b.Shift)
+	set("stream.shift.blur", b.Blur)
 	if c.Spec.Protocol != config.ProtocolStandard {
 		add("--protocol", c.Spec.Protocol)
 	}
@@ -61,10 +66,10 @@ func (c *Cell) Command() string {
 	return strings.Join(words, " ")
 }
 
-// settingFlags are the flags of what the survey tuned. A method of which neither runs nor chosen settings are there is tuned.
+// settingFlags are the words of a command line about what the survey tuned. A method of which neither runs nor chosen settings are there is tuned.
 func settingFlags(cfg config.Config, settings string) []string {
 	const tune = "--tune paper"
-	decay := "--weight-decay " + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)
+	decay := "optimizer.weight_decay=" + strconv.FormatFloat(cfg.Optimizer.WeightDecay, 'f', -1, 64)
 	if strings.HasPrefix(settings, tunedText) {
 		return []string{tune}
 	}
@@ -75,7 +80,7 @@ func settingFlags(cfg config.Config, settings string) []string {
 	_, texts := cellOf(identity.New(experiment.Schema(), cfg))
 	for _, word := range strings.Fields(texts) {
 		if strings.HasPrefix(word, "method.") {
-			flags = append(flags, "--set "+word)
+			flags = append(flags, word)
 		}
 	}
 	return flags

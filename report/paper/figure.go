@@ -78,7 +78,7 @@ var figureBuilders = []figureBuilder{
 	{figNoise, curveText, []string{survey.Noise}, memories, nil, (*paper).curves},
 	{figOcclusion, curveText, []string{survey.Occlusion}, memories, nil, (*paper).curves},
 	{figCORe50NI, curveText, []string{survey.CORe50NI}, memories, nil, (*paper).curves},
-	{figAnytime, "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`--eval-every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
+	{figAnytime, "Accuracy on the tasks seen so far against learner steps, at the evaluations in the middle of tasks (`eval_every`). Memory of 5,000.", everywhere, []int{5000}, nil, (*paper).anytime},
 	{figTimeAccuracy, "Each method at each size of its memory: seconds of one run against average accuracy at the end, means over the runs. Offline is left out. Runs beside other runs of ocl are left out; what else the machine did is not known.",
 		everywhere, memories, nil, (*paper).timeAccuracy},
 	{figMemory, "Share of the stored samples that came with each task, after each task, in per cent. Memory of 5,000, mean over the runs.", []string{survey.CIFAR100, survey.Noise}, []int{5000}, nil, (*paper).memoryHeat},
@@ -249,7 +249,7 @@ func (f *figure) latex() []byte {
 // document is a LaTeX document of all tables and figures.
 func (p *paper) document() []byte {
 	var b strings.Builder
-	b.WriteString("% Written by ocl report --paper. Compile it in its folder: pdflatex paper.tex\n\\documentclass{article}\n\\usepackage[a4paper,margin=15mm]{geometry}\n" +
+	b.WriteString("% Written by ocl report paper. Compile it in its folder: pdflatex paper.tex\n\\documentclass{article}\n\\usepackage[a4paper,margin=15mm]{geometry}\n" +
 		"\\usepackage{booktabs}\n\\usepackage{graphicx}\n\\begin{document}\n")
 	for _, t := range p.tables {
 		fmt.Fprintf(&b, "\\input{tables/%s.tex}\n\\clearpage\n", t.ID())

@@ -65,7 +65,7 @@ func (p *paper) anytime(b figureBuilder) (*figure, error) {
 		pl := panelOf(b.label, stream)
 		pl.Alt = "Line chart of the accuracy on the tasks seen so far within tasks, " + stream + "."
 		p.lines(pl, &chart.Lines{XLabel: "learner steps", YLabel: "accuracy on the tasks seen, %"}, stream, b.memories[0], "accuracy on the tasks seen",
-			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "--eval-every 50", steps, func(r *Run, step int) float64 { return r.Result.Anytime(step) })
+			func(r *Run) bool { return len(r.Result.Evaluations) > 0 }, "eval_every=50", steps, func(r *Run, step int) float64 { return r.Result.Anytime(step) })
 		f.Panels = append(f.Panels, pl)
 	}
 	return f, nil

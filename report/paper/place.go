@@ -16,10 +16,7 @@ type Change struct{ Key, Value string }
 
 // Flag is the change as `ocl run` takes it.
 func (c Change) Flag() string {
-	if i := slices.IndexFunc(config.Keys(), func(k config.Key) bool { return k.Name == c.Key }); i >= 0 && config.Keys()[i].Flag != "" {
-		return "--" + config.Keys()[i].Flag + " " + c.Value
-	}
-	return "--set " + c.Key + "=" + c.Value
+	return config.Argument(c.Key, c.Value)
 }
 
 // Planned says which runs of the tables a config is nearest to, and in which keys it differs from them, in the order of their names: settings

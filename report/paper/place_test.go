@@ -35,7 +35,7 @@ func TestPlanned(t *testing.T) {
 	for _, c := range changes {
 		flags = append(flags, c.Flag())
 	}
-	if got := strings.Join(flags, " "); err != nil || got != "--lr 0.5 --blur per-image" {
+	if got := strings.Join(flags, " "); err != nil || got != "--lr 0.5 stream.shift.blur=per-image" {
 		t.Errorf("the changes are %q, %v", got, err)
 	}
 	c.Method = map[string]map[string]any{"gdumb": {"update": "reservoir"}}

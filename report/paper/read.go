@@ -45,7 +45,7 @@ type Study struct {
 // Read reads all results in and below folders, and those in files: result.json, and compressed ones of any name. Results of the same run
 // count once.
 //
-// Results of other programs (ocl import) are in no table, and a note counts them. Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
+// Results of other programs (ocl report import) are in no table, and a note counts them. Not used are files that cannot be read or whose numbers do not fit each other, results of another numbers version than the newest that
 // this program has, results of a data set of which the others have other images, and results that would fill a cell if it were not for their
 // protocol. The study names them, and the error wraps [report.ErrLeftOut] and is returned beside the study. Any other error comes alone: a
 // path that is not there, or no result that can be used.
@@ -84,7 +84,7 @@ func Read(paths []string) (*Study, error) {
 		}
 	}
 	if n := len(foreign); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl import`) %s not counted, such as %s.", count.Of(n, "result"), isOrAre(n), foreign[0]))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of other programs (`ocl report import`) %s not counted, such as %s.", count.Of(n, "result"), isOrAre(n), foreign[0]))
 	}
 	s.oneNumbersVersion()
 	s.oneDigest()
@@ -94,7 +94,7 @@ func Read(paths []string) (*Study, error) {
 	}
 	slices.SortFunc(s.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	if n := len(foreign); len(s.Runs) == 0 && len(s.LeftOut) == 0 && n > 0 {
-		return nil, fmt.Errorf("report: all %s are of other programs (`ocl import`), which are in no table of the survey, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
+		return nil, fmt.Errorf("report: all %s are of other programs (`ocl report import`), which are in no table of the survey, so nothing is written. Give folders of finished runs of ocl", count.Of(n, "result"))
 	}
 	if len(s.Runs) == 0 {
 		return nil, fmt.Errorf("report: no result can be used, so nothing is written. Give folders of finished runs%s", listed(s.LeftOut, ""))

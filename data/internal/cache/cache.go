@@ -199,6 +199,6 @@ func (e *refusedError) Error() string {
 	for _, f := range e.faults {
 		messages = append(messages, f.Message)
 	}
-	return fmt.Sprintf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with --unreadable skip",
+	return fmt.Sprintf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with data.unreadable=skip",
 		e.name, len(e.faults), count.Of(e.images, "image"), count.Some(messages))
 }

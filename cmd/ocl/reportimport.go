@@ -33,20 +33,20 @@ import (
 // longestForeign is how many characters a name of something foreign may have: it stands in tables and figures.
 const longestForeign = 60
 
-// importFlags are the flags of `ocl import`.
+// importFlags are the flags of `ocl report import`.
 type importFlags struct {
 	about  foreign.About
 	memory int
 	out    string
 }
 
-func newImport() *cobra.Command {
+func newReportImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import MATRIX.csv",
 		Short: "Read the accuracies that another program measured, so that a report can show them beside those of ocl.",
-		Example: `  ocl import er.csv --method er --data cifar100 --program avalanche
-  ocl import mine.csv --method mine --data cifar100 --program 'my code' -o foreign/mine.json.gz
+		Example: `  ocl report import er.csv --method er --data cifar100 --program avalanche
+  ocl report import mine.csv --method mine --data cifar100 --program mine -o foreign/mine.json.gz
   ocl report runs/er5k foreign -o both`,
 		Long: "MATRIX.csv has a row for each task and a column for each task, with commas between the numbers: the accuracy, from 0 to 1, after the task of " +
 			"the row on the test images of the task of the column. Above the diagonal, values may be absent. One file is one run: import each seed into a file of its own.\n" +

@@ -2,7 +2,7 @@ package main
 
 import "ocl/reproduce"
 
-// groupJSON is what `ocl reproduce check --json` prints of the runs that learned the same but for their seeds.
+// groupJSON is what `ocl verify --committed --json` prints of the runs that learned the same but for their seeds.
 type groupJSON struct {
 	Method   string        `json:"method"`
 	Tricks   []string      `json:"tricks"`

@@ -19,57 +19,35 @@ import (
 	"ocl/reproduce"
 )
 
-func newReproduce() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "reproduce",
-		Short: "Compare runs with the committed results of ocl.",
-		Example: `  ocl reproduce check runs/er
-  ocl reproduce check --help`,
-	}
-	return group(cmd, newReproduceCheck())
-}
+// committedHelp is what the help says of `ocl verify --committed`.
+var committedHelp = "With --committed, each RESULT may also be the folder of an experiment, of a study or of compressed results (NAME.json.gz). What the committed " +
+	"runs have measured is part of ocl. Results are compared with committed runs of the same data and the same config; seed, evaluations, classifiers and engine may be others. " +
+	"One with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
+	fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ", reproduce.Least) +
+	"differ so much, after Holm's correction for all tests of the command. Below 0.05 the runs lie outside. One seed shows little: give three or more.\n" +
+	"The exit code is then 0 if nothing lies outside or differs, and 1 if something does, if a result cannot be read, or if nothing could be compared."
 
-func newReproduceCheck() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "check RUNS...",
-		Short: "Say whether runs reproduce what the committed runs of the same config have measured.",
-		Example: `  ocl reproduce check runs/er
-  ocl reproduce check runs/er runs/mir --json
-  ocl reproduce check results/cifar100/methods`,
-		Long: "RUNS is the folder of an experiment, of a study or of a run, a folder of compressed results (NAME.json.gz), or the file of one result. " +
-			"What the committed runs have measured is part of ocl; nothing is run or downloaded.\n" +
-			"Runs are compared with committed runs of the same data and the same config; seed, evaluations, classifiers and engine may be others. " +
-			"A run with the seed and the engine of a committed run must have the same bits. The others are tested by their seeds: average accuracy, accuracy by class means and " +
-			fmt.Sprintf("forgetting, each with Student's t-test against at least %d committed seeds. p is the chance that runs of the same distribution ", reproduce.Least) +
-			"differ so much, after Holm's correction for all tests of the command. Below 0.05 the runs lie outside.\n" +
-			"One seed shows little, as the difference may then be large: give three or more.\n" +
-			"The exit code is 0 if nothing lies outside or differs, and 1 if something does, if a result cannot be read, or if no run could be compared.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(fmt.Errorf("%s: RUNS is missing. Give at least one folder with results, such as runs/er5k", pathOf(cmd)))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, faults, err := readEnded(cmd.Context(), cmd.ErrOrStderr(), args)
-			if err != nil {
-				return fmt.Errorf("%s: %w", pathOf(cmd), err)
-			}
-			groups := reproduce.Check(reproduce.Committed(), runs)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), checkedJSON(groups))
-			} else {
-				err = writeChecked(cmd, cmd.OutOrStdout(), groups)
-			}
-			if text := failure(groups); text != "" {
-				err = errors.Join(err, fmt.Errorf("%s: %s", pathOf(cmd), text))
-			}
-			return errors.Join(err, faults)
-		},
+// compareCommitted compares results with those of the committed runs.
+func (f *verifyFlags) compareCommitted(cmd *cobra.Command, paths []string) error {
+	for _, name := range []string{"data-dir", "init", "parent", "out", "workers"} {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("%s: --%s is about a run, and --committed runs nothing. Remove one of them", pathOf(cmd), name))
+		}
 	}
-	addJSON(cmd, &asJSON)
-	return cmd
+	runs, faults, err := readEnded(cmd.Context(), cmd.ErrOrStderr(), paths)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pathOf(cmd), err)
+	}
+	groups := reproduce.Check(reproduce.Committed(), runs)
+	if f.asJSON.given {
+		err = f.asJSON.print(cmd.OutOrStdout(), checkedJSON(groups))
+	} else {
+		err = writeChecked(cmd, cmd.OutOrStdout(), groups)
+	}
+	if text := failure(groups); text != "" {
+		err = errors.Join(err, fmt.Errorf("%s: %s", pathOf(cmd), text))
+	}
+	return errors.Join(err, faults)
 }
 
 // readEnded reads the results of runs that have ended, each once, by path. Those of other runs are noted; faults are about results that
@@ -136,7 +114,7 @@ func failure(groups []*reproduce.Group) string {
 	}
 	switch {
 	case compared == 0:
-		return "there is no reference for any of the runs, so nothing is compared. `ocl report --paper` names the commands of the survey's runs"
+		return "there is no reference for any of the runs, so nothing is compared. `ocl report paper` names the commands of the survey's runs"
 	case len(outside) > 0:
 		return "outside the committed distribution: " + count.Some(outside)
 	case len(differs) > 0:

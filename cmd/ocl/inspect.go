@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ocl/experiment"
+	"ocl/experiment/result"
+	"ocl/experiment/train"
+	"ocl/experiment/trained"
+	"ocl/internal/cause"
+	"ocl/internal/count"
+	"ocl/interop/safetensors"
+	"ocl/tune"
+)
+
+// inspected is what `ocl inspect --json` prints: what there is at a path.
+type inspected struct {
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	Content any    `json:"content"`
+
+	write func(io.Writer) error
+}
+
+func newInspect() *cobra.Command {
+	var asJSON jsonFlag
+	cmd := &cobra.Command{
+		Use:   "inspect PATH",
+		Short: "Say what a file or a folder of ocl is and what it holds, and check it.",
+		Example: `  ocl inspect runs/er5k
+  ocl inspect er.safetensors
+  ocl inspect runs/er5k --json kind,content`,
+		Long: "PATH is the folder of a study, an experiment, a run or a tuning, or a file: a result, a checkpoint, a record of tuning, events, weights " +
+			"(safetensors) or a config. Of a run its result and its newest checkpoint are shown, with the size and the checksum of each section. " +
+			"Everything that is read is checked; the exit code is 1 if something is damaged. Nothing is changed.",
+		Args: exactly("PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := inspect(args[0])
+			if found == nil {
+				return fmt.Errorf("%s: %w", pathOf(cmd), err)
+			}
+			if asJSON.given {
+				return errors.Join(asJSON.print(cmd.OutOrStdout(), found), err)
+			}
+			_, printed := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", printable(found.Path), found.Kind)
+			return errors.Join(printed, found.write(cmd.OutOrStdout()), err)
+		},
+	}
+	addJSON(cmd, &asJSON, inspected{})
+	return cmd
+}
+
+// inspect says what there is at a path. With an error, what is found may be nil, or have a fault.
+func inspect(path string) (*inspected, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. Give a file or a folder of ocl", path, cause.Of(err))
+	}
+	if !info.IsDir() {
+		return inspectFile(path)
+	}
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(path, name))
+		return err == nil
+	}
+	switch {
+	case has("study.yaml"):
+		entries, store, err := studyFolder(path)
+		if err != nil {
+			return nil, err
+		}
+		defer store.Close()
+		s := statusOf(path, store, entries)
+		return &inspected{"study", path, s, s.write}, nil
+	case has(tune.RecordFile):
+		return inspectFile(filepath.Join(path, tune.RecordFile))
+	case has(experiment.RunConfigFile), has(experiment.ResultFile):
+		return inspectRun(path)
+	case has(experiment.ConfigFile):
+		return inspectExperiment(path)
+	}
+	found, _, err := result.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	t := table{head: []string{"result", "method", "seed", "outcome", "accuracy"}, right: []bool{false, false, true, false, true}}
+	var names []string
+	var faults []error
+	for _, f := range found {
+		r, err := result.ReadAny(f.Path)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		names = append(names, f.Path)
+		t.rows = append(t.rows, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)})
+	}
+	return &inspected{"folder of results", path, names, t.write}, errors.Join(faults...)
+}
+
+// inspectExperiment lists the runs of an experiment; where there is one, it is inspected.
+func inspectExperiment(path string) (*inspected, error) {
+	folders, err := filepath.Glob(filepath.Join(path, "*", experiment.RunConfigFile))
+	if err != nil || len(folders) == 1 {
+		return inspectRun(filepath.Dir(slices.Concat(folders, []string{path})[0]))
+	}
+	type run struct {
+		Folder string `json:"folder"`
+		State  string `json:"state"`
+		Step   int    `json:"step"`
+	}
+	runs, t := []run{}, table{head: []string{"run", "state", "step"}, right: []bool{false, false, true}}
+	var faults []error
+	for _, f := range folders {
+		folder := filepath.Dir(f)
+		found, err := train.Find(folder)
+		if err != nil {
+			faults, found.State = append(faults, err), "damaged"
+		}
+		runs = append(runs, run{filepath.Base(folder), found.State, found.Step})
+		t.rows = append(t.rows, []string{filepath.Base(folder), found.State, count.Number(found.Step)})
+	}
+	return &inspected{"experiment", path, runs, t.write}, errors.Join(faults...)
+}
+
+// inspectRun shows the result of a run and its newest checkpoint, where they are there.
+func inspectRun(folder string) (*inspected, error) {
+	var content struct {
+		Result     *result.Result          `json:"result"`
+		Checkpoint *trained.CheckpointInfo `json:"checkpoint"`
+	}
+	var faults []error
+	path := filepath.Join(folder, experiment.ResultFile)
+	if _, err := os.Stat(path); err == nil {
+		content.Result, err = result.Read(path)
+		faults = append(faults, err)
+	}
+	kept, _ := os.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
+	if len(kept) > 0 {
+		var err error
+		content.Checkpoint, err = trained.Inspect(folder)
+		faults = append(faults, err)
+	}
+	return &inspected{"run", folder, content, func(w io.Writer) (err error) {
+		if content.Result != nil {
+			err = writeResultFacts(w, content.Result)
+		}
+		if content.Checkpoint != nil && err == nil {
+			_, err = fmt.Fprintln(w, "\nnewest checkpoint")
+			err = errors.Join(err, writeCheckpoint(w, content.Checkpoint))
+		}
+		return err
+	}}, errors.Join(faults...)
+}
+
+// inspectFile finds out what a file is by its first bytes.
+func inspectFile(path string) (*inspected, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	unpacked, err := result.Unpack(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(unpacked, head) // a shorter file is complete
+	head = head[:n]
+	format := func(name string) bool { return bytes.Contains(head, []byte(`"`+name+`"`)) }
+	switch {
+	case bytes.HasPrefix(head, []byte("OCLCKPT")):
+		info, err := trained.Inspect(path)
+		if info == nil {
+			return nil, err
+		}
+		return &inspected{"checkpoint", path, info, func(w io.Writer) error { return writeCheckpoint(w, info) }}, err
+	case format(result.Format):
+		r, err := result.ReadAny(path)
+		if err != nil {
+			return nil, err
+		}
+		return &inspected{"result", path, r, func(w io.Writer) error { return writeResultFacts(w, r) }}, nil
+	case format(tune.Format):
+		r, err := tune.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return &inspected{"record of tuning", path, r, pointTable(r).write}, nil
+	case format(result.EventsFormat):
+		return inspectEvents(path)
+	case len(head) > 8 && head[8] == '{':
+		return inspectWeights(path, f)
+	}
+	c, from, _, err := experiment.Load(path)
+	if err = errors.Join(err, experiment.Schema().ValidateAt(c, from)); err != nil {
+		return nil, fmt.Errorf("%s is no file that ocl writes, and no config either:\n%w", path, err)
+	}
+	return &inspected{"config", path, c, func(w io.Writer) error {
+		text, err := experiment.Schema().Resolved(c).YAML()
+		_, written := w.Write(text)
+		return errors.Join(err, written)
+	}}, nil
+}
+
+// inspectEvents counts the events of a run.
+func inspectEvents(path string) (*inspected, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	counts, t := map[string]int{}, table{head: []string{"event", "number"}, right: []bool{false, true}}
+	for e, err := range result.Events(f) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		counts[e.Event]++
+	}
+	for _, name := range []string{result.EventRun, result.EventTask, result.EventStep, result.EventEvaluation} {
+		t.rows = append(t.rows, []string{name, count.Number(counts[name])})
+	}
+	return &inspected{"events", path, counts, t.write}, nil
+}
+
+// inspectWeights lists the tensors of a safetensors file.
+func inspectWeights(path string, f *os.File) (*inspected, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := safetensors.NewReader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	type tensor struct {
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Shape []int  `json:"shape"`
+	}
+	var content struct {
+		Metadata map[string]string `json:"metadata"`
+		Tensors  []tensor          `json:"tensors"`
+	}
+	content.Metadata = r.Metadata
+	t := table{head: []string{"tensor", "type", "shape"}, right: make([]bool, 3)}
+	for _, x := range r.Tensors {
+		content.Tensors = append(content.Tensors, tensor{x.Name, x.Type, x.Shape})
+		t.rows = append(t.rows, []string{printable(x.Name), x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
+	}
+	return &inspected{"weights", path, content, t.write}, nil
+}
+
+// methodOf is the method of a result with its tricks.
+func methodOf(r *result.Result) string {
+	return printable(strings.Join(append([]string{r.Method.Name}, r.Method.Tricks...), "+"))
+}
+
+// accuracyOf is the average accuracy of a result.
+func accuracyOf(r *result.Result) string {
+	if r.Metrics.AverageAccuracy == nil {
+		return "–"
+	}
+	return percent(*r.Metrics.AverageAccuracy)
+}
+
+// writeResultFacts prints what a result says first. Names come from a file.
+func writeResultFacts(w io.Writer, r *result.Result) error {
+	lines := [][2]string{{"method", methodOf(r)}, {"accuracy", accuracyOf(r)}, {"made by", fmt.Sprintf("ocl %s, revision %s, numbers version %d, kernels %s, convolutions %s",
+		r.Provenance.Program, r.Provenance.Revision, r.Provenance.Numbers, r.Provenance.Kernel, r.Provenance.Convolution)}}
+	if r.Foreign != nil {
+		lines[2][1] = "another program, " + r.Foreign.Program
+	} else {
+		c := r.Config
+		lines = append(lines, [2]string{"run", fmt.Sprintf("%s, %s, memory %d, seed %d, key %s", c.Data.Name, count.Of(len(r.Accuracy), "task"), c.Memory, c.Seed, r.Key)},
+			[2]string{"outcome", fmt.Sprintf("%s after %s", r.Outcome.State, count.Of(r.Outcome.Step, "step"))})
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%-8s %s\n", l[0], printable(l[1]))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeCheckpoint prints what a checkpoint has. Names come from a file.
+func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
+	lines := [][2]string{
+		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, byteCount(c.Bytes))},
+		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},
+		{"place", fmt.Sprintf("step %d, task %d, %s, next batch %d", c.Step, c.Task+1, c.Phase, c.Batch+1)},
+		{"engine", fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", c.Numbers, c.Kernel, c.Convolution)},
+		{"data", c.Digest},
+	}
+	if m := c.Memory; m != nil {
+		lines = append(lines, [2]string{"memory", fmt.Sprintf("%s stored, in %s, of %s", count.Of(int(m.Stored), "image"), count.Of(int(m.Capacity), "slot"),
+			count.Of(int(m.Seen), "sample"))})
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(w, "%-7s %s\n", l[0], printable(l[1])); err != nil {
+			return err
+		}
+	}
+	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
+	for _, s := range c.Sections {
+		t.rows = append(t.rows, []string{printable(s.Name), byteCount(s.Bytes), s.CRC})
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return t.write(w)
+}

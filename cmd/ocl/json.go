@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// allFields is the value of --json that prints everything.
+const allFields = "all"
+
+// jsonFlag is the value of --json: the fields of the output that a program wants, or all of them.
+type jsonFlag struct {
+	given  bool
+	fields []string // such as metrics.average_accuracy; nil is all
+	known  []string // the outermost ones that there are
+}
+
+// addJSON adds the flag --json to a command that prints values like the examples, structs or lists of them.
+func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
+	for _, v := range examples {
+		for _, name := range fieldsOf(v) {
+			if !slices.Contains(j.known, name) {
+				j.known = append(j.known, name)
+			}
+		}
+	}
+	cmd.Flags().Var(j, "json", "print JSON with these fields, or with all; --json alone lists the fields")
+	annotate(cmd.Flags(), groupOutput, map[string]string{"json": "FIELD,..."})
+	_ = cmd.RegisterFlagCompletionFunc("json", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return append([]string{allFields}, j.known...), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// fieldsOf are the names of the outermost fields in the JSON of a value, or of the items of a list.
+func fieldsOf(v any) (names []string) {
+	if m, is := v.(json.Marshaler); is {
+		var fields map[string]any
+		text, err := m.MarshalJSON()
+		if err = errors.Join(err, json.Unmarshal(text, &fields)); err != nil {
+			panic(err)
+		}
+		return slices.Sorted(maps.Keys(fields))
+	}
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" && f.IsExported() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (j *jsonFlag) String() string { return "" }
+
+// Type is what the flag takes, in words.
+func (j *jsonFlag) Type() string {
+	return "all, or some of the fields " + strings.Join(j.known, ",") + " (a field of a field stands behind a point)"
+}
+
+func (j *jsonFlag) Set(text string) error {
+	j.given, j.fields = true, nil
+	if text == allFields {
+		return nil
+	}
+	j.fields = strings.Split(text, ",")
+	for _, name := range j.fields {
+		if outer, _, _ := strings.Cut(name, "."); !slices.Contains(j.known, outer) {
+			return errors.New(j.Type())
+		}
+	}
+	return nil
+}
+
+// print writes the fields of v, or of each item of v, as indented JSON.
+func (j *jsonFlag) print(w io.Writer, v any) error {
+	picked, err := j.pick(v)
+	if err != nil {
+		return err
+	}
+	return printJSON(w, picked)
+}
+
+// pick is v with the fields that are wanted. One that v does not have is null.
+func (j *jsonFlag) pick(v any) (any, error) {
+	if j.fields == nil {
+		return v, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // which keeps every digit
+	var whole any
+	if err := d.Decode(&whole); err != nil {
+		return nil, err
+	}
+	list, many := whole.([]any)
+	if !many {
+		list = []any{whole}
+	}
+	out := make([]map[string]any, len(list))
+	for i, item := range list {
+		out[i] = map[string]any{}
+		for _, name := range j.fields {
+			value := item
+			for part := range strings.SplitSeq(name, ".") {
+				object, _ := value.(map[string]any)
+				value = object[part]
+			}
+			out[i][name] = value
+		}
+	}
+	if many {
+		return out, nil
+	}
+	return out[0], nil
+}
+
+// printJSON writes v as indented JSON and a newline.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

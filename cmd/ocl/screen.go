@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"ocl"
+	"ocl/experiment"
+)
+
+const (
+	redrawEvery = 100 * time.Millisecond // on a terminal
+	plainEvery  = 10 * time.Second       // elsewhere
+)
+
+// screen shows how far work is. On a terminal it redraws some lines; elsewhere it prints them every ten seconds. No work waits
+// for it longer than for a lock.
+type screen struct {
+	out   io.Writer // nil prints notes only
+	notes io.Writer
+	live  bool // on a terminal
+	width func() int
+	now   func() time.Time
+	lines func() []string // what there is to show now; called with the lock
+
+	mu         sync.Mutex
+	drawn      int // lines on the terminal that are redrawn
+	quit, done chan struct{}
+	once       sync.Once
+}
+
+// newScreen is a screen that shows lines once it is started. With quiet only notes are printed.
+func newScreen(w io.Writer, quiet bool, lines func() []string) *screen {
+	s := &screen{out: w, notes: w, live: isTerminal(w), now: time.Now, lines: lines, quit: make(chan struct{}), done: make(chan struct{})}
+	s.width = func() int { return terminalWidth(w) }
+	if quiet {
+		s.out, s.live = nil, false
+	}
+	return s
+}
+
+// start draws again and again until stop. It calls before, if that is not nil, without the lock before each drawing.
+func (s *screen) start(before func()) {
+	every := plainEvery
+	if s.live {
+		every = redrawEvery
+	}
+	go func() {
+		defer close(s.done)
+		clock := time.NewTicker(every)
+		defer clock.Stop()
+		for {
+			select {
+			case <-clock.C:
+				if before != nil {
+					before()
+				}
+				s.locked(s.draw)
+			case <-s.quit:
+				return
+			}
+		}
+	}()
+}
+
+// stop ends the display and takes the live lines away. It may be called again.
+func (s *screen) stop() {
+	s.once.Do(func() { close(s.quit) })
+	<-s.done
+	s.locked(func() { s.clear(); s.out = nil })
+}
+
+func (s *screen) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *screen) clear() {
+	if s.drawn > 0 {
+		fmt.Fprintf(s.notes, "\x1b[%dA\r\x1b[J", s.drawn)
+		s.drawn = 0
+	}
+}
+
+// say prints a line for good, above the live ones. Without w it prints nothing.
+func (s *screen) say(w io.Writer, text string) {
+	if w != nil {
+		s.clear()
+		fmt.Fprintln(w, printable(text))
+	}
+}
+
+// note prints a line whatever is shown otherwise.
+func (s *screen) note(text string) { s.locked(func() { s.say(s.notes, text) }) }
+
+func (s *screen) draw() {
+	if s.out == nil {
+		return
+	}
+	lines := s.lines()
+	if !s.live {
+		for _, line := range lines {
+			fmt.Fprintln(s.out, line)
+		}
+		return
+	}
+	var b strings.Builder
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\x1b[K\n")
+	}
+	fmt.Fprint(s.out, b.String()+"\x1b[J")
+	s.drawn = len(lines)
+}
+
+// events are observers that keep the state of a run.
+func (s *screen) events(r *runState) experiment.Events {
+	return experiment.Events{
+		TaskBegin: func(t ocl.TaskInfo) { s.locked(func() { r.taskBegin(t) }) },
+		StepEnd:   func(step int, stats ocl.StepStats) { s.locked(func() { r.stepEnd(s.now(), step, stats) }) },
+		Working:   func(done, total int) { s.locked(func() { r.workedOn(float64(done) / float64(total)) }) },
+		Tested:    func(done, total int) { s.locked(func() { r.testing, r.toTest = done, total }) },
+		Evaluated: func(e experiment.Evaluated) { s.locked(func() { r.evaluated(e) }) },
+	}
+}
+
+// part is a piece of a line; the larger drop, the sooner it is left out.
+type part struct {
+	text string
+	drop int
+}
+
+// fit joins the parts that fit into width.
+func fit(parts []part, width int) string {
+	for drop := 9; ; drop-- {
+		var texts []string
+		for _, s := range parts {
+			if s.text != "" && s.drop <= drop {
+				texts = append(texts, s.text)
+			}
+		}
+		line := strings.Join(texts, "  ")
+		if columns(line) <= width {
+			return line
+		}
+		if drop == 0 {
+			return string([]rune(line)[:max(width, 0)])
+		}
+	}
+}
