@@ -363,7 +363,7 @@ func (x *Experiment) identify(j Job) identity.Identity {
 // IdentityOf is the identity of the run that left a result.
 func IdentityOf(r *result.Result) identity.Identity { return identity.Of(Schema(), r) }
 
-// Key is the key of the run that left a result. Results of earlier programs do not have it.
+// Key is the key of the run that left a result.
 func Key(r *result.Result) string { return IdentityOf(r).Key() }
 
 // CheckFolder says why the experiment may not use Options.Out, as Run would, such as that the folder has another experiment.

@@ -60,7 +60,7 @@ func ReadIdentity(d *checkpoint.Decoder) (identity.Identity, error) {
 	return id, identityParts(&id).LoadState(d.Sub("identity"))
 }
 
-// recordedConfig is a config in a file of this program or of an older one, which lacked some keys.
+// recordedConfig is a config in a checkpoint. It is read with the catalogue, which knows the types of the options of methods.
 type recordedConfig config.Config
 
 func (c recordedConfig) MarshalJSON() ([]byte, error) { return config.Config(c).MarshalJSON() }
