@@ -8,9 +8,7 @@ import (
 	"ocl"
 	"ocl/learner"
 	"ocl/learner/learnertest"
-	"ocl/loss"
 	"ocl/memory"
-	"ocl/tensor"
 )
 
 // residualCase is what residual learns.
@@ -90,22 +88,6 @@ func TestAGEMProjects(t *testing.T) {
 	if agreed == 0 || projected == 0 {
 		t.Errorf("%d steps agreed with their reference, %d did not; want some of each", agreed, projected)
 	}
-}
-
-// misled is cross entropy on the class behind the label.
-type misled struct{}
-
-func (misled) Eval(d *tensor.Tensor, in loss.Input) (float64, error) {
-	in.Y = shifted(in.Y)
-	return loss.CrossEntropy{}.Eval(d, in)
-}
-
-func shifted(labels []ocl.Label) []ocl.Label {
-	out := make([]ocl.Label, len(labels))
-	for i, y := range labels {
-		out[i] = (y + 1) % ocl.Label(made.Classes)
-	}
-	return out
 }
 
 func product(x, y []float32) (sum float64) {

@@ -219,23 +219,6 @@ func (r *recording) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory
 	return dst, err
 }
 
-// given retrieves the slots that it holds.
-type given []int
-
-func (g given) Retrieve(dst []int, _ *memory.Store, _ ocl.Batch, _ memory.Env) ([]int, error) {
-	return append(dst, g...), nil
-}
-
-// chain lets the first retriever ask and the second choose.
-type chain [2]memory.Retriever
-
-func (c chain) Retrieve(dst []int, m *memory.Store, b ocl.Batch, env memory.Env) ([]int, error) {
-	if _, err := c[0].Retrieve(nil, m, b, env); err != nil {
-		return dst, err
-	}
-	return c[1].Retrieve(dst, m, b, env)
-}
-
 func TestMIRNeedsLookAhead(t *testing.T) {
 	r := mir(t, 1, 20, 2, 5)
 	r.Step = learner.Summed{}
