@@ -257,7 +257,7 @@ func (s *Schema) Reads(method string, tricks []string, key string) bool {
 	})
 }
 
-// OwnRule is the classifier that a method's own rule is: predictions by it are those of [ClassifierHead]. "" is none, and that of an unknown method.
+// OwnRule is the classifier that a method's own rule is: predictions by it are those of [ClassifierHead]. "" means none, and that of an unknown method.
 func (s *Schema) OwnRule(method string) string {
 	m, _ := lookup(s.Methods, method)
 	return m.OwnRule

@@ -177,7 +177,7 @@ type Stream struct {
 
 // Shift is how tasks differ that have the same classes but disturbed images (survey tab: ns_mini).
 type Shift struct {
-	Kind string // noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" is none
+	Kind string // noise, occlusion, blur, or some of them joined by plus signs in the order in which they are applied; "" means none
 	// Strengths of each task; empty is the survey's list (§app:exp_detail).
 	NoiseStrengths, OcclusionStrengths, BlurStrengths []float64
 
@@ -240,7 +240,7 @@ type Replay struct {
 	Iterations int    // steps on each incoming batch
 	Joint      bool   // one concatenated pass instead of two
 	Augment    bool   // crop and flip at each draw
-	Teacher    string // the statistics that a teacher's batch norm goes by; "" is by method
+	Teacher    string // the statistics that a teacher's batch norm uses; "" is by method
 	KDCStar    string // whether the trick kdc* has a teacher
 }
 

@@ -78,7 +78,7 @@ type Set struct {
 	Notes []string
 	// DefaultTasks is the default number of tasks of a stream; 0 derives it from the number of classes.
 	DefaultTasks int
-	// Orders are the orders of the tasks that were published with the data; the zero value is none.
+	// Orders are the orders of the tasks that were published with the data; the zero value means none.
 	Orders Orders
 	// Incomplete says that images of the published set are absent, so that some classes or domains may have none.
 	Incomplete bool

@@ -22,7 +22,7 @@ type Report struct {
 }
 
 // Verify checks all files and images of the data set that spec names, whatever part of it spec asks for, and reports all
-// faults that it can find and not only the first. Image files are decoded anew, without their cache; a cache that exists
+// faults that it can find and not only the first. Image files are decoded again, without their cache; a cache that exists
 // is then compared with them. Other data sets are read as [Open] does, which checks all of them. With SkipUnreadable a file
 // that is there and cannot be read is a note, and the digest is that of the others.
 //

@@ -65,7 +65,7 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 		a.Results = append(a.Results, one)
 		for _, k := range one.Keys() {
 			i, there := a.byKey[k]
-			if !there || r.Provenance.Timed && !a.Results[i].Result.Provenance.Timed { // who wants no times can use both
+			if !there || r.Provenance.Timed && !a.Results[i].Result.Provenance.Timed { // a timed result also serves a job that needs no times, so it is preferred
 				a.byKey[k] = len(a.Results) - 1
 			}
 		}
@@ -77,7 +77,7 @@ func OpenArchive(ctx context.Context, dir string) (*Archive, error) {
 	return a, nil
 }
 
-// Keys are the keys by which a result is found: that of its run, and that which the run had before it was tuned.
+// Keys returns the keys under which a result can be found: the key of its run, and the key that the run had before tuning.
 func (r Archived) Keys() []string {
 	if r.Result.Tuning != nil {
 		return []string{r.Key, r.Result.Tuning.Key}
@@ -95,7 +95,7 @@ func (a *Archive) Find(keys ...string) (Archived, bool) {
 	return Archived{}, false
 }
 
-// Copy puts a result into the folder of a run. permit is asked before; nil allows it.
+// Copy puts a result into the folder of a run. permit is called before; nil allows it.
 func (r Archived) Copy(folder string, permit func() error) error {
 	whole := *r.Result
 	text, err := result.Encode(&whole)
@@ -114,7 +114,7 @@ func (r Archived) Copy(folder string, permit func() error) error {
 	return nil
 }
 
-// Differ says why the result is not that of a run that learns the same: in words for a list, such as "other kernels (avx512)".
+// Differ says why a result with the same settings is not the result of job j, in words for a list: "other kernels (avx512)".
 func (r Archived) Differ(j Job) error {
 	made := r.Result.Provenance
 	switch {

@@ -206,7 +206,7 @@ func madeIn(folder string) (id identity.Identity, ok bool) {
 	return id, false
 }
 
-// sparesParent refuses a folder that is that of the parent or has it below: the run needs it when it is resumed.
+// sparesParent refuses a folder that is, or contains, the folder of the parent: the run needs the parent when it is resumed.
 func (x *Experiment) sparesParent() error {
 	if x.parent == nil {
 		return nil

@@ -198,7 +198,7 @@ func (x *Experiment) costs(jobs []Job) ([]float64, error) {
 		if x.opts.Out == "" {
 			continue
 		}
-		if f, err := x.Found(j); err == nil { // whatever is wrong with it is told when the run begins
+		if f, err := x.Found(j); err == nil { // an error is reported when the run begins
 			costs[i] = p.Left(f)
 		}
 	}

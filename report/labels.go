@@ -90,7 +90,8 @@ func tricksOf(m result.Method) []string {
 	return slices.DeleteFunc(slices.Clone(m.Tricks), func(t string) bool { return slices.Contains(config.Classifiers(), t) })
 }
 
-// name is the title with what else tells the row from its twins; the memory has a column of its own in tables.
+// name returns the title, and the settings in which the row differs from rows of the same method. The memory is left out, because
+// tables have a column for it.
 func (g *row) name() string {
 	if g.special == "" {
 		return g.title()
@@ -114,8 +115,8 @@ func (g *row) full() string {
 	return g.Label + " (" + g.setting.Name + ")"
 }
 
-// tellApart writes down in which settings each row differs from others: each row that reads a setting says its value, also
-// where that is the default.
+// tellApart finds the settings in which rows differ. Each row whose method reads such a setting shows its value, even if that is
+// the default.
 func (s *setting) tellApart() {
 	special := s.differences(func(*row) string { return "" })
 	mark := s.differences((*row).title)

@@ -51,7 +51,7 @@ func ReadMade(dir string) (made Made, text []byte, err error) {
 	return made, text, err
 }
 
-// absent is the error about a folder without a study.
+// absent marks the error about a folder that has no study.
 type absent struct{ error }
 
 func (absent) Is(target error) bool { return target == fs.ErrNotExist }
@@ -116,7 +116,7 @@ func Make(dir string, s *Study, jobs []Job, made Made) error {
 	return WriteJobs(dir, Entries(jobs))
 }
 
-// asSheet is the study of a config: its keys as they are, with the line that makes it a study.
+// asSheet turns a config into a study file: its keys and the line study: 1.
 func asSheet(runs []Combination, text []byte) ([]byte, error) {
 	c, err := experiment.Schema().Parse("config", text)
 	if err != nil {

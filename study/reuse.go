@@ -12,7 +12,7 @@ import (
 
 // Reuse says which results of an archive a study can use.
 type Reuse struct {
-	found  []experiment.Archived // by job; the zero value is none
+	found  []experiment.Archived // by job; the zero value means none
 	jobs   []Job
 	Match  int            // results that jobs without one can use
 	Have   int            // results of jobs that have theirs already

@@ -210,7 +210,7 @@ func (d *Tuned) chosen(i, n int, r *Record) (*tunedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found, err := train.Find(one.folder); err == nil { // whatever is wrong with it is told when it runs
+	if found, err := train.Find(one.folder); err == nil { // an error is reported when it runs
 		one.cost = plan.Left(found)
 	}
 	return one, nil

@@ -64,7 +64,7 @@ func executeRoot(ctx context.Context, root *cobra.Command, args []string, stderr
 		return root.ExecuteContext(ctx)
 	})
 	if err != nil {
-		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code says so
+		text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()) // the exit code already says that the command was interrupted
 		for fault := range strings.SplitSeq(text, "\n") {                      // joined errors are one a line
 			fmt.Fprintf(stderr, "%s %s\n", paint(root, stderr, red, "ocl:"), ended(printable(fault)))
 		}
@@ -83,8 +83,8 @@ func ended(line string) string {
 	return line + "."
 }
 
-// printable is a line for a terminal. Characters that a terminal would obey instead of showing are written as in Go, an
-// escape as \x1b. Messages quote what they show from files; this is for those that forget it.
+// printable returns a line in which control characters are escaped as in Go, such as \x1b, so that a terminal does not obey
+// them. Messages should quote text from files themselves; this function covers those that do not.
 func printable(line string) string {
 	var b strings.Builder
 	for i, r := range line {

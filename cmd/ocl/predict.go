@@ -132,7 +132,7 @@ func listImages(ctx context.Context, places []string, notes io.Writer) (files []
 			}
 		}
 		if info, err := os.Stat(place); place == standardInput || err != nil || !info.IsDir() {
-			files = append(files, labelled{file: place}) // reading it tells what is wrong with it
+			files = append(files, labelled{file: place}) // reading it later returns the error
 			continue
 		}
 		before := len(files)
@@ -194,7 +194,7 @@ type labelling struct {
 // atOnce is the number of files after which their labels are printed.
 const atOnce = 64
 
-// labelled is what became of a file.
+// labelled is the result for one file: its guesses or an error.
 type labelled struct {
 	file    string
 	guesses []predict.Guess
@@ -259,7 +259,7 @@ func (l *labelling) read(name string) ([]byte, error) {
 	return data.ReadPicture(file)
 }
 
-// labelPrinter prints what became of each file; end is the last call.
+// labelPrinter prints the result for each file; end is called last.
 type labelPrinter interface {
 	print(labelled) error
 	end() error

@@ -133,7 +133,7 @@ func program() (version, revision string, command []string) {
 func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Experiment, error) {
 	f.opts.Progress = newOpening(stderr).work
 	if f.resume != "" {
-		if _, err := os.Stat(f.resume); err != nil { // before announce says that it continues there
+		if _, err := os.Stat(f.resume); err != nil { // checked before announce, which says that the run continues there
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
 		}
 		f.opts.Out = f.resume
@@ -200,7 +200,7 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	return usage(errors.Join(faults...))
 }
 
-// announce says where the files are written, before the work begins.
+// announce prints the folder of the experiment before the work begins.
 func (f *runFlags) announce(w io.Writer) {
 	if f.quiet {
 		return

@@ -99,7 +99,7 @@ func newSweepJoin() *cobra.Command {
 	return cmd
 }
 
-// addWorker defines the flags of whoever does jobs.
+// addWorker defines the flags of commands that do jobs.
 func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for the data sets that are read from files (default: as the study says)")
@@ -288,7 +288,7 @@ func (f *sweepFlags) work(cmd *cobra.Command, jobs []study.Job, stay bool) error
 // errTerminated is the cause of a context that SIGTERM has ended.
 var errTerminated = errors.New("SIGTERM")
 
-// stoppedBy is how a person or the machine has stopped the jobs, in words; "" is not at all.
+// stoppedBy says in words what stopped the jobs, such as Ctrl-C; "" if nothing did.
 func stoppedBy(ctx context.Context, drain <-chan struct{}) string {
 	select {
 	case <-drain:
@@ -303,8 +303,8 @@ func stoppedBy(ctx context.Context, drain <-chan struct{}) string {
 	}
 }
 
-// sweepSignals says when a person wants an end: after a first Ctrl-C drain is closed, and after a second one, or SIGTERM, ctx
-// ends. A third one ends the process, as it would have without this.
+// sweepSignals handles signals. The first Ctrl-C closes drain; the second one, or SIGTERM, ends ctx; a third one ends the process,
+// as without a handler.
 func sweepSignals(parent context.Context, note func(string)) (ctx context.Context, drain <-chan struct{}, ended func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent)) // which the first signal ends
 	gently := make(chan struct{})
@@ -330,7 +330,7 @@ func sweepSignals(parent context.Context, note func(string)) (ctx context.Contex
 	return ctx, gently, func() { signal.Stop(signals); cancel(nil) }
 }
 
-// finish tells what came of the jobs. err is that of the worker.
+// finish prints the results of the jobs. err is the worker's error.
 func (f *sweepFlags) finish(cmd *cobra.Command, store *study.Folder, jobs []study.Job, sum study.Sum, err error, stopped string) error {
 	stdout := cmd.OutOrStdout()
 	entries := study.Entries(jobs)
@@ -367,7 +367,7 @@ func (f *sweepFlags) report(cmd *cobra.Command) error {
 	}
 	var results []*result.Result
 	for _, s := range found {
-		if r, err := result.Read(s.Path); err == nil { // others are named by the report
+		if r, err := result.Read(s.Path); err == nil { // the report names results that cannot be read
 			results = append(results, r)
 		}
 	}

@@ -51,7 +51,7 @@ func newSweepView(w io.Writer, quiet bool, store *study.Folder, jobs []study.Job
 	return v
 }
 
-// look asks the store how far the jobs are that are not done.
+// look asks the store for the state of the jobs that are not done.
 func (v *sweepView) look() {
 	v.mu.Lock()
 	var open []int
@@ -196,7 +196,7 @@ func (v *sweepView) watch(j study.Job) experiment.Events {
 	return ev
 }
 
-// changed is told of a job that has ended, here or elsewhere.
+// changed is called for each job that has ended, here or elsewhere.
 func (v *sweepView) changed(j study.Job, st study.State) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -41,7 +41,7 @@ type Options struct {
 	Client *http.Client // nil: one with the proxy and the time limits of [http.DefaultTransport]
 
 	// Progress is called with the bytes of a file that are on the disk, before each attempt and after each read. The total
-	// is 0 while it is unknown. Done falls where a file is started anew. It is called on the goroutine of Get.
+	// is 0 while it is unknown. Done falls where a file is started again. It is called on the goroutine of Get.
 	Progress func(file File, done, total int64)
 
 	// Retrying is called before the wait for another attempt; it may be nil. It is called on
@@ -58,7 +58,7 @@ type Retry struct {
 	Why     error         // what ended the attempt before
 	Attempt int           // of those in a row that brought nothing new, from 2
 	Of      int           // as many attempts in a row are made
-	From    int64         // bytes of the file that are there; the server may begin anew all the same
+	From    int64         // bytes of the file that are there; the server may begin again all the same
 	Wait    time.Duration // until it is made
 }
 

@@ -59,8 +59,8 @@ func hashed(format string, a ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Wider are the keys of the runs that learn what this one learns and measure all that it measures, and more: with further classifiers, or more
-// evaluations.
+// Wider returns the keys of runs that learn the same as this run and measure more: with further classifiers or more evaluations. Their results
+// can be used for this run.
 func (id Identity) Wider() (keys []string) {
 	evals := []string{config.EvalFinal, config.EvalSeen, config.EvalAll}
 	own, key := id.Config.Classifiers, id.Key()
@@ -149,7 +149,7 @@ func (id Identity) Learned() (p Part) {
 			continue
 		case v.Place && !(v.Name == "network.init" && c.Network.InitDigest == "" || v.Name == "parent.run" && c.Parent.Checkpoint == ""):
 			continue
-		case v.Name == "memory" && !read: // without a memory it is 0, which is not what files mean that lack the key
+		case v.Name == "memory" && !read: // a method without memory has the value 0, but a file without the key means the default
 			v.Text, v.Usual = "0", false
 		case !read:
 			continue
@@ -211,5 +211,5 @@ func (id Identity) Row() Part {
 	return append(p, id.Tuned()...)
 }
 
-// TunedText stands for a value that each run has by its own tuning.
+// TunedText replaces a value that each run of a row has chosen by its own tuning.
 const TunedText = "tuned"

@@ -106,7 +106,7 @@ func (e *evaluator) test(ctx context.Context, c *Classifiers, set int, found []e
 	return nil
 }
 
-// evaluation is what one evaluation finds of one classifier.
+// evaluation holds the results of one classifier in one evaluation.
 type evaluation struct {
 	accuracy []float64 // by test set, NaN where not evaluated
 	tally

@@ -165,7 +165,7 @@ func (r *run) afterStep(ctx context.Context) error {
 	return r.snapshots.watch()
 }
 
-// paused says that a learner has stopped in the middle of a batch.
+// paused says whether the learner has stopped in the middle of a batch.
 func paused(l ocl.Learner) bool {
 	p, ok := l.(ocl.Pausing)
 	return ok && p.Paused()
@@ -240,7 +240,7 @@ func (r *run) conclude(err error) (*result.Result, error) {
 	case err != nil:
 		return nil, err
 	}
-	unsaved := r.snapshots.wait() // what was measured is a result all the same
+	unsaved := r.snapshots.wait() // the result is written even if the last checkpoint was not
 	res, err := r.result(outcome)
 	if err != nil {
 		return nil, errors.Join(unsaved, err)

@@ -47,7 +47,7 @@ type Spec struct {
 type RunIn struct {
 	Folder string // it is made if it is missing. "" writes nothing
 	Locked bool   // the caller has locked it, or knows that its file system has no locks
-	// Permit is asked before each file of the run gets its name. Its error ends the run, and the file does not appear. So
+	// Permit is called before each file of the run gets its name. Its error ends the run, and the file does not appear. So
 	// a process that has lost its claim on the run writes nothing more. nil allows all.
 	Permit     func() error
 	Workers    int // goroutines of the run; at least 1
@@ -239,7 +239,7 @@ func (r *run) inherit() error {
 	return nil
 }
 
-// before is what the learner has done before this run.
+// before returns the tasks, steps and classes that the learner had learned before this run.
 func (r *run) before() Known {
 	if r.Parent == nil {
 		return Known{}

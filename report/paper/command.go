@@ -11,8 +11,9 @@ import (
 	"ocl/survey"
 )
 
-// Command is the command that runs the cell as often as the survey did, with the settings of our runs, or those that it is to have where there is
-// none. Run times come from their study. It is "" for a row of others and for a method that ocl does not have. DIR stands for the folder of the data.
+// Command returns the command that runs the cell as often as the survey did. It has the settings of our runs or, without runs, the chosen
+// settings. For run times it is that of their study. DIR stands for the folder of the data. It is "" for rows such as "Best OCI" and for methods
+// that ocl does not have.
 func (c *Cell) Command() string {
 	if !c.Known || c.Spec.Method == "" {
 		return ""
