@@ -157,8 +157,8 @@ type timer struct {
 	speeds  map[string]float64
 }
 
-// trialMethod is the method that is timed in place of another. Steps that do not train, or do less in the first task, say
-// nothing about the time; a method is timed instead that has as many samples in a step and trains from the first step.
+// trialMethod returns the method that is timed for a method. Steps that do not train, or do less in the first task, cannot be used
+// for an estimate. For such methods it returns one that has as many samples in a step and trains from the first step on.
 func trialMethod(name string) (string, error) {
 	info, err := method.Lookup(name)
 	switch {
@@ -186,7 +186,7 @@ func (t *timer) speed(ctx context.Context, x *experiment.Experiment, name string
 	}
 	cfg.Methods, cfg.Runs, cfg.Classifiers = []string{name}, 1, []string{config.ClassifierHead}
 	cfg.Tricks = []string{config.NoTrick}
-	cfg.Parent = config.Parent{} // what a learner knows takes no time
+	cfg.Parent = config.Parent{} // a parent's state does not change the time of a step
 	cfg.Eval, cfg.EvalEvery = config.EvalFinal, 0
 	if cfg.Memory == 0 {
 		cfg.Memory = config.DefaultMemory
@@ -239,9 +239,9 @@ func (t *timer) trial(ctx context.Context, x *experiment.Experiment, cfg config.
 	switch n := len(took); {
 	case n > trialSkipped:
 		took = took[trialSkipped:]
-	case n > 1: // of a short stream, such as one that adds a class
+	case n > 1: // the stream is short, such as one that adds a class
 		took = took[1:]
-	case n == 0: // its first loss is no number
+	case n == 0: // the first step diverged
 		return 0, plan, nil
 	}
 	for _, t := range took {

@@ -106,7 +106,7 @@ func (p *progress) left() (time.Duration, bool) {
 func rateText(active []*runState) string {
 	rate := 0.0
 	for _, r := range active {
-		if r.working == 0 { // the steps before long work say nothing of it
+		if r.working == 0 { // the speed of steps says nothing about the speed of long work
 			rate += r.rate
 		}
 	}
@@ -166,7 +166,7 @@ func (p *progress) named(name string, index, total int) experiment.Events {
 	}
 	ev.Note = func(text string) {
 		p.locked(func() {
-			if !r.plan.Kept || p.out != nil { // that a run is kept is nothing unexpected
+			if !r.plan.Kept || p.out != nil { // with --quiet, a run that was finished before needs no note
 				p.say(p.notes, r.name+"  "+text)
 			}
 		})
