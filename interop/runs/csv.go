@@ -15,22 +15,13 @@ import (
 	"ocl/interop/output"
 )
 
-// columns are those of the table that [CSV] writes. docs/interop.md says what they hold.
+// columns are those of the table that [CSVOf] writes. docs/interop.md says what they hold.
 var columns = []string{"run", "method", "tricks", "memory", "seed", "classifier", "quantity", "step", "task", "test_set", "class", "predicted", "value"}
 
-// CSV writes every number of the runs at a path into one table in long format: a line for each number (RFC 4180, with
-// the columns of docs/interop.md). path is what [result.Find] takes. out is the file, whose name ends in .csv, or a
-// folder that is there; "" puts measurements.csv into the folder of the runs, or NAME.csv beside a file. The file
-// appears whole or not at all, and the same runs give the same bytes. CSV returns its path.
-func CSV(ctx context.Context, path, out string) (string, error) {
-	found, _, err := result.Find(path)
-	if err != nil {
-		return "", err
-	}
-	return CSVOf(ctx, found, path, out)
-}
-
-// CSVOf is [CSV] for some results. path is the folder that they belong to.
+// CSVOf writes every number of some results into one table in long format: a line for each number (RFC 4180, with the columns of
+// docs/interop.md). path is the folder that they belong to. out is the file, whose name ends in .csv, or a folder that is there; "" puts
+// measurements.csv into the folder of the runs, or NAME.csv beside a file. The file appears whole or not at all, and the same runs give the same
+// bytes. CSVOf returns its path.
 func CSVOf(ctx context.Context, found []result.Source, path, out string) (string, error) {
 	switch {
 	case out == "":

@@ -142,3 +142,12 @@ func TestUnreadableEvents(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// CSV is CSVOf for the runs that result.Find finds at a path.
+func CSV(ctx context.Context, path, out string) (string, error) {
+	found, _, err := result.Find(path)
+	if err != nil {
+		return "", err
+	}
+	return CSVOf(ctx, found, path, out)
+}

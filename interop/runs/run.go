@@ -1,6 +1,6 @@
 // Package runs writes what finished runs measured for other programs: a table of all numbers in long format, and files
 // for TensorBoard. It reads the files of runs through package result and needs neither the data nor the engine. Start at
-// [CSV] and [Tensorboard], or at [Open] and [Run.Each] for the numbers themselves.
+// [CSVOf] and [Tensorboard], or at [Open] and [Run.Each] for the numbers themselves.
 package runs
 
 import (
