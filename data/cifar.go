@@ -61,11 +61,12 @@ var cifar100Info = Info{
 
 // cifarFormat is CIFAR-10 or CIFAR-100 in its two layouts. The counts are fields so that tests can use small files.
 type cifarFormat struct {
-	name                      string
-	coarse, fine              int // label ranges; coarse is 0 where there are no coarse labels
-	side                      int
-	trainPerFine, testPerFine int // images of each fine class
-	layouts                   []cifarLayout
+	name                        string
+	classes                     int
+	coarse                      bool // a record begins with a coarse label, which is not read
+	side                        int
+	trainPerClass, testPerClass int
+	layouts                     []cifarLayout
 }
 
 // cifarLayout is the published files of one layout.
@@ -73,12 +74,11 @@ type cifarLayout struct {
 	folder, archive string
 	python          bool     // pickles; otherwise records
 	train, test     []string // in the order of their images, equally many in each file
-	names           string   // names of the classes; of a pickle also those of the coarse classes
-	coarseNames     string   // "" if there is no such file
+	names           string   // the file of the names of the classes, which may be absent
 }
 
 var cifar10 = cifarFormat{
-	name: "cifar10", fine: 10, side: 32, trainPerFine: 5000, testPerFine: 1000,
+	name: "cifar10", classes: 10, side: 32, trainPerClass: 5000, testPerClass: 1000,
 	layouts: []cifarLayout{{
 		folder: "cifar-10-batches-bin", archive: "cifar-10-binary.tar.gz",
 		train: []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
@@ -91,10 +91,10 @@ var cifar10 = cifarFormat{
 }
 
 var cifar100 = cifarFormat{
-	name: "cifar100", coarse: 20, fine: 100, side: 32, trainPerFine: 500, testPerFine: 100,
+	name: "cifar100", classes: 100, coarse: true, side: 32, trainPerClass: 500, testPerClass: 100,
 	layouts: []cifarLayout{{
 		folder: "cifar-100-binary", archive: "cifar-100-binary.tar.gz",
-		train: []string{"train.bin"}, test: []string{"test.bin"}, names: "fine_label_names.txt", coarseNames: "coarse_label_names.txt",
+		train: []string{"train.bin"}, test: []string{"test.bin"}, names: "fine_label_names.txt",
 	}, {
 		folder: "cifar-100-python", archive: "cifar-100-python.tar.gz", python: true,
 		train: []string{"train"}, test: []string{"test"}, names: "meta",
@@ -173,7 +173,7 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 func (r *cifarReader) readFile(dir, name string) error {
 	path := filepath.Join(dir, name)
 	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && r.optional(name) {
+	if errors.Is(err, fs.ErrNotExist) && name == r.names {
 		return nil
 	}
 	if err != nil {

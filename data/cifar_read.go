@@ -23,171 +23,130 @@ import (
 type cifarReader struct {
 	cifarFormat
 	cifarLayout
-	set   *Set
-	done  map[string]bool
-	halfs [2]cifarHalf
+	set    *Set
+	done   map[string]bool
+	halves [2]cifarHalf
 }
 
 // cifarHalf is the images of one half, which may lie in several files.
 type cifarHalf struct {
-	files   []string
-	perFine int // images of each fine class
-	split   *Split
-	block   Block
+	files    []string
+	perClass int // images
+	split    *Split
 }
 
 func (f cifarFormat) reader(l cifarLayout) *cifarReader {
-	set := &Set{Name: f.name, C: 3, H: f.side, W: f.side, Classes: f.fine}
-	return &cifarReader{f, l, set, map[string]bool{}, [2]cifarHalf{
-		{files: l.train, perFine: f.trainPerFine, split: &set.Train},
-		{files: l.test, perFine: f.testPerFine, split: &set.Test},
-	}}
+	set := &Set{Name: f.name, C: 3, H: f.side, W: f.side, Classes: f.classes}
+	return &cifarReader{f, l, set, map[string]bool{}, [2]cifarHalf{{l.train, f.trainPerClass, &set.Train}, {l.test, f.testPerClass, &set.Test}}}
 }
 
 // files are all files that are read.
-func (r *cifarReader) files() []string {
-	files := slices.Concat(r.train, r.test, []string{r.names})
-	if r.coarseNames != "" {
-		files = append(files, r.coarseNames)
-	}
-	return files
-}
-
-// optional says whether the set can be read without the file.
-func (r *cifarReader) optional(name string) bool { return name == r.names || name == r.coarseNames }
+func (r *cifarReader) files() []string { return slices.Concat(r.train, r.test, []string{r.names}) }
 
 // read reads a file of the layout, whose size is what the folder or the archive states. Errors begin with its name.
-func (r *cifarReader) read(name string, in io.Reader, size int64) (err error) {
+func (r *cifarReader) read(name string, in io.Reader, size int64) error {
 	r.done[name] = true
-	if r.optional(name) {
-		if err := r.readNames(name, in, size); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
+	err := r.readNamed(name, in, size)
+	if err != nil {
+		return fmt.Errorf("%s: %w. %s", name, err, r.again())
 	}
-	for h := range r.halfs {
-		half := &r.halfs[h]
+	return nil
+}
+
+func (r *cifarReader) readNamed(name string, in io.Reader, size int64) error {
+	if name == r.names {
+		return r.readNames(in, size)
+	}
+	for _, half := range r.halves {
 		k := slices.Index(half.files, name)
 		if k < 0 {
 			continue
 		}
-		n := r.fine * half.perFine // images of the half
+		n := r.classes * half.perClass // images of the half
 		each := n / len(half.files)
-		if err := r.checkSize(name, size, each); err != nil {
+		if err := r.checkSize(size, each); err != nil {
 			return err
 		}
 		if half.split.Images == nil {
-			half.block = newBlock(n, r.set.ImageLen())
-			half.split.Images, half.split.Y = half.block, make([]int32, n)
-			if r.coarse > 0 {
-				half.split.Coarse = make([]int32, n)
-			}
+			half.split.Images, half.split.Y = newBlock(n, r.set.ImageLen()), make([]int32, n)
 		}
+		part := half.split.Images.(Block)
+		part.Pixels = part.Pixels[k*each*part.Size : (k+1)*each*part.Size]
+		labels := half.split.Y[k*each : (k+1)*each]
 		if r.python {
-			return r.readPickle(name, in, size, half, k*each, each)
+			return r.readPickle(in, size, part, labels)
 		}
-		return r.readRecords(name, in, half, k*each, each)
+		return r.readRecords(in, part, labels)
 	}
 	return nil
 }
 
 // labelBytes is the number of label bytes before the pixels of a record.
 func (f cifarFormat) labelBytes() int {
-	if f.coarse > 0 {
+	if f.coarse {
 		return 2
 	}
 	return 1
 }
 
-// record is the bytes of a record: a coarse label where there are such, a fine label, and an image of 3×side×side bytes in
-// planes red, green, blue.
+// record is the bytes of a record: a coarse label where there are such, a label, and an image of 3×side×side bytes in planes
+// red, green, blue.
 func (f cifarFormat) record() int { return f.labelBytes() + 3*f.side*f.side }
 
 // checkSize refuses a file that cannot hold n images, before anything is made for it. A pickle has lists of labels and of
 // names besides, and takes two bytes for many a pixel where Python 3 wrote it in an early protocol.
-func (r *cifarReader) checkSize(name string, size int64, n int) error {
+func (r *cifarReader) checkSize(size int64, n int) error {
 	want := int64(n) * int64(r.record())
+	most := want
 	if r.python {
-		if most := 3*want + 1<<20; size > most {
-			return fmt.Errorf("%s is too long: it has %s, and %s take less than %s. %s", name, count.Of(size, "byte"), count.Of(n, "image"), count.Number(most), r.again())
-		}
-		return nil
+		most, want = 3*want+1<<20, 0
 	}
-	if size == want {
-		return nil
+	switch {
+	case size < want:
+		return fmt.Errorf("the file is truncated: it has %s instead of %s", count.Of(size, "byte"), count.Number(want))
+	case size > most:
+		return fmt.Errorf("the file is too long: it has %s, but at most %s are needed", count.Of(size, "byte"), count.Number(most))
 	}
-	what := "truncated"
-	if size > want {
-		what = "too long"
-	}
-	return fmt.Errorf("%s is %s: it has %s instead of %s. %s", name, what, count.Of(size, "byte"), count.Number(want), r.again())
+	return nil
 }
 
-// readRecords reads n records from image first on.
-func (r *cifarReader) readRecords(name string, file io.Reader, half *cifarHalf, first, n int) error {
+// readRecords reads a record for each label.
+func (r *cifarReader) readRecords(file io.Reader, images Block, labels []int32) error {
 	in := bufio.NewReaderSize(file, 1<<20)
-	labels := make([]byte, r.labelBytes())
-	for i := range n {
-		got, err := io.ReadFull(in, labels)
+	head := make([]byte, r.labelBytes())
+	for i := range labels {
+		_, err := io.ReadFull(in, head)
 		if err == nil {
-			var more int
-			more, err = io.ReadFull(in, half.block.at(first+i))
-			got += more
+			_, err = io.ReadFull(in, images.at(i))
 		}
 		if err != nil {
-			return fmt.Errorf("%s: record %d has %s instead of %d (%w). %s", name, i, count.Of(got, "byte"), r.record(), err, r.again())
+			return fmt.Errorf("record %d: %w", i, err)
 		}
-		fine, coarse := int(labels[len(labels)-1]), 0
-		if r.coarse > 0 {
-			coarse = int(labels[0])
+		if labels[i] = int32(head[len(head)-1]); int(labels[i]) >= r.classes {
+			return fmt.Errorf("record %d has label %d, which must be below %d", i, labels[i], r.classes)
 		}
-		switch {
-		case r.coarse == 0 && fine >= r.fine:
-			return fmt.Errorf("%s: record %d has label %d, which must be below %d. %s", name, i, fine, r.fine, r.again())
-		case r.coarse > 0 && (coarse >= r.coarse || fine >= r.fine):
-			return fmt.Errorf("%s: record %d has coarse label %d and fine label %d, which must be below %d and %d. %s",
-				name, i, coarse, fine, r.coarse, r.fine, r.again())
-		}
-		half.label(first+i, fine, coarse)
 	}
 	return nil
 }
 
-// label notes the labels of image i.
-func (h *cifarHalf) label(i, fine, coarse int) {
-	h.split.Y[i] = int32(fine)
-	if h.split.Coarse != nil {
-		h.split.Coarse[i] = int32(coarse)
-	}
-}
-
-// readPickle reads a pickle of n images, from image first on.
-func (r *cifarReader) readPickle(name string, file io.Reader, size int64, half *cifarHalf, first, n int) error {
+// readPickle reads a pickle with an image for each label.
+func (r *cifarReader) readPickle(file io.Reader, size int64, images Block, labels []int32) error {
 	at, err := anywhere(file, size)
-	var c *pickle.CIFAR
-	if err == nil {
-		c, err = pickle.ReadCIFAR(at, size)
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w. %s", name, err, r.again())
+		return err
 	}
-	if c.Count != n {
-		return fmt.Errorf("%s has %s instead of %d. %s", name, count.Of(c.Count, "image"), n, r.again())
+	c, err := pickle.ReadCIFAR(at, size, r.classes)
+	if err != nil {
+		return err
 	}
-	if (c.Coarse != nil) != (r.coarse > 0) {
-		return fmt.Errorf("%s has the labels of the other CIFAR. %s", name, r.again())
+	if c.Count != len(labels) {
+		return fmt.Errorf("the file has %s instead of %d", count.Of(c.Count, "image"), len(labels))
 	}
-	if _, err := io.ReadFull(c.Images, half.block.Pixels[first*r.set.ImageLen():][:n*r.set.ImageLen()]); err != nil {
-		return fmt.Errorf("%s: %w. %s", name, err, r.again())
+	for i, y := range c.Labels {
+		labels[i] = int32(y)
 	}
-	for i, fine := range c.Labels {
-		coarse := 0
-		if c.Coarse != nil {
-			coarse = int(c.Coarse[i])
-		}
-		half.label(first+i, int(fine), coarse)
-	}
-	return nil
+	_, err = io.ReadFull(c.Images, images.Pixels)
+	return err
 }
 
 // anywhere can read a file at any place; one in an archive is read into memory.
@@ -196,76 +155,52 @@ func anywhere(file io.Reader, size int64) (io.ReaderAt, error) {
 		return at, nil
 	}
 	b := make([]byte, size)
-	n, err := io.ReadFull(file, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // the reader of pickles says what is missing
-	}
-	return bytes.NewReader(b[:n]), err
+	_, err := io.ReadFull(file, b)
+	return bytes.NewReader(b), err
 }
 
 // maxNameBytes bounds a file of names; the longest has about 2 kB.
 const maxNameBytes = 1 << 16
 
 // readNames reads the names of classes: lines of a text, or a pickle.
-func (r *cifarReader) readNames(name string, in io.Reader, size int64) (err error) {
-	if size > maxNameBytes {
-		return fmt.Errorf("the file has %s, and names take less than %s. %s", count.Of(size, "byte"), count.Number(maxNameBytes), r.again())
-	}
-	if r.python {
-		at, err := anywhere(in, size)
-		var n *pickle.CIFARNames
-		if err == nil {
-			n, err = pickle.ReadCIFARNames(at, size)
-		}
-		if err != nil {
-			return fmt.Errorf("%w. %s", err, r.again())
-		}
-		if r.set.ClassNames, err = r.checkNames(n.Labels, r.fine); err == nil && r.coarse > 0 {
-			r.set.CoarseNames, err = r.checkNames(n.Coarse, r.coarse)
-		}
+func (r *cifarReader) readNames(in io.Reader, size int64) error {
+	text, err := readUpTo(in, maxNameBytes)
+	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxNameBytes))
-	if err != nil {
-		return fmt.Errorf("%w. %s", err, r.again())
-	}
 	names := strings.Fields(string(text))
-	if name == r.coarseNames {
-		r.set.CoarseNames, err = r.checkNames(names, r.coarse)
-	} else {
-		r.set.ClassNames, err = r.checkNames(names, r.fine)
+	if r.python {
+		if names, err = pickle.ReadCIFARNames(bytes.NewReader(text), size, r.classes); err != nil {
+			return err
+		}
 	}
-	return err
-}
-
-// checkNames refuses names that are too many, too few or not printable.
-func (r *cifarReader) checkNames(names []string, want int) ([]string, error) {
-	if len(names) != want {
-		return nil, fmt.Errorf("the file has %s instead of %d. %s", count.Of(len(names), "class name"), want, r.again())
+	if len(names) != r.classes {
+		return fmt.Errorf("the file has %s instead of %d", count.Of(len(names), "class name"), r.classes)
 	}
 	for i, name := range names {
 		if shown(name) != name {
-			return nil, fmt.Errorf("class %d has the name %.40q, which cannot be printed. %s", i, name, r.again())
+			return fmt.Errorf("class %d has the name %.40q, which cannot be printed", i, name)
 		}
 	}
-	return names, nil
+	r.set.ClassNames = names
+	return nil
 }
 
 // finish is the set, if all of its images are there.
 func (r *cifarReader) finish() (*Set, error) {
-	for _, half := range r.halfs {
+	for _, half := range r.halves {
 		for _, name := range half.files {
 			if !r.done[name] {
 				return nil, fmt.Errorf("%s is missing in the archive. %s", name, r.again())
 			}
 		}
-		counts := make([]int, r.fine)
+		counts := make([]int, r.classes)
 		for _, y := range half.split.Y {
 			counts[y]++
 		}
 		for k, n := range counts {
-			if n != half.perFine {
-				return nil, fmt.Errorf("%s: class %d has %s instead of %d. %s", span(half.files), k, count.Of(n, "image"), half.perFine, r.again())
+			if n != half.perClass {
+				return nil, fmt.Errorf("%s: class %d has %s instead of %d. %s", span(half.files), k, count.Of(n, "image"), half.perClass, r.again())
 			}
 		}
 	}

@@ -18,24 +18,23 @@ import (
 	"ocl/internal/fuzztest"
 )
 
-// smallFormat is CIFAR-100 in its binary layout with 2 coarse and 3 fine classes, two training images and one test image
-// of each.
-var smallFormat = cifarFormat{coarse: 2, fine: 3, side: 2, trainPerFine: 2, testPerFine: 1, layouts: cifar100.layouts}
+// smallFormat is CIFAR-100 in its binary layout with 3 classes, two training images and one test image of each.
+var smallFormat = cifarFormat{classes: 3, coarse: true, side: 2, trainPerClass: 2, testPerClass: 1, layouts: cifar100.layouts}
 
 // single10 and single100 are CIFAR-10 and CIFAR-100 with few images of each class; pickles have all classes.
 var (
-	single10  = cifarFormat{name: "cifar10", fine: 10, side: 32, trainPerFine: 2, testPerFine: 1, layouts: cifar10.layouts}
-	single100 = cifarFormat{name: "cifar100", coarse: 20, fine: 100, side: 32, trainPerFine: 1, testPerFine: 1, layouts: cifar100.layouts}
+	single10  = cifarFormat{name: "cifar10", classes: 10, side: 32, trainPerClass: 2, testPerClass: 1, layouts: cifar10.layouts}
+	single100 = cifarFormat{name: "cifar100", classes: 100, coarse: true, side: 32, trainPerClass: 1, testPerClass: 1, layouts: cifar100.layouts}
 )
 
 // records writes n records from number first on, whose fine labels go round and whose pixels count up.
 func (f cifarFormat) records(first, n int) []byte {
 	var b []byte
 	for i := first; i < first+n; i++ {
-		if f.coarse > 0 {
-			b = append(b, byte(i%f.coarse))
+		if f.coarse {
+			b = append(b, byte(i%2))
 		}
-		b = append(b, byte(i%f.fine))
+		b = append(b, byte(i%f.classes))
 		for p := range 3 * f.side * f.side {
 			b = append(b, byte(16*i+p))
 		}
@@ -46,22 +45,19 @@ func (f cifarFormat) records(first, n int) []byte {
 // pickled is the same as a pickle of Python 2.
 func (f cifarFormat) pickled(first, n int) []byte {
 	records := f.records(first, n)
-	var pixels, fine, coarse []byte
-	number := func(v byte) []byte { return []byte{'K', v} }
+	var pixels, labels []byte
 	for i := range n {
 		r := records[i*f.record() : (i+1)*f.record()]
 		at := f.labelBytes()
-		pixels, fine, coarse = append(pixels, r[at:]...), append(fine, number(r[at-1])...), append(coarse, number(r[0])...)
+		pixels, labels = append(pixels, r[at:]...), append(labels, 'K', r[at-1])
 	}
 	array := "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + "J" + size4(n) + "J" + size4(3*f.side*f.side) +
 		"\x86cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" + pickledText(string(pixels)) + "tb"
-	b := "\x80\x02}(" + pickledText("data") + array
-	if f.coarse > 0 {
-		b += pickledText("fine_labels") + "](" + string(fine) + "e" + pickledText("coarse_labels") + "](" + string(coarse) + "e"
-	} else {
-		b += pickledText("labels") + "](" + string(fine) + "e"
+	key := "labels"
+	if f.coarse {
+		key = "fine_labels"
 	}
-	return []byte(b + "u.")
+	return []byte("\x80\x02}(" + pickledText("data") + array + pickledText(key) + "](" + string(labels) + "eu.")
 }
 
 func size4(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
@@ -69,17 +65,13 @@ func size4(n int) string { return string(binary.LittleEndian.AppendUint32(nil, u
 // pickledText is a str of Python 2.
 func pickledText(s string) string { return "T" + size4(len(s)) + s }
 
-// pickledNames is a pickle of lists of n names, by key.
-func pickledNames(lists map[string]int) []byte {
-	b := "\x80\x02}("
-	for _, key := range slices.Sorted(maps.Keys(lists)) {
-		b += pickledText(key) + "]("
-		for i := range lists[key] {
-			b += pickledText(fmt.Sprint(key[:1], i))
-		}
-		b += "e"
+// pickledNames is a pickle of n names.
+func pickledNames(key string, n int) []byte {
+	b := "\x80\x02}(" + pickledText(key) + "]("
+	for i := range n {
+		b += pickledText(fmt.Sprint("c", i))
 	}
-	return []byte(b + "u.")
+	return []byte(b + "eu.")
 }
 
 // tree is the files of layout k: their names and contents.
@@ -96,23 +88,17 @@ func (f cifarFormat) tree(k int) map[string][]byte {
 			}
 		}
 	}
-	write(l.train, f.fine*f.trainPerFine)
-	write(l.test, f.fine*f.testPerFine)
-	lines := func(first string, n int) (text []byte) {
-		for i := range n {
-			text = fmt.Appendf(text, "%s%d\n", first, i)
-		}
-		return append(text, '\n')
-	}
+	write(l.train, f.classes*f.trainPerClass)
+	write(l.test, f.classes*f.testPerClass)
 	switch {
-	case !l.python && f.coarse > 0:
-		files[l.names], files[l.coarseNames] = lines("f", f.fine), lines("c", f.coarse)
 	case !l.python:
-		files[l.names] = lines("l", f.fine)
-	case f.coarse > 0:
-		files[l.names] = pickledNames(map[string]int{"fine_label_names": f.fine, "coarse_label_names": f.coarse})
+		for i := range f.classes {
+			files[l.names] = fmt.Appendf(files[l.names], "c%d\n", i)
+		}
+	case f.coarse:
+		files[l.names] = pickledNames("fine_label_names", f.classes)
 	default:
-		files[l.names] = pickledNames(map[string]int{"label_names": f.fine})
+		files[l.names] = pickledNames("label_names", f.classes)
 	}
 	return files
 }
@@ -123,7 +109,7 @@ func cifarFiles() map[string][]byte {
 		"train.bin":              smallFormat.records(0, 6),
 		"test.bin":               smallFormat.records(0, 3),
 		"fine_label_names.txt":   []byte("apple\nbear\ncan\n\n"),
-		"coarse_label_names.txt": []byte("fruit\nother\n"),
+		"coarse_label_names.txt": []byte("not read"),
 	}
 }
 
@@ -184,9 +170,6 @@ func TestCIFARFromEveryPlace(t *testing.T) {
 		if set.Train.Y[4] != 1 || imageOf(set.Train, 4)[3] != 67 || set.ClassName(2) != "can" {
 			t.Errorf("%s: label %d, pixel %d, name %s", dir, set.Train.Y[4], imageOf(set.Train, 4)[3], set.ClassName(2))
 		}
-		if !slices.Equal(set.Train.Coarse, []int32{0, 1, 0, 1, 0, 1}) || !slices.Equal(set.CoarseNames, []string{"fruit", "other"}) {
-			t.Errorf("%s: coarse labels %v, names %v", dir, set.Train.Coarse, set.CoarseNames)
-		}
 		const pinned = "sha256:cf9f40f4206a5c63691be40601e89ea0367a87b9b8d19297394e43f8dfb9e4fe"
 		if got := digestOf(t, set); got != pinned {
 			t.Errorf("%s: digest %s, want %s", dir, got, pinned)
@@ -215,15 +198,14 @@ func TestCIFARLayouts(t *testing.T) {
 				if digestOf(t, set) != digestOf(t, want) || !bytes.Equal(pixelsOf(set.Train), pixelsOf(want.Train)) {
 					t.Errorf("%s: the images or labels differ from those of the binary folder", dir)
 				}
-				if !slices.Equal(set.ClassNames, want.ClassNames) || !slices.Equal(set.CoarseNames, want.CoarseNames) ||
-					!slices.Equal(set.Train.Coarse, want.Train.Coarse) || !slices.Equal(set.Test.Coarse, want.Test.Coarse) {
-					t.Errorf("%s: names %v and %v differ", dir, set.ClassNames, set.CoarseNames)
+				if !slices.Equal(set.ClassNames, want.ClassNames) {
+					t.Errorf("%s: names %v differ", dir, set.ClassNames)
 				}
 			}
 		}
-		last := f.fine*f.trainPerFine - 1
-		if want.Train.Len() != last+1 || want.Train.Y[last] != int32(f.fine-1) || imageOf(want.Train, last)[5] != byte(16*last+5) ||
-			want.Name != f.name || len(want.ClassNames) != f.fine || len(want.CoarseNames) != f.coarse {
+		last := f.classes*f.trainPerClass - 1
+		if want.Train.Len() != last+1 || want.Train.Y[last] != int32(f.classes-1) || imageOf(want.Train, last)[5] != byte(16*last+5) ||
+			want.Name != f.name || len(want.ClassNames) != f.classes {
 			t.Errorf("%s: %d images, %d names, the last image has label %d", f.name, want.Train.Len(), len(want.ClassNames), want.Train.Y[last])
 		}
 	}
@@ -240,26 +222,22 @@ func TestCIFARFaults(t *testing.T) {
 		files      func() files
 		harm       func(f files)
 	}{
-		{"truncated", "train.bin is truncated: it has 83 bytes instead of 84", smallFormat, small, func(f files) { f["train.bin"] = f["train.bin"][:83] }},
-		{"oversized", "test.bin is too long: it has 43 bytes instead of 42", smallFormat, small, func(f files) { f["test.bin"] = append(f["test.bin"], 0) }},
+		{"truncated", "train.bin: the file is truncated: it has 83 bytes instead of 84", smallFormat, small, func(f files) { f["train.bin"] = f["train.bin"][:83] }},
+		{"oversized", "test.bin: the file is too long: it has 43 bytes, but at most 42", smallFormat, small, func(f files) { f["test.bin"] = append(f["test.bin"], 0) }},
 		{"missing", "test.bin", smallFormat, small, func(f files) { delete(f, "test.bin") }},
-		{"fine label", "train.bin: record 2 has coarse label 0 and fine label 3, which must be below 2 and 3", smallFormat, small, func(f files) { f["train.bin"][2*14+1] = 3 }},
-		{"coarse label", "record 0 has coarse label 2", smallFormat, small, func(f files) { f["test.bin"][0] = 2 }},
+		{"fine label", "train.bin: record 2 has label 3, which must be below 3", smallFormat, small, func(f files) { f["train.bin"][2*14+1] = 3 }},
 		{"counts", "train.bin: class 0 has 3 images instead of 2", smallFormat, small, func(f files) { f["train.bin"][14+1] = 0 }},
 		{"names", "fine_label_names.txt: the file has 2 class names instead of 3", smallFormat, small, func(f files) { f["fine_label_names.txt"] = []byte("apple bear") }},
 		{"truncated pickle", "data_batch_2: byte", single10, ten, func(f files) { f["data_batch_2"] = f["data_batch_2"][:5000] }},
 		{"empty pickle", "test: byte 0: the file is cut off", single100, hundred, func(f files) { f["test"] = nil }},
-		{"oversized pickle", "test_batch is too long: it has 2,000,000 bytes", single10, ten, func(f files) { f["test_batch"] = make([]byte, 2e6) }},
-		{"too few", "data_batch_1 has 3 images instead of 4", single10, ten, func(f files) { f["data_batch_1"] = single10.pickled(0, 3) }},
+		{"oversized pickle", "test_batch: the file is too long: it has 2,000,000 bytes", single10, ten, func(f files) { f["test_batch"] = make([]byte, 2e6) }},
+		{"too few", "data_batch_1: the file has 3 images instead of 4", single10, ten, func(f files) { f["data_batch_1"] = single10.pickled(0, 3) }},
 		{"other counts", "data_batch_1 to data_batch_5: class 0 has 3 images instead of 2", single10, ten, func(f files) { f["data_batch_5"] = single10.pickled(0, 4) }},
-		{"the other CIFAR", "train has the labels of the other CIFAR", single100, hundred, func(f files) { f["train"] = single10.pickled(0, 100) }},
+		{"the other CIFAR", "train: the pickle: found a dictionary of 'data', 'labels', wanted 'fine_labels' in it", single100, hundred, func(f files) { f["train"] = single10.pickled(0, 100) }},
 		{"a call", "train: byte 0: the pickle calls 'os.system'", single100, hundred, func(f files) { f["train"] = []byte("cos\nsystem\n(S'id'\ntR.") }},
 		{"missing pickle", "data_batch_3", single10, ten, func(f files) { delete(f, "data_batch_3") }},
-		{"names in a pickle", "meta: ['coarse_label_names']: found 19 texts, wanted 20", single100, hundred,
-			func(f files) {
-				f["meta"] = pickledNames(map[string]int{"fine_label_names": 100, "coarse_label_names": 19})
-			}},
-		{"long names", "batches.meta: the file has 70,000 bytes", single10, ten, func(f files) { f["batches.meta"] = make([]byte, 70000) }},
+		{"names in a pickle", "meta: ['fine_label_names']: found 99 texts, wanted 100", single100, hundred, func(f files) { f["meta"] = pickledNames("fine_label_names", 99) }},
+		{"long names", "batches.meta: the file has more than 65,536 bytes", single10, ten, func(f files) { f["batches.meta"] = make([]byte, 70000) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := c.files()
@@ -389,7 +367,7 @@ func FuzzCIFARRecords(f *testing.F) {
 // FuzzCIFARPickle reads changes of a good pickle: images and labels that are read are in range.
 func FuzzCIFARPickle(f *testing.F) {
 	format := single10
-	format.trainPerFine, format.testPerFine = 5, 1
+	format.trainPerClass, format.testPerClass = 5, 1
 	good := format.pickled(0, 10)
 	f.Add([]byte{})
 	f.Add([]byte{0, 200, 5, 200})
@@ -496,7 +474,7 @@ func checkRecords(t *testing.T, s Split, b []byte) {
 	image := smallFormat.record() - 2
 	for i, y := range s.Y {
 		record := b[i*(2+image) : (i+1)*(2+image)]
-		if record[1] != byte(y) || record[0] != byte(s.Coarse[i]) || !bytes.Equal(record[2:], imageOf(s, i)) {
+		if record[1] != byte(y) || !bytes.Equal(record[2:], imageOf(s, i)) {
 			t.Fatalf("record %d is %v, and was read as class %d with %v", i, record, y, imageOf(s, i))
 		}
 	}

@@ -62,17 +62,16 @@ func (s Spec) progress(what string) func(done, total int) {
 
 // Set is an open data set. It does not change after Open has returned it, so any number of streams may share it.
 type Set struct {
-	Name        string
-	C, H, W     int      // channels (1 or 3) and pixels
-	Classes     int      // K: labels lie in [0, K), and each of them occurs in Train
-	ClassNames  []string // K names, or nil where the files hold none
-	CoarseNames []string // names of the coarse classes that Split.Coarse counts (CIFAR-100), or nil
-	Domains     []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil
-	Tasks       int      // how many tasks Split.Task counts; 0 where the files give none
-	TaskNames   []string // of these, or nil where the files number them
-	Train       Split
-	Test        Split
-	Digest      string // "sha256:…", see digest
+	Name       string
+	C, H, W    int      // channels (1 or 3) and pixels
+	Classes    int      // K: labels lie in [0, K), and each of them occurs in Train
+	ClassNames []string // K names, or nil where the files hold none
+	Domains    []string // names of the domains that Split.Domain counts (glyphs: typefaces), or nil
+	Tasks      int      // how many tasks Split.Task counts; 0 where the files give none
+	TaskNames  []string // of these, or nil where the files number them
+	Train      Split
+	Test       Split
+	Digest     string // "sha256:…", see digest
 	// Notes say in what the set differs from the published one, a sentence each: images that were left out, classes without
 	// images, a part of the images.
 	Notes []string
@@ -99,9 +98,6 @@ type Split struct {
 	// the data set has none. A domain-incremental stream splits by the domain.
 	Domain   []int32
 	Strength []float32
-	// Coarse [N] is the coarse class of each image, such as "fish" of a trout; nil if the data set has none. No stream
-	// splits by it.
-	Coarse []int32
 	// Task [N] is the task of each image where the files say so, from 0 to Set.Tasks-1; nil where they do not. Test.Task is
 	// nil too where all tasks share the test images.
 	Task []int32

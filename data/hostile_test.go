@@ -204,7 +204,7 @@ func TestArchiveNamesAreNotShown(t *testing.T) {
 	files["train.bin"] = files["train.bin"][:83]
 	b := packTarGz(files)
 	_, err := smallFormat.readArchive(bytes.NewReader(b))
-	if err == nil || !strings.HasPrefix(err.Error(), "train.bin is truncated: it has 83 bytes") {
+	if err == nil || !strings.HasPrefix(err.Error(), "train.bin: the file is truncated: it has 83 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -236,7 +236,7 @@ func TestVerifyHoldsTheCounts(t *testing.T) {
 // The faults of both files of CIFAR-100 are reported, and an unknown digest is a note.
 func TestVerifyCIFAR(t *testing.T) {
 	dir := writeFolder(t, t.TempDir(), map[string][]byte{"train.bin": {1}, "test.bin": nil})
-	verified(t, Spec{Name: "cifar100", Dir: dir}, "train.bin is truncated", "test.bin is truncated")
+	verified(t, Spec{Name: "cifar100", Dir: dir}, "train.bin: the file is truncated", "test.bin: the file is truncated")
 
 	info := Info{Name: "cifar100", KnownDigests: []string{"sha256:0"}}
 	set, err := smallFormat.open(writeFolder(t, t.TempDir(), cifarFiles()))

@@ -97,40 +97,42 @@ func TestCIFAR(t *testing.T) {
 		rows[i] = byte(i / 24 % 251)
 	}
 	for _, name := range []string{"cifar100-py2.pkl", "cifar100-4.pkl"} {
-		c, err := ReadCIFAR(source(file(t, name)))
+		b := file(t, name)
+		c, err := ReadCIFAR(bytes.NewReader(b), int64(len(b)), 100)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !bytes.Equal(bytesOf(t, c.Images), rows) {
 			t.Errorf("%s: %d images differ from the script's", name, c.Count)
 		}
-		if !slices.Equal(c.Labels, []int64{0, 99}) || !slices.Equal(c.Coarse, []int64{4, 19}) {
-			t.Errorf("%s: labels %v and %v, want [0 99] and [4 19]", name, c.Labels, c.Coarse)
+		if !slices.Equal(c.Labels, []int64{0, 99}) {
+			t.Errorf("%s: labels %v, want [0 99]", name, c.Labels)
 		}
 	}
-	c, err := ReadCIFAR(source(file(t, "cifar10-py2.pkl")))
-	if err != nil || !slices.Equal(c.Labels, []int64{9, 0}) || c.Coarse != nil || !bytes.Equal(bytesOf(t, c.Images), rows) {
+	b := file(t, "cifar10-py2.pkl")
+	c, err := ReadCIFAR(bytes.NewReader(b), int64(len(b)), 10)
+	if err != nil || !slices.Equal(c.Labels, []int64{9, 0}) || !bytes.Equal(bytesOf(t, c.Images), rows) {
 		t.Errorf("CIFAR-10: %+v (%v)", c, err)
 	}
 }
 
 func TestCIFARNames(t *testing.T) {
-	n, err := ReadCIFARNames(source(file(t, "meta100-py2.pkl")))
-	if err != nil || len(n.Labels) != 100 || n.Labels[42] != "fine42" || len(n.Coarse) != 20 || n.Coarse[19] != "coarse19" {
-		t.Errorf("CIFAR-100: %+v (%v)", n, err)
+	names := func(b []byte, classes int) ([]string, error) {
+		return ReadCIFARNames(bytes.NewReader(b), int64(len(b)), classes)
 	}
-	n, err = ReadCIFARNames(source(file(t, "meta10-py2.pkl")))
-	if err != nil || len(n.Labels) != 10 || n.Labels[9] != "class9" || n.Coarse != nil {
-		t.Errorf("CIFAR-10: %+v (%v)", n, err)
+	if n, err := names(file(t, "meta100-py2.pkl"), 100); err != nil || len(n) != 100 || n[42] != "fine42" {
+		t.Errorf("CIFAR-100: %q (%v)", n, err)
+	}
+	if n, err := names(file(t, "meta10-py2.pkl"), 10); err != nil || len(n) != 10 || n[9] != "class9" {
+		t.Errorf("CIFAR-10: %q (%v)", n, err)
 	}
 	for name, c := range map[string]struct{ pickle, want string }{
 		"other names": {dictionary("names", "]"), "the pickle: found a dictionary of 'names', wanted 'label_names' in it"},
 		"too few":     {dictionary("label_names", "]("+str("a")+str("b")+"e"), "['label_names']: found 2 texts, wanted 10"},
 		"numbers":     {dictionary("label_names", ints(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)), "['label_names'][0]: found the integer 1, wanted a text"},
-		"no coarse":   {dictionary("fine_label_names", "]("+strings.Repeat(str("a"), 100)+"e"), "wanted 'coarse_label_names' in it"},
 		"one text":    {dictionary("label_names", str("a")), "['label_names']: found a string of 1 byte, wanted a list of texts"},
 	} {
-		_, err := ReadCIFARNames(source([]byte(c.pickle + ".")))
+		_, err := names([]byte(c.pickle+"."), 10)
 		wantError(t, name, err, c.want)
 	}
 }
@@ -154,12 +156,11 @@ func TestCIFARThatIsNone(t *testing.T) {
 		"a label too few":   {dictionary("data", data, "labels", ints(1)), "['labels']: found 1 label, wanted 2, one for each image"},
 		"label 10":          {dictionary("data", data, "labels", ints(1, 10)), "['labels'][1]: found 10, wanted 0 to 9"},
 		"label -1":          {dictionary("data", data, "labels", ints(-1, 0)), "['labels'][0]: found -1, wanted 0 to 9"},
-		"fine label 100":    {dictionary("data", data, "fine_labels", ints(99, 100)), "['fine_labels'][1]: found 100, wanted 0 to 99"},
-		"no coarse labels":  {dictionary("data", data, "fine_labels", ints(99, 0)), "wanted 'coarse_labels' in it"},
-		"coarse label 20":   {dictionary("data", data, "fine_labels", ints(99, 0), "coarse_labels", ints(20, 0)), "['coarse_labels'][0]: found 20, wanted 0 to 19"},
+		"the other CIFAR":   {dictionary("data", data, "fine_labels", ints(9, 0)), "wanted 'labels' in it"},
 		"a set":             {"\x8f", "byte 0: the pickle has the instruction 0x8f, which is not read"},
 	} {
-		_, err := ReadCIFAR(source([]byte(c.pickle + ".")))
+		b := []byte(c.pickle + ".")
+		_, err := ReadCIFAR(bytes.NewReader(b), int64(len(b)), 10)
 		wantError(t, name, err, c.want)
 	}
 }

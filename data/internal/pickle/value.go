@@ -203,12 +203,6 @@ func (p place) key(name string) (place, error) {
 	return p.below(quoted(name), d.entries[i].value), nil
 }
 
-// has says whether the value is a dictionary with a key.
-func (p place) has(name string) bool {
-	_, err := p.key(name)
-	return err == nil
-}
-
 // keysOf lists the first keys of a dictionary, for messages.
 func keysOf(d *dict) string {
 	const most = 8
