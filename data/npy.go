@@ -1,11 +1,12 @@
 package data
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,26 +20,37 @@ var (
 	npyDescr   = regexp.MustCompile(`'descr': *'([^']*)'`)
 	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)
 	npyShape   = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
+	npyType    = regexp.MustCompile(`^[<>|=]([biuf])([1248])$`)
 )
+
+// npy is one array of the archive, its header read and checked, its data still to come.
+type npy struct {
+	name  string
+	dtype string // such as "|u1" or "<i8": the byte order, the kind and the number of bytes of a value
+	shape []int
+	in    *bufio.Reader
+	close func() error
+}
+
+func (a *npy) Close() error { return a.close() }
+
+func (a *npy) kind() byte { return a.dtype[1] }
+func (a *npy) width() int { return int(a.dtype[2] - '0') }
 
 // header reads the header of an array, format 1 to 3, and checks that the shape fills the entry of size bytes exactly.
 // The tests write with sbinet/npyio. This reader is our own, because theirs allocates whatever length the file states and
 // panics on a malformed dictionary.
 func (a *npy) header(size int64) error {
 	const again = "Write the file again with numpy.savez"
-	var fixed [8]byte
-	if _, err := io.ReadFull(a.in, fixed[:]); err != nil || string(fixed[:6]) != "\x93NUMPY" {
-		return fmt.Errorf("this is not a NumPy array. %s", again)
+	var fixed [12]byte
+	read, width := 10, 2
+	if version, _ := a.in.Peek(7); len(version) == 7 && version[6] > 1 {
+		read, width = 12, 4
 	}
-	width := 2
-	if fixed[6] >= 2 {
-		width = 4
+	if _, err := io.ReadFull(a.in, fixed[:read]); err != nil || string(fixed[:6]) != "\x93NUMPY" || fixed[6] < 1 || fixed[6] > 3 {
+		return fmt.Errorf("this is not a NumPy array of format 1 to 3. %s", again)
 	}
-	var length [4]byte
-	if _, err := io.ReadFull(a.in, length[:width]); err != nil || fixed[6] < 1 || fixed[6] > 3 {
-		return fmt.Errorf("the array has format %d.%d, but formats 1 to 3 are read. %s", fixed[6], fixed[7], again)
-	}
-	n := binary.LittleEndian.Uint32(length[:])
+	n := binary.LittleEndian.Uint32(fixed[8:])
 	if n > maxNPYHeader {
 		return fmt.Errorf("the header has %d bytes, more than the limit of %d. %s", n, maxNPYHeader, again)
 	}
@@ -52,21 +64,16 @@ func (a *npy) header(size int64) error {
 	}
 	a.dtype = string(descr[1])
 	count, err := a.setShape(string(shape[1]))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if bytes.Equal(fortran[1], []byte("True")) && len(a.shape) > 1 {
+	case string(fortran[1]) == "True" && len(a.shape) > 1:
 		return errors.New("the array is in Fortran order. Write numpy.ascontiguousarray of it")
-	}
-	if kind := a.dtype[min(1, len(a.dtype)):]; kind == "" || !strings.ContainsAny(kind[:1], "biuf") {
+	case !npyType.MatchString(a.dtype):
 		return fmt.Errorf("the array has dtype %.20q, which is neither integers nor floats. Write numbers; numpy.unique(labels, return_inverse=True)[1] makes "+
 			"labels of words", a.dtype)
 	}
-	bytesPer := int64(0)
-	if len(a.dtype) > 2 {
-		bytesPer, _ = strconv.ParseInt(a.dtype[2:], 10, 32)
-	}
-	if want := int64(len(fixed)+width) + int64(n) + count*bytesPer; bytesPer <= 0 || bytesPer > 16 || want != size {
+	if want := int64(8+width) + int64(n) + count*int64(a.width()); want != size {
 		return fmt.Errorf("shape %v of %q needs %d bytes with its header, but there are %d. The file is damaged; write it again",
 			a.shape, a.dtype, want, size)
 	}
@@ -76,21 +83,107 @@ func (a *npy) header(size int64) error {
 // setShape parses the extents and returns their product, refusing one that no file can hold.
 func (a *npy) setShape(text string) (int64, error) {
 	count := int64(1)
-	for _, part := range strings.Split(text, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		d, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || d > maxNPZBytes {
-			return 0, fmt.Errorf("the shape (%.60s) has a number above %d. Write a smaller array", text, int64(maxNPZBytes))
-		}
-		if a.shape = append(a.shape, int(d)); len(a.shape) > 8 {
-			return 0, fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them", text)
-		}
-		if count > 0 && d > maxNPZBytes/count {
+		if err != nil || d > maxNPZBytes || count > 0 && d > maxNPZBytes/count {
 			return 0, fmt.Errorf("the shape (%.60s) has more than %d values. Write a smaller array", text, int64(maxNPZBytes))
+		}
+		if a.shape = append(a.shape, int(d)); len(a.shape) > 4 {
+			return 0, fmt.Errorf("the shape (%.60s…) has more than 4 axes. Write images or labels, as `ocl data info npz` describes them", text)
 		}
 		count *= d
 	}
 	return count, nil
+}
+
+// values reads the next n values. Each of them calls use with its bits, as an unsigned integer.
+func (a *npy) values(n int, use func(i int, bits uint64) error) error {
+	var raw [8]byte
+	width := a.width()
+	for i := range n {
+		if _, err := io.ReadFull(a.in, raw[:width]); err != nil {
+			return fmt.Errorf("%w. The file is truncated or damaged; write it again", err)
+		}
+		bits := binary.LittleEndian.Uint64(raw[:])
+		if a.dtype[0] == '>' {
+			bits = binary.BigEndian.Uint64(raw[:]) >> (64 - 8*width)
+		}
+		if err := use(i, bits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pixels reads the next image. Floats from 0 to 1 become the nearest of 256 levels.
+func (a *npy) pixels(dst []uint8) error {
+	if a.kind() == 'u' {
+		if _, err := io.ReadFull(a.in, dst); err != nil {
+			return fmt.Errorf("%w. The file is truncated or damaged; write it again", err)
+		}
+		return nil
+	}
+	return a.values(len(dst), func(p int, bits uint64) error {
+		v := math.Float64frombits(bits)
+		if a.width() == 4 {
+			v = float64(math.Float32frombits(uint32(bits)))
+		}
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("the value %v, but floats must lie between 0 and 1. Divide values from 0 to 255 by 255, or convert them with "+
+				"astype(numpy.uint8)", v)
+		}
+		dst[p] = uint8(float64(v*255) + 0.5) // not fused: the same on all machines
+		return nil
+	})
+}
+
+// images reads all images into dst [N,C,H,W], turning HWC into CHW one image at a time.
+func (a *npy) images(dst []uint8, order string, c, plane int) error {
+	buf := make([]uint8, c*plane)
+	for i := range len(dst) / len(buf) {
+		if err := a.pixels(buf); err != nil {
+			return fmt.Errorf("%s: record %d: %w", a.name, i, err)
+		}
+		image := dst[i*c*plane : (i+1)*c*plane]
+		if order == "CHW" {
+			copy(image, buf)
+			continue
+		}
+		for p := range plane {
+			for k := range c {
+				image[k*plane+p] = buf[p*c+k]
+			}
+		}
+	}
+	return a.end()
+}
+
+// integers reads labels, integers of any width, sign and byte order, into dst.
+func (a *npy) integers(dst []int32) error {
+	if kind := a.kind(); kind != 'i' && kind != 'u' {
+		return fmt.Errorf("%s has dtype %q, but labels are integers. Convert them with astype(numpy.int64)", a.name, a.dtype)
+	}
+	record := 0
+	err := a.values(len(dst), func(i int, bits uint64) error {
+		if unused := 64 - 8*a.width(); a.kind() == 'i' {
+			bits = uint64(int64(bits<<unused) >> unused)
+		}
+		if bits > math.MaxInt32 { // also one below 0
+			return fmt.Errorf("the label %d, but labels must go from 0 to K-1 without gaps. Renumber them with numpy.unique and return_inverse", int64(bits))
+		}
+		dst[i], record = int32(bits), i+1
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: record %d: %w", a.name, record, err)
+	}
+	return a.end()
+}
+
+// end checks that the entry ends where its array does; reading to the end also checks the archive's CRC.
+func (a *npy) end() error {
+	if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: the array does not end where its shape says, or its checksum is wrong. The file is damaged; write it again", a.name)
+	}
+	return nil
 }

@@ -4,12 +4,9 @@ import (
 	"archive/zip"
 	"bufio"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,30 +177,19 @@ func checkNPZLabels(set *Set) error {
 	return nil
 }
 
-// npy is one array of the archive, its header read and checked, its data still to come.
-type npy struct {
-	name  string
-	dtype string // such as "|u1" or "<i8"
-	shape []int
-	in    *bufio.Reader
-	close func() error
-}
-
-func (a *npy) Close() error { return a.close() }
-
 // openNPY finds the array called name and reads its header; size is that of the whole file.
 func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 	var entry *zip.File
 	var names []string
 	for _, f := range archive.File {
-		names = append(names, strings.TrimSuffix(f.Name, ".npy"))
+		names = append(names, fmt.Sprintf("%.40q", strings.TrimSuffix(f.Name, ".npy")))
 		if f.Name == name+".npy" {
 			entry = f
 		}
 	}
 	if entry == nil {
-		return nil, fmt.Errorf("%s is missing; the file has %s. Write x_train, y_train, x_test and y_test into it",
-			name, shorten(names))
+		return nil, fmt.Errorf("%s is missing among the arrays of the file (%s). Write x_train, y_train, x_test and y_test into it",
+			name, count.Some(names))
 	}
 	packed, whole := entry.CompressedSize64, entry.UncompressedSize64
 	// Deflate expands by at most 1,032; an entry that says more lies, and its array is not allocated.
@@ -227,7 +213,7 @@ func openNPY(archive *zip.Reader, name string, size int64) (*npy, error) {
 func (a *npy) layout() (order string, c, h, w int, err error) {
 	channels := func(n int) bool { return n == 1 || n == 3 }
 	switch s := a.shape; {
-	case a.pixelKind() == 0:
+	case a.dtype[1:] != "u1" && a.dtype[1:] != "f4" && a.dtype[1:] != "f8":
 		return "", 0, 0, 0, fmt.Errorf("%s has dtype %q instead of uint8, float32 or float64. Convert values from 0 to 255 with astype(numpy.uint8), and "+
 			"values from 0 to 1 with astype(numpy.float32)",
 			a.name, a.dtype)
@@ -237,137 +223,9 @@ func (a *npy) layout() (order string, c, h, w int, err error) {
 		order, c, h, w = "HWC", s[3], s[1], s[2]
 	case len(s) == 4 && channels(s[1]):
 		order, c, h, w = "CHW", s[1], s[2], s[3]
-	default:
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W]", a.name, s)
 	}
-	if a.shape[0] == 0 || h == 0 || w == 0 {
-		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use at least one image of at least one pixel", a.name, a.shape)
+	if c == 0 || a.shape[0]*h*w == 0 {
+		return "", 0, 0, 0, fmt.Errorf("%s has shape %v. Use [N,H,W,C] or [N,C,H,W] with C of 1 or 3, or [N,H,W], with at least one image of at least one pixel", a.name, a.shape)
 	}
 	return order, c, h, w, nil
-}
-
-// pixelKind is the number of bytes of a pixel: 1 of uint8, 4 or 8 of floats, and 0 of all other types.
-func (a *npy) pixelKind() int {
-	if len(a.dtype) != 3 || strings.IndexByte("<>|=", a.dtype[0]) < 0 {
-		return 0
-	}
-	return map[string]int{"u1": 1, "f4": 4, "f8": 8}[a.dtype[1:]]
-}
-
-// pixels reads the next pixels of image i. Floats from 0 to 1 become the nearest of 256 levels.
-func (a *npy) pixels(dst []uint8, i int) error {
-	damaged := func(err error) error {
-		return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
-	}
-	width := a.pixelKind()
-	if width == 1 {
-		if _, err := io.ReadFull(a.in, dst); err != nil {
-			return damaged(err)
-		}
-		return nil
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if a.dtype[0] == '>' {
-		order = binary.BigEndian
-	}
-	var raw [8]byte
-	for p := range dst {
-		if _, err := io.ReadFull(a.in, raw[:width]); err != nil {
-			return damaged(err)
-		}
-		v := math.Float64frombits(order.Uint64(raw[:]))
-		if width == 4 {
-			v = float64(math.Float32frombits(order.Uint32(raw[:])))
-		}
-		if !(v >= 0 && v <= 1) {
-			return fmt.Errorf("%s: record %d has the value %v, but floats must lie between 0 and 1. Divide values from 0 to 255 by 255, or convert "+
-				"them with astype(numpy.uint8)", a.name, i, v)
-		}
-		dst[p] = uint8(float64(v*255) + 0.5) // not fused: the same on all machines
-	}
-	return nil
-}
-
-// images reads all images into dst [N,C,H,W], turning HWC into CHW one image at a time.
-func (a *npy) images(dst []uint8, order string, c, plane int) error {
-	buf := make([]uint8, c*plane)
-	for i := 0; i*c*plane < len(dst); i++ {
-		image := dst[i*c*plane : (i+1)*c*plane]
-		if order == "CHW" || c == 1 {
-			buf = image
-		}
-		if err := a.pixels(buf, i); err != nil {
-			return err
-		}
-		if order == "CHW" || c == 1 {
-			continue
-		}
-		for p := range plane {
-			for k := range c {
-				image[k*plane+p] = buf[p*c+k]
-			}
-		}
-	}
-	return a.end()
-}
-
-// integers reads integers of any width, sign and byte order into dst.
-func (a *npy) integers(dst []int32) error {
-	kind, width := byte(0), 0
-	if len(a.dtype) == 3 && strings.IndexByte("<>|=", a.dtype[0]) >= 0 && strings.IndexByte("1248", a.dtype[2]) >= 0 {
-		kind, width = a.dtype[1], int(a.dtype[2]-'0')
-	}
-	if kind != 'i' && kind != 'u' {
-		return fmt.Errorf("%s has dtype %q, but labels are integers. Convert them with astype(numpy.int64)", a.name, a.dtype)
-	}
-	big := a.dtype[0] == '>'
-	var buf [8]byte
-	for i := range dst {
-		if _, err := io.ReadFull(a.in, buf[:width]); err != nil {
-			return fmt.Errorf("%s: record %d: %w. The file is truncated or damaged; write it again", a.name, i, err)
-		}
-		v := uint64(0)
-		for k, b := range buf[:width] {
-			if big {
-				v = v<<8 | uint64(b)
-			} else {
-				v |= uint64(b) << (8 * k)
-			}
-		}
-		signed := int64(v)
-		if kind == 'i' {
-			signed = int64(v<<(64-8*width)) >> (64 - 8*width)
-		}
-		if signed < 0 || signed > math.MaxInt32 {
-			return fmt.Errorf("%s: record %d has label %d, but labels must go from 0 to K-1 without gaps. Renumber them "+
-				"with numpy.unique and return_inverse", a.name, i, signed)
-		}
-		dst[i] = int32(signed)
-	}
-	return a.end()
-}
-
-// end checks that the entry ends where its array does; reading to the end also checks the archive's CRC.
-func (a *npy) end() error {
-	switch _, err := a.in.ReadByte(); {
-	case err == nil:
-		return fmt.Errorf("%s has bytes after the last record. The file is damaged; write it again", a.name)
-	case !errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: %w. The file is damaged; write it again", a.name, err)
-	}
-	return nil
-}
-
-// shorten lists names of a file for a message.
-func shorten(names []string) string {
-	if len(names) == 0 {
-		return "no array"
-	}
-	if len(names) > 8 {
-		return shorten(names[:8]) + ", …"
-	}
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%.40q", name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -5,10 +5,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,53 +148,31 @@ func TestNPZLabelsOfEveryWidth(t *testing.T) {
 	}
 }
 
-// TestNPZAgainstNpyio reads what another implementation wrote.
+// TestNPZAgainstNpyio reads labels that another implementation wrote, as slices of one axis.
 func TestNPZAgainstNpyio(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "mine.npz")
-	// npyio writes slices as one axis: labels only; the images get their shape from a header of our own.
+	name := filepath.Join(t.TempDir(), "mine.npz")
 	w, err := npz.Create(name)
+	if err == nil {
+		err = errors.Join(w.Write("a.npy", []int64{2, 0, 1}), w.Write("b.npy", []uint16{2}), w.Write("c.npy", []uint8{1, 2, 3}), w.Close())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write("y_train.npy", []int64{2, 0, 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write("y_test.npy", []uint16{2}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write("x_train.npy", []uint8{1, 2, 3}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(name)
+	archive, err := zip.OpenReader(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.NewReader(file, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, want := range map[string][]int32{"y_train": {2, 0, 1}, "y_test": {2}, "x_train": {1, 2, 3}} {
-		a, err := openNPY(archive, key, info.Size())
+	defer archive.Close()
+	for key, want := range map[string][]int32{"a": {2, 0, 1}, "b": {2}, "c": {1, 2, 3}} {
+		a, err := openNPY(&archive.Reader, key, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := make([]int32, a.shape[0])
-		if err := a.integers(got); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		if err := a.integers(got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v (%v), want %v", key, got, err, want)
 		}
 		a.Close()
-	}
-	if _, err := Open(t.Context(), Spec{Name: "npz", Dir: dir}); err == nil || !strings.Contains(err.Error(), "mine.npz: x_train has shape [3]") {
-		t.Errorf("got %v, want an error of the shape", err)
 	}
 }
 
@@ -238,7 +218,7 @@ func TestNPZFloats(t *testing.T) {
 			floats(descr, v, v, v, v, v, v)(&a)
 			n := npy{name: "x", dtype: descr, in: bufio.NewReader(bytes.NewReader(a.data))}
 			got := make([]uint8, 1)
-			if err := n.pixels(got, 0); err != nil || got[0] != uint8(k) {
+			if err := n.pixels(got); err != nil || got[0] != uint8(k) {
 				t.Errorf("%s: %d/255 becomes %d (%v)", descr, k, got[0], err)
 			}
 		}
@@ -257,27 +237,27 @@ func TestNPZFaults(t *testing.T) {
 		name, want string
 		harm       func(files)
 	}{
-		{"missing", `x_train is missing; the file has "y_train", "x_test", "y_test"`, func(f files) { delete(f, "x_train") }},
+		{"missing", `x_train is missing among the arrays of the file ("y_train", "x_test", "y_test")`, func(f files) { delete(f, "x_train") }},
 		{"half floats", `x_train has dtype "<f2" instead of uint8, float32 or float64`, x(func(a *array) { a.descr, a.shape = "<f2", "(3, 2, 3, 1)" })},
 		{"signed images", `x_train has dtype "|i1" instead of uint8`, x(func(a *array) { a.descr = "|i1" })},
-		{"large floats", "x_train: record 1 has the value 1.5, but floats must lie between 0 and 1. Divide", x(floats("<f4", 0, 1, 0, 1.5, 0, 0))},
-		{"negative floats", "x_train: record 2 has the value -0.25", x(floats(">f8", 0, 1, 0, 1, 0, -0.25))},
-		{"no number", "x_train: record 0 has the value NaN", x(floats("<f8", 0, math.NaN(), 0, 1, 0, 0))},
+		{"large floats", "x_train: record 1: the value 1.5, but floats must lie between 0 and 1. Divide", x(floats("<f4", 0, 1, 0, 1.5, 0, 0))},
+		{"negative floats", "x_train: record 2: the value -0.25", x(floats(">f8", 0, 1, 0, 1, 0, -0.25))},
+		{"no number", "x_train: record 0: the value NaN", x(floats("<f8", 0, math.NaN(), 0, 1, 0, 0))},
 		{"float labels", `y_train has dtype "<f8", but labels are integers`, y(func(a *array) { a.descr = "<f8" })},
 		{"rank", "x_train has shape [36]", x(func(a *array) { a.shape = "(36,)" })},
 		{"channels", "x_train has shape [3 2 3 2]", x(func(a *array) { a.shape = "(3, 2, 3, 2)" })},
 		{"no image", "at least one image", x(func(a *array) { a.shape, a.data = "(0, 2, 2, 3)", nil })},
 		{"truncated", "needs", x(func(a *array) { a.data = a.data[:35] })},
 		{"oversized", "needs", x(func(a *array) { a.data = append(a.data, 0) })},
-		{"huge", "has a number above", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
+		{"huge", "has more than", x(func(a *array) { a.shape = "(99999999999999, 2, 2, 3)" })},
 		{"overflow", "has more than", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
 		{"Fortran", "Fortran order", x(func(a *array) { a.fortran = "True" })},
 		{"words", `y_train: the array has dtype "<U21", which is neither integers nor floats`, y(func(a *array) { a.descr = "<U21" })},
 		{"object", `dtype "|O"`, y(func(a *array) { a.descr = "|O" })},
 		{"label shape", "y_train has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
 		{"label count", "y_train has 2 labels for 3 images", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
-		{"negative label", "y_train: record 1 has label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
-		{"large label", "record 0 has label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
+		{"negative label", "y_train: record 1: the label -1", y(func(a *array) { a.data = words(8, binary.LittleEndian, 0, -1, 1) })},
+		{"large label", "record 0: the label 4294967296", y(func(a *array) { a.data = words(8, binary.LittleEndian, 1<<32, 0, 1) })},
 		{"gap", "y_train: class 1 has no image", y(func(a *array) { a.data = words(8, binary.LittleEndian, 2, 0, 0) })},
 		{"test label", "y_test: record 0 has label 7", func(f files) { f["y_test"] = array{descr: "|u1", shape: "(1,)", data: []byte{7}} }},
 		{"other size", "x_test has images of 3×1×4, but x_train of 3×2×2", func(f files) {
