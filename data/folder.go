@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -44,12 +45,8 @@ func listFolder(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable}
-	top, err := t.top(info)
-	if err != nil {
-		return nil, err
-	}
-	train, test, err := top.halves(t)
+	t := &tree{ctx: ctx, root: spec.Dir, skip: spec.SkipUnreadable, above: []os.FileInfo{info}}
+	train, test, err := t.halves()
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +95,7 @@ type tree struct {
 	root string
 	skip bool // leave out links that lead nowhere
 
+	above   []os.FileInfo // the folders above the one that is walked, from the root on
 	said    []string
 	ignored int    // files that are no images
 	such    string // one of them
@@ -110,60 +108,62 @@ type classFolder struct {
 	files []string
 }
 
-// topFolder is what the root holds.
-type topFolder struct {
-	info    os.FileInfo
-	folders []string
-	images  int
-}
-
-func (t *tree) top(info os.FileInfo) (topFolder, error) {
+// halves are the class folders for training and for testing. The latter is nil where the root has one folder for each class.
+// A half has a name that says so; one for training contains folders. Without it, other such names are those of classes.
+func (t *tree) halves() (train, test []classFolder, err error) {
 	folders, images, err := t.read("")
-	return topFolder{info, folders, len(images)}, err
-}
-
-// halves are the class folders for training and for testing. The latter is nil where the root has one folder for each
-// class.
-func (f topFolder) halves(t *tree) (train, test []classFolder, err error) {
-	half, rest, err := f.named(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	t.outside = f.images
-	if half["train"] == "" {
-		for _, name := range []string{"test", "val"} {
-			if half[name] != "" {
-				return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train",
-					shown(t.root), half[name])
+	t.outside = len(images)
+	half := map[string]string{}
+	var rest []string // folders that are no half
+	var tests string  // a half for testing that contains folders
+	var twice error
+	for _, name := range folders {
+		is, inside := halfNames[strings.ToLower(name)], []string(nil)
+		if is != "" {
+			if inside, _, err = (&tree{ctx: t.ctx, root: t.root, skip: t.skip}).read(name); err != nil {
+				return nil, nil, err
 			}
 		}
-		train, err = t.classes("", f.folders, f.info)
-		if err == nil && len(train) == 0 && f.images > 0 {
+		switch {
+		case is == "", is == "train" && len(inside) == 0:
+			rest = append(rest, shown(name))
+			continue
+		case half[is] != "":
+			twice = fmt.Errorf("%s: both %s and %s are here. Remove or rename one of them", shown(t.root), half[is], name)
+		}
+		half[is] = name
+		if is != "train" && len(inside) > 0 {
+			tests = name
+		}
+	}
+	testing := cmp.Or(half["test"], half["val"])
+	switch {
+	case half["train"] == "" && tests != "":
+		return nil, nil, fmt.Errorf("%s: there is a folder %s of class folders, but none called train. Name the training images train", shown(t.root), tests)
+	case half["train"] == "":
+		train, err = t.classes("", folders)
+		if err == nil && len(train) == 0 && len(images) > 0 {
 			err = fmt.Errorf("%s: the images lie in the folder itself. Move those of each class into a folder that has its name", shown(t.root))
 		}
 		return train, nil, err
-	}
-	if len(rest) > 0 && half["test"] == "" && half["val"] == "" {
+	case twice != nil:
+		return nil, nil, twice
+	case len(rest) > 0 && testing == "":
 		return nil, nil, fmt.Errorf("%s: %s has folders like a training half, but beside it are no test and no val, but %s. Add a folder test, or remove the folders beside %s",
 			shown(t.root), half["train"], count.Some(rest), half["train"])
-	}
-	if len(rest) > 0 {
+	case len(rest) > 0:
 		t.said = append(t.said, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
-	if train, err = t.half(half["train"], f.info); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case half["test"] != "" && half["val"] != "":
+	if half["test"] != "" && half["val"] != "" {
 		t.said = append(t.said, fmt.Sprintf("the folder %s is not used, as there is %s", half["val"], half["test"]))
-		fallthrough
-	case half["test"] != "":
-		test, err = t.half(half["test"], f.info)
-	case half["val"] != "":
-		test, err = t.half(half["val"], f.info)
-	default:
-		return train, nil, nil
 	}
+	if train, err = t.half(half["train"]); err != nil || testing == "" {
+		return train, nil, err
+	}
+	test, err = t.half(testing)
 	if err == nil && len(test) == 0 {
 		err = fmt.Errorf("%s: the folder for testing has no class folders with images. Fill it, or remove it, so that a fifth of each class is for testing",
 			shown(t.root))
@@ -171,68 +171,30 @@ func (f topFolder) halves(t *tree) (train, test []classFolder, err error) {
 	return train, test, err
 }
 
-// named finds the folders of the halves by their names; they must contain folders. A folder for testing may also be empty, or
-// contain images if there is a folder for training. rest are all other folders.
-func (f topFolder) named(t *tree) (half map[string]string, rest []string, err error) {
-	half = map[string]string{}
-	var flat []string // named for testing, with images and without folders
-	for _, name := range f.folders {
-		is := halfNames[strings.ToLower(name)]
-		if is != "" {
-			folders, images, err := (&tree{ctx: t.ctx, root: t.root, skip: t.skip}).read(name)
-			switch {
-			case err != nil:
-				return nil, nil, err
-			case len(folders) > 0:
-			case is == "train":
-				is = ""
-			case len(images) > 0:
-				flat = append(flat, name)
-				continue
-			}
-		}
-		switch {
-		case is == "":
-			rest = append(rest, shown(name))
-		case half[is] != "":
-			return nil, nil, fmt.Errorf("%s: both %s and %s are here. Remove or rename one of them", shown(t.root), half[is], name)
-		default:
-			half[is] = name
-		}
-	}
-	for _, name := range flat {
-		if is := halfNames[strings.ToLower(name)]; half["train"] != "" && half[is] == "" {
-			half[is] = name
-		} else {
-			rest = append(rest, name)
-		}
-	}
-	return half, rest, nil
-}
-
 // half returns the class folders below a folder of the root.
-func (t *tree) half(name string, root os.FileInfo) ([]classFolder, error) {
-	info, err := os.Stat(t.path(name))
+func (t *tree) half(name string) ([]classFolder, error) {
+	leave, err := t.enter(name)
 	if err != nil {
-		return nil, t.fault(name, err)
+		return nil, err
 	}
+	defer leave()
 	folders, images, err := t.read(name)
 	if err != nil {
 		return nil, err
 	}
 	t.outside += len(images)
-	return t.classes(name, folders, root, info)
+	return t.classes(name, folders)
 }
 
 // classes are the folders of a folder with all images below each, sorted by name. Those without images are left out.
-func (t *tree) classes(below string, folders []string, above ...os.FileInfo) ([]classFolder, error) {
+func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 	var list []classFolder
 	var empty []string
 	for _, name := range folders {
 		if shown(name) != name {
 			return nil, fmt.Errorf("%s: the class folder %s has a name that cannot be printed. Rename it", shown(t.root), shown(path.Join(below, name)))
 		}
-		files, err := t.walk(path.Join(below, name), above)
+		files, err := t.walk(path.Join(below, name))
 		if err != nil {
 			return nil, err
 		}
@@ -248,25 +210,32 @@ func (t *tree) classes(below string, folders []string, above ...os.FileInfo) ([]
 	return list, nil
 }
 
-// walk lists the images in a folder and in all folders below it. above are the folders that contain it: a link back to one of
-// them would never end, and is an error.
-func (t *tree) walk(name string, above []os.FileInfo) ([]string, error) {
-	if err := t.ctx.Err(); err != nil {
-		return nil, err
-	}
+// enter notes that a folder is being read, until leave. It refuses a link back to a folder above, which would never end.
+func (t *tree) enter(name string) (leave func(), err error) {
 	info, err := os.Stat(t.path(name))
 	if err != nil {
 		return nil, t.fault(name, err)
 	}
-	if slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, info) }) {
+	if slices.ContainsFunc(t.above, func(a os.FileInfo) bool { return os.SameFile(a, info) }) {
 		return nil, fmt.Errorf("%s: this is a link to a folder in which it lies. Remove the link", shown(path.Join(t.root, name)))
 	}
+	t.above = append(t.above, info)
+	return func() { t.above = t.above[:len(t.above)-1] }, t.ctx.Err()
+}
+
+// walk lists the images in a folder and in all folders below it.
+func (t *tree) walk(name string) ([]string, error) {
+	leave, err := t.enter(name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	folders, files, err := t.read(name)
 	if err != nil {
 		return nil, err
 	}
 	for _, folder := range folders {
-		more, err := t.walk(path.Join(name, folder), append(slices.Clone(above), info))
+		more, err := t.walk(path.Join(name, folder))
 		if err != nil {
 			return nil, err
 		}
