@@ -2,12 +2,12 @@ package data
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,14 +80,6 @@ type csvRow struct {
 
 type csvRows []csvRow
 
-// csvColumns are the columns that a list may have, and where they are stored.
-var csvColumns = map[string]func(*csvRow) *string{
-	"path":  func(r *csvRow) *string { return &r.path },
-	"label": func(r *csvRow) *string { return &r.label },
-	"task":  func(r *csvRow) *string { return &r.task },
-	"split": func(r *csvRow) *string { return &r.split },
-}
-
 // readCSV reads a list and checks each row by itself.
 func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 	in := bufio.NewReader(r)
@@ -109,7 +101,7 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 	}
 	var rows csvRows
 	seen := map[string]int{}
-	for {
+	for ctx.Err() == nil {
 		fields, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -117,31 +109,31 @@ func readCSV(ctx context.Context, r io.Reader) (csvRows, error) {
 		if err != nil {
 			return nil, csvFault(err)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		line, _ := lines.FieldPos(0)
+		if i := slices.IndexFunc(fields, func(f string) bool { return len(f) > maxCSVField }); i >= 0 {
+			return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", line, count.Of(len(fields[i]), "byte"), count.Number(maxCSVField))
 		}
-		row := csvRow{}
-		row.line, _ = lines.FieldPos(0)
-		for i, field := range fields {
-			if len(field) > maxCSVField {
-				return nil, fmt.Errorf("line %d: a field has %s, but at most %s are read. Check the quotes", row.line, count.Of(len(field), "byte"), count.Number(maxCSVField))
+		field := func(name string) string {
+			if i, is := columns[name]; is {
+				return strings.TrimSpace(fields[i])
 			}
-			*columns[i](&row) = strings.TrimSpace(field)
+			return ""
 		}
+		row := csvRow{line, field("path"), field("label"), field("task"), strings.ToLower(field("split"))}
 		if err := row.check(); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		place := filepath.Clean(filepath.FromSlash(row.path))
 		if before, twice := seen[place]; twice {
-			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", row.line, shown(row.path), before)
+			return nil, fmt.Errorf("line %d: %s is listed on line %d already. List each image once", line, shown(row.path), before)
 		}
-		seen[place] = row.line
+		seen[place] = line
 		rows = append(rows, row)
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && ctx.Err() == nil {
 		return nil, errors.New("there is no row after the names of the columns. Add a row for each image")
 	}
-	return rows, nil
+	return rows, ctx.Err()
 }
 
 // csvFault turns an error of package csv into a message of this program.
@@ -160,23 +152,21 @@ func csvFault(err error) error {
 }
 
 // csvHead finds the columns by the names in the first line.
-func csvHead(head []string) ([]func(*csvRow) *string, error) {
+func csvHead(head []string) (columns map[string]int, err error) {
 	const want = "Use path,label and, if you like, task and split"
-	columns := make([]func(*csvRow) *string, len(head))
-	named := map[string]bool{}
+	columns = map[string]int{}
 	for i, name := range head {
 		name = strings.ToLower(strings.TrimSpace(name))
-		column, known := csvColumns[name]
-		if !known {
+		if !slices.Contains([]string{"path", "label", "task", "split"}, name) {
 			return nil, fmt.Errorf("line 1: %.60q is no name of a column. %s, separated by commas", head[i], want)
 		}
-		if named[name] {
+		if _, twice := columns[name]; twice {
 			return nil, fmt.Errorf("line 1: the column %s is there twice. %s", name, want)
 		}
-		columns[i], named[name] = column, true
+		columns[name] = i
 	}
 	for _, name := range []string{"path", "label"} {
-		if !named[name] {
+		if _, is := columns[name]; !is {
 			return nil, fmt.Errorf("line 1: there is no column %s. %s", name, want)
 		}
 	}
@@ -185,21 +175,18 @@ func csvHead(head []string) ([]func(*csvRow) *string, error) {
 
 // check checks what can be checked of a single row.
 func (r *csvRow) check() error {
-	for _, f := range []struct{ column, text string }{{"path", r.path}, {"label", r.label}} {
-		if f.text == "" {
-			return fmt.Errorf("line %d: the %s is empty. Fill it in, or remove the row", r.line, f.column)
-		}
+	switch {
+	case r.path == "":
+		return errors.New("the path is empty. Fill it in, or remove the row")
+	case r.label == "":
+		return errors.New("the label is empty. Fill it in, or remove the row")
+	case !slices.Contains([]string{"", "train", "test", "val"}, r.split):
+		return fmt.Errorf("%.40q is no split. Use train, test or val", r.split)
 	}
 	for _, f := range []struct{ column, text string }{{"label", r.label}, {"task", r.task}} {
 		if shown(f.text) != f.text || utf8.RuneCountInString(f.text) > 200 {
-			return fmt.Errorf("line %d: the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", r.line, f.column, f.text)
+			return fmt.Errorf("the %s %.40q is too long or cannot be printed. Use a name of at most 200 letters", f.column, f.text)
 		}
-	}
-	switch split := strings.ToLower(r.split); split {
-	case "", "train", "test", "val":
-		r.split = split
-	default:
-		return fmt.Errorf("line %d: %.40q is no split. Use train, test or val", r.line, r.split)
 	}
 	return nil
 }
@@ -275,59 +262,53 @@ func (rows csvRows) halves(l *listing) (kept csvRows, drawn bool, err error) {
 
 // classes numbers the labels: whole numbers in their order, otherwise names in theirs.
 func (rows csvRows) classes() (labels []int32, names []string) {
-	numbers := make(map[string]int64)
-	whole := true
-	for _, r := range rows {
-		v, err := strconv.ParseInt(r.label, 10, 64)
-		whole = whole && err == nil
-		numbers[r.label] = v
-	}
-	index := map[string]int32{}
-	if whole {
-		values := make([]int64, 0, len(numbers))
-		for _, v := range numbers {
-			values = append(values, v)
-		}
-		slices.Sort(values)
-		values = slices.Compact(values) // 7 and 07 are one
-		for _, v := range values {
-			names = append(names, strconv.FormatInt(v, 10))
-		}
-		for text, v := range numbers {
-			k, _ := slices.BinarySearch(values, v)
-			index[text] = int32(k)
-		}
-	} else {
-		for text := range numbers {
-			names = append(names, text)
-		}
-		slices.Sort(names)
-		for k, text := range names {
-			index[text] = int32(k)
-		}
-	}
-	labels = make([]int32, len(rows))
+	texts := make([]string, len(rows))
 	for i, r := range rows {
-		labels[i] = index[r.label]
+		texts[i] = r.label
+	}
+	numbers, whole := wholeNumbers(texts)
+	if !whole {
+		return ranked(texts)
+	}
+	labels, sorted := ranked(numbers) // 7 and 07 are one
+	for _, v := range sorted {
+		names = append(names, strconv.FormatInt(v, 10))
 	}
 	return labels, names
+}
+
+// wholeNumbers are the numbers that texts stand for, if all of them are whole numbers.
+func wholeNumbers(texts []string) (numbers []int64, whole bool) {
+	for _, text := range texts {
+		v, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, v)
+	}
+	return numbers, true
+}
+
+// ranked are different values in their order, and the place of each value among them.
+func ranked[T cmp.Ordered](values []T) (ranks []int32, sorted []T) {
+	sorted = slices.Compact(slices.Sorted(slices.Values(values)))
+	ranks = make([]int32, len(values))
+	for i, v := range values {
+		k, _ := slices.BinarySearch(sorted, v)
+		ranks[i] = int32(k)
+	}
+	return ranks, sorted
 }
 
 // tasks numbers the tasks of the rows from 0: whole numbers without gaps from 0 or 1 in their order, otherwise names in the
 // order of their first training rows. It is nil where no row has a task. Test rows all have one, or all belong to all tasks;
 // where the halves are still to be drawn, all rows have one.
 func (rows csvRows) tasks(l *listing) ([]int32, error) {
-	first := csvRow{} // with a task
-	for _, r := range rows {
-		if r.task != "" {
-			first = r
-			break
-		}
-	}
-	if first.line == 0 {
+	first := slices.IndexFunc(rows, func(r csvRow) bool { return r.task != "" })
+	if first < 0 {
 		return nil, nil
 	}
-	index, names, err := rows.taskOrder()
+	index, err := rows.taskOrder(l)
 	if err != nil {
 		return nil, err
 	}
@@ -335,54 +316,52 @@ func (rows csvRows) tasks(l *listing) ([]int32, error) {
 	tested := csvRow{} // the first test row
 	for i, r := range rows {
 		test := r.split == "test"
-		switch {
-		case test && tested.line == 0:
+		if test && tested.line == 0 {
 			tested = r
-		case test && (r.task == "") != (tested.task == ""):
-			return nil, fmt.Errorf("line %d: of the test rows some have a task and some have none, as on line %d. Give all of them a task, or none", r.line, tested.line)
 		}
 		k, known := index[r.task]
 		switch {
+		case test && (r.task == "") != (tested.task == ""):
+			return nil, fmt.Errorf("line %d: of the test rows some have a task and some have none, as on line %d. Give all of them a task, or none", r.line, tested.line)
 		case r.task == "" && test:
 			k = allTasks
 		case r.task == "":
-			return nil, fmt.Errorf("line %d: the task is empty, but line %d has one. Give every training row a task", r.line, first.line)
+			return nil, fmt.Errorf("line %d: the task is empty, but line %d has one. Give every training row a task", r.line, rows[first].line)
 		case !known:
 			return nil, fmt.Errorf("line %d: task %s has no image for training. Add some, or remove its rows", r.line, shown(r.task))
 		}
 		tasks[i] = k
 	}
-	l.set.Tasks, l.set.TaskNames = len(slices.Compact(slices.Sorted(maps.Values(index)))), names
 	return tasks, nil
 }
 
-// taskOrder numbers the tasks that training rows have, from 0. names are those of tasks that are no numbers, in their order.
-func (rows csvRows) taskOrder() (index map[string]int32, names []string, err error) {
-	index = map[string]int32{} // in the order of their first rows, as names are
-	numbers, whole := []int64{}, true
+// taskOrder numbers the tasks that training rows have, from 0, and tells the set of them.
+func (rows csvRows) taskOrder(l *listing) (map[string]int32, error) {
+	index := map[string]int32{} // in the order of their first rows, as names are
+	var names []string
 	for _, r := range rows {
-		if _, known := index[r.task]; known || r.task == "" || r.split == "test" {
-			continue
+		if _, known := index[r.task]; !known && r.task != "" && r.split != "test" {
+			index[r.task] = int32(len(names))
+			names = append(names, r.task)
 		}
-		index[r.task] = int32(len(names))
-		names = append(names, r.task)
-		v, err := strconv.ParseInt(r.task, 10, 64)
-		numbers, whole = append(numbers, v), whole && err == nil
 	}
+	l.set.Tasks, l.set.TaskNames = len(names), names
+	numbers, whole := wholeNumbers(names)
 	if !whole || len(names) == 0 {
-		return index, names, nil
+		return index, nil
 	}
-	sorted := slices.Compact(slices.Sorted(slices.Values(numbers)))
+	ranks, sorted := ranked(numbers)
 	if sorted[0] != 0 && sorted[0] != 1 {
-		return nil, nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names", sorted[0])
+		return nil, fmt.Errorf("the first task with training images is %d, but tasks are counted from 0 or 1. Count them anew, or give them names", sorted[0])
 	}
 	for i, v := range sorted {
 		if want := sorted[0] + int64(i); v != want {
-			return nil, nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names", want, v)
+			return nil, fmt.Errorf("task %d has no image for training, but task %d has. Count the tasks anew without gaps, or give them names", want, v)
 		}
 	}
 	for i, name := range names {
-		index[name] = int32(numbers[i] - sorted[0])
+		index[name] = ranks[i]
 	}
-	return index, nil, nil
+	l.set.Tasks, l.set.TaskNames = len(sorted), nil
+	return index, nil
 }
