@@ -51,14 +51,14 @@ func TestBadSpecs(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	set := openSmall(t, Spec{Name: "glyphs", Size: 16, TrainPerClass: 3, TestPerClass: 1})
-	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5, SheetOptions: SheetOptions{Columns: 2, Cell: 20}})
+	sheet, err := Preview(set, PreviewOptions{Classes: 6, Samples: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two columns of three classes, three images each, every pixel 2×2 large: the image of class 0 comes first.
+	// Rows of three images below each other, every pixel 3×3 large: the image of class 0 comes first.
 	b := sheet.Bounds()
-	if b.Dy() != 2*16+3*(32+4) {
-		t.Errorf("sheet of %v, want a height of %d", b, 2*16+3*(32+4))
+	if (b.Dy()-2*16)%(48+4) != 0 {
+		t.Errorf("sheet of %v, want rows of %d", b, 48+4)
 	}
 	found := 0
 	for x := range b.Dx() - 1 {

@@ -214,8 +214,11 @@ func (i Info) check(spec Spec) error {
 		return fmt.Errorf("data.unreadable: %s is not made of image files, so no image of it can be left out. Remove data.unreadable", i.Name)
 	}
 	for key, n := range map[string]int{"train_per_class": spec.TrainPerClass, "test_per_class": spec.TestPerClass} {
-		if n < 0 {
-			return fmt.Errorf("data.%s: %d is out of range. Use 1 or more, or 0 for all", key, n)
+		switch {
+		case n < 0:
+			return fmt.Errorf("data.%s: %d is out of range. Use 1 or more, or 0 for the default", key, n)
+		case i.MaxPerClass > 0 && n > i.MaxPerClass:
+			return fmt.Errorf("data.%s: %d is out of range. Use 1 to %d, or 0 for the default", key, n, i.MaxPerClass)
 		}
 	}
 	return nil

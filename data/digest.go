@@ -35,35 +35,29 @@ func digest(s *Set) (string, error) {
 			return "", err
 		}
 	}
-	if s.Train.Domain != nil || s.Test.Domain != nil {
-		h.Write([]byte("domain"))
-		word(len(s.Domains))
+	column := func(name string, of func(Split) []int32, number ...int) {
+		if of(s.Train) == nil && of(s.Test) == nil {
+			return
+		}
+		h.Write([]byte(name))
+		for _, n := range number {
+			word(n)
+		}
 		for _, p := range halves {
-			word(len(p.Domain))
-			for _, d := range p.Domain {
-				word(int(d))
+			word(len(of(p)))
+			for _, v := range of(p) {
+				word(int(v))
 			}
 		}
 	}
-	if s.Train.Strength != nil || s.Test.Strength != nil {
-		h.Write([]byte("strength"))
-		for _, p := range halves {
-			word(len(p.Strength))
-			for _, v := range p.Strength {
-				writeWord(h, math.Float32bits(v))
-			}
+	column("domain", func(p Split) []int32 { return p.Domain }, len(s.Domains))
+	column("strength", func(p Split) (list []int32) {
+		for _, v := range p.Strength {
+			list = append(list, int32(math.Float32bits(v)))
 		}
-	}
-	if s.Tasks > 0 {
-		h.Write([]byte("task"))
-		word(s.Tasks)
-		for _, p := range halves {
-			word(len(p.Task))
-			for _, t := range p.Task {
-				word(int(t))
-			}
-		}
-	}
+		return list
+	})
+	column("task", func(p Split) []int32 { return p.Task }, s.Tasks)
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 

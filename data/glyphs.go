@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,18 +76,7 @@ func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	if bits.UintSize < 64 {
 		return nil, errors.New("this is a 32-bit build, but the images are drawn with integers of 64 bits. Use a 64-bit build")
 	}
-	size, err := orDefault("size", spec.Size, glyphSize, glyphMinSize, glyphMaxSize)
-	if err != nil {
-		return nil, err
-	}
-	train, err := orDefault("train_per_class", spec.TrainPerClass, glyphTrainPerClass, 1, glyphMaxPerClass)
-	if err != nil {
-		return nil, err
-	}
-	test, err := orDefault("test_per_class", spec.TestPerClass, glyphTestPerClass, 1, glyphMaxPerClass)
-	if err != nil {
-		return nil, err
-	}
+	size, train, test := cmp.Or(spec.Size, glyphSize), cmp.Or(spec.TrainPerClass, glyphTrainPerClass), cmp.Or(spec.TestPerClass, glyphTestPerClass)
 	outlines, err := glyphOutlines()
 	if err != nil {
 		return nil, err
@@ -104,16 +94,6 @@ func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	set.Train = drawGlyphs(set, outlines, domains, "train", train)
 	set.Test = drawGlyphs(set, outlines, domains, "test", test)
 	return set, nil
-}
-
-func orDefault(key string, v, def, lo, hi int) (int, error) {
-	if v == 0 {
-		return def, nil
-	}
-	if v < lo || v > hi {
-		return 0, fmt.Errorf("data.%s: %d is out of range. Use %d to %d, or 0 for the default %d", key, v, lo, hi, def)
-	}
-	return v, nil
 }
 
 // drawGlyphs draws perClass images of every class, on all processors: every image has its own random numbers, so the

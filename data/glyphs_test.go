@@ -134,31 +134,6 @@ func TestGlyphsFaults(t *testing.T) {
 	}
 }
 
-// TestGlyphLimits holds the limits of the catalogue, by which a config is judged, against what can be drawn.
-func TestGlyphLimits(t *testing.T) {
-	info, err := Lookup("glyphs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf("from %d to %d", info.MinSize, info.MaxSize); !strings.Contains(info.Shape, want) {
-		t.Errorf("shape %q does not say %q", info.Shape, want)
-	}
-	for _, c := range []struct {
-		size, perClass int
-		want           string
-	}{
-		{info.MinSize - 1, 1, fmt.Sprintf("Use data.size from %d to %d,", info.MinSize, info.MaxSize)},
-		{info.MaxSize + 1, 1, fmt.Sprintf("Use data.size from %d to %d,", info.MinSize, info.MaxSize)},
-		{info.MinSize, info.MaxPerClass + 1, fmt.Sprintf("Use 1 to %d,", info.MaxPerClass)},
-	} {
-		_, err := Open(t.Context(), Spec{Name: "glyphs", Size: c.size, TrainPerClass: c.perClass, TestPerClass: 1})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("size %d, %d a class: got %v, want it to say %q", c.size, c.perClass, err, c.want)
-		}
-	}
-	openSmall(t, Spec{Name: "glyphs", Size: info.MinSize, TrainPerClass: 1, TestPerClass: 1})
-}
-
 func TestRasterCoversExactly(t *testing.T) {
 	r := newRaster(4)
 	square := []point{{64, 128}, {640, 128}, {640, 896}, {64, 896}} // x 0.25 to 2.5, y 0.5 to 3.5
@@ -182,14 +157,5 @@ func TestRasterCoversExactly(t *testing.T) {
 	r.fill()
 	if r.cover[5] != fullCover {
 		t.Errorf("cover %d of a pixel inside two contours, want %d", r.cover[5], fullCover)
-	}
-}
-
-func TestRotationIsARotation(t *testing.T) {
-	for t16 := -65536; t16 <= 65536; t16 += 1024 {
-		cos, sin := rotation(t16)
-		if d := int64(cos)*int64(cos) + int64(sin)*int64(sin) - 1<<32; d < -1<<18 || d > 1<<18 {
-			t.Errorf("t %d: cos² + sin² is off by %d of 2³²", t16, d)
-		}
 	}
 }

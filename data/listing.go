@@ -97,19 +97,35 @@ func (l *listing) halved(images Images, dropped []cache.Fault) (*Set, error) {
 		set.Notes = append(set.Notes, droppedNote(dropped))
 		set.Incomplete = true
 	}
-	train, test := half{}, half{}
+	all := Split{Images: images}
+	var train, test []int32 // places
+	var lost [2][]int       // unreadable training and test images of each class
 	for i, e := range l.entries {
-		into := &train
+		all.Y, all.Domain, all.Task = append(all.Y, e.label), append(all.Domain, e.domain), append(all.Task, e.task)
+		into, half := &train, 0
 		if e.test {
-			into = &test
+			into, half = &test, 1
 		}
-		if without[i] {
-			into.leaveOut(e, set.Classes)
+		if !without[i] {
+			*into = append(*into, int32(i))
 			continue
 		}
-		into.add(int32(i), e)
+		if lost[half] == nil {
+			lost[half] = make([]int, set.Classes)
+		}
+		lost[half][e.label]++
 	}
-	set.Train, set.Test = train.split(images, set), test.split(images, set)
+	if len(set.Domains) == 0 {
+		all.Domain = nil
+	}
+	if set.Tasks == 0 {
+		all.Task = nil
+	}
+	set.Train, set.Test = all.take(train), all.take(test)
+	set.Train.Unreadable, set.Test.Unreadable = lost[0], lost[1]
+	if slices.Contains(set.Test.Task, allTasks) {
+		set.Test.Task = nil
+	}
 	if l.divided {
 		set.Notes = append(set.Notes, l.divisionNote(len(dropped)))
 	}
@@ -136,36 +152,4 @@ func (l *listing) divisionNote(dropped int) string {
 		text += " before unreadable images were left out"
 	}
 	return text
-}
-
-// half is what a half of a set is made of.
-type half struct {
-	at                   []int32
-	label, domain, tasks []int32
-	unreadable           []int // of each class; nil means none
-}
-
-// leaveOut counts an image that cannot be read.
-func (h *half) leaveOut(e entry, classes int) {
-	if h.unreadable == nil {
-		h.unreadable = make([]int, classes)
-	}
-	h.unreadable[e.label]++
-}
-
-func (h *half) add(i int32, e entry) {
-	h.at = append(h.at, i)
-	h.label, h.domain, h.tasks = append(h.label, e.label), append(h.domain, e.domain), append(h.tasks, e.task)
-}
-
-// split is the half with those of its columns that the set has.
-func (h *half) split(images Images, set *Set) Split {
-	s := Split{Images: taken(images, h.at), Y: h.label, Unreadable: h.unreadable}
-	if len(set.Domains) > 0 {
-		s.Domain = h.domain
-	}
-	if set.Tasks > 0 && !slices.Contains(h.tasks, allTasks) {
-		s.Task = h.tasks
-	}
-	return s
 }

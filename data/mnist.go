@@ -71,7 +71,7 @@ func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
 	if _, err := givenFolder(spec.Dir, use); err != nil {
 		return nil, err
 	}
-	set, err := f.openFolder(spec.Dir, []string{name, name + "/raw", torch + "/raw", ".", "raw"})
+	set, err := f.openFirst(os.DirFS(spec.Dir), []string{name, name + "/raw", torch + "/raw", ".", "raw"}, math.MaxInt64)
 	if errors.Is(err, errNotHere) {
 		return nil, fmt.Errorf("%s: train-images-idx3-ubyte.gz is not here. The folder holds %s. Check --data-dir; `ocl data info %s` describes the files",
 			shown(spec.Dir), contents(spec.Dir), name)
@@ -96,12 +96,7 @@ func (s *Set) pad(side int) {
 // errNotHere says that none of the four files is in any of the folders.
 var errNotHere = errors.New("none of the files is here")
 
-// openFolder reads the files in the first of the folders that has any of them.
-func (f idxFormat) openFolder(dir string, folders []string) (*Set, error) {
-	return f.openFirst(os.DirFS(dir), folders, math.MaxInt64)
-}
-
-// openFirst is openFolder in any file system, whose files have at most most bytes.
+// openFirst reads the files in the first of the folders of a file system that has any of them. They have at most most bytes.
 func (f idxFormat) openFirst(fsys fs.FS, folders []string, most int64) (*Set, error) {
 	for _, folder := range folders {
 		files, missing := f.find(fsys, folder)
@@ -169,7 +164,7 @@ func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 	}
 	var set *Set
 	if info.IsDir() {
-		set, err = f.openFolder(dir, []string{"emnist", "emnist/gzip", "emnist/raw", "EMNIST/raw", ".", "gzip", "raw"})
+		set, err = f.openFirst(os.DirFS(dir), []string{"emnist", "emnist/gzip", "emnist/raw", "EMNIST/raw", ".", "gzip", "raw"}, math.MaxInt64)
 		for _, name := range []string{"emnist/gzip.zip", "gzip.zip", "EMNIST/raw/gzip.zip"} {
 			if archive := filepath.Join(dir, filepath.FromSlash(name)); errors.Is(err, errNotHere) && exists(archive) {
 				set, err = f.openZip(archive)

@@ -17,13 +17,6 @@ type PreviewOptions struct {
 	Samples int  // images per class; default 8, fewer where the set has fewer
 	Classes int  // classes from the first on; default all, at most 200
 	Test    bool // images of the test half
-	SheetOptions
-}
-
-// SheetOptions say how a sheet is laid out; the zero value is a good layout.
-type SheetOptions struct {
-	Columns int // blocks of rows side by side; default so that the sheet is about square
-	Cell    int // smallest side of an image on the sheet, in pixels; default 40
 }
 
 // Row is a line of a sheet: a label and images after it, uint8 [C,H,W] of the set.
@@ -40,15 +33,22 @@ func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 		split = set.Test
 	}
 	classes := min(orValue(opts.Classes, min(set.Classes, 200)), set.Classes)
+	samples := orValue(opts.Samples, 8)
+	places := make([][]int32, classes)
+	for i, y := range split.Y {
+		if int(y) < classes && len(places[y]) < samples {
+			places[y] = append(places[y], int32(i))
+		}
+	}
 	rows := make([]Row, classes)
-	for k, of := range firstOfClass(split, classes, orValue(opts.Samples, 8)) {
+	for k, of := range places {
 		images, err := set.Take(split, of)
 		if err != nil {
 			return nil, err
 		}
 		rows[k] = Row{set.ClassName(k), images}
 	}
-	return set.Sheet(rows, opts.SheetOptions)
+	return set.Sheet(rows, 0)
 }
 
 // Take returns the images of a half at some places, which the caller must not change.
@@ -63,10 +63,13 @@ func (s *Set) Take(half Split, at []int32) ([][]uint8, error) {
 	return images, nil
 }
 
-// Sheet draws rows of images of the set. Images are enlarged by whole factors without smoothing, so that every pixel can
-// be seen.
-func (s *Set) Sheet(rows []Row, o SheetOptions) (image.Image, error) {
-	scale := max(1, (orValue(o.Cell, 40)+max(s.H, s.W)-1)/max(s.H, s.W))
+// cell is the smallest side of an image on a sheet, in pixels.
+const cell = 40
+
+// Sheet draws rows of images of the set, in columns side by side; 0 columns make the sheet about square. Images are enlarged by
+// whole factors without smoothing, so that every pixel can be seen.
+func (s *Set) Sheet(rows []Row, columns int) (image.Image, error) {
+	scale := max(1, (cell+max(s.H, s.W)-1)/max(s.H, s.W))
 	w, h := s.W*scale, s.H*scale
 	face, err := labelFace()
 	if err != nil {
@@ -80,7 +83,6 @@ func (s *Set) Sheet(rows []Row, o SheetOptions) (image.Image, error) {
 	const gap, margin = 4, 16
 	label += 2 * gap
 	block := label + samples*(w+gap) + 2*margin
-	columns := o.Columns
 	if columns <= 0 {
 		for columns = 1; columns*columns*block < len(rows)*(h+gap) && columns < len(rows); columns++ {
 		}
@@ -106,17 +108,6 @@ func orValue(v, def int) int {
 		return def
 	}
 	return v
-}
-
-// firstOfClass returns the places of the first images of each class.
-func firstOfClass(split Split, classes, samples int) [][]int32 {
-	rows := make([][]int32, classes)
-	for i, y := range split.Y {
-		if int(y) < classes && len(rows[y]) < samples {
-			rows[y] = append(rows[y], int32(i))
-		}
-	}
-	return rows
 }
 
 // labelFace is large enough to be read beside an image and holds Latin, Greek and Cyrillic.

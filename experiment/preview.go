@@ -44,9 +44,9 @@ func Preview(ctx context.Context, configs []config.Config, o stream.PreviewOptio
 		}
 		rows = append(rows, more...)
 	}
-	var sheet data.SheetOptions
+	columns := 0
 	if len(rows) <= oneBlock*len(configs) {
-		sheet.Columns = len(configs)
+		columns = len(configs)
 	}
-	return set.Sheet(rows, sheet)
+	return set.Sheet(rows, columns)
 }
