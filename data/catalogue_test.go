@@ -39,7 +39,6 @@ func TestBadSpecs(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{Name: "glyphs", Size: 7}, "data.size: 7 is out of range. Use data.size from 8 to 512"},
 		{Spec{Name: "glyphs", Channels: 2}, "data.channels: 2 is not possible. Use data.channels=3"},
 		{Spec{Name: "npz", TrainPerClass: -1}, "data.train_per_class: -1 is out of range. Use 1 or more"},
 	} {

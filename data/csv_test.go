@@ -90,11 +90,13 @@ func TestCSVTasks(t *testing.T) {
 		tasks       [3]string
 		test        [2]string
 		train, want []int32
+		names       []string
 	}{
-		{[3]string{"1", "0", "1"}, [2]string{"0", "1"}, []int32{1, 0, 1}, []int32{0, 1}},
-		{[3]string{"3", "1", "2"}, [2]string{"2", "2"}, []int32{2, 0, 1}, []int32{1, 1}},
-		{[3]string{"spring", "autumn", "spring"}, [2]string{"autumn", "spring"}, []int32{0, 1, 0}, []int32{1, 0}},
-		{[3]string{"2", "1", "2"}, [2]string{"", ""}, []int32{1, 0, 1}, nil},
+		{[3]string{"1", "0", "1"}, [2]string{"0", "1"}, []int32{1, 0, 1}, []int32{0, 1}, nil},
+		{[3]string{"3", "1", "2"}, [2]string{"2", "2"}, []int32{2, 0, 1}, []int32{1, 1}, nil},
+		{[3]string{"spring", "autumn", "spring"}, [2]string{"autumn", "spring"}, []int32{0, 1, 0}, []int32{1, 0}, []string{"spring", "autumn"}},
+		{[3]string{"2", "b", "1"}, [2]string{"b", "1"}, []int32{0, 1, 2}, []int32{1, 2}, []string{"2", "b", "1"}},
+		{[3]string{"2", "1", "2"}, [2]string{"", ""}, []int32{1, 0, 1}, nil, nil},
 	} {
 		text := head + fmt.Sprintf("1.png,a,%s,train\n2.png,b,%s,train\n3.png,a,%s,train\n", c.tasks[0], c.tasks[1], c.tasks[2]) +
 			fmt.Sprintf("4.png,a,%s,test\n5.png,b,%s,test\n", c.test[0], c.test[1])
@@ -103,7 +105,7 @@ func TestCSVTasks(t *testing.T) {
 			t.Errorf("%v: %v", c.tasks, err)
 			continue
 		}
-		if !slices.Equal(set.Train.Task, c.train) || !slices.Equal(set.Test.Task, c.want) || (set.Test.Task == nil) != (c.want == nil) || set.Tasks != int(slices.Max(c.train))+1 {
+		if !slices.Equal(set.Train.Task, c.train) || !slices.Equal(set.Test.Task, c.want) || (set.Test.Task == nil) != (c.want == nil) || set.Tasks != int(slices.Max(c.train))+1 || !slices.Equal(set.TaskNames, c.names) {
 			t.Errorf("%v: %v and %v of %d tasks, want %v and %v", c.tasks, set.Train.Task, set.Test.Task, set.Tasks, c.train, c.want)
 		}
 	}
@@ -111,27 +113,6 @@ func TestCSVTasks(t *testing.T) {
 	b, errB := openCSV(t, head+"1.png,a,1,train\n2.png,b,2,train\n3.png,a,2,train\n4.png,a,,test\n")
 	if errA != nil || errB != nil || a.Digest == b.Digest {
 		t.Errorf("the tasks are no part of the digest: %v, %v", errA, errB)
-	}
-}
-
-// TestCSVTaskNames: tasks keep their names, in their order; numbers are no names.
-func TestCSVTaskNames(t *testing.T) {
-	for _, c := range []struct {
-		tasks [3]string
-		want  []string
-	}{
-		{[3]string{"spring", "autumn", "spring"}, []string{"spring", "autumn"}},
-		{[3]string{"2", "b", "1"}, []string{"2", "b", "1"}},
-		{[3]string{"2", "1", "1"}, nil}, {[3]string{"", "", ""}, nil},
-	} {
-		set, err := openCSV(t, fmt.Sprintf("path,label,task,split\n1.png,a,%s,train\n2.png,b,%s,train\n3.png,a,%s,train\n4.png,a,,test\n", c.tasks[0], c.tasks[1], c.tasks[2]))
-		if err != nil || !slices.Equal(set.TaskNames, c.want) || (set.TaskNames == nil) != (c.want == nil) {
-			t.Errorf("%q: names %q (%v), want %q", c.tasks, set.TaskNames, err, c.want)
-		}
-	}
-	_, err := openCSV(t, "path,label,task\n1.png,a,\"a\x1bb\"\n")
-	if err == nil || !strings.Contains(err.Error(), `line 2: the task "a\x1bb" is too long or cannot be printed`) {
-		t.Errorf("a name that cannot be printed: %v", err)
 	}
 }
 
@@ -199,6 +180,7 @@ func TestCSVFaults(t *testing.T) {
 		{good + ",a\n", "line 6: the path is empty"},
 		{good + "5.png,\x1b[2J\n", `line 6: the label "\x1b[2J" is too long or cannot be printed`},
 		{good + "5.png," + strings.Repeat("x", 201) + "\n", "line 6: the label"},
+		{"path,label,task\n1.png,a,\"a\x1bb\"\n", `line 2: the task "a\x1bb" is too long or cannot be printed`},
 		{good + strings.Repeat("x", 5000) + ",a\n", "line 6: a field has 5,000 bytes, but at most 4,096"},
 		{good + "3.png,b\n", "line 6: 3.png is listed on line 4 already. List each image once"},
 		{good + "./3.png,a\n", "line 6: ./3.png is listed on line 4 already"},

@@ -222,11 +222,6 @@ func TestFolderFaults(t *testing.T) {
 			t.Errorf("%s: got %v, want it to say %q", dir, err, want)
 		}
 	}
-	for size, want := range map[int]string{7: "data.size: 7 is out of range. Use data.size from 8 to 512", 513: "data.size: 513"} {
-		if _, err := Open(t.Context(), Spec{Name: "folder", Dir: root, Size: size}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("size %d: %v", size, err)
-		}
-	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := Open(ctx, Spec{Name: "folder", Dir: root}); !errors.Is(err, context.Canceled) {

@@ -93,23 +93,6 @@ func TestNPZBomb(t *testing.T) {
 	}
 }
 
-// TestNPZShapeBomb: a header that claims 16 GB over a few bytes is refused too.
-func TestNPZShapeBomb(t *testing.T) {
-	f := arrays()
-	f["x_train"] = array{descr: "|u1", shape: "(16000000, 32, 32)", data: counting(36)}
-	b := packNPZ(f, zip.Deflate)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
-	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), "needs 16384000128 bytes with its header, but there are 164") {
-		t.Errorf("got %v", err)
-	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
-		t.Errorf("%s bytes were allocated, want at most 4 MiB", count.Number(grown))
-	}
-}
-
 // TestNPZLimit: what compresses well is read as long as it is small, and a file without compression always, up to 16 GiB.
 func TestNPZLimit(t *testing.T) {
 	for _, c := range []struct{ size, want int64 }{
@@ -135,8 +118,8 @@ func TestNPZLimit(t *testing.T) {
 	}
 }
 
-// TestNothingOfAFileReachesTheTerminalRaw: file names, array names, types and class names are shown without control
-// characters.
+// TestNothingOfAFileReachesTheTerminalRaw: names of files are shown without control characters. The fuzz tests and the tables of
+// faults hold this for what is in the files.
 func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 	// A terminal takes this for a new title and a wish to clear the screen.
 	const evil = "\x1b]0;owned\x07\x1b[2J"
@@ -152,39 +135,9 @@ func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 			}
 		}
 	}
-	read := func(f map[string]array) error {
-		b := packNPZ(f, zip.Store)
-		_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
-		return err
-	}
-	for _, name := range []string{"x_train", "y_train"} {
-		f := arrays()
-		a := f[name]
-		a.descr = evil
-		f[name] = a
-		plain("dtype of "+name, read(f))
-	}
-	for _, descr := range []string{"<1" + evil, "|1" + evil} {
-		f := arrays()
-		a := f["x_train"]
-		a.descr = descr
-		f["x_train"] = a
-		plain("dtype "+descr, read(f))
-	}
-	var buf bytes.Buffer
-	w := zip.NewWriter(&buf)
-	w.Create(evil + ".npy")
-	w.Close()
-	_, err := readNPZ(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	plain("array name", err)
-
-	files := cifarFiles()
-	files["fine_label_names.txt"] = []byte("apple bear " + strings.ReplaceAll(evil, " ", ""))
 	root := t.TempDir()
-	_, err = smallFormat.open(writeFolder(t, filepath.Join(root, "names"), files))
-	plain("class name", err)
 	if os.PathSeparator == '/' {
-		_, err = smallFormat.open(writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
+		_, err := smallFormat.open(writeFolder(t, filepath.Join(root, "listing"), map[string][]byte{evil: nil}))
 		plain("listing", err)
 		for _, name := range []string{"cifar100", "npz"} {
 			_, err = Open(t.Context(), Spec{Name: name, Dir: evil})
@@ -195,16 +148,5 @@ func TestNothingOfAFileReachesTheTerminalRaw(t *testing.T) {
 			_, err = Open(t.Context(), Spec{Name: name, Dir: folder})
 			plain("file of "+name, err)
 		}
-	}
-}
-
-// TestArchiveNamesAreNotShown: the folder inside an archive is the archive's word; messages name the file alone.
-func TestArchiveNamesAreNotShown(t *testing.T) {
-	files := cifarFiles()
-	files["train.bin"] = files["train.bin"][:83]
-	b := packTarGz(files)
-	_, err := smallFormat.readArchive(bytes.NewReader(b))
-	if err == nil || !strings.HasPrefix(err.Error(), "train.bin: the file is truncated: it has 83 bytes") {
-		t.Errorf("got %v", err)
 	}
 }

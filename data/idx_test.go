@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -122,11 +121,6 @@ func TestMNISTPadded(t *testing.T) {
 			if v != want {
 				t.Fatalf("side %d: pixel %d is %d, want %d", c.side, at, v, want)
 			}
-		}
-	}
-	for _, side := range []int{27, 65} {
-		if _, err := Open(t.Context(), Spec{Name: "mnist", Dir: root, Size: side}); err == nil || !strings.Contains(err.Error(), "is out of range. Use data.size from 28 to 64") {
-			t.Errorf("side %d: %v", side, err)
 		}
 	}
 }
@@ -262,28 +256,6 @@ func TestIDXBomb(t *testing.T) {
 		t.Errorf("%d bytes were allocated", n)
 	}
 	if err == nil || !strings.Contains(err.Error(), "the header says 4,000,000 records, more than a file of") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestIDXForbidden: a file that must not be read is named.
-func TestIDXForbidden(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
-		t.Skip("this user may read everything")
-	}
-	root := writeFolder(t, t.TempDir(), idxSet("", "t10k", 10, 0))
-	if err := os.Chmod(filepath.Join(root, "t10k-labels-idx1-ubyte"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), Spec{Name: "mnist", Dir: root}); err == nil || !strings.Contains(err.Error(), "t10k-labels-idx1-ubyte: permission denied") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestIDXHasNoFiles: no image can be left out where none is a file.
-func TestIDXHasNoFiles(t *testing.T) {
-	_, err := Open(t.Context(), Spec{Name: "mnist", Dir: t.TempDir(), SkipUnreadable: true})
-	if err == nil || !strings.Contains(err.Error(), "data.unreadable: mnist is not made of image files") {
 		t.Errorf("got %v", err)
 	}
 }

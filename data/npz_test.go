@@ -253,6 +253,7 @@ func TestNPZFaults(t *testing.T) {
 		{"overflow", "has more than", x(func(a *array) { a.shape = "(17000000000, 17000000000, 17000000000, 3)" })},
 		{"Fortran", "Fortran order", x(func(a *array) { a.fortran = "True" })},
 		{"words", `y_train: the array has dtype "<U21", which is neither integers nor floats`, y(func(a *array) { a.descr = "<U21" })},
+		{"escape", `dtype "\x1b]0;owned"`, y(func(a *array) { a.descr = "\x1b]0;owned" })},
 		{"object", `dtype "|O"`, y(func(a *array) { a.descr = "|O" })},
 		{"label shape", "y_train has shape [1 3]", y(func(a *array) { a.shape = "(1, 3)" })},
 		{"label count", "y_train has 2 labels for 3 images", y(func(a *array) { a.shape, a.data = "(2,)", a.data[:16] })},
@@ -269,9 +270,7 @@ func TestNPZFaults(t *testing.T) {
 			c.harm(f)
 			b := packNPZ(f, zip.Deflate)
 			_, err := readNPZ(bytes.NewReader(b), int64(len(b)))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want it to say %q", err, c.want)
-			}
+			wantFault(t, c.name, err, c.want)
 		})
 	}
 }

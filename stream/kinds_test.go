@@ -441,17 +441,3 @@ func TestNoSignals(t *testing.T) {
 		t.Error("the images come in another order")
 	}
 }
-
-// TestDefaultTasks: the default number of tasks is that of the data set, or follows from the number of classes.
-func TestDefaultTasks(t *testing.T) {
-	for classes, want := range map[int]int{100: 10, 10: 5, 6: 3, 4: 2} {
-		if got := (Options{}).For(tiny(classes, 1, 1)).Tasks; got != want {
-			t.Errorf("%d classes: %d tasks, want %d", classes, got, want)
-		}
-	}
-	set := tiny(10, 1, 1)
-	set.DefaultTasks = 2
-	if got := (Options{}).For(set); got.Tasks != 2 || got.Kind != "classes" || got.Order != Random {
-		t.Errorf("%+v", got)
-	}
-}

@@ -62,18 +62,6 @@ func TestUnequalTasks(t *testing.T) {
 	}
 }
 
-// TestEqualTasksByName: a list of equal sizes is the split without one, to the bit.
-func TestEqualTasksByName(t *testing.T) {
-	plain := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, Batch: 3, Seed: 3})
-	named := mustSplit(t, tiny(12, 5, 2), Options{Tasks: 4, TaskClasses: []int{3, 3, 3, 3}, Batch: 3, Seed: 3})
-	for i := range 4 {
-		a, _, _ := drain(t, plain.Train(i))
-		if b, _, _ := drain(t, named.Train(i)); !slices.Equal(a, b) {
-			t.Errorf("task %d: %v, without a list %v", i, b, a)
-		}
-	}
-}
-
 // TestCommonTest: there is one test set, of all kept tasks, in the order of the data set; training stays as it is.
 func TestCommonTest(t *testing.T) {
 	o := Options{Tasks: 4, Batch: 3, TestBatch: 4, Seed: 3, Order: Given}
