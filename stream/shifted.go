@@ -61,13 +61,13 @@ func (s Shift) check(tasks int) error {
 			return err
 		}
 		if i > 0 && len(list) != len(s.strengths(0)) {
-			return fmt.Errorf("stream.shift: %s, but %s. Give both one strength for each task, with --%s-strengths and --%s-strengths",
+			return fmt.Errorf("stream.shift: %s, but %s. Give both one strength for each task, with stream.shift.%s_strengths and stream.shift.%s_strengths",
 				s.has(0), s.has(i), s.Kinds[0], kind)
 		}
 	}
 	if len(s.Kinds) > 0 && len(s.strengths(0)) != tasks {
-		return fmt.Errorf("stream.shift: %s for %s. Give one strength for each task with stream.shift.%s_strengths (--%s-strengths)",
-			s.has(0), count.Of(tasks, "task"), s.Kinds[0], s.Kinds[0])
+		return fmt.Errorf("stream.shift: %s for %s. Give one strength for each task with stream.shift.%s_strengths",
+			s.has(0), count.Of(tasks, "task"), s.Kinds[0])
 	}
 	return nil
 }
