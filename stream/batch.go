@@ -35,7 +35,16 @@ type sample struct{ list, at int32 }
 func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
 	image, pixels := int(h.lists[of.list][of.at]), buf.whole.Image(i)
 	buf.whole.Y[i] = ocl.Label(h.from.Y[image])
-	read, err := s.pixels(h, of, image, pixels)
+	var read []uint8
+	var err error
+	if s.opts.Kind != shifted.Name {
+		read, err = h.from.Images.Image(image, pixels)
+	} else {
+		var images [][]uint8
+		if images, err = s.shift(h, int(of.list)); err == nil {
+			read = images[of.at]
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -44,31 +53,26 @@ func (s *Tasks) put(buf *buffer, i int, h *half, of sample) error {
 	return nil
 }
 
-// pixels is the image of a sample. room is a buffer that may be used for it.
-func (s *Tasks) pixels(h *half, of sample, image int, room []uint8) ([]uint8, error) {
-	if s.opts.Kind != shifted.Name {
-		return h.from.Images.Image(image, room)
-	}
-	images, err := s.shift(h, int(of.list))
-	if err != nil {
-		return nil, err
-	}
-	return images[of.at], nil
-}
-
-// batch is the first n rows of buf.
-func (buf *buffer) batch(n int) ocl.Batch {
-	values := n * buf.whole.X.RowLen()
-	buf.view.Shape[0], buf.view.Data = n, buf.whole.X.Data[:values]
-	return ocl.Batch{X: &buf.view, Y: buf.whole.Y[:n], Pixels: buf.whole.Pixels[:values]}
-}
-
-// fill reads a part of a list into buf.
-func (s *Tasks) fill(buf *buffer, h *half, list, from, to int) (ocl.Batch, error) {
-	for at := from; at < to; at++ {
-		if err := s.put(buf, at-from, h, sample{int32(list), int32(at)}); err != nil {
+// fill reads n samples into buf.
+func (s *Tasks) fill(buf *buffer, h *half, n int, of func(i int) sample) (ocl.Batch, error) {
+	for i := range n {
+		if err := s.put(buf, i, h, of(i)); err != nil {
 			return ocl.Batch{}, fmt.Errorf("stream: %w", err)
 		}
 	}
-	return buf.batch(to - from), nil
+	values := n * buf.whole.X.RowLen()
+	buf.view.Shape[0], buf.view.Data = n, buf.whole.X.Data[:values]
+	return ocl.Batch{X: &buf.view, Y: buf.whole.Y[:n], Pixels: buf.whole.Pixels[:values]}, nil
+}
+
+// deliver yields a list of a half in batches of size b, from the given batch on. It says whether all were taken.
+func (s *Tasks) deliver(yield func(ocl.Batch, error) bool, buf *buffer, h *half, list, b, from int) bool {
+	n := len(h.lists[list])
+	for at := from * b; at < n; at += b {
+		batch, err := s.fill(buf, h, min(b, n-at), func(i int) sample { return sample{int32(list), int32(at + i)} })
+		if !yield(batch, err) || err != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -43,11 +43,8 @@ var domains = Kind{
 		return nil
 	},
 	common: func(set *data.Set) bool {
-		own := map[int]bool{}
-		for _, d := range trainDomains(set) {
-			own[d] = true
-		}
-		return !slices.ContainsFunc(set.Test.Domain, func(d int32) bool { return own[int(d)] })
+		own := trainDomains(set)
+		return !slices.ContainsFunc(set.Test.Domain, func(d int32) bool { return slices.Contains(own, int(d)) })
 	},
 	deal: func(d deck) []share {
 		order := domainOrder(d.set, d.o)
@@ -61,11 +58,9 @@ var domains = Kind{
 			s := &shares[taskOf[d.set.Train.Domain[i]]]
 			s.train = append(s.train, i)
 		}
-		for i := range d.set.Test.Len() {
-			if d.set.Test.Domain != nil {
-				if t, ok := taskOf[d.set.Test.Domain[i]]; ok {
-					shares[t].test = append(shares[t].test, int32(i))
-				}
+		for i, domain := range d.set.Test.Domain {
+			if t, ok := taskOf[domain]; ok {
+				shares[t].test = append(shares[t].test, int32(i))
 			}
 		}
 		nameClasses(shares, d.set)
@@ -110,13 +105,12 @@ func domainOrder(set *data.Set, o Options) []int {
 
 // nameClasses fills in the classes of the training images of each share, sorted.
 func nameClasses(shares []share, set *data.Set) {
-	for t := range shares {
-		s := &shares[t]
-		s.classes = nil
+	for t, s := range shares {
+		var classes []int
 		for _, i := range s.train {
-			s.classes = append(s.classes, int(set.Train.Y[i]))
+			classes = append(classes, int(set.Train.Y[i]))
 		}
-		slices.Sort(s.classes)
-		s.classes = slices.Compact(s.classes)
+		slices.Sort(classes)
+		shares[t].classes = slices.Compact(classes)
 	}
 }

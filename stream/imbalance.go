@@ -22,16 +22,10 @@ func (o Options) pool(set *data.Set) []int32 {
 	src := rng.New(o.Seed, "stream/long-tail")
 	counts := o.ClassCounts
 	if len(counts) == 0 {
-		most := 0
-		for _, of := range lists {
-			most = max(most, len(of))
-		}
+		most := len(slices.MaxFunc(lists, func(a, b []int32) int { return len(a) - len(b) }))
 		counts = make([]int, set.Classes)
 		for k, class := range src.Perm(set.Classes) {
-			rank := 0.0
-			if set.Classes > 1 {
-				rank = float64(k) / float64(set.Classes-1)
-			}
+			rank := float64(k) / float64(max(set.Classes-1, 1))
 			counts[class] = max(1, int(math.Round(float64(most)*math.Pow(o.LongTail, rank))))
 		}
 	}

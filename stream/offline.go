@@ -97,33 +97,18 @@ func (o *Offline) Train(task int) iter.Seq2[ocl.Batch, error] {
 		o.used[task] = true
 		per := o.perEpoch()
 		for i := o.from; i < o.epochs*per; i++ {
-			if i == o.from || i%per == 0 {
-				o.shuffle(i / per)
+			if i == o.from || i%per == 0 { // an epoch begins
+				copy(o.order, o.all)
+				src := rng.New(o.opts.Seed, fmt.Sprintf("stream/offline/%d", i/per))
+				src.Shuffle(len(o.order), func(i, j int) { o.order[i], o.order[j] = o.order[j], o.order[i] })
 			}
 			at := i % per * o.size
-			batch, err := o.gather(o.order[at:min(at+o.size, len(o.order))])
+			batch, err := o.fill(o.buf, &o.train, min(o.size, len(o.order)-at), func(i int) sample { return o.order[at+i] })
 			if !yield(batch, err) || err != nil {
 				return
 			}
 		}
 	}
-}
-
-// gather decodes samples into the buffer.
-func (o *Offline) gather(samples []sample) (ocl.Batch, error) {
-	for i, of := range samples {
-		if err := o.put(o.buf, i, &o.train, of); err != nil {
-			return ocl.Batch{}, fmt.Errorf("stream: %w", err)
-		}
-	}
-	return o.buf.batch(len(samples)), nil
-}
-
-// shuffle sets the order of an epoch.
-func (o *Offline) shuffle(epoch int) {
-	copy(o.order, o.all)
-	src := rng.New(o.opts.Seed, fmt.Sprintf("stream/offline/%d", epoch))
-	src.Shuffle(len(o.order), func(i, j int) { o.order[i], o.order[j] = o.order[j], o.order[i] })
 }
 
 // Seek makes Train start at the given batch of the last task, counted over all epochs. If task is the number of tasks,

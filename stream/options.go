@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"ocl/data"
@@ -16,20 +17,15 @@ const tuningTasks = 2
 // Protocol says which tasks of a stream a protocol keeps: standard all, survey all but the first two, which are for tuning,
 // and tuning only those two (docs/glossary.md, protocol). The protocols survey and tuning need at least three tasks.
 func Protocol(name string, tasks int) (Range, error) {
-	if name != "standard" && name != "survey" && name != "tuning" {
+	keep, known := map[string]Range{"standard": {0, tasks}, "survey": {tuningTasks, tasks}, "tuning": {0, tuningTasks}}[name]
+	switch {
+	case !known:
 		return Range{}, fmt.Errorf("stream: unknown protocol %q. Use standard, survey or tuning", name)
-	}
-	if name == "standard" {
-		return Range{0, tasks}, nil
-	}
-	if tasks <= tuningTasks {
+	case name != "standard" && tasks <= tuningTasks:
 		return Range{}, fmt.Errorf("stream: %[2]d tasks are too few for the protocol %[1]s, which needs at least %[3]d, as the first %[4]d are "+
 			"for tuning. Use more --tasks, or --protocol standard", name, tasks, tuningTasks+1, tuningTasks)
 	}
-	if name == "tuning" {
-		return Range{0, tuningTasks}, nil
-	}
-	return Range{tuningTasks, tasks}, nil
+	return keep, nil
 }
 
 // CheckTasks returns an error unless tasks divides the number of classes. The error names the nearest divisors.
@@ -37,30 +33,24 @@ func CheckTasks(tasks, classes int) error {
 	if tasks >= 1 && tasks <= classes && classes%tasks == 0 {
 		return nil
 	}
-	below, above := 0, 0
-	for d := 1; d <= classes; d++ {
-		if classes%d != 0 {
-			continue
-		}
-		if d < tasks {
-			below = d
-		}
-		if d > tasks && above == 0 {
-			above = d
+	var near []string // the divisors below and above
+	for d := max(min(tasks-1, classes), 0); d > 0; d-- {
+		if classes%d == 0 {
+			near = append(near, strconv.Itoa(d))
+			break
 		}
 	}
-	near := fmt.Sprint(below)
-	switch {
-	case below == 0:
-		near = fmt.Sprint(above)
-	case above != 0:
-		near = fmt.Sprintf("%d or %d", below, above)
+	for d := max(tasks+1, 1); d <= classes; d++ {
+		if classes%d == 0 {
+			near = append(near, strconv.Itoa(d))
+			break
+		}
 	}
 	unequal := ""
 	if list := shared(classes, tasks); len(list) > 0 && len(list) <= mostTasks {
 		unequal = ", or give each task its classes with stream.task_classes=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 	}
-	return fmt.Errorf("%s cannot share %s equally. Use --tasks %s%s", count.Of(tasks, "task"), count.Of(classes, "class"), near, unequal)
+	return fmt.Errorf("%s cannot share %s equally. Use --tasks %s%s", count.Of(tasks, "task"), count.Of(classes, "class"), strings.Join(near, " or "), unequal)
 }
 
 // CheckTaskClasses returns an error unless list has the number of classes of each task: one entry for each of the tasks,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ocl"
@@ -35,10 +36,8 @@ func ParseShift(text string) ([]string, error) {
 		if shift.Strengths(name) == nil {
 			return nil, fmt.Errorf("unknown kind %q. Use noise, occlusion, blur, or some of them joined by plus signs", name)
 		}
-		for _, before := range names[:i] {
-			if before == name {
-				return nil, fmt.Errorf("%s is listed twice. Remove one of them", name)
-			}
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("%s is listed twice. Remove one of them", name)
 		}
 	}
 	return names, nil
@@ -136,15 +135,11 @@ func (s *Tasks) shift(h *half, list int) ([][]uint8, error) {
 	if h.shifted == nil {
 		h.shifted = make([][][]uint8, len(h.lists))
 	}
-	if h.shifted[list] != nil {
-		return h.shifted[list], nil
+	var err error
+	if h.shifted[list] == nil {
+		h.shifted[list], err = s.disturbed(h, h.lists[list], s.original[list])
 	}
-	out, err := s.disturbed(h, h.lists[list], s.original[list])
-	if err != nil {
-		return nil, err
-	}
-	h.shifted[list] = out
-	return out, nil
+	return h.shifted[list], err
 }
 
 // MemoryBytes is how much memory the images take that the stream makes and keeps: those of the kind shift, of the largest task

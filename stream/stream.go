@@ -265,14 +265,7 @@ func (s *Tasks) Train(task int) iter.Seq2[ocl.Batch, error] {
 		if task == s.startAt {
 			from = s.start
 		}
-		n, b := len(s.train.lists[task]), s.opts.Batch
-		for at := from * b; at < n; at += b {
-			batch, err := s.fill(s.batch, &s.train, task, at, min(at+b, n))
-			if !yield(batch, err) || err != nil {
-				return
-			}
-		}
-		if s.train.shifted != nil {
+		if s.deliver(yield, s.batch, &s.train, task, s.opts.Batch, from) && s.train.shifted != nil {
 			s.train.shifted[task] = nil // delivered once
 		}
 	}
@@ -292,13 +285,7 @@ func (s *Tasks) Test(set int) iter.Seq2[ocl.Batch, error] {
 			buf = newBuffer(s.opts.TestBatch, s.set)
 		}
 		defer func() { s.spare = buf }()
-		n, b := len(s.test.lists[set]), s.opts.TestBatch
-		for at := 0; at < n; at += b {
-			batch, err := s.fill(buf, &s.test, set, at, min(at+b, n))
-			if !yield(batch, err) || err != nil {
-				return
-			}
-		}
+		s.deliver(yield, buf, &s.test, set, s.opts.TestBatch, 0)
 	}
 }
 

@@ -22,19 +22,8 @@ var noise = Kind{
 		return func(x []float32, index int) {
 			src := rng.New(o.Seed, fmt.Sprintf("shift/noise/%s/%d", o.Half, index))
 			for p, v := range x {
-				x[p] = clipped(float64(v) + float64(sd*normal(src)))
+				x[p] = float32(min(max(float64(v)+float64(sd*normal(src)), 0), 1))
 			}
 		}
 	},
-}
-
-// clipped is v, clipped to [0,1].
-func clipped(v float64) float32 {
-	if v < 0 {
-		return 0
-	}
-	if v > 1 {
-		return 1
-	}
-	return float32(v)
 }
