@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/gobolditalic"
@@ -21,6 +18,7 @@ import (
 	"golang.org/x/image/font/gofont/gomonoitalic"
 	"golang.org/x/image/font/gofont/goregular"
 
+	"ocl/data/internal/cache"
 	"ocl/internal/count"
 )
 
@@ -72,7 +70,7 @@ const (
 
 // openGlyphs draws the data set. Image i of a split shows class i mod 100 and depends only on the split, on i and on the
 // size. So a larger number appends images, and another size draws the same scenes larger or smaller.
-func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
+func openGlyphs(ctx context.Context, spec Spec) (*Set, error) {
 	if bits.UintSize < 64 {
 		return nil, errors.New("this is a 32-bit build, but the images are drawn with integers of 64 bits. Use a 64-bit build")
 	}
@@ -91,41 +89,31 @@ func openGlyphs(_ context.Context, spec Spec) (*Set, error) {
 	}
 	domains := glyphDomainsOf(spec.Domains)
 	set.Domains = domains.names
-	set.Train = drawGlyphs(set, outlines, domains, "train", train)
-	set.Test = drawGlyphs(set, outlines, domains, "test", test)
-	return set, nil
+	if set.Train, err = drawGlyphs(ctx, set, outlines, domains, "train", train); err == nil {
+		set.Test, err = drawGlyphs(ctx, set, outlines, domains, "test", test)
+	}
+	return set, err
 }
 
 // drawGlyphs draws perClass images of every class, on all processors: every image has its own random numbers, so the
 // work may be divided in any way.
-func drawGlyphs(set *Set, outlines [][]outline, domains glyphDomains, split string, perClass int) Split {
-	n, image := perClass*set.Classes, set.ImageLen()
-	images := newBlock(n, image)
+func drawGlyphs(ctx context.Context, set *Set, outlines [][]outline, domains glyphDomains, split string, perClass int) (Split, error) {
+	n := perClass * set.Classes
+	images := newBlock(n, set.ImageLen())
 	s := Split{Images: images, Y: make([]int32, n), Domain: make([]int32, n), Strength: make([]float32, n)}
 	const chunk = 64
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
-		wg.Go(func() {
-			p := newPainter(set.H)
-			for {
-				lo := int(next.Add(chunk)) - chunk
-				for i := lo; i < min(lo+chunk, n); i++ {
-					class := i % set.Classes
-					d := newDice("ocl/glyphs/1/"+split, uint64(i))
-					font := d.below(len(outlines))
-					strength := d.below(256)
-					turn := p.paint(images.at(i), outlines, font, class, strength, d)
-					s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(domains.of(font, strength, turn)), float32(strength)/255
-				}
-				if lo >= n {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return s
+	return s, cache.Each(ctx, (n+chunk-1)/chunk, 0, 0, nil, func(k int, _ []uint8) error {
+		p := newPainter(set.H)
+		for i := k * chunk; i < min((k+1)*chunk, n); i++ {
+			class := i % set.Classes
+			d := newDice("ocl/glyphs/1/"+split, uint64(i))
+			font := d.below(len(outlines))
+			strength := d.below(256)
+			turn := p.paint(images.at(i), outlines, font, class, strength, d)
+			s.Y[i], s.Domain[i], s.Strength[i] = int32(class), int32(domains.of(font, strength, turn)), float32(strength)/255
+		}
+		return nil
+	})
 }
 
 // dice is the random source of one image, SplitMix64 (Steele, Lea, Flood 2014). It is written out here because the

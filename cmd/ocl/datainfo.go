@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,14 +81,7 @@ type contentsJSON struct {
 func infoText(info data.Info) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n\n", info.Name, info.Title, strings.Join(fold(info.Summary, 96), "\n"))
-	field := func(name, text string) {
-		for text := range strings.Lines(text) {
-			for _, line := range fold(text, 84) {
-				fmt.Fprintf(&b, "  %-10s %s\n", name, line)
-				name = ""
-			}
-		}
-	}
+	field := func(name, text string) { writeField(&b, "  %-10s %s\n", name, text) }
 	number := func(n int) string {
 		if n == 0 {
 			return "as in the file"
@@ -111,6 +103,16 @@ func infoText(info data.Info) string {
 	field("citation", info.Citation)
 	field("example", info.Example)
 	return b.String()
+}
+
+// writeField writes the name of a field and its text, folded.
+func writeField(b *strings.Builder, format, name, text string) {
+	for text := range strings.Lines(text) {
+		for _, line := range fold(text, 84) {
+			fmt.Fprintf(b, format, name, line)
+			name = ""
+		}
+	}
 }
 
 // printOpened opens a data set and says what is in it, or prints its statistics.
@@ -148,7 +150,7 @@ func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 	fmt.Fprintf(&b, "# %s: %s, pixels from 0 to 1\n", set.Name, count.Of(st.Images, "training image"))
 	mean, std := make([]string, set.C), make([]string, set.C)
 	for c := range mean {
-		mean[c], std[c] = fourDigits(st.Mean[c]), fourDigits(st.Std[c])
+		mean[c], std[c] = fmt.Sprintf("%.4g", st.Mean[c]), fmt.Sprintf("%.4g", st.Std[c])
 		if st.Std[c] == 0 {
 			std[c] = "1"
 			fmt.Fprintf(&b, "# channel %d has one value everywhere: its deviation is 0, and 1 stands in its place\n", c+1)
@@ -159,21 +161,13 @@ func writeStats(w io.Writer, set *data.Set, st data.Stats) error {
 	return err
 }
 
-// fourDigits is a number with four significant digits.
-func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
 // listedNames is how many names of classes, tasks or domains are printed.
 const listedNames = 40
 
 // writeContents prints a data set that is open: a line for each fact, longer ones folded.
 func writeContents(w io.Writer, set *data.Set) error {
 	var b strings.Builder
-	field := func(name, text string) {
-		for _, line := range fold(text, plainWidth-10) {
-			fmt.Fprintf(&b, "%-9s %s\n", name, line)
-			name = ""
-		}
-	}
+	field := func(name, text string) { writeField(&b, "%-9s %s\n", name, text) }
 	field("data set", set.Name)
 	field("images", fmt.Sprintf("%s for training, %s for testing, %d×%d×%d", count.Number(set.Train.Len()), count.Number(set.Test.Len()), set.C, set.H, set.W))
 	field("classes", withNames(set.Classes, set.ClassNames))

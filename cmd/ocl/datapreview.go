@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -104,11 +103,16 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 		return err
 	}
 	show := newOpening(cmd.ErrOrStderr())
-	draw := f.classSheet
+	var sheet image.Image
 	if tasks {
-		draw = f.taskSheet
+		o := stream.PreviewOptions{Samples: f.samples, Test: f.test, Same: f.same}
+		sheet, err = experiment.Preview(cmd.Context(), configs, o, show.work)
+	} else {
+		var set *data.Set
+		if set, err = experiment.OpenData(cmd.Context(), configs[0], experiment.Options{Progress: show.work}); err == nil {
+			sheet, err = data.Preview(set, data.PreviewOptions{Samples: f.samples, Classes: f.classes, Test: f.test})
+		}
 	}
-	sheet, err := draw(cmd.Context(), configs, show.work)
 	show.end()
 	if errors.Is(err, experiment.ErrUnfit) {
 		return usage(err)
@@ -142,20 +146,6 @@ func (f *previewFlags) configs(cmd *cobra.Command, name string) ([]config.Config
 		list = append(list, c)
 	}
 	return list, nil
-}
-
-// taskSheet has a row for each task of each stream.
-func (f *previewFlags) taskSheet(ctx context.Context, configs []config.Config, progress func(string, int, int)) (image.Image, error) {
-	return experiment.Preview(ctx, configs, stream.PreviewOptions{Samples: f.samples, Test: f.test, Same: f.same}, progress)
-}
-
-// classSheet has a row for each class.
-func (f *previewFlags) classSheet(ctx context.Context, configs []config.Config, progress func(string, int, int)) (image.Image, error) {
-	set, err := experiment.OpenData(ctx, configs[0], experiment.Options{Progress: progress})
-	if err != nil {
-		return nil, err
-	}
-	return data.Preview(set, data.PreviewOptions{Samples: f.samples, Classes: f.classes, Test: f.test})
 }
 
 // writeSheet writes a sheet as its name says: PNG, or JPEG.

@@ -48,7 +48,7 @@ func newDataVerify() *cobra.Command {
 				return err
 			}
 			if asJSON.given {
-				err = asJSON.print(cmd.OutOrStdout(), newReportJSON(spec.Name, r))
+				err = asJSON.print(cmd.OutOrStdout(), reportJSON{spec.Name, r.Images, r.Digest, each(r.Faults, error.Error), notNil(r.Notes)})
 			} else {
 				err = writeReport(cmd.OutOrStdout(), spec.Name, r)
 			}
@@ -83,10 +83,6 @@ type reportJSON struct {
 	Digest string   `json:"digest"`
 	Faults []string `json:"faults"`
 	Notes  []string `json:"notes"`
-}
-
-func newReportJSON(name string, r data.Report) reportJSON {
-	return reportJSON{name, r.Images, r.Digest, each(r.Faults, error.Error), notNil(r.Notes)}
 }
 
 // writeReport prints what was checked, the first faults and the notes, each in one line.

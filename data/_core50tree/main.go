@@ -10,6 +10,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"image"
@@ -18,10 +19,10 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"ocl/data/internal/cache"
 	"ocl/data/internal/core50"
 )
 
@@ -30,7 +31,6 @@ const side = 128 // pixels
 func main() {
 	log.SetFlags(0)
 	out := flag.String("out", "", "folder in which core50_128x128 is made; it must not exist there yet")
-	workers := flag.Int("workers", runtime.GOMAXPROCS(0), "goroutines")
 	flag.Parse()
 	root := filepath.Join(*out, "core50_128x128")
 	if *out == "" || flag.NArg() > 0 {
@@ -40,7 +40,7 @@ func main() {
 		log.Fatalf("core50tree: %s exists. Remove it, or use another folder with -out", root)
 	}
 	begin := time.Now()
-	size, err := write(root, *workers)
+	size, err := write(root)
 	if err != nil {
 		log.Fatalf("core50tree: %v", err)
 	}
@@ -48,37 +48,15 @@ func main() {
 }
 
 // write writes all frames and returns their bytes, or the first error.
-func write(root string, workers int) (int64, error) {
-	cells := make(chan core50.Cell)
-	var wg sync.WaitGroup
-	var lock sync.Mutex
-	var total int64
-	var failed error
-	for range workers {
-		wg.Go(func() {
-			for c := range cells {
-				n, err := film(root, c)
-				lock.Lock()
-				total += n
-				if failed == nil {
-					failed = err
-				}
-				lock.Unlock()
-			}
-		})
-	}
-	for _, c := range core50.All() {
-		lock.Lock()
-		stop := failed != nil
-		lock.Unlock()
-		if stop {
-			break
-		}
-		cells <- c
-	}
-	close(cells)
-	wg.Wait()
-	return total, failed
+func write(root string) (int64, error) {
+	var total atomic.Int64
+	cells := core50.All()
+	err := cache.Each(context.Background(), len(cells), 0, 0, nil, func(i int, _ []uint8) error {
+		n, err := film(root, cells[i])
+		total.Add(n)
+		return err
+	})
+	return total.Load(), err
 }
 
 // film writes the frames of a cell and returns their bytes.
