@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"ocl/internal/cause"
+	"ocl/internal/count"
 )
 
 const (
@@ -157,7 +158,18 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	r := f.reader(l)
 	var faults []error
 	for _, name := range r.files() {
-		faults = append(faults, r.readFile(dir, name))
+		file, err := os.Open(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) && name == r.names {
+			continue
+		}
+		if err == nil {
+			err = r.readOpen(name, file)
+		} else {
+			err = fmt.Errorf("%s: %w. %s", name, cause.Of(err), r.again())
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", shown(dir), err))
+		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -169,25 +181,14 @@ func (f cifarFormat) openFolder(dir string, l cifarLayout) (*Set, error) {
 	return set, nil
 }
 
-// readFile reads a file of a folder.
-func (r *cifarReader) readFile(dir, name string) error {
-	path := filepath.Join(dir, name)
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && name == r.names {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w. %s", shown(path), cause.Of(err), r.again())
-	}
+// readOpen reads a file of a folder and closes it.
+func (r *cifarReader) readOpen(name string, file *os.File) error {
 	defer file.Close()
 	info, err := file.Stat()
-	if err == nil {
-		err = r.read(name, file, info.Size())
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown(dir), err)
+		return cause.Of(err)
 	}
-	return nil
+	return r.read(name, file, info.Size())
 }
 
 func (l cifarLayout) again() string { return "Download " + l.archive + " again from " + cifarSource }
@@ -232,15 +233,11 @@ func contents(dir string) string {
 	case len(entries) == 0:
 		return "nothing"
 	}
-	var names []string
+	names := make([]string, len(entries))
 	for i, e := range entries {
-		if i == 4 {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, shown(e.Name()))
+		names[i] = shown(e.Name())
 	}
-	return strings.Join(names, ", ")
+	return count.Some(names)
 }
 
 // shown is a path or name for a message. It is quoted if it has characters that a terminal would obey.

@@ -130,8 +130,14 @@ func newRaster(size int) *raster {
 	return &raster{size: size, lines: make([][]crossing, size*subLines), cover: make([]int, size*size)}
 }
 
-// clear forgets the polygons and their cover.
-func (r *raster) clear() { clear(r.cover) }
+// draw sets the cover to that of closed polygons, mapped by m.
+func (r *raster) draw(contours [][]point, m affine) {
+	clear(r.cover)
+	for _, c := range contours {
+		r.add(c, m)
+	}
+	r.fill()
+}
 
 // add takes a closed polygon, mapped by m; nothing is filled before fill.
 func (r *raster) add(contour []point, m affine) {
@@ -181,20 +187,12 @@ func (r *raster) fill() {
 
 // span covers [a, b) of a row, in 1/256 pixel.
 func (r *raster) span(row []int, a, b int) {
-	a, b = max(a, 0), min(b, r.size*256)
-	if a >= b {
-		return
+	b = min(b, r.size*256)
+	for a = max(a, 0); a < b; {
+		end := min(a|255+1, b)
+		row[a>>8] += end - a
+		a = end
 	}
-	first, last := a>>8, (b-1)>>8
-	if first == last {
-		row[first] += b - a
-		return
-	}
-	row[first] += (first+1)<<8 - a
-	for i := first + 1; i < last; i++ {
-		row[i] += 256
-	}
-	row[last] += b - last<<8
 }
 
 func (m affine) apply(p point) point {

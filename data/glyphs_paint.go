@@ -191,16 +191,9 @@ func (p *painter) shape(ground, ink colour, d *dice) {
 	} else {
 		contour = []point{a, b, at()}
 	}
-	p.raster.clear()
-	p.raster.add(contour, p.frame(256))
-	p.raster.fill()
+	side := p.size * 256
+	p.raster.draw([][]point{contour}, affine{xx: side, yy: side, dx: side / 2, dy: side / 2}) // [-32768, 32767] is the whole side
 	p.blend(fill, fill, d.between(128, 256))
-}
-
-// frame maps [-32768, 32767] to pixels; fill is the share of the side taken, in 1/256.
-func (p *painter) frame(fill int) affine {
-	half := p.size * 128
-	return affine{xx: p.size * fill, yy: p.size * fill, dx: half, dy: half}
 }
 
 // character draws the outline, turned, sheared, stretched and shifted, on some images with a shadow. It returns the tangent
@@ -219,21 +212,12 @@ func (p *painter) character(o *outline, ink colour, d *dice) (turn int) {
 		s := m
 		s.dx += p.size * dx
 		s.dy += p.size * dy
-		p.stamp(o, s)
-		black := colour{}
-		p.blend(black, black, depth)
+		p.raster.draw(o.contours, s)
+		p.blend(colour{}, colour{}, depth)
 	}
-	p.stamp(o, m)
+	p.raster.draw(o.contours, m)
 	p.blend(ink, to, 256)
 	return turn
-}
-
-func (p *painter) stamp(o *outline, m affine) {
-	p.raster.clear()
-	for _, c := range o.contours {
-		p.raster.add(c, m)
-	}
-	p.raster.fill()
 }
 
 // blend lays a colour that runs from the top's to the bottom's over the image where the raster is covered; opacity in

@@ -138,10 +138,8 @@ func TestRasterCoversExactly(t *testing.T) {
 	r := newRaster(4)
 	square := []point{{64, 128}, {640, 128}, {640, 896}, {64, 896}} // x 0.25 to 2.5, y 0.5 to 3.5
 	hole := []point{{256, 256}, {256, 768}, {512, 768}, {512, 256}} // x 1 to 2, y 1 to 3, the other way round
-	for _, c := range [][]point{square, hole} {
-		r.add(c, affine{xx: 1 << 16, yy: 1 << 16})
-	}
-	r.fill()
+	same := affine{xx: 1 << 16, yy: 1 << 16}
+	r.draw([][]point{square, hole}, same)
 	want := []int{
 		768, 1024, 512, 0,
 		1536, 0, 1024, 0,
@@ -151,10 +149,7 @@ func TestRasterCoversExactly(t *testing.T) {
 	if !slices.Equal(r.cover, want) {
 		t.Errorf("cover %v, want %v", r.cover, want)
 	}
-	r.clear()
-	r.add(square, affine{xx: 1 << 16, yy: 1 << 16})
-	r.add(square, affine{xx: 1 << 16, yy: 1 << 16}) // overlapping contours count once
-	r.fill()
+	r.draw([][]point{square, square}, same) // overlapping contours count once
 	if r.cover[5] != fullCover {
 		t.Errorf("cover %d of a pixel inside two contours, want %d", r.cover[5], fullCover)
 	}

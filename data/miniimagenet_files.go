@@ -213,10 +213,10 @@ func readClassNames(file string, ids []string) ([]string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Make it readable, or remove it", miniNames, err)
+	names := ids
+	if err == nil {
+		names, err = parseClassNames(text, ids)
 	}
-	names, err := parseClassNames(text, ids)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, err)
 	}
