@@ -51,19 +51,18 @@ func TestRefused(t *testing.T) {
 		"8 bytes of length":      {"\x8e" + le8(1<<63) + "ab", "a value has 9,223,372,036,854,775,808 bytes, but 2 are left"},
 		"a frame":                {"\x80\x04\x95" + le8(1<<40) + "N.", "a frame has 1,099,511,627,776 bytes, but 2 are left"},
 		"a long integer":         {"\x8a\x09123456789.", "an integer has 9 bytes, and 8 is the limit"},
-		"negative shape":         {arrayOf("J\xff\xff\xff\xff\x85", u1, "U\x01x"), "the shape [-1] of an array has -1, wanted 0 to 2147483647"},
+		"negative shape":         {arrayOf("J\xff\xff\xff\xff\x85", u1, "U\x01x"), "the shape of an array has the integer -1, wanted 0 to 2147483647"},
 		"a shape too large":      {arrayOf("K\x02K\x03\x86", u1, "U\x05abcde"), "an array of uint8 [2,3] is a string of 5 bytes, which does not fit its shape"},
 		"a shape too small":      {arrayOf("K\x02K\x02\x86", u1, "U\x05abcde"), "does not fit its shape"},
 		"a shape that overflows": {arrayOf("J\x00\x00\x00\x40J\x00\x00\x00\x40J\x00\x00\x00\x40\x87", u1, "U\x00"), "does not fit its shape"},
 		"2^64 elements":          {arrayOf("(J\x00\x00\x01\x00J\x00\x00\x01\x00J\x00\x00\x01\x00J\x00\x00\x01\x00t", u1, "U\x00"), "does not fit its shape"},
 		"an axis of 2^40":        {arrayOf("\x8a\x06\x00\x00\x00\x00\x00\x01K\x00\x86", u1, "U\x00"), "wanted 0 to 2147483647"},
 		"9 axes":                 {arrayOf("("+strings.Repeat("K\x01", 9)+"t", u1, "U\x01x"), "wanted a tuple of at most 8 integers"},
-		"a shape of texts":       {arrayOf("U\x01a\x85", u1, "U\x01x"), "the shape of an array is a tuple of 1, wanted"},
+		"a shape of texts":       {arrayOf("U\x01a\x85", u1, "U\x01x"), "the shape of an array has a string of 1 byte, wanted"},
 		"a type of None":         {arrayOf("K\x01\x85", "N", "U\x01x"), "the type of an array is None"},
 		"contents of None":       {arrayOf("K\x01\x85", u1, "N"), "an array of uint8 [1] is None, which does not fit"},
 		"a list of objects":      {arrayOf("K\x01\x85", strings.Replace(u1, "u1", "O8", 1), "]Na"), "the pickle has an array of type 'O8', which is not read"},
-		"no byte order":          {arrayOf("K\x01\x85", "cnumpy\ndtype\n(U\x02u4\x89\x88tR", "U\x04abcd"), "wanted a type of NumPy with a byte order"},
-		"another byte order":     {arrayOf("K\x01\x85", strings.Replace(u1, "|", "=", 1), "U\x01x"), "the byte order of a type of NumPy is '='"},
+		"another byte order":     {arrayOf("K\x01\x85", strings.Replace(u1, "|", ">", 1), "U\x01x"), "the byte order of a type of NumPy is '>'"},
 		"an array's state":       {reconstructed + "}b.", "is given the state a dictionary of 0, wanted a tuple"},
 		"order 2":                {reconstructed + "(K\x01K\x01\x85" + u1 + "K\x02U\x01xtb.", "an order that is the integer 2"},
 	} {
@@ -84,26 +83,6 @@ func TestGoodArraysNextToTheRefusedOnes(t *testing.T) {
 			t.Errorf("%q: %v", b, err)
 		}
 	}
-}
-
-// TestArraysOfIntegers: elements of every width, sign and byte order.
-func TestArraysOfIntegers(t *testing.T) {
-	for _, c := range []struct {
-		typ, order, contents string
-		want                 int64
-	}{{"u1", "|", "\x2a", 42}, {"i2", "<", "\x2a\x01", 298}, {"u4", ">", "\x00\x00\x01\x2a", 298}, {"i8", "<", le8(1 << 20), 1 << 20}} {
-		typ := strings.Replace(strings.Replace(u1, "u1", c.typ, 1), "|", c.order, 1)
-		root, err := read(source([]byte(arrayOf("K\x01\x85", typ, "U"+string(rune(len(c.contents)))+c.contents))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := root.ints(1 << 21); err != nil || len(got) != 1 || got[0] != c.want {
-			t.Errorf("%s%s: %v (%v), want %d", c.order, c.typ, got, err, c.want)
-		}
-	}
-	root, _ := read(source([]byte(arrayOf("K\x01\x85", strings.Replace(strings.Replace(u1, "u1", "u8", 1), "|", "<", 1), "U\x08"+le8(1<<63)))))
-	_, err := root.ints(1)
-	wantError(t, "2^63", err, "found 9223372036854775808 in an array of uint64 [1]")
 }
 
 // TestAListOfIntegersIsNotBoxed: a list of a million integers takes the 8 bytes of each, twice while it grows, and nothing

@@ -21,12 +21,8 @@ import (
 	"ocl/internal/count"
 )
 
-// Limits far above what the files of data sets need. Below them memory is in proportion to the file's size; with them it
-// is bounded where a hostile file is as large as an honest one.
-const (
-	maxStack  = 1 << 24 // values that wait on the stack; Python's writer leaves about a thousand there
-	maxValues = 1 << 25 // values of all kinds but integers, which are 64 MB and more of a file
-)
+// maxStack is how many values may wait on the stack; Python's writer leaves about a thousand there.
+const maxStack = 1 << 24
 
 // read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it allocates
 // in proportion to the number of values.
@@ -39,10 +35,9 @@ func read(r io.ReaderAt, size int64) (place, error) {
 // machine is the state of a pickle that is being read.
 type machine struct {
 	input
-	stack  []value
-	marks  []int // where on the stack each mark stands, the last on top
-	memo   []value
-	values int // pushed so far, integers apart
+	stack []value
+	marks []int // where on the stack each mark stands, the last on top
+	memo  []value
 }
 
 // run reads instructions up to STOP and returns the value they leave.
@@ -82,28 +77,18 @@ func refused(does string) error {
 	return fmt.Errorf("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later", does)
 }
 
-// counted bounds the number of values.
-func (m *machine) counted() error {
-	if m.values++; m.values > maxValues {
-		return fmt.Errorf("the pickle has more than %d values besides integers, which is the limit", maxValues)
-	}
-	return nil
-}
-
 // push puts a value on the stack.
 func (m *machine) push(ref any) error { return m.pushValue(value{ref: ref}) }
 
-func (m *machine) pushInt(n int64) error { return m.pushValue(value{integer{}, n}) }
+// pushInt puts an integer on the stack, whose bits are those of n.
+func (m *machine) pushInt(n uint64) error { return m.pushValue(value{integer{}, int64(n)}) }
 
 func (m *machine) pushValue(v value) error {
 	if len(m.stack) >= maxStack {
 		return fmt.Errorf("%d values wait on the stack, which is the limit", maxStack)
 	}
 	m.stack = append(m.stack, v)
-	if v.isInt() {
-		return nil
-	}
-	return m.counted()
+	return nil
 }
 
 // top returns the n values on top of the stack, above the last mark. They are valid until the next push.
@@ -153,7 +138,7 @@ func (m *machine) put(n uint64) error {
 		m.memo = append(m.memo, value{})
 	}
 	m.memo[n] = vs[0]
-	return m.counted()
+	return nil
 }
 
 // get pushes the value that was remembered under a number.

@@ -2,6 +2,7 @@ package pickle
 
 import (
 	"fmt"
+	"slices"
 
 	"ocl/internal/count"
 )
@@ -11,27 +12,27 @@ const opStop = '.'
 // operations are the instructions of protocols 2 to 5 that data sets are made of, with their names in Python's pickletools.
 // All others are refused: floats, sets, objects of classes, what lies outside the file, and the lines of text of protocol 0.
 var operations = [256]func(*machine) error{
-	0x80: proto, // PROTO
-	0x95: frame, // FRAME
-	'(':  mark,  // MARK
+	0x80: proto,              // PROTO
+	0x95: byNumber(8, frame), // FRAME
+	'(':  mark,               // MARK
 
-	'N':  constant(none{}), // NONE
-	0x88: constant(true),   // NEWTRUE
-	0x89: constant(false),  // NEWFALSE
-	'K':  unsigned(1),      // BININT1
-	'M':  unsigned(2),      // BININT2
-	'J':  binint,           // BININT
-	0x8a: long,             // LONG1
+	'N':  constant(none{}),                                                                     // NONE
+	0x88: constant(true),                                                                       // NEWTRUE
+	0x89: constant(false),                                                                      // NEWFALSE
+	'K':  byNumber(1, (*machine).pushInt),                                                      // BININT1
+	'M':  byNumber(2, (*machine).pushInt),                                                      // BININT2
+	'J':  byNumber(4, func(m *machine, n uint64) error { return m.pushInt(uint64(int32(n))) }), // BININT
+	0x8a: byNumber(1, long),                                                                    // LONG1
 
-	'T':  behindLength(4), // BINSTRING
-	'U':  behindLength(1), // SHORT_BINSTRING
-	'B':  behindLength(4), // BINBYTES
-	'C':  behindLength(1), // SHORT_BINBYTES
-	0x8e: behindLength(8), // BINBYTES8
-	0x96: behindLength(8), // BYTEARRAY8
-	'X':  behindLength(4), // BINUNICODE
-	0x8c: behindLength(1), // SHORT_BINUNICODE
-	0x8d: behindLength(8), // BINUNICODE8
+	'T':  byNumber(4, pushBytes), // BINSTRING
+	'U':  byNumber(1, pushBytes), // SHORT_BINSTRING
+	'B':  byNumber(4, pushBytes), // BINBYTES
+	'C':  byNumber(1, pushBytes), // SHORT_BINBYTES
+	0x8e: byNumber(8, pushBytes), // BINBYTES8
+	0x96: byNumber(8, pushBytes), // BYTEARRAY8
+	'X':  byNumber(4, pushBytes), // BINUNICODE
+	0x8c: byNumber(1, pushBytes), // SHORT_BINUNICODE
+	0x8d: byNumber(8, pushBytes), // BINUNICODE8
 
 	']':  func(m *machine) error { return m.push(&list{}) }, // EMPTY_LIST
 	'a':  one((*machine).extend, 1),                         // APPEND
@@ -65,18 +66,14 @@ func proto(m *machine) error {
 }
 
 // frame reads the length of a frame. Frames tell a reader how much to fetch; this one has a buffer of its own.
-func frame(m *machine) error {
-	n, err := m.number(8)
-	if left := uint64(m.size - m.at); err == nil && n > left {
-		err = fmt.Errorf("a frame has %s, but %d are left; the file is cut off", count.Of(n, "byte"), left)
+func frame(m *machine, n uint64) error {
+	if left := uint64(m.size - m.at); n > left {
+		return fmt.Errorf("a frame has %s, but %d are left; the file is cut off", count.Of(n, "byte"), left)
 	}
-	return err
+	return nil
 }
 
 func mark(m *machine) error {
-	if len(m.marks) >= maxStack {
-		return fmt.Errorf("%d marks are open, which is the limit", maxStack)
-	}
 	m.marks = append(m.marks, len(m.stack))
 	return nil
 }
@@ -85,24 +82,8 @@ func constant(ref any) func(*machine) error {
 	return func(m *machine) error { return m.push(ref) }
 }
 
-func unsigned(width int) func(*machine) error {
-	return byNumber(width, func(m *machine, n uint64) error { return m.pushInt(int64(n)) })
-}
-
-func binint(m *machine) error {
-	n, err := m.number(4)
-	if err != nil {
-		return err
-	}
-	return m.pushInt(int64(int32(n)))
-}
-
-// long reads an integer in two's complement behind its length.
-func long(m *machine) error {
-	size, err := m.number(1)
-	if err != nil {
-		return err
-	}
+// long reads an integer of size bytes in two's complement.
+func long(m *machine, size uint64) error {
 	if size > 8 {
 		return fmt.Errorf("an integer has %s, and 8 is the limit", count.Of(size, "byte"))
 	}
@@ -111,20 +92,19 @@ func long(m *machine) error {
 		return err
 	}
 	unused := 64 - 8*size // bits above the sign, none for 8 bytes
-	return m.pushInt(int64(n<<unused) >> unused)
+	return m.pushInt(uint64(int64(n<<unused) >> unused))
 }
 
-// behindLength reads bytes or a text behind their length, which has width bytes.
-func behindLength(width int) func(*machine) error {
-	return byNumber(width, func(m *machine, n uint64) error {
-		b, err := m.take(n)
-		if err != nil {
-			return err
-		}
-		return m.push(b)
-	})
+// pushBytes reads n bytes, or a text of so many.
+func pushBytes(m *machine, n uint64) error {
+	b, err := m.take(n)
+	if err != nil {
+		return err
+	}
+	return m.push(b)
 }
 
+// byNumber does something with an unsigned number of width bytes that follows.
 func byNumber(width int, do func(*machine, uint64) error) func(*machine) error {
 	return func(m *machine) error {
 		n, err := m.number(width)
@@ -166,15 +146,11 @@ func (m *machine) extend(vs []value) error {
 	if !is || l.tuple {
 		return fmt.Errorf("values are appended to %s, wanted a list; the pickle is damaged", at[0])
 	}
-	l.add(vs)
+	l.items = append(l.items, vs...)
 	return nil
 }
 
-func (m *machine) tuple(vs []value) error {
-	t := &list{tuple: true}
-	t.add(vs)
-	return m.push(t)
-}
+func (m *machine) tuple(vs []value) error { return m.push(&list{items: slices.Clone(vs), tuple: true}) }
 
 // set adds entries to the dictionary on top of the stack.
 func (m *machine) set(kvs []value) error {

@@ -14,7 +14,7 @@ import (
 	"ocl/internal/count"
 )
 
-// value is what the machine computes with. ref is none, integer, bool, data, stored, *list, *dict, *array, *dtype or global;
+// value is what the machine computes with. ref is none, integer, bool, data, stored, *list, *dict, *array, dtype or global;
 // nil is no value. An integer is in n, so that a list of a million of them is not a million allocations.
 type value struct {
 	ref any
@@ -45,14 +45,14 @@ func (v value) String() string {
 		return fmt.Sprintf("a string of %s", count.Of(r.n, "byte"))
 	case *list:
 		if r.tuple {
-			return fmt.Sprintf("a tuple of %d", r.len())
+			return fmt.Sprintf("a tuple of %d", len(r.items))
 		}
-		return fmt.Sprintf("a list of %d", r.len())
+		return fmt.Sprintf("a list of %d", len(r.items))
 	case *dict:
 		return fmt.Sprintf("a dictionary of %d", len(r.entries))
 	case *array:
 		return "an array of " + r.String()
-	case *dtype:
+	case dtype:
 		return "a type of NumPy"
 	case global:
 		return string(r)
@@ -86,38 +86,10 @@ func quoted(s string) string {
 	return strconv.Quote(s + cut)
 }
 
-// list is a list or a tuple. One of integers alone has them in ints; any other has items.
+// list is a list or a tuple.
 type list struct {
-	ints  []int64
 	items []value
 	tuple bool
-}
-
-func (l *list) len() int { return len(l.ints) + len(l.items) } // one of them is empty
-
-func (l *list) at(i int) value {
-	if l.items != nil {
-		return l.items[i]
-	}
-	return value{integer{}, l.ints[i]}
-}
-
-// add appends values.
-func (l *list) add(vs []value) {
-	for i, v := range vs {
-		if l.items == nil && v.isInt() {
-			l.ints = append(l.ints, v.n)
-			continue
-		}
-		if l.items == nil {
-			l.items = make([]value, 0, len(l.ints)+len(vs)-i)
-			for _, n := range l.ints {
-				l.items = append(l.items, value{integer{}, n})
-			}
-			l.ints = nil
-		}
-		l.items = append(l.items, v)
-	}
 }
 
 // dict is a dictionary of texts, in the order of the file.
@@ -219,23 +191,17 @@ func keysOf(d *dict) string {
 	return "a dictionary of " + strings.Join(names, ", ")
 }
 
-// ints are the integers of a list or of an array with one axis, each in [0, end). The caller must not change them: a list
-// that is used twice in the file is there once.
-func (p place) ints(end int) ([]int64, error) {
-	var ints []int64
+// ints are the integers of a list or of an array with one axis, each in [0, end).
+func (p place) ints(end int) (ints []int64, err error) {
 	switch r := p.v.ref.(type) {
 	case *list:
 		for i, x := range r.items {
 			if !x.isInt() {
 				return nil, p.below(fmt.Sprint(i), x).wrong("an integer")
 			}
+			ints = append(ints, x.n)
 		}
-		ints = r.ints
 	case *array:
-		var err error
-		if len(r.shape) != 1 {
-			return nil, p.wrong("a list or an array of integers")
-		}
 		if ints, err = r.ints(); err != nil {
 			return nil, p.errorf("%w", err)
 		}
@@ -261,19 +227,19 @@ func (p place) texts(key string, n int) ([]string, error) {
 	if !is {
 		return nil, p.wrong("a list of texts")
 	}
-	if l.len() != n {
-		return nil, p.errorf("found %s, wanted %s", count.Of(l.len(), "text"), count.Number(n))
+	if len(l.items) != n {
+		return nil, p.errorf("found %s, wanted %s", count.Of(len(l.items), "text"), count.Number(n))
 	}
 	out, total := make([]string, n), int64(0)
 	for i := range out {
-		b, is := l.at(i).ref.(data)
+		b, is := l.items[i].ref.(data)
 		if !is {
-			return nil, p.below(fmt.Sprint(i), l.at(i)).wrong("a text")
+			return nil, p.below(fmt.Sprint(i), l.items[i]).wrong("a text")
 		}
 		if total += int64(len(b)); total > p.size {
 			return nil, p.errorf("found texts that are longer than the file (%s)", count.Of(p.size, "byte"))
 		}
-		out[i] = l.at(i).text()
+		out[i] = l.items[i].text()
 	}
 	return out, nil
 }
@@ -285,7 +251,7 @@ func (p place) images(key string, shape ...int) (count int, pixels *io.SectionRe
 		return 0, nil, err
 	}
 	a, is := p.v.ref.(*array)
-	if !is || a.kind != 'u' || a.width != 1 || a.fortran || len(a.shape) == 0 || !slices.Equal(a.shape[1:], shape) {
+	if !is || a.dtype != "u1" || a.fortran || len(a.shape) == 0 || !slices.Equal(a.shape[1:], shape) {
 		return 0, nil, p.wrong("an array of uint8 [N," + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "["))
 	}
 	switch d := a.data.(type) {
