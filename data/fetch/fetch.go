@@ -9,11 +9,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/md5" // the authors of the data sets publish no other
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net/http"
 	"net/url"
@@ -28,11 +26,10 @@ import (
 
 // File is a file at an official address.
 type File struct {
-	URL    string // http or https
-	Name   string // path below the data folder, slash-separated
-	Bytes  int64  // 0: unknown
-	SHA256 string // in hexadecimal, as published; "" for none
-	MD5    string // likewise; one of the two is needed
+	URL   string // http or https
+	Name  string // path below the data folder, slash-separated
+	Bytes int64  // 0: unknown
+	MD5   string // in hexadecimal, as published
 }
 
 // Options say where files go and how patient Get is. Only Dir is needed.
@@ -111,19 +108,10 @@ func (f File) check() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("fetch: %s: the address %q is none of http or https. Use one such as https://host/a.gz", f.Name, f.URL)
 	}
-	_, h, want := f.checksum()
-	if b, err := hex.DecodeString(want); err != nil || len(b) != h.Size() {
-		return fmt.Errorf("fetch: %s: %q is no checksum. Use the SHA-256 or the MD5 of the file in hexadecimal digits", f.Name, want)
+	if b, err := hex.DecodeString(f.MD5); err != nil || len(b) != md5.Size {
+		return fmt.Errorf("fetch: %s: %q is no checksum. Use the MD5 of the file in hexadecimal digits", f.Name, f.MD5)
 	}
 	return nil
-}
-
-// checksum is the published checksum, its name, and how it is computed.
-func (f File) checksum() (name string, h hash.Hash, want string) {
-	if f.SHA256 != "" {
-		return "SHA-256", sha256.New(), f.SHA256
-	}
-	return "MD5", md5.New(), f.MD5
 }
 
 // staysSecure is a copy of a client, or of the default one for nil, that does not leave https once it is there: else
@@ -231,7 +219,7 @@ func (d *download) here(ctx context.Context) (bool, error) {
 
 // fault reads all bytes of the file and says whether their checksum is wrong; "" if it is right.
 func (d *download) fault(ctx context.Context, r io.Reader) (string, error) {
-	name, h, want := d.file.checksum()
+	h := md5.New()
 	buffer := make([]byte, 1<<18)
 	for {
 		if ctx.Err() != nil {
@@ -246,8 +234,8 @@ func (d *download) fault(ctx context.Context, r io.Reader) (string, error) {
 			return "", fmt.Errorf("fetch: %s: reading it again: %w. Check the disk, and run the same command again", d.path, cause.Of(err))
 		}
 	}
-	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
-		return fmt.Sprintf("the file has the %s %s, and %s is published", name, got, strings.ToLower(want)), nil
+	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, d.file.MD5) {
+		return fmt.Sprintf("the file has the MD5 %s, and %s is published", got, strings.ToLower(d.file.MD5)), nil
 	}
 	return "", nil
 }
