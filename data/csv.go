@@ -25,7 +25,7 @@ var csvInfo = Info{
 	Shape:   "3×64×64 (any side from 8 to 512 with data.size)", Size: ownSize, NeedsDir: true,
 	Endings: []string{".csv"},
 	Layout: "--data-dir is the .csv file, whose first line names its columns, in any order:\n" +
-		"path: an image file (JPEG, PNG, GIF, WebP, BMP), relative to the folder of the .csv file\n" +
+		"path or filename: an image file (JPEG, PNG, GIF, WebP, BMP), relative to the folder of the .csv file\n" +
 		"label: the class, a name or a whole number\n" +
 		"task (may be absent): a name, or a number from 0 or 1 on; test rows without one are for all tasks\n" +
 		"split (may be absent): train, test or val; otherwise a fifth of each class is for testing\n" +
@@ -157,6 +157,9 @@ func csvHead(head []string) (columns map[string]int, err error) {
 	columns = map[string]int{}
 	for i, name := range head {
 		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "filename" {
+			name = "path"
+		}
 		if !slices.Contains([]string{"path", "label", "task", "split"}, name) {
 			return nil, fmt.Errorf("line 1: %.60q is no name of a column. %s, separated by commas", head[i], want)
 		}

@@ -19,12 +19,17 @@ const idxSide = 28
 
 // idxFormat is a data set of four files in the format IDX, which MNIST was published in.
 type idxFormat struct {
+	set         string // its name
 	prefix      string // of the names of the files
 	train, test string // words for the halves in these names
 	first       int    // the label of class 0
 	names       []string
-	transposed  bool   // rows of an image are columns in the file
-	again       string // how to get the files again
+	transposed  bool // rows of an image are columns in the file
+}
+
+// again says how to get the files again.
+func (f idxFormat) again() string {
+	return fmt.Sprintf("Get the files again; `ocl data info %s` says where", f.set)
 }
 
 // idxFiles are the paths of the four files; "" is missing.
@@ -70,7 +75,7 @@ func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
 			return nil, err
 		}
 		if n := len(pixels) / (idxSide * idxSide); len(labels) != n {
-			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(half.labels), count.Of(len(labels), "label"), count.Of(n, "image"), shown(half.images), f.again)
+			return nil, fmt.Errorf("%s has %s for the %s of %s. %s", shown(half.labels), count.Of(len(labels), "label"), count.Of(n, "image"), shown(half.images), f.again())
 		}
 		if f.transposed {
 			transpose(pixels)
@@ -80,13 +85,13 @@ func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
 		for i, y := range labels {
 			k := int(y) - f.first
 			if k < 0 || k >= len(f.names) {
-				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(half.labels), i, y, f.first, f.first+len(f.names)-1, f.again)
+				return nil, fmt.Errorf("%s: record %d has label %d, but labels go from %d to %d. %s", shown(half.labels), i, y, f.first, f.first+len(f.names)-1, f.again())
 			}
 			half.split.Y[i], seen[k] = int32(k), true
 		}
 		for k, ok := range seen {
 			if !ok {
-				return nil, fmt.Errorf("%s: no image has label %d. %s", shown(half.labels), k+f.first, f.again)
+				return nil, fmt.Errorf("%s: no image has label %d. %s", shown(half.labels), k+f.first, f.again())
 			}
 		}
 	}
@@ -97,16 +102,16 @@ func (f idxFormat) read(fsys fs.FS, files idxFiles, most int64) (*Set, error) {
 func (f idxFormat) file(fsys fs.FS, name string, most int64, magic uint32, size int) ([]uint8, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again)
+		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again())
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again)
+		return nil, fmt.Errorf("%s: %w. %s", shown(name), cause.Of(err), f.again())
 	}
 	records, err := readIDX(file, min(info.Size(), most), magic, size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. %s", shown(name), err, f.again)
+		return nil, fmt.Errorf("%s: %w. %s", shown(name), err, f.again())
 	}
 	return records, nil
 }

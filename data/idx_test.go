@@ -185,7 +185,7 @@ func TestEMNIST(t *testing.T) {
 	folder := writeFolder(t, filepath.Join(t.TempDir(), "emnist-all"), allGzipped(idxSet("emnist-balanced-", "test", 47, 0)))
 	openSmall(t, Spec{Name: "emnist", Dir: folder})
 	for dir, want := range map[string]string{
-		"":                                     "no folder is given. Use --data-dir with gzip.zip",
+		"":                                     "no folder is given. Use --data-dir with the folder of emnist-balanced-train-images",
 		filepath.Join(folder, "emnist-all"):    `there is no split "all". Use one of balanced, byclass`,
 		filepath.Join(folder, "emnist-digits"): "emnist-digits-train-images-idx3-ubyte.gz is not here",
 		filepath.Join(folder, "emnist-balanced-train-images-idx3-ubyte.gz"):              "this is no zip archive that can be read",
@@ -285,7 +285,7 @@ func TestRealMNIST(t *testing.T) {
 
 // FuzzIDX reads files of images and of labels: good ones with changes, packed or not.
 func FuzzIDX(f *testing.F) {
-	small := idxFormat{train: "train", test: "t10k", names: []string{"a", "b"}, transposed: true, again: "Get them again"}
+	small := idxFormat{train: "train", test: "t10k", names: []string{"a", "b"}, transposed: true}
 	good := idxSet("", "t10k", 2, 0)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{}, false)
 	f.Add(good["train-images-idx3-ubyte"], good["train-labels-idx1-ubyte"], []byte{4, 3, 10}, true)

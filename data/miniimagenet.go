@@ -31,7 +31,7 @@ var miniImageNetInfo = Info{
 		"Shot Learning. NeurIPS 2016. Lists: Sachin Ravi, Hugo Larochelle. Optimization as a Model for Few-Shot Learning. ICLR 2017.",
 	Example: "ocl run --data mini-imagenet --data-dir mini-imagenet --tasks 20 --memory 5000",
 	fit:     miniFit,
-	list:    listMiniImageNet,
+	list:    func(ctx context.Context, spec Spec) (*listing, error) { return miniImageNet.list(ctx, spec) },
 }
 
 const (
@@ -59,8 +59,6 @@ type miniList struct {
 
 var miniImageNet = miniFormat{lists: []miniList{{"train", 64}, {"val", 16}, {"test", 20}}, perClass: 600, test: 100}
 
-func listMiniImageNet(_ context.Context, spec Spec) (*listing, error) { return miniImageNet.list(spec) }
-
 func (f miniFormat) classes() (n int) {
 	for _, l := range f.lists {
 		n += l.classes
@@ -76,13 +74,13 @@ type classed struct {
 }
 
 // list finds the images at spec.Dir (see miniImageNetInfo.Layout).
-func (f miniFormat) list(spec Spec) (*listing, error) {
+func (f miniFormat) list(ctx context.Context, spec Spec) (*listing, error) {
 	dir := spec.Dir
 	if _, err := givenFolder(dir, "Use --data-dir with the folder of Mini-ImageNet; "+miniFetch); err != nil {
 		return nil, err
 	}
 	for _, root := range []string{dir, filepath.Join(dir, miniFolder)} {
-		l, err := f.listFolder(root, spec.Seed)
+		l, err := f.listFolder(ctx, root, spec.Seed)
 		if err == nil {
 			return l, nil
 		}
@@ -99,7 +97,7 @@ var errNoLayout = errors.New("no layout")
 
 // listFolder reads the layout that a folder has. Where it has several, the lists come before the pickles and these before
 // the folders of classes.
-func (f miniFormat) listFolder(root string, seed uint64) (*listing, error) {
+func (f miniFormat) listFolder(ctx context.Context, root string, seed uint64) (*listing, error) {
 	if _, err := os.ReadDir(root); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errNoLayout
@@ -114,7 +112,7 @@ func (f miniFormat) listFolder(root string, seed uint64) (*listing, error) {
 	var err error
 	switch {
 	case has(f.csv):
-		c, err = f.readLists(root)
+		c, err = f.readLists(ctx, root)
 	case has(f.pickle):
 		c, p, err = f.readPickles(root)
 	default:

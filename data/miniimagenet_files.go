@@ -1,10 +1,10 @@
 package data
 
 import (
-	"encoding/csv"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -23,7 +23,7 @@ const maxListBytes = 64 << 20
 
 // readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their first
 // images.
-func (f miniFormat) readLists(root string) (classed, error) {
+func (f miniFormat) readLists(ctx context.Context, root string) (classed, error) {
 	var all classed
 	seen := map[string]bool{}
 	for i, list := range f.lists {
@@ -31,7 +31,7 @@ func (f miniFormat) readLists(root string) (classed, error) {
 		if err != nil {
 			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), err, miniFetch)
 		}
-		files, ids, err := parseList(text, seen)
+		files, ids, err := parseList(ctx, text, seen)
 		if err == nil {
 			err = all.add(files, ids, list.classes)
 		}
@@ -44,39 +44,20 @@ func (f miniFormat) readLists(root string) (classed, error) {
 
 // parseList reads a list: a line filename,label and then one such pair for each image. Files are relative to the folder of
 // images; seen has those of earlier lists.
-func parseList(text []byte, seen map[string]bool) (files, ids []string, err error) {
-	in := csv.NewReader(strings.NewReader(string(text)))
-	in.FieldsPerRecord = 2
-	for first := true; ; first = false {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%w. Wanted are lines of a file name, a comma and a class", err)
-		}
-		line, _ := in.FieldPos(0)
+func parseList(ctx context.Context, text []byte, seen map[string]bool) (files, ids []string, err error) {
+	rows, err := readCSV(ctx, bytes.NewReader(text))
+	for _, r := range rows {
+		name := path.Join(miniImages, r.path)
 		switch {
-		case first && (row[0] != "filename" || row[1] != "label"):
-			return nil, nil, fmt.Errorf("the first line is %.60q instead of %q. Get the list again", strings.Join(row, ","), "filename,label")
-		case first:
-			continue
-		case !filepath.IsLocal(filepath.FromSlash(row[0])) || shown(row[0]) != row[0]:
-			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list", line, row[0], miniImages)
-		case row[1] == "" || shown(row[1]) != row[1]:
-			return nil, nil, fmt.Errorf("line %d has the class %.60q, which is no name. Correct the list", line, row[1])
-		}
-		name := path.Join(miniImages, row[0])
-		if seen[name] {
-			return nil, nil, fmt.Errorf("line %d has the file %s again. Remove one of the two lines", line, row[0])
+		case !filepath.IsLocal(filepath.FromSlash(r.path)) || shown(r.path) != r.path:
+			return nil, nil, fmt.Errorf("line %d has the file %.60q, which is no name of a file below %s. Correct the list", r.line, r.path, miniImages)
+		case seen[name]:
+			return nil, nil, fmt.Errorf("line %d has the file %s of an earlier list. Remove one of the two lines", r.line, r.path)
 		}
 		seen[name] = true
-		files, ids = append(files, name), append(ids, row[1])
+		files, ids = append(files, name), append(ids, r.label)
 	}
-	if len(files) == 0 {
-		return nil, nil, errors.New("the list has no images. Get it again")
-	}
-	return files, ids, nil
+	return files, ids, err
 }
 
 // add adds the images of a list: their files, which may be nil, and their classes. The list has so many classes, none of

@@ -2,7 +2,6 @@ package data
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -113,7 +112,7 @@ func writeTree(t testing.TB, dir string, files map[string][]byte) string {
 func openMini(t testing.TB, spec Spec) (*Set, error) {
 	t.Helper()
 	t.Setenv("OCL_CACHE", t.TempDir())
-	small := Info{Name: miniFolder, list: func(_ context.Context, spec Spec) (*listing, error) { return smallMini.list(spec) }}
+	small := Info{Name: miniFolder, list: smallMini.list}
 	set, err := small.opened(t.Context(), spec)
 	if err == nil {
 		set.Digest, err = digest(set)
@@ -291,21 +290,17 @@ func TestMiniImageNetFaults(t *testing.T) {
 		want  string
 	}{
 		{"a list is missing", miniLists, func(f map[string][]byte) { delete(f, "val.csv") }, "val.csv: no such file"},
-		{"a list is empty", miniLists, func(f map[string][]byte) { f["val.csv"] = nil }, "val.csv: the list has no images"},
-		{"another first line", miniLists, func(f map[string][]byte) { f["val.csv"] = f["val.csv"][15:] }, "val.csv: the first line is"},
-		{"a row of three", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "a,b,c\n"...) }, "val.csv: record on line 5: wrong number of fields"},
+		{"a list is empty", miniLists, func(f map[string][]byte) { f["val.csv"] = nil }, "val.csv: the file is empty"},
+		{"another first line", miniLists, func(f map[string][]byte) { f["val.csv"] = f["val.csv"][15:] }, "val.csv: line 1: "},
 		{"a row twice", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], miniFile(0)+",n00000004\n"...) },
-			"val.csv: line 5 has the file " + miniFile(0) + " again"},
+			"val.csv: line 5 has the file " + miniFile(0) + " of an earlier list"},
 		{"a file elsewhere", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "../x.jpg,n00000004\n"...) },
 			"line 5 has the file \"../x.jpg\", which is no name of a file below images"},
 		{"an absolute file", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "/etc/x.jpg,n00000004\n"...) }, "line 5 has the file"},
-		{"a class without name", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "x.jpg,\n"...) }, "line 5 has the class \"\""},
-		{"a class of control characters", miniLists, func(f map[string][]byte) { f["val.csv"] = append(f["val.csv"], "x.jpg,\x1b[2J\n"...) }, "line 5 has the class"},
 		{"a class in two lists", miniLists, func(f map[string][]byte) { f["test.csv"] = append(f["test.csv"], "x.jpg,n00000001\n"...) },
 			"test.csv: class n00000001 is also in an earlier list"},
 		{"a class too many", miniLists, func(f map[string][]byte) { f["train.csv"] = append(f["train.csv"], "x.jpg,n00000009\n"...) },
 			"train.csv: it has 3 classes instead of 2"},
-		{"an image too few", miniLists, func(f map[string][]byte) { f["val.csv"] = f["val.csv"][:len(f["val.csv"])-10] }, "val.csv: line 4 has the class"},
 		{"a class too small", miniLists, func(f map[string][]byte) {
 			f["test.csv"] = []byte(strings.Join(strings.SplitAfter(string(f["test.csv"]), "\n")[:3], ""))
 		}, "class n00000002 has 2 images instead of 3"},
@@ -370,7 +365,7 @@ func FuzzMiniImageNetLists(f *testing.F) {
 		var files, ids []string
 		var err error
 		most := uint64(200*len(list) + 1<<17)
-		if n := fuzztest.Allocated(most, func() { files, ids, err = parseList(list, map[string]bool{}) }); n > most {
+		if n := fuzztest.Allocated(most, func() { files, ids, err = parseList(t.Context(), list, map[string]bool{}) }); n > most {
 			t.Errorf("%d bytes are allocated for a list of %d", n, len(list))
 		}
 		if err != nil {

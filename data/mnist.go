@@ -65,22 +65,40 @@ func digits(all string) []string { return strings.Split(all, "") }
 
 // openIDX reads MNIST or Fashion-MNIST. The folder of its own name comes first, as both have files of the same names.
 func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
-	f := idxFormat{train: "train", test: "t10k", names: classes,
-		again: fmt.Sprintf("Get the files again; `ocl data info %s` says where", name)}
-	use := fmt.Sprintf("Use --data-dir with the folder of train-images-idx3-ubyte.gz; `ocl data info %s` describes the files", name)
-	if _, err := givenFolder(spec.Dir, use); err != nil {
+	f := idxFormat{set: name, train: "train", test: "t10k", names: classes}
+	return f.open(spec.Dir, spec.Size, []string{name, name + "/raw", torch + "/raw", ".", "raw"}, nil)
+}
+
+// open reads the files in the first of the folders below dir that has any of them, or else in the first of the archives. dir may be
+// an archive too, where the format has some.
+func (f idxFormat) open(dir string, side int, folders, archives []string) (*Set, error) {
+	images := f.prefix + "train-images-idx3-ubyte.gz"
+	use := fmt.Sprintf("Use --data-dir with the folder of %s; `ocl data info %s` describes the files", images, f.set)
+	info, err := given("folder", dir, use)
+	var set *Set
+	switch {
+	case err != nil:
 		return nil, err
+	case info.IsDir():
+		set, err = f.openFirst(os.DirFS(dir), folders, math.MaxInt64)
+	case archives == nil:
+		return nil, fmt.Errorf("%s: this is a file. %s", shown(dir), use)
+	default:
+		set, err = f.openZip(dir)
 	}
-	set, err := f.openFirst(os.DirFS(spec.Dir), []string{name, name + "/raw", torch + "/raw", ".", "raw"}, math.MaxInt64)
-	if errors.Is(err, errNotHere) {
-		return nil, fmt.Errorf("%s: train-images-idx3-ubyte.gz is not here. The folder holds %s. Check --data-dir; `ocl data info %s` describes the files",
-			shown(spec.Dir), contents(spec.Dir), name)
+	for _, name := range archives {
+		if archive := filepath.Join(dir, filepath.FromSlash(name)); errors.Is(err, errNotHere) && exists(archive) {
+			set, err = f.openZip(archive)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(spec.Dir), err)
+	switch {
+	case errors.Is(err, errNotHere):
+		return nil, fmt.Errorf("%s: %s is not here. The folder holds %s. %s", shown(dir), images, contents(dir), use)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", shown(dir), err)
 	}
-	set.Name = name
-	set.pad(spec.Size)
+	set.Name = f.set
+	set.pad(side)
 	return set, nil
 }
 
@@ -109,7 +127,7 @@ func (f idxFormat) openFirst(fsys fs.FS, folders []string, most int64) (*Set, er
 			if folder != "." {
 				in = " in the folder " + folder
 			}
-			return nil, fmt.Errorf("%s is missing%s. %s", strings.Join(missing, ", "), in, f.again)
+			return nil, fmt.Errorf("%s is missing%s. %s", strings.Join(missing, ", "), in, f.again())
 		}
 	}
 	return nil, errNotHere
@@ -148,41 +166,20 @@ var emnistSplits = map[string]string{
 
 // openEMNIST reads one of the splits, from files or from the archive.
 func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
-	const use = "Use --data-dir with gzip.zip or its folder; `ocl data info emnist` describes the files"
 	dir, split, err := emnistSplit(spec.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f := idxFormat{prefix: "emnist-" + split + "-", train: "train", test: "test", names: digits(emnistSplits[split]), transposed: true,
-		again: "Get gzip.zip again; `ocl data info emnist` says where"}
+	f := idxFormat{set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: digits(emnistSplits[split]), transposed: true}
 	if split == "letters" {
 		f.first = 1
 	}
-	info, err := given("folder", dir, use)
-	if err != nil {
-		return nil, err
+	set, err := f.open(dir, spec.Size, []string{"emnist", "emnist/gzip", "emnist/raw", "EMNIST/raw", ".", "gzip", "raw"},
+		[]string{"emnist/gzip.zip", "gzip.zip", "EMNIST/raw/gzip.zip"})
+	if err == nil {
+		set.Notes = append(set.Notes, "the split "+split+" of EMNIST")
 	}
-	var set *Set
-	if info.IsDir() {
-		set, err = f.openFirst(os.DirFS(dir), []string{"emnist", "emnist/gzip", "emnist/raw", "EMNIST/raw", ".", "gzip", "raw"}, math.MaxInt64)
-		for _, name := range []string{"emnist/gzip.zip", "gzip.zip", "EMNIST/raw/gzip.zip"} {
-			if archive := filepath.Join(dir, filepath.FromSlash(name)); errors.Is(err, errNotHere) && exists(archive) {
-				set, err = f.openZip(archive)
-			}
-		}
-	} else {
-		set, err = f.openZip(dir)
-	}
-	if errors.Is(err, errNotHere) {
-		return nil, fmt.Errorf("%s: %strain-images-idx3-ubyte.gz is not here. %s", shown(dir), f.prefix, use)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(dir), err)
-	}
-	set.Name = "emnist"
-	set.Notes = append(set.Notes, "the split "+split+" of EMNIST")
-	set.pad(spec.Size)
-	return set, nil
+	return set, err
 }
 
 // emnistSplit cuts the name of a split off the place of the files. A folder of that name is kept.
@@ -215,7 +212,7 @@ func (f idxFormat) openZip(name string) (*Set, error) {
 	}
 	archive, err := zip.OpenReader(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again)
+		return nil, fmt.Errorf("%s: this is no zip archive that can be read (%w). %s", shown(filepath.Base(name)), cause.Of(err), f.again())
 	}
 	defer archive.Close()
 	archive.File = slices.DeleteFunc(archive.File, func(e *zip.File) bool { return !strings.HasSuffix(e.Name, ".gz") })
