@@ -23,11 +23,9 @@ var core50Info = Info{
 	Train: core50.Total - core50.Tests, Test: core50.Tests, NeedsDir: true, Ordered: true,
 	Layout: "--data-dir is the folder core50_128x128, or a folder that contains it, perhaps in a folder core50. It has " +
 		"the frames as s1/o1/C_01_01_000.png: session, object, and both again with the frame.\n" +
-		"Frames may be absent; what then cannot be learned or tested is left out and listed.\n" +
-		"Beside core50_128x128, or in it, may lie the official lists, the folder batches_filelists or its .zip. They are " +
-		"compared with the tables in this program.",
+		"Frames may be absent; what then cannot be learned or tested is left out and listed.",
 	Endings: []string{"core50", "core50_128x128"},
-	Source:  "https://vlomonaco.github.io/core50 (core50_128x128.zip and batches_filelists.zip)",
+	Source:  "https://vlomonaco.github.io/core50 (core50_128x128.zip)",
 	Licence: "Creative Commons Attribution 4.0; not shipped with this program",
 	Citation: "Vincenzo Lomonaco and Davide Maltoni. CORe50: a New Dataset and Benchmark for Continuous Object " +
 		"Recognition. Conference on Robot Learning, 2017.",
@@ -40,14 +38,10 @@ const (
 	core50Side   = 128
 )
 
-// listCORe50 lists the frames that are present, in the order of the official lists, and compares the lists with the
-// tables where they lie beside the frames.
+// listCORe50 lists the frames that are present, in the order of the official lists.
 func listCORe50(ctx context.Context, spec Spec) (*listing, error) {
 	root, err := findCORe50(spec.Dir)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkCORe50Lists(ctx, root); err != nil {
 		return nil, err
 	}
 	side := core50Side
@@ -158,27 +152,6 @@ func noCORe50(dir string) error {
 	}
 	return fmt.Errorf("%s: there are no frames here, such as s1/o1/C_01_01_000.png in %s. The folder holds %s. "+
 		"Check --data-dir; `ocl data info core50` describes the files", shown(dir), core50Folder, contents(dir))
-}
-
-// checkCORe50Lists compares the official lists with the tables: those in the folder of the sessions, or those beside it.
-// Without lists, the tables serve.
-func checkCORe50Lists(ctx context.Context, root string) error {
-	folders := []string{root}
-	if full, err := filepath.Abs(root); err == nil && filepath.Base(full) == core50Folder {
-		folders = append(folders, filepath.Dir(full))
-	}
-	for _, folder := range folders {
-		lists := core50.Find(folder)
-		if lists == "" {
-			continue
-		}
-		err := core50.Check(ctx, lists)
-		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("%s: %w. Get the official lists again, or move these away, as this program has them as tables", shown(lists), err)
-		}
-		return err
-	}
-	return nil
 }
 
 // core50Census counts the frames that are present.

@@ -199,28 +199,6 @@ func TestCORe50WrongPlace(t *testing.T) {
 	}
 }
 
-// TestCORe50Lists: a list that lies in the folder of the sessions or beside it is compared with the tables. The error
-// names the file and its line, and says what to do.
-func TestCORe50Lists(t *testing.T) {
-	for _, place := range []string{"batches_filelists", "core50_128x128/batches_filelists"} {
-		dir := t.TempDir()
-		root := core50Tree(t, filepath.Join(dir, "core50_128x128"), someFrames...)
-		list := filepath.Join(dir, filepath.FromSlash(place), "NC_inc", "run0", "train_batch_00_filelist.txt")
-		putFile(t, list, []byte("s1/o1/C_01_01_000.png 0\ns1/o1/C_01_01_001.png 1\n"))
-		for _, at := range []string{dir, root} {
-			_, err := Open(t.Context(), Spec{Name: "core50", Dir: at})
-			for _, want := range []string{
-				filepath.FromSlash(place), `: NC_inc/run0/train_batch_00_filelist.txt: line 2 is "s1/o1/C_01_01_001.png 1", wanted "s1/o1/C_01_01_001.png 0". `,
-				"Get the official lists again, or move these away",
-			} {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%s: got %v, want it to say %q", at, err, want)
-				}
-			}
-		}
-	}
-}
-
 // TestRealCORe50 opens the real frames where OCL_DATA has them, with the published lists beside them.
 func TestRealCORe50(t *testing.T) {
 	dir := filepath.Join(os.Getenv("OCL_DATA"), "core50")

@@ -20,10 +20,6 @@ var files = map[string][]File{
 	"core50": {{
 		URL:  "http://bias.csr.unibo.it/maltoni/download/core50/core50_128x128.zip",
 		Name: "core50/core50_128x128.zip", MD5: "745f3373fed08d69343f1058ee559e13",
-	}, {
-		// The batches of the scenarios NI, NC and NIC.
-		URL:  "https://vlomonaco.github.io/core50/data/batches_filelists.zip",
-		Name: "core50/batches_filelists.zip", MD5: "e3297508a8998ba0c99a83d6b36bde62",
 	}},
 	"emnist": {{
 		URL:  "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
@@ -66,11 +62,10 @@ func Files(name string) ([]File, bool) {
 func HowTo(name string) string { return howTo[name] }
 
 var howTo = map[string]string{
-	"core50": `Unpack both archives in their folder:
+	"core50": `Unpack the archive in its folder:
 
   cd DATA-DIR/core50
   unzip core50_128x128.zip
-  unzip batches_filelists.zip
 
 The images then lie in core50_128x128/s1/o1 and so on.
 `,

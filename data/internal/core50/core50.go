@@ -1,8 +1,8 @@
-// Package core50 knows which frames CORe50 has, the ten official orders of its scenarios NC and NI, and the official lists
-// of files that say the same. It knows nothing of images.
+// Package core50 knows which frames CORe50 has, and the ten official orders of its scenarios NC and NI. It knows nothing of
+// images.
 //
-// The frames and orders are tables (frames.go, orders.go), from which every official list follows line by line (list.go).
-// Start with [Cells] for the frames, with [NCOrders] and [NIOrders] for the orders, and with [Find] for lists on disk.
+// The frames and orders are tables (frames.go, orders.go), from which every official list of files follows line by line: a
+// test compares the SHA-256 of all lists. Start with [All] for the frames, and with [NCOrders] and [NIOrders] for the orders.
 package core50
 
 import (
@@ -40,14 +40,8 @@ func (c Cell) First() int { return firstFrame[c.Session][c.Object] }
 func (c Cell) Folder() string { return fmt.Sprintf("s%d/o%d", c.Session, c.Object) }
 
 // Name is the name of a frame in its folder: "C_01_02_004.png".
-func (c Cell) Name(frame int) string { return string(c.appendName(nil, frame)) }
-
-// appendName appends Name. Lists have three million names, so it is made without package fmt.
-func (c Cell) appendName(dst []byte, frame int) []byte {
-	dst = append(dst, "C_"...)
-	dst = append(dst, byte('0'+c.Session/10), byte('0'+c.Session%10), '_', byte('0'+c.Object/10), byte('0'+c.Object%10), '_')
-	dst = append(dst, byte('0'+frame/100), byte('0'+frame/10%10), byte('0'+frame%10))
-	return append(dst, ".png"...)
+func (c Cell) Name(frame int) string {
+	return fmt.Sprintf("C_%02d_%02d_%03d.png", c.Session, c.Object, frame)
 }
 
 // Cells are all cells of some sessions and objects in the order of the official lists: sessions as given, and within each

@@ -1,80 +1,73 @@
 package core50
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"fmt"
-	"strings"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
-// text is a list as it was published.
-func (l List) text() []byte {
-	var b []byte
-	for row := range l.rows {
-		b = append(append(b, row...), '\n')
-	}
-	return b
-}
-
-// wantError checks that an error says something.
-func wantError(t *testing.T, name string, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: got %v, want it to say %q", name, err, want)
-	}
-}
-
-// TestListText: lines are those of the official lists. Run 0 of NC learns the objects 30, 35 and so on second, so object
-// 30 has label 10 there.
-func TestListText(t *testing.T) {
-	for _, c := range []struct {
-		list  List
-		begin string
-		lines int
-	}{
-		{List{NC, 0, 1}, "s1/o30/C_01_30_000.png 10\n", 11993},
-		{List{NC, 0, TestTask}, "s3/o1/C_03_01_001.png 0\n", 44972},
-		{List{NI, 0, 0}, "s11/o1/C_11_01_000.png 0\n", 14991},
-		{List{NI, 3, TestTask}, "s3/o1/C_03_01_001.png 0\n", 44972},
-	} {
-		text := c.list.text()
-		if n := bytes.Count(text, []byte("\n")); n != c.lines || !bytes.HasPrefix(text, []byte(c.begin)) {
-			t.Errorf("%s: %d lines, the first is %.40q", c.list.Path(), n, text)
+// eachList calls do with the path and the text of each official list, those of NC first: a line for each image of a task, and
+// then for each test image, with its label. NI counts the objects from 0, and each run of NC in the order of its tasks.
+func eachList(do func(path string, text []byte)) {
+	tests := Cells(TestSessions, upTo(Objects))
+	for run, order := range NCOrders() {
+		for task, from := 0, 0; task < len(NCSizes()); task++ {
+			to := from + NCSizes()[task]
+			do(fmt.Sprintf("NC_inc/run%d/train_batch_%02d_filelist.txt", run, task), textOf(Cells(TrainSessions, order[from:to]), order))
+			from = to
 		}
-		if err := c.list.Check(bytes.NewReader(text)); err != nil {
-			t.Errorf("%s: %v", c.list.Path(), err)
+		do(fmt.Sprintf("NC_inc/run%d/test_filelist.txt", run), textOf(tests, order))
+	}
+	for run, sessions := range NIOrders() {
+		for task, session := range sessions {
+			do(fmt.Sprintf("NI_inc/run%d/train_batch_%02d_filelist.txt", run, task), textOf(Cells([]int{session}, upTo(Objects)), upTo(Objects)))
 		}
+		do(fmt.Sprintf("NI_inc/run%d/test_filelist.txt", run), textOf(tests, upTo(Objects)))
 	}
 }
 
-// TestListFaults: a list that differs in anything but the ends of its lines is refused, with the line.
-func TestListFaults(t *testing.T) {
-	l := List{NI, 0, 0}
-	good := l.text()
-	lines := bytes.Split(bytes.TrimSuffix(good, []byte("\n")), []byte("\n"))
-	join := func(lines ...[]byte) []byte { return bytes.Join(lines, []byte("\n")) }
-	last := len(lines) - 1
-	for _, c := range []struct {
-		name string
-		text []byte
-		want string // "" is accepted
-	}{
-		{"lines of Windows", bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), ""},
-		{"no newline at the end", bytes.TrimSuffix(good, []byte("\n")), ""},
-		{"empty", nil, `the list ends after line 0, wanted "s11/o1/C_11_01_000.png 0" next`},
-		{"cut off", join(lines[:last]...), fmt.Sprintf(`the list ends after line %d, wanted "s11/o9/C_11_09_299.png 8" next`, last)},
-		{"label out of range", bytes.Replace(good, []byte("_002.png 0\n"), []byte("_002.png 50\n"), 1), `line 3 is "s11/o1/C_11_01_002.png 50", wanted "s11/o1/C_11_01_002.png 0"`},
-		{"row twice", join(append([][]byte{lines[0], lines[0]}, lines[1:]...)...), `line 2 is "s11/o1/C_11_01_000.png 0", wanted`},
-		{"row more", append(bytes.Clone(good), "more\n"...), fmt.Sprintf(`line %d is "more", wanted the end`, last+2)},
-		{"empty line more", append(bytes.Clone(good), '\n'), fmt.Sprintf(`line %d is "", wanted the end`, last+2)},
-		{"long line", bytes.Repeat([]byte("x"), 1<<20), "line 1: bufio.Scanner: token too long"},
-		{"control characters", []byte("\x1b[2J\n"), `line 1 is "\x1b[2J", wanted`},
-	} {
-		err := l.Check(bytes.NewReader(c.text))
-		if c.want != "" {
-			wantError(t, c.name, err, c.want)
-		} else if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+// textOf are the lines of cells, whose labels are the places of their objects in an order.
+func textOf(cells []Cell, order []int) (text []byte) {
+	labels := make([]int, Objects+1)
+	for label, object := range order {
+		labels[object] = label
+	}
+	for _, c := range cells {
+		for f := c.First(); f < Frames; f++ {
+			text = fmt.Appendf(text, "%s/%s %d\n", c.Folder(), c.Name(f), labels[c.Object])
 		}
+	}
+	return text
+}
+
+// TestOfficialLists: the tables say what the official lists say. The SHA-256 is that of the published lists, one after the other,
+// which are compared too where OCL_DATA has them.
+func TestOfficialLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("41 MB of lists")
+	}
+	folder := filepath.Join(os.Getenv("OCL_DATA"), "core50", "batches_filelists")
+	_, missing := os.Stat(folder)
+	mine, published := sha256.New(), sha256.New()
+	eachList(func(path string, text []byte) {
+		_, _ = mine.Write(text)
+		if missing == nil {
+			file, err := os.Open(filepath.Join(folder, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			_, _ = io.Copy(published, file)
+		}
+	})
+	const want = "edcd047694290d85c89ba07062a5be58b759cc3298acec993ec288dfcdc59dee"
+	if got := fmt.Sprintf("%x", mine.Sum(nil)); got != want {
+		t.Errorf("the SHA-256 is %s, want %s", got, want)
+	}
+	if got := fmt.Sprintf("%x", published.Sum(nil)); missing == nil && got != want {
+		t.Errorf("that of the published lists is %s, want %s", got, want)
 	}
 }
