@@ -102,20 +102,6 @@ func TestNPZLimit(t *testing.T) {
 			t.Errorf("a file of %d bytes: %d, want %d", c.size, got, c.want)
 		}
 	}
-	b := bomb(t, 50) // what the bomb holds is real
-	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := openNPY(r, "x_train", int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
-	images := make([]uint8, 50<<20)
-	if err := x.images(images, "CHW", 1, 1024); err != nil {
-		t.Errorf("the bomb's images cannot be read: %v", err)
-	}
 }
 
 // TestNothingOfAFileReachesTheTerminalRaw: names of files are shown without control characters. The fuzz tests and the tables of

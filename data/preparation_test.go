@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -197,14 +196,6 @@ func TestReadPictureHasAnEnd(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-func TestIsPicture(t *testing.T) {
-	for name, want := range map[string]bool{"a.jpg": true, "b/c.JPEG": true, "x.png": true, "notes.txt": false, "jpg": false, ".webp": true} {
-		if got := IsPicture(filepath.ToSlash(name)); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
 
 // FuzzPreparation changes good files. Whatever comes out, nothing panics, the message can be printed, and the same file
 // gives the same image.

@@ -95,30 +95,3 @@ func TestCORe50Scenarios(t *testing.T) {
 		}
 	}
 }
-
-// TestCORe50SkipsTasks: tasks without frames are left out, and counted as in the whole stream.
-func TestCORe50SkipsTasks(t *testing.T) {
-	// Objects 1 and 30 belong to the tasks 1 and 2 of order 0 of NC; object 3, of task 3, has no test frame. The sessions
-	// 1 and 5 are the tasks 5 and 7 of order 0 of NI.
-	set := core50(t, "s1/o1/C_01_01_100.png", "s1/o3/C_01_03_100.png", "s5/o30/C_05_30_100.png", "s3/o1/C_03_01_100.png", "s7/o30/C_07_30_100.png")
-	for _, c := range []struct {
-		kind             string
-		learned, skipped []int
-		test             []int
-	}{
-		{"classes", []int{0, 1}, []int{2, 3, 4, 5, 6, 7, 8}, []int{1, 1}},
-		{"domains", []int{4, 6}, []int{0, 1, 2, 3, 5, 7}, []int{2, 2}},
-	} {
-		s, err := stream.Split(set, stream.Options{Kind: c.kind, Batch: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var learned, test []int
-		for i, task := range s.Info().Tasks {
-			learned, test = append(learned, s.Original(i)), append(test, task.Test)
-		}
-		if !slices.Equal(learned, c.learned) || !slices.Equal(s.Skipped(), c.skipped) || !slices.Equal(test, c.test) {
-			t.Errorf("%s: learned %v with %v test images, skipped %v; want %v, %v, %v", c.kind, learned, test, s.Skipped(), c.learned, c.test, c.skipped)
-		}
-	}
-}

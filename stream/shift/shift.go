@@ -112,13 +112,13 @@ func (t Task) check(steps []Step, o Options) error {
 
 // apply writes the images from to to-1 into out.
 func (t Task) apply(ctx context.Context, out [][]uint8, steps []Step, o Options, from, to int) error {
-	l := newLine(t, steps, o, from)
+	read := t.reader(steps, o, from)
 	x := make([]float32, t.size())
 	for i := from; i < to; i++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := l.at(x, i); err != nil {
+		if err := read(x, i); err != nil {
 			return err
 		}
 		for p, v := range x {
@@ -135,70 +135,42 @@ func (t Task) size() int { return t.Shape[0] * t.Shape[1] * t.Shape[2] }
 // goroutine uses it.
 type transform func(x []float32, index int)
 
-// line applies the steps to one image after another, for one goroutine.
-type line struct {
-	task   Task
-	buf    []uint8
-	before []transform
-	across *window // nil: no image depends on another
-	after  []transform
-}
-
-// newLine makes a line of valid steps. The first image that is requested from it is from.
-func newLine(t Task, steps []Step, o Options, from int) *line {
-	l := &line{task: t, buf: make([]uint8, t.size())}
-	place := &l.before
-	for _, s := range steps {
-		k, err := lookup(s.Kind)
-		if err != nil {
-			panic(err) // Task.check has looked it up
+// reader returns a function that writes image i, in [0,1], after valid steps into x. One goroutine calls it, the first time for the
+// image from and then never for an earlier one.
+func (t Task) reader(steps []Step, o Options, from int) func(x []float32, i int) error {
+	buf := make([]uint8, t.size())
+	read := func(x []float32, i int) error {
+		pixels, err := t.At(i, buf)
+		if err == nil && len(pixels) != len(x) {
+			err = fmt.Errorf("it has %d bytes, but the shape %v has %d. Make Task.Shape that of the images", len(pixels), t.Shape, len(x))
 		}
+		if err != nil {
+			return fmt.Errorf("shift: image %d: %w", t.Index(i), err)
+		}
+		for p, v := range pixels {
+			x[p] = float32(v) / 255
+		}
+		return nil
+	}
+	for _, s := range steps {
 		if s.Strength == 0 {
 			continue
 		}
-		*place = append(*place, k.make(s.Strength, t.Shape, o))
+		k, _ := lookup(s.Kind) // Task.check has found it
+		before, change := read, k.make(s.Strength, t.Shape, o)
+		read = func(x []float32, i int) error {
+			err := before(x, i)
+			if err == nil {
+				change(x, t.Index(i))
+			}
+			return err
+		}
 		if k.across == nil {
 			continue
 		}
 		if weights := k.across(s.Strength, o); weights != nil {
-			l.across = newWindow(weights, t, from, l.load)
-			place = &l.after
+			read = newWindow(weights, t, from, read).at
 		}
 	}
-	return l
-}
-
-// at writes image i after all steps into x. i must not be smaller than in the call before.
-func (l *line) at(x []float32, i int) error {
-	get := l.load
-	if l.across != nil {
-		get = l.across.at
-	}
-	if err := get(x, i); err != nil {
-		return err
-	}
-	for _, f := range l.after {
-		f(x, l.task.Index(i))
-	}
-	return nil
-}
-
-// load writes image i, in [0,1], after the steps before the blur across images, into x.
-func (l *line) load(x []float32, i int) error {
-	index := l.task.Index(i)
-	pixels, err := l.task.At(i, l.buf)
-	if err != nil {
-		return fmt.Errorf("shift: image %d: %w", index, err)
-	}
-	if len(pixels) != len(x) {
-		return fmt.Errorf("shift: image %d has %d bytes, but the shape %v has %d. Make Task.Shape that of the images",
-			index, len(pixels), l.task.Shape, len(x))
-	}
-	for p, v := range pixels {
-		x[p] = float32(v) / 255
-	}
-	for _, f := range l.before {
-		f(x, index)
-	}
-	return nil
+	return read
 }

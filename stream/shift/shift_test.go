@@ -54,10 +54,10 @@ func exact(t *testing.T, task Task, steps []Step, o Options) [][]float32 {
 	if o.Half == "" {
 		o.Half = Train
 	}
-	images, l := make([][]float32, task.N), newLine(task, steps, o, 0)
+	images, read := make([][]float32, task.N), task.reader(steps, o, 0)
 	for i := range images {
 		images[i] = make([]float32, task.size())
-		if err := l.at(images[i], i); err != nil {
+		if err := read(images[i], i); err != nil {
 			t.Fatal(err)
 		}
 		for p, v := range images[i] {
@@ -254,7 +254,7 @@ func TestApplyRefuses(t *testing.T) {
 		{good, []Step{{"noise", 1}, {"noise", 0}}, Test, "shift: noise: two steps of task 3 are of this kind. Give one of them"},
 		{good, nil, "", `shift: unknown half "" of task 3. Use train or test`},
 		{empty, nil, Train, "shift: 20 images of shape [3 0 8] are no task. Use sizes of at least 1"},
-		{short, nil, Train, "has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
+		{short, nil, Train, "it has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
 		{failing, nil, Train, "shift: image 43: the disk is gone"},
 		{failing, []Step{{"blur", 2}}, Train, "shift: image 43: the disk is gone"},
 	} {

@@ -3,7 +3,6 @@ package picture
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"image"
 	"image/color"
 	"image/gif"
@@ -11,7 +10,6 @@ import (
 	"image/png"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/image/bmp"
@@ -277,14 +275,6 @@ func TestFirstFrameOfGIF(t *testing.T) {
 	}
 }
 
-// TestExtensions: endings are in lower case with the dot, and each format has one.
-func TestExtensions(t *testing.T) {
-	want := []string{".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp"}
-	if got := Extensions(); !slices.Equal(got, want) {
-		t.Errorf("Extensions() = %q", got)
-	}
-}
-
 // TestMemoryIsUsedAgain: a call after others with larger and turned images sees nothing of them.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	small := pngOf(t, pattern(7, 5))
@@ -295,22 +285,5 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		if got := decode(t, small, 4, Stretch); !slices.Equal(got, want) {
 			t.Fatal("the same file gives other pixels")
 		}
-	}
-}
-
-// TestWrongLengthPanics: a dst of another length is a bug of the caller.
-func TestWrongLengthPanics(t *testing.T) {
-	for _, c := range []struct {
-		n, side int
-		fit     Fit
-	}{{11, 2, Crop}, {13, 2, Crop}, {0, 0, Crop}, {12, 2, 2}} {
-		func() {
-			defer func() {
-				if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "picture: dst has ") {
-					t.Errorf("%d elements, side %d, fit %d: %s", c.n, c.side, c.fit, said)
-				}
-			}()
-			Decode(pngOf(t, pattern(2, 2)), make([]uint8, c.n), c.side, c.fit)
-		}()
 	}
 }
