@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ocl"
-	"ocl/data"
 )
 
 // TestUnequalTasks: CORe50-NC's pattern in small. Classes come in their order, in as many as each task wants; every
@@ -188,25 +187,5 @@ func TestTasksOfDomains(t *testing.T) {
 		if got := tasksForDomains(n); got != want {
 			t.Errorf("%d domains: %d tasks, want %d", n, got, want)
 		}
-	}
-}
-
-// TestOnlyClassesHaveSizes: sizes of tasks are made up for the kind classes alone, and not where an order was published.
-func TestOnlyClassesHaveSizes(t *testing.T) {
-	domains := tiny(7, 6, 6)
-	domains.Domains = []string{"a", "b", "c"}
-	for _, s := range []*data.Split{&domains.Train, &domains.Test} {
-		s.Domain = make([]int32, s.Len())
-		for i := range s.Domain {
-			s.Domain[i] = int32(i % 3)
-		}
-	}
-	if s := mustSplit(t, domains, Options{Kind: "domains", Batch: 1}); len(s.Info().Tasks) != 3 || len(s.Info().Tasks[0].Classes) != 7 {
-		t.Errorf("domains: %+v", s.Info().Tasks)
-	}
-	official := tiny(7, 1, 1)
-	official.Orders = data.Orders{Classes: [][]int{{6, 5, 4, 3, 2, 1, 0}}, TaskClasses: []int{1, 6}}
-	if s := mustSplit(t, official, Options{Batch: 1}); len(s.Info().Tasks) != 2 || len(s.Info().Tasks[0].Classes) != 1 {
-		t.Errorf("official: %+v", s.Info().Tasks)
 	}
 }

@@ -141,11 +141,11 @@ func (t Task) reader(steps []Step, o Options, from int) func(x []float32, i int)
 	buf := make([]uint8, t.size())
 	read := func(x []float32, i int) error {
 		pixels, err := t.At(i, buf)
-		if err == nil && len(pixels) != len(x) {
-			err = fmt.Errorf("it has %d bytes, but the shape %v has %d. Make Task.Shape that of the images", len(pixels), t.Shape, len(x))
-		}
 		if err != nil {
 			return fmt.Errorf("shift: image %d: %w", t.Index(i), err)
+		}
+		if len(pixels) != len(x) {
+			return fmt.Errorf("shift: image %d has %d bytes, but the shape %v has %d. Make Task.Shape that of the images", t.Index(i), len(pixels), t.Shape, len(x))
 		}
 		for p, v := range pixels {
 			x[p] = float32(v) / 255

@@ -254,7 +254,7 @@ func TestApplyRefuses(t *testing.T) {
 		{good, []Step{{"noise", 1}, {"noise", 0}}, Test, "shift: noise: two steps of task 3 are of this kind. Give one of them"},
 		{good, nil, "", `shift: unknown half "" of task 3. Use train or test`},
 		{empty, nil, Train, "shift: 20 images of shape [3 0 8] are no task. Use sizes of at least 1"},
-		{short, nil, Train, "it has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
+		{short, nil, Train, "has 5 bytes, but the shape [3 8 8] has 192. Make Task.Shape that of the images"},
 		{failing, nil, Train, "shift: image 43: the disk is gone"},
 		{failing, []Step{{"blur", 2}}, Train, "shift: image 43: the disk is gone"},
 	} {
