@@ -149,7 +149,7 @@ func (r *cifarReader) readPickle(file io.Reader, size int64, images Block, label
 	return err
 }
 
-// anywhere can read a file at any place; one in an archive is read into memory.
+// anywhere returns a reader of any part of a file. The file of an archive is first read into memory.
 func anywhere(file io.Reader, size int64) (io.ReaderAt, error) {
 	if at, can := file.(io.ReaderAt); can {
 		return at, nil

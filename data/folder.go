@@ -96,9 +96,9 @@ type tree struct {
 	skip bool // leave out links that lead nowhere
 
 	above   []os.FileInfo // the folders above the one that is walked, from the root on
-	said    []string
+	remarks []string
 	ignored int    // files that are no images
-	such    string // one of them
+	example string // one of them
 	outside int    // images that are in no class folder
 }
 
@@ -155,10 +155,10 @@ func (t *tree) halves() (train, test []classFolder, err error) {
 		return nil, nil, fmt.Errorf("%s: %s has folders like a training half, but beside it are no test and no val, but %s. Add a folder test, or remove the folders beside %s",
 			shown(t.root), half["train"], count.Some(rest), half["train"])
 	case len(rest) > 0:
-		t.said = append(t.said, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
+		t.remarks = append(t.remarks, fmt.Sprintf("folders beside %s are not used: %s", half["train"], count.Some(rest)))
 	}
 	if half["test"] != "" && half["val"] != "" {
-		t.said = append(t.said, fmt.Sprintf("the folder %s is not used, as there is %s", half["val"], half["test"]))
+		t.remarks = append(t.remarks, fmt.Sprintf("the folder %s is not used, as there is %s", half["val"], half["test"]))
 	}
 	if train, err = t.half(half["train"]); err != nil || testing == "" {
 		return train, nil, err
@@ -205,7 +205,7 @@ func (t *tree) classes(below string, folders []string) ([]classFolder, error) {
 		list = append(list, classFolder{name, files})
 	}
 	if len(empty) > 0 {
-		t.said = append(t.said, "folders without images are no classes: "+count.Some(empty))
+		t.remarks = append(t.remarks, "folders without images are no classes: "+count.Some(empty))
 	}
 	return list, nil
 }
@@ -268,8 +268,8 @@ func (t *tree) read(name string) (folders, images []string, err error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."), !kind.IsDir() && !(picture && kind.IsRegular()):
 			t.ignored++
-			if t.such == "" {
-				t.such = at
+			if t.example == "" {
+				t.example = at
 			}
 		case kind.IsDir():
 			folders = append(folders, e.Name())
@@ -291,10 +291,10 @@ func (t *tree) fault(name string, err error) error {
 // notes say what was left out.
 func (t *tree) notes() []string {
 	if t.ignored > 0 {
-		t.said = append(t.said, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.such)))
+		t.remarks = append(t.remarks, fmt.Sprintf("%s left out, such as %s", count.Of(t.ignored, "hidden or non-image file"), shown(t.example)))
 	}
 	if t.outside > 0 {
-		t.said = append(t.said, fmt.Sprintf("%s outside the class folders left out", count.Of(t.outside, "image")))
+		t.remarks = append(t.remarks, fmt.Sprintf("%s outside the class folders left out", count.Of(t.outside, "image")))
 	}
-	return t.said
+	return t.remarks
 }

@@ -21,16 +21,16 @@ var classes = Kind{
 		}
 		return o.checkTasks(set.Classes)
 	},
-	deal: func(d deck) []share {
+	divide: func(d input) []taskImages {
 		order, o := classOrder(d.set, d.o), d.o
 		if o.Order == Official {
 			o.TaskClasses = d.set.Orders.TaskClasses
 		}
 		train, test := byClass(d.set.Classes, d.set.Train.Y, d.train), byClass(d.set.Classes, d.set.Test.Y, all(d.set.Test))
-		shares := make([]share, o.Tasks)
+		shares := make([]taskImages, o.Tasks)
 		for t := range shares {
 			of := o.classesOf(t, order)
-			shares[t] = share{of, gather(train, of), gather(test, of)}
+			shares[t] = taskImages{of, gather(train, of), gather(test, of)}
 		}
 		return shares
 	},

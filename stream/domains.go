@@ -46,14 +46,14 @@ var domains = Kind{
 		own := trainDomains(set)
 		return !slices.ContainsFunc(set.Test.Domain, func(d int32) bool { return slices.Contains(own, int(d)) })
 	},
-	deal: func(d deck) []share {
+	divide: func(d input) []taskImages {
 		order := domainOrder(d.set, d.o)
 		per := len(order) / d.o.Tasks
 		taskOf := map[int32]int{}
 		for place, domain := range order {
 			taskOf[int32(domain)] = place / per
 		}
-		shares := make([]share, d.o.Tasks)
+		shares := make([]taskImages, d.o.Tasks)
 		for _, i := range d.train {
 			s := &shares[taskOf[d.set.Train.Domain[i]]]
 			s.train = append(s.train, i)
@@ -103,8 +103,8 @@ func domainOrder(set *data.Set, o Options) []int {
 	return order
 }
 
-// nameClasses fills in the classes of the training images of each share, sorted.
-func nameClasses(shares []share, set *data.Set) {
+// nameClasses fills in the classes of the training images of each task, sorted.
+func nameClasses(shares []taskImages, set *data.Set) {
 	for t, s := range shares {
 		var classes []int
 		for _, i := range s.train {

@@ -60,7 +60,7 @@ func (o Options) checkPool(set *data.Set) error {
 // blur moves a share of the training images of each task to its neighbours (blurry boundaries): half of them to the task
 // before and half to the task after, all to the only neighbour of the first and the last task. The images are drawn by
 // the source "stream/blurry/i" of the seed. The classes of a task are then all that occur in it, its own ones first.
-func (o Options) blur(shares []share, set *data.Set) {
+func (o Options) blur(shares []taskImages, set *data.Set) {
 	if o.Blurry == 0 || len(shares) < 2 {
 		return
 	}

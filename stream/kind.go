@@ -22,26 +22,26 @@ type Kind struct {
 	CheckTasks func(tasks, classes int) error
 
 	// tasks returns the default number of tasks; nil derives it from the number of classes.
-	tasks func(set *data.Set, o Options) int
-	check func(set *data.Set, o Options) error // refuses data and options that do not fit the kind
-	deal  func(d deck) []share
+	tasks  func(set *data.Set, o Options) int
+	check  func(set *data.Set, o Options) error // refuses data and options that do not fit the kind
+	divide func(d input) []taskImages
 	// common says whether the data have one test set for all tasks; nil means no.
 	common func(set *data.Set) bool
 	// scenario returns the scenario if it depends on the data; nil means Scenario.
 	scenario func(set *data.Set) ocl.Scenario
 }
 
-// deck is the input of a kind: a data set, and those of its training images that the stream uses, in the order of the data
+// input is what a kind divides: a data set, and those of its training images that the stream uses, in the order of the data
 // set.
-type deck struct {
+type input struct {
 	set   *data.Set
 	o     Options
 	train []int32
 }
 
-// share is what a task of the whole stream gets: its classes in their order, and its images in the order of the data set.
+// taskImages are what a task of the whole stream gets: its classes in their order, and its images in the order of the data set.
 // Only the kind shift has an order of its own.
-type share struct {
+type taskImages struct {
 	classes     []int
 	train, test []int32
 }
@@ -49,9 +49,9 @@ type share struct {
 // heldOut says that Options.HeldOut holds out one training image in ten.
 const heldOut = 10
 
-// holdOut makes a tenth of the training images of task t the test images, in the order of the share. The source
+// holdOut makes a tenth of the training images of task t the test images, in the order of the task. The source
 // "stream/held_out/t" of the seed draws them.
-func (s *share) holdOut(seed uint64, t int) {
+func (s *taskImages) holdOut(seed uint64, t int) {
 	order := slices.Clone(s.train)
 	rng.New(seed, fmt.Sprintf("stream/held_out/%d", t)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	drawn := order[:len(s.train)/heldOut]

@@ -115,12 +115,12 @@ var shifted = Kind{
 		}
 		return o.Shift.check(o.Tasks)
 	},
-	deal: func(d deck) []share {
+	divide: func(d input) []taskImages {
 		train, test := d.train, all(d.set.Test)
 		for name, list := range map[string][]int32{"train": train, "test": test} {
 			rng.New(d.o.Seed, "stream/shift/"+name).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
-		shares := make([]share, d.o.Tasks)
+		shares := make([]taskImages, d.o.Tasks)
 		for t := range shares {
 			part := func(list []int32) []int32 { return list[t*len(list)/d.o.Tasks : (t+1)*len(list)/d.o.Tasks] }
 			shares[t].train, shares[t].test = part(train), part(test)

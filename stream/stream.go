@@ -119,7 +119,7 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	if kind.scenario != nil {
 		s.info.Scenario = kind.scenario(set)
 	}
-	shares := kind.deal(deck{set, opts, opts.pool(set)})
+	shares := kind.divide(input{set, opts, opts.pool(set)})
 	opts.blur(shares, set)
 	if opts.HeldOut {
 		s.test = half{name: shift.Train, from: &set.Train}
@@ -152,8 +152,8 @@ func Split(set *data.Set, opts Options) (*Tasks, error) {
 	return s, nil
 }
 
-// add makes a task of its share.
-func (s *Tasks) add(t int, of share) error {
+// add makes a task of its images.
+func (s *Tasks) add(t int, of taskImages) error {
 	tr, te := of.train, of.test
 	if s.set.Incomplete && (len(tr) == 0 || len(te) == 0 && !s.opts.CommonTest) {
 		s.skipped = append(s.skipped, t)

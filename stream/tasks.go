@@ -27,8 +27,8 @@ var tasks = Kind{
 		return nil
 	},
 	common: func(set *data.Set) bool { return set.Test.Task == nil },
-	deal: func(d deck) []share {
-		shares := make([]share, d.o.Tasks)
+	divide: func(d input) []taskImages {
+		shares := make([]taskImages, d.o.Tasks)
 		for _, i := range d.train {
 			s := &shares[d.set.Train.Task[i]]
 			s.train = append(s.train, i)
