@@ -23,16 +23,6 @@ func TestCatalogueIsSortedAndComplete(t *testing.T) {
 	}
 }
 
-// TestWantedSize: images that have a size of their own are not scaled.
-func TestWantedSize(t *testing.T) {
-	set := &Set{H: 32, W: 32}
-	for side, ok := range map[int]bool{0: true, 32: true, 84: false} {
-		if err := set.wantSize(side); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Remove data.size") {
-			t.Errorf("%d: %v", side, err)
-		}
-	}
-}
-
 // TestBadSpecs: what a data set cannot give is refused before it is read.
 func TestBadSpecs(t *testing.T) {
 	for _, c := range []struct {

@@ -200,6 +200,9 @@ func given(kind, dir, use string) (os.FileInfo, error) {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
+		if full, failed := filepath.Abs(dir); failed == nil { // where ocl has looked: a config of another folder may have a relative path
+			dir = full
+		}
 		return nil, fmt.Errorf("%s: %w. %s", shown(dir), cause.Of(err), use)
 	}
 	return info, nil

@@ -9,9 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -140,7 +137,7 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := info.opened(ctx, spec.located())
+	set, err := info.opened(ctx, spec)
 	if err == nil {
 		set.DefaultTasks = info.Tasks
 		set.Digest, err = digest(set)
@@ -151,49 +148,30 @@ func Open(ctx context.Context, spec Spec) (*Set, error) {
 	return set, nil
 }
 
-// located returns the spec with an absolute path if its folder or file is missing. A message then says where ocl has looked: a
-// config that was written in another folder may have a relative path.
-func (s Spec) located() Spec {
-	if s.Dir == "" {
-		return s
-	}
-	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
-		if path, err := filepath.Abs(s.Dir); err == nil {
-			s.Dir = path
-		}
-	}
-	return s
-}
-
 // opened is the set, or the part of it that spec asks for.
 func (i Info) opened(ctx context.Context, spec Spec) (*Set, error) {
 	if err := i.check(spec); err != nil {
 		return nil, err
 	}
-	set, err := i.whole(ctx, spec)
-	if err != nil || i.Draws {
-		return set, err
+	var set *Set
+	var l *listing
+	var err error
+	if i.list == nil {
+		set, err = i.open(ctx, spec)
+	} else if l, err = i.list(ctx, spec); err == nil {
+		set, err = l.open(ctx, spec)
 	}
-	if i.MaxSize == 0 {
-		if err := set.wantSize(spec.Size); err != nil {
-			return nil, err
-		}
+	switch {
+	case err != nil:
+		return nil, err
+	case i.Draws:
+		return set, nil
+	case i.MaxSize == 0 && spec.Size != 0 && (spec.Size != set.H || spec.Size != set.W):
+		return nil, fmt.Errorf("data.size is %d, but the images are %d×%d. Remove data.size", spec.Size, set.H, set.W)
 	}
 	set.reduce(spec)
 	set.grow(spec.Channels)
 	return set, nil
-}
-
-// whole is the set with all its images.
-func (i Info) whole(ctx context.Context, spec Spec) (*Set, error) {
-	if i.list == nil {
-		return i.open(ctx, spec)
-	}
-	l, err := i.list(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return l.open(ctx, spec)
 }
 
 // check refuses a size or a number of channels that the data set cannot have.
@@ -220,14 +198,6 @@ func (i Info) check(spec Spec) error {
 		case i.MaxPerClass > 0 && n > i.MaxPerClass:
 			return fmt.Errorf("data.%s: %d is out of range. Use 1 to %d, or 0 for the default", key, n, i.MaxPerClass)
 		}
-	}
-	return nil
-}
-
-// wantSize returns an error unless the images have the given side.
-func (s *Set) wantSize(side int) error {
-	if side != 0 && (side != s.H || side != s.W) {
-		return fmt.Errorf("data.size is %d, but the images are %d×%d. Remove data.size", side, s.H, s.W)
 	}
 	return nil
 }

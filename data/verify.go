@@ -33,7 +33,6 @@ func Verify(ctx context.Context, spec Spec) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	spec = spec.located()
 	spec.TrainPerClass, spec.TestPerClass, spec.Channels = 0, 0, 0
 	if err := info.check(spec); err != nil {
 		return Report{}, fmt.Errorf("data: %s: %w", spec.Name, err)
