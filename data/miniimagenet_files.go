@@ -18,18 +18,15 @@ import (
 	"ocl/internal/count"
 )
 
-// maxListBytes is the largest list that is read; the longest of the published ones has 1.2 MB.
-const maxListBytes = 64 << 20
-
 // readLists reads train.csv, val.csv and test.csv. Images are in the order of the lists, and classes in that of their first
 // images.
 func (f miniFormat) readLists(ctx context.Context, root string) (classed, error) {
 	var all classed
 	seen := map[string]bool{}
 	for i, list := range f.lists {
-		text, err := readSmall(filepath.Join(root, f.csv(i)), maxListBytes)
+		text, err := os.ReadFile(filepath.Join(root, f.csv(i)))
 		if err != nil {
-			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), err, miniFetch)
+			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), cause.Of(err), miniFetch)
 		}
 		files, ids, err := parseList(ctx, text, seen)
 		if err == nil {
@@ -190,7 +187,7 @@ func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 // readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps
 // its id.
 func readClassNames(file string, ids []string) ([]string, error) {
-	text, err := readSmall(file, 1<<20)
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids, nil
 	}
@@ -199,7 +196,7 @@ func readClassNames(file string, ids []string) ([]string, error) {
 		names, err = parseClassNames(text, ids)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, err)
+		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, cause.Of(err))
 	}
 	return names, nil
 }
@@ -225,14 +222,4 @@ func parseClassNames(text []byte, ids []string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// readSmall reads a file of at most so many bytes.
-func readSmall(name string, most int64) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, cause.Of(err)
-	}
-	defer file.Close()
-	return readUpTo(file, most)
 }

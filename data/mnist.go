@@ -38,7 +38,7 @@ var mnistInfo = Info{
 	MinSize: idxMinSize, MaxSize: idxMaxSize, Tasks: 5,
 	KnownDigests: []string{"sha256:2b0e15a43c595fc4f53a27c471776c465aa7ce6a03b75d696f8ad35f5caca830"},
 	open: func(_ context.Context, spec Spec) (*Set, error) {
-		return openIDX(spec, "mnist", "MNIST", digits("0123456789"))
+		return openIDX(spec, "mnist", "MNIST", strings.Split("0123456789", ""))
 	},
 }
 
@@ -59,9 +59,6 @@ var fashionMNISTInfo = Info{
 			[]string{"T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 	},
 }
-
-// digits are classes that are single characters.
-func digits(all string) []string { return strings.Split(all, "") }
 
 // openIDX reads MNIST or Fashion-MNIST. The folder of its own name comes first, as both have files of the same names.
 func openIDX(spec Spec, name, torch string, classes []string) (*Set, error) {
@@ -170,7 +167,7 @@ func openEMNIST(_ context.Context, spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := idxFormat{set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: digits(emnistSplits[split]), transposed: true}
+	f := idxFormat{set: "emnist", prefix: "emnist-" + split + "-", train: "train", test: "test", names: strings.Split(emnistSplits[split], ""), transposed: true}
 	if split == "letters" {
 		f.first = 1
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -32,8 +33,8 @@ func Preview(set *Set, opts PreviewOptions) (image.Image, error) {
 	if opts.Test {
 		split = set.Test
 	}
-	classes := min(orValue(opts.Classes, min(set.Classes, 200)), set.Classes)
-	samples := orValue(opts.Samples, 8)
+	classes := min(cmp.Or(opts.Classes, min(set.Classes, 200)), set.Classes)
+	samples := cmp.Or(opts.Samples, 8)
 	places := make([][]int32, classes)
 	for i, y := range split.Y {
 		if int(y) < classes && len(places[y]) < samples {
@@ -101,13 +102,6 @@ func (s *Set) Sheet(rows []Row, columns int) (image.Image, error) {
 		}
 	}
 	return sheet, nil
-}
-
-func orValue(v, def int) int {
-	if v <= 0 {
-		return def
-	}
-	return v
 }
 
 // labelFace is large enough to be read beside an image and holds Latin, Greek and Cyrillic.

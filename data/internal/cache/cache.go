@@ -171,7 +171,7 @@ func (s Spec) build(ctx context.Context, path string, l layout) error {
 		return s.buildError(dir, l, fmt.Errorf("the disk has room for %d MB", int64(free/1e6)))
 	}
 	err := atomicfile.Build(path, func(f *os.File) error { return s.write(ctx, f, l) })
-	if refused := (*refusedError)(nil); errors.As(err, &refused) {
+	if refused := (refusedError{}); errors.As(err, &refused) {
 		return refused
 	}
 	if err != nil {
@@ -188,17 +188,13 @@ func (s Spec) buildError(dir string, l layout, cause error) error {
 }
 
 // refusedError is about images that cannot be decoded.
-type refusedError struct {
-	name   string
-	faults []Fault // by index
-	images int
-}
+type refusedError struct{ error }
 
-func (e *refusedError) Error() string {
+func refused(name string, faults []Fault, images int) error {
 	var messages []string
-	for _, f := range e.faults {
+	for _, f := range faults {
 		messages = append(messages, f.Message)
 	}
-	return fmt.Sprintf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with data.unreadable=skip",
-		e.name, len(e.faults), count.Of(e.images, "image"), count.Some(messages))
+	return refusedError{fmt.Errorf("data: cache: %s: %d of %s cannot be decoded: %s. Mend or replace what cannot be read, or leave it out with data.unreadable=skip",
+		name, len(faults), count.Of(images, "image"), count.Some(messages))}
 }

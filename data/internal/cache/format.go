@@ -120,7 +120,7 @@ func (s Spec) decodeAll(ctx context.Context, l layout, keep func(i int, pixels [
 	}
 	slices.SortFunc(h.Faults, func(x, y Fault) int { return cmp.Compare(x.Image, y.Image) })
 	if n := len(h.Faults); n > 0 && (!s.Skip || n == s.N) {
-		return header{}, nil, &refusedError{s.Name, h.Faults, s.N}
+		return header{}, nil, refused(s.Name, h.Faults, s.N)
 	}
 	return h, index, nil
 }

@@ -44,7 +44,7 @@ func openFile(path string) (*Images, error) {
 func (s Spec) decoded(ctx context.Context, l layout) (*Images, error) {
 	h, index, err := s.decodeAll(ctx, l, func(int, []uint8) error { return nil })
 	if err != nil {
-		if errors.As(err, new(*refusedError)) {
+		if errors.As(err, new(refusedError)) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("data: cache: decoding %s: %w", s.Name, err)
