@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Conf
 		return usage(err)
 	}
 	if err != nil {
-		return err
+		return cmp.Or(stopped(ctx), err) // opening the data may be what was interrupted
 	}
 	return f.planOf(ctx, w, notes, x)
 }
