@@ -98,7 +98,7 @@ func TestConfigIsAStudy(t *testing.T) {
 // because a key could not be read is not. So are the faults that show only with the data.
 func TestErrorsComeTogether(t *testing.T) {
 	_, err := Parse("s.yaml", []byte(small+"memmory: 3\nmethods: [er, icarl]\ntricks: [ncm]\noptimizer: {lr: -1}\nmethds: [er]\n"), "", false)
-	for _, want := range []string{"unknown key memmory", "optimizer.lr: -1 is out of range", "icarl", "unknown key methds"} {
+	for _, want := range []string{"unknown key memmory", "optimizer.lr (--lr): -1 is out of range", "icarl", "unknown key methds"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q too", err, want)
 		}
@@ -133,7 +133,7 @@ func TestBadStudies(t *testing.T) {
 		"methods: [er, er]":                                                       "s.yaml:5: methods: er is listed twice",
 		"methods: [er]\nmemory: [100, x]":                                         "s.yaml:6: memory: the value x is not possible. Use a whole number",
 		"methods: [er]\nmemory: {a: 1}":                                           "s.yaml:6: memory cannot be keys with values",
-		"methods: [er]\noptimizer: {lr: [0.1, -1]}":                               "s.yaml:6: optimizer.lr: -1 is out of range",
+		"methods: [er]\noptimizer: {lr: [0.1, -1]}":                               "s.yaml:6: optimizer.lr (--lr): -1 is out of range",
 		"methods: [er, icarl]\ntricks: [none, ncm]":                               "s.yaml:6: tricks (--trick): icarl",
 		"methods: [er]\nexclude: [{methods: [mir]}]":                              "s.yaml:6: this entry of exclude removes nothing",
 		"methods: [er]\nexclude: [{methods: [er]}]":                               "s.yaml:1: the study has no runs",
@@ -149,9 +149,9 @@ func TestBadStudies(t *testing.T) {
 		"methods: [er]\nruns: 10000\nmemory: [100, 200]":                          "the study has about 20,000 runs, which is more than 10,000",
 		"methods: [er]\nruns: 10000\nseeds: {order: [" + hundred + "]}":           "at most 1,000,000 are possible",
 		"methods: [er]\nmethod: {mir: {candidates: [50, no]}}":                    "method.mir.candidates: the value no is not possible",
-		"methods: [er]\nruns: 0":                                                  "s.yaml:6: runs: 0 is out of range",
+		"methods: [er]\nruns: 0":                                                  "s.yaml:6: runs (--runs): 0 is out of range",
 		"methods: [er]\nmemory: [5, 100]":                                         "s.yaml:6: memory: 5 is smaller than replay.batch",
-		"methods: [er]\ninclude: [{optimizer: {lr: -3}}]":                         "s.yaml:6: optimizer.lr: -3 is out of range",
+		"methods: [er]\ninclude: [{optimizer: {lr: -3}}]":                         "s.yaml:6: optimizer.lr (--lr): -3 is out of range",
 		"methods: [er]\ninclude: [{seed: 2}]\ninclude: [{seed: 3}]":               "s.yaml:7: include is given twice",
 		"methods: [er]\nmemory: 100\nmemory: 200":                                 "s.yaml:7: memory is given twice",
 		"methods: [er]\ndata: {name: cifar100}\nstream: {tasks: 20}\nnetwork: {}": "is given twice",
