@@ -318,10 +318,10 @@ func TestParentRefuses(t *testing.T) {
 		"stream.mean is not set there and 0.5,0.5,0.5": func(c *config.Config) {
 			c.Stream.Mean, c.Stream.Std = []float64{0.5, 0.5, 0.5}, []float64{1, 1, 1}
 		},
-		"network.hidden is 16 there and 17 here":                               func(c *config.Config) { c.Network.Hidden = []int{17} },
-		"one run continues a parent, but the config ha":                        func(c *config.Config) { c.Runs = 2 },
+		"network.hidden is 16 there and 17 here":                                  func(c *config.Config) { c.Network.Hidden = []int{17} },
+		"one run continues a parent, but the config ha":                           func(c *config.Config) { c.Runs = 2 },
 		"learned images of 3×8×8, but those of folder are 3×9×9. Use data.size=8": func(c *config.Config) { c.Data.Size = 9 },
-		"parent.checkpoint is sha256:0. Give the run that has this checkpoint": func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
+		"parent.checkpoint is sha256:0. Give the run that has this checkpoint":    func(c *config.Config) { c.Parent.Checkpoint = "sha256:0" },
 		"there is no run here": func(c *config.Config) { c.Parent.Run = dir },
 		"network.init: the run has the network of its parent, so it cannot start from a file too": func(c *config.Config) { c.Network.Init = "w.safetensors" },
 	} {

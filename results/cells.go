@@ -50,7 +50,9 @@ func shared(commands []string) []string {
 }
 
 // flagOf is the flag or the key in a part of a command.
-func flagOf(part string) string { return strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '=' })[0] }
+func flagOf(part string) string {
+	return strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '=' })[0]
+}
 
 // own are the parts of a command that are not shared.
 func own(command string, shared []string) string {
