@@ -34,6 +34,9 @@ var (
 	allFaults = flag.Bool("faults", false, "TestFaultyDisk fails every single operation of each command instead of some")
 )
 
+// longTier is set where the tests may take long, as in `.ci/run all`.
+const longTier = "OCL_LONG"
+
 // crashing is a command whose work is to survive. The same command again continues it.
 type crashing struct {
 	name  string
@@ -230,8 +233,16 @@ func draws(t *testing.T) *rand.Rand {
 // to three times on its way, or twice where three deaths at one step are for a person to look at.
 func TestKilled(t *testing.T) {
 	draw := draws(t)
-	times := cmp.Or(*kills, 2)
-	for _, c := range append(crashingRuns(), crashingOthers()...) {
+	times := cmp.Or(*kills, 1)
+	all := append(crashingRuns(), crashingOthers()...)
+	if os.Getenv(longTier) != "" {
+		times = cmp.Or(*kills, 2)
+	} else if *kills == 0 { // one method of each kind, and the commands that keep more than a run
+		all = slices.DeleteFunc(all, func(c crashing) bool {
+			return !slices.Contains([]string{"er+rv", "cndpm", "run --tune", "sweep"}, c.name)
+		})
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			want, ops := c.undisturbed(t)
 			for done := 0; done < times; {
@@ -281,12 +292,17 @@ func TestFaultyDisk(t *testing.T) {
 	draw := draws(t)
 	runs := crashingRuns()
 	er := runs[slices.IndexFunc(runs, func(c crashing) bool { return strings.HasPrefix(c.name, "er+") })]
-	for _, c := range append([]crashing{er}, crashingOthers()...) {
+	all := append([]crashing{er}, crashingOthers()...)
+	faults := 6
+	if os.Getenv(longTier) == "" && !*allFaults {
+		all, faults = []crashing{er, all[3]}, 3
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			want, ops := c.undisturbed(t)
 			which := draw.Perm(ops)
 			if !*allFaults {
-				which = which[:6]
+				which = which[:faults]
 			}
 			for _, n := range which {
 				dir := c.place(t)
