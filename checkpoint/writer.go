@@ -9,22 +9,21 @@ import (
 // only for a write that is already under way. It is used by one goroutine at a time; until Wait returns, the Dir
 // belongs to it. There is nothing to close: after Wait no goroutine is left.
 type Writer struct {
+	// Save, Failed and Wait call Saved with the path of a checkpoint that is safe on the disk since the last call of one of
+	// them, and Warn in place of [Dir.Warn]. Either may be nil.
+	Saved func(path string)
+	Warn  func(error)
+
 	dir     *Dir
-	pending chan outcome // gets what the write under way came to; nil where none was begun since the last Wait
+	pending chan outcome // gets how the write under way ended; nil where none was begun since the last Wait
 }
 
-// outcome is how a write ended: panicked is nil where it did not.
+// outcome is how a write ended: panicked is nil where it did not panic.
 type outcome struct {
+	path     string
+	warnings []error
 	err      error
 	panicked *Panic
-}
-
-// result is the error of a write; a panic goes on in the goroutine that asks.
-func (o outcome) result() error {
-	if o.panicked != nil {
-		panic(o.panicked)
-	}
-	return o.err
 }
 
 // Panic is the value that [Writer.Wait] and [Writer.Save] panic with after a panic in the goroutine that wrote: it has that
@@ -44,10 +43,9 @@ func NewWriter(d *Dir) *Writer { return &Writer{dir: d} }
 // Save begins to write the checkpoint of a step and returns before it is written. It first waits for a write under way;
 // if that failed, Save returns its error and begins nothing. c must not change afterwards.
 //
-// Another goroutine calls before, then writes, then calls after; either may be nil. An error of before is that of the
-// write: the checkpoint does not appear. after is called once the file is safe on the disk, with its path, and not when the
-// write failed. Both have returned when the next Save or Wait returns. [Dir.Warn] is called by that goroutine too.
-func (w *Writer) Save(step int, c *Container, before func() error, after func(path string)) error {
+// Another goroutine calls before, which may be nil, and then writes. An error of before is that of the write: the
+// checkpoint does not appear.
+func (w *Writer) Save(step int, c *Container, before func() error) error {
 	if err := w.Wait(); err != nil {
 		return err
 	}
@@ -61,33 +59,22 @@ func (w *Writer) Save(step int, c *Container, before func() error, after func(pa
 			}
 			pending <- o
 		}()
-		o.err = w.write(step, c, before, after)
+		w.dir.Warn = func(err error) { o.warnings = append(o.warnings, err) }
+		if before != nil {
+			o.err = before()
+		}
+		if o.err == nil {
+			o.path, o.err = w.dir.Save(step, c)
+		}
 	}()
 	return nil
 }
 
-func (w *Writer) write(step int, c *Container, before func() error, after func(path string)) error {
-	if before != nil {
-		if err := before(); err != nil {
-			return err
-		}
-	}
-	path, err := w.dir.Save(step, c)
-	if err == nil && after != nil {
-		after(path)
-	}
-	return err
-}
-
 // Failed returns the error of a write that has ended meanwhile, once, without waiting for one that is under way.
 func (w *Writer) Failed() error {
-	if w.pending == nil {
-		return nil
-	}
 	select {
 	case o := <-w.pending:
-		w.pending = nil
-		return o.result()
+		return w.end(o)
 	default:
 		return nil
 	}
@@ -99,7 +86,22 @@ func (w *Writer) Wait() error {
 	if w.pending == nil {
 		return nil
 	}
-	o := <-w.pending
+	return w.end(<-w.pending)
+}
+
+// end reports how a write ended; a panic goes on in the goroutine that asks.
+func (w *Writer) end(o outcome) error {
 	w.pending = nil
-	return o.result()
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	for _, err := range o.warnings {
+		if w.Warn != nil {
+			w.Warn(err)
+		}
+	}
+	if o.path != "" && w.Saved != nil {
+		w.Saved(o.path)
+	}
+	return o.err
 }

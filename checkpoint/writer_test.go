@@ -9,12 +9,12 @@ import (
 )
 
 // TestWriterWorksInTheBackground: Save returns before the file is written, and waits for the write before it. before is
-// called ahead of anything on the disk, and after once the file is there.
+// called ahead of anything on the disk, and Saved once the file is there, by the goroutine that waits.
 func TestWriterWorksInTheBackground(t *testing.T) {
 	d := savedDir(t)
 	w := NewWriter(d)
 	goOn := make(chan struct{})
-	var told []string
+	var calls []string
 	there := func(step int) bool {
 		_, err := os.Stat(d.path(step))
 		return err == nil
@@ -23,14 +23,14 @@ func TestWriterWorksInTheBackground(t *testing.T) {
 		t.Helper()
 		before := func() error {
 			<-goOn
-			told = append(told, fmt.Sprint("before ", step, there(step)))
+			calls = append(calls, fmt.Sprint("before ", step, there(step)))
 			return nil
 		}
-		after := func(path string) { told = append(told, fmt.Sprint("after ", step, there(step), path == d.path(step))) }
-		if err := w.Save(step, numbered(step), before, after); err != nil {
+		if err := w.Save(step, numbered(step), before); err != nil {
 			t.Fatal(err)
 		}
 	}
+	w.Saved = func(path string) { calls = append(calls, fmt.Sprint("saved ", path == d.path(1), path == d.path(2))) }
 	save(1)
 	if there(1) || w.Failed() != nil {
 		t.Error("Save did not return before its write")
@@ -44,29 +44,29 @@ func TestWriterWorksInTheBackground(t *testing.T) {
 	if err := errors.Join(w.Wait(), w.Wait()); err != nil {
 		t.Fatal(err)
 	}
-	want := "[before 1 false after 1 true true before 2 false after 2 true true]"
-	if fmt.Sprint(told) != want {
-		t.Errorf("told %v, want %v", told, want)
+	want := "[before 1 false saved true false before 2 false saved false true]"
+	if fmt.Sprint(calls) != want {
+		t.Errorf("calls %v, want %v", calls, want)
 	}
 }
 
 // TestWriterErrors: an error comes out of the next Save, of Wait or of Failed, once, and the Writer goes on after it.
 func TestWriterErrors(t *testing.T) {
 	full := errors.New("no space left on device")
-	after := func(string) { t.Error("after is called for a write that failed") }
 	d := savedDir(t)
 	w := NewWriter(d)
+	w.Saved = func(string) { t.Error("Saved is called for a write that failed") }
 	d.Permit = func() error { return full }
-	if err := w.Save(1, numbered(1), nil, after); err != nil {
+	if err := w.Save(1, numbered(1), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Save(2, numbered(2), nil, after); !errors.Is(err, full) || !strings.Contains(err.Error(), "step-1.ckpt") {
+	if err := w.Save(2, numbered(2), nil); !errors.Is(err, full) || !strings.Contains(err.Error(), "step-1.ckpt") {
 		t.Errorf("the next Save: error %v, want that of step 1", err)
 	}
 	if err := w.Wait(); err != nil {
 		t.Errorf("Wait: %v; the error was returned and nothing was begun", err)
 	}
-	if err := w.Save(3, numbered(3), nil, after); err != nil {
+	if err := w.Save(3, numbered(3), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Wait(); !errors.Is(err, full) || !strings.Contains(err.Error(), "step-3.ckpt") {
@@ -74,7 +74,7 @@ func TestWriterErrors(t *testing.T) {
 	}
 	d.Permit = nil
 	log := errors.New("the log cannot be synced")
-	if err := w.Save(4, numbered(4), func() error { return log }, after); err != nil {
+	if err := w.Save(4, numbered(4), func() error { return log }); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -85,7 +85,8 @@ func TestWriterErrors(t *testing.T) {
 		t.Errorf("Failed: error %v, want that of before, once", err)
 	}
 	d.holds(t, "after errors")
-	if err := errors.Join(w.Save(5, numbered(5), nil, nil), w.Wait()); err != nil {
+	w.Saved = nil
+	if err := errors.Join(w.Save(5, numbered(5), nil), w.Wait()); err != nil {
 		t.Errorf("after the errors: %v", err)
 	}
 	d.holds(t, "at the end", "step-5.ckpt")
@@ -94,7 +95,7 @@ func TestWriterErrors(t *testing.T) {
 // TestWriterPanic: a panic of a hook is one of the caller, with the stack of where it happened.
 func TestWriterPanic(t *testing.T) {
 	w := NewWriter(savedDir(t))
-	if err := w.Save(1, numbered(1), nil, func(string) { panicsHere() }); err != nil {
+	if err := w.Save(1, numbered(1), panicsHere); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -110,4 +111,4 @@ func TestWriterPanic(t *testing.T) {
 	t.Error("Wait returned after a panic")
 }
 
-func panicsHere() { panic("a bug") }
+func panicsHere() error { panic("a bug") }

@@ -98,7 +98,7 @@ func takeFootprint(folder string) error {
 		if err := er.SaveState(c.Encoder()); err != nil {
 			return err
 		}
-		if err := writer.Save(step, c, nil, nil); err != nil {
+		if err := writer.Save(step, c, nil); err != nil {
 			return err
 		}
 		return learn(what + ", while it is written")

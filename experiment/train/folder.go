@@ -109,7 +109,7 @@ func (r *run) closeFolder() {
 	defer r.lock.Unlock()
 	defer func() { _ = r.journal.close() }()
 	if r.snapshots != nil {
-		_ = r.snapshots.writer.Wait()
+		_ = r.snapshots.Wait()
 	}
 }
 
@@ -123,7 +123,8 @@ func (r *run) openFolder() (kept *result.Result, err error) {
 	if r.snapshots, err = openSnapshots(filepath.Join(r.Folder, CheckpointDir), r.SaveEvery, r.Permit); err != nil {
 		return nil, fmt.Errorf("%w. Use --out to choose a folder that can be written", err)
 	}
-	r.snapshots.saved, r.snapshots.note, r.snapshots.patient = r.Events.Checkpointed, r.note, r.SaveSteps > 0
+	r.snapshots.Saved, r.snapshots.patient = r.Events.Checkpointed, r.SaveSteps > 0
+	r.snapshots.Warn = func(err error) { r.note(err.Error()) }
 	length, found, err := r.load()
 	if err == nil && !found {
 		err = r.NoWeights

@@ -17,17 +17,12 @@ import (
 // snapshots are the checkpoints of a run. The goroutine of the run takes them, and another goroutine writes them. The
 // nil snapshots saves nothing.
 type snapshots struct {
+	*checkpoint.Writer
 	dir     *checkpoint.Dir
-	writer  *checkpoint.Writer
 	every   time.Duration // least time between those in the middle of a task; 0 is never
 	pause   time.Duration // least time after the last one, by its size
 	taken   time.Time
 	patient bool // for tests: each is waited for
-
-	saved   func(path string) // called by the goroutine of the run when a file is safe on the disk; may be nil
-	note    func(text string)
-	written chan string // paths that the goroutine of the run has not heard of yet
-	warned  chan error
 }
 
 func openSnapshots(folder string, every time.Duration, permit func() error) (*snapshots, error) {
@@ -36,15 +31,7 @@ func openSnapshots(folder string, every time.Duration, permit func() error) (*sn
 		return nil, err
 	}
 	dir.Permit = permit
-	s := &snapshots{dir: dir, writer: checkpoint.NewWriter(dir), every: every, taken: time.Now(),
-		written: make(chan string, 4), warned: make(chan error, 16)}
-	dir.Warn = func(err error) {
-		select {
-		case s.warned <- err:
-		default: // one more warning of the same kind says nothing new
-		}
-	}
-	return s, nil
+	return &snapshots{Writer: checkpoint.NewWriter(dir), dir: dir, every: every, taken: time.Now()}, nil
 }
 
 // A state of more than smallState bytes is saved again after a second for each writtenPerSecond bytes at the earliest, except
@@ -62,12 +49,11 @@ func pauseAfter(bytes int64) time.Duration {
 // save begins to write a snapshot. It waits only for the snapshot before, if that is still being written. The writing
 // goroutine calls before.
 func (s *snapshots) save(step int, c *checkpoint.Container, before func() error) error {
-	err := s.writer.Save(step, c, before, func(path string) { s.written <- path })
+	err := s.Save(step, c, before)
 	if err == nil && s.patient {
-		err = s.writer.Wait()
+		err = s.Wait()
 	}
 	s.taken, s.pause = time.Now(), pauseAfter(c.Size())
-	s.report()
 	return saveError(err)
 }
 
@@ -76,35 +62,15 @@ func (s *snapshots) wait() error {
 	if s == nil {
 		return nil
 	}
-	err := s.writer.Wait()
-	s.report()
-	return saveError(err)
+	return saveError(s.Wait())
 }
 
-// watch reports what the writing goroutine has done, and returns the error of a write that has failed meanwhile.
+// watch returns the error of a write that has failed meanwhile.
 func (s *snapshots) watch() error {
 	if s == nil {
 		return nil
 	}
-	err := s.writer.Failed()
-	s.report()
-	return saveError(err)
-}
-
-// report passes on what the writing goroutine has done.
-func (s *snapshots) report() {
-	for {
-		select {
-		case path := <-s.written:
-			if s.saved != nil {
-				s.saved(path)
-			}
-		case err := <-s.warned:
-			s.note(err.Error())
-		default:
-			return
-		}
-	}
+	return saveError(s.Failed())
 }
 
 // until is a context that ends when ctx does or when the next checkpoint is due.
