@@ -6,6 +6,7 @@ import (
 	"ocl"
 	"ocl/checkpoint"
 	"ocl/internal/rng"
+	"ocl/memory"
 	"ocl/tensor"
 )
 
@@ -60,7 +61,7 @@ func (a *augmenter) cropAndFlip(x *tensor.Tensor, src *rng.Source) {
 type augmentation struct {
 	augmenter
 	rand  *rng.Source
-	shown batch
+	shown memory.Buffer
 }
 
 // begin makes the source "replay/augment" of a learner's seed.
@@ -78,11 +79,11 @@ func (a *augmentation) of(b ocl.Batch) ocl.Batch {
 	if a.rand == nil {
 		return b
 	}
-	a.shown.resize(b.Len(), b.X.Shape[1], b.X.Shape[2], b.X.Shape[3])
-	copy(a.shown.x.Data, b.X.Data)
-	copy(a.shown.y, b.Y)
-	a.apply(&a.shown.x)
-	return ocl.Batch{X: &a.shown.x, Y: a.shown.y}
+	a.shown.Resize(b.Len(), b.X.Shape[1], b.X.Shape[2], b.X.Shape[3])
+	copy(a.shown.X.Data, b.X.Data)
+	copy(a.shown.Y, b.Y)
+	a.apply(&a.shown.X)
+	return ocl.Batch{X: &a.shown.X, Y: a.shown.Y}
 }
 
 // parts is the state: the source, where there is one.
@@ -104,8 +105,8 @@ type mixture struct {
 // cut replaces a box of every row of b, the same in all, by that of a row drawn at random (CutMix, Yun et al. 2019,
 // with α = 1): the box has the sides √(1−λ) of the image for λ from U(0,1), a centre drawn from all pixels, and is cut
 // off at the border. It draws λ, the order of the rows, and the centre's x and y.
-func (m *mixture) cut(b *batch, src *rng.Source) {
-	n, c, h, w := b.x.Shape[0], b.x.Shape[1], b.x.Shape[2], b.x.Shape[3]
+func (m *mixture) cut(b *memory.Buffer, src *rng.Source) {
+	n, c, h, w := b.X.Shape[0], b.X.Shape[1], b.X.Shape[2], b.X.Shape[3]
 	side := math.Sqrt(1 - src.Float64())
 	m.rows, m.y = m.rows[:0], m.y[:0]
 	for i := range n {
@@ -114,13 +115,13 @@ func (m *mixture) cut(b *batch, src *rng.Source) {
 	src.Shuffle(n, func(i, j int) { m.rows[i], m.rows[j] = m.rows[j], m.rows[i] })
 	left, right := span(src.IntN(w), int(float64(w)*side), w)
 	top, bottom := span(src.IntN(h), int(float64(h)*side), h)
-	m.images = append(m.images[:0], b.x.Data...)
+	m.images = append(m.images[:0], b.X.Data...)
 	size := c * h * w
 	for i, other := range m.rows {
-		m.y = append(m.y, b.y[other])
+		m.y = append(m.y, b.Y[other])
 		for line := range c * h {
 			if y := line % h; y >= top && y < bottom {
-				copy(b.x.Data[i*size+line*w+left:i*size+line*w+right], m.images[other*size+line*w+left:])
+				copy(b.X.Data[i*size+line*w+left:i*size+line*w+right], m.images[other*size+line*w+left:])
 			}
 		}
 	}

@@ -7,17 +7,18 @@ import (
 
 	"ocl"
 	"ocl/internal/rng"
+	"ocl/memory"
 )
 
 // numbered is a batch of n images whose pixel (c, y, x) of row i is a number of its own, above 0.
-func numbered(n, c, h, w int) *batch {
-	b := &batch{}
-	b.resize(n, c, h, w)
-	for i := range b.x.Data {
-		b.x.Data[i] = float32(1 + i)
+func numbered(n, c, h, w int) *memory.Buffer {
+	b := &memory.Buffer{}
+	b.Resize(n, c, h, w)
+	for i := range b.X.Data {
+		b.X.Data[i] = float32(1 + i)
 	}
-	for i := range b.y {
-		b.y[i] = ocl.Label(i)
+	for i := range b.Y {
+		b.Y[i] = ocl.Label(i)
 	}
 	return b
 }
@@ -31,7 +32,7 @@ func TestCropAndFlip(t *testing.T) {
 	seen := map[[3]int]bool{}
 	for range 200 {
 		b, original := numbered(3, c, h, w), numbered(3, c, h, w)
-		a.cropAndFlip(&b.x, src)
+		a.cropAndFlip(&b.X, src)
 		for i := range 3 {
 			dy, dx, mirror := twin.IntN(2*pad+1)-pad, twin.IntN(2*pad+1)-pad, twin.IntN(2)
 			seen[[3]int{dy, dx, mirror}] = true
@@ -43,9 +44,9 @@ func TestCropAndFlip(t *testing.T) {
 							column = w - 1 - x + dx
 						}
 						if y+dy >= 0 && y+dy < h && column >= 0 && column < w {
-							want = original.x.Row(i)[(plane*h+y+dy)*w+column]
+							want = original.X.Row(i)[(plane*h+y+dy)*w+column]
 						}
-						if got := b.x.Row(i)[(plane*h+y)*w+x]; got != want {
+						if got := b.X.Row(i)[(plane*h+y)*w+x]; got != want {
 							t.Fatalf("shift %d, %d, mirror %d: pixel %d, %d is %v, want %v", dy, dx, mirror, y, x, got, want)
 						}
 					}
@@ -68,15 +69,15 @@ func TestCutMix(t *testing.T) {
 		b, original := numbered(n, c, h, w), numbered(n, c, h, w)
 		m.cut(b, src)
 		boxes[m.share] = true
-		if !slices.Equal(b.y, original.y) {
+		if !slices.Equal(b.Y, original.Y) {
 			t.Fatal("the batch's own labels changed")
 		}
 		taken := 0
 		for i := range n {
-			for k, v := range b.x.Row(i) {
-				if m.y[i] != ocl.Label(i) && v != original.x.Row(i)[k] {
+			for k, v := range b.X.Row(i) {
+				if m.y[i] != ocl.Label(i) && v != original.X.Row(i)[k] {
 					taken++
-					if v != original.x.Row(int(m.y[i]))[k] {
+					if v != original.X.Row(int(m.y[i]))[k] {
 						t.Fatalf("row %d, pixel %d is %v, neither its own nor of row %d", i, k, v, m.y[i])
 					}
 				}

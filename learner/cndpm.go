@@ -72,7 +72,7 @@ type CNDPM struct {
 	asleepV *arch.VAEs
 	asleepN *arch.Sharings
 
-	drawn    batch // of a step of a sleep
+	drawn    memory.Buffer // of a step of a sleep
 	slots    []int
 	eps      [][]float32 // by expert [B,Draws,Latent]
 	weight   []float32   // [B]
@@ -479,8 +479,7 @@ func (c *CNDPM) learn(b ocl.Batch) {
 // classifierGradient sets c.gradient [B,K] to that of Σ weight·(−log p_y), given log p [B,K].
 func (c *CNDPM) classifierGradient(logP []float64, y []ocl.Label, weight []float32) {
 	classes := c.Net.Classes
-	c.gradient.Shape = append(c.gradient.Shape[:0], len(y), classes)
-	c.gradient.Data = grow(c.gradient.Data, len(y)*classes)
+	c.gradient.Resize(len(y), classes)
 	for i, label := range y {
 		row := c.gradient.Row(i)
 		for j, v := range logP[i*classes:][:classes] {

@@ -8,6 +8,7 @@ import (
 	"ocl"
 	"ocl/internal/rng"
 	"ocl/loss"
+	"ocl/memory"
 	"ocl/tensor"
 )
 
@@ -21,10 +22,7 @@ func (c *CNDPM) examples() []float32 {
 	for i := range slots {
 		slots[i] = i * c.Memory.Len() / n
 	}
-	var b batch
-	b.resize(n, c.VAE.Channels, c.VAE.Height, c.VAE.Width)
-	c.Memory.Gather(&b.x, b.y, slots)
-	return b.x.Data
+	return new(memory.Buffer).Gather(c.Memory, slots).X.Data
 }
 
 // Expert is what there is to say of an expert.
@@ -188,12 +186,10 @@ func (c *CNDPM) classMeans() {
 		return
 	}
 	c.means = classMeans{}
-	shape := c.Memory.Shape()
-	var one batch
-	one.resize(1, shape[0], shape[1], shape[2])
+	var buffer memory.Buffer
 	for slot := range c.Memory.Len() {
-		c.Memory.Gather(&one.x, one.y, []int{slot})
-		c.means.add(one.x.Row(0), one.y[0])
+		one := buffer.Gather(c.Memory, []int{slot})
+		c.means.add(one.X.Row(0), one.Y[0])
 	}
 }
 

@@ -60,8 +60,7 @@ func (c *CNDPM) draw() {
 	for range c.Batch {
 		c.slots = append(c.slots, c.slot(c.Memory.Len()))
 	}
-	c.drawn.resize(c.Batch, c.VAE.Channels, c.VAE.Height, c.VAE.Width)
-	c.Memory.Gather(&c.drawn.x, c.drawn.y, c.slots)
+	c.drawn.Gather(c.Memory, c.slots)
 	c.reserve(1, c.Batch)
 	for i := range c.weight {
 		c.weight[i] = 1 / float32(c.Batch)
@@ -80,7 +79,7 @@ func (c *CNDPM) vaeStep() error {
 	c.normals(c.eps[0])
 	e.vae.Encoder.ZeroGrads()
 	e.vae.Decoder.ZeroGrads()
-	c.asleepV.Encode(&c.drawn.x)
+	c.asleepV.Encode(&c.drawn.X)
 	c.asleepV.Learn(c.nll[0], k, c.eps[0], c.weight)
 	if err := checkFinite("likelihood", c.nll[0]); err != nil {
 		return err
@@ -102,8 +101,8 @@ func (c *CNDPM) classifierStep() error {
 	}
 	c.draw()
 	e.net.Net.ZeroGrads()
-	c.asleepN.Classify(&c.drawn.x)
-	for i, y := range c.drawn.y {
+	c.asleepN.Classify(&c.drawn.X)
+	for i, y := range c.drawn.Y {
 		logP := c.logP[0][i*c.Net.Classes:][:c.Net.Classes]
 		loss.LogSoftmax(logP, c.asleepN.Logits(k, i))
 		c.chilled[0][i] = chilledNLL(logP, y, c.Chill)
@@ -111,7 +110,7 @@ func (c *CNDPM) classifierStep() error {
 	if err := checkFinite("likelihood", c.chilled[0]); err != nil {
 		return err
 	}
-	c.classifierGradient(c.logP[0], c.drawn.y, c.weight)
+	c.classifierGradient(c.logP[0], c.drawn.Y, c.weight)
 	c.asleepN.Learn(k, &c.gradient)
 	optim.ClipValue(e.net.Net, c.WS, 2*c.L2, c.Clip)
 	e.opts[2].Step(e.net.Net, c.WS)

@@ -49,7 +49,7 @@ type GDumb struct {
 	trained  bool // Net is trained on the memory as it is
 	watch    func(done, total int)
 	slots    []int
-	drawn    batch // of a training step
+	drawn    memory.Buffer // of a training step
 	mixed    mixture
 	augment  augmenter
 	images   []*tensor.Tensor
@@ -93,7 +93,7 @@ func (g *GDumb) prepare() {
 	if g.Clip == 0 {
 		g.Clip = gdumbClip
 	}
-	g.images = []*tensor.Tensor{&g.drawn.x}
+	g.images = []*tensor.Tensor{&g.drawn.X}
 	g.loss = g.evaluate
 }
 
@@ -170,11 +170,9 @@ func (g *GDumb) Prepare(ctx context.Context) error {
 
 // step is one step of a training, on the samples in slots.
 func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
-	c, h, w := g.Net.Input()
-	g.drawn.resize(len(slots), c, h, w)
-	g.Memory.Gather(&g.drawn.x, g.drawn.y, slots)
+	g.drawn.Gather(g.Memory, slots)
 	if g.Crop {
-		g.augment.cropAndFlip(&g.drawn.x, src)
+		g.augment.cropAndFlip(&g.drawn.X, src)
 	}
 	g.mixed.share = 1
 	if g.CutMix > 0 && src.Float64() < g.CutMix {
@@ -194,11 +192,12 @@ func (g *GDumb) step(opt optim.Optimizer, slots []int, src *rng.Source) error {
 
 // evaluate is the mean cross entropy of a step; of a mixed batch, that of both labels by their share of the image.
 func (g *GDumb) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
-	if g.mean, err = (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: logits, Y: g.drawn.y}); err != nil || g.mixed.share == 1 {
+	if g.mean, err = (loss.CrossEntropy{}).Eval(d, loss.Input{Logits: logits, Y: g.drawn.Y}); err != nil || g.mixed.share == 1 {
 		return err
 	}
 	other := &g.gradient
-	other.Shape, other.Data = append(other.Shape[:0], d.Shape...), append(other.Data[:0], d.Data...)
+	other.Resize(d.Shape...)
+	copy(other.Data, d.Data)
 	mean, err := (loss.CrossEntropy{}).Eval(other, loss.Input{Logits: logits, Y: g.mixed.y})
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ type ICaRL struct {
 	ncm              NCM
 
 	slots   []int
-	both    batch         // B_n, then B_M
+	both    memory.Buffer // B_n, then B_M
 	replay  tensor.Tensor // view of B_M
 	targets tensor.Tensor // t [B, classes seen]
 	images  []*tensor.Tensor
@@ -159,13 +159,13 @@ func (l *ICaRL) Observe(ctx context.Context, b ocl.Batch) (ocl.StepStats, error)
 	}
 	l.ncm.Forget()
 	l.gather(b)
-	l.images[0] = &l.both.x
+	l.images[0] = &l.both.X
 	l.aim()
 	l.Net.ZeroGrads()
 	if err := l.Net.Accumulate(l.WS, l.images, l.loss); err != nil {
 		return stats, fmt.Errorf("learner: icarl: step %d: %w", l.steps, err)
 	}
-	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.y)-b.Len()
+	stats.Loss, stats.Correct, stats.Replay = l.mean, l.correct, len(l.both.Y)-b.Len()
 	if err := diverged(l.mean); err != nil {
 		return stats, err
 	}
@@ -184,23 +184,22 @@ func (l *ICaRL) gather(b ocl.Batch) {
 	}
 	l.rows = b.Len()
 	c, h, w := l.Net.Input()
-	l.both.resize(l.rows+len(l.slots), c, h, w)
-	copy(l.both.y, b.Y)
-	incoming := copy(l.both.x.Data, b.X.Data)
-	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.x.Data[incoming:]
-	l.Memory.Gather(&l.replay, l.both.y[l.rows:], l.slots)
-	l.augment.apply(&l.both.x)
+	l.both.Resize(l.rows+len(l.slots), c, h, w)
+	copy(l.both.Y, b.Y)
+	incoming := copy(l.both.X.Data, b.X.Data)
+	l.replay.Shape, l.replay.Data = append(l.replay.Shape[:0], len(l.slots), c, h, w), l.both.X.Data[incoming:]
+	l.Memory.Gather(&l.replay, l.both.Y[l.rows:], l.slots)
+	l.augment.apply(&l.both.X)
 }
 
 // aim computes the targets t of all rows.
 func (l *ICaRL) aim() {
-	rows, seen := len(l.both.y), len(l.order)
-	l.targets.Shape = append(l.targets.Shape[:0], rows, seen)
-	l.targets.Data = slices.Grow(l.targets.Data[:0], rows*seen)[:rows*seen]
+	rows, seen := len(l.both.Y), len(l.order)
+	l.targets.Resize(rows, seen)
 	l.Teacher.teach(l.images)
 	taught := l.Teacher.target(0)
-	for i, label := range l.both.y {
-		t := l.targets.Data[i*seen : (i+1)*seen]
+	for i, label := range l.both.Y {
+		t := l.targets.Row(i)
 		for k, y := range l.order {
 			switch {
 			case !l.current[y]:
@@ -217,7 +216,7 @@ func (l *ICaRL) aim() {
 // evaluate computes the loss of the single pass and its gradient.
 func (l *ICaRL) evaluate(_ int, logits, d *tensor.Tensor) error {
 	l.correct = 0
-	for i, y := range l.both.y[:l.rows] {
+	for i, y := range l.both.Y[:l.rows] {
 		if int(argmax(logits.Row(i)[:len(l.order)])) == l.column[y] {
 			l.correct++
 		}

@@ -174,8 +174,8 @@ func TestICaRLGolden(t *testing.T) {
 				t.Errorf("step %d: slots %v written, want %v", step, l.slots, g.Written[step])
 			}
 			var replayed []int
-			for i := c.Batch; i < len(l.both.y); i++ {
-				replayed = append(replayed, sampleOf(t, l.both.x.Row(i), step*c.Batch, label, 3, 32, 32))
+			for i := c.Batch; i < len(l.both.Y); i++ {
+				replayed = append(replayed, sampleOf(t, l.both.X.Row(i), step*c.Batch, label, 3, 32, 32))
 			}
 			if !slices.Equal(replayed, g.Replayed[step]) {
 				t.Errorf("step %d: samples %v replayed, want %v", step, replayed, g.Replayed[step])

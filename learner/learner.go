@@ -56,23 +56,6 @@ func diverged(loss float64) error {
 	return fmt.Errorf("%w: %v. Use a smaller learning rate", ocl.ErrDiverged, loss)
 }
 
-// batch is a buffer of images and labels that grows and is used again.
-type batch struct {
-	x tensor.Tensor
-	y []ocl.Label
-}
-
-// resize makes room for n images of shape [C,H,W]; their content is undefined.
-func (b *batch) resize(n int, c, h, w int) {
-	if need := n * c * h * w; cap(b.x.Data) < need {
-		b.x.Data = make([]float32, need)
-		b.y = make([]ocl.Label, n)
-	}
-	b.x.Shape = append(b.x.Shape[:0], n, c, h, w)
-	b.x.Data = b.x.Data[:n*c*h*w]
-	b.y = b.y[:n]
-}
-
 // checkRoom returns an error unless dst has room for one label of each row of x.
 func checkRoom(dst []ocl.Label, x *tensor.Tensor) error {
 	if len(dst) != x.Dim(0) {

@@ -26,7 +26,7 @@ type NCM struct {
 	sums    []float64   // [K,D], while fitting
 	counts  []int       // [K]
 	slots   []int
-	samples batch
+	samples memory.Buffer
 	watch   func(done, total int) // called after each batch of Fit; may be nil
 }
 
@@ -43,7 +43,6 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 	}
 	clear(c.sums)
 	clear(c.counts)
-	channels, h, w := net.Input()
 	for from := 0; from < m.Len(); from += fitBatch {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("learner: class means: %w", err)
@@ -52,10 +51,9 @@ func (c *NCM) Fit(ctx context.Context, net *nn.Network, ws *nn.Workspace, m *mem
 		for slot := from; slot < min(from+fitBatch, m.Len()); slot++ {
 			c.slots = append(c.slots, slot)
 		}
-		c.samples.resize(len(c.slots), channels, h, w)
-		m.Gather(&c.samples.x, c.samples.y, c.slots)
-		features := net.PredictFeatures(ws, &c.samples.x)
-		for i, y := range c.samples.y {
+		b := c.samples.Gather(m, c.slots)
+		features := net.PredictFeatures(ws, b.X)
+		for i, y := range b.Y {
 			f := features.Row(i)
 			scale := inverseLength(f)
 			sum := c.sums[int(y)*dim:][:dim]

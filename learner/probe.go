@@ -111,13 +111,10 @@ func (p *probe) gradients(dst *[]float32, g memory.Groups, lo, hi int) error {
 
 // forward runs rows [lo, hi) of b in evaluation mode and sets d to the gradient of their mean loss.
 func (p *probe) forward(b ocl.Batch, lo, hi int) error {
-	row := b.X.RowLen()
-	p.view.Shape = append(p.view.Shape[:0], b.X.Shape...)
-	p.view.Shape[0], p.view.Data = hi-lo, b.X.Data[lo*row:hi*row]
+	p.view.SetRows(b.X, lo, hi)
 	logits := p.r.Net.Forward(p.r.WS, &p.view, nn.Eval)
 	p.view.Data = nil // it belongs to the caller
-	p.d.Shape = append(p.d.Shape[:0], logits.Shape...)
-	p.d.Data = slices.Grow(p.d.Data[:0], logits.Len())[:logits.Len()]
+	p.d.Resize(logits.Shape...)
 	_, err := loss.CrossEntropy{}.Eval(&p.d, loss.Input{Logits: logits, Y: b.Y[lo:hi]})
 	return err
 }

@@ -62,7 +62,7 @@ type Replay struct {
 	meter                  meter
 	steps                  int64 // batches observed
 	slots                  []int
-	replayed, joined       batch
+	replayed, joined       memory.Buffer
 	passes                 []pass
 	images                 []*tensor.Tensor // of the passes
 	loss                   nn.LossFunc      // evaluate
@@ -184,11 +184,9 @@ func (r *Replay) retrieve() (ocl.Batch, error) {
 	if r.slots, err = r.Retrieve.Retrieve(r.slots[:0], r.Memory, r.incoming, r.retrieveEnv); err != nil {
 		return ocl.Batch{}, fmt.Errorf("memory retrieval: %w", err)
 	}
-	c, h, w := r.Net.Input()
-	r.replayed.resize(len(r.slots), c, h, w)
-	r.Memory.Gather(&r.replayed.x, r.replayed.y, r.slots)
-	r.augment.apply(&r.replayed.x)
-	return ocl.Batch{X: &r.replayed.x, Y: r.replayed.y}, nil
+	b := r.replayed.Gather(r.Memory, r.slots)
+	r.augment.apply(b.X)
+	return b, nil
 }
 
 // pass is a batch that goes through the network separately, and its results.

@@ -37,7 +37,7 @@ type Review struct {
 	left   []int32 // slots to review before the task has ended
 	begun  bool    // the review of this task's end has begun, and left is what remains of it
 	slots  []int
-	drawn  batch
+	drawn  memory.Buffer
 	images []*tensor.Tensor
 	loss   nn.LossFunc // evaluate
 	mean   float64     // what evaluate found
@@ -53,7 +53,7 @@ func (v *Review) belong(net *nn.Network, ws *nn.Workspace, opt optim.Optimizer, 
 	if v.Batch == 0 {
 		v.Batch = DefaultReplayBatch
 	}
-	v.images = []*tensor.Tensor{&v.drawn.x}
+	v.images = []*tensor.Tensor{&v.drawn.X}
 	v.loss = v.evaluate
 }
 
@@ -96,13 +96,11 @@ func (v *Review) step(slots []int32) error {
 	for _, slot := range slots {
 		v.slots = append(v.slots, int(slot))
 	}
-	c, h, w := v.net.Input()
-	v.drawn.resize(len(v.slots), c, h, w)
-	v.memory.Gather(&v.drawn.x, v.drawn.y, v.slots)
-	v.shown.apply(&v.drawn.x)
+	v.drawn.Gather(v.memory, v.slots)
+	v.shown.apply(&v.drawn.X)
 	if v.column != nil {
-		for i, y := range v.drawn.y {
-			v.drawn.y[i] = v.column(y)
+		for i, y := range v.drawn.Y {
+			v.drawn.Y[i] = v.column(y)
 		}
 	}
 	v.net.ZeroGrads()
@@ -117,7 +115,7 @@ func (v *Review) step(slots []int32) error {
 }
 
 func (v *Review) evaluate(_ int, logits, d *tensor.Tensor) (err error) {
-	in := loss.Input{Logits: logits, Y: v.drawn.y}
+	in := loss.Input{Logits: logits, Y: v.drawn.Y}
 	if v.among == nil {
 		v.mean, err = loss.CrossEntropy{}.Eval(d, in)
 		return err

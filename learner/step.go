@@ -45,10 +45,10 @@ func (Joint) Gradient(r *Replay, b ocl.Batch) (s ocl.StepStats, err error) {
 	both := b
 	if n := replay.Len(); n > 0 {
 		c, h, w := r.Net.Input()
-		r.joined.resize(b.Len()+n, c, h, w)
-		copy(r.joined.x.Data[copy(r.joined.x.Data, b.X.Data):], replay.X.Data)
-		copy(r.joined.y[copy(r.joined.y, b.Y):], replay.Y)
-		both = ocl.Batch{X: &r.joined.x, Y: r.joined.y}
+		r.joined.Resize(b.Len()+n, c, h, w)
+		copy(r.joined.X.Data[copy(r.joined.X.Data, b.X.Data):], replay.X.Data)
+		copy(r.joined.Y[copy(r.joined.Y, b.Y):], replay.Y)
+		both = ocl.Batch{X: &r.joined.X, Y: r.joined.Y}
 		s.Replay = n
 	}
 	r.passes = append(r.passes[:0], pass{Batch: both, count: b.Len()})

@@ -26,7 +26,7 @@ type GSS struct {
 
 	scores  scores // C
 	slots   []int
-	rows    rows
+	rows    Buffer
 	cosines []float64
 }
 
@@ -48,7 +48,7 @@ func (g *GSS) Update(dst []int, m *Store, b ocl.Batch, env Env) ([]int, error) {
 	if !g.PerSample {
 		g.slots = Sample(g.slots[:0], m.Len(), g.Size, env.Rand)
 		var err error
-		if shared, err = g.compare(b, g.rows.gather(m, g.slots), env); err != nil {
+		if shared, err = g.compare(b, g.rows.Gather(m, g.slots), env); err != nil {
 			return dst, err
 		}
 	}

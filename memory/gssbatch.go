@@ -20,7 +20,7 @@ type GSSBatch struct {
 	scores  scores
 	slots   []int
 	weights scores
-	rows    rows
+	rows    Buffer
 	cosines []float64
 }
 
@@ -80,7 +80,7 @@ func (g *GSSBatch) references(m *Store, env Env) Groups {
 	}
 	g.slots = Sample(g.slots[:0], m.Len(), n*size, env.Rand)
 	env.Rand.Shuffle(len(g.slots), func(i, j int) { g.slots[i], g.slots[j] = g.slots[j], g.slots[i] })
-	return Groups{g.rows.gather(m, g.slots), max(1, size)}
+	return Groups{g.rows.Gather(m, g.slots), max(1, size)}
 }
 
 // compare finds the cosines of the groups of b with refs.

@@ -20,7 +20,7 @@ type MIR struct {
 	Candidates int  // C, at least Size
 	Always     bool // call Probe.Interference even if all candidates are retrieved, because the call may update running statistics
 
-	rows   rows
+	rows   Buffer
 	scores []float64
 	ranked []candidate
 }
@@ -43,7 +43,7 @@ func (r *MIR) Retrieve(dst []int, m *Store, _ ocl.Batch, env Env) ([]int, error)
 		return dst, nil
 	}
 	r.scores = slices.Grow(r.scores[:0], len(drawn))[:len(drawn)]
-	if err := env.Probe.Interference(r.scores, r.rows.gather(m, drawn)); err != nil || !choose {
+	if err := env.Probe.Interference(r.scores, r.rows.Gather(m, drawn)); err != nil || !choose {
 		return dst, err
 	}
 	r.ranked = r.ranked[:0]

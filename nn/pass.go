@@ -148,13 +148,11 @@ func (p *pass) forward(net *Network, x *tensor.Tensor, mode Mode) *tensor.Tensor
 
 // infer returns the logits of up to channelLastN images in inference. Those of an image do not depend on the others.
 func (p *pass) infer(net *Network, x *tensor.Tensor) *tensor.Tensor {
-	all, row := x.Dim(0), x.RowLen()
+	all := x.Dim(0)
 	var a []float32
 	for p.first = 0; p.first < all; p.first += p.n {
 		v := &p.part
-		n := min(p.n, all-p.first)
-		v.Shape = append(v.Shape[:0], x.Shape...)
-		v.Shape[0], v.Data = n, x.Data[p.first*row:(p.first+n)*row]
+		v.SetRows(x, p.first, min(p.first+p.n, all))
 		p.begin(net, v, Eval)
 		a = nil
 		for _, s := range p.states[:p.channelLastFirst] {

@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"slices"
-
 	"ocl/internal/kernel"
 	"ocl/nn/internal/workers"
 	"ocl/tensor"
@@ -22,9 +20,7 @@ func (t *predictTask) DoChunk(worker, chunk int) {
 	lo := chunk * t.part
 	hi := min(lo+t.part, t.x.Dim(0))
 	v := &t.view[worker]
-	row := t.x.RowLen()
-	v.Shape = append(v.Shape[:0], t.x.Shape...)
-	v.Shape[0], v.Data = hi-lo, t.x.Data[lo*row:hi*row]
+	v.SetRows(t.x, lo, hi)
 	t.infer(t.ws.eval[worker], v, lo)
 }
 
@@ -49,7 +45,7 @@ type Outputs struct{ Logits, Features *tensor.Tensor }
 // not depend on the others. It changes nothing but the workspace, to which the result belongs.
 func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Logits: ws.out.logits(x.Dim(0), n.classes)}
+	ws.predict.out = Outputs{Logits: resized(&ws.out.Logits, x.Dim(0), n.classes)}
 	n.predict(ws, x)
 	return ws.out.Logits
 }
@@ -57,7 +53,7 @@ func (n *Network) Predict(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 // PredictFeatures is Predict for the features φ(x) [B,D] instead of the logits.
 func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tensor {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{Features: ws.out.features(x.Dim(0), n.featureDim)}
+	ws.predict.out = Outputs{Features: resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out.Features
 }
@@ -65,29 +61,18 @@ func (n *Network) PredictFeatures(ws *Workspace, x *tensor.Tensor) *tensor.Tenso
 // PredictOutputs is Predict and PredictFeatures in one pass.
 func (n *Network) PredictOutputs(ws *Workspace, x *tensor.Tensor) Outputs {
 	n.checkPredict(ws, x)
-	ws.predict.out = Outputs{ws.out.logits(x.Dim(0), n.classes), ws.out.features(x.Dim(0), n.featureDim)}
+	ws.predict.out = Outputs{resized(&ws.out.Logits, x.Dim(0), n.classes), resized(&ws.out.Features, x.Dim(0), n.featureDim)}
 	n.predict(ws, x)
 	return ws.out
 }
 
-func (o *Outputs) logits(b, columns int) *tensor.Tensor {
-	o.Logits = resized(o.Logits, b, columns)
-	return o.Logits
-}
-
-func (o *Outputs) features(b, columns int) *tensor.Tensor {
-	o.Features = resized(o.Features, b, columns)
-	return o.Features
-}
-
 // resized is t, or a new tensor, with the shape [b,columns] and any content.
-func resized(t *tensor.Tensor, b, columns int) *tensor.Tensor {
-	if t == nil {
-		t = tensor.New(0, columns)
+func resized(t **tensor.Tensor, b, columns int) *tensor.Tensor {
+	if *t == nil {
+		*t = &tensor.Tensor{}
 	}
-	t.Shape[0], t.Shape[1] = b, columns
-	t.Data = slices.Grow(t.Data[:0], b*columns)[:b*columns]
-	return t
+	(*t).Resize(b, columns)
+	return *t
 }
 
 // checkPredict panics where the images or the workspace are not for n, before anything of the workspace changes.

@@ -49,6 +49,23 @@ func (t *Tensor) Rows(lo, hi int) *Tensor {
 	return &Tensor{Shape: shape, Data: t.Data[lo*n : hi*n : hi*n]}
 }
 
+// SetRows makes t a view of rows [lo, hi) of x along the first axis, as Rows does, without a new tensor.
+func (t *Tensor) SetRows(x *Tensor, lo, hi int) {
+	n := x.RowLen()
+	t.Shape = append(t.Shape[:0], x.Shape...)
+	t.Shape[0], t.Data = hi-lo, x.Data[lo*n:hi*n]
+}
+
+// Resize gives t another shape. Its memory is used again and grows where it is too small. The first values stay, the others
+// are undefined.
+func (t *Tensor) Resize(shape ...int) {
+	n := size(shape)
+	if cap(t.Data) < n {
+		t.Data = append(make([]float32, 0, n), t.Data...)
+	}
+	t.Shape, t.Data = append(t.Shape[:0], shape...), t.Data[:n]
+}
+
 // Clone returns a deep copy.
 func (t *Tensor) Clone() *Tensor {
 	return &Tensor{Shape: slices.Clone(t.Shape), Data: slices.Clone(t.Data)}
@@ -74,7 +91,7 @@ func size(shape []int) int {
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
-			panic(fmt.Sprintf("tensor: negative extent in shape %v", shape))
+			panic(fmt.Sprintf("tensor: negative extent in shape %v", slices.Clone(shape))) // a copy, as in CheckShape
 		}
 		n *= d
 	}
