@@ -23,7 +23,7 @@ func (k Distillation) AddTo(d, z, teacher *tensor.Tensor, weight float64) float6
 	mean, loss := 1/float64(rows), 0.0
 	for i := range rows {
 		zs, ts, ds := z.Row(i), teacher.Row(i), d.Row(i)
-		logSum, teacherSum := logSumExp(zs, nil, k.T), logSumExp(ts, nil, k.T)
+		logSum, teacherSum := logSumExp(zs, k.T), logSumExp(ts, k.T)
 		for c, v := range zs {
 			p := math.Exp(float64(ts[c])/k.T - teacherSum)
 			logQ := float64(v)/k.T - logSum

@@ -57,7 +57,7 @@ func (CrossEntropy) Rows(dst []float64, in Input) error {
 		panic(fmt.Sprintf("loss: CrossEntropy: room for %d losses of %d rows", len(dst), len(in.Y)))
 	}
 	for i, y := range in.Y {
-		dst[i] = logSumExp(in.Logits.Row(i), nil, 1) - float64(in.Logits.Row(i)[y])
+		dst[i] = logSumExp(in.Logits.Row(i), 1) - float64(in.Logits.Row(i)[y])
 	}
 	return nil
 }
@@ -83,15 +83,15 @@ func sumExp(z []float32, set []ocl.Label, t float64) (largest, sum float64) {
 	return largest, sum
 }
 
-// logSumExp is log Σ e^(z/T) over the classes of set, nil for all.
-func logSumExp(z []float32, set []ocl.Label, t float64) float64 {
-	largest, sum := sumExp(z, set, t)
+// logSumExp is log Σ e^(z/T) over all classes.
+func logSumExp(z []float32, t float64) float64 {
+	largest, sum := sumExp(z, nil, t)
 	return math.Log(sum) + largest
 }
 
 // LogSoftmax writes log softmax(z) to dst [K], in float64.
 func LogSoftmax(dst []float64, z []float32) {
-	log := logSumExp(z, nil, 1)
+	log := logSumExp(z, 1)
 	for k, v := range z {
 		dst[k] = float64(v) - log
 	}

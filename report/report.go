@@ -83,10 +83,10 @@ func OutFolder(dirs []string, out string) (string, error) {
 	if len(dirs) > 1 {
 		return "", fmt.Errorf("report: %d folders are given, and the report needs a folder of its own. Give one with \"--out DIR\"", len(dirs))
 	}
-	if info, err := os.Stat(dirs[0]); err != nil || !info.IsDir() {
-		return filepath.Dir(dirs[0]), nil
+	if info, err := os.Stat(dirs[0]); err == nil && info.IsDir() {
+		return dirs[0], nil
 	}
-	return dirs[0], nil
+	return filepath.Dir(dirs[0]), nil
 }
 
 // write draws a report of what was read.

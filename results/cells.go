@@ -92,7 +92,7 @@ func (p *page) Count() string {
 	for _, s := range p.sheets() {
 		for _, data := range s.columns {
 			name := s.label
-			if run, _ := s.run(); len(run) > 0 {
+			if run := s.run(); len(run) > 0 {
 				name = fmt.Sprintf("[%s](reproduction/%s.md)", name, s.name)
 			}
 			line(name, data, of(s.cells, data))
@@ -110,7 +110,7 @@ func (p *page) Differing() string {
 	for _, s := range append(p.sheets(), p.confirmation) {
 		for _, c := range s.cells {
 			if c.Verdict == paper.Differs {
-				t.row(nameOf(c), s.title, joined(c.Values, "%.1f"), published(c.Published), notes(c))
+				t.row(nameOf(c), s.title, joined(c.Values), published(c.Published), notes(c))
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (p *page) Differing() string {
 
 // ConfirmationCells is a row for each cell of the confirmation that has runs.
 func (p *page) ConfirmationCells() string {
-	run, _ := p.confirmation.run()
+	run := p.confirmation.run()
 	return values(run)
 }
 

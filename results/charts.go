@@ -147,7 +147,7 @@ func agreementChart(p *page) []byte {
 	c := &chart.Scatter{XLabel: "the survey, %", YLabel: "ocl, %", Equal: true}
 	n := 0
 	for _, s := range p.sheets() {
-		run, _ := s.run()
+		run := s.run()
 		if len(run) == 0 {
 			continue
 		}

@@ -64,12 +64,12 @@ func thousands(n int) string {
 	return count.Number(n)
 }
 
-// joined is the values that are numbers, "–" without one.
-func joined(values []float64, format string) string {
+// joined is the values that are numbers, with one decimal; "–" without one.
+func joined(values []float64) string {
 	var words []string
 	for _, v := range values {
 		if !math.IsNaN(v) {
-			words = append(words, fmt.Sprintf(format, v))
+			words = append(words, fmt.Sprintf("%.1f", v))
 		}
 	}
 	if len(words) == 0 {

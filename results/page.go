@@ -91,7 +91,7 @@ func (p *page) pages() (files []file, err error) {
 	var all []*paper.Cell
 	for _, s := range p.sheets() {
 		all = append(all, s.cells...)
-		if run, _ := s.run(); len(run) == 0 {
+		if run := s.run(); len(run) == 0 {
 			continue
 		}
 		name := "docs/reproduction/" + s.name

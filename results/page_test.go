@@ -34,7 +34,7 @@ func TestWordsOfPages(t *testing.T) {
 	for got, want := range map[string]string{
 		signed(-0.04): "+0.0", signed(-1.26): "−1.3", signed(2): "+2.0",
 		thousands(0): "–", thousands(500): "500", thousands(10000): "10,000",
-		joined([]float64{1, math.NaN(), 2.25}, "%.1f"): "1.0, 2.2", joined([]float64{math.NaN()}, "%.1f"): "–",
+		joined([]float64{1, math.NaN(), 2.25}): "1.0, 2.2", joined([]float64{math.NaN()}): "–",
 		files("root", nil): "–",
 		files("root", []string{path("a/er-m5-s1.json.gz"), path("a/er-m5-s2.json.gz"), path("b/er-m5-s3-all.json.gz"), path("c.csv")}): "`a/er-m5-s{1,2}.json.gz` `b/er-m5-s3-all.json.gz` `c.csv`",
 	} {
@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 	}
 	cells, differ := 0, 0
 	for _, s := range append(p.sheets(), p.confirmation) {
-		run, _ := s.run()
+		run := s.run()
 		for _, c := range s.cells {
 			if len(run) > 0 && s.name != p.confirmation.name && !strings.Contains(text["docs/reproduction/"+s.name+".md"], "\n| "+nameOf(c)+" | ") {
 				t.Errorf("the page of %s does not have %s", s.title, nameOf(c))

@@ -76,16 +76,9 @@ func (s *sheet) tricks() bool {
 	return s.label == survey.TricksCIFAR100 || s.label == survey.TricksMiniImage
 }
 
-// run are the cells with runs, and notRun the others.
-func (s *sheet) run() (run, notRun []*paper.Cell) {
-	for _, c := range s.cells {
-		if len(c.Runs) > 0 {
-			run = append(run, c)
-		} else {
-			notRun = append(notRun, c)
-		}
-	}
-	return run, notRun
+// run are the cells with runs.
+func (s *sheet) run() []*paper.Cell {
+	return slices.DeleteFunc(slices.Clone(s.cells), func(c *paper.Cell) bool { return len(c.Runs) == 0 })
 }
 
 // of are the cells of one data set.
@@ -123,7 +116,7 @@ func (s *sheetPage) Text() string { return s.sheet.text }
 // Tables are, for each data set with a run, the cells that have runs beside the paper's, and then the commands and files of all cells.
 func (s *sheetPage) Tables() string {
 	var b strings.Builder
-	run, _ := s.sheet.run()
+	run := s.sheet.run()
 	for _, data := range s.sheet.columns {
 		if len(of(run, data)) == 0 {
 			continue
@@ -153,7 +146,7 @@ func values(cells []*paper.Cell) string {
 		if n := c.Diverged(); n > 0 {
 			ours += fmt.Sprintf(", %d of %d diverged", n, len(c.Runs))
 		}
-		row := []string{nameOf(c), ours, joined(c.Values, "%.1f"), published(c.Published), difference, string(c.Verdict)}
+		row := []string{nameOf(c), ours, joined(c.Values), published(c.Published), difference, string(c.Verdict)}
 		if byMeans {
 			row = append(row, plusMinus(means(c)))
 		}

@@ -3,6 +3,7 @@ package trained
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -86,8 +87,8 @@ func OpenParent(c config.Parent) (*Parent, error) {
 // idle refuses a run that is at work, and locks it: until unlock, the run cannot start. The lock is shared, so several children
 // can read the parent at the same time.
 func idle(folder string) (*train.Lock, error) {
-	if _, err := os.Stat(filepath.Join(folder, train.LockFile)); err != nil {
-		return nil, nil // there is no lock file, and locking would create one
+	if _, err := os.Stat(filepath.Join(folder, train.LockFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // locking would create the file
 	}
 	lock, err := train.LockFolder(folder, train.LockFile, train.Together)
 	if errors.Is(err, train.ErrBusy) {
