@@ -6,7 +6,7 @@ usage: mir_gss.py [OUT=.] [CASES=…]        needs `pip install torch` (1.13 was
 Everything runs in float64, which is the reference, and in float32 in ways that differ only in rounding: with and without
 oneDNN, batches in order and reversed (channels-last crashes PyTorch 2.15 at this width). A tolerance is C times the largest distance of a float32 run. All runs must make the same
 choices; the script says by what margin, and fails where they do not. Nor may an argument of ReLU in a training pass be so near
-to 0 that rounding could switch its gradient: SEEDS were the first that meet both. Images, labels and initial parameters are functions of
+to 0 that rounding could switch its gradient: SEEDS meet both, that of MIR by the widest gap of the seeds 1 to 79. Images, labels and initial parameters are functions of
 their index (u01), random numbers come from Go's PCG (Source), so the files hold neither.
 
 A file has: the case; for each step the loss (sum of both means), the replayed slots and the sample in each slot after the step
@@ -26,7 +26,7 @@ import torch.nn.functional as F
 C, STEPS, STRIDE, NF, SIZE, CLASSES = 6.0, 20, 13, 2, 32, 6
 BATCH, REPLAY, CAPACITY, LR, DECAY = 5, 4, 12, 0.03, 0.01
 KINK, MARGIN = 4e-7, 2e-5  # least distances of ReLU's arguments from 0, and of numbers that decide a choice
-SEEDS = {"mir": 2, "mir-statistics-moved": 2, "gss": 2, "gss-subset-sample": 2, "gss-gate-batch": 3}
+SEEDS = {"mir": 29, "mir-statistics-moved": 29, "gss": 2, "gss-subset-sample": 2, "gss-gate-batch": 3}
 CASES = {
     "mir": dict(candidates=9),
     "mir-statistics-moved": dict(candidates=9, statistics="moved"),
