@@ -36,8 +36,11 @@ var csvInfo = Info{
 	list: listCSV,
 }
 
-// maxCSVField is the most bytes of a field, those of the longest path of Linux.
-const maxCSVField = 4096
+// Bounds of a list: larger ones are mistakes.
+const (
+	maxCSVBytes = 1 << 30
+	maxCSVField = 4096 // bytes, the longest path of Linux
+)
 
 // listCSV reads the list that spec.Dir names.
 func listCSV(ctx context.Context, spec Spec) (*listing, error) {
@@ -46,8 +49,11 @@ func listCSV(ctx context.Context, spec Spec) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		return nil, fmt.Errorf("%s: this is a folder. %s; for class folders use --data folder", shown(spec.Dir), use)
+	case info.Size() > maxCSVBytes:
+		return nil, fmt.Errorf("%s: the file has %s, but at most %s are read. Check that it is a list of images", shown(spec.Dir), count.Of(info.Size(), "byte"), count.Number(maxCSVBytes))
 	}
 	file, err := os.Open(spec.Dir)
 	if err != nil {

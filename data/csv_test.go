@@ -222,6 +222,11 @@ func TestCSVFaults(t *testing.T) {
 			t.Errorf("%q: got %v, want it to say %q", dir, err, want)
 		}
 	}
+	if err := os.Truncate(name, maxCSVBytes+1); err == nil { // takes no room
+		if _, err := Open(t.Context(), Spec{Name: "csv", Dir: name}); err == nil || !strings.Contains(err.Error(), "the file has 1,073,741,825 bytes") {
+			t.Errorf("a file of a gigabyte: %v", err)
+		}
+	}
 }
 
 // FuzzCSV reads lists: good ones with changes, and any bytes. What is read has classes and tasks without gaps and each image

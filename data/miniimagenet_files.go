@@ -24,9 +24,9 @@ func (f miniFormat) readLists(ctx context.Context, root string) (classed, error)
 	var all classed
 	seen := map[string]bool{}
 	for i, list := range f.lists {
-		text, err := os.ReadFile(filepath.Join(root, f.csv(i)))
+		text, err := readSmall(filepath.Join(root, f.csv(i)), 64<<20) // the longest of the published ones has 1.2 MB
 		if err != nil {
-			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), cause.Of(err), miniFetch)
+			return classed{}, fmt.Errorf("%s: %w. All three lists are needed; %s", f.csv(i), err, miniFetch)
 		}
 		files, ids, err := parseList(ctx, text, seen)
 		if err == nil {
@@ -187,7 +187,7 @@ func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 // readClassNames reads the file of names where it is there: lines of an id, a tab and a name. A class without a name keeps
 // its id.
 func readClassNames(file string, ids []string) ([]string, error) {
-	text, err := os.ReadFile(file)
+	text, err := readSmall(file, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids, nil
 	}
@@ -196,7 +196,7 @@ func readClassNames(file string, ids []string) ([]string, error) {
 		names, err = parseClassNames(text, ids)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, cause.Of(err))
+		return nil, fmt.Errorf("%s: %w. Correct the file, or remove it", miniNames, err)
 	}
 	return names, nil
 }
@@ -222,4 +222,14 @@ func parseClassNames(text []byte, ids []string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// readSmall reads a file of at most so many bytes.
+func readSmall(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cause.Of(err)
+	}
+	defer file.Close()
+	return readUpTo(file, most)
 }

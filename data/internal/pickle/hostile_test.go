@@ -85,8 +85,31 @@ func TestGoodArraysNextToTheRefusedOnes(t *testing.T) {
 	}
 }
 
-// TestAListOfIntegersIsNotBoxed: a list of a million integers takes the 8 bytes of each, twice while it grows, and nothing
-// for each.
+// TestTooManyValues: what a byte of a file makes larger than itself is bounded: values, marks and what is remembered.
+func TestTooManyValues(t *testing.T) {
+	for name, b := range map[string]string{"tuples": ")", "marks": "(", "remembered": "\x94"} {
+		_, err := read(source([]byte("\x80\x04N" + strings.Repeat(b, maxValues))))
+		wantError(t, name, err, "the pickle has more than 4,194,304 values, which is the limit")
+	}
+}
+
+// TestArraysOfIntegers: elements of every width and sign.
+func TestArraysOfIntegers(t *testing.T) {
+	for typ, c := range map[string]struct {
+		contents string
+		want     int64
+	}{"u1": {"\xfe", 254}, "i1": {"\xfe", -2}, "i2": {"\x2a\x01", 298}, "u4": {"\x2a\x01\x00\x00", 298}, "i8": {le8(1 << 20), 1 << 20}} {
+		root, err := read(source([]byte(arrayOf("K\x01\x85", strings.Replace(u1, "u1", typ, 1), "U"+string(rune(len(c.contents)))+c.contents))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := root.v.ref.(*array).ints(); err != nil || len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: %v (%v), want %d", typ, got, err, c.want)
+		}
+	}
+}
+
+// TestAListOfIntegersIsNotBoxed: an integer of a list is no allocation of its own.
 func TestAListOfIntegersIsNotBoxed(t *testing.T) {
 	b := []byte("\x80\x02]" + strings.Repeat("("+strings.Repeat("M\x07\x00", 1000)+"e", 1000) + ".")
 	allocations := testing.AllocsPerRun(1, func() {

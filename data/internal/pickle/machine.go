@@ -21,8 +21,9 @@ import (
 	"ocl/internal/count"
 )
 
-// maxStack is how many values may wait on the stack; Python's writer leaves about a thousand there.
-const maxStack = 1 << 24
+// maxValues is how many values, marks and remembered values a pickle may have in all, so that a hostile file takes at most some hundred
+// megabytes besides its own bytes. The published file with the most, CIFAR-100 for training, has some 200,000: labels and names of files.
+const maxValues = 1 << 22
 
 // read reads the pickle that fills r, which has size bytes. It executes nothing. Besides what the file holds it allocates
 // in proportion to the number of values.
@@ -35,9 +36,10 @@ func read(r io.ReaderAt, size int64) (place, error) {
 // machine is the state of a pickle that is being read.
 type machine struct {
 	input
-	stack []value
-	marks []int // where on the stack each mark stands, the last on top
-	memo  []value
+	stack  []value
+	marks  []int // where on the stack each mark stands, the last on top
+	memo   []value
+	values int // so far: pushed, marked and remembered
 }
 
 // run reads instructions up to STOP and returns the value they leave.
@@ -77,6 +79,14 @@ func refused(does string) error {
 	return fmt.Errorf("the pickle %s, which is not read: data sets are dictionaries, lists, texts, integers and NumPy arrays in protocol 2 or later", does)
 }
 
+// counted bounds the number of values.
+func (m *machine) counted() error {
+	if m.values++; m.values > maxValues {
+		return fmt.Errorf("the pickle has more than %s values, which is the limit", count.Number(maxValues))
+	}
+	return nil
+}
+
 // push puts a value on the stack.
 func (m *machine) push(ref any) error { return m.pushValue(value{ref: ref}) }
 
@@ -84,11 +94,8 @@ func (m *machine) push(ref any) error { return m.pushValue(value{ref: ref}) }
 func (m *machine) pushInt(n uint64) error { return m.pushValue(value{integer{}, int64(n)}) }
 
 func (m *machine) pushValue(v value) error {
-	if len(m.stack) >= maxStack {
-		return fmt.Errorf("%d values wait on the stack, which is the limit", maxStack)
-	}
 	m.stack = append(m.stack, v)
-	return nil
+	return m.counted()
 }
 
 // top returns the n values on top of the stack, above the last mark. They are valid until the next push.
@@ -138,7 +145,7 @@ func (m *machine) put(n uint64) error {
 		m.memo = append(m.memo, value{})
 	}
 	m.memo[n] = vs[0]
-	return nil
+	return m.counted()
 }
 
 // get pushes the value that was remembered under a number.

@@ -75,7 +75,7 @@ func frame(m *machine, n uint64) error {
 
 func mark(m *machine) error {
 	m.marks = append(m.marks, len(m.stack))
-	return nil
+	return m.counted()
 }
 
 func constant(ref any) func(*machine) error {
