@@ -93,6 +93,9 @@ func checkTuning(r *Result) error {
 		if len(p.Values) != len(t.Keys) {
 			return fmt.Errorf("tuning.points[%d].values has %d values, but there are %d keys", i, len(p.Values), len(t.Keys))
 		}
+		if f := fraction(p.Score); f != "" {
+			return fmt.Errorf("tuning.points[%d].score %s", i, f)
+		}
 	}
 	return nil
 }
@@ -158,6 +161,9 @@ func checkMeasured(r *Result) error {
 	}
 	if err := checkMetrics("metrics", r.Metrics); err != nil {
 		return err
+	}
+	if s := r.Seconds; min(s.Train, s.Prepare, s.Test) < 0 {
+		return fmt.Errorf("seconds are %g, %g and %g, but must be 0 or more", s.Train, s.Prepare, s.Test)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Classifiers)) {
 		c, at := r.Classifiers[name], "classifiers."+name
@@ -316,6 +322,11 @@ func checkErrors(at string, a *ErrorAnalysis, tasks, classes int) error {
 		at := fmt.Sprintf("%s.tasks[%d]", at, i)
 		if t.Task < 0 || t.Task >= tasks || i > 0 && t.Task <= a.Tasks[i-1].Task {
 			return fmt.Errorf("%s.task is %d, but tasks must rise and be below %d", at, t.Task, tasks)
+		}
+		for _, share := range []*float64{t.NewAsOldOfSamples, t.OldAsNewOfSamples, t.NewAsOldOfErrors, t.OldAsNewOfErrors} {
+			if f := fraction(share); f != "" {
+				return fmt.Errorf("%s: a share %s", at, f)
+			}
 		}
 		if err := checkMatrix(at+".confusion", t.Confusion, t.Task+1, t.Task+2, anyCount); err != nil {
 			return err
