@@ -74,6 +74,9 @@ func TestFieldsOfJSON(t *testing.T) {
 	for args, want := range map[string]string{
 		"config check x --json":           "--json has no value. Use all, or some of the fields file,valid,runs,faults",
 		"config check x --json faults,ok": `--json cannot be "faults,ok". Use all, or some of the fields file,valid`,
+		"methods --json name.x":           `--json cannot be "name.x".`,
+		"run --json method.nam":           `--json cannot be "method.nam".`,
+		"predict --json guesses.name":     `--json cannot be "guesses.name".`,
 	} {
 		if code, _, stderr := called(t.Context(), strings.Fields(args)...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("ocl %s: exit code %d, %s", args, code, stderr)

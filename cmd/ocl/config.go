@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -175,10 +177,11 @@ func listKeys(w io.Writer, entries []config.Entry) error {
 }
 
 func upperFirst(text string) string {
-	if text == "" {
+	r, n := utf8.DecodeRuneInString(text)
+	if n == 0 {
 		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return string(unicode.ToUpper(r)) + text[n:]
 }
 
 func newConfigSchema() *cobra.Command {

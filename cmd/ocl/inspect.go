@@ -20,6 +20,7 @@ import (
 	"ocl/internal/cause"
 	"ocl/internal/count"
 	"ocl/interop/safetensors"
+	"ocl/study"
 	"ocl/tune"
 )
 
@@ -81,13 +82,21 @@ func inspect(path string) (*inspected, error) {
 		}
 		defer store.Close()
 		s := statusOf(path, store, entries)
-		return &inspected{"study", path, s, s.write}, nil
+		for _, j := range s.List {
+			if j.Phase == study.Begun && j.Error != "" {
+				err = errors.Join(err, fmt.Errorf("%s cannot be used: %s", filepath.Join(path, j.Folder), printable(study.Problem(j.Error))))
+			}
+		}
+		return &inspected{"study", path, s, s.write}, err
 	case has(tune.RecordFile):
 		return inspectFile(filepath.Join(path, tune.RecordFile))
 	case has(experiment.RunConfigFile), has(experiment.ResultFile):
 		return inspectRun(path)
 	case has(experiment.ConfigFile):
 		return inspectExperiment(path)
+	}
+	if records, err := filepath.Glob(filepath.Join(path, "*", tune.RecordFile)); err == nil && len(records) > 0 {
+		return inspectTunings(path, records)
 	}
 	found, _, err := result.Find(path)
 	if err != nil {
@@ -102,6 +111,7 @@ func inspect(path string) (*inspected, error) {
 			faults = append(faults, err)
 			continue
 		}
+		faults = append(faults, changed(f.Path, r))
 		names = append(names, f.Path)
 		t.rows = append(t.rows, []string{filepath.Base(f.Path), methodOf(r), strconv.FormatUint(r.Config.Seed, 10), r.Outcome.State, accuracyOf(r)})
 	}
@@ -133,6 +143,26 @@ func inspectExperiment(path string) (*inspected, error) {
 	return &inspected{"experiment", path, runs, t.write}, errors.Join(faults...)
 }
 
+// inspectTunings lists the records of tuning in a folder; where there is one, it is inspected.
+func inspectTunings(path string, records []string) (*inspected, error) {
+	if len(records) == 1 {
+		return inspectFile(records[0])
+	}
+	t := table{head: []string{"tuning", "points", "steps"}, right: []bool{false, true, true}}
+	var all []*tune.Record
+	var faults []error
+	for _, name := range records {
+		r, err := tune.Read(name)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		all = append(all, r)
+		t.rows = append(t.rows, []string{filepath.Base(filepath.Dir(name)), count.Number(len(r.Points)), count.Number(r.Steps)})
+	}
+	return &inspected{"folder of tunings", path, all, t.write}, errors.Join(faults...)
+}
+
 // inspectRun shows the result of a run and its newest checkpoint, where they are there.
 func inspectRun(folder string) (*inspected, error) {
 	var content struct {
@@ -142,7 +172,9 @@ func inspectRun(folder string) (*inspected, error) {
 	var faults []error
 	path := filepath.Join(folder, experiment.ResultFile)
 	if _, err := os.Stat(path); err == nil {
-		content.Result, err = result.Read(path)
+		if content.Result, err = result.Read(path); err == nil {
+			err = changed(path, content.Result)
+		}
 		faults = append(faults, err)
 	}
 	kept, _ := os.ReadDir(filepath.Join(folder, experiment.CheckpointDir)) // a folder that is not there has none
@@ -177,6 +209,9 @@ func inspectFile(path string) (*inspected, error) {
 	head := make([]byte, 4096)
 	n, _ := io.ReadFull(unpacked, head) // a shorter file is complete
 	head = head[:n]
+	if n == 0 {
+		return nil, fmt.Errorf("%s: the file is empty", path)
+	}
 	format := func(name string) bool { return bytes.Contains(head, []byte(`"`+name+`"`)) }
 	switch {
 	case bytes.HasPrefix(head, []byte("OCLCKPT")):
@@ -190,7 +225,7 @@ func inspectFile(path string) (*inspected, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &inspected{"result", path, r, func(w io.Writer) error { return writeResultFacts(w, r) }}, nil
+		return &inspected{"result", path, r, func(w io.Writer) error { return writeResultFacts(w, r) }}, changed(path, r)
 	case format(tune.Format):
 		r, err := tune.Read(path)
 		if err != nil {
@@ -259,6 +294,17 @@ func inspectWeights(path string, f *os.File) (*inspected, error) {
 		t.rows = append(t.rows, []string{printable(x.Name), x.Type, strings.Trim(fmt.Sprint(x.Shape), "[]")})
 	}
 	return &inspected{"weights", path, content, t.write}, nil
+}
+
+// changed says whether somebody has changed a result after its run wrote it. One of another program cannot tell.
+func changed(path string, r *result.Result) error {
+	if r.Foreign != nil {
+		return nil
+	}
+	if err := experiment.Intact(r); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // methodOf is the method of a result with its tricks.

@@ -21,11 +21,13 @@ type jsonFlag struct {
 	given  bool
 	fields []string // such as metrics.average_accuracy; nil is all
 	known  []string // the outermost ones that there are
+	types  []reflect.Type
 }
 
 // addJSON adds the flag --json to a command that prints values like the examples, structs or lists of them.
 func addJSON(cmd *cobra.Command, j *jsonFlag, examples ...any) {
 	for _, v := range examples {
+		j.types = append(j.types, outermost(reflect.TypeOf(v)))
 		for _, name := range fieldsOf(v) {
 			if !slices.Contains(j.known, name) {
 				j.known = append(j.known, name)
@@ -49,16 +51,51 @@ func fieldsOf(v any) (names []string) {
 		}
 		return slices.Sorted(maps.Keys(fields))
 	}
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" && f.IsExported() {
+	for _, f := range reflect.VisibleFields(outermost(reflect.TypeOf(v))) {
+		if name := nameInJSON(f); name != "" {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// outermost is the type of a value, or of the items of a list.
+func outermost(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// nameInJSON is the name of a field; "" is one that is not there.
+func nameInJSON(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" && f.IsExported() {
+		return name
+	}
+	return ""
+}
+
+// leads says whether a value of type t can have a field of a field, such as metrics.average_accuracy. A field of the items of a list is none,
+// as each item has its own. What writes its own JSON, and a map, may have any.
+func leads(t reflect.Type, path []string) bool {
+	for ; len(path) > 0; path = path[1:] {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch {
+		case t.Implements(reflect.TypeFor[json.Marshaler]()), t.Kind() == reflect.Map, t.Kind() == reflect.Interface:
+			return true
+		case t.Kind() != reflect.Struct:
+			return false
+		}
+		fields := reflect.VisibleFields(t)
+		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return nameInJSON(f) == path[0] })
+		if i < 0 {
+			return false
+		}
+		t = fields[i].Type
+	}
+	return true
 }
 
 func (j *jsonFlag) String() string { return "" }
@@ -75,7 +112,8 @@ func (j *jsonFlag) Set(text string) error {
 	}
 	j.fields = strings.Split(text, ",")
 	for _, name := range j.fields {
-		if outer, _, _ := strings.Cut(name, "."); !slices.Contains(j.known, outer) {
+		path := strings.Split(name, ".")
+		if !slices.Contains(j.known, path[0]) || !slices.ContainsFunc(j.types, func(t reflect.Type) bool { return leads(t, path) }) {
 			return errors.New(j.Type())
 		}
 	}
@@ -91,7 +129,7 @@ func (j *jsonFlag) print(w io.Writer, v any) error {
 	return printJSON(w, picked)
 }
 
-// pick is v with the fields that are wanted. One that v does not have is null.
+// pick is v with the fields that are wanted. One that this v does not have is null.
 func (j *jsonFlag) pick(v any) (any, error) {
 	if j.fields == nil {
 		return v, nil

@@ -19,7 +19,7 @@ func writePage(w io.Writer, root *cobra.Command) error {
 	var list, help strings.Builder
 	fmt.Fprint(&list, "| command | does |\n|---|---|")
 	for _, cmd := range allCommands(root)[1:] {
-		if !cmd.HasAvailableSubCommands() || cmd.HasSubCommands() && cmd.Flags().Lookup("out") != nil { // a command of its own
+		if !cmd.HasAvailableSubCommands() || cmd.Flags().Lookup("out") != nil || cmd.Flags().Lookup("json") != nil { // a command of its own
 			fmt.Fprintf(&list, "\n| [`%s`](#%s) | %s |", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), escape(cmd.Short))
 		}
 		fmt.Fprintf(&help, "\n## %s\n\n```text\n%s```\n", cmd.CommandPath(), helpText(cmd))

@@ -34,7 +34,7 @@ type sweepFlags struct {
 	quiet    bool
 	json     jsonFlag
 	noReport bool
-	results  string // folder of results that are taken over
+	results  string // folder of results that are reused
 }
 
 func newSweep() *cobra.Command {
@@ -66,7 +66,7 @@ func newSweep() *cobra.Command {
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the study (default: runs/ and the name of the file)")
 	f.addWorker(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the jobs, the estimated time, memory and disk space, but run nothing")
-	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are taken over and not computed again (default: none)")
+	flags.StringVar(&f.results, "results", "", "folder with results that exist already; those of the study's runs are reused and not computed again (default: none)")
 	flags.BoolVar(&f.yes, "yes", false, "allow more than 10,000 runs")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, plannedCell{})
@@ -188,7 +188,7 @@ func (f *sweepFlags) takeOver(cmd *cobra.Command, jobs []study.Job, archive *exp
 	t := study.Match(archive, store, jobs)
 	taken, err := t.Copy(store)
 	if !f.quiet || err != nil {
-		for _, line := range f.taken(t, taken, "were taken over") {
+		for _, line := range f.taken(t, taken, "were reused") {
 			fmt.Fprintln(cmd.ErrOrStderr(), line)
 		}
 	}

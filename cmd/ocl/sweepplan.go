@@ -79,7 +79,7 @@ func (f *sweepFlags) plan(cmd *cobra.Command, jobs []study.Job, archive *experim
 	if err := f.printPlan(cmd, jobs, cells); err != nil || found == nil {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.taken(found, found.Match, "would be taken over"), "\n"))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.taken(found, found.Match, "would be reused"), "\n"))
 	return err
 }
 

@@ -32,7 +32,7 @@ type tuneFlags struct {
 	quiet  bool
 	json   jsonFlag
 
-	results string // folder of results that are taken over
+	results string // folder of results that are reused
 }
 
 // groupTuning is the group of flags that say what is tried.
@@ -59,7 +59,7 @@ func newTune() *cobra.Command {
 	flags.IntVar(&f.spec.Search.Points, "points", 0, "with --search random, how many points are drawn (default: none)")
 	flags.IntVar(&f.spec.Repeats, "repeats", 0, "trials of each point, each with another network at the start (default: 3, but 1 for core50, disturbed images and offline)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "folder of the records and the trials (default runs/tune-<data>-<UTC time>)")
-	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are taken over (default: none)")
+	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are reused (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
 	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "trials at the same time; results do not depend on it (default: chosen)")
