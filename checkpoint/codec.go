@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math"
 )
 
 // Encoder collects named sections. Sub gives a part of the state its own prefix, so that parts need not know each other.
@@ -56,53 +54,15 @@ func (c *Container) Size() int64 {
 // Sub returns an encoder whose section names start with name and a slash.
 func (e *Encoder) Sub(name string) *Encoder { return &Encoder{e.prefix + name + "/", e.c} }
 
-// Bytes writes a section; it copies b. Writing a name twice is a bug and panics.
-func (e *Encoder) Bytes(name string, b []byte) { e.put(name, append([]byte(nil), b...)) }
-
-// put writes a section that the container may keep, so that a memory of many megabytes is copied once, not twice.
-func (e *Encoder) put(name string, b []byte) {
+// Bytes writes a section. The container keeps b, so that a memory of many megabytes is copied once, not twice. Writing a
+// name twice is a bug and panics.
+func (e *Encoder) Bytes(name string, b []byte) {
 	full := e.prefix + name
 	if _, twice := e.c.sections[full]; twice {
 		panic("checkpoint: section " + full + " is written twice")
 	}
 	e.c.names = append(e.c.names, full)
 	e.c.sections[full] = b
-}
-
-// Int32s writes values as little-endian int32.
-func (e *Encoder) Int32s(name string, v []int32) {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x))
-	}
-	e.put(name, b)
-}
-
-// Float32s writes values as little-endian float32.
-func (e *Encoder) Float32s(name string, v []float32) {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	e.put(name, b)
-}
-
-// Float64s writes values as little-endian float64.
-func (e *Encoder) Float64s(name string, v []float64) {
-	b := make([]byte, 0, 8*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	e.put(name, b)
-}
-
-// Int64s writes values as little-endian int64.
-func (e *Encoder) Int64s(name string, v ...int64) {
-	b := make([]byte, 0, 8*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, uint64(x))
-	}
-	e.put(name, b)
 }
 
 // Decoder reads named sections.
@@ -123,66 +83,10 @@ func (d *Decoder) Bytes(name string) ([]byte, error) {
 	return b, nil
 }
 
-func (d *Decoder) sized(name string, unit, n int) ([]byte, error) {
-	b, err := d.Bytes(name)
-	if err == nil && len(b) != unit*n {
-		err = fmt.Errorf("checkpoint: section %q has %d bytes instead of %d. The file belongs to another config", d.prefix+name, len(b), unit*n)
-	}
-	return b, err
-}
-
 // Len is the number of bytes in a section, or -1 when it is missing.
 func (d *Decoder) Len(name string) int {
 	if b, ok := d.c.sections[d.prefix+name]; ok {
 		return len(b)
 	}
 	return -1
-}
-
-// Int32s fills dst, whose length must be the stored one.
-func (d *Decoder) Int32s(name string, dst []int32) error {
-	b, err := d.sized(name, 4, len(dst))
-	if err != nil {
-		return err
-	}
-	for i := range dst {
-		dst[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return nil
-}
-
-// Float32s fills dst, whose length must be the stored one.
-func (d *Decoder) Float32s(name string, dst []float32) error {
-	b, err := d.sized(name, 4, len(dst))
-	if err != nil {
-		return err
-	}
-	for i := range dst {
-		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return nil
-}
-
-// Float64s fills dst, whose length must be the stored one.
-func (d *Decoder) Float64s(name string, dst []float64) error {
-	b, err := d.sized(name, 8, len(dst))
-	if err != nil {
-		return err
-	}
-	for i := range dst {
-		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return nil
-}
-
-// Int64s fills the pointed-to values, whose number must be the stored one.
-func (d *Decoder) Int64s(name string, dst ...*int64) error {
-	b, err := d.sized(name, 8, len(dst))
-	if err != nil {
-		return err
-	}
-	for i, p := range dst {
-		*p = int64(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return nil
 }

@@ -29,9 +29,9 @@ type Dir struct {
 	// nil.
 	Permit func() error
 
-	folder string
-	good   string          // name of the newest file that this Dir wrote or read whole; "" means none yet
-	warned map[string]bool // names that Warn was called for
+	folder         string
+	newest, before string          // names of the files to keep: the last that was saved or loaded, and the one before it
+	warned         map[string]bool // names that Warn was called for
 }
 
 // Loaded is a checkpoint that was read. Skipped says, newest first, what is wrong with the files newer than Path. A person
@@ -65,8 +65,9 @@ func OpenDir(folder string) (*Dir, error) {
 }
 
 // Save writes the checkpoint of a step (≥ 0) and returns its path. Without an error, the file is safe on the disk, and
-// the folder has this file, the one before it and those that could not be removed (see [Dir.Warn]). With an error, the
-// folder is unchanged.
+// the folder has this file, the one that was saved or loaded before it, and those that could not be removed (see
+// [Dir.Warn]). All others are gone: where a run was resumed from an earlier one, those of later steps are damaged. With an
+// error, the folder is unchanged.
 func (d *Dir) Save(step int, c *Container) (string, error) {
 	name := fmt.Sprintf("%s%d%s", filePrefix, step, fileSuffix)
 	path := filepath.Join(d.folder, name)
@@ -77,7 +78,10 @@ func (d *Dir) Save(step int, c *Container) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
-	d.prune(name)
+	if name != d.newest { // a step may be saved again
+		d.newest, d.before = name, d.newest
+	}
+	d.warn(d.removeExcept(d.newest, d.before))
 	return path, nil
 }
 
@@ -89,10 +93,13 @@ func (d *Dir) Load() (Loaded, error) {
 		return Loaded{}, err
 	}
 	var skipped []error
-	for _, name := range names {
+	for i, name := range names {
 		got, err := Read(filepath.Join(d.folder, name))
 		if err == nil {
-			d.good, got.Skipped = name, skipped
+			d.newest, d.before, got.Skipped = name, "", skipped
+			if i+1 < len(names) {
+				d.before = names[i+1]
+			}
 			return got, nil
 		}
 		if !errors.Is(err, ErrCorrupt) { // a person decides about a file that cannot be read or has another version
@@ -126,31 +133,8 @@ func none(folder string) error {
 
 // Clear removes all checkpoints.
 func (d *Dir) Clear() error {
-	d.good = ""
+	d.newest, d.before = "", ""
 	return errors.Join(d.removeExcept()...)
-}
-
-// prune keeps name, which was just written, and the good one before it. It also removes files of later steps: they are
-// damaged, and the run was resumed from an earlier one.
-func (d *Dir) prune(name string) {
-	previous := d.good
-	if previous == "" || previous == name { // nothing was loaded, or the same step was saved again
-		names, err := stepsIn(d.folder)
-		if err != nil {
-			d.warn([]error{err})
-			return // without a list, nothing is removed
-		}
-		step, _ := StepOf(name)
-		i := slices.IndexFunc(names, func(other string) bool {
-			n, _ := StepOf(other)
-			return n < step || n > step && previous == ""
-		})
-		if previous = ""; i >= 0 {
-			previous = names[i]
-		}
-	}
-	d.good = name
-	d.warn(d.removeExcept(name, previous))
 }
 
 // warn reports each error once, as a file that cannot be removed now cannot be removed after the next save either.

@@ -14,18 +14,20 @@ import (
 // numbered is a container of a few hundred bytes that knows its step.
 func numbered(step int) *Container {
 	c := NewContainer()
-	c.Encoder().Int64s("step", int64(step))
+	if err := (Parts{Values("step", &step)}).SaveState(c.Encoder()); err != nil {
+		panic(err)
+	}
 	c.Encoder().Bytes("filler", make([]byte, 200))
 	return c
 }
 
 func stepIn(t *testing.T, l Loaded) int {
 	t.Helper()
-	var step int64
-	if err := l.Decoder().Int64s("step", &step); err != nil {
+	var step int
+	if err := (Parts{Values("step", &step)}).LoadState(l.Decoder()); err != nil {
 		t.Fatal(err)
 	}
-	return int(step)
+	return step
 }
 
 // saved is a Dir in which the checkpoints of these steps were saved.

@@ -12,7 +12,7 @@ func ExampleParts() {
 	seen, weights := 120, []float32{0.5, 0.25}
 	parts := checkpoint.Parts{
 		checkpoint.Values("seen", &seen),
-		checkpoint.Sub("network", checkpoint.Parts{checkpoint.Float32s("weights", weights)}),
+		checkpoint.Sub("network", checkpoint.Parts{checkpoint.Numbers("weights", weights)}),
 	}
 	saved := checkpoint.NewContainer()
 	if err := parts.SaveState(saved.Encoder()); err != nil {

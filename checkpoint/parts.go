@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -48,39 +49,96 @@ func (p Parts) LoadState(d *Decoder) error {
 	return nil
 }
 
-// Values is a section of 8 bytes for each value that is pointed to: an *int, *int64, *float64 (its bits) or *bool (0 or
-// 1). It panics on another type.
-func Values(name string, to ...any) Part {
-	for _, p := range to {
-		switch p.(type) {
-		case *int, *int64, *float64, *bool:
-		default:
-			panic(fmt.Sprintf("checkpoint: section %s: a value of type %T; want *int, *int64, *float64 or *bool", name, p))
-		}
-	}
+// Made is a section of bytes that save makes and load reads. The section keeps what save returns, and load must not keep or
+// change what it gets: so a large state is copied once. An error of either is about the section.
+func Made(name string, save func() ([]byte, error), load func([]byte) error) Part {
 	return Part{
 		save: func(e *Encoder) error {
-			bits := make([]int64, len(to))
-			for i, p := range to {
-				bits[i] = bitsOf(p)
+			b, err := save()
+			if err != nil {
+				return fmt.Errorf("checkpoint: section %q: %w", e.prefix+name, err)
 			}
-			e.Int64s(name, bits...)
+			e.Bytes(name, b)
 			return nil
 		},
 		load: func(d *Decoder) error {
-			bits := make([]int64, len(to))
-			into := make([]*int64, len(to))
-			for i := range bits {
-				into[i] = &bits[i]
+			b, err := d.Bytes(name)
+			if err != nil {
+				return err
 			}
-			if err := d.Int64s(name, into...); err != nil {
+			if err := load(b); err != nil {
+				return fmt.Errorf("checkpoint: section %q: %w", d.prefix+name, err)
+			}
+			return nil
+		},
+	}
+}
+
+// number are the types of the numbers of a section, which are little-endian.
+type number interface {
+	int32 | int64 | float32 | float64
+}
+
+// Numbers is a section of numbers, as many as v has; it is loaded into v.
+func Numbers[T number](name string, v []T) Part {
+	return Made(name, func() ([]byte, error) { return binary.Append(nil, binary.LittleEndian, v) }, func(b []byte) error { return fill(v, b) })
+}
+
+// List is a section of numbers, as many as there were when it was saved; none is loaded as nil.
+func List[T number](name string, v *[]T) Part {
+	return Made(name, func() ([]byte, error) { return binary.Append(nil, binary.LittleEndian, *v) }, func(b []byte) error {
+		*v = nil
+		if n := len(b) / binary.Size(T(0)); n > 0 {
+			*v = make([]T, n)
+		}
+		return fill(*v, b)
+	})
+}
+
+// fill fills v with the numbers of a section, which has as many.
+func fill[T number](v []T, b []byte) error {
+	if want := len(v) * binary.Size(T(0)); len(b) != want {
+		return fmt.Errorf("it has %d bytes instead of %d. The file belongs to another config", len(b), want)
+	}
+	_, err := binary.Decode(b, binary.LittleEndian, v)
+	return err
+}
+
+// Int32List is [List] for other whole numbers that fit into 32 bits, such as labels or slots.
+func Int32List[T ~int | ~int32](name string, v *[]T) Part {
+	return Via(func() []int32 { return converted[int32](*v) }, func(words []int32) error { *v = converted[T](words); return nil },
+		func(words *[]int32) Part { return List(name, words) })
+}
+
+// converted are numbers as another type; nil for none.
+func converted[To, From ~int | ~int32](from []From) (to []To) {
+	for _, x := range from {
+		to = append(to, To(x))
+	}
+	return to
+}
+
+// Values is a section of 8 bytes for each value that is pointed to: an *int, *int64, *float64 (its bits) or *bool (0 or
+// 1). It panics on another type.
+func Values(name string, to ...any) Part {
+	words := make([]int64, len(to))
+	get := func() {
+		for i, p := range to {
+			words[i] = bitsOf(p)
+		}
+	}
+	get() // panics if a type is another one
+	part := Numbers(name, words)
+	return Part{
+		save: func(e *Encoder) error { get(); return part.save(e) },
+		load: func(d *Decoder) error {
+			if err := part.load(d); err != nil {
 				return err
 			}
 			for i, p := range to {
-				if _, is := p.(*bool); is && bits[i] != 0 && bits[i] != 1 {
-					return fmt.Errorf("checkpoint: section %q has %d instead of 0 or 1. The file belongs to another config", d.prefix+name, bits[i])
+				if err := setBits(p, words[i]); err != nil {
+					return fmt.Errorf("checkpoint: section %q: %w", d.prefix+name, err)
 				}
-				setBits(p, bits[i])
 			}
 			return nil
 		},
@@ -100,12 +158,13 @@ func bitsOf(p any) int64 {
 		if *p {
 			return 1
 		}
+		return 0
 	}
-	return 0
+	panic(fmt.Sprintf("checkpoint: a value of type %T; want *int, *int64, *float64 or *bool", p))
 }
 
 // setBits undoes bitsOf.
-func setBits(p any, bits int64) {
+func setBits(p any, bits int64) error {
 	switch p := p.(type) {
 	case *int:
 		*p = int(bits)
@@ -114,143 +173,25 @@ func setBits(p any, bits int64) {
 	case *float64:
 		*p = math.Float64frombits(uint64(bits))
 	case *bool:
+		if bits != 0 && bits != 1 {
+			return fmt.Errorf("it has %d instead of 0 or 1. The file belongs to another config", bits)
+		}
 		*p = bits == 1
-	}
-}
-
-// Float32s is a section of numbers, as many as v has; it is loaded into v.
-func Float32s(name string, v []float32) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Float32s(name, v); return nil },
-		load: func(d *Decoder) error { return d.Float32s(name, v) },
-	}
-}
-
-// Float64s is a section of numbers, as many as v has; it is loaded into v.
-func Float64s(name string, v []float64) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Float64s(name, v); return nil },
-		load: func(d *Decoder) error { return d.Float64s(name, v) },
-	}
-}
-
-// Float32List is a section of numbers, as many as there were when it was saved; none is loaded as nil.
-func Float32List(name string, v *[]float32) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Float32s(name, *v); return nil },
-		load: func(d *Decoder) error { *v = room[float32](d, name, 4); return d.Float32s(name, *v) },
-	}
-}
-
-// Float64List is a section of numbers, as many as there were when it was saved; none is loaded as nil.
-func Float64List(name string, v *[]float64) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Float64s(name, *v); return nil },
-		load: func(d *Decoder) error { *v = room[float64](d, name, 8); return d.Float64s(name, *v) },
-	}
-}
-
-// Int32List is a section of whole numbers that fit into 32 bits, such as labels or slots, as many as there were when it
-// was saved; none is loaded as nil.
-func Int32List[T ~int | ~int32](name string, v *[]T) Part {
-	return Part{
-		save: func(e *Encoder) error {
-			words := make([]int32, len(*v))
-			for i, x := range *v {
-				words[i] = int32(x)
-			}
-			e.Int32s(name, words)
-			return nil
-		},
-		load: func(d *Decoder) error {
-			words := room[int32](d, name, 4)
-			if err := d.Int32s(name, words); err != nil {
-				return err
-			}
-			*v = nil
-			for _, x := range words {
-				*v = append(*v, T(x))
-			}
-			return nil
-		},
-	}
-}
-
-// Int64List is a section of whole numbers that need more than 32 bits, such as places in a stream, as many as there were
-// when it was saved; none is loaded as nil.
-func Int64List(name string, v *[]int64) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Int64s(name, *v...); return nil },
-		load: func(d *Decoder) error {
-			*v = room[int64](d, name, 8)
-			into := make([]*int64, len(*v))
-			for i := range into {
-				into[i] = &(*v)[i]
-			}
-			return d.Int64s(name, into...)
-		},
-	}
-}
-
-// room is for all values of a section, each of so many bytes.
-func room[T any](d *Decoder, name string, size int) []T {
-	if n := d.Len(name) / size; n > 0 {
-		return make([]T, n)
 	}
 	return nil
 }
 
 // Bytes is a section of bytes. What is loaded is a copy.
 func Bytes[T ~[]byte | ~string](name string, v *T) Part {
-	return Part{
-		save: func(e *Encoder) error { e.Bytes(name, []byte(*v)); return nil },
-		load: func(d *Decoder) error {
-			b, err := d.Bytes(name)
-			if err == nil {
-				*v = T(append([]byte(nil), b...))
-			}
-			return err
-		},
-	}
-}
-
-// Made is a section of bytes that save makes and load reads. The section keeps what save returns, and load must not keep or
-// change what it gets: so a large state is copied once.
-func Made(name string, save func() []byte, load func([]byte) error) Part {
-	return Part{
-		save: func(e *Encoder) error { e.put(name, save()); return nil },
-		load: func(d *Decoder) error {
-			b, err := d.Bytes(name)
-			if err != nil {
-				return err
-			}
-			return load(b)
-		},
-	}
+	return Made(name, func() ([]byte, error) { return append([]byte(nil), *v...), nil }, func(b []byte) error {
+		*v = T(append([]byte(nil), b...))
+		return nil
+	})
 }
 
 // JSON is a section with what v points to as JSON.
 func JSON(name string, v any) Part {
-	return Part{
-		save: func(e *Encoder) error {
-			text, err := json.Marshal(v)
-			if err != nil {
-				return fmt.Errorf("checkpoint: section %s: %w", name, err)
-			}
-			e.Bytes(name, text)
-			return nil
-		},
-		load: func(d *Decoder) error {
-			text, err := d.Bytes(name)
-			if err != nil {
-				return err
-			}
-			if err := json.Unmarshal(text, v); err != nil {
-				return fmt.Errorf("checkpoint: section %s: %w", name, err)
-			}
-			return nil
-		},
-	}
+	return Made(name, func() ([]byte, error) { return json.Marshal(v) }, func(b []byte) error { return json.Unmarshal(b, v) })
 }
 
 // Marshaler can encode itself as bytes, as a random source does.
@@ -260,28 +201,7 @@ type Marshaler interface {
 }
 
 // Binary is a section of a value that can encode itself as bytes.
-func Binary(name string, v Marshaler) Part {
-	return Part{
-		save: func(e *Encoder) error {
-			b, err := v.MarshalBinary()
-			if err != nil {
-				return fmt.Errorf("checkpoint: section %s: %w", name, err)
-			}
-			e.Bytes(name, b)
-			return nil
-		},
-		load: func(d *Decoder) error {
-			b, err := d.Bytes(name)
-			if err != nil {
-				return err
-			}
-			if err := v.UnmarshalBinary(b); err != nil {
-				return fmt.Errorf("checkpoint: section %s: %w", name, err)
-			}
-			return nil
-		},
-	}
-}
+func Binary(name string, v Marshaler) Part { return Made(name, v.MarshalBinary, v.UnmarshalBinary) }
 
 // Sub is a state below its own name.
 func Sub(name string, s State) Part {

@@ -103,7 +103,7 @@ func (c *CNDPM) expertParts(k int) checkpoint.Parts {
 	e := c.experts[k]
 	parts := checkpoint.Parts{
 		checkpoint.Values("expert", &e.logCount, &e.born, &e.stored),
-		checkpoint.Float32List("shown", &e.shown),
+		checkpoint.List("shown", &e.shown),
 		checkpoint.Then(func() error {
 			if size := c.VAE.Channels * c.VAE.Height * c.VAE.Width; len(e.shown)%size != 0 || len(e.shown) == 0 || len(e.shown) > shownImages*size {
 				return fmt.Errorf("learner: cndpm: the state has an expert with %d values of images of %d, so it belongs to another configuration. Use the one it was saved with",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/learner"
 	"ocl/learner/learnertest"
 	"ocl/loss"
@@ -56,7 +57,7 @@ func TestEWCForwards(t *testing.T) {
 		t.Error("another network than that of the Replay alone")
 	}
 	anchor := make([]float32, len(r.Net.Params()))
-	if err := learnertest.State(t, e).Decoder().Float32s("ewc/anchor", anchor); err != nil || !slices.Equal(anchor, r.Net.Params()) {
+	if err := (checkpoint.Parts{checkpoint.Numbers("ewc/anchor", anchor)}).LoadState(learnertest.State(t, e).Decoder()); err != nil || !slices.Equal(anchor, r.Net.Params()) {
 		t.Errorf("it holds on to another network than that after the review (%v)", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ocl"
+	"ocl/checkpoint"
 	"ocl/internal/rng"
 	"ocl/learner"
 	"ocl/learner/learnertest"
@@ -204,7 +205,7 @@ func (g *trajectory) repeat(t *testing.T, r *learner.Replay) {
 	}
 	if len(g.Scores.Values) > 0 {
 		scores := make([]float64, len(g.Scores.Values))
-		if err := learnertest.State(t, r).Decoder().Sub("update").Float64s("scores", scores); err != nil {
+		if err := (checkpoint.Parts{checkpoint.Numbers("update/scores", scores)}).LoadState(learnertest.State(t, r).Decoder()); err != nil {
 			t.Fatal(err)
 		}
 		g.Scores.check(t, "scores", scores)

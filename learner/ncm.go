@@ -176,7 +176,7 @@ func (c *NCM) Classes() []ocl.Label { return c.classes }
 func (c *NCM) parts(dim int) checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Int32List("classes", &c.classes),
-		checkpoint.Float32List("means", &c.means),
+		checkpoint.List("means", &c.means),
 		checkpoint.Then(func() error {
 			if len(c.means) != len(c.classes)*dim {
 				return fmt.Errorf("learner: class means: %d numbers for %d classes instead of %d for each, so they belong to another configuration. Use the one they were saved with",

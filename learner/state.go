@@ -26,7 +26,7 @@ func vectorPart(name string, net *nn.Network, v []float32) checkpoint.Part {
 		fitted, err := net.Fit(saved)
 		copy(v, fitted)
 		return err
-	}, func(v *[]float32) checkpoint.Part { return checkpoint.Float32List(name, v) })
+	}, func(v *[]float32) checkpoint.Part { return checkpoint.List(name, v) })
 }
 
 // memoryPart is the state of m, whose samples are of classes of net.

@@ -128,5 +128,5 @@ func (s scores) draw(src *rng.Source) int {
 
 // parts is the state.
 func (s *scores) parts() checkpoint.Parts {
-	return checkpoint.Parts{checkpoint.Float64List("scores", (*[]float64)(s))}
+	return checkpoint.Parts{checkpoint.List("scores", (*[]float64)(s))}
 }

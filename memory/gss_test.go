@@ -54,9 +54,8 @@ func scoresOf(t *testing.T, u ocl.State) []float64 {
 	if err := u.SaveState(c.Encoder()); err != nil {
 		t.Fatal(err)
 	}
-	d := c.Decoder()
-	s := make([]float64, d.Len("scores")/8)
-	if err := d.Float64s("scores", s); err != nil {
+	var s []float64
+	if err := (checkpoint.Parts{checkpoint.List("scores", &s)}).LoadState(c.Decoder()); err != nil {
 		t.Fatal(err)
 	}
 	return s

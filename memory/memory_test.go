@@ -259,7 +259,9 @@ func TestStoreRefusesOrigins(t *testing.T) {
 				changed.Encoder().Bytes(name, b)
 			}
 		}
-		changed.Encoder().Int64s(memory.OriginsSection, c.origins...)
+		if err := (checkpoint.Parts{checkpoint.List(memory.OriginsSection, &c.origins)}).SaveState(changed.Encoder()); err != nil {
+			t.Fatal(err)
+		}
 		if err := memorytest.NewStore(4).LoadState(changed.Decoder()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("origins %v: error %v, want %q", c.origins, err, c.want)
 		}

@@ -160,7 +160,7 @@ func (m *Store) parts() checkpoint.Parts {
 			return nil
 		}),
 		checkpoint.Made("pixels", m.pixels, m.setPixels),
-		checkpoint.Int64List(OriginsSection, &m.origin),
+		checkpoint.List(OriginsSection, &m.origin),
 		checkpoint.Then(m.checkOrigins),
 	}
 }
@@ -179,12 +179,12 @@ func (m *Store) checkOrigins() error {
 }
 
 // pixels is a copy of all stored images.
-func (m *Store) pixels() []byte {
+func (m *Store) pixels() ([]byte, error) {
 	all := make([]byte, 0, len(m.y)*m.size)
 	for slot := range m.y {
 		all = append(all, m.image(slot)...)
 	}
-	return all
+	return all, nil
 }
 
 // setPixels fills the slots, as many as there are labels.

@@ -106,8 +106,8 @@ func (n *Network) CopyFrom(src *Network) {
 func (n *Network) parts() checkpoint.Parts {
 	return checkpoint.Parts{
 		checkpoint.Via(n.Params, func(saved []float32) error { return n.take(n.params, saved) },
-			func(v *[]float32) checkpoint.Part { return checkpoint.Float32List("params", v) }),
-		checkpoint.Float32s("running", n.running),
+			func(v *[]float32) checkpoint.Part { return checkpoint.List("params", v) }),
+		checkpoint.Numbers("running", n.running),
 	}
 }
 

@@ -92,7 +92,7 @@ func (s *sgd) Do(lo, hi int) {
 	k.Momentum(w, g, s.m[lo:hi], float32(s.SGD.LR), float32(s.WeightDecay), float32(s.Momentum))
 }
 
-func (s *sgd) parts() checkpoint.Parts { return checkpoint.Parts{checkpoint.Float32List("m", &s.m)} }
+func (s *sgd) parts() checkpoint.Parts { return checkpoint.Parts{checkpoint.List("m", &s.m)} }
 
 func (s *sgd) SaveState(e *checkpoint.Encoder) error { return s.parts().SaveState(e) }
 func (s *sgd) LoadState(d *checkpoint.Decoder) error { return s.parts().LoadState(d) }
@@ -140,7 +140,7 @@ func (a *adam) Do(lo, hi int) {
 }
 
 func (a *adam) parts() checkpoint.Parts {
-	return checkpoint.Parts{checkpoint.Values("t", &a.t), checkpoint.Float32List("m", &a.m), checkpoint.Float32List("v", &a.v)}
+	return checkpoint.Parts{checkpoint.Values("t", &a.t), checkpoint.List("m", &a.m), checkpoint.List("v", &a.v)}
 }
 
 func (a *adam) SaveState(e *checkpoint.Encoder) error { return a.parts().SaveState(e) }

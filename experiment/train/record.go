@@ -82,8 +82,8 @@ func (r *record) parts() checkpoint.Parts {
 func (m *measured) parts() checkpoint.Parts {
 	var parts checkpoint.Parts
 	for i := range m.accuracy {
-		parts = append(parts, checkpoint.Float64s(fmt.Sprintf("accuracy/%d", i), m.accuracy[i]),
-			checkpoint.Float64s(fmt.Sprintf("per-class/%d", i), m.perClass[i]))
+		parts = append(parts, checkpoint.Numbers(fmt.Sprintf("accuracy/%d", i), m.accuracy[i]),
+			checkpoint.Numbers(fmt.Sprintf("per-class/%d", i), m.perClass[i]))
 	}
 	return append(parts, checkpoint.JSON("errors", &struct {
 		Tasks     *[]result.TaskErrors `json:"tasks"`

@@ -73,7 +73,7 @@ func Inspect(path string) (*CheckpointInfo, error) {
 		info.Sections = append(info.Sections, CheckpointSection{name, int64(d.Len(name)), fmt.Sprintf("%08x", x.CRC(name))})
 		if strings.HasSuffix(name, "memory/size") && info.Memory == nil {
 			info.Memory = &CheckpointMemory{}
-			if err := d.Int64s(name, &info.Memory.Capacity, &info.Memory.Stored, &info.Memory.Seen); err != nil {
+			if err := (checkpoint.Parts{checkpoint.Values(name, &info.Memory.Capacity, &info.Memory.Stored, &info.Memory.Seen)}).LoadState(d); err != nil {
 				return nil, fmt.Errorf("experiment: %s: %w", file, err)
 			}
 		}
