@@ -133,7 +133,7 @@ func (f miniFormat) readPickles(root string) (classed, *packed, error) {
 		}
 		if err == nil {
 			parts = append(parts, m)
-			err = all.add(nil, idsOf(m), list.classes)
+			err = all.add(nil, m.Classes, list.classes)
 		}
 		if err != nil {
 			return classed{}, nil, errors.Join(fmt.Errorf("%s: %w. All three files are needed; %s", f.pickle(i), cause.Of(err), miniFetch), release())
@@ -156,20 +156,11 @@ func readPickle(name string) (*pickle.MiniImageNet, *os.File, error) {
 	return m, file, err
 }
 
-// idsOf are the classes of the images.
-func idsOf(m *pickle.MiniImageNet) []string {
-	ids := make([]string, m.Count)
-	for i, k := range m.Labels {
-		ids[i] = m.Classes[k]
-	}
-	return ids
-}
-
 // readPacked reads image i of the pickles, whose colours lie side by side, as planes.
 func readPacked(parts []*pickle.MiniImageNet, i int, dst []uint8) error {
 	at := 0
-	for i >= parts[at].Count {
-		i -= parts[at].Count
+	for i >= len(parts[at].Classes) {
+		i -= len(parts[at].Classes)
 		at++
 	}
 	const plane = miniSide * miniSide

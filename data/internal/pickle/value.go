@@ -2,7 +2,7 @@ package pickle
 
 import (
 	"bytes"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -14,55 +14,53 @@ import (
 	"ocl/internal/count"
 )
 
-// value is what the machine computes with. ref is none, integer, bool, data, stored, *list, *dict, *array, dtype or global;
-// nil is no value. An integer is in n, so that a list of a million of them is not a million allocations.
-type value struct {
-	ref any
-	n   int64
-}
-
+// A value of a pickle is one of these, or an int64, a bool, a text or bytes as []byte, an array, a dtype or a global of NumPy.
 type (
-	none    struct{}
-	integer struct{}
-	data    []byte                // a text, or bytes
-	stored  struct{ at, n int64 } // bytes that are left in the file
+	none   struct{}
+	stored struct{ at, n int64 } // bytes that are left in the file
+	list   struct{ items []any }
+	tuple  []any
+	dict   struct {
+		keys   []string // in the order of the file
+		values map[string]any
+	}
 )
 
-func (v value) isInt() bool { _, is := v.ref.(integer); return is }
+// maxText bounds the length in bytes of a key and of a name: a file that uses one long text many times makes copies.
+const maxText = 256
 
-// String says what a value is, for messages. It shows nothing that the file chose.
-func (v value) String() string {
-	switch r := v.ref.(type) {
+// describe says what a value is, for messages. It shows nothing that the file chose.
+func describe(v any) string {
+	switch v := v.(type) {
 	case none:
 		return "None"
-	case integer:
-		return fmt.Sprintf("the integer %d", v.n)
+	case int64:
+		return fmt.Sprintf("the integer %d", v)
 	case bool:
 		return "a truth value"
-	case data:
-		return fmt.Sprintf("a string of %s", count.Of(len(r), "byte"))
+	case []byte:
+		return "a string of " + count.Of(len(v), "byte")
 	case stored:
-		return fmt.Sprintf("a string of %s", count.Of(r.n, "byte"))
+		return "a string of " + count.Of(v.n, "byte")
+	case tuple:
+		return fmt.Sprintf("a tuple of %d", len(v))
 	case *list:
-		if r.tuple {
-			return fmt.Sprintf("a tuple of %d", len(r.items))
-		}
-		return fmt.Sprintf("a list of %d", len(r.items))
+		return fmt.Sprintf("a list of %d", len(v.items))
 	case *dict:
-		return fmt.Sprintf("a dictionary of %d", len(r.entries))
+		return fmt.Sprintf("a dictionary of %d", len(v.keys))
 	case *array:
-		return "an array of " + r.String()
+		return "an array of " + v.String()
 	case dtype:
 		return "a type of NumPy"
 	case global:
-		return string(r)
+		return string(v)
 	}
 	return "nothing"
 }
 
 // text is a string, "" of other values. A str of Python 2 that is no UTF-8 is taken for Latin-1.
-func (v value) text() string {
-	b, _ := v.ref.(data)
+func text(v any) string {
+	b, _ := v.([]byte)
 	if utf8.Valid(b) {
 		return string(b)
 	}
@@ -86,179 +84,133 @@ func quoted(s string) string {
 	return strconv.Quote(s + cut)
 }
 
-// list is a list or a tuple.
-type list struct {
-	items []value
-	tuple bool
-}
-
-// dict is a dictionary of texts, in the order of the file.
-type dict struct {
-	entries []entry
-	index   map[string]int // where in entries
-}
-
-type entry struct {
-	key   string
-	value value
-}
-
-// maxKey bounds the length of a key in bytes: a file that uses one long text as the key of many dictionaries makes copies.
-const maxKey = 256
-
-// add adds entries; keys and values alternate in kvs.
-func (d *dict) add(kvs []value) error {
-	if len(kvs)%2 != 0 {
-		return errors.New("a dictionary has a key without a value; the pickle is damaged")
-	}
-	for kv := range slices.Chunk(kvs, 2) {
-		if b, is := kv[0].ref.(data); !is || len(b) > maxKey {
-			return fmt.Errorf("the key of a dictionary is %s, wanted a text of at most %d", kv[0], maxKey)
-		}
-		k := kv[0].text()
-		if _, twice := d.index[k]; twice {
-			return fmt.Errorf("a dictionary has the key %s twice", quoted(k))
-		}
-		if d.index == nil {
-			d.index = map[string]int{}
-		}
-		d.index[k] = len(d.entries)
-		d.entries = append(d.entries, entry{k, kv[1]})
-	}
-	return nil
-}
-
-// place is what stands at one place of a pickle. Its methods say of anything else than they want where it is, what it is
-// and what was wanted.
+// place is what stands at one place of a pickle. Its methods fail for anything else than they want, and say where it is, what it
+// is and what was wanted.
 type place struct {
 	path string // as Python writes it behind the file's value, such as ['ni'][0]
-	v    value
+	v    any
 	file io.ReaderAt
-	size int64 // bytes of the file
 }
 
-// wrong is the error of a value that is not what is wanted.
-func (p place) wrong(want string) error { return p.errorf("found %s, wanted %s", p.v, want) }
+// wrong fails for a value that is not what is wanted.
+func (p place) wrong(want string) { p.fail("found %s, wanted %s", describe(p.v), want) }
 
-func (p place) errorf(format string, args ...any) error {
+func (p place) fail(format string, args ...any) {
 	path := p.path
 	if path == "" {
 		path = "the pickle"
 	}
-	return fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...))
+	fail("%s: %w", path, fmt.Errorf(format, args...))
 }
 
-func (p place) below(index string, x value) place {
-	p.path, p.v = p.path+"["+index+"]", x
+func (p place) below(index string, v any) place {
+	p.path, p.v = p.path+"["+index+"]", v
 	return p
 }
 
-// dict is a dictionary.
-func (p place) dict() (*dict, error) {
-	d, is := p.v.ref.(*dict)
+// keys are those of a dictionary.
+func (p place) keys() []string {
+	d, is := p.v.(*dict)
 	if !is {
-		return nil, p.wrong("a dictionary")
+		p.wrong("a dictionary")
 	}
-	return d, nil
+	return d.keys
 }
 
 // key is the value under a key of a dictionary.
-func (p place) key(name string) (place, error) {
-	d, err := p.dict()
-	if err != nil {
-		return place{}, err
-	}
-	i, found := d.index[name]
+func (p place) key(name string) place {
+	keys := p.keys()
+	v, found := p.v.(*dict).values[name]
 	if !found {
-		return place{}, p.errorf("found %s, wanted %s in it", keysOf(d), quoted(name))
+		has := "an empty dictionary"
+		if len(keys) > 0 {
+			has = "a dictionary of " + firstKeys(keys)
+		}
+		p.fail("found %s, wanted %s in it", has, quoted(name))
 	}
-	return p.below(quoted(name), d.entries[i].value), nil
+	return p.below(quoted(name), v)
 }
 
-// keysOf lists the first keys of a dictionary, for messages.
-func keysOf(d *dict) string {
+// firstKeys lists the first keys of a dictionary, for messages.
+func firstKeys(keys []string) string {
 	const most = 8
-	if len(d.entries) == 0 {
-		return "an empty dictionary"
-	}
 	var names []string
-	for _, e := range d.entries[:min(most, len(d.entries))] {
-		names = append(names, quoted(e.key))
+	for _, k := range keys[:min(most, len(keys))] {
+		names = append(names, quoted(k))
 	}
-	if len(d.entries) > most {
+	if len(keys) > most {
 		names = append(names, "…")
 	}
-	return "a dictionary of " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }
 
 // ints are the integers of a list or of an array with one axis, each in [0, end).
-func (p place) ints(end int) (ints []int64, err error) {
-	switch r := p.v.ref.(type) {
+func (p place) ints(end int) (ints []int64) {
+	switch v := p.v.(type) {
 	case *list:
-		for i, x := range r.items {
-			if !x.isInt() {
-				return nil, p.below(fmt.Sprint(i), x).wrong("an integer")
+		for i, x := range v.items {
+			n, is := x.(int64)
+			if !is {
+				p.below(fmt.Sprint(i), x).wrong("an integer")
 			}
-			ints = append(ints, x.n)
+			ints = append(ints, n)
 		}
 	case *array:
-		if ints, err = r.ints(); err != nil {
-			return nil, p.errorf("%w", err)
+		b, is := v.data.([]byte)
+		if !is || len(v.shape) != 1 {
+			p.wrong("an array with one axis of less than " + count.Of(large, "byte"))
+		}
+		for x := range slices.Chunk(b, v.width()) {
+			var word [8]byte
+			copy(word[:], x)
+			n := int64(binary.LittleEndian.Uint64(word[:]))
+			if unused := 64 - 8*v.width(); v.dtype[0] == 'i' {
+				n = n << unused >> unused
+			}
+			ints = append(ints, n)
 		}
 	default:
-		return nil, p.wrong("a list or an array of integers")
+		p.wrong("a list or an array of integers")
 	}
 	for i, n := range ints {
 		if n < 0 || n >= int64(end) {
-			return nil, p.below(fmt.Sprint(i), value{}).errorf("found %d, wanted 0 to %d", n, end-1)
+			p.below(fmt.Sprint(i), nil).fail("found %d, wanted 0 to %d", n, end-1)
 		}
 	}
-	return ints, nil
+	return ints
 }
 
-// texts are the n texts of a list under a key. A list that names one long text many times, so that its texts are longer than
-// the file, is refused.
-func (p place) texts(key string, n int) ([]string, error) {
-	p, err := p.key(key)
-	if err != nil {
-		return nil, err
-	}
-	l, is := p.v.ref.(*list)
+// texts are the n texts of a list.
+func (p place) texts(n int) []string {
+	l, is := p.v.(*list)
 	if !is {
-		return nil, p.wrong("a list of texts")
+		p.wrong("a list of texts")
 	}
 	if len(l.items) != n {
-		return nil, p.errorf("found %s, wanted %s", count.Of(len(l.items), "text"), count.Number(n))
+		p.fail("found %s, wanted %s", count.Of(len(l.items), "text"), count.Number(n))
 	}
-	out, total := make([]string, n), int64(0)
-	for i := range out {
-		b, is := l.items[i].ref.(data)
-		if !is {
-			return nil, p.below(fmt.Sprint(i), l.items[i]).wrong("a text")
+	out := make([]string, n)
+	for i, x := range l.items {
+		if b, is := x.([]byte); !is || len(b) > maxText {
+			p.below(fmt.Sprint(i), x).wrong(fmt.Sprintf("a text of at most %d bytes", maxText))
 		}
-		if total += int64(len(b)); total > p.size {
-			return nil, p.errorf("found texts that are longer than the file (%s)", count.Of(p.size, "byte"))
-		}
-		out[i] = l.items[i].text()
+		out[i] = text(x)
 	}
-	return out, nil
+	return out
 }
 
-// images are the bytes under a key of an array of uint8 whose first axis counts images and whose others are those given,
-// the last one fastest. They are read from the file when they are asked for.
-func (p place) images(key string, shape ...int) (count int, pixels *io.SectionReader, err error) {
-	if p, err = p.key(key); err != nil {
-		return 0, nil, err
-	}
-	a, is := p.v.ref.(*array)
+// images are the bytes of an array of uint8 whose first axis counts images and whose others are those given, the last one
+// fastest. They are read from the file when they are asked for.
+func (p place) images(shape ...int) (n int, pixels *io.SectionReader) {
+	a, is := p.v.(*array)
 	if !is || a.dtype != "u1" || a.fortran || len(a.shape) == 0 || !slices.Equal(a.shape[1:], shape) {
-		return 0, nil, p.wrong("an array of uint8 [N," + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "["))
+		p.wrong("an array of uint8 [N," + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "["))
 	}
 	switch d := a.data.(type) {
 	case stored:
 		pixels = io.NewSectionReader(p.file, d.at, d.n)
-	case data:
+	case []byte:
 		pixels = io.NewSectionReader(bytes.NewReader(d), 0, int64(len(d)))
 	}
-	return a.shape[0], pixels, nil
+	return a.shape[0], pixels
 }
