@@ -8,30 +8,23 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"ocl/internal/count"
 )
 
-const (
-	longestBackoff = 30 * time.Second
-	longestWait    = 2 * time.Minute // that a server may ask for; a person should know of a longer one
-)
+const longestBackoff = 30 * time.Second
 
 // temporary is a fault that another attempt may not meet.
-type temporary struct {
-	error
-	wait time.Duration // that the server asks for
-}
+type temporary struct{ error }
 
 func (t temporary) Unwrap() error { return t.error }
 
 // attempts are made until the part is whole. One counts as a failure unless it makes the part longer than it ever was, so a
 // long file over a bad line arrives, and a server that always begins again does not keep Get for ever.
 func (d *download) attempts(ctx context.Context) error {
-	longest, failures, wait := d.size, 0, d.Backoff
+	longest, failures, wait := d.size, 0, d.backoff
 	for {
 		d.Progress(d.file, d.size, d.total)
 		err := d.attempt(ctx)
@@ -45,18 +38,17 @@ func (d *download) attempts(ctx context.Context) error {
 			return err
 		}
 		if d.size > longest {
-			longest, failures, wait = d.size, 0, d.Backoff
+			longest, failures, wait = d.size, 0, d.backoff
 		}
-		if failures >= d.Retries {
+		if failures >= d.retries {
 			return d.errorf("%w (attempts in a row: %d). Run the same command again later: it continues after %s", again.error, failures+1, d.soFar())
 		}
 		failures++
-		pause := max(wait, again.wait)
-		d.Retrying(d.file, Retry{Why: again.error, Attempt: failures + 1, Of: d.Retries + 1, From: d.size, Wait: pause})
+		d.Retrying(d.file, Retry{Why: again.error, Attempt: failures + 1, Of: d.retries + 1, From: d.size, Wait: wait})
 		select {
 		case <-ctx.Done():
 			return d.stopped(ctx)
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestBackoff)
 	}
@@ -76,7 +68,7 @@ func (d *download) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The clock runs while bytes are awaited, those of the headers too. It ends the request, not the download.
-	clock := time.AfterFunc(d.Stall, func() { cancel(fmt.Errorf("no byte came for %v", d.Stall)) })
+	clock := time.AfterFunc(d.stall, func() { cancel(fmt.Errorf("no byte came for %v", d.stall)) })
 	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.file.URL, nil)
 	if err != nil {
@@ -86,7 +78,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if d.size > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.size))
 	}
-	resp, err := d.Client.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return d.unanswered(ctx, err)
 	}
@@ -95,7 +87,8 @@ func (d *download) attempt(ctx context.Context) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusPartialContent:
-		first, total = contentRange(resp.Header.Get("Content-Range"))
+		first, total = -1, -1 // where the server does not say it; such as "bytes 500-999/1000"
+		_, _ = fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &first, new(int64), &total)
 	case http.StatusRequestedRangeNotSatisfiable: // no bytes beyond those that are here, so that the checksum decides
 		return nil
 	default:
@@ -110,7 +103,7 @@ func (d *download) attempt(ctx context.Context) error {
 			return err
 		}
 		if first != 0 {
-			return temporary{error: errors.New("the server sends another part than it was asked for")}
+			return temporary{errors.New("the server sends another part than it was asked for")}
 		}
 	}
 	if d.file.Bytes == 0 {
@@ -132,7 +125,7 @@ func (d *download) empty() error {
 func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Timer) error {
 	buffer := make([]byte, 1<<18)
 	for {
-		clock.Reset(d.Stall)
+		clock.Reset(d.stall)
 		n, reading := body.Read(buffer)
 		clock.Stop()
 		if d.total > 0 && d.size+int64(n) > d.total {
@@ -150,11 +143,11 @@ func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Time
 		switch {
 		case reading == nil:
 		case ctx.Err() != nil:
-			return temporary{error: context.Cause(ctx)}
+			return temporary{context.Cause(ctx)}
 		case !errors.Is(reading, io.EOF): // which io.ErrUnexpectedEOF is not
-			return temporary{error: fmt.Errorf("the connection broke: %w", reading)}
+			return temporary{fmt.Errorf("the connection broke: %w", reading)}
 		case d.size == 0 || d.size < d.total:
-			return temporary{error: fmt.Errorf("the server ended after %s", d.soFar())}
+			return temporary{fmt.Errorf("the server ended after %s", d.soFar())}
 		default:
 			return nil
 		}
@@ -164,18 +157,15 @@ func (d *download) receive(ctx context.Context, body io.Reader, clock *time.Time
 // unanswered explains a request without a response.
 func (d *download) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return temporary{error: context.Cause(ctx)}
+		return temporary{context.Cause(ctx)}
 	}
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		err = asked.Err
 	}
-	if errors.Is(err, errRedirect) {
-		return d.errorf("%w. Get the file by hand if you trust the address", err)
-	}
 	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
 		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine", unknown.Err)
 	}
-	return temporary{error: fmt.Errorf("no answer: %w", err)}
+	return temporary{fmt.Errorf("no answer: %w", err)}
 }
 
 // refused explains a status that brings no bytes. Errors of the server pass, and so do those that ask to come later.
@@ -185,28 +175,7 @@ func (d *download) refused(resp *http.Response) error {
 	if !late && resp.StatusCode < 500 {
 		return d.errorf("the server answers %s. Look for the file on the page of its authors, and save it as %s", status, d.path)
 	}
-	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
-	wait := time.Duration(seconds) * time.Second
-	if wait > longestWait {
-		return d.errorf("the server answers %s and asks to wait for %v. Run the same command again then", status, wait)
-	}
-	return temporary{fmt.Errorf("the server answers %s", status), wait}
-}
-
-// contentRange reads the header of a partial answer, such as "bytes 500-999/1000": where it begins, and the size of the
-// whole file, -1 where the server does not say it. A begin of -1 is no such header.
-func contentRange(value string) (first, total int64) {
-	span, size, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
-	from, _, _ := strings.Cut(span, "-")
-	begin, err := strconv.ParseUint(from, 10, 63)
-	if err != nil {
-		return -1, -1
-	}
-	whole, err := strconv.ParseUint(size, 10, 63)
-	if err != nil {
-		return int64(begin), -1
-	}
-	return int64(begin), int64(whole)
+	return temporary{fmt.Errorf("the server answers %s", status)}
 }
 
 // soFar says how much of a file is there: "1,000 of 168,513,733 bytes", or "1,000 bytes" if the whole is unknown.
