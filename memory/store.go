@@ -121,15 +121,6 @@ func (m *Store) Gather(x *tensor.Tensor, y []ocl.Label, slots []int) {
 	}
 }
 
-// ByClass returns, for each stored class, its slots in rising order.
-func (m *Store) ByClass() map[ocl.Label][]int {
-	by := map[ocl.Label][]int{}
-	for slot, y := range m.y {
-		by[y] = append(by[y], slot)
-	}
-	return by
-}
-
 // Counts returns the number of stored samples of each stored class.
 func (m *Store) Counts() map[ocl.Label]int {
 	counts := map[ocl.Label]int{}
