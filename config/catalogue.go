@@ -1,7 +1,7 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -86,72 +86,23 @@ type Option struct {
 }
 
 // Wanted is the range in words.
-func (o Option) Wanted() string {
-	if o.Range != "" {
-		return o.Range
-	}
-	kind := "a number"
-	switch o.Default.(type) {
-	case bool:
-		return "true or false"
-	case string:
-		if len(o.Choices) == 0 {
-			return "text"
-		}
-		return "one of " + strings.Join(o.Choices, ", ")
-	case int:
-		kind = "a whole number"
-	}
-	if o.Most == 0 {
-		return fmt.Sprintf("%s, at least %v", kind, o.Least)
-	}
-	return fmt.Sprintf("%s from %v to %v", kind, o.Least, o.Most)
-}
+func (o Option) Wanted() string { return o.key("").Wanted() }
 
 // Holds says whether v, of the type of Default, is in range.
 func (o Option) Holds(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return len(o.Choices) == 0 || slices.Contains(o.Choices, v)
-	case int:
-		return o.spans(float64(v))
-	case float64:
-		return o.spans(v)
-	}
-	return true
+	var f faults
+	o.key("").check(&f, v)
+	return len(f.list) == 0
 }
 
-func (o Option) spans(v float64) bool {
-	return v >= o.Least && (o.Most == 0 || v <= o.Most) && !math.IsInf(v, 0)
-}
-
-// kind is the kind of the option's values.
-func (o Option) kind() kind {
+// key is the key by which a config sets the option of a method.
+func (o Option) key(method string) Key {
+	k := Key{Name: optionKey(method, o.Name), Help: o.Meaning, Choices: o.Choices, ReadBy: method, preset: o.Default, values: o.Range}
 	switch o.Default.(type) {
-	case bool:
-		return kindTruth
-	case int:
-		return kindWhole
-	case float64:
-		return kindNumber
+	case int, float64:
+		k.Least, k.Most = o.Least, cmp.Or(o.Most, math.MaxFloat64)
 	}
-	return kindText
-}
-
-// conform converts a value to the type of Default if nothing is lost: a whole number to a number, and the other way
-// round. Other values stay as they are, and Validate reports them.
-func (o Option) conform(v any) any {
-	switch o.Default.(type) {
-	case float64:
-		if n, ok := v.(int); ok {
-			return float64(n)
-		}
-	case int:
-		if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-			return int(f)
-		}
-	}
-	return v
+	return k
 }
 
 // entry is what a catalogue lists by name.
@@ -182,29 +133,38 @@ func namesOf[T entry](list []T) []string {
 	return names
 }
 
-// meaning is what a key does, in words.
-func (s *Schema) meaning(key string) string {
-	if k, ok := find(key); ok {
-		return k.Help
-	}
-	if _, option, err := s.find(key); err == nil {
-		return option.Meaning
-	}
-	return ""
-}
-
-// Names lists every key: those of [Keys], then method.<name>.<option> of each option.
-func (s *Schema) Names() []string {
-	var names []string
-	for _, k := range Keys() {
-		names = append(names, k.Name)
-	}
+// keys are those of [Keys], then method.<name>.<option> of each option.
+func (s *Schema) keys() []Key {
+	keys := Keys()
 	for _, m := range s.Methods {
 		for _, o := range m.Options {
-			names = append(names, optionKey(m.Name, o.Name))
+			keys = append(keys, o.key(m.Name))
 		}
 	}
+	return keys
+}
+
+// Names lists the names of all keys: those of [Keys], then method.<name>.<option> of each option.
+func (s *Schema) Names() []string {
+	var names []string
+	for _, k := range s.keys() {
+		names = append(names, k.Name)
+	}
 	return names
+}
+
+// find finds a key, or an option of a method. A schema without methods knows every option of any method.
+func (s *Schema) find(key string) (Key, bool) {
+	if k, ok := find(key); ok {
+		return k, true
+	}
+	method, option, ok := cutOption(key)
+	if ok && len(s.Methods) == 0 {
+		return Key{Name: key}, true
+	}
+	m, _ := lookup(s.Methods, method)
+	o, ok := lookup(m.Options, option)
+	return o.key(method), ok
 }
 
 // Readers lists the methods and the tricks that read a key. Both are nil for a key that all runs read.

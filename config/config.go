@@ -12,8 +12,8 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -318,33 +318,17 @@ func Classifiers() []string { return []string{ClassifierHead, ClassifierNCM} }
 
 // Clone is a deep copy of c.
 func (c Config) Clone() Config {
-	for _, list := range []*[]string{&c.Methods, &c.Classifiers, &c.Tricks} {
-		*list = slices.Clone(*list)
+	given := c
+	for _, k := range table {
+		k.assign(&c, &given)
 	}
-	c.Stream.ClassOrder.Classes = slices.Clone(c.Stream.ClassOrder.Classes)
-	for _, list := range []*[]float64{&c.Stream.Mean, &c.Stream.Std, &c.Stream.Shift.NoiseStrengths, &c.Stream.Shift.OcclusionStrengths, &c.Stream.Shift.BlurStrengths} {
-		*list = slices.Clone(*list)
-	}
-	c.Stream.TaskClasses, c.Stream.ClassCounts = slices.Clone(c.Stream.TaskClasses), slices.Clone(c.Stream.ClassCounts)
-	c.Network.Hidden = slices.Clone(c.Network.Hidden)
-	c.Stream.DropLast, c.Stream.HeldOut = copied(c.Stream.DropLast), copied(c.Stream.HeldOut)
-	c.Seeds = Seeds{copied(c.Seeds.Order), copied(c.Seeds.Init), copied(c.Seeds.Memory)}
 	if c.Method != nil {
-		given := c.Method
-		c.Method = make(map[string]map[string]any, len(given))
-		for name, options := range given {
+		c.Method = make(map[string]map[string]any, len(given.Method))
+		for name, options := range given.Method {
 			c.Method[name] = maps.Clone(options)
 		}
 	}
 	return c
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	v := *p
-	return &v
 }
 
 // Canonical is [Schema.Canonical] without a catalogue: every option that is set has its line, its default too.
@@ -357,7 +341,8 @@ func (c Config) Canonical() string { return new(Schema).Canonical(c) }
 func (s *Schema) Canonical(c Config) string {
 	var b strings.Builder
 	for _, v := range s.Values(c) {
-		own := v.field != nil && v.optional() && v.kind() == kindSeed && v.Text == plain(c.Seed) // a separate seed equal to the run's seed changes nothing
+		_, seed := v.sample().(uint64)
+		own := seed && v.optional() && v.Text == plain(c.Seed) // a separate seed equal to the run's seed changes nothing
 		if v.Place || v.Engine || v.Usual || own {
 			continue
 		}
@@ -368,10 +353,9 @@ func (s *Schema) Canonical(c Config) string {
 
 // Value is what a config says of one key or option.
 type Value struct {
-	Key         // of an option it has the name alone
-	Text string // as a flag takes it, "" where it is not set
-	// Usual says that the value is the one that a file without the key means.
-	Usual bool
+	Key
+	Text  string // as a flag takes it, "" where it is not set
+	Usual bool   // the value is the one that a file without the key means
 }
 
 // Values are all that a config says, in the order of files, the options last, those that a record lacks too. What means the same has the same text.
@@ -385,21 +369,18 @@ func (s *Schema) Values(c Config) []Value {
 		text := k.text(&c)
 		values = append(values, Value{k, text, text == k.text(&d)})
 	}
-	for _, name := range sortedKeys(c.Method) {
-		m, _ := lookup(s.Methods, name)
-		for _, option := range sortedKeys(c.Method[name]) {
-			v, usual := c.Method[name][option], false
-			if o, there := lookup(m.Options, option); there {
-				v = o.conform(v)
-				usual = equal(v, o.Default)
-			}
-			values = append(values, Value{Key{Name: optionKey(name, option)}, plain(v), usual})
+	for _, key := range optionKeys(c) {
+		k, known := s.find(key)
+		if !known {
+			k = keyCalled(key)
 		}
+		v := k.conform(k.value(&c))
+		values = append(values, Value{k, plain(v), known && equal(v, k.preset)})
 	}
 	for _, m := range s.Methods {
 		for _, o := range m.Options {
 			if _, set := c.Method[m.Name][o.Name]; !set && slices.Contains(c.Methods, m.Name) {
-				values = append(values, Value{Key{Name: optionKey(m.Name, o.Name)}, plain(o.Default), true})
+				values = append(values, Value{o.key(m.Name), plain(o.Default), true})
 			}
 		}
 	}
@@ -420,51 +401,26 @@ func Kept(parent, here Config) string {
 // difference is Difference for some keys, and for all options of methods.
 func difference(there, here Config, compared func(Key) bool) string {
 	var parts []string
-	note := func(key, a, b string) {
-		if a != b {
-			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", shown(key), orNothing(shown(a)), orNothing(shown(b))))
-		}
+	keys := slices.Clone(table)
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(optionKeys(there), optionKeys(here))))) {
+		keys = append(keys, keyCalled(key))
 	}
-	for _, k := range table {
-		if !k.Place && compared(k) {
-			note(k.Name, k.text(&there), k.text(&here))
+	for _, k := range keys {
+		if a, b := k.text(&there), k.text(&here); a != b && !k.Place && compared(k) {
+			parts = append(parts, fmt.Sprintf("%s is %s there and %s here", shown(k.Name), cmp.Or(shown(a), "not set"), cmp.Or(shown(b), "not set")))
 		}
-	}
-	a, b := optionTexts(there), optionTexts(here)
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	for _, key := range sortedKeys(keys) {
-		note(key, a[key], b[key])
 	}
 	return strings.Join(parts, ", ")
 }
 
-// options are those that are set, in order.
-func options(c Config) iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for _, name := range sortedKeys(c.Method) {
-			for _, option := range sortedKeys(c.Method[name]) {
-				if !yield(optionKey(name, option), c.Method[name][option]) {
-					return
-				}
-			}
+// optionKeys are the keys of the options that are set, in order.
+func optionKeys(c Config) (keys []string) {
+	for _, name := range sortedKeys(c.Method) {
+		for _, option := range sortedKeys(c.Method[name]) {
+			keys = append(keys, optionKey(name, option))
 		}
 	}
-}
-
-func optionTexts(c Config) map[string]string {
-	texts := map[string]string{}
-	for key, v := range options(c) {
-		texts[key] = plain(v)
-	}
-	return texts
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "not set"
-	}
-	return text
+	return keys
 }
 
 func optionKey(method, option string) string { return "method." + method + "." + option }
@@ -472,9 +428,6 @@ func optionKey(method, option string) string { return "method." + method + "." +
 // Text is the value of a key, as a flag takes it; ok is false for an unknown key. A key of an option that is not set is
 // unknown.
 func (c Config) Text(key string) (text string, ok bool) {
-	if k, found := find(key); found {
-		return k.text(&c), true
-	}
-	text, ok = optionTexts(c)[key]
-	return text, ok
+	k := keyCalled(key)
+	return k.text(&c), k.index != nil || k.value(&c) != nil
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -92,36 +91,36 @@ func (k Key) draw(c *Config, src *rand.Rand) {
 		return all[src.IntN(len(all))]
 	}
 	n := src.IntN(4)
-	switch k.kind() {
-	case kindText:
+	switch k.sample().(type) {
+	case string:
 		k.set(c, word())
-	case kindWhole:
+	case int:
 		k.set(c, []int{0, 1, -3, 70, math.MaxInt, math.MinInt}[src.IntN(6)])
-	case kindSeed:
+	case uint64:
 		k.set(c, []uint64{0, 1, math.MaxUint64, src.Uint64()}[src.IntN(4)])
-	case kindNumber:
+	case float64:
 		k.set(c, numeral())
-	case kindTruth:
+	case bool:
 		k.set(c, src.IntN(2) == 0)
-	case kindTexts:
+	case []string:
 		list := []string{}
 		for range n {
 			list = append(list, word())
 		}
 		k.set(c, list)
-	case kindWholes:
+	case []int:
 		list := []int{}
 		for range n {
 			list = append(list, src.IntN(100))
 		}
 		k.set(c, list)
-	case kindNumbers:
+	case []float64:
 		list := []float64{}
 		for range n {
 			list = append(list, numeral())
 		}
 		k.set(c, list)
-	case kindOrder:
+	case Order:
 		k.set(c, []Order{{Name: OrderGiven}, {Name: OrderRandom}, {}, {Name: OrderOfficial}, {Name: "official:3"}, {Classes: []int{2, 0, 1}}, {Classes: []int{0}}}[src.IntN(7)])
 	}
 }
@@ -213,7 +212,7 @@ func TestTextSets(t *testing.T) {
 			if k.List() && text == "" {
 				text = "[]"
 			}
-			if k.kind() == kindOrder && len(c.Stream.ClassOrder.Classes) == 1 {
+			if k.Name == "stream.class_order" && len(c.Stream.ClassOrder.Classes) == 1 {
 				text = "[" + text + "]"
 			}
 			if k.ZeroInFiles && text == "0" {
@@ -344,16 +343,16 @@ func TestManyFaults(t *testing.T) {
 		return b.String()
 	}
 	for _, tt := range []struct{ name, text, last string }{
-		{"unknown keys", repeat("k%d: 1\n"), "config: there are "},
-		{"dotted keys", repeat("optimizer.k%d: 1\n"), "config: there are "},
-		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: there are "},
-		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: there are "},
+		{"unknown keys", repeat("k%d: 1\n"), "config: there may be more"},
+		{"dotted keys", repeat("optimizer.k%d: 1\n"), "config: there may be more"},
+		{"unknown options", "method:\n  ewc++:\n" + repeat("    k%d: 1\n"), "config: there may be more"},
+		{"unknown methods", "method:\n" + repeat("  k%d: {a: 1}\n"), "config: there may be more"},
 		{"a long key", strings.Repeat("k", 1000) + ": 1\n? " + strings.Repeat("k", 900_000) + "\n: 1\n", "config: x.yaml:2: unknown key kkk"},
 		{"methods", "methods: [" + repeat("k%d,") + "er]\n", "config: methods (--method): the list has 1"},
 		{"tricks", "tricks: [" + repeat("k%d,") + "none]\n", "config: tricks (--trick): the list has 1"},
-		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: there are "},
-		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: there are "},
-		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: there are 499980 more errors. Fix these first"},
+		{"some methods", "methods: [" + strings.Repeat("a,b,", 400) + "er]\n", "config: there may be more"},
+		{"some tricks", "tricks: [" + strings.TrimPrefix(repeat("k%d,")[:4000], "x") + "]\n", "config: there may be more"},
+		{"hidden layers", "network: {hidden: [" + strings.Repeat("0,", 500_000) + "1]}\n", "config: there may be more errors. Fix these first"},
 		{"classes", "stream: {class_order: [" + strings.Repeat("7,", 500_000) + "1]}\n", "config: stream.class_order: the list has 500001 classes"},
 		{"comments", strings.Repeat("# a\n", 260_000) + "k: 1\n", "config: x.yaml:260001: unknown key k."},
 	} {
@@ -760,7 +759,7 @@ func TestJSONSchema(t *testing.T) {
 func TestKeysAreDeclaredWhole(t *testing.T) {
 	flags := map[string]bool{}
 	for _, k := range table {
-		if k.Help == "" || k.field == nil || (k.Group == "") != (k.Value == "") || k.Flag() != "" && k.Truth() {
+		if k.Help == "" || (k.Group == "") != (k.Value == "") || k.Flag() != "" && k.Truth() {
 			t.Errorf("%s is not declared whole", k.Name)
 		}
 		if k.Short != "" && flags[k.Short] {
@@ -966,8 +965,8 @@ func TestLargeOptions(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", number, err)
 		}
-		if a, b := optionTexts(bare), optionTexts(read); !maps.Equal(a, b) {
-			t.Errorf("%s: read without the catalogue %v, with it %v", number, a, b)
+		if d := Difference(bare, read); d != "" {
+			t.Errorf("%s: read without the catalogue and with it, %s", number, d)
 		}
 	}
 }

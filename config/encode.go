@@ -139,28 +139,18 @@ func escaped(r rune) bool {
 	return r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-// marshal is v in JSON without characters that are escaped.
-func marshal(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil || !bytes.ContainsFunc(text, escaped) {
-		return text, err
+// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
+func (c Config) MarshalJSON() ([]byte, error) {
+	var text, b bytes.Buffer
+	if err := object(&text, c.tree()); err != nil {
+		return nil, fmt.Errorf("config: the config cannot be written as JSON: %w", err)
 	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
+	for _, r := range text.String() {
 		if escaped(r) { // in a string: nothing else has any
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
 		}
-	}
-	return b.Bytes(), nil
-}
-
-// MarshalJSON implements [json.Marshaler]: all keys in their order; what is not set is null or empty.
-func (c Config) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	if err := object(&b, c.tree()); err != nil {
-		return nil, fmt.Errorf("config: the config cannot be written as JSON: %w", err)
 	}
 	return b.Bytes(), nil
 }
@@ -171,7 +161,7 @@ func object(b *bytes.Buffer, t []branch) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := marshal(x.name)
+		name, err := json.Marshal(x.name)
 		if err != nil {
 			return err
 		}
@@ -182,7 +172,7 @@ func object(b *bytes.Buffer, t []branch) error {
 			}
 			continue
 		}
-		text, err := marshal(x.json())
+		text, err := json.Marshal(x.json())
 		if err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}

@@ -17,29 +17,30 @@ const maxFaults = 20
 // faults collects everything that is wrong with a config, so that one run of the command reports it all.
 type faults struct {
 	list   []error
-	more   int    // beyond maxFaults
+	more   bool   // there were others beyond maxFaults
 	places Places // of keys that a file gave
 }
 
-// add notes `config: where: what is wrong. What to do.` Where is a key, said with its line in the file and with its flag, or
-// another place. Arguments that are costly to make are [lazy]: beyond maxFaults
-// nobody reads them.
-func (f *faults) add(where any, format string, args ...any) {
-	if len(f.list) == maxFaults {
-		f.more++
-		return
-	}
-	key, is := where.(string)
-	if !is {
-		f.list = append(f.list, fmt.Errorf("config: %s: "+format, append([]any{where}, args...)...))
-		return
-	}
+// full says that no further fault is reported, so that nobody needs to look for one.
+func (f *faults) full() bool {
+	f.more = f.more || len(f.list) == maxFaults
+	return f.more
+}
+
+// add notes what is wrong with a key and what to do, with the key's line in the file and its flag.
+func (f *faults) add(key, format string, args ...any) {
 	fault := fmt.Errorf(format, args...)
 	flag := ""
-	if k, _ := find(key); k.Flag() != "" && !strings.Contains(fault.Error(), "--"+k.Flag()) {
+	if k, ok := find(key); ok && k.Flag() != "" && !strings.Contains(fault.Error(), "--"+k.Flag()) {
 		flag = " (--" + k.Flag() + ")"
 	}
-	f.list = append(f.list, fmt.Errorf("config: %s%s%s: %w", f.places.before(key), shown(key), flag, fault))
+	f.note(fmt.Errorf("config: %s%s%s: %w", f.places.before(key), shown(key), flag, fault))
+}
+
+func (f *faults) note(fault error) {
+	if !f.full() {
+		f.list = append(f.list, fault)
+	}
 }
 
 // Places are the lines of a file that gave keys their values. The zero value has none, and so does a key that a flag has
@@ -68,44 +69,28 @@ func (p Places) before(key string) string {
 	return fmt.Sprintf("%s:%d: ", p.File, line)
 }
 
-// join adds the faults of another list.
-func (f *faults) join(other faults) {
-	taken := min(len(other.list), maxFaults-len(f.list))
-	f.list = append(f.list, other.list[:taken]...)
-	f.more += len(other.list) - taken + other.more
-}
-
 // err is nil without faults, else all of them, one a line.
 func (f *faults) err() error {
 	err := errors.Join(f.list...)
-	if f.more > 0 {
-		err = errors.Join(err, fmt.Errorf("config: there are %d more errors. Fix these first", f.more))
+	if f.more {
+		err = errors.Join(err, errors.New("config: there may be more errors. Fix these first"))
 	}
 	return err
 }
-
-// lazy is text that is made when it is written.
-type lazy func() string
-
-func (l lazy) String() string { return l() }
 
 // ErrUnknown is wrapped by errors about keys, methods and options that this program does not know. In a file that a program
 // wrote, they mean that a newer program wrote it.
 var ErrUnknown = errors.New("unknown key")
 
-type unknownError struct {
-	format string
-	args   []any
-}
+type unknownError struct{ error }
 
-func (e unknownError) Error() string   { return fmt.Sprintf(e.format, e.args...) }
 func (unknownError) Is(err error) bool { return err == ErrUnknown }
 
-func unknown(format string, args ...any) error { return unknownError{format, args} }
+func unknown(format string, args ...any) error { return unknownError{fmt.Errorf(format, args...)} }
 
 // meant says which of the names an unknown word probably stands for; all says where the names are listed.
-func meant(word string, names []string, all string) lazy {
-	return func() string { return nearest.Names{List: names, All: all}.Hint(word) }
+func meant(word string, names []string, all string) string {
+	return nearest.Names{List: names, All: all}.Hint(word)
 }
 
 // Where the names are listed.
@@ -117,33 +102,40 @@ const (
 )
 
 // meantMethod is meant for the name of a method.
-func (s *Schema) meantMethod(name string) lazy {
-	return func() string {
-		about := func(name string) string { m, _ := lookup(s.Methods, name); return m.About }
-		return nearest.Names{List: namesOf(s.Methods), Meaning: about, All: allMethods}.Hint(name)
-	}
+func (s *Schema) meantMethod(name string) string {
+	about := func(name string) string { m, _ := lookup(s.Methods, name); return m.About }
+	return nearest.Names{List: namesOf(s.Methods), Meaning: about, All: allMethods}.Hint(name)
 }
 
-// keysBelow names some keys of a section.
-func (s *Schema) keysBelow(section string) lazy {
-	return func() string {
-		below := slices.DeleteFunc(s.Names(), func(name string) bool { return !strings.HasPrefix(name, section+".") })
+// unknown says that there is no such key, and what was probably meant.
+func (s *Schema) unknown(key string) error {
+	name, option, ok := cutOption(key)
+	m, known := lookup(s.Methods, name)
+	switch {
+	case name == "":
+		return unknown("unknown key %s. %s", shown(key), s.meantKey(key))
+	case !known:
+		return unknown("unknown method %s. %s", shown(name), s.meantMethod(name))
+	case !ok:
+		below := slices.DeleteFunc(s.Names(), func(name string) bool { return !strings.HasPrefix(name, key+".") })
 		if len(below) == 0 {
-			return allKeys
+			return unknown("%s is a section, not a key. %s", shown(key), allKeys)
 		}
-		return "Use one of its keys, such as " + nearest.Or(below[:min(len(below), nearest.Most)]) + ". " + allKeys
+		return unknown("%s is a section, not a key. Use one of its keys, such as %s. %s", shown(key), nearest.Or(below[:min(len(below), nearest.Most)]), allKeys)
+	case len(m.Options) == 0:
+		return unknown("unknown option %s. The method %s has no options", shown(option), name)
 	}
+	return unknown("unknown option %s of %s. %s", shown(option), name, meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
 }
 
 // meantKey is meant for a key.
-func (s *Schema) meantKey(key string) lazy {
-	return func() string {
-		names := nearest.Names{List: s.Names(), Meaning: s.meaning, All: allKeys}
-		if !strings.Contains(key, ".") {
-			names.Aliases = aliases
-		}
-		return names.Hint(key)
+func (s *Schema) meantKey(key string) string {
+	about := func(name string) string { k, _ := s.find(name); return k.Help }
+	names := nearest.Names{List: s.Names(), Meaning: about, All: allKeys}
+	if !strings.Contains(key, ".") {
+		names.Aliases = aliases
 	}
+	return names.Hint(key)
 }
 
 // aliases are shorter forms that people write in place of a key: its last part, its section where it is the section's name, and

@@ -13,23 +13,13 @@ func (s *Schema) JSONSchema() ([]byte, error) {
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "ocl config"
 	add(root, versionKey, map[string]any{"type": "integer", "minimum": 1, "maximum": Version, "description": "of the file; the program writes it"})
-	for _, k := range Keys() {
-		path := strings.Split(k.Name, ".")
+	for _, k := range s.keys() {
+		path := strings.Split(k.Name, ".") // no method has a dot in its name
 		into := root
 		for _, section := range path[:len(path)-1] {
 			into = within(into, section)
 		}
 		add(into, path[len(path)-1], k.schema())
-	}
-	methods := within(root, "method")
-	for _, m := range s.Methods {
-		if len(m.Options) == 0 {
-			continue
-		}
-		options := within(methods, m.Name)
-		for _, o := range m.Options {
-			add(options, o.Name, o.schema())
-		}
 	}
 	s.addNames(root)
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -85,21 +75,23 @@ func (k Key) schema() map[string]any {
 	}
 	p := map[string]any{"description": help}
 	d := Default()
-	if v := k.value(&d); v != nil && k.Unset == "" {
+	if k.index == nil {
+		p["default"] = k.preset
+	} else if v := k.value(&d); v != nil && k.Unset == "" {
 		p["default"] = v
 		if order, ok := v.(Order); ok {
 			p["default"] = order.Name
 		}
 	}
 	item := map[string]any{}
-	switch k.kind() {
-	case kindTruth:
+	switch k.sample().(type) {
+	case bool:
 		p["type"] = orNull("boolean", k.optional())
 		return p
-	case kindSeed:
+	case uint64:
 		p["type"], p["minimum"], p["maximum"] = orNull("integer", k.optional()), 0, uint64(math.MaxUint64)
 		return p
-	case kindOrder:
+	case Order:
 		p["oneOf"] = []any{
 			map[string]any{"type": "null"},
 			map[string]any{"type": "string", "enum": []string{"", OrderRandom, OrderGiven, OrderOfficial}},
@@ -108,18 +100,18 @@ func (k Key) schema() map[string]any {
 			map[string]any{"type": "array", "items": map[string]any{"type": "integer", "minimum": 0, "maximum": math.MaxInt64}, "minItems": 1, "uniqueItems": true},
 		}
 		return p
-	case kindTexts:
+	case []string:
 		item["type"] = "string"
 		if len(k.Choices) > 0 {
 			item["enum"] = k.Choices
 		}
 		p["type"], p["items"], p["minItems"], p["uniqueItems"] = "array", item, 1, true
 		return p
-	case kindWholes, kindNumbers:
+	case []int, []float64:
 		k.number(item)
 		p["type"], p["items"] = "array", item
 		return p
-	case kindWhole, kindNumber:
+	case int, float64:
 		k.number(p)
 		return p
 	}
@@ -137,25 +129,14 @@ func (k Key) schema() map[string]any {
 	return p
 }
 
-// number writes the type and the range of a number of the key.
+// number writes the type and the range of a number of the key. Where 0 stands for itself it is let in by the lower bound, as no key has
+// negative values then.
 func (k Key) number(p map[string]any) {
 	p["type"] = "number"
-	if kind := k.kind(); kind == kindWhole || kind == kindWholes {
-		p["type"] = "integer"
+	switch k.sample().(type) {
+	case int, []int:
+		p["type"], p["maximum"] = "integer", math.MaxInt64
 	}
-	k.bounds(p)
-}
-
-func orNull(kind string, optional bool) any {
-	if optional {
-		return []string{kind, "null"}
-	}
-	return kind
-}
-
-// bounds writes the range of a number. Where 0 stands for itself it is let in by the lower bound, as no key has
-// negative values then.
-func (k Key) bounds(p map[string]any) {
 	if !k.bounded() {
 		return
 	}
@@ -170,30 +151,9 @@ func (k Key) bounds(p map[string]any) {
 	}
 }
 
-// schema describes the values of the option.
-func (o Option) schema() map[string]any {
-	p := map[string]any{"description": o.Meaning, "default": o.Default}
-	switch o.Default.(type) {
-	case bool:
-		p["type"] = "boolean"
-		return p
-	case string:
-		p["type"] = "string"
-		if len(o.Choices) > 0 {
-			p["enum"] = o.Choices
-		}
-		return p
-	case int:
-		p["type"] = "integer"
-	default:
-		p["type"] = "number"
+func orNull(kind string, optional bool) any {
+	if optional {
+		return []string{kind, "null"}
 	}
-	p["minimum"] = o.Least
-	switch {
-	case o.Most != 0:
-		p["maximum"] = o.Most
-	case o.kind() == kindWhole:
-		p["maximum"] = math.MaxInt64
-	}
-	return p
+	return kind
 }

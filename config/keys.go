@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ const (
 
 // Key declares one key of a config: all that is said of it anywhere comes from here.
 type Key struct {
-	Name  string // such as optimizer.lr
+	Name  string // such as optimizer.lr, or method.mir.candidates for an option of a method
 	Short string // how tables and labels call it, and the flag of `ocl run` where there is one; "" is the last part of Name
 	Group string // of its flag in the help; "" has none, and is set by Name=VALUE alone
 	Value string // how the flag's value is called in the help
@@ -39,159 +40,143 @@ type Key struct {
 	Anew     bool // a run with a parent may have another value than the parent; it keeps the others
 	ReadBy   string
 
-	field func(*Config) any // a pointer to where it is kept
+	index  []int  // of the field that holds it; nil of an option
+	preset any    // of an option, its default; nil where the option is in no catalogue
+	values string // of an option, what Wanted says; "" has Wanted say the range
 }
 
-// table holds every key that is a field, in the order in which files have them. A new key is a field and an entry here.
-var table = []Key{
-	{Name: "data.name", Anew: true, Short: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them",
-		field: func(c *Config) any { return &c.Data.Name }},
+// table holds every key that is a field, in the order in which files have them. A new key is a field of that name and an entry here.
+var table = placed([]Key{
+	{Name: "data.name", Anew: true, Short: "data", Group: GroupData, Value: "NAME", Help: "data set; `ocl data list` lists them"},
 	{Name: "data.dir", Anew: true, Short: "data-dir", Group: GroupData, Value: "PATH", Place: true, Unset: "no files",
-		Help:  "folder, archive or file of the data set, or a folder that contains it under its published name",
-		field: func(c *Config) any { return &c.Data.Dir }},
+		Help: "folder, archive or file of the data set, or a folder that contains it under its published name"},
 	{Name: "data.size", Anew: true, Short: "size", Zero: true, Unset: "the data set's own", Most: 100_000,
-		Help: "side of the images, for data sets that are drawn, scaled or padded", field: func(c *Config) any { return &c.Data.Size }},
+		Help: "side of the images, for data sets that are drawn, scaled or padded"},
 	{Name: "data.channels", Anew: true, Short: "channels", Zero: true, Unset: "the data set's own", Least: 3, Most: 3,
-		Help: "3 makes three equal channels of grey images", field: func(c *Config) any { return &c.Data.Channels }},
+		Help: "3 makes three equal channels of grey images"},
 	{Name: "data.train_per_class", Anew: true, Short: "train-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
-		Help: "training images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TrainPerClass }},
+		Help: "training images per class: how many are drawn (glyphs), or a part of the data set for a quick look"},
 	{Name: "data.test_per_class", Anew: true, Short: "test-per-class", Zero: true, Unset: "the data set's own", Most: 100_000_000,
-		Help: "test images per class: how many are drawn (glyphs), or a part of the data set for a quick look", field: func(c *Config) any { return &c.Data.TestPerClass }},
+		Help: "test images per class: how many are drawn (glyphs), or a part of the data set for a quick look"},
 	{Name: "data.domains", Anew: true, Short: "domains", Unset: DomainsFont, Choices: []string{DomainsFont, DomainsNoise, DomainsRotation},
-		Help: "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation", field: func(c *Config) any { return &c.Data.Domains }},
+		Help: "what differs between the tasks of a stream of domains of glyphs: font, noise or rotation"},
 	{Name: "data.seed", Anew: true, Short: "data-seed",
-		Help:  "seed of what belongs to the data, the same for all runs: a split into training and test images, a part of the images",
-		field: func(c *Config) any { return &c.Data.Seed }},
+		Help: "seed of what belongs to the data, the same for all runs: a split into training and test images, a part of the images"},
 	{Name: "data.unreadable", Anew: true, Short: "unreadable", Unset: UnreadableFail, Choices: []string{UnreadableFail, UnreadableSkip},
-		Help: "what an image does that cannot be read: fail (an error) or skip (it is left out, and the result says so)", field: func(c *Config) any { return &c.Data.Unreadable }},
+		Help: "what an image does that cannot be read: fail (an error) or skip (it is left out, and the result says so)"},
 	{Name: "stream.kind", Anew: true, Short: "stream", Group: GroupData, Value: "KIND", Unset: "shift with stream.shift.kind, domains with data.domains, tasks if the data set gives them, otherwise classes",
-		Help:  "kind of stream, which is how its tasks differ; `ocl data streams` lists them",
-		field: func(c *Config) any { return &c.Stream.Kind }},
+		Help: "kind of stream, which is how its tasks differ; `ocl data streams` lists them"},
 	{Name: "stream.tasks", Anew: true, Short: "tasks", Group: GroupData, Value: "T", Zero: true, Unset: "by the data set, at most 10", Least: 1, Most: 10_000,
-		Help: "number of tasks; the classes (or domains, or images) are divided equally among them", field: func(c *Config) any { return &c.Stream.Tasks }},
+		Help: "number of tasks; the classes (or domains, or images) are divided equally among them"},
 	{Name: "stream.batch", Anew: true, Short: "batch", Group: GroupTraining, Value: "B", Least: 1, Most: 100_000,
-		Help: "samples in an incoming batch", field: func(c *Config) any { return &c.Stream.Batch }},
+		Help: "samples in an incoming batch"},
 	{Name: "stream.class_order", Anew: true, Short: "class-order", Unset: "official if the data set has published orders, otherwise random",
-		Help:  "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)",
-		field: func(c *Config) any { return &c.Stream.ClassOrder }},
+		Help: "order in which the tasks take the classes or domains: random (from the seed), given (0, 1, …), a list of classes, or official:N (the published order N, from 0)"},
 	{Name: "stream.task_classes", Anew: true, Short: "task-classes", Unset: "as the data set's own tasks or published order have it, otherwise equally many, or nearly so if stream.tasks is unset too", Least: 1, Most: 1_000_000,
-		Help: "number of classes of each task, such as 10,5,5", field: func(c *Config) any { return &c.Stream.TaskClasses }},
+		Help: "number of classes of each task, such as 10,5,5"},
 	{Name: "stream.task_signals", Anew: true, Short: "task-signals",
-		Help: "tell learners where a task begins and ends; false makes a task-free stream", field: func(c *Config) any { return &c.Stream.TaskSignals }},
+		Help: "tell learners where a task begins and ends; false makes a task-free stream"},
 	{Name: "stream.blurry", Anew: true, Short: "blurry", Most: 1, Below: true,
-		Help: "share of the training images of each task that come in the task before or after it (blurry boundaries)", field: func(c *Config) any { return &c.Stream.Blurry }},
+		Help: "share of the training images of each task that come in the task before or after it (blurry boundaries)"},
 	{Name: "stream.long_tail", Anew: true, Short: "long-tail", ZeroInFiles: true, Unset: "all images", Most: 1,
-		Help: "long-tailed classes: training images of the rarest class divided by those of the most frequent one, above 0 and up to 1", field: func(c *Config) any { return &c.Stream.LongTail }},
+		Help: "long-tailed classes: training images of the rarest class divided by those of the most frequent one, above 0 and up to 1"},
 	{Name: "stream.class_counts", Anew: true, Short: "class-counts", Unset: "all images", Least: 1, Most: 100_000_000,
-		Help: "training images of each class, a number for each", field: func(c *Config) any { return &c.Stream.ClassCounts }},
+		Help: "training images of each class, a number for each"},
 	{Name: "stream.shift.kind", Anew: true, Short: "shift", Unset: "none",
-		Help:  "disturb the images of each task more strongly: noise, occlusion or blur, or some of them such as blur+noise",
-		field: func(c *Config) any { return &c.Stream.Shift.Kind }},
+		Help: "disturb the images of each task more strongly: noise, occlusion or blur, or some of them such as blur+noise"},
 	{Name: "stream.shift.noise_strengths", Anew: true, Short: "noise-strengths", Unset: "the survey's", Most: 100,
-		Help: "strength of the noise in each task, in tenths of the range of a pixel", field: func(c *Config) any { return &c.Stream.Shift.NoiseStrengths }},
+		Help: "strength of the noise in each task, in tenths of the range of a pixel"},
 	{Name: "stream.shift.occlusion_strengths", Anew: true, Short: "occlusion-strengths", Unset: "the survey's", Most: 1,
-		Help: "side of the white square in each task, as a share of the image's side", field: func(c *Config) any { return &c.Stream.Shift.OcclusionStrengths }},
+		Help: "side of the white square in each task, as a share of the image's side"},
 	{Name: "stream.shift.blur_strengths", Anew: true, Short: "blur-strengths", Unset: "the survey's", Most: 100,
-		Help: "standard deviation of the blur in each task, in pixels", field: func(c *Config) any { return &c.Stream.Shift.BlurStrengths }},
+		Help: "standard deviation of the blur in each task, in pixels"},
 	{Name: "stream.shift.occlusion", Anew: true, Short: "occlusion", Unset: OcclusionPerTask, Choices: []string{OcclusionPerTask, OcclusionPerImage},
-		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image", field: func(c *Config) any { return &c.Stream.Shift.Occlusion }},
+		Help: "place of the square: per-task (one for the training images of a task, one for its test images) or per-image"},
 	{Name: "stream.shift.blur", Anew: true, Short: "blur", Unset: BlurPerImage, Choices: []string{BlurPerImage, BlurCrossImage},
-		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)", field: func(c *Config) any { return &c.Stream.Shift.Blur }},
+		Help: "per-image, or cross-image (also across neighbouring images, as in the survey's published results)"},
 	{Name: "stream.held_out", Anew: true, Short: "held-out",
 		Unset: "true for the protocol tuning if all tasks share one test set, otherwise false",
-		Help:  "test on a tenth of the training images of each task, which are then not learned, and not on the test images",
-		field: func(c *Config) any { return &c.Stream.HeldOut }},
+		Help:  "test on a tenth of the training images of each task, which are then not learned, and not on the test images"},
 	{Name: "stream.drop_last", Anew: true, Short: "drop-last", Unset: "depends on the protocol: false for standard, otherwise true",
-		Help: "skip the last batch of a task if it is not full", field: func(c *Config) any { return &c.Stream.DropLast }},
+		Help: "skip the last batch of a task if it is not full"},
 	{Name: "stream.mean", Unset: "0 for each channel", Least: -math.MaxFloat64, Most: math.MaxFloat64,
-		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]", field: func(c *Config) any { return &c.Stream.Mean }},
+		Help: "mean of each channel, for normalisation: (pixel − mean) / std, with pixels in [0,1]"},
 	{Name: "stream.std", Unset: "1 for each channel", Above: true, Most: math.MaxFloat64,
-		Help: "standard deviation of each channel, for normalisation", field: func(c *Config) any { return &c.Stream.Std }},
+		Help: "standard deviation of each channel, for normalisation"},
 	{Name: "methods", Short: "method", Group: GroupMethod, Value: "NAME,...",
-		Help: "methods to run, all with the same seeds and streams; `ocl methods` lists them", field: func(c *Config) any { return &c.Methods }},
+		Help: "methods to run, all with the same seeds and streams; `ocl methods` lists them"},
 	{Name: "tricks", Short: "trick", Group: GroupMethod, Value: "NAME,...",
-		Help:  "tricks; each entry is one more run of every method, and + combines tricks, as in none,ncm,lb+rv; `ocl methods --tricks` lists them",
-		field: func(c *Config) any { return &c.Tricks }},
+		Help: "tricks; each entry is one more run of every method, and + combines tricks, as in none,ncm,lb+rv; `ocl methods --tricks` lists them"},
 	{Name: "memory", Short: "memory", Group: GroupMethod, Value: "M", Most: 100_000_000,
-		Help: "size of the memory in samples; methods without memory ignore it", field: func(c *Config) any { return &c.Memory }},
+		Help: "size of the memory in samples; methods without memory ignore it"},
 	{Name: "classifiers", Anew: true, Measured: true, Short: "classifiers", Group: GroupMethod, Value: "NAME,...", Choices: Classifiers(),
-		Help:  "classifiers to evaluate: head (the method's own rule), ncm (nearest class mean of the memory); the first one gives the run's accuracy",
-		field: func(c *Config) any { return &c.Classifiers }},
+		Help: "classifiers to evaluate: head (the method's own rule), ncm (nearest class mean of the memory); the first one gives the run's accuracy"},
 	{Name: "replay.batch", Short: "replay-batch", Least: 1, Most: 100_000,
-		Help: "samples replayed with each incoming batch, and in each step of a review", field: func(c *Config) any { return &c.Replay.Batch }},
+		Help: "samples replayed with each incoming batch, and in each step of a review"},
 	{Name: "replay.iterations", Short: "iterations", Least: 1, Most: 10_000,
-		Help: "training steps on each incoming batch", field: func(c *Config) any { return &c.Replay.Iterations }},
+		Help: "training steps on each incoming batch"},
 	{Name: "replay.joint", Short: "joint",
-		Help: "train on incoming and replayed samples in one pass instead of two", field: func(c *Config) any { return &c.Replay.Joint }},
+		Help: "train on incoming and replayed samples in one pass instead of two"},
 	{Name: "replay.augment", Short: "replay-augment",
-		Help:  "crop and flip images at random each time they are used, incoming and replayed ones; the memory stores them unchanged",
-		field: func(c *Config) any { return &c.Replay.Augment }},
+		Help: "crop and flip images at random each time they are used, incoming and replayed ones; the memory stores them unchanged"},
 	{Name: "replay.teacher", Short: "teacher", Unset: "training for the methods and tricks of today",
 		Choices: []string{TeacherEvaluation, TeacherTraining},
-		Help:    "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)",
-		field:   func(c *Config) any { return &c.Replay.Teacher }},
+		Help:    "batch norm statistics of a teacher: evaluation (the running statistics) or training (those of the current batch)"},
 	{Name: "replay.kdc_star", Short: "kdc-star", Choices: []string{KDCStarText, KDCStarAuthors},
-		Help:  "form of the trick kdc*: text (with a teacher, as in the survey's text) or authors (without one, as in its authors' code)",
-		field: func(c *Config) any { return &c.Replay.KDCStar }},
+		Help: "form of the trick kdc*: text (with a teacher, as in the survey's text) or authors (without one, as in its authors' code)"},
 	{Name: "network.name", Short: "network", Group: GroupTraining, Value: "NAME", Choices: []string{"resnet18", "mlp"},
-		Help: "resnet18 (reduced) or mlp", field: func(c *Config) any { return &c.Network.Name }},
+		Help: "resnet18 (reduced) or mlp"},
 	{Name: "network.width", Short: "width", Least: 1, Most: 4_096, ReadBy: "resnet18",
-		Help: "feature maps in the first stage of resnet18", field: func(c *Config) any { return &c.Network.Width }},
+		Help: "feature maps in the first stage of resnet18"},
 	{Name: "network.hidden", Short: "hidden", Least: 1, Most: 1_000_000, ReadBy: "mlp",
-		Help: "units in each hidden layer of mlp", field: func(c *Config) any { return &c.Network.Hidden }},
+		Help: "units in each hidden layer of mlp"},
 	{Name: "network.init", Short: "init", Place: true, Unset: "drawn weights",
-		Help:  "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch",
-		field: func(c *Config) any { return &c.Network.Init }},
+		Help: "safetensors file with the weights that the network starts with, from `ocl export` or PyTorch"},
 	{Name: "network.init_digest", Anew: true, Unset: "that of the file",
-		Help:  "SHA-256 that the file of network.init must have, as sha256:…; the program fills it in",
-		field: func(c *Config) any { return &c.Network.InitDigest }},
+		Help: "SHA-256 that the file of network.init must have, as sha256:…; the program fills it in"},
 	{Name: "optimizer.name", Short: "optimizer", Choices: []string{"sgd", "adam"},
-		Help: "sgd or adam", field: func(c *Config) any { return &c.Optimizer.Name }},
+		Help: "sgd or adam"},
 	{Name: "optimizer.lr", Anew: true, Short: "lr", Group: GroupTraining, Value: "RATE", Above: true, Most: math.MaxFloat64,
-		Help: "learning rate", field: func(c *Config) any { return &c.Optimizer.LR }},
+		Help: "learning rate"},
 	{Name: "optimizer.weight_decay", Anew: true, Short: "weight-decay", Most: math.MaxFloat64,
-		Help: "weight decay", field: func(c *Config) any { return &c.Optimizer.WeightDecay }},
+		Help: "weight decay"},
 	{Name: "optimizer.momentum", Short: "momentum", Most: 1, Below: true, ReadBy: "sgd",
-		Help: "momentum, for sgd", field: func(c *Config) any { return &c.Optimizer.Momentum }},
+		Help: "momentum, for sgd"},
 	{Name: "protocol", Anew: true, Short: "protocol", Group: GroupData, Value: "NAME", Choices: []string{ProtocolStandard, ProtocolSurvey, ProtocolTuning},
-		Help:  "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)",
-		field: func(c *Config) any { return &c.Protocol }},
+		Help: "tasks to learn: standard (all), survey (all but the first two, which are for tuning) or tuning (only the first two)"},
 	{Name: "eval", Anew: true, Measured: true, Short: "eval", Group: GroupData, Value: "WHAT", Unset: "depends on the scenario: seen if tasks bring new classes, otherwise all",
 		Choices: []string{EvalSeen, EvalAll, EvalFinal},
-		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)", field: func(c *Config) any { return &c.Eval }},
+		Help:    "test sets to evaluate after each task: seen, all, or final (all, after the last task only)"},
 	{Name: "eval_every", Anew: true, Measured: true, Short: "eval-every", Zero: true, Unset: "never", Least: 1, Most: 1_000_000_000,
-		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training", field: func(c *Config) any { return &c.EvalEvery }},
-	{Name: "seed", Short: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it",
-		field: func(c *Config) any { return &c.Seed }},
-	{Name: "seeds.order", Anew: true, Unset: "the run's seed", Help: "separate seed for the order of classes and samples",
-		field: func(c *Config) any { return &c.Seeds.Order }},
-	{Name: "seeds.init", Unset: "the run's seed", Help: "separate seed for the initial parameters of networks",
-		field: func(c *Config) any { return &c.Seeds.Init }},
-	{Name: "seeds.memory", Unset: "the run's seed", Help: "separate seed for what is stored, what is replayed and how images are augmented",
-		field: func(c *Config) any { return &c.Seeds.Memory }},
-	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …",
-		field: func(c *Config) any { return &c.Runs }},
+		Help: "also evaluate after every N steps, on the tasks seen so far; this does not change the training"},
+	{Name: "seed", Short: "seed", Group: GroupTraining, Value: "S", Help: "seed of the first run; every random choice comes from it"},
+	{Name: "seeds.order", Anew: true, Unset: "the run's seed", Help: "separate seed for the order of classes and samples"},
+	{Name: "seeds.init", Unset: "the run's seed", Help: "separate seed for the initial parameters of networks"},
+	{Name: "seeds.memory", Unset: "the run's seed", Help: "separate seed for what is stored, what is replayed and how images are augmented"},
+	{Name: "runs", Short: "runs", Group: GroupTraining, Value: "N", Least: 1, Most: 10_000, Help: "runs of each method, with the seeds S, S+1, …"},
 	{Name: "engine.kernel", Anew: true, Short: "kernel", Engine: true, Unset: "the fastest on this machine",
-		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set; OCL_KERNEL overrides it", field: func(c *Config) any { return &c.Engine.Kernel }},
+		Choices: []string{"avx512", "avx2", "generic"}, Help: "kernel set; OCL_KERNEL overrides it"},
 	{Name: "engine.convolution", Anew: true, Short: "convolution", Engine: true, Unset: "the faster one for each layer",
-		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions; OCL_CONV overrides it",
-		field: func(c *Config) any { return &c.Engine.Convolution }},
+		Choices: []string{"table", "direct", "winograd"}, Help: "algorithm of 3×3 convolutions; OCL_CONV overrides it"},
 	{Name: "parent.run", Anew: true, Place: true, Unset: "no parent",
-		Help: "folder of the run whose learner is continued; `ocl learn` sets it", field: func(c *Config) any { return &c.Parent.Run }},
+		Help: "folder of the run whose learner is continued; `ocl learn` sets it"},
 	{Name: "parent.checkpoint", Anew: true, Unset: "the newest of the parent",
-		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued", field: func(c *Config) any { return &c.Parent.Checkpoint }},
+		Help: "SHA-256 of the parent's checkpoint, as sha256:…, so that no other one is continued"},
 	{Name: "tune.grid", Short: "tune", Group: GroupTraining, Value: "GRID", Unset: "no tuning",
-		Help:  "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values",
-		field: func(c *Config) any { return &c.Tune.Grid }},
+		Help: "choose the settings of each run on the first two tasks, with --protocol survey: paper (the survey's grid), authors (its authors' files) or a YAML file of keys and values"},
 	{Name: "tune.search", Unset: SearchGrid, Choices: []string{SearchGrid, SearchRandom, SearchHalving},
-		Help:  "points that are tried: grid (every one), random (tune.points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)",
-		field: func(c *Config) any { return &c.Tune.Search }},
-	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000, Help: "with tune.search random, how many points are drawn",
-		field: func(c *Config) any { return &c.Tune.Points }},
+		Help: "points that are tried: grid (every one), random (tune.points of them, drawn within the bounds) or halving (the best third goes on with more images, twice)"},
+	{Name: "tune.points", Zero: true, Unset: "none", Least: 1, Most: 10_000, Help: "with tune.search random, how many points are drawn"},
 	{Name: "tune.repeats", Zero: true, Unset: "3, but 1 for core50, disturbed images and offline", Least: 1, Most: 1000,
-		Help: "trials of each point, each with another network at the start", field: func(c *Config) any { return &c.Tune.Repeats }},
-	{Name: "tune.seed", Unset: "the run's seed", Help: "seed whose tuning chooses for all runs of a method with its tricks, which are then tuned once and not one by one",
-		field: func(c *Config) any { return &c.Tune.Seed }},
+		Help: "trials of each point, each with another network at the start"},
+	{Name: "tune.seed", Unset: "the run's seed", Help: "seed whose tuning chooses for all runs of a method with its tricks, which are then tuned once and not one by one"},
+})
+
+func placed(keys []Key) []Key {
+	for i := range keys {
+		keys[i].index = fieldOf(keys[i].Name)
+	}
+	return keys
 }
 
 // Keys lists the keys in the order in which files have them: results that differ in any of them are of different experiments.
@@ -204,6 +189,14 @@ func find(name string) (Key, bool) {
 		return Key{}, false
 	}
 	return table[i], true
+}
+
+// keyCalled is the key of that name; another name is that of an option.
+func keyCalled(name string) Key {
+	if k, ok := find(name); ok {
+		return k
+	}
+	return Key{Name: name}
 }
 
 // Flag is the flag of `ocl run` that sets the key, without its hyphens; "" is none.
@@ -224,25 +217,25 @@ func Argument(key, value string) string {
 
 // Default is the default value as a flag takes it.
 func (k Key) Default() string {
+	if k.index == nil {
+		return plain(k.preset)
+	}
 	d := Default()
 	return k.text(&d)
 }
 
 // List says that the key holds a list: values of a flag given twice are joined.
-func (k Key) List() bool {
-	switch k.kind() {
-	case kindTexts, kindWholes, kindNumbers:
-		return true
-	}
-	return false
-}
+func (k Key) List() bool { return reflect.ValueOf(k.sample()).Kind() == reflect.Slice }
 
 // Wanted is the range in words.
 func (k Key) Wanted() string {
-	text := k.kind().words()
+	if k.values != "" {
+		return k.values
+	}
+	text := typeInWords(k.sample())
 	if len(k.Choices) > 0 {
 		text = "one of " + strings.Join(k.Choices, ", ")
-		if k.kind() == kindTexts {
+		if k.List() {
 			text = "a list of " + strings.Join(k.Choices, ", ")
 		}
 	}
@@ -310,4 +303,7 @@ func (k Key) Concerns(c Config) bool {
 }
 
 // Truth says that the key is true or false.
-func (k Key) Truth() bool { return k.kind() == kindTruth }
+func (k Key) Truth() bool {
+	_, is := k.sample().(bool)
+	return is
+}

@@ -18,7 +18,7 @@ type Entry struct {
 // Entries describes all keys: those of [Keys], then the options of the methods.
 func (s *Schema) Entries() []Entry {
 	var all []Entry
-	for _, k := range Keys() {
+	for _, k := range s.keys() {
 		e := Entry{Name: k.Name, Default: k.Default(), Range: k.Wanted(), Help: k.Help, ReadBy: k.ReadBy}
 		if k.Flag() != "" {
 			e.Flag = "--" + k.Flag()
@@ -42,11 +42,6 @@ func (s *Schema) Entries() []Entry {
 			}
 		}
 		all = append(all, e)
-	}
-	for _, m := range s.Methods {
-		for _, o := range m.Options {
-			all = append(all, Entry{Name: optionKey(m.Name, o.Name), Default: plain(o.Default), Range: o.Wanted(), Help: o.Meaning, ReadBy: m.Name})
-		}
 	}
 	return all
 }

@@ -87,21 +87,19 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func (r *reader) at(n *yaml.Node) lazy {
-	return func() string { return fmt.Sprintf("%s:%d", r.name, n.Line) }
+// fault notes what is wrong at a node of the file, and what to do.
+func (r *reader) fault(at *yaml.Node, format string, args ...any) {
+	r.note(fmt.Errorf("config: %s:%d: "+format, slices.Concat([]any{r.name, at.Line}, args)...))
 }
 
 // version is that of the file, 0 without one.
 func (r *reader) version(root *yaml.Node) int {
-	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == versionKey {
-			v, err := wholeOf(root.Content[i+1].Value)
-			if err == nil && v > 0 {
-				return v
-			}
-		}
+	_, value := topKey(root, versionKey)
+	if value == nil {
+		return 0
 	}
-	return 0
+	v, _ := wholeOf(value.Value) // 0 with an error
+	return max(v, 0)
 }
 
 // section reads a mapping whose keys begin with prefix.
@@ -119,31 +117,30 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 		if prefix == "method." {
 			remedy = "Did you mean methods?"
 		}
-		r.add(r.at(n), "%s must hold keys with values, but it holds %s. %s", what, r.show(n), remedy)
+		r.fault(n, "%s must hold keys with values, but it holds %s. %s", what, show(n), remedy)
 		return
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := resolve(n.Content[i]), n.Content[i+1]
+	for i := 0; i+1 < len(n.Content) && !r.full(); i += 2 {
+		name, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		key := prefix + name.Value
-		where := r.at(name)
 		switch {
 		case name.Kind != yaml.ScalarNode:
-			r.add(where, "%s is used as a key. Use a word as the key", r.show(name))
+			r.fault(name, "%s is used as a key. Use a word as the key", show(name))
 		case r.seen[key]:
-			r.add(where, "%s is given twice. Remove one of them", shown(key))
+			r.fault(name, "%s is given twice. Remove one of them", shown(key))
 		case strings.Contains(name.Value, ".") && (r.known(key) || r.isSection(key)):
 			section, below, _ := strings.Cut(name.Value, ".")
-			r.add(where, "%s has a dot, but keys in a file are nested. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
+			r.fault(name, "%s has a dot, but keys in a file are nested. Write `%s:` and, indented on the next line, `%s:`", shown(key), shown(section), shown(below))
 		case key == versionKey:
-			if v := resolve(value); v.Kind != yaml.ScalarNode || r.version(n) == 0 {
-				r.add(where, "version is %s. It must be %d; remove the line if you added it", r.show(v), Version)
+			if value.Kind != yaml.ScalarNode || r.version(n) == 0 {
+				r.fault(name, "version is %s. It must be %d; remove the line if you added it", show(value), Version)
 			}
 		case r.isSection(key):
 			r.section(key+".", value)
-		case r.unknownSection(key, value):
-			r.add(where, "%w", unknown("unknown key %s. %s", shownLater(key), sectionMeant(key)))
+		case value.Kind == yaml.MappingNode && !strings.HasPrefix(key, "method.") && !r.known(key):
+			r.fault(name, "%w", unknown("unknown key %s. %s", shown(key), sectionMeant(key)))
 		default:
-			r.leaf(where, key, resolve(value))
+			r.leaf(name, key, value)
 			r.lines[key] = name.Line
 		}
 		r.seen[key] = true
@@ -152,8 +149,8 @@ func (r *reader) section(prefix string, n *yaml.Node) {
 
 // known says whether there is such a key.
 func (r *reader) known(key string) bool {
-	_, _, err := r.schema.find(key)
-	return err == nil
+	_, known := r.schema.find(key)
+	return known
 }
 
 // isSection says whether a key has keys below it.
@@ -173,40 +170,31 @@ func (r *reader) isSection(key string) bool {
 	return false
 }
 
-// unknownSection says whether a key that is not known has keys below it.
-func (r *reader) unknownSection(key string, value *yaml.Node) bool {
-	_, known := find(key) // also one that is retired
-	return resolve(value).Kind == yaml.MappingNode && !strings.HasPrefix(key, "method.") && !known && !r.known(key)
-}
-
 // sectionMeant is the hint for a section that is not known.
-func sectionMeant(key string) lazy {
-	return func() string {
-		var sections []string
-		for _, k := range table {
-			if i := strings.LastIndex(k.Name, "."); i >= 0 && !slices.Contains(sections, k.Name[:i]) {
-				sections = append(sections, k.Name[:i])
-			}
+func sectionMeant(key string) string {
+	sections := []string{"method"}
+	for _, k := range table {
+		if i := strings.LastIndex(k.Name, "."); i >= 0 && !slices.Contains(sections, k.Name[:i]) {
+			sections = append(sections, k.Name[:i])
 		}
-		if near := nearest.Word(key, append(sections, "method")); near != "" {
-			return "Did you mean the section " + near + "? " + allKeys
-		}
-		return allKeys
 	}
+	if near := nearest.Word(key, sections); near != "" {
+		return "Did you mean the section " + near + "? " + allKeys
+	}
+	return allKeys
 }
 
 // leaf sets a key from its node.
-func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
-	k, option, err := r.schema.find(key)
-	if err != nil {
-		r.add(where, "%w", err)
+func (r *reader) leaf(name *yaml.Node, key string, n *yaml.Node) {
+	k, known := r.schema.find(key)
+	if !known {
+		r.fault(name, "%w", r.schema.unknown(key))
 		return
 	}
-	optional := option == nil && k.optional()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		switch {
-		case !optional:
-			r.add(where, "%s has no value. Use %s, or remove the key", key, r.schema.wanted(key))
+		case !k.optional():
+			r.fault(name, "%s has no value. Use %s, or remove the key", key, k.Wanted())
 		case r.grid != nil:
 			r.grid.Settings = append(r.grid.Settings, Setting{Key: key, Line: n.Line, Values: []any{nil}})
 		default:
@@ -214,46 +202,21 @@ func (r *reader) leaf(where lazy, key string, n *yaml.Node) {
 		}
 		return
 	}
-	read := func(n *yaml.Node) (any, error) {
-		switch {
-		case option == nil:
-			return k.kind().fromNode(n)
-		case option.Default == nil: // of a method that is in no catalogue
-			return anyFrom(n)
-		}
-		return option.kind().fromNode(n)
-	}
-	v, err := read(n)
-	if r.grid != nil && r.several(where, key, n, v, err, read) {
-		return
-	}
-	if err != nil {
+	v, err := fromNode(k.sample(), n)
+	switch {
+	case r.grid != nil && (err == nil || n.Kind == yaml.SequenceNode):
+		r.several(name, k, n, v, err)
+	case err != nil:
 		remedy := ""
-		if list := "[" + n.Value + "]"; option == nil && k.List() && n.Kind == yaml.ScalarNode {
-			if _, err := k.kind().fromText(list); err == nil && n.Value != "" {
+		if list := "[" + n.Value + "]"; k.List() && n.Kind == yaml.ScalarNode {
+			if _, err := fromText(k.sample(), list); err == nil && n.Value != "" {
 				remedy = ", such as " + shown(list)
 			}
 		}
-		r.add(where, "%s cannot be %s. Use %s%s", key, r.show(n), r.schema.wanted(key), remedy)
-		return
-	}
-	if option == nil {
+		r.fault(name, "%s cannot be %s. Use %s%s", key, show(n), k.Wanted(), remedy)
+	default:
 		k.set(r.c, v)
-		return
 	}
-	r.c.setOption(key, v)
-}
-
-// setOption sets `method.<name>.<option>`.
-func (c *Config) setOption(key string, v any) {
-	name, option, _ := cutOption(key)
-	if c.Method == nil {
-		c.Method = map[string]map[string]any{}
-	}
-	if c.Method[name] == nil {
-		c.Method[name] = map[string]any{}
-	}
-	c.Method[name][option] = v
 }
 
 // cutOption splits `method.<name>.<option>`. ok is false if there is no option; the name is empty if it is another key.
@@ -265,116 +228,58 @@ func cutOption(key string) (name, option string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// find finds a key of the table, or an option of a method. The error says what is unknown and what was
-// probably meant.
-func (s *Schema) find(key string) (Key, *Option, error) {
-	switch k, ok := find(key); {
-	case ok:
-		return k, nil, nil
-	}
-	name, option, ok := cutOption(key)
-	m, known := lookup(s.Methods, name)
-	o, has := lookup(m.Options, option)
+// show is a node as it is written, shortened. Quotes and a tag of the file's own are mentioned, because without them the same value would
+// be right.
+func show(n *yaml.Node) string {
+	text := shown(n.Value)
 	switch {
-	case name == "":
-		return Key{}, nil, unknown("unknown key %s. %s", shownLater(key), s.meantKey(key))
-	case ok && len(s.Methods) == 0:
-		return Key{}, &Option{Name: option}, nil
-	case !known:
-		return Key{}, nil, unknown("unknown method %s. %s", shownLater(name), s.meantMethod(name))
-	case has:
-		return Key{}, &o, nil
-	case !ok:
-		return Key{}, nil, unknown("%s is a section, not a key. %s", shownLater(key), s.keysBelow(key))
-	case len(m.Options) == 0:
-		return Key{}, nil, unknown("unknown option %s. The method %s has no options", shownLater(option), name)
-	}
-	return Key{}, nil, unknown("unknown option %s of %s. %s", shownLater(option), name,
-		meant(option, namesOf(m.Options), "`ocl methods "+name+"` lists all its options"))
-}
-
-func shownLater(text string) lazy { return func() string { return shown(text) } }
-
-// wanted says what a key takes.
-func (s *Schema) wanted(key string) string {
-	if k, ok := find(key); ok {
-		return k.Wanted() // one that is retired too: files of earlier programs have it
-	}
-	_, option, err := s.find(key)
-	switch {
-	case err != nil:
-		return "a known key"
-	case option.Default == nil:
-		return "a text, a number, true or false"
-	}
-	return option.Wanted()
-}
-
-// show is a node as it is written, shortened. It is made only when the message is read. Quotes and a tag of the file's own
-// are mentioned, because without them the same value would be right.
-func (r *reader) show(n *yaml.Node) lazy {
-	return func() string {
-		n := resolve(n)
-		text := shown(n.Value)
-		switch {
-		case n.Kind == yaml.MappingNode:
-			return "keys with values"
-		case n.Kind == yaml.SequenceNode:
-			var items []string
-			for _, item := range n.Content[:min(len(n.Content), 10)] {
-				switch item = resolve(item); item.Kind {
-				case yaml.ScalarNode:
-					items = append(items, item.Value)
-				case yaml.MappingNode:
-					return "a list of keys with values"
-				default:
-					return "a list of lists"
-				}
+	case n.Kind == yaml.MappingNode:
+		return "keys with values"
+	case n.Kind == yaml.SequenceNode:
+		var items []string
+		for _, item := range n.Content[:min(len(n.Content), 10)] {
+			switch item = resolve(item); item.Kind {
+			case yaml.ScalarNode:
+				items = append(items, item.Value)
+			case yaml.MappingNode:
+				return "a list of keys with values"
+			default:
+				return "a list of lists"
 			}
-			if len(n.Content) > len(items) {
-				items = append(items, "…")
-			}
-			return shown("[" + strings.Join(items, ", ") + "]")
-		case n.Style&yaml.TaggedStyle != 0:
-			return strings.TrimSpace(text + " with the tag " + shown(n.Tag))
-		case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
-			return text
-		case strings.HasPrefix(text, `"`):
-			return "the text " + text
 		}
-		return `the text "` + text + `"`
+		if len(n.Content) > len(items) {
+			items = append(items, "…")
+		}
+		return shown("[" + strings.Join(items, ", ") + "]")
+	case n.Style&yaml.TaggedStyle != 0:
+		return strings.TrimSpace(text + " with the tag " + shown(n.Tag))
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
+		return text
+	case strings.HasPrefix(text, `"`):
+		return "the text " + text
 	}
+	return `the text "` + text + `"`
 }
 
 // Set sets one key from text, as the command line does: Set(&c, "optimizer.lr", "0.05"). Lists are written "a,b" or "[a, b]".
 // An empty text unsets a key that may be unset: one that has a Key.Unset. An unknown key or a value of another type is an
 // error.
 func (s *Schema) Set(c *Config, key, text string) error {
-	k, option, err := s.find(key)
-	if err != nil {
-		return fmt.Errorf("config: %w", err)
+	k, known := s.find(key)
+	if !known {
+		return fmt.Errorf("config: %w", s.unknown(key))
 	}
-	if option == nil && text == "" && (k.optional() || k.zero()) {
+	if text == "" && (k.optional() || k.zero()) {
 		k.set(c, nil)
 		return nil
 	}
-	var of kind
-	if option != nil {
-		of = option.kind()
-	} else {
-		of = k.kind()
-	}
-	v, err := of.fromText(text)
+	v, err := fromText(k.sample(), text)
 	if err != nil {
 		found := shown(text)
 		if found == "" {
 			found = "empty"
 		}
-		return fmt.Errorf("config: %s cannot be %s. Use %s", key, found, s.wanted(key))
-	}
-	if option != nil {
-		c.setOption(key, v)
-		return nil
+		return fmt.Errorf("config: %s cannot be %s. Use %s", key, found, k.Wanted())
 	}
 	if k.ZeroInFiles && v == 0.0 {
 		return fmt.Errorf("config: %s: 0 is out of range. Use %s, or leave it out for %s", key, k.Wanted(), k.Unset)

@@ -39,7 +39,7 @@ func (s *Schema) Resolved(c Config) Config {
 		maps.Copy(options, c.Method[m.Name])
 		for _, o := range m.Options {
 			if v, ok := options[o.Name]; ok {
-				options[o.Name] = o.conform(v)
+				options[o.Name] = o.key(m.Name).conform(v)
 			}
 		}
 		if len(options) > 0 {

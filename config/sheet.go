@@ -48,26 +48,12 @@ type Setting struct {
 }
 
 // Apply sets the key to one of its values.
-func (s Setting) Apply(c *Config, v any) {
-	if k, ok := find(s.Key); ok {
-		k.set(c, v)
-		return
-	}
-	c.setOption(s.Key, v)
-}
+func (s Setting) Apply(c *Config, v any) { keyCalled(s.Key).set(c, v) }
 
 // Matches says whether a config has one of the values.
 func (s Setting) Matches(c Config) bool {
-	there := c.Clone()
-	for _, v := range s.Values {
-		here := c.Clone()
-		s.Apply(&here, v)
-		a, _ := here.Text(s.Key)
-		if b, set := there.Text(s.Key); set && a == b {
-			return true
-		}
-	}
-	return false
+	text, set := c.Text(s.Key)
+	return set && slices.ContainsFunc(s.Values, func(v any) bool { return plain(v) == text })
 }
 
 // Find returns the setting of a key.
@@ -145,7 +131,7 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 		return sheet, fmt.Errorf("config: %s:%d: a newer ocl wrote this study (version %d, and this program reads up to version %d). Use the newer ocl",
 			name, key.Line, version, SheetVersion)
 	} else if err != nil || version != SheetVersion || v.Kind != yaml.ScalarNode {
-		r.add(r.at(key), "%s is %s. It must be %d", sheetKey, r.show(v), SheetVersion)
+		r.fault(key, "%s is %s. It must be %d", sheetKey, show(v), SheetVersion)
 	}
 	sheet.Top, sheet.Top.Line = Grid{Line: root.Line}, root.Line
 	rest := &yaml.Node{Kind: yaml.MappingNode, Line: root.Line}
@@ -153,7 +139,7 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := resolve(root.Content[i]), resolve(root.Content[i+1])
 		if given[key.Value] && slices.Contains(sheetKeys, key.Value) {
-			r.add(r.at(key), "%s is given twice. Remove one of them", key.Value)
+			r.fault(key, "%s is given twice. Remove one of them", key.Value)
 			continue
 		}
 		given[key.Value] = true
@@ -169,11 +155,11 @@ func (s *Schema) ParseSheet(name string, text []byte) (Sheet, error) {
 			sheet.Made = r.made(key, value)
 			sheet.Text = before(text, key.Line)
 		case versionKey:
-			r.add(r.at(key), "version is a key of configs. A study has `%s: %d` instead; remove the line", sheetKey, SheetVersion)
+			r.fault(key, "version is a key of configs. A study has `%s: %d` instead; remove the line", sheetKey, SheetVersion)
 		default:
 			near := nearest.Word(key.Value, sheetKeys)
 			if near != "" && !r.known(key.Value) && !r.isSection(key.Value) {
-				r.add(r.at(key), "%w", unknown("unknown key %s. Did you mean %s?", shownLater(key.Value), near))
+				r.fault(key, "%w", unknown("unknown key %s. Did you mean %s?", shown(key.Value), near))
 				continue
 			}
 			rest.Content = append(rest.Content, root.Content[i], root.Content[i+1])
@@ -207,14 +193,14 @@ func (r *reader) fill(g *Grid, n *yaml.Node) {
 // grids reads a list of mappings.
 func (r *reader) grids(key, n *yaml.Node) (list []Grid) {
 	if n.Kind != yaml.SequenceNode {
-		r.add(r.at(key), "%s must be a list of entries with keys, but it is %s. Write `- methods: [er]`", key.Value, r.show(n))
+		r.fault(key, "%s must be a list of entries with keys, but it is %s. Write `- methods: [er]`", key.Value, show(n))
 		return nil
 	}
 	for _, item := range n.Content {
 		item = resolve(item)
 		g := Grid{Line: item.Line}
 		if item.Kind != yaml.MappingNode || len(item.Content) == 0 {
-			r.add(r.at(item), "an entry of %s must hold keys with values, but it holds %s. Write `- methods: [er]`", key.Value, r.show(item))
+			r.fault(item, "an entry of %s must hold keys with values, but it holds %s. Write `- methods: [er]`", key.Value, show(item))
 			continue
 		}
 		rest := *item
@@ -234,9 +220,9 @@ func (r *reader) grids(key, n *yaml.Node) (list []Grid) {
 }
 
 func (r *reader) timing(key, n *yaml.Node) *bool {
-	v, err := kindTruth.fromNode(n)
+	v, err := fromNode(false, n)
 	if err != nil {
-		r.add(r.at(key), "%s cannot be %s. Use true or false", key.Value, r.show(n))
+		r.fault(key, "%s cannot be %s. Use true or false", key.Value, show(n))
 		return nil
 	}
 	truth := v.(bool)
@@ -247,13 +233,13 @@ func (r *reader) timing(key, n *yaml.Node) *bool {
 func (r *reader) made(key, n *yaml.Node) map[string]string {
 	made := map[string]string{}
 	if n.Kind != yaml.MappingNode {
-		r.add(r.at(key), "%s is what ocl writes when a study is made, but it is %s. Remove it", key.Value, r.show(n))
+		r.fault(key, "%s is what ocl writes when a study is made, but it is %s. Remove it", key.Value, show(n))
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		if value.Kind != yaml.ScalarNode {
-			r.add(r.at(name), "%s.%s is %s. Remove `%s` and what is below it", key.Value, shownLater(name.Value), r.show(value), key.Value)
+			r.fault(name, "%s.%s is %s. Remove `%s` and what is below it", key.Value, shown(name.Value), show(value), key.Value)
 			continue
 		}
 		made[name.Value] = value.Value
@@ -261,39 +247,35 @@ func (r *reader) made(key, n *yaml.Node) map[string]string {
 	return made
 }
 
-// several adds a setting to the grid. It is false for a value of another type, which the caller tells. v and err are what
-// the node is as one value.
-func (r *reader) several(where lazy, key string, n *yaml.Node, v any, err error, read func(*yaml.Node) (any, error)) bool {
-	s := Setting{Key: key, Line: n.Line}
+// several adds a setting to the grid. v and err are what the node is as one value; with an error it is a list of values.
+func (r *reader) several(name *yaml.Node, k Key, n *yaml.Node, v any, err error) {
+	s := Setting{Key: k.Name, Line: n.Line}
 	names, isList := v.([]string)
 	switch {
-	case err == nil && isList && (key == "methods" || key == "tricks"): // a run has one method, with its tricks
+	case err == nil && isList && (k.Name == "methods" || k.Name == "tricks"): // a run has one method, with its tricks
 		for _, name := range names {
 			s.Values = append(s.Values, []string{name})
 		}
 	case err == nil:
 		s.Values = []any{v}
-	case n.Kind != yaml.SequenceNode:
-		return false
 	default:
 		for _, item := range n.Content {
-			v, err := read(resolve(item))
+			v, err := fromNode(k.sample(), resolve(item))
 			if err != nil {
-				r.add(r.at(item), "%s: the value %s is not possible. Use %s, or a list of such values", key, r.show(item), r.schema.wanted(key))
-				return true
+				r.fault(item, "%s: the value %s is not possible. Use %s, or a list of such values", k.Name, show(resolve(item)), k.Wanted())
+				return
 			}
 			s.Values = append(s.Values, v)
 		}
 	}
 	if len(s.Values) == 0 {
-		r.add(where, "%s has an empty list, so the study would have no runs. Give at least one value, or remove the key", key)
+		r.fault(name, "%s has an empty list, so the study would have no runs. Give at least one value, or remove the key", k.Name)
 	}
 	for i, v := range s.Values {
 		if slices.ContainsFunc(s.Values[:i], func(other any) bool { return equal(v, other) }) {
-			r.add(where, "%s: %s is listed twice. Remove one of them", key, shownLater(plain(v)))
+			r.fault(name, "%s: %s is listed twice. Remove one of them", k.Name, shown(plain(v)))
 			break
 		}
 	}
 	r.grid.Settings = append(r.grid.Settings, s)
-	return true
 }

@@ -29,11 +29,11 @@ func (s *Schema) ValidateAt(c Config, from Places) error {
 		return f.err()
 	}
 	for _, k := range table {
-		checkText(&f, k.Name, k.value(&c))
-		s.checkRange(&f, c, k)
+		k.checkText(&f, c)
+		k.check(&f, k.value(&c))
 	}
-	for key, v := range options(c) {
-		checkText(&f, key, v)
+	for _, key := range optionKeys(c) {
+		keyCalled(key).checkText(&f, c)
 	}
 	s.checkData(&f, c)
 	s.checkStream(&f, c)
@@ -83,27 +83,24 @@ func checkTune(f *faults, c Config) {
 }
 
 // checkText refuses bytes that no file of ours can hold, such as those of a folder named in another encoding.
-func checkText(f *faults, key string, v any) {
-	for _, text := range slices.Concat(texts(v), []string{key}) {
+func (k Key) checkText(f *faults, c Config) {
+	texts := []string{k.Name}
+	switch v := k.value(&c).(type) {
+	case string:
+		texts = append(texts, v)
+	case []string:
+		texts = append(texts, v...)
+	}
+	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			f.add(key, "the text %+q is not UTF-8. Use UTF-8; if it names a folder, rename the folder or give a link to it", text)
+			f.add(k.Name, "the text %+q is not UTF-8. Use UTF-8; if it names a folder, rename the folder or give a link to it", text)
 		}
 	}
 }
 
-func texts(v any) []string {
+// check holds a value of the key's type against its declaration.
+func (k Key) check(f *faults, v any) {
 	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []string:
-		return v
-	}
-	return nil
-}
-
-// checkRange holds one key against its declaration.
-func (s *Schema) checkRange(f *faults, c Config, k Key) {
-	switch v := k.value(&c).(type) {
 	case string:
 		if len(k.Choices) > 0 && !slices.Contains(k.Choices, v) && (v != "" || k.Unset == "") {
 			f.add(k.Name, "unknown value %q. %s", v, meant(v, k.Choices, ""))
@@ -137,13 +134,14 @@ func (s *Schema) checkRange(f *faults, c Config, k Key) {
 
 // checkNumber holds a number against the range of the key; nth is its place in a list, from 1, or 0.
 func (k Key) checkNumber(f *faults, v float64, nth int) {
-	if !k.holds(v) {
-		value := ""
-		if nth > 0 {
-			value = fmt.Sprintf("value %d: ", nth)
-		}
-		f.add(k.Name, "%s%s is out of range. Use %s", value, lazy(func() string { return number(v) }), lazy(k.Wanted))
+	if k.holds(v) || f.full() {
+		return
 	}
+	value := ""
+	if nth > 0 {
+		value = fmt.Sprintf("value %d: ", nth)
+	}
+	f.add(k.Name, "%s%s is out of range. Use %s", value, number(v), k.Wanted())
 }
 
 func (s *Schema) checkData(f *faults, c Config) {
@@ -281,7 +279,7 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 			f.add("methods", "unknown method %q. %s", name, s.meantMethod(name))
 			continue
 		}
-		if m.Check == nil || s.checkOptions(nil, m, c) > 0 {
+		if m.Check == nil || s.checkOptions(&faults{}, m, c) {
 			continue
 		}
 		one := c
@@ -300,36 +298,25 @@ func (s *Schema) checkMethods(f *faults, c Config) {
 	}
 }
 
-// checkOptions holds the options given for a method against what the catalogue declares, and counts the faults; f may
-// be nil. Options for a method that is not in the list are allowed: a config may serve several lists.
-func (s *Schema) checkOptions(f *faults, m Method, c Config) int {
-	var found faults
-	if f != nil {
-		found.places = f.places
-	}
+// checkOptions holds the options given for a method against what the catalogue declares, and says whether there are faults. Options for a
+// method that is not in the list are allowed: a config may serve several lists.
+func (s *Schema) checkOptions(f *faults, m Method, c Config) bool {
+	before := len(f.list)
 	for _, name := range sortedKeys(c.Method[m.Name]) {
-		key, v := optionKey(m.Name, name), c.Method[m.Name][name]
-		o, known := lookup(m.Options, name)
+		key := optionKey(m.Name, name)
+		k, known := s.find(key)
 		if !known {
-			_, _, err := s.find(key)
-			found.add(key, "%w", err)
+			f.add(key, "%w", s.unknown(key))
 			continue
 		}
-		v = o.conform(v)
-		switch {
-		case reflect.TypeOf(v) != reflect.TypeOf(o.Default):
-			found.add(key, "%v has the wrong type. Use %s", v, o.Wanted())
-		case o.Holds(v):
-		case len(o.Choices) > 0:
-			found.add(key, "unknown value %q. %s", v, meant(plain(v), o.Choices, ""))
-		default:
-			found.add(key, "%s is out of range. Use %s", plain(v), o.Wanted())
+		v := k.conform(k.value(&c))
+		if reflect.TypeOf(v) != reflect.TypeOf(k.preset) {
+			f.add(key, "%v has the wrong type. Use %s", v, k.Wanted())
+			continue
 		}
+		k.check(f, v)
 	}
-	if f != nil {
-		f.join(found)
-	}
-	return len(found.list)
+	return len(f.list) > before
 }
 
 // checkMemory holds a memory size against the methods that would fill it.

@@ -43,8 +43,8 @@ func (f *benchFlags) add(cmd *cobra.Command, seconds float64, what string, examp
 	flags.Float64Var(&f.seconds, "seconds", seconds, what+"; at least three rounds are made")
 	flags.IntVar(&f.rounds, "repeat", 0, "number of rounds, instead of a time (default: as many as --seconds allows)")
 	addJSON(cmd, &f.asJSON, examples...)
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
-	annotate(flags, groupOutput, map[string]string{"workers": "N", "seconds": "S", "repeat": "N", "quiet": ""})
+	addQuiet(flags, &f.quiet)
+	annotate(flags, groupOutput, map[string]string{"seconds": "S", "repeat": "N"})
 }
 
 // check refuses values that are out of range; others are further flags with what is right and what is wanted.

@@ -73,7 +73,7 @@ func seenInPreview(k config.Key) bool {
 func (f *previewFlags) ofTasks() bool {
 	is := f.config.file != "" || f.shift != ""
 	for _, key := range f.config.names() {
-		_, given := f.config.given(key)
+		_, given := f.config.text(key)
 		is = is || given && !strings.HasPrefix(key, "data.")
 	}
 	return is
@@ -114,11 +114,8 @@ func (f *previewFlags) preview(cmd *cobra.Command, name string) error {
 		}
 	}
 	show.end()
-	if errors.Is(err, experiment.ErrUnfit) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	if err := writeSheet(sheet, f.out); err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)

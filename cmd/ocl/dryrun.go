@@ -39,11 +39,8 @@ type planned struct {
 // plan prints what `ocl run` would do. The time is that of a short trial of each method, which writes nothing.
 func (f *runFlags) plan(ctx context.Context, w, notes io.Writer, cfg config.Config) error {
 	x, err := experiment.Open(ctx, cfg, experiment.Options{Out: f.opts.Out, Force: f.opts.Force, Workers: f.opts.Workers, Progress: newOpening(notes).work, ReadOnly: true})
-	if errors.Is(err, experiment.ErrUnfit) {
-		return usage(err)
-	}
 	if err != nil {
-		return cmp.Or(stopped(ctx), err) // opening the data may be what was interrupted
+		return cmp.Or(stopped(ctx), unfit(err)) // opening the data may be what was interrupted
 	}
 	return f.planOf(ctx, w, notes, x)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +57,7 @@ func newEval() *cobra.Command {
 	addWorkers(flags, &f.workers, "goroutines (default: one per processor)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the tables and the confusion matrix (default: none is written)")
 	addJSON(cmd, &f.asJSON, evalJSON{})
-	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "workers": "N", "out": "DIR"})
+	annotate(flags, groupOutput, map[string]string{"half": "HALF", "unseen": "", "classifier": "NAME", "out": "DIR"})
 	f.config = addConfig(cmd, true, func(k config.Key) bool { return strings.HasPrefix(k.Name, "data.") }, "RUN")
 	return cmd
 }
@@ -69,9 +68,9 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 		return usage(fmt.Errorf("%s: --half cannot be %q. Use %s", pathOf(cmd), f.half, strings.Join(halves, ", ")))
 	}
 	ctx, notes := cmd.Context(), cmd.ErrOrStderr()
-	p, err := openPredictor(ctx, run, predict.Options{Classifier: f.by, AtOnce: f.workers})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.by, AtOnce: f.workers})
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	defer p.Close()
 	info := p.Info()
@@ -88,11 +87,8 @@ func (f *evalFlags) eval(cmd *cobra.Command, run string) error {
 	e, err := p.Evaluate(ctx, set, predict.EvaluateOptions{Half: f.half, Unseen: f.unseen,
 		Progress: func(done, total int) { show.work(set.Name+": images measured", done, total) }})
 	show.end()
-	if errors.Is(err, predict.ErrUnfit) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	e.Notes = slices.Concat(info.Notes, set.Notes, e.Notes)
 	if f.out != "" {
@@ -115,7 +111,7 @@ func (f *evalFlags) data(cmd *cobra.Command, info predict.Info) (config.Config, 
 		if f.config.file == "" {
 			c.Data = info.Config.Data
 		}
-		if name, given := f.config.given("data.name"); given && name != info.Config.Data.Name {
+		if name, given := f.config.text("data.name"); given && name != info.Config.Data.Name {
 			c.Data = config.Default().Data
 			c.Data.Name = name
 		}

@@ -20,9 +20,12 @@ const (
 	valueKey = "ocl_value"
 )
 
-// annotate gives flags their group and the names of their values; "" is a switch.
+// annotate gives flags their group and the names of their values; "" is a switch. A DIR is completed by the shell as a folder.
 func annotate(flags *pflag.FlagSet, group string, values map[string]string) {
 	for name, value := range values {
+		if value == "DIR" {
+			_ = cobra.MarkFlagDirname(flags, name)
+		}
 		if err := errors.Join(flags.SetAnnotation(name, groupKey, []string{group}),
 			flags.SetAnnotation(name, valueKey, []string{value})); err != nil {
 			panic(err)

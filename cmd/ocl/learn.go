@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ func newLearn() *cobra.Command {
 			if err := f.config.checkKept(cmd); err != nil {
 				return err
 			}
-			if _, given := f.config.given("data.name"); !given {
+			if _, given := f.config.text("data.name"); !given {
 				return usage(errors.New("learn: --data is missing, and nothing else says what to learn. Give a data set, such as --data folder --data-dir photos"))
 			}
 			parent, err := trained.LearnOn(f.config.words[0])
@@ -62,17 +61,17 @@ func newLearn() *cobra.Command {
 // checkKept refuses settings that a run keeps from its parent. It names them all, before their values are checked: advice about
 // a value would be of no use.
 func (c *configFlags) checkKept(cmd *cobra.Command) error {
-	var given []string
-	anew := map[string]bool{}
-	for _, k := range config.Keys() {
-		anew[k.Name] = k.Anew
-		if f := cmd.Flags().Lookup(k.Flag()); f != nil && f.Changed && !k.Anew {
-			given = append(given, "--"+f.Name)
-		}
+	kept := map[string]bool{}
+	for _, name := range experiment.Schema().Names() {
+		kept[name] = true
 	}
-	for _, pair := range c.pairs {
-		if key, _, _ := strings.Cut(pair, "="); !anew[key] && slices.Contains(experiment.Schema().Names(), key) {
-			given = append(given, key)
+	for _, k := range config.Keys() {
+		kept[k.Name] = !k.Anew
+	}
+	var given []string
+	for _, g := range c.given() {
+		if kept[g.key] {
+			given = append(given, g.as)
 		}
 	}
 	if len(given) == 0 {

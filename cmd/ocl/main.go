@@ -20,7 +20,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ocl/experiment"
 	"ocl/nn"
+	"ocl/predict"
+	"ocl/tune"
 )
 
 // exitCodes says what the exit codes mean, for the help.
@@ -112,6 +115,16 @@ func usage(err error) error {
 		return nil
 	}
 	return usageError{err}
+}
+
+// unfit marks an error about settings that fit neither the data nor each other as wrong usage.
+func unfit(err error) error {
+	for _, such := range []error{experiment.ErrUnfit, tune.ErrGrid, predict.ErrUnfit, predict.ErrClassifier} {
+		if errors.Is(err, such) {
+			return usage(err)
+		}
+	}
+	return err
 }
 
 // divergedError says that runs ended with the outcome diverged: exit code 3 where it is the only error.

@@ -64,7 +64,7 @@ func newPredict() *cobra.Command {
 	addJSON(cmd, &f.asJSON, labelledJSON{})
 	flags.Lookup("json").Usage += "; one object a line for each image"
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
-	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME", "workers": "N"})
+	annotate(flags, groupOutput, map[string]string{"csv": "", "top": "N", "classifier": "NAME"})
 	return cmd
 }
 
@@ -80,9 +80,9 @@ func (f *predictFlags) predict(cmd *cobra.Command, run string, places []string) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", pathOf(cmd), err)
 	}
-	p, err := openPredictor(ctx, run, predict.Options{Classifier: f.classifier, AtOnce: f.workers})
+	p, err := predict.Open(ctx, run, predict.Options{Classifier: f.classifier, AtOnce: f.workers})
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	defer p.Close()
 	for _, note := range p.Info().Notes {
@@ -109,15 +109,6 @@ func addClassifier(cmd *cobra.Command, to *string) {
 	_ = cmd.RegisterFlagCompletionFunc("classifier", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return config.Classifiers(), cobra.ShellCompDirectiveNoFileComp
 	})
-}
-
-// openPredictor is predict.Open; a classifier that the run does not have is wrong usage.
-func openPredictor(ctx context.Context, run string, o predict.Options) (*predict.Predictor, error) {
-	p, err := predict.Open(ctx, run, o)
-	if errors.Is(err, predict.ErrClassifier) {
-		err = usage(err)
-	}
-	return p, err
 }
 
 // listImages lists what to label: files that are named, and the images below folders, in the order of their names. A

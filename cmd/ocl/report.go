@@ -60,7 +60,6 @@ func newReport() *cobra.Command {
 func addOut(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", "folder for the report, which is made if needed (default: the folder given)")
 	annotate(cmd.Flags(), groupOutput, map[string]string{"out": "DIR"})
-	_ = cmd.MarkFlagDirname("out")
 }
 
 // oneFolder is an error where nobody says into which of several folders a report goes.

@@ -183,7 +183,7 @@ func valueWords(f *pflag.Flag) string {
 		return "whole numbers, such as 32,84"
 	}
 	switch f.Value.(type) {
-	case *jsonFlag, workersValue:
+	case *jsonFlag, countValue:
 		return f.Value.Type()
 	}
 	return fmt.Sprintf("--%s %s", f.Name, cmp.Or(annotation(f, valueKey), "VALUE"))

@@ -52,9 +52,8 @@ func newRun() *cobra.Command {
 	f.addOutput(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.resume, "resume", "", "continue the experiment or the run in this folder; add --data-dir or network.init=FILE if the data or the first weights have moved")
-	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "runs at the same time; results do not depend on it (default: chosen)")
-	annotate(flags, groupOutput, map[string]string{"resume": "DIR", "concurrency": "N"})
-	_ = cmd.MarkFlagDirname("resume")
+	addConcurrency(flags, &f.opts.Concurrency, "runs at the same time")
+	annotate(flags, groupOutput, map[string]string{"resume": "DIR"})
 	return cmd
 }
 
@@ -65,14 +64,12 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.Force, "force", false, "delete the experiment in --out and start again; other files in the folder are kept")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, the estimated time and the memory, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each run; results do not depend on it (default: chosen)")
-	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
+	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", true, "keep the last checkpoint of a finished run")
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report; `ocl report` writes one later")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, result.Result{}, planned{})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "workers": "N",
-		"checkpoint-every": "SECONDS", "keep-checkpoint": "", "no-report": "", "quiet": ""})
-	_ = cmd.MarkFlagDirname("out")
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "force": "", "dry-run": "", "keep-checkpoint": "", "no-report": ""})
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
@@ -98,11 +95,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err == nil {
 		err = x.SetUp()
 	}
-	if errors.Is(err, experiment.ErrUnfit) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	f.announce(stderr)
 	for _, note := range x.Notes() {
@@ -137,8 +131,8 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 			return nil, fmt.Errorf("--resume: %s: %w. Give the folder of an experiment or of one of its runs", f.resume, cause.Of(err))
 		}
 		f.opts.Out = f.resume
-		f.opts.DataDir, _ = f.config.given("data.dir")
-		f.opts.Init, _ = f.config.given("network.init")
+		f.opts.DataDir, _ = f.config.text("data.dir")
+		f.opts.Init, _ = f.config.text("network.init")
 		return experiment.OpenResumed(ctx, f.resume, f.opts)
 	}
 	cfg, err := f.config.config(stderr)
@@ -150,14 +144,16 @@ func (f *runFlags) open(ctx context.Context, stderr io.Writer) (*experiment.Expe
 		return x, err
 	}
 	// A folder is made only for an experiment that can start.
-	if f.opts.Out, err = newFolder("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+	if f.opts.Out, err = newFolder(cfg.Data.Name); err != nil {
 		return nil, err
 	}
 	return x.With(cfg, f.opts)
 }
 
-// newFolder makes a new folder, called name or, if that exists, name-2, name-3, …
-func newFolder(parent, name string) (string, error) {
+// newFolder makes a new folder in runs, called by a name and the time or, if that exists, with -2, -3, … behind it.
+func newFolder(name string) (string, error) {
+	const parent = "runs"
+	name += "-" + time.Now().UTC().Format("20060102-150405")
 	err := atomicfile.MakeFolder(parent)
 	for n := 1; err == nil; n++ {
 		path := filepath.Join(parent, name)
@@ -193,9 +189,6 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 				fault("--resume cannot be used with --%s, because it continues the experiment in its own folder. Remove --%s", name, name)
 			}
 		}
-	}
-	if f.opts.Concurrency < 0 {
-		fault("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency)
 	}
 	return usage(errors.Join(faults...))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,15 +39,12 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 	o.Program, o.Revision, o.Command = program()
 	if f.resume != "" {
 		f.opts.Out, o.Out = f.resume, f.resume
-		o.DataDir, _ = f.config.given("data.dir")
-		o.Init, _ = f.config.given("network.init")
+		o.DataDir, _ = f.config.text("data.dir")
+		o.Init, _ = f.config.text("network.init")
 	}
 	d, err := tune.OpenTuned(ctx, cfg, f.opts.KeepCheckpoint, o)
-	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	for _, note := range d.Tuner().Notes() {
 		show.note(note)
@@ -57,7 +53,7 @@ func (f *runFlags) runTuned(cmd *cobra.Command, cfg config.Config) error {
 		return f.planTuned(cmd, cfg, d.Tuner())
 	}
 	if f.opts.Out == "" {
-		if f.opts.Out, err = newFolder("runs", cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+		if f.opts.Out, err = newFolder(cfg.Data.Name); err != nil {
 			return err
 		}
 		d.Into(f.opts.Out)
@@ -82,11 +78,8 @@ func (f *runFlags) planTuned(cmd *cobra.Command, cfg config.Config, t *tune.Tune
 	fmt.Fprint(cmd.OutOrStdout(), "\nThen, with the chosen values:\n\n")
 	cfg.Tune, cfg.Data, f.opts.Out = config.Tune{}, t.Experiment().Config().Data, ""
 	x, err := t.Experiment().With(cfg, experiment.Options{Workers: f.opts.Workers})
-	if errors.Is(err, experiment.ErrUnfit) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	return f.planOf(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), x)
 }

@@ -192,16 +192,28 @@ func noPair(cmd *cobra.Command, word string) error {
 	return fmt.Errorf("%s: %q is neither a flag nor KEY=VALUE. %s", pathOf(cmd), word, remedy)
 }
 
-// given is the text that the command line gives a key; is says whether it gives any.
-func (c *configFlags) given(key string) (text string, is bool) {
+// setting is a value that the command line gives a key. as is how the key is written there, such as --lr or optimizer.lr.
+type setting struct{ as, key, text string }
+
+// given lists what the command line says of keys: flags in the order of the keys, then KEY=VALUE.
+func (c *configFlags) given() (list []setting) {
 	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag()); k.Name == key && f != nil && f.Changed {
-			text, is = f.Value.String(), true
+		if f := c.flags.Lookup(k.Flag()); f != nil && f.Changed {
+			list = append(list, setting{"--" + f.Name, k.Name, f.Value.String()})
 		}
 	}
 	for _, pair := range c.pairs {
-		if name, value, _ := strings.Cut(pair, "="); name == key {
-			text, is = value, true
+		key, text, _ := strings.Cut(pair, "=")
+		list = append(list, setting{key, key, text})
+	}
+	return list
+}
+
+// text is what the command line gives a key; is says whether it gives anything.
+func (c *configFlags) text(key string) (text string, is bool) {
+	for _, g := range c.given() {
+		if g.key == key {
+			text, is = g.text, true
 		}
 	}
 	return text, is
@@ -210,7 +222,7 @@ func (c *configFlags) given(key string) (text string, is bool) {
 // config resolves defaults, then the file, then the flags, then KEY=VALUE, and validates the outcome. The error is wrong usage
 // and reports everything at once. What is worth knowing about the file is written to notes.
 func (c *configFlags) config(notes io.Writer) (config.Config, error) {
-	if name, is := c.given("data.name"); is {
+	if name, is := c.text("data.name"); is {
 		if err := isPath(name); err != nil {
 			return config.Config{}, usage(err) // what else is wrong depends on the data set
 		}
@@ -228,39 +240,28 @@ func (c *configFlags) config(notes io.Writer) (config.Config, error) {
 	if c.settle != nil {
 		c.settle(&cfg)
 	}
-	var set []struct{ as, key string }
-	assign := func(as, key, value string) {
-		if err := schema.Set(&cfg, key, value); err != nil {
-			text := strings.TrimPrefix(err.Error(), "config: ")
-			if as != key {
-				text = as + ": " + text
-			}
-			faults = append(faults, errors.New(text))
-			return
+	fault := func(g setting, err error) {
+		text := strings.TrimPrefix(err.Error(), "config: ")
+		if g.as != g.key {
+			text = g.as + ": " + text
 		}
-		from.Forget(key)
-		set = append(set, struct{ as, key string }{as, key})
+		faults = append(faults, errors.New(text))
 	}
-	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag()); k.Flag() != "" && f != nil && f.Changed {
-			assign("--"+f.Name, k.Name, f.Value.String())
-		}
-	}
+	var set []setting
 	allowed := c.names()
-	for _, pair := range c.pairs {
-		key, value, _ := strings.Cut(pair, "=")
-		if c.takes != nil && !slices.Contains(allowed, key) && slices.Contains(experiment.Schema().Names(), key) {
-			faults = append(faults, fmt.Errorf("%s cannot be set for this command. Remove it", key))
-			continue
+	for _, g := range c.given() {
+		if !slices.Contains(allowed, g.key) && slices.Contains(schema.Names(), g.key) {
+			faults = append(faults, fmt.Errorf("%s cannot be set for this command. Remove it", g.as))
+		} else if err := schema.Set(&cfg, g.key, g.text); err != nil {
+			fault(g, err)
+		} else {
+			from.Forget(g.key)
+			set = append(set, g)
 		}
-		assign(key, key, value)
 	}
 	for _, g := range set { // once the lists of methods and tricks are known
 		if err := schema.CheckGiven(cfg, g.key); err != nil {
-			if g.as != g.key {
-				err = fmt.Errorf("%s: %w", g.as, err)
-			}
-			faults = append(faults, err)
+			fault(g, err)
 		}
 	}
 	if err := schema.ValidateAt(cfg, from); err != nil {
@@ -280,14 +281,9 @@ func (c *configFlags) fixed() (list []string) {
 	if c.file != "" {
 		list = append(list, "--config")
 	}
-	for _, k := range config.Keys() {
-		if f := c.flags.Lookup(k.Flag()); k.Flag() != "" && f != nil && f.Changed && !k.Place {
-			list = append(list, "--"+f.Name)
-		}
-	}
-	for _, pair := range c.pairs {
-		if key, _, _ := strings.Cut(pair, "="); key != "data.dir" && key != "network.init" {
-			list = append(list, key)
+	for _, g := range c.given() {
+		if g.key != "data.dir" && g.key != "network.init" {
+			list = append(list, g.as)
 		}
 	}
 	return list
@@ -310,26 +306,14 @@ func isPath(name string) error {
 }
 
 func methodNames() []string {
-	var names []string
-	for _, info := range method.Catalogue() {
-		names = append(names, info.Name)
-	}
-	return names
+	return each(method.Catalogue(), func(i method.Info) string { return i.Name })
 }
 
 func streamNames() []string {
-	var names []string
-	for _, k := range stream.Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
+	return each(stream.Kinds(), func(k stream.Kind) string { return k.Name })
 }
 
 // trickNames are the names that --trick combines.
 func trickNames() []string {
-	names := []string{config.NoTrick}
-	for _, t := range method.Tricks() {
-		names = append(names, t.Name)
-	}
-	return names
+	return append([]string{config.NoTrick}, each(method.Tricks(), func(t method.Trick) string { return t.Name })...)
 }

@@ -71,8 +71,6 @@ func newSweep() *cobra.Command {
 	flags.BoolVar(&f.noReport, "no-report", false, "do not write a report when all is done; `ocl report` writes one later")
 	addJSON(cmd, &f.json, studyStatus{}, plannedCell{})
 	annotate(flags, groupOutput, map[string]string{"out": "DIR", "dry-run": "", "results": "DIR", "yes": "", "no-report": ""})
-	_ = cmd.MarkFlagDirname("out")
-	_ = cmd.MarkFlagDirname("results")
 	cmd.AddCommand(newSweepJoin(), newSweepStatus(), newSweepRetry(), newSweepCancel())
 	return cmd
 }
@@ -103,33 +101,18 @@ func newSweepJoin() *cobra.Command {
 func (f *sweepFlags) addWorker(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.opts.DataDir, "data-dir", "", "where the data lie on this machine, for the data sets that are read from files (default: as the study says)")
-	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "jobs at the same time; results do not depend on it (default: chosen, usually one for each core)")
+	addConcurrency(flags, &f.opts.Concurrency, "jobs at the same time")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each job; results do not depend on it (default: chosen)")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "time after which jobs at work are saved and given back, such as 3h45m (default: none)")
-	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
+	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
 	flags.BoolVar(&f.opts.KeepCheckpoint, "keep-checkpoint", false, "keep the last checkpoint of a finished job")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
-	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "concurrency": "N", "workers": "N", "max-time": "TIME", "checkpoint-every": "SECONDS",
-		"keep-checkpoint": "", "quiet": ""})
+	addQuiet(flags, &f.quiet)
+	annotate(flags, groupOutput, map[string]string{"data-dir": "PATH", "max-time": "TIME", "keep-checkpoint": ""})
 	_ = cmd.MarkFlagDirname("data-dir")
-}
-
-// check refuses flags that are out of range.
-func (f *sweepFlags) check() error {
-	switch {
-	case f.opts.Concurrency < 0:
-		return usage(fmt.Errorf("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency))
-	case f.maxTime < 0:
-		return usage(fmt.Errorf("--max-time: %s is out of range. Use a time such as 3h45m, or 0 for no limit", f.maxTime))
-	}
-	return nil
 }
 
 // sweep makes the folder of a study and does its jobs.
 func (f *sweepFlags) sweep(cmd *cobra.Command, file string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("sweep: %w. Give the path of a study file", err)
@@ -212,9 +195,6 @@ func (f *sweepFlags) taken(t *study.Reuse, n int, verb string) []string {
 
 // join does jobs of a study that exists.
 func (f *sweepFlags) join(cmd *cobra.Command) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	s, err := study.Load(f.opts.Out, f.opts.DataDir)
 	if err != nil {
 		return err
@@ -236,9 +216,6 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 	o.Program, o.Revision, o.Command = program()
 	o.Progress, o.ReadOnly = newOpening(cmd.ErrOrStderr()).work, f.dryRun
 	jobs, made, err := s.Open(cmd.Context(), o)
-	if errors.Is(err, experiment.ErrUnfit) {
-		err = usage(err)
-	}
 	if err == nil {
 		several := slices.ContainsFunc(jobs, func(j study.Job) bool { return j.Data != jobs[0].Data })
 		for _, note := range s.Notes {
@@ -258,7 +235,7 @@ func (f *sweepFlags) open(cmd *cobra.Command, s *study.Study) ([]study.Job, stud
 			}
 		}
 	}
-	return jobs, made, err
+	return jobs, made, unfit(err)
 }
 
 // work does jobs and shows how far they are.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,15 +61,12 @@ func newTune() *cobra.Command {
 	flags.StringVar(&f.results, "results", "", "folder with results that exist already, such as the --out of another tuning; those of trials are reused (default: none)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the points, the steps and the estimated time, but run nothing")
 	addWorkers(flags, &f.opts.Workers, "goroutines of each trial; results do not depend on it (default: chosen)")
-	flags.IntVar(&f.opts.Concurrency, "concurrency", 0, "trials at the same time; results do not depend on it (default: chosen)")
-	flags.IntVar(&f.opts.CheckpointEvery, "checkpoint-every", 60, "time between checkpoints; a negative number writes them only at the end of each task, 0 is the default")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	addConcurrency(flags, &f.opts.Concurrency, "trials at the same time")
+	addCheckpointEvery(flags, &f.opts.CheckpointEvery)
+	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.json, tune.Record{}, plannedTuning{})
 	annotate(flags, groupTuning, map[string]string{"grid": "GRID", "search": "NAME", "points": "N", "repeats": "N"})
-	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": "", "workers": "N", "concurrency": "N", "checkpoint-every": "SECONDS",
-		"quiet": ""})
-	_ = cmd.MarkFlagDirname("out")
-	_ = cmd.MarkFlagDirname("results")
+	annotate(flags, groupOutput, map[string]string{"out": "DIR", "results": "DIR", "dry-run": ""})
 	_ = cmd.RegisterFlagCompletionFunc("search", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return tune.Searches(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -100,11 +96,8 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	t, err := tune.Open(ctx, cfg, f.spec, f.opts)
-	if errors.Is(err, experiment.ErrUnfit) || errors.Is(err, tune.ErrGrid) {
-		return usage(err)
-	}
 	if err != nil {
-		return err
+		return unfit(err)
 	}
 	for _, note := range t.Notes() {
 		show.note(note)
@@ -113,7 +106,7 @@ func (f *tuneFlags) run(cmd *cobra.Command) error {
 		return f.plan(ctx, cmd.OutOrStdout(), t)
 	}
 	if f.opts.Out == "" {
-		if f.opts.Out, err = newFolder("runs", "tune-"+cfg.Data.Name+"-"+time.Now().UTC().Format("20060102-150405")); err != nil {
+		if f.opts.Out, err = newFolder("tune-" + cfg.Data.Name); err != nil {
 			return err
 		}
 		t.Into(f.opts.Out)
@@ -147,9 +140,6 @@ func (f *tuneFlags) check() error {
 	}
 	if f.spec.Repeats < 0 {
 		fault("--repeats: %d is out of range. Use at least 1, or 0 for the usual number", f.spec.Repeats)
-	}
-	if f.opts.Concurrency < 0 {
-		fault("--concurrency: %d is out of range. Use at least 1, or 0 for an automatic choice", f.opts.Concurrency)
 	}
 	return usage(errors.Join(faults...))
 }
@@ -259,7 +249,7 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 		chosen[s.Key] = s.Value
 	}
 	chosen["methods"], chosen["tricks"] = r.Config.Methods[0], r.Config.Tricks[0]
-	if _, given := f.config.given("runs"); given {
+	if _, given := f.config.text("runs"); given {
 		chosen["seed"], chosen["runs"] = strconv.FormatUint(r.Config.Seed, 10), "1"
 	}
 	if f.config.file != "" {
@@ -267,7 +257,7 @@ func (f *tuneFlags) commandFor(r *tune.Record) string {
 	}
 	add := func(key, value string) { words = append(words, config.Argument(key, quoteWord(value))) }
 	for _, key := range f.config.names() {
-		if value, given := f.config.given(key); given && chosen[key] == "" {
+		if value, given := f.config.text(key); given && chosen[key] == "" {
 			add(key, value)
 		}
 	}

@@ -68,12 +68,11 @@ func newVerify() *cobra.Command {
 	flags.StringVar(&f.parent, "parent", "", "folder of the run that was learned on from, for a result of ocl learn (default: the recorded folder)")
 	flags.StringVarP(&f.opts.Out, "out", "o", "", "new folder for the run; the same command then continues it after Ctrl-C (default: nothing is written)")
 	addWorkers(flags, &f.opts.Workers, "goroutines of the run; results do not depend on it (default: chosen)")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	addQuiet(flags, &f.quiet)
 	addJSON(cmd, &f.asJSON, verdict{}, groupJSON{})
-	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "init": "FILE", "parent": "RUN", "out": "DIR", "workers": "N", "quiet": ""})
+	annotate(flags, groupOutput, map[string]string{"committed": "", "data-dir": "PATH", "init": "FILE", "parent": "RUN", "out": "DIR"})
 	_ = cmd.MarkFlagDirname("data-dir")
 	_ = cmd.MarkFlagDirname("parent")
-	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagFilename("init", "safetensors")
 	return cmd
 }
