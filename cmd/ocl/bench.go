@@ -257,9 +257,7 @@ func printBench(w io.Writer, rep *bench.Report) error {
 		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", s.Size, s.Size), fmt.Sprintf("%.1f", s.MS), fmt.Sprintf("%.1f", s.GFLOPS),
 			percent(s.PeakShare), count.Number(int64(e.ImagesPerSecond + 0.5)), percent(e.PeakShare)})
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	for _, a := range rep.AtOnce {
 		fmt.Fprintf(&b, "\n%d×%d: %d runs at the same time, one worker each, make %.2f times the steps of one run\n", a.Size, a.Size, a.Runs, a.Throughput)
 	}
@@ -273,9 +271,7 @@ func printBench(w io.Writer, rep *bench.Report) error {
 			}
 			t.rows = append(t.rows, []string{p.Layer, p.Work, fmt.Sprintf("%.3f", p.MS), percent(p.Share), gflops, share})
 		}
-		if err := t.write(&b); err != nil {
-			return err
-		}
+		b.WriteString(t.String())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -293,9 +289,7 @@ func printBenchMethods(w io.Writer, rep *bench.MethodsReport) error {
 			notes = append(notes, fmt.Sprintf("%s stores an incoming batch in %.3f ms; the step in the table is one of its training before an evaluation", m.Method, m.StoreMS))
 		}
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n%s\n", n)
 	}
@@ -311,9 +305,7 @@ func printBenchPredict(w io.Writer, rep *bench.PredictReport) error {
 		t.rows = append(t.rows, []string{fmt.Sprintf("%d×%d", p.Size, p.Size), fmt.Sprintf("%.2f", p.OneMS), fmt.Sprintf("%.2f", p.OneLeastMS),
 			fmt.Sprintf("%.1f", p.BatchMS), fmt.Sprintf("%.1f", p.BatchLeastMS), count.Number(int64(p.ImagesPerSecond + 0.5))})
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

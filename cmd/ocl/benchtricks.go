@@ -62,9 +62,7 @@ func printBenchTricks(w io.Writer, rep *bench.TricksReport) error {
 	for _, c := range rep.Tricks {
 		t.rows = append(t.rows, []string{rep.Method + "+" + c.Tricks, fmt.Sprintf("%.1f", c.MS), end(c.EndMS), fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f", c.Counted)})
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

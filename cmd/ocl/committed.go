@@ -192,9 +192,7 @@ func writeChecked(cmd *cobra.Command, w io.Writer, groups []*reproduce.Group) er
 			rows, notes := checkedRows(names[i], g)
 			t.rows, below = append(t.rows, rows...), append(below, notes...)
 		}
-		if err := t.write(&b); err != nil {
-			return err
-		}
+		b.WriteString(t.String())
 		for _, line := range below {
 			fmt.Fprintln(&b, strings.Join(fold(printable(line), plainWidth), "\n"))
 		}

@@ -114,12 +114,7 @@ func newConfigKeys() *cobra.Command {
 		Example: `  ocl config keys
   ocl config keys replay
   ocl config keys --markdown`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exactly("[WORD]")(cmd, args)
-			}
-			return nil
-		},
+		Args: atMostOne("[WORD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if markdown && asJSON.given {
 				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))

@@ -102,7 +102,7 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	}
 	t := table{head: []string{"data set", "images", "shape", "size", "made", "state", "source"}, right: []bool{false, true, false, true, false, false, false}}
 	for _, f := range list {
-		row := []string{"?", "?", "?", byteCount(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
+		row := []string{"?", "?", "?", count.Bytes(f.Bytes), f.Made.Local().Format("2006-01-02 15:04"), "damaged", f.Path + ": " + printable(f.Fault)}
 		if f.Fault == "" {
 			row[0], row[1] = f.Name, count.Number(f.Images)
 			row[2] = fmt.Sprintf("%d×%d×%d", f.Shape[0], f.Shape[1], f.Shape[2])
@@ -116,7 +116,7 @@ func writeCaches(w io.Writer, dir string, list []data.CacheFile) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", count.Of(len(list), "file"), byteCount(room(list)), dir)
+	_, err := fmt.Fprintf(w, "%s, %s, in %s\n", count.Of(len(list), "file"), count.Bytes(room(list)), dir)
 	return err
 }
 
@@ -128,9 +128,9 @@ func writeCleaned(w io.Writer, gone []data.CacheFile) error {
 		if f.Fault != "" {
 			what = printable(f.Fault)
 		}
-		fmt.Fprintf(&b, "removed %s (%s, %s)\n", f.Path, what, byteCount(f.Bytes))
+		fmt.Fprintf(&b, "removed %s (%s, %s)\n", f.Path, what, count.Bytes(f.Bytes))
 	}
-	fmt.Fprintf(&b, "%s removed, %s freed\n", count.Of(len(gone), "file"), byteCount(room(gone)))
+	fmt.Fprintf(&b, "%s removed, %s freed\n", count.Of(len(gone), "file"), count.Bytes(room(gone)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -69,7 +69,7 @@ func fetchFiles(cmd *cobra.Command, name string, files []fetch.File, dir string)
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	fmt.Fprintf(stderr, "downloading %s%s to %s; Ctrl-C stops, the same command continues\n", count.Of(len(files), "file"), sizeOf(files), dir)
 	show := newOpening(stderr)
-	show.words = byteCount
+	show.words = count.Bytes
 	err := fetch.Get(cmd.Context(), files, fetch.Options{
 		Dir: dir, Progress: func(f fetch.File, done, total int64) { show.tell(f.Name, done, total) },
 		Retrying: func(f fetch.File, r fetch.Retry) {
@@ -103,5 +103,5 @@ func sizeOf(files []fetch.File) string {
 		}
 		sum += f.Bytes
 	}
-	return " of " + byteCount(sum)
+	return " of " + count.Bytes(sum)
 }

@@ -105,7 +105,7 @@ func printPlan(w io.Writer, runs []planned, out string) error {
 	for _, r := range runs {
 		total += r.Seconds
 		row := []string{r.Run, count.Number(r.Steps), count.Number(r.TestSamples),
-			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), byteCount(r.MemoryBytes), duration(seconds(r.Seconds))}
+			fmt.Sprintf("%.2f", float64(r.FLOPsPerStep)/1e9), count.Bytes(r.MemoryBytes), count.Duration(r.Seconds)}
 		if out != "" {
 			row = append(row, r.soFar())
 		}
@@ -130,7 +130,7 @@ func printPlan(w io.Writer, runs []planned, out string) error {
 			"A run with fewer takes less.\n", most)
 	}
 	_, err := fmt.Fprintf(w, "\n%sAbout %s for %s, one after the other, on this machine. Nothing was written.\n",
-		have, duration(seconds(total)), count.Of(left, "run"))
+		have, count.Duration(total), count.Of(left, "run"))
 	return err
 }
 

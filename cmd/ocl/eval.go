@@ -204,9 +204,7 @@ func printEvaluation(w io.Writer, info predict.Info, e *predict.Evaluation) erro
 		}
 		t.rows = append(t.rows, []string{printable(nameOf(info, k)), count.Number(images), count.Number(correct), percent(accuracy), most})
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -342,7 +342,7 @@ func writeResultFacts(w io.Writer, r *result.Result) error {
 // writeCheckpoint prints what a checkpoint has. Names come from a file.
 func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
 	lines := [][2]string{
-		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, byteCount(c.Bytes))},
+		{"file", fmt.Sprintf("%s, format version %d, %s", c.File, c.Version, count.Bytes(c.Bytes))},
 		{"run", fmt.Sprintf("%s, trick %s, on %s, seed %d, key %.12s", c.Method, c.Trick, c.Data, c.Seed, c.Key)},
 		{"place", fmt.Sprintf("step %d, task %d, %s, next batch %d", c.Step, c.Task+1, c.Phase, c.Batch+1)},
 		{"engine", fmt.Sprintf("numbers version %d, kernels %s, convolutions %s", c.Numbers, c.Kernel, c.Convolution)},
@@ -359,7 +359,7 @@ func writeCheckpoint(w io.Writer, c *trained.CheckpointInfo) error {
 	}
 	t := table{head: []string{"section", "size", "CRC-32C"}, right: []bool{false, true, false}}
 	for _, s := range c.Sections {
-		t.rows = append(t.rows, []string{printable(s.Name), byteCount(s.Bytes), s.CRC})
+		t.rows = append(t.rows, []string{printable(s.Name), count.Bytes(s.Bytes), s.CRC})
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

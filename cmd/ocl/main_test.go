@@ -5,10 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -53,73 +49,24 @@ func executeBroken(run func() error) (code int, stderr string) {
 
 func breaksHere() { panic("a slice\nof \x1b[2J nothing") }
 
-// TestPanicGoesToAFile: of a panic the message says what it was and where its stack is; the stack is not in the message.
-func TestPanicGoesToAFile(t *testing.T) {
-	t.Chdir(t.TempDir())
+// TestPanics: each panic, also one that package experiment caught beside an error of another run, is told with its stack, the version and
+// the command line, without what a terminal would obey.
+func TestPanics(t *testing.T) {
 	code, text := executeBroken(func() error { breaksHere(); return nil })
-	if code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
-	}
-	named := regexp.MustCompile(`(?m)^ocl: version, command line and stack are in (ocl-panic-\d{8}-\d{6}-\d+\.txt)\. Please`).FindStringSubmatch(text)
-	if named == nil || !strings.HasPrefix(text, "ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl") ||
-		strings.Contains(text, "goroutine") {
-		t.Fatalf("the message is %q", text)
-	}
-	b, err := os.ReadFile(named[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"ocl " + readVersion().Version, "command  ocl boom 'two words'\n", "panic: a slice\n", "breaksHere(", "main_test.go:"} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("the file lacks %q:\n%s", want, b)
+	for _, want := range []string{"ocl: panic: a slice.\nocl: of \\x1b[2J nothing. This is a bug in ocl", "ocl " + release, "command  ocl boom 'two words'\n", "panic: a slice\n",
+		"breaksHere(", "main_test.go:"} {
+		if code != exitFailed || !strings.Contains(text, want) || strings.Contains(text, "\x1b") {
+			t.Errorf("exit code %d, and the message lacks %q:\n%s", code, want, text)
 		}
 	}
-}
-
-// TestPanicsOfRunsGoToOneFile: those that package experiment caught, all of them, beside an error of another run.
-func TestPanicsOfRunsGoToOneFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	code, text := executeBroken(func() error {
+	code, text = executeBroken(func() error {
 		return errors.Join(fmt.Errorf("er, seed 1: %w", &train.PanicError{Value: "first", Stack: []byte("stack one\n")}), errors.New("no room"),
 			fmt.Errorf("er, seed 2: %w", &train.PanicError{Value: "second", Stack: []byte("stack two\n")}))
 	})
-	files, _ := filepath.Glob("ocl-panic-*.txt")
-	if code != exitFailed || len(files) != 1 || strings.Count(text, files[0]) != 1 || !strings.Contains(text, "ocl: no room.\n") {
-		t.Fatalf("exit code %d, files %v, message %q", code, files, text)
-	}
-	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"panic: first\n\nstack one\n", "panic: second\n\nstack two\n"} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("the file lacks %q:\n%s", want, b)
+	for _, want := range []string{"ocl: no room.\n", "panic: first\n\nstack one\n", "panic: second\n\nstack two\n"} {
+		if code != exitFailed || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, and the message lacks %q:\n%s", code, want, text)
 		}
-	}
-}
-
-// TestPanicWhereNothingCanBeWritten takes the folder for temporary files, and without that standard error.
-func TestPanicWhereNothingCanBeWritten(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows keeps a folder that is in use, which this test removes")
-	}
-	gone := filepath.Join(t.TempDir(), "gone")
-	if err := os.Mkdir(gone, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(gone)
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	_, text := executeBroken(func() error { breaksHere(); return nil })
-	if files, _ := filepath.Glob(filepath.Join(temp, "ocl-panic-*.txt")); len(files) != 1 || !strings.Contains(text, files[0]) {
-		t.Errorf("files %v, message %q", files, text)
-	}
-	t.Setenv("TMPDIR", filepath.Join(temp, "none"))
-	if _, text := executeBroken(func() error { breaksHere(); return nil }); !strings.Contains(text, "no file can be written") || !strings.Contains(text, "breaksHere(") {
-		t.Errorf("the message %q lacks the stack", text)
 	}
 }
 

@@ -26,44 +26,40 @@ func newMethods() *cobra.Command {
   ocl methods --tricks rv
   ocl methods --json name,citation
   ocl methods --markdown > docs/methods.md`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exactly("[NAME]")(cmd, args)
-			}
-			return nil
-		},
+		Args:              atMostOne("[NAME]"),
 		ValidArgsFunction: completeFirst(methodNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if markdown && asJSON.given {
 				return usage(fmt.Errorf("%s: --markdown and --json are both given. Remove one of them", pathOf(cmd)))
 			}
-			if tricks {
-				return printTricks(cmd.OutOrStdout(), args, markdown, &asJSON)
-			}
-			write, infos := describeMethod, method.Catalogue()
-			if markdown {
-				write = describeInMarkdown
-			}
-			if len(args) > 0 {
-				info, err := method.Lookup(args[0])
-				if _, noTrick := method.LookupTrick(args[0]); err != nil && noTrick == nil {
-					return usage(fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", args[0], quoteWord(args[0])))
-				}
+			var text string
+			var forJSON any
+			switch {
+			case len(args) > 0:
+				e, err := entryCalled(args[0], tricks)
 				if err != nil {
-					return usage(fmt.Errorf("unknown method %q. %s", args[0], meantMethod(args[0])))
+					return usage(err)
 				}
-				if asJSON.given {
-					return asJSON.print(cmd.OutOrStdout(), newMethodJSON(info))
+				text, forJSON = e.describe(), e.json
+				if markdown {
+					text = e.markdown()
 				}
-				return write(cmd.OutOrStdout(), info)
+			case tricks:
+				text, forJSON = listTricks().String(), each(method.Tricks(), newTrickJSON)
+				if markdown {
+					text = tricksPage()
+				}
+			default:
+				text, forJSON = listMethods().String(), each(method.Catalogue(), newMethodJSON)
+				if markdown {
+					text = methodsPage()
+				}
 			}
 			if asJSON.given {
-				return asJSON.print(cmd.OutOrStdout(), each(infos, newMethodJSON))
+				return asJSON.print(cmd.OutOrStdout(), forJSON)
 			}
-			if !markdown {
-				return listMethods(cmd.OutOrStdout())
-			}
-			return methodsPage(cmd.OutOrStdout(), infos)
+			_, err := io.WriteString(cmd.OutOrStdout(), text)
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&tricks, "tricks", false, "list or describe the tricks (for --trick of `ocl run`) instead of the methods")
@@ -82,7 +78,16 @@ func meantMethod(name string) string {
 	return nearest.Names{List: methodNames(), Meaning: about, All: "`ocl methods` lists all methods"}.Hint(name)
 }
 
-func listMethods(w io.Writer) error {
+// meantTrick says which trick an unknown name probably stands for.
+func meantTrick(name string) string {
+	about := func(name string) string {
+		t, _ := method.LookupTrick(name)
+		return t.Title + " " + t.Summary
+	}
+	return nearest.Names{List: trickNames()[1:], Meaning: about, All: "`ocl methods --tricks` lists all tricks"}.Hint(name)
+}
+
+func listMethods() table {
 	t := table{head: []string{"name", "method", "memory", "signals", "summary"}, right: make([]bool, 5)}
 	for _, info := range method.Catalogue() {
 		memory := "none"
@@ -91,23 +96,60 @@ func listMethods(w io.Writer) error {
 		}
 		t.rows = append(t.rows, []string{info.Name, info.Title, memory, listText(info.Signals), info.Summary})
 	}
-	return t.write(w)
+	return t
 }
 
-// fact is a line of what there is to say of a method.
+func listTricks() table {
+	t := table{head: []string{"name", "trick", "methods", "summary"}, right: make([]bool, 4)}
+	for _, trick := range method.Tricks() {
+		takes, _ := takers(trick)
+		t.rows = append(t.rows, []string{trick.Name, trick.Title, joinWords(takes), trick.Summary})
+	}
+	return t
+}
+
+func listText(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return joinWords(names)
+}
+
+// entry is a method or a trick as it is described.
+type entry struct {
+	name, heading, title, summary string
+	idea, page                    string // for the terminal, and for docs/methods.md
+	facts                         []fact
+	options                       []config.Option
+	advice                        []method.Advice
+	json                          any
+}
+
+// fact is a line of what there is to say of a method or a trick.
 type fact struct{ name, text string }
 
-// facts are what is said of a method besides its idea and its options.
-func facts(info method.Info) []fact {
-	memory := "none"
+// entryCalled is the method or the trick of that name.
+func entryCalled(name string, isTrick bool) (entry, error) {
+	info, noMethod := method.Lookup(name)
+	trick, noTrick := method.LookupTrick(name)
+	switch {
+	case isTrick && noTrick != nil:
+		return entry{}, fmt.Errorf("unknown trick %q. %s", name, meantTrick(name))
+	case isTrick:
+		return trickEntry(trick), nil
+	case noMethod != nil && noTrick == nil:
+		return entry{}, fmt.Errorf("%q is a trick, not a method. Use `ocl methods --tricks %s`", name, quoteWord(name))
+	case noMethod != nil:
+		return entry{}, fmt.Errorf("unknown method %q. %s", name, meantMethod(name))
+	}
+	return methodEntry(info), nil
+}
+
+func methodEntry(info method.Info) entry {
+	memory, settings := "none", "network and optimizer only"
 	if info.UsesMemory {
 		memory = "stores samples"
 	}
-	signals := "none"
-	if len(info.Signals) > 0 {
-		signals = joinWords(info.Signals)
-	}
-	settings := "network and optimizer only"
 	if len(info.Settings) > 0 {
 		settings = joinWords(info.Settings)
 	}
@@ -115,17 +157,56 @@ func facts(info method.Info) []fact {
 	if other := gridText(info.Authors); other != tuning {
 		tuning += "; by the authors' files: " + other
 	}
-	return []fact{
+	return entry{name: info.Name, heading: info.Name, title: info.Title, summary: info.Summary, idea: info.Idea, page: info.Page(), facts: []fact{
 		{"update", info.Formula},
 		{"memory", memory},
-		{"signals", signals},
+		{"signals", listText(info.Signals)},
 		{"predicts", info.Rule()},
 		{"settings", settings},
 		{"tuning", tuning},
 		{"cost", info.CostPerStep},
 		{"expect", info.Expect},
 		{"citation", info.Citation},
+	}, options: info.Options, advice: info.Advice, json: newMethodJSON(info)}
+}
+
+func trickEntry(t method.Trick) entry {
+	takes, refusals := takers(t)
+	facts := []fact{
+		{"update", t.Formula},
+		{"signals", listText(t.Signals)},
+		{"settings", listText(t.Settings)},
+		{"methods", joinWords(takes)},
+		{"refused by", strings.Join(refusals, "; ")},
 	}
+	for _, other := range method.Tricks() {
+		if reason, excluded := t.Excludes(other); excluded {
+			facts = append(facts, fact{"not with", other.Name + ": " + reason})
+		}
+	}
+	return entry{name: t.Name, heading: "Trick " + escape(t.Name), title: t.Title, summary: t.Summary, idea: t.Idea, page: t.Page(),
+		facts: append(facts, fact{"cost", t.Cost}, fact{"expect", t.Expect}, fact{"citation", t.Citation}), json: newTrickJSON(t)}
+}
+
+// takers are the methods that take a trick, and the refusals of the others, as "names: reason".
+func takers(t method.Trick) (takes, refusals []string) {
+	var reasons []string
+	refusers := map[string][]string{} // by reason
+	for _, info := range method.Catalogue() {
+		reason, refused := info.Refuses[t.Name]
+		if !refused {
+			takes = append(takes, info.Name)
+			continue
+		}
+		if refusers[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		refusers[reason] = append(refusers[reason], info.Name)
+	}
+	for _, reason := range reasons {
+		refusals = append(refusals, joinWords(refusers[reason])+": "+reason)
+	}
+	return takes, refusals
 }
 
 // gridText writes a grid as "optimizer.lr 0.01, 0.1 · optimizer.weight_decay 0, 0.001".
@@ -133,50 +214,59 @@ func gridText(g method.Grid) string {
 	if len(g) == 0 {
 		return "no grid"
 	}
-	var axes []string
-	for _, a := range g {
-		var values []string
-		for _, v := range a.Values {
-			values = append(values, config.FormatValue(v))
-		}
-		axes = append(axes, a.Key+" "+joinWords(values))
-	}
-	return strings.Join(axes, " · ")
+	return strings.Join(each(g, func(a method.Axis) string { return a.Key + " " + joinWords(each(a.Values, config.FormatValue)) }), " · ")
 }
 
-func describeMethod(w io.Writer, info method.Info) error {
+// describe is an entry as a terminal shows it.
+func (e entry) describe() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n", info.Name, info.Title)
-	for _, text := range []string{info.Summary, info.Idea} {
+	fmt.Fprintf(&b, "%s: %s\n\n", e.name, e.title)
+	for _, text := range []string{e.summary, e.idea} {
 		fmt.Fprintf(&b, "%s\n\n", strings.Join(fold(text, plainWidth), "\n"))
 	}
-	for _, f := range facts(info) {
+	for _, f := range e.facts {
 		for _, line := range fold(f.text, plainWidth-12) {
 			fmt.Fprintf(&b, "%-10s  %s\n", f.name, line)
 			f.name = ""
 		}
 	}
-	if len(info.Options) > 0 {
-		fmt.Fprintf(&b, "\nOptions, set by method.%s.NAME=VALUE:\n", info.Name)
+	if len(e.options) > 0 {
+		fmt.Fprintf(&b, "\nOptions, set by method.%s.NAME=VALUE:\n", e.name)
 		t := table{head: []string{"name", "default", "range", "meaning"}, right: []bool{false, true, false, false}}
-		for _, o := range info.Options {
+		for _, o := range e.options {
 			t.rows = append(t.rows, []string{o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning})
 		}
-		if err := t.write(&b); err != nil {
-			return err
-		}
+		b.WriteString(t.String())
 	}
-	if len(info.Advice) > 0 {
+	if len(e.advice) > 0 {
 		fmt.Fprint(&b, "\nHow to choose those that decide whether it works:\n")
-		for _, a := range info.Advice {
-			fmt.Fprintf(&b, "\n%s\n", a.Of)
-			for _, line := range fold(a.Text, plainWidth-2) {
-				fmt.Fprintf(&b, "  %s\n", line)
-			}
+		for _, a := range e.advice {
+			fmt.Fprintf(&b, "\n%s\n  %s\n", a.Of, strings.Join(fold(a.Text, plainWidth-2), "\n  "))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
+}
+
+// markdown is the section of docs/methods.md about an entry.
+func (e entry) markdown() string {
+	var b strings.Builder
+	page := strings.ReplaceAll(e.page, "(../../docs/", "(") // links from docs, and not from method/page
+	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n| | |\n|---|---|\n", e.heading, e.title, e.summary, page)
+	for _, f := range e.facts {
+		fmt.Fprintf(&b, "| %s | %s |\n", f.name, escape(f.text))
+	}
+	if len(e.options) > 0 {
+		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", e.name)
+		for _, o := range e.options {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning)
+		}
+	}
+	return b.String()
+}
+
+// escape is text with the signs of Markdown escaped.
+func escape(text string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(text)
 }
 
 // methodsIntroduction begins docs/methods.md.
@@ -196,23 +286,35 @@ current.
 
 `
 
-// methodsPage writes docs/methods.md.
-func methodsPage(w io.Writer, infos []method.Info) error {
+// methodsPage is docs/methods.md.
+func methodsPage() string {
 	var b strings.Builder
 	fmt.Fprint(&b, methodsIntroduction+"| name | method | memory | signals | predicts |\n|---|---|---|---|---|\n")
-	for _, info := range infos {
-		f := facts(info)
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", info.Name, anchor(info.Name), info.Title, f[1].text, f[2].text, f[3].text)
+	for _, info := range method.Catalogue() {
+		e := methodEntry(info)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", e.name, anchor(e.name), e.title, e.facts[1].text, e.facts[2].text, e.facts[3].text)
 	}
-	for _, info := range infos {
-		fmt.Fprintln(&b)
-		if err := describeInMarkdown(&b, info); err != nil {
-			return err
-		}
+	for _, info := range method.Catalogue() {
+		b.WriteString("\n" + methodEntry(info).markdown())
 	}
-	tricksInMarkdown(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String() + tricksPage()
+}
+
+// tricksPage is the part of docs/methods.md on tricks.
+func tricksPage() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "\n# Tricks\n\nMost replay methods take these tricks, one at a time or several joined by plus signs. `--trick none,ncm,lb+rv` runs each method of\n"+
+		"`--method` three times: plain, with `ncm`, and with `lb` and `rv` together. If two tricks do not go together, or a method does not take a\n"+
+		"trick, ocl says so before it runs anything.\n\n"+
+		"| name | trick | signals | methods |\n|---|---|---|---|\n")
+	for _, t := range method.Tricks() {
+		takes, _ := takers(t)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", escape(t.Name), trickAnchor(t), t.Title, listText(t.Signals), joinWords(takes))
+	}
+	for _, t := range method.Tricks() {
+		b.WriteString("\n" + trickEntry(t).markdown())
+	}
+	return b.String()
 }
 
 // anchor is where a heading can be linked to: letters and digits alone are kept.
@@ -225,23 +327,12 @@ func anchor(heading string) string {
 	}, heading)
 }
 
-// ofPage is a text of method/page with its links as docs/methods.md needs them.
-func ofPage(text string) string { return strings.ReplaceAll(text, "(../../docs/", "(") }
-
-// describeInMarkdown explains a method, and lists its facts and options.
-func describeInMarkdown(w io.Writer, info method.Info) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s: %s\n\n%s\n", info.Name, info.Title, info.Summary, ofPage(info.Page()))
-	fmt.Fprint(&b, "| | |\n|---|---|\n")
-	for _, f := range facts(info) {
-		fmt.Fprintf(&b, "| %s | %s |\n", f.name, strings.ReplaceAll(f.text, "|", `\|`))
+// trickAnchor is the anchor of the heading of a trick. If two tricks have the same anchor without their signs, the
+// later one gets a number.
+func trickAnchor(t method.Trick) string {
+	at := "trick-" + anchor(t.Name)
+	if at != "trick-"+t.Name {
+		at += "-1"
 	}
-	if len(info.Options) > 0 {
-		fmt.Fprintf(&b, "\n| option, `method.%s.…` | default | range | meaning |\n|---|---|---|---|\n", info.Name)
-		for _, o := range info.Options {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Name, config.FormatValue(o.Default), o.Wanted(), o.Meaning)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return at
 }

@@ -168,7 +168,7 @@ func TestProgressPlain(t *testing.T) {
 	want := strings.TrimPrefix(`
 er s1  task 1/2  step 10/20  loss 1.50  running 50.0 %  10 img/s  10s left
 er s1  task 1/2 learned  seen 50.0 %  after 10s
-er s1  task 2/2  step 20/20  loss 1.50  running 50.0 %  seen 50.0 %  10 img/s  0s left
+er s1  task 2/2  step 20/20  loss 1.50  running 50.0 %  seen 50.0 %  10 img/s  0.0s left
 er s1  task 2/2 learned  seen 37.5 %  after 20s
 er s1  step 20: a checkpoint was damaged
 er s1  finished after 20s  seen 37.5 %
@@ -185,7 +185,7 @@ func TestProgressFinalEval(t *testing.T) {
 	ev := begin(p, "er", 1, 1, 2, 20)
 	ev.TaskBegin(ocl.TaskInfo{Index: 0})
 	ev.TaskBegin(ocl.TaskInfo{Index: 1})
-	if got, want := out.String(), "er s1  task 1/2 learned  after 0s\n"; got != want {
+	if got, want := out.String(), "er s1  task 1/2 learned  after 0.0s\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -284,9 +284,9 @@ func TestProgressEnds(t *testing.T) {
 		err   error
 		want  string
 	}{
-		{20, result.Finished, nil, "er s1  finished after 0s"},
-		{7, result.Interrupted, nil, "er s1  stopped at step 7/20 after 0s"},
-		{7, result.Diverged, nil, "er s1  diverged after 0s"}, {20, result.Diverged, nil, "er s1  diverged after 0s"},
+		{20, result.Finished, nil, "er s1  finished after 0.0s"},
+		{7, result.Interrupted, nil, "er s1  stopped at step 7/20 after 0.0s"},
+		{7, result.Diverged, nil, "er s1  diverged after 0.0s"}, {20, result.Diverged, nil, "er s1  diverged after 0.0s"},
 		{7, "", errors.New("no space left"), "er s1  failed: no space left"},
 	} {
 		var out bytes.Buffer
@@ -322,7 +322,7 @@ func TestProgressOfTheLastEvaluation(t *testing.T) {
 	want := strings.TrimPrefix(`
 er s3  continues at step 20/20, with the evaluation after task 2/2
 er s3  task 2/2  step 20/20  testing 0.0 %
-er s3  task 2/2  step 20/20  testing 40.0 %  6s left
+er s3  task 2/2  step 20/20  testing 40.0 %  6.0s left
 er s3  task 2/2 learned  seen 37.5 %  after 10s
 er s3  finished after 10s  seen 37.5 %
 `, "\n")

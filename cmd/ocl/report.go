@@ -70,16 +70,6 @@ func oneFolder(cmd *cobra.Command, dirs []string, out string) error {
 	return nil
 }
 
-// atLeastOne accepts one word or more.
-func atLeastOne(word, such string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usage(fmt.Errorf("%s: %s is missing. Give %s", pathOf(cmd), word, such))
-		}
-		return nil
-	}
-}
-
 func newReportPaper() *cobra.Command {
 	var (
 		out    string

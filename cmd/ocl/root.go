@@ -208,3 +208,23 @@ func exactly(words ...string) cobra.PositionalArgs {
 		return usage(fmt.Errorf("%s: too many words are given: %s. Write `%s`", pathOf(cmd), strings.Trim(fmt.Sprintf("%q", args), "[]"), path+" "+want))
 	}
 }
+
+// atLeastOne accepts one word or more.
+func atLeastOne(word, such string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("%s: %s is missing. Give %s", pathOf(cmd), word, such))
+		}
+		return nil
+	}
+}
+
+// atMostOne accepts one word or none.
+func atMostOne(word string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return exactly(word)(cmd, args)
+		}
+		return nil
+	}
+}

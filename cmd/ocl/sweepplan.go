@@ -119,12 +119,12 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 		case c.Tuned:
 			name += " (with tuning)"
 		}
-		each := duration(seconds(c.Seconds))
+		each := count.Duration(c.Seconds)
 		left := len(c.Seeds) - c.Done - c.Taken
 		if left == 0 {
 			each = "done"
 		}
-		t.rows = append(t.rows, []string{name, c.Data, memory, count.Number(len(c.Seeds)), count.Number(c.Steps), byteCount(c.MemoryBytes), each})
+		t.rows = append(t.rows, []string{name, c.Data, memory, count.Number(len(c.Seeds)), count.Number(c.Steps), count.Bytes(c.MemoryBytes), each})
 		total += float64(left) * c.Seconds
 		kept += c.Done
 		disk += int64(left) * (resultBytes + int64(c.Steps)*eventBytes)
@@ -153,7 +153,7 @@ func (f *sweepFlags) printPlan(cmd *cobra.Command, jobs []study.Job, cells []*pl
 		have = fmt.Sprintf("%s has the results of %d of them. ", f.opts.Out, kept)
 	}
 	_, err := fmt.Fprintf(w, "\n%s. %sAbout %s on one core of this machine, and %s with %s at once.\nAbout %s of disk space, and up to %s more for each job at work. Nothing was written.\n",
-		count.Of(len(jobs), "job"), have, duration(seconds(total)), duration(seconds(total/float64(max(places, 1)))), count.Of(places, "job"),
-		byteCount(disk), byteCount(peak))
+		count.Of(len(jobs), "job"), have, count.Duration(total), count.Duration(total/float64(max(places, 1))), count.Of(places, "job"),
+		count.Bytes(disk), count.Bytes(peak))
 	return err
 }

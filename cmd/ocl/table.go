@@ -15,6 +15,11 @@ type table struct {
 }
 
 func (t table) write(w io.Writer) error {
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+func (t table) String() string {
 	width := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
@@ -47,8 +52,7 @@ func (t table) write(w io.Writer) error {
 			fmt.Fprintln(&b, strings.TrimRight(line+part, " "))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func joinWords(w []string) string { return strings.Join(w, ", ") }

@@ -337,6 +337,6 @@ func (f *tuneFlags) plan(ctx context.Context, w io.Writer, t *tune.Tuner) error 
 		fmt.Fprintln(w)
 		list = others
 	}
-	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", duration(seconds(total)), count.Of(cores, "trial"))
+	_, err := fmt.Fprintf(w, "About %s, %s at the same time, on this machine. Nothing was written.\n", count.Duration(total), count.Of(cores, "trial"))
 	return err
 }

@@ -201,9 +201,7 @@ func (v *verdict) write(w io.Writer) error {
 	for _, d := range v.Differences[:min(shownDifferences, len(v.Differences))] {
 		t.rows = append(t.rows, []string{printable(d.Key), printable(d.Recorded), printable(d.Run)})
 	}
-	if err := t.write(&b); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	if more := len(v.Differences) - shownDifferences; more > 0 {
 		fmt.Fprintf(&b, "and %s more, which --json lists\n", count.Number(more))
 	}

@@ -1,6 +1,17 @@
 package main
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"ocl/internal/count"
+)
+
+// percent prints a fraction: 0.2136 is "21.4 %".
+func percent(v float64) string { return count.Percent(v) + " %" }
+
+// duration prints a time for people: "8.0s", "2m40s", "3h05m".
+func duration(d time.Duration) string { return count.Duration(d.Seconds()) }
 
 // fold breaks text at spaces into lines of at most width characters; a longer word keeps its own line.
 func fold(text string, width int) []string {
