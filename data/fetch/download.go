@@ -16,6 +16,21 @@ import (
 
 const longestBackoff = 30 * time.Second
 
+// client follows redirects as net/http does, but not from https to another scheme: whoever sits on the way could then see
+// and change what is sent.
+var client = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
+		return fmt.Errorf("%w to %s", errInsecure, req.URL.Redacted())
+	}
+	if len(via) >= 10 {
+		return errors.New("the server redirects 10 times")
+	}
+	return nil
+}}
+
+// errInsecure is wrapped by the error about a redirect that is not followed.
+var errInsecure = errors.New("the server redirects from https")
+
 // temporary is a fault that another attempt may not meet.
 type temporary struct{ error }
 
@@ -78,7 +93,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if d.size > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.size))
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return d.unanswered(ctx, err)
 	}
@@ -161,6 +176,9 @@ func (d *download) unanswered(ctx context.Context, err error) error {
 	}
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		err = asked.Err
+	}
+	if errors.Is(err, errInsecure) {
+		return d.errorf("%w. Get the file by hand if you trust that address, and save it as %s", err, d.path)
 	}
 	if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
 		return d.errorf("the server cannot prove who it is: %w. Check the clock and the certificates of this machine", unknown.Err)

@@ -345,6 +345,18 @@ func TestEndOfContextKeepsThePart(t *testing.T) {
 	}
 }
 
+// TestRedirectsStaySecure has a server with https that sends the client to one without.
+func TestRedirectsStaySecure(t *testing.T) {
+	plain := serve(t, whole(content(1, 10)))
+	secure := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
+	defer secure.Close()
+	client.Transport = secure.Client().Transport
+	defer func() { client.Transport = nil }()
+	err := Get(t.Context(), []File{{URL: secure.URL, Name: "a", MD5: md5Of(content(1, 10))}}, quick(t.TempDir()))
+	wantError(t, err, "redirects from https to http:", "save it as")
+	plain.wantRequests(t)
+}
+
 // TestFirstFaultEndsGet: files before it stay.
 func TestFirstFaultEndsGet(t *testing.T) {
 	b := content(1, 10)
